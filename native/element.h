@@ -1,0 +1,267 @@
+// The element types as traits: how one register of operands becomes one register of results.
+//
+// Every trait has the same few members:
+//   In, Out    unsigned integers as wide as an element of the operands and of the result
+//   lanes      elements in one register of results
+//   counts     whether overflow is counted; writes: whether there is a result at all
+//   operator() registers of A and B -> register of results; sets `over` to all ones in each lane that overflows
+//
+// The code is GCC's and Clang's vector extension: the same text for every CPU target, whose width is `kBytes`.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+namespace minuend {
+namespace MINUEND_TARGET {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr size_t kBytes = 64;
+#elif defined(__AVX2__)
+constexpr size_t kBytes = 32;
+#else
+constexpr size_t kBytes = 16;
+#endif
+
+template <class T, size_t n>
+struct VecOf {
+  typedef T type __attribute__((vector_size(sizeof(T) * n)));
+};
+template <class T, size_t n>
+using Vec = typename VecOf<T, n>::type;
+
+template <class To, class From>
+inline To as(From from) {
+  static_assert(sizeof(To) == sizeof(From));
+  To to;
+  std::memcpy(&to, &from, sizeof(to));
+  return to;
+}
+
+// ---- integers ------------------------------------------------------------------------------------------------
+
+template <class T, bool kCounts, bool kWrites>
+struct Modular {
+  using In = std::make_unsigned_t<T>;
+  using Out = In;
+  static constexpr size_t lanes = kBytes / sizeof(T);
+  static constexpr bool counts = kCounts, writes = kWrites;
+  using V = Vec<In, lanes>;
+  using S = Vec<std::make_signed_t<T>, lanes>;
+
+  V operator()(V a, V b, V& over) const {
+    const V d = a - b;
+    if constexpr (kCounts) over = overflow(a, b, d);
+    return d;
+  }
+
+  // Signed: the operands' signs differ and the result's is not A's. Unsigned: B is above A.
+  static V overflow(V a, V b, V d) {
+    if constexpr (std::is_signed_v<T>) {
+      return (V)((S)((a ^ b) & (a ^ d)) < 0);
+    } else {
+      return (V)(a < b);
+    }
+  }
+};
+
+template <class T>
+struct Saturating {
+  using In = std::make_unsigned_t<T>;
+  using Out = In;
+  static constexpr size_t lanes = kBytes / sizeof(T);
+  static constexpr bool counts = false, writes = true;
+  using V = Vec<In, lanes>;
+  using S = Vec<std::make_signed_t<T>, lanes>;
+
+  V operator()(V a, V b, V&) const {
+    if constexpr (std::is_signed_v<T>) {
+      const V d = a - b;
+      const V over = Modular<T, true, true>::overflow(a, b, d);
+      constexpr In highest = In(~In(0)) >> 1;
+      const V limit = (V)((S)a < 0) ^ (V{} + highest);  // below zero: the lowest value, else the highest
+      return (d & ~over) | (limit & over);
+    } else {
+      return (a > b ? a : b) - b;
+    }
+  }
+};
+
+template <class T, class W>
+struct Widening {
+  using In = T;
+  using Out = std::make_unsigned_t<W>;
+  static constexpr size_t lanes = kBytes / sizeof(W);
+  static constexpr bool counts = false, writes = true;
+  using V = Vec<std::make_unsigned_t<T>, lanes>;
+  using Wide = Vec<Out, lanes>;
+
+  Wide operator()(V a, V b, Wide&) const { return wide(a) - wide(b); }
+
+  static Wide wide(V x) {
+    using Typed = Vec<T, lanes>;
+    return (Wide)__builtin_convertvector((Typed)x, Vec<W, lanes>);
+  }
+};
+
+// uint64 answers in int64: it fits where the sign of the wrapped difference is that of the exact one.
+struct WideningU64 {
+  using In = uint64_t;
+  using Out = uint64_t;
+  static constexpr size_t lanes = kBytes / 8;
+  static constexpr bool counts = true, writes = true;
+  using V = Vec<uint64_t, lanes>;
+
+  V operator()(V a, V b, V& over) const {
+    const V d = a - b;
+    over = (V)(a < b) ^ (V)((Vec<int64_t, lanes>)d < 0);
+    return d;
+  }
+};
+
+// ---- floats --------------------------------------------------------------------------------------------------
+
+template <class F, class U>
+struct Ieee {
+  using In = U;
+  using Out = U;
+  static constexpr size_t lanes = kBytes / sizeof(F);
+  static constexpr bool counts = false, writes = true;
+  using V = Vec<U, lanes>;
+  using T = Vec<F, lanes>;
+
+  V operator()(V a, V b, V&) const { return (V)((T)a - (T)b); }
+};
+
+// 16-bit floats are computed in float32 and rounded once. That is exact: float32 has more than twice their
+// mantissa bits and two. A register of n 16-bit lanes is read as n/2 words whose low and high halves are the even
+// and odd elements, so no lane ever moves.
+template <class Format>
+struct Half {
+  using In = uint16_t;
+  using Out = uint16_t;
+  static constexpr size_t lanes = kBytes / 2;
+  static constexpr bool counts = false, writes = true;
+  using V = Vec<uint16_t, lanes>;
+  using Word = Vec<uint32_t, lanes / 2>;
+  using F = Vec<float, lanes / 2>;
+
+  V operator()(V a, V b, V&) const {
+    const Word x = as<Word>(a), y = as<Word>(b);
+    const Word even = Format::narrow((F)Format::low(x) - (F)Format::low(y));
+    const Word odd = Format::narrow((F)Format::high(x) - (F)Format::high(y));
+    return as<V>(Word((even & 0xffff) | (odd << 16)));
+  }
+};
+
+struct Bfloat16 {
+  using Word = Half<Bfloat16>::Word;
+  using F = Half<Bfloat16>::F;
+  static Word low(Word x) { return x << 16; }
+  static Word high(Word x) { return x & 0xffff0000u; }
+
+  static Word narrow(F f) {
+    const Word x = (Word)f;
+    const Word rounded = (x + 0x7fffu + ((x >> 16) & 1u)) >> 16;
+    const Word nan = (Word)(f != f);
+    return (rounded & ~nan) | (((x >> 16) | 0x40u) & nan);
+  }
+};
+
+struct Binary16 {
+  using Word = Half<Binary16>::Word;
+  using F = Half<Binary16>::F;
+  static Word low(Word x) { return widen(x & 0xffffu); }
+  static Word high(Word x) { return widen(x >> 16); }
+
+  // Shift the magnitude into float32's place and scale by 2^112; the scaling normalises subnormals exactly.
+  static Word widen(Word h) {
+    const Word magnitude = (h & 0x7fffu) << 13;
+    const Word scaled = (Word)((F)magnitude * 0x1p112f);
+    const Word special = (Word)(magnitude >= 0x0f800000u);  // infinity and NaN keep the highest exponent
+    return scaled | (special & 0x7f800000u) | ((h & 0x8000u) << 16);
+  }
+
+  static Word narrow(F f) {
+    const Word x = (Word)f & 0x7fffffffu;
+    const Word sign = ((Word)f >> 16) & 0x8000u;
+    // Normal results: move the exponent, add half a unit of the last place (less the tie), drop 13 bits.
+    const Word normal = (x - 0x38000000u + 0xfffu + ((x >> 13) & 1u)) >> 13;
+    // Below 2^-14: adding 0.5 puts the last place of float16's subnormals at float32's last place.
+    const Word subnormal = (Word)((F)x + 0.5f) - 0x3f000000u;
+    const Word small = (Word)(x < 0x38800000u);
+    const Word large = (Word)(x >= 0x47800000u);  // 65536 and above, infinity, NaN
+    const Word nan = (Word)(x > 0x7f800000u);
+    const Word finite = (subnormal & small) | (normal & ~small);
+    return sign | (finite & ~large) | ((0x7c00u | (nan & 0x200u)) & large);
+  }
+};
+
+#if defined(__F16C__)
+// Float16 where the CPU converts it.
+struct HardwareHalf {
+  using In = uint16_t;
+  using Out = uint16_t;
+  static constexpr size_t lanes = kBytes / 2;
+  static constexpr bool counts = false, writes = true;
+  using V = Vec<uint16_t, lanes>;
+  using Part = Vec<uint16_t, lanes / 2>;
+  struct Parts {
+    Part first, second;
+  };
+
+  V operator()(V a, V b, V&) const {
+    const Parts x = as<Parts>(a), y = as<Parts>(b);
+    return as<V>(Parts{difference(x.first, y.first), difference(x.second, y.second)});
+  }
+
+#if defined(__AVX512F__)
+  static Part difference(Part a, Part b) {
+    const __m512 d = _mm512_sub_ps(_mm512_cvtph_ps((__m256i)a), _mm512_cvtph_ps((__m256i)b));
+    return (Part)_mm512_cvtps_ph(d, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  }
+#else
+  static Part difference(Part a, Part b) {
+    const __m256 d = _mm256_sub_ps(_mm256_cvtph_ps((__m128i)a), _mm256_cvtph_ps((__m128i)b));
+    return (Part)_mm256_cvtps_ph(d, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  }
+#endif
+};
+using Float16 = HardwareHalf;
+#else
+using Float16 = Half<Binary16>;
+#endif
+
+// ---- tables --------------------------------------------------------------------------------------------------
+
+// 65,536 answers by (a << 8 | b), then as many flags of overflow.
+template <bool kCounts, bool kWrites>
+struct Tabulated {
+  using In = uint8_t;
+  using Out = uint8_t;
+  static constexpr size_t lanes = 16;
+  static constexpr bool counts = kCounts, writes = kWrites;
+  using V = Vec<uint8_t, lanes>;
+  const uint8_t* table;
+
+  V operator()(V a, V b, V& over) const {
+    V d{};
+    for (size_t i = 0; i < lanes; ++i) {
+      const size_t at = size_t(a[i]) << 8 | b[i];
+      d[i] = table[at];
+      if constexpr (kCounts) over[i] = uint8_t(-table[65536 + at]);
+    }
+    return d;
+  }
+};
+
+}  // namespace
+}  // namespace MINUEND_TARGET
+}  // namespace minuend

@@ -1,0 +1,208 @@
+// The loop, once. Compiled for each CPU target with MINUEND_TARGET as its namespace; no header with code that
+// other targets also compile may be used here, or the linker could keep this target's copy of it.
+#include "kernel.h"
+
+#include "element.h"
+
+namespace minuend {
+namespace MINUEND_TARGET {
+namespace {
+
+template <class V>
+inline V load(const char* p) {
+  V v;
+  std::memcpy(&v, p, sizeof(v));
+  return v;
+}
+
+// The first `bytes` bytes of a register, the rest 0; nothing behind them is read.
+template <class V>
+inline V load_part(const char* p, size_t bytes) {
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+  if constexpr (sizeof(V) == 64) return (V)_mm512_maskz_loadu_epi8(~uint64_t(0) >> (64 - bytes), p);
+  if constexpr (sizeof(V) == 32) return (V)_mm256_maskz_loadu_epi8(uint32_t(~uint32_t(0) >> (32 - bytes)), p);
+#endif
+  V v{};
+  std::memcpy(&v, p, bytes);
+  return v;
+}
+
+template <class V>
+inline void store_part(char* p, V v, size_t bytes) {
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+  if constexpr (sizeof(V) == 64) {
+    _mm512_mask_storeu_epi8(p, ~uint64_t(0) >> (64 - bytes), (__m512i)v);
+    return;
+  }
+#endif
+  std::memcpy(p, &v, bytes);
+}
+
+template <bool stream, class V>
+inline void store(char* p, V v) {
+  if constexpr (stream) {
+#if defined(__AVX512F__)
+    if constexpr (sizeof(V) == 64) return _mm512_stream_si512((__m512i*)p, (__m512i)v);
+#elif defined(__AVX__)
+    if constexpr (sizeof(V) == 32) return _mm256_stream_si256((__m256i*)p, (__m256i)v);
+#elif defined(__SSE2__)
+    if constexpr (sizeof(V) == 16) return _mm_stream_si128((__m128i*)p, (__m128i)v);
+#endif
+  }
+  std::memcpy(p, &v, sizeof(v));
+}
+
+inline void end_of_stream() {
+#if defined(__SSE2__)
+  _mm_sfence();
+#endif
+}
+
+// A register's source: consecutive elements, or one element in every lane.
+template <class V, class T, bool repeats>
+struct Source {
+  const char* p;
+  V repeated{};
+
+  explicit Source(const char* at) : p(at) {
+    if constexpr (repeats) {
+      T value;
+      std::memcpy(&value, at, sizeof(value));
+      repeated = V{} + value;
+    }
+  }
+  V full(size_t i) const {
+    if constexpr (repeats) return repeated;
+    return load<V>(p + i * sizeof(T));
+  }
+  // Lanes behind the first n are 0 in either case, so that they never count as overflow.
+  V part(size_t i, size_t n) const {
+    if constexpr (repeats) return load_part<V>(reinterpret_cast<const char*>(&repeated), n * sizeof(T));
+    return load_part<V>(p + i * sizeof(T), n * sizeof(T));
+  }
+};
+
+template <class V>
+inline size_t sum_of_ones(V over) {
+  size_t sum = 0;
+  for (size_t i = 0; i < sizeof(V) / sizeof(over[0]); ++i) sum += size_t(over[i]);
+  return sum;
+}
+
+template <class Op, bool repeat_a, bool repeat_b, bool stream>
+size_t loop(Op op, const char* a, const char* b, char* out, size_t n) {
+  using In = typename Op::In;
+  using Out = typename Op::Out;
+  using Operand = Vec<std::make_unsigned_t<In>, Op::lanes>;
+  using Result = Vec<Out, Op::lanes>;
+  const Source<Operand, std::make_unsigned_t<In>, repeat_a> from_a(a);
+  const Source<Operand, std::make_unsigned_t<In>, repeat_b> from_b(b);
+  Result over{};
+  Result counters{};  // lanes of overflow since the last sum; 8-bit lanes hold 255
+  size_t count = 0, i = 0, until_sum = 255;
+
+  auto part = [&](size_t k) {
+    const Result d = op(from_a.part(i, k), from_b.part(i, k), over);
+    if constexpr (Op::writes) store_part(out + i * sizeof(Out), d, k * sizeof(Out));
+    if constexpr (Op::counts) count += sum_of_ones(Result(Result{} - over));
+    i += k;
+  };
+  if constexpr (stream) {
+    const size_t ahead = (kBytes - reinterpret_cast<uintptr_t>(out) % kBytes) % kBytes / sizeof(Out);
+    if (ahead > 0 && ahead < n) part(ahead);
+  }
+  for (; i + Op::lanes <= n; i += Op::lanes) {
+    const Result d = op(from_a.full(i), from_b.full(i), over);
+    if constexpr (Op::writes) store<stream>(out + i * sizeof(Out), d);
+    if constexpr (Op::counts) {
+      counters -= over;
+      if (--until_sum == 0) {
+        count += sum_of_ones(counters);
+        counters = Result{};
+        until_sum = 255;
+      }
+    }
+  }
+  if constexpr (Op::counts) count += sum_of_ones(counters);
+  if (i < n) part(n - i);
+  if constexpr (stream) end_of_stream();
+  return count;
+}
+
+template <class Op>
+size_t run_op(Op op, const char* a, const char* b, char* out, size_t n, Form form, bool stream) {
+  constexpr bool can_stream = Op::writes && Op::lanes * sizeof(typename Op::Out) == kBytes;
+  if constexpr (can_stream) {
+    if (stream && reinterpret_cast<uintptr_t>(out) % sizeof(typename Op::Out) == 0) {
+      if (form == Form::both) return loop<Op, false, false, true>(op, a, b, out, n);
+      if (form == Form::repeat_b) return loop<Op, false, true, true>(op, a, b, out, n);
+      return loop<Op, true, false, true>(op, a, b, out, n);
+    }
+  }
+  if (form == Form::both) return loop<Op, false, false, false>(op, a, b, out, n);
+  if (form == Form::repeat_b) return loop<Op, false, true, false>(op, a, b, out, n);
+  return loop<Op, true, false, false>(op, a, b, out, n);
+}
+
+template <class Op>
+size_t run(const void*, const char* a, const char* b, char* out, size_t n, Form form, bool stream) {
+  return run_op(Op{}, a, b, out, n, form, stream);
+}
+
+template <bool counts, bool writes>
+size_t run_table(const void* table, const char* a, const char* b, char* out, size_t n, Form form, bool) {
+  return run_op(Tabulated<counts, writes>{static_cast<const uint8_t*>(table)}, a, b, out, n, form, false);
+}
+
+template <class Op>
+Kernel find_float(Policy policy) {
+  return policy == Policy::wrap ? run<Op> : nullptr;  // floats have one policy
+}
+
+template <class T, class W>
+Kernel find_integer(Policy policy) {
+  using U = std::make_unsigned_t<T>;
+  switch (policy) {
+    case Policy::wrap: return run<Modular<U, false, true>>;
+    case Policy::error: return run<Modular<T, true, true>>;
+    case Policy::count: return run<Modular<T, true, false>>;
+    case Policy::saturate: return run<Saturating<T>>;
+    case Policy::widen:
+      if constexpr (std::is_same_v<T, int64_t>) return run<Modular<T, true, true>>;
+      else if constexpr (std::is_same_v<T, uint64_t>) return run<WideningU64>;
+      else return run<Widening<T, W>>;
+  }
+  return nullptr;
+}
+
+Kernel find_table(Policy policy) {
+  switch (policy) {
+    case Policy::error: return run_table<true, true>;
+    case Policy::count: return run_table<true, false>;
+    default: return run_table<false, true>;
+  }
+}
+
+}  // namespace
+
+Kernel find(Element element, Policy policy) {
+  switch (element) {
+    case Element::f16: return find_float<Float16>(policy);
+    case Element::bf16: return find_float<Half<Bfloat16>>(policy);
+    case Element::f32: return find_float<Ieee<float, uint32_t>>(policy);
+    case Element::f64: return find_float<Ieee<double, uint64_t>>(policy);
+    case Element::i8: return find_integer<int8_t, int16_t>(policy);
+    case Element::i16: return find_integer<int16_t, int32_t>(policy);
+    case Element::i32: return find_integer<int32_t, int64_t>(policy);
+    case Element::i64: return find_integer<int64_t, int64_t>(policy);
+    case Element::u8: return find_integer<uint8_t, int16_t>(policy);
+    case Element::u16: return find_integer<uint16_t, int32_t>(policy);
+    case Element::u32: return find_integer<uint32_t, int64_t>(policy);
+    case Element::u64: return find_integer<uint64_t, int64_t>(policy);
+    case Element::table: return find_table(policy);
+  }
+  return nullptr;
+}
+
+}  // namespace MINUEND_TARGET
+}  // namespace minuend

@@ -1,0 +1,28 @@
+// What the loop offers to the rest: one function per element type and policy, for contiguous or repeated operands.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace minuend {
+
+// The element types that the kernel knows; `table` is any type of 8 bits or fewer, by its 65,536 answers.
+enum class Element { f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, table };
+
+// What is written where the exact difference does not fit, and whether such elements are counted.
+enum class Policy { wrap, error, saturate, widen, count };
+
+// Which operand repeats its first element.
+enum class Form { both, repeat_b, repeat_a };
+
+// Subtracts n elements. Operands are contiguous or repeat their first element; `out` is contiguous; none need be
+// aligned, and `out` may be exactly a or b. `stream`: write past the caches. Returns how many elements overflow
+// (0 where the policy does not count).
+using Kernel = size_t (*)(const void* table, const char* a, const char* b, char* out, size_t n, Form form,
+                          bool stream);
+
+// Bytes of one element of an operand, and of the result.
+size_t item_size(Element element);
+size_t result_size(Element element, Policy policy);
+
+}  // namespace minuend

@@ -1,0 +1,196 @@
+// The bridge: Python objects to Work and back. It converts and refuses; it computes nothing.
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#include <numpy/arrayobject.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "subtract.h"
+#include "targets.h"
+#include "threads.h"
+
+namespace {
+
+using namespace minuend;
+
+constexpr const char* kElements[] = {"f16", "bf16", "f32", "f64", "i8", "i16", "i32",
+                                     "i64", "u8",   "u16", "u32", "u64", "table"};
+constexpr const char* kPolicies[] = {"wrap", "error", "saturate", "widen", "count"};
+
+// The place of a Python string in a list of names; -1 with an error set where it is not there.
+template <size_t n>
+int find_name(PyObject* name, const char* const (&names)[n], const char* what) {
+  const char* text = PyUnicode_AsUTF8(name);
+  if (text == nullptr) return -1;
+  for (size_t i = 0; i < n; ++i) {
+    if (std::strcmp(text, names[i]) == 0) return int(i);
+  }
+  PyErr_Format(PyExc_ValueError, "the kernel has no %s '%s'", what, text);
+  return -1;
+}
+
+// Fills `to` from a tuple of ints; all tuples of one call have the same length.
+template <class T>
+bool read_tuple(PyObject* from, int rank, T* to) {
+  if (!PyTuple_Check(from) || PyTuple_GET_SIZE(from) != rank) {
+    PyErr_Format(PyExc_ValueError, "expected a tuple of %d sizes or strides", rank);
+    return false;
+  }
+  for (int i = 0; i < rank; ++i) {
+    const Py_ssize_t value = PyLong_AsSsize_t(PyTuple_GET_ITEM(from, i));
+    if (value == -1 && PyErr_Occurred()) return false;
+    to[i] = T(value);
+  }
+  return true;
+}
+
+bool read_operand(PyObject* array, PyObject* strides, int rank, char** data, ptrdiff_t* to) {
+  if (!PyArray_Check(array)) {
+    PyErr_SetString(PyExc_TypeError, "expected a NumPy array");
+    return false;
+  }
+  *data = PyArray_BYTES(reinterpret_cast<PyArrayObject*>(array));
+  return read_tuple(strides, rank, to);
+}
+
+bool read_table(PyObject* table, Work& work) {
+  if (work.element != Element::table) return true;
+  if (!PyBytes_Check(table) || PyBytes_GET_SIZE(table) != 2 * 65536) {
+    PyErr_SetString(PyExc_ValueError, "expected a table of 65,536 answers and as many flags");
+    return false;
+  }
+  work.table = PyBytes_AS_STRING(table);
+  return true;
+}
+
+// kernel, policy, sizes, a, a strides, b, b strides
+bool read_work(PyObject* const* args, Work& work) {
+  const int element = find_name(args[0], kElements, "element type");
+  const int policy = element < 0 ? -1 : find_name(args[1], kPolicies, "policy");
+  if (policy < 0) return false;
+  work.element = Element(element);
+  work.policy = Policy(policy);
+  if (find_kernel(work.element, work.policy) == nullptr) {
+    PyErr_Format(PyExc_ValueError, "the kernel has no policy '%s' for %s", kPolicies[policy], kElements[element]);
+    return false;
+  }
+  if (!PyTuple_Check(args[2]) || PyTuple_GET_SIZE(args[2]) > kMaxRank) {
+    PyErr_Format(PyExc_ValueError, "expected a tuple of at most %d sizes", kMaxRank);
+    return false;
+  }
+  const int rank = work.layout.rank = int(PyTuple_GET_SIZE(args[2]));
+  char *a, *b;
+  if (!read_tuple(args[2], rank, work.layout.size) || !read_operand(args[3], args[4], rank, &a, work.layout.a) ||
+      !read_operand(args[5], args[6], rank, &b, work.layout.b)) {
+    return false;
+  }
+  work.a = a;
+  work.b = b;
+  return true;
+}
+
+bool check_count(const char* name, Py_ssize_t n, Py_ssize_t wanted) {
+  if (n == wanted) return true;
+  PyErr_Format(PyExc_TypeError, "%s takes %zd arguments; %zd given", name, wanted, n);
+  return false;
+}
+
+template <class F>
+size_t without_gil(const Work& work, F f) {
+  if (!is_long(work)) return f();
+  size_t result;
+  Py_BEGIN_ALLOW_THREADS
+  result = f();
+  Py_END_ALLOW_THREADS
+  return result;
+}
+
+PyObject* execute(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  Work work{};
+  if (!check_count("execute", n, 10) || !read_work(args, work) ||
+      !read_operand(args[7], args[8], work.layout.rank, &work.out, work.layout.out) || !read_table(args[9], work)) {
+    return nullptr;
+  }
+  return PyLong_FromSize_t(without_gil(work, [&] { return subtract(work); }));
+}
+
+PyObject* first(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  Work work{};
+  if (!check_count("first_overflow", n, 8) || !read_work(args, work) || !read_table(args[7], work)) return nullptr;
+  return PyLong_FromSize_t(without_gil(work, [&] { return first_overflow(work); }));
+}
+
+PyObject* list_targets(PyObject*, PyObject*) {
+  const auto& names = targets();
+  PyObject* tuple = PyTuple_New(Py_ssize_t(names.size()));
+  for (size_t i = 0; tuple != nullptr && i < names.size(); ++i) {
+    PyObject* name = PyUnicode_FromString(names[i]);
+    if (name == nullptr) {
+      Py_CLEAR(tuple);
+    } else {
+      PyTuple_SET_ITEM(tuple, Py_ssize_t(i), name);
+    }
+  }
+  return tuple;
+}
+
+PyObject* get_target(PyObject*, PyObject*) { return PyUnicode_FromString(target()); }
+
+PyObject* force_target(PyObject*, PyObject* name) {
+  const char* text = PyUnicode_AsUTF8(name);
+  if (text == nullptr) return nullptr;
+  if (!set_target(text)) return PyErr_Format(PyExc_ValueError, "this CPU does not run the target '%s'", text);
+  Py_RETURN_NONE;
+}
+
+PyObject* get_num_threads(PyObject*, PyObject*) { return PyLong_FromLong(num_threads()); }
+
+PyObject* force_num_threads(PyObject*, PyObject* number) {
+  const long n = PyLong_AsLong(number);
+  if (n == -1 && PyErr_Occurred()) return nullptr;
+  if (n < 1 || n > 4096) return PyErr_Format(PyExc_ValueError, "the number of threads is %ld; expected 1 to 4096", n);
+  set_num_threads(int(n));
+  Py_RETURN_NONE;
+}
+
+PyMethodDef kMethods[] = {
+    {"execute", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(execute)), METH_FASTCALL, nullptr},
+    {"first_overflow", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(first)), METH_FASTCALL, nullptr},
+    {"targets", list_targets, METH_NOARGS, nullptr},
+    {"get_target", get_target, METH_NOARGS, nullptr},
+    {"set_target", force_target, METH_O, nullptr},
+    {"get_num_threads", get_num_threads, METH_NOARGS, nullptr},
+    {"set_num_threads", force_num_threads, METH_O, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+int exec_module(PyObject*) {
+  if (PyArray_ImportNumPyAPI() < 0) return -1;
+  const char* asked = std::getenv("MINUEND_TARGET");
+  if (asked != nullptr && std::strcmp(asked, target()) != 0) {
+    PyErr_Format(PyExc_ImportError, "MINUEND_TARGET is '%s', a target that this CPU does not run; the best is '%s'",
+                 asked, target());
+    return -1;
+  }
+  return 0;
+}
+
+PyModuleDef_Slot kSlots[] = {
+    {Py_mod_exec, reinterpret_cast<void*>(exec_module)},
+#if PY_VERSION_HEX >= 0x030c0000
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+#if PY_VERSION_HEX >= 0x030d0000
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
+    {0, nullptr},
+};
+
+PyModuleDef kModule = {PyModuleDef_HEAD_INIT, "_native", "The kernel; see plan.py.", 0, kMethods, kSlots,
+                       nullptr, nullptr, nullptr};
+
+}  // namespace
+
+PyMODINIT_FUNC PyInit__native() { return PyModuleDef_Init(&kModule); }

@@ -1,0 +1,102 @@
+#include "targets.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+
+#if defined(MINUEND_X86)
+#include <cpuid.h>
+#endif
+
+namespace minuend {
+
+namespace baseline {
+Kernel find(Element element, Policy policy);
+}
+#if defined(MINUEND_X86)
+namespace avx2 {
+Kernel find(Element element, Policy policy);
+}
+namespace avx512 {
+Kernel find(Element element, Policy policy);
+}
+#endif
+
+namespace {
+
+struct Target {
+  const char* name;
+  Kernel (*find)(Element, Policy);
+  bool (*runs_here)();
+};
+
+bool always() { return true; }
+
+#if defined(MINUEND_X86)
+bool has_avx2() {
+  unsigned eax, ebx, ecx = 0, edx;
+  constexpr unsigned f16c = 1u << 29;  // not among the names that every compiler's cpu_supports knows
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
+         __builtin_cpu_supports("bmi2") && __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx & f16c) != 0;
+}
+
+bool has_avx512() {
+  return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+}
+#endif
+
+constexpr Target kTargets[] = {
+    {"baseline", baseline::find, always},
+#if defined(MINUEND_X86)
+    {"avx2", avx2::find, has_avx2},
+    {"avx512", avx512::find, has_avx512},
+#endif
+};
+
+const Target* by_name(const char* name) {
+  for (const Target& t : kTargets) {
+    if (std::strcmp(t.name, name) == 0 && t.runs_here()) return &t;
+  }
+  return nullptr;
+}
+
+const Target* best() {
+  if (const char* asked = std::getenv("MINUEND_TARGET")) {
+    if (const Target* t = by_name(asked)) return t;
+  }
+  return by_name(targets().back());
+}
+
+std::atomic<const Target*>& current() {
+  static std::atomic<const Target*> chosen{best()};
+  return chosen;
+}
+
+}  // namespace
+
+const std::vector<const char*>& targets() {
+  static const std::vector<const char*> names = [] {
+#if defined(MINUEND_X86)
+    __builtin_cpu_init();
+#endif
+    std::vector<const char*> found;
+    for (const Target& t : kTargets) {
+      if (t.runs_here()) found.push_back(t.name);
+    }
+    return found;
+  }();
+  return names;
+}
+
+const char* target() { return current().load()->name; }
+
+bool set_target(const char* name) {
+  const Target* t = by_name(name);
+  if (t != nullptr) current().store(t);
+  return t != nullptr;
+}
+
+Kernel find_kernel(Element element, Policy policy) { return current().load()->find(element, policy); }
+
+}  // namespace minuend

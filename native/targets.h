@@ -1,0 +1,20 @@
+// The CPU targets that the loop is compiled for, and the choice among them.
+#pragma once
+
+#include <vector>
+
+#include "kernel.h"
+
+namespace minuend {
+
+// Names of the targets that this CPU runs, slowest first.
+const std::vector<const char*>& targets();
+
+// The target in use: the best one, or what MINUEND_TARGET names, until set_target() forces another.
+const char* target();
+bool set_target(const char* name);
+
+// The loop for an element type and a policy; nullptr where there is none (a float's other policies).
+Kernel find_kernel(Element element, Policy policy);
+
+}  // namespace minuend

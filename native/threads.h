@@ -1,0 +1,16 @@
+// A few threads that wait for large work.
+#pragma once
+
+#include <cstddef>
+
+namespace minuend {
+
+// How many threads large work is shared among: MINUEND_NUM_THREADS, or the CPUs that this process may run on.
+int num_threads();
+void set_num_threads(int n);
+
+// Calls part(context, i) for every i below `parts`, on this thread and others, and returns when all are done.
+// Where the other threads are busy with another caller's work, this thread does it all. Safe after fork.
+void in_parallel(int parts, void (*part)(void* context, int i), void* context);
+
+}  // namespace minuend

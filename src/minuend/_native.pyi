@@ -1,0 +1,38 @@
+"""The native bridge; see ``native/module.cc``."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+def execute(
+    kernel: str,
+    policy: str,
+    sizes: Sequence[int],
+    a: Array,
+    a_strides: Sequence[int],
+    b: Array,
+    b_strides: Sequence[int],
+    out: Array,
+    out_strides: Sequence[int],
+    table: bytes | None,
+    /,
+) -> int: ...
+def first_overflow(
+    kernel: str,
+    policy: str,
+    sizes: Sequence[int],
+    a: Array,
+    a_strides: Sequence[int],
+    b: Array,
+    b_strides: Sequence[int],
+    table: bytes | None,
+    /,
+) -> int: ...
+def targets() -> tuple[str, ...]: ...
+def get_target() -> str: ...
+def set_target(name: str, /) -> None: ...
+def get_num_threads() -> int: ...
+def set_num_threads(n: int, /) -> None: ...

@@ -1,0 +1,145 @@
+"""ONNX ``Sub``: its five versions, each stated as what changed.
+
+Sources: the operator's pages and changelog of ONNX (opset 28), checked against the registry of ``onnx`` by
+``tests/onnx/test_versions.py``. ``types`` and ``attributes`` decide what validation lets pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from minuend import shapes
+from minuend.dialects import Dialect
+from minuend.shapes import Broadcast, Shape
+from minuend.spec import Attr, OpVersion, Param, Rows
+
+SUB_1 = OpVersion(
+    dialect="onnx",
+    operator="Sub",
+    version=1,
+    types=("float16", "float32", "float64"),
+    attributes=Rows(
+        [
+            Attr("axis", "INT", doc="where B's first dim sits in A; without it B is A's suffix"),
+            Attr("broadcast", "INT", 0, doc="1 lets B repeat into A's shape", values=(0, 1)),
+            Attr("consumed_inputs", "INTS", doc="a leftover of an old memory planner; accepted and ignored"),
+        ]
+    ),
+    inputs=Rows(
+        [
+            Param("A", "T", "what is subtracted from; shares its type with B"),
+            Param("B", "T", "what is subtracted; of A's shape, or smaller where broadcast is 1"),
+        ]
+    ),
+    outputs=Rows([Param("C", "T", "the difference, with A's shape and type")]),
+    broadcasting="onnx_legacy",
+    inference="element type only",
+    notes=(
+        "B has one element, or its shape is a run of A's dims from axis on; a 1 in B does not expand.",
+        "No tool of ONNX checks or computes axis and broadcast; this package does.",
+    ),
+    facts={
+        "name": "Sub",
+        "domain": "main",
+        "since_version": 1,
+        "function": False,
+        "support_level": "COMMON",
+        "shape inference": False,
+        "type constraint": "T",
+        "constrained to": "floating-point tensors",
+        "data propagation": False,
+        "differentiable": False,
+    },
+)
+
+SUB_6 = SUB_1.evolve(
+    6,
+    add_types=("int32", "int64", "uint32", "uint64"),
+    remove_attributes=("consumed_inputs",),
+    inference="shape of A",
+    facts={"since_version": 6, "shape inference": True, "constrained to": "high-precision numeric tensors"},
+)
+
+SUB_7 = SUB_6.evolve(
+    7,
+    remove_attributes=("axis", "broadcast"),
+    inputs=Rows([Param("A", "T", "what is subtracted from"), Param("B", "T", "what is subtracted")]),
+    outputs=Rows([Param("C", "T", "the difference, with the operands' element type")]),
+    broadcasting="numpy",
+    inference="broadcast shape",
+    notes=(),
+    facts={"since_version": 7},
+)
+
+SUB_13 = SUB_7.evolve(13, add_types=("bfloat16",), facts={"since_version": 13, "differentiable": True})
+
+SUB_14 = SUB_13.evolve(
+    14,
+    add_types=("int8", "int16", "uint8", "uint16"),
+    facts={"since_version": 14, "constrained to": "all numeric tensors", "data propagation": True},
+)
+
+
+def broadcast(op: OpVersion, a: Shape, b: Shape, attributes: Mapping[str, Any]) -> Broadcast:
+    """Apply the rule of a version: the limited one up to Sub-6, NumPy's from Sub-7 on."""
+    if op.broadcasting == "numpy":
+        return shapes.numpy(a, b)
+    return shapes.onnx_legacy(a, b, axis=attributes.get("axis"), broadcast=attributes.get("broadcast", 0))
+
+
+def number(version: object) -> int:
+    """Read an opset number: 13 or ``"13"``; 0 and below are none."""
+    if isinstance(version, bool) or not isinstance(version, int | str):
+        raise ValueError(version)
+    opset = int(version)
+    if opset < 1:
+        raise ValueError(version)
+    return opset
+
+
+
+SPELLINGS = {
+    name: (f"tensor({text})", proto)
+    for name, text, proto in (
+        ("float16", "float16", "FLOAT16"),
+        ("bfloat16", "bfloat16", "BFLOAT16"),
+        ("float32", "float", "FLOAT"),
+        ("float64", "double", "DOUBLE"),
+        ("int8", "int8", "INT8"),
+        ("int16", "int16", "INT16"),
+        ("int32", "int32", "INT32"),
+        ("int64", "int64", "INT64"),
+        ("uint8", "uint8", "UINT8"),
+        ("uint16", "uint16", "UINT16"),
+        ("uint32", "uint32", "UINT32"),
+        ("uint64", "uint64", "UINT64"),
+        ("uint2", "uint2", "UINT2"),
+        ("int2", "int2", "INT2"),
+        ("uint4", "uint4", "UINT4"),
+        ("int4", "int4", "INT4"),
+        ("float4_e2m1fn", "float4e2m1", "FLOAT4E2M1"),
+        ("float8_e4m3fn", "float8e4m3fn", "FLOAT8E4M3FN"),
+        ("float8_e5m2", "float8e5m2", "FLOAT8E5M2"),
+        ("float8_e8m0fnu", "float8e8m0", "FLOAT8E8M0"),
+    )
+}
+"""Element types in ONNX's text and in ``TensorProto.DataType``; Sub takes those that a version's row lists."""
+
+DIALECT = Dialect(
+    name="onnx",
+    title="ONNX",
+    versions=(SUB_1, SUB_6, SUB_7, SUB_13, SUB_14),
+    number=number,
+    counted="opset",
+    broadcast=broadcast,
+    spellings=SPELLINGS,
+    refused={
+        **dict.fromkeys(("bool", "tensor(bool)", "BOOL"), "subtraction is not defined for bool; use Xor or cast"),
+        **dict.fromkeys(
+            ("complex64", "complex128", "tensor(complex64)", "tensor(complex128)", "COMPLEX64", "COMPLEX128"),
+            "no version of Sub takes complex numbers; subtract real and imaginary parts",
+        ),
+        **dict.fromkeys(("string", "tensor(string)", "STRING"), "subtraction is not defined for strings"),
+    },
+)
