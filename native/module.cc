@@ -1,13 +1,10 @@
 // The bridge: Python objects to Work and back. It converts and refuses; it computes nothing.
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
-#include <numpy/arrayobject.h>
+#define MINUEND_IMPORTS_NUMPY
+#include "bridge.h"
 
 #include <cstdlib>
 #include <cstring>
 
-#include "subtract.h"
 #include "targets.h"
 #include "threads.h"
 
@@ -30,6 +27,13 @@ int find_name(PyObject* name, const char* const (&names)[n], const char* what) {
   PyErr_Format(PyExc_ValueError, "the kernel has no %s '%s'", what, text);
   return -1;
 }
+
+}  // namespace
+
+int minuend::find_element(PyObject* name) { return find_name(name, kElements, "element type"); }
+int minuend::find_policy(PyObject* name) { return find_name(name, kPolicies, "policy"); }
+
+namespace {
 
 // Fills `to` from a tuple of ints; all tuples of one call have the same length.
 template <class T>
@@ -56,6 +60,7 @@ bool read_operand(PyObject* array, PyObject* strides, int rank, char** data, ptr
 }
 
 bool read_table(PyObject* table, Work& work) {
+  work.table = nullptr;
   if (work.element != Element::table) return true;
   if (!PyBytes_Check(table) || PyBytes_GET_SIZE(table) != 2 * 65536) {
     PyErr_SetString(PyExc_ValueError, "expected a table of 65,536 answers and as many flags");
@@ -67,8 +72,8 @@ bool read_table(PyObject* table, Work& work) {
 
 // kernel, policy, sizes, a, a strides, b, b strides
 bool read_work(PyObject* const* args, Work& work) {
-  const int element = find_name(args[0], kElements, "element type");
-  const int policy = element < 0 ? -1 : find_name(args[1], kPolicies, "policy");
+  const int element = find_element(args[0]);
+  const int policy = element < 0 ? -1 : find_policy(args[1]);
   if (policy < 0) return false;
   work.element = Element(element);
   work.policy = Policy(policy);
@@ -97,18 +102,8 @@ bool check_count(const char* name, Py_ssize_t n, Py_ssize_t wanted) {
   return false;
 }
 
-template <class F>
-size_t without_gil(const Work& work, F f) {
-  if (!is_long(work)) return f();
-  size_t result;
-  Py_BEGIN_ALLOW_THREADS
-  result = f();
-  Py_END_ALLOW_THREADS
-  return result;
-}
-
 PyObject* execute(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  Work work{};
+  Work work;
   if (!check_count("execute", n, 10) || !read_work(args, work) ||
       !read_operand(args[7], args[8], work.layout.rank, &work.out, work.layout.out) || !read_table(args[9], work)) {
     return nullptr;
@@ -117,7 +112,7 @@ PyObject* execute(PyObject*, PyObject* const* args, Py_ssize_t n) {
 }
 
 PyObject* first(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  Work work{};
+  Work work;
   if (!check_count("first_overflow", n, 8) || !read_work(args, work) || !read_table(args[7], work)) return nullptr;
   return PyLong_FromSize_t(without_gil(work, [&] { return first_overflow(work); }));
 }
@@ -155,9 +150,14 @@ PyObject* force_num_threads(PyObject*, PyObject* number) {
   Py_RETURN_NONE;
 }
 
+using Fast = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t);
+PyCFunction cast(Fast f) { return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)); }
+
 PyMethodDef kMethods[] = {
-    {"execute", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(execute)), METH_FASTCALL, nullptr},
-    {"first_overflow", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(first)), METH_FASTCALL, nullptr},
+    {"execute", cast(execute), METH_FASTCALL, nullptr},
+    {"first_overflow", cast(first), METH_FASTCALL, nullptr},
+    {"learn", cast(learn), METH_FASTCALL, nullptr},
+    {"with_fast_path", with_fast_path, METH_O, nullptr},
     {"targets", list_targets, METH_NOARGS, nullptr},
     {"get_target", get_target, METH_NOARGS, nullptr},
     {"set_target", force_target, METH_O, nullptr},
@@ -167,7 +167,7 @@ PyMethodDef kMethods[] = {
 };
 
 int exec_module(PyObject*) {
-  if (PyArray_ImportNumPyAPI() < 0) return -1;
+  if (PyArray_ImportNumPyAPI() < 0 || init_fast_path() < 0) return -1;
   const char* asked = std::getenv("MINUEND_TARGET");
   if (asked != nullptr && std::strcmp(asked, target()) != 0) {
     PyErr_Format(PyExc_ImportError, "MINUEND_TARGET is '%s', a target that this CPU does not run; the best is '%s'",

@@ -145,7 +145,8 @@ def _numpy_dtype(name: str) -> np.dtype[Any] | None:
 
 
 @functools.cache
-def _by_scalar_type() -> dict[type, ElementType]:
+def by_scalar_type() -> dict[type, ElementType]:
+    """Every NumPy scalar type that this package takes, with its row."""
     found = ((row, row.numpy) for row in _ROWS)
     table = {dtype.type: row for row, dtype in found if dtype is not None}
     # C has two names for one width (int and long, long and long long): NumPy keeps a scalar type for each.
@@ -156,7 +157,7 @@ def _by_scalar_type() -> dict[type, ElementType]:
 
 def of_numpy(dtype: np.dtype[Any]) -> ElementType | None:
     """Return the row of a NumPy dtype (any byte order), or ``None`` where this package has none."""
-    return _by_scalar_type().get(dtype.type)
+    return by_scalar_type().get(dtype.type)
 
 
 def find(name: object) -> ElementType:

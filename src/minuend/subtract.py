@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias, get_args
+import functools
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 import numpy as np
 
-from minuend import dtypes, shapes
+from minuend import _native, dtypes, shapes
 from minuend.dtypes import ElementType
 from minuend.errors import DTypeError, OverflowFound, ScalarRangeError, ShapeError, listed
 from minuend.plan import Plan, plan, shares_addresses
@@ -16,7 +18,18 @@ Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Overflow: TypeAlias = Literal["wrap", "saturate", "widen", "error"]
 POLICIES: tuple[str, ...] = get_args(Overflow)
 
+F = TypeVar("F", bound=Callable[..., Any])
 
+
+def _with_fast_path(general: F) -> F:
+    """Let the kernel take plain arrays without a detour through Python; ``general`` decides everything else."""
+    for scalar_type, row in dtypes.by_scalar_type().items():
+        if row.kernel != "table":
+            _native.learn(np.dtype(scalar_type), row.kernel, row.widened.memory)
+    return functools.update_wrapper(_native.with_fast_path(general), general)
+
+
+@_with_fast_path
 def subtract(a: Any, b: Any, /, out: Array | None = None, *, overflow: Overflow = "wrap") -> Array:
     """Subtract element by element: ``a - b``, exact, in the operands' own element type.
 
@@ -178,7 +191,7 @@ def operands(a: Any, b: Any) -> tuple[Array, Array, ElementType]:
         raise DTypeError(
             "types", "", f"a is of {element} and b of {other}; nothing is promoted, convert one with .astype()"
         )
-    return _native(scalar(a, element) if x is None else x), _native(scalar(b, element) if y is None else y), element
+    return _in_native_order(scalar(a, element) if x is None else x), _in_native_order(scalar(b, element) if y is None else y), element
 
 
 def element_of(array: Array, name: str) -> ElementType:
@@ -209,7 +222,7 @@ def _array(operand: Any, name: str) -> Array | None:
     )
 
 
-def _native(array: Array) -> Array:
+def _in_native_order(array: Array) -> Array:
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 

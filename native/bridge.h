@@ -1,0 +1,39 @@
+// What the two halves of the bridge share.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define PY_ARRAY_UNIQUE_SYMBOL minuend_ARRAY_API
+#ifndef MINUEND_IMPORTS_NUMPY
+#define NO_IMPORT_ARRAY
+#endif
+#include <numpy/arrayobject.h>
+
+#include "subtract.h"
+
+namespace minuend {
+
+// The kernel's element type, or policy, of a Python string; -1 with an error set where there is none.
+int find_element(PyObject* name);
+int find_policy(PyObject* name);
+
+// Calls f, without the GIL where the work is long.
+template <class F>
+size_t without_gil(const Work& work, F f) {
+  if (!is_long(work)) return f();
+  size_t result;
+  Py_BEGIN_ALLOW_THREADS
+  result = f();
+  Py_END_ALLOW_THREADS
+  return result;
+}
+
+// learn(dtype, kernel, widened dtype): lets the fast path take arrays of a dtype.
+PyObject* learn(PyObject*, PyObject* const* args, Py_ssize_t n);
+
+// with_fast_path(general): a callable that computes plain arrays itself and leaves all else to `general`.
+PyObject* with_fast_path(PyObject*, PyObject* general);
+int init_fast_path();
+
+}  // namespace minuend

@@ -1,0 +1,305 @@
+// The fast path of subtract(): plain arrays of one dtype, without a single Python call.
+//
+// It only ever succeeds. Whatever is unusual (scalars, subclasses, byte orders, an `out` that overlaps or does not
+// fit, shapes that do not broadcast, an overflow to report) goes to the general function in Python, which decides
+// from the beginning; so no rule and no message stands in both.
+#include <cstring>
+
+#include "bridge.h"
+#include "structmember.h"
+
+namespace minuend {
+
+namespace {
+
+// dtypes that were learned, by NumPy's type number; user types have numbers from NPY_USERDEF on.
+struct Known {
+  bool known;
+  Element element;
+  PyArray_Descr* widened;
+};
+constexpr int kKnown = 512;
+Known known[kKnown];
+
+struct FastPath {
+  PyObject_HEAD
+  PyObject* general;
+  PyObject* dict;
+  PyObject* weak_references;
+  vectorcallfunc call;
+};
+
+PyObject *kOut, *kOverflow;
+
+struct Call {
+  PyArrayObject *a, *b, *out = nullptr;
+  Policy policy = Policy::wrap;
+};
+
+// The arguments, where all are of the plain kind.
+bool read_call(PyObject* const* args, Py_ssize_t positional, PyObject* names, Call& call) {
+  if (positional < 2 || positional > 3 || !PyArray_CheckExact(args[0]) || !PyArray_CheckExact(args[1])) return false;
+  call.a = reinterpret_cast<PyArrayObject*>(args[0]);
+  call.b = reinterpret_cast<PyArrayObject*>(args[1]);
+  PyObject* out = positional == 3 ? args[2] : Py_None;
+  const Py_ssize_t named = names == nullptr ? 0 : PyTuple_GET_SIZE(names);
+  for (Py_ssize_t i = 0; i < named; ++i) {
+    PyObject* name = PyTuple_GET_ITEM(names, i);
+    PyObject* value = args[positional + i];
+    if (name == kOut && positional == 2) {
+      out = value;
+    } else if (name == kOverflow && PyUnicode_CheckExact(value)) {
+      const int policy = find_policy(value);
+      if (policy < 0) PyErr_Clear();
+      if (policy < 0 || Policy(policy) == Policy::count) return false;
+      call.policy = Policy(policy);
+    } else {
+      return false;
+    }
+  }
+  if (out == Py_None) return true;
+  if (!PyArray_CheckExact(out)) return false;
+  call.out = reinterpret_cast<PyArrayObject*>(out);
+  return PyArray_ISWRITEABLE(call.out) && PyArray_IS_C_CONTIGUOUS(call.out);
+}
+
+bool same_shape(PyArrayObject* x, PyArrayObject* y) {
+  return PyArray_NDIM(x) == PyArray_NDIM(y) &&
+         std::memcmp(PyArray_DIMS(x), PyArray_DIMS(y), sizeof(npy_intp) * size_t(PyArray_NDIM(x))) == 0;
+}
+
+// NumPy's rule; fills the layout's sizes and the two operands' strides.
+bool broadcast(PyArrayObject* a, PyArrayObject* b, Layout& l) {
+  const int a_rank = PyArray_NDIM(a), b_rank = PyArray_NDIM(b);
+  l.rank = a_rank > b_rank ? a_rank : b_rank;
+  for (int i = 0; i < l.rank; ++i) {
+    const int x = i - (l.rank - a_rank), y = i - (l.rank - b_rank);
+    const npy_intp m = x < 0 ? 1 : PyArray_DIM(a, x), n = y < 0 ? 1 : PyArray_DIM(b, y);
+    if (m != n && m != 1 && n != 1) return false;
+    l.size[i] = size_t(m == 1 ? n : m);
+    l.a[i] = m == 1 ? 0 : PyArray_STRIDE(a, x);
+    l.b[i] = n == 1 ? 0 : PyArray_STRIDE(b, y);
+  }
+  return true;
+}
+
+void pack_strides(Layout& l, size_t item) {
+  auto stride = ptrdiff_t(item);
+  for (int i = l.rank - 1; i >= 0; --i) {
+    l.out[i] = stride;
+    stride *= ptrdiff_t(l.size[i]);
+  }
+}
+
+bool same_sizes(PyArrayObject* out, const Layout& l) {
+  if (PyArray_NDIM(out) != l.rank) return false;
+  for (int i = 0; i < l.rank; ++i) {
+    if (size_t(PyArray_DIM(out, i)) != l.size[i]) return false;
+  }
+  return true;
+}
+
+// The range of addresses that an array's elements take.
+void range(PyArrayObject* x, const char*& low, const char*& high) {
+  low = high = PyArray_BYTES(x);
+  for (int i = 0; i < PyArray_NDIM(x); ++i) {
+    const npy_intp reach = PyArray_STRIDE(x, i) * (PyArray_DIM(x, i) - 1);
+    (reach < 0 ? low : high) += reach;
+  }
+  high += PyArray_ITEMSIZE(x);
+}
+
+enum class Overlap { none, identical, partial };
+
+Overlap overlap(PyArrayObject* out, PyArrayObject* operand) {
+  const char *low, *high, *out_low, *out_high;
+  range(operand, low, high);
+  range(out, out_low, out_high);
+  if (high <= out_low || out_high <= low) return Overlap::none;
+  const bool identical = PyArray_BYTES(out) == PyArray_BYTES(operand) && PyArray_IS_C_CONTIGUOUS(operand) &&
+                         PyArray_ITEMSIZE(out) == PyArray_ITEMSIZE(operand) && same_shape(out, operand);
+  return identical ? Overlap::identical : Overlap::partial;
+}
+
+// Whether the result can go straight to `out`; says whether an operand is lost on the way.
+bool can_write(const Call& call, int type, const Layout& l, bool& replaces) {
+  PyArray_Descr* descr = PyArray_DESCR(call.out);
+  if (descr->type_num != type || !PyArray_ISNBO(descr->byteorder) || !same_sizes(call.out, l)) return false;
+  const Overlap a = overlap(call.out, call.a), b = overlap(call.out, call.b);
+  replaces = a == Overlap::identical || b == Overlap::identical;
+  return a != Overlap::partial && b != Overlap::partial;
+}
+
+// Runs the work; false where the general function has to report something.
+bool compute(Work& work, bool replaces) {
+  const bool fallible = work.policy == Policy::error || (work.policy == Policy::widen && item_size(work.element) == 8);
+  if (fallible && replaces) {
+    if (work.policy == Policy::widen) return false;
+    work.policy = Policy::count;
+    if (without_gil(work, [&] { return subtract(work); }) != 0) return false;
+    work.policy = Policy::wrap;
+  }
+  return without_gil(work, [&] { return subtract(work); }) == 0;
+}
+
+// The result, a new reference; nullptr without an error set where the general function must take over.
+PyObject* try_fast(const Call& call) {
+  PyArray_Descr *descr = PyArray_DESCR(call.a), *other = PyArray_DESCR(call.b);
+  const int type = descr->type_num;
+  if (other->type_num != type || type >= kKnown || !known[type].known) return nullptr;
+  if (!PyArray_ISNBO(descr->byteorder) || !PyArray_ISNBO(other->byteorder)) return nullptr;
+  const Known& row = known[type];
+  Work work;
+  work.element = row.element;
+  work.policy = row.element <= Element::f64 ? Policy::wrap : call.policy;  // floats ignore the policy
+  work.table = nullptr;
+  PyArray_Descr* result = work.policy == Policy::widen ? row.widened : descr;
+  const bool plain = same_shape(call.a, call.b) && PyArray_IS_C_CONTIGUOUS(call.a) && PyArray_IS_C_CONTIGUOUS(call.b);
+  if (plain) {
+    work.layout.rank = PyArray_NDIM(call.a);
+    for (int i = 0; i < work.layout.rank; ++i) work.layout.size[i] = size_t(PyArray_DIM(call.a, i));
+  } else if (!broadcast(call.a, call.b, work.layout)) {
+    return nullptr;
+  }
+  bool replaces = false;
+  PyArrayObject* out = call.out;
+  if (out != nullptr) {
+    if (!can_write(call, result->type_num, work.layout, replaces)) return nullptr;
+    Py_INCREF(out);
+  } else {
+    npy_intp sizes[kMaxRank];
+    for (int i = 0; i < work.layout.rank; ++i) sizes[i] = npy_intp(work.layout.size[i]);
+    Py_INCREF(result);
+    out = reinterpret_cast<PyArrayObject*>(
+        PyArray_NewFromDescr(&PyArray_Type, result, work.layout.rank, sizes, nullptr, nullptr, 0, nullptr));
+    if (out == nullptr) return nullptr;
+  }
+  work.a = PyArray_BYTES(call.a);
+  work.b = PyArray_BYTES(call.b);
+  work.out = PyArray_BYTES(out);
+  if (plain) {  // one long line, whatever the rank
+    work.layout.size[0] = size_t(PyArray_SIZE(call.a));
+    work.layout.rank = 1;
+    work.layout.a[0] = work.layout.b[0] = ptrdiff_t(item_size(work.element));
+    work.layout.out[0] = ptrdiff_t(result_size(work.element, work.policy));
+  } else {
+    pack_strides(work.layout, result_size(work.element, work.policy));
+  }
+  if (compute(work, replaces)) return reinterpret_cast<PyObject*>(out);
+  Py_DECREF(out);
+  return nullptr;
+}
+
+PyObject* call_fast(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
+  Call call;
+  if (read_call(args, PyVectorcall_NARGS(flags), names, call)) {
+    PyObject* result = try_fast(call);
+    if (result != nullptr || PyErr_Occurred()) return result;
+  }
+  return PyObject_Vectorcall(reinterpret_cast<FastPath*>(self)->general, args, flags, names);
+}
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  auto* fast = reinterpret_cast<FastPath*>(self);
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(fast->general);
+  Py_VISIT(fast->dict);
+  return 0;
+}
+
+int clear(PyObject* self) {
+  auto* fast = reinterpret_cast<FastPath*>(self);
+  Py_CLEAR(fast->general);
+  Py_CLEAR(fast->dict);
+  return 0;
+}
+
+void dealloc(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  if (reinterpret_cast<FastPath*>(self)->weak_references != nullptr) PyObject_ClearWeakRefs(self);
+  clear(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyObject* represent(PyObject* self) {
+  return PyUnicode_FromFormat("<fast %R>", reinterpret_cast<FastPath*>(self)->general);
+}
+
+// Pickled and copied by name, as functions are.
+PyObject* reduce(PyObject* self, PyObject*) { return PyObject_GetAttrString(self, "__qualname__"); }
+
+PyMemberDef kMembers[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(FastPath, call), READONLY, nullptr},
+    {"__dictoffset__", T_PYSSIZET, offsetof(FastPath, dict), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(FastPath, weak_references), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr},
+};
+
+PyMethodDef kMethods[] = {
+    {"__reduce__", reduce, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyGetSetDef kGetSet[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+
+PyType_Slot kSlots[] = {
+    {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(clear)},
+    {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+    {Py_tp_repr, reinterpret_cast<void*>(represent)},
+    {Py_tp_members, kMembers},
+    {Py_tp_methods, kMethods},
+    {Py_tp_getset, kGetSet},
+    {0, nullptr},
+};
+
+PyType_Spec kSpec = {"minuend._native.FastPath", sizeof(FastPath), 0,
+                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL, kSlots};
+
+PyTypeObject* fast_type;
+
+}  // namespace
+
+PyObject* learn(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (n != 3 || !PyArray_DescrCheck(args[0]) || !PyArray_DescrCheck(args[2])) {
+    PyErr_SetString(PyExc_TypeError, "learn takes a dtype, the kernel's name for it and the widened dtype");
+    return nullptr;
+  }
+  const int element = find_element(args[1]);
+  if (element < 0) return nullptr;
+  const int type = reinterpret_cast<PyArray_Descr*>(args[0])->type_num;
+  if (type < 0 || type >= kKnown) Py_RETURN_NONE;
+  auto* widened = reinterpret_cast<PyArray_Descr*>(Py_NewRef(args[2]));  // kept as long as the process
+  known[type] = {Element(element) != Element::table, Element(element), widened};
+  Py_RETURN_NONE;
+}
+
+PyObject* with_fast_path(PyObject*, PyObject* general) {
+  if (!PyCallable_Check(general)) {
+    PyErr_SetString(PyExc_TypeError, "with_fast_path takes a function");
+    return nullptr;
+  }
+  auto* fast = PyObject_GC_New(FastPath, fast_type);
+  if (fast == nullptr) return nullptr;
+  fast->general = Py_NewRef(general);
+  fast->dict = nullptr;
+  fast->weak_references = nullptr;
+  fast->call = call_fast;
+  PyObject_GC_Track(fast);
+  return reinterpret_cast<PyObject*>(fast);
+}
+
+int init_fast_path() {
+  kOut = PyUnicode_InternFromString("out");
+  kOverflow = PyUnicode_InternFromString("overflow");
+  fast_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&kSpec));
+  return kOut != nullptr && kOverflow != nullptr && fast_type != nullptr ? 0 : -1;
+}
+
+}  // namespace minuend
