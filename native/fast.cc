@@ -135,8 +135,9 @@ bool compute(Work& work, bool replaces) {
   const bool fallible = work.policy == Policy::error || (work.policy == Policy::widen && item_size(work.element) == 8);
   if (fallible && replaces) {
     if (work.policy == Policy::widen) return false;
-    work.policy = Policy::count;
-    if (without_gil(work, [&] { return subtract(work); }) != 0) return false;
+    Work counting = work;
+    counting.policy = Policy::count;
+    if (without_gil(work, [&] { return subtract(counting); }) != 0) return false;
     work.policy = Policy::wrap;
   }
   return without_gil(work, [&] { return subtract(work); }) == 0;

@@ -3,6 +3,7 @@
 #include "kernel.h"
 
 #include "element.h"
+#include "pack.h"
 
 namespace minuend {
 namespace MINUEND_TARGET {
@@ -183,8 +184,6 @@ Kernel find_table(Policy policy) {
   }
 }
 
-}  // namespace
-
 Kernel find(Element element, Policy policy) {
   switch (element) {
     case Element::f16: return find_float<Float16>(policy);
@@ -203,6 +202,10 @@ Kernel find(Element element, Policy policy) {
   }
   return nullptr;
 }
+
+}  // namespace
+
+extern const Routines routines = {find, gather, scatter, transpose};
 
 }  // namespace MINUEND_TARGET
 }  // namespace minuend

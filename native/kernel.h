@@ -21,6 +21,17 @@ enum class Form { both, repeat_b, repeat_a };
 using Kernel = size_t (*)(const void* table, const char* a, const char* b, char* out, size_t n, Form form,
                           bool stream);
 
+// What one CPU target offers.
+struct Routines {
+  Kernel (*find)(Element element, Policy policy);  // nullptr where there is no such policy
+  // n elements of `item` bytes, `stride` bytes apart, to consecutive ones, and back.
+  void (*gather)(size_t item, const char* from, ptrdiff_t stride, char* to, size_t n);
+  void (*scatter)(size_t item, const char* from, char* to, ptrdiff_t stride, size_t n);
+  // Rows of `columns` consecutive elements, `to_stride` bytes apart, from consecutive elements down each column.
+  void (*transpose)(size_t item, const char* from, ptrdiff_t stride, char* to, size_t to_stride, size_t rows,
+                    size_t columns);
+};
+
 // Bytes of one element of an operand, and of the result.
 size_t item_size(Element element);
 size_t result_size(Element element, Policy policy);

@@ -77,7 +77,7 @@ bool read_work(PyObject* const* args, Work& work) {
   if (policy < 0) return false;
   work.element = Element(element);
   work.policy = Policy(policy);
-  if (find_kernel(work.element, work.policy) == nullptr) {
+  if (routines().find(work.element, work.policy) == nullptr) {
     PyErr_Format(PyExc_ValueError, "the kernel has no policy '%s' for %s", kPolicies[policy], kElements[element]);
     return false;
   }

@@ -17,8 +17,8 @@ struct Work {
   char* out;
 };
 
-// Computes all elements; returns how many overflow. `out` may be exactly A's or B's memory with the same strides.
-size_t subtract(Work work);
+// Computes all elements; returns how many overflow. The layout may be reordered on the way. `out` may be exactly A's or B's memory with the same strides.
+size_t subtract(Work& work);
 
 // The place in C order of the first element that overflows; the number of elements where none does.
 size_t first_overflow(const Work& work);

@@ -11,14 +11,14 @@
 namespace minuend {
 
 namespace baseline {
-Kernel find(Element element, Policy policy);
+extern const Routines routines;
 }
 #if defined(MINUEND_X86)
 namespace avx2 {
-Kernel find(Element element, Policy policy);
+extern const Routines routines;
 }
 namespace avx512 {
-Kernel find(Element element, Policy policy);
+extern const Routines routines;
 }
 #endif
 
@@ -26,7 +26,7 @@ namespace {
 
 struct Target {
   const char* name;
-  Kernel (*find)(Element, Policy);
+  const Routines* routines;
   bool (*runs_here)();
 };
 
@@ -47,10 +47,10 @@ bool has_avx512() {
 #endif
 
 constexpr Target kTargets[] = {
-    {"baseline", baseline::find, always},
+    {"baseline", &baseline::routines, always},
 #if defined(MINUEND_X86)
-    {"avx2", avx2::find, has_avx2},
-    {"avx512", avx512::find, has_avx512},
+    {"avx2", &avx2::routines, has_avx2},
+    {"avx512", &avx512::routines, has_avx512},
 #endif
 };
 
@@ -97,6 +97,6 @@ bool set_target(const char* name) {
   return t != nullptr;
 }
 
-Kernel find_kernel(Element element, Policy policy) { return current().load()->find(element, policy); }
+const Routines& routines() { return *current().load()->routines; }
 
 }  // namespace minuend

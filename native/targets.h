@@ -14,7 +14,7 @@ const std::vector<const char*>& targets();
 const char* target();
 bool set_target(const char* name);
 
-// The loop for an element type and a policy; nullptr where there is none (a float's other policies).
-Kernel find_kernel(Element element, Policy policy);
+// What the target in use offers.
+const Routines& routines();
 
 }  // namespace minuend
