@@ -29,6 +29,10 @@ size_t without_gil(const Work& work, F f) {
   return result;
 }
 
+// A new C-contiguous array, uninitialised; does not take the dtype's reference.
+PyObject* new_result(PyArray_Descr* descr, int rank, const npy_intp* sizes);
+int init_results();
+
 // learn(dtype, kernel, widened dtype): lets the fast path take arrays of a dtype.
 PyObject* learn(PyObject*, PyObject* const* args, Py_ssize_t n);
 

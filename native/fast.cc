@@ -170,9 +170,7 @@ PyObject* try_fast(const Call& call) {
   } else {
     npy_intp sizes[kMaxRank];
     for (int i = 0; i < work.layout.rank; ++i) sizes[i] = npy_intp(work.layout.size[i]);
-    Py_INCREF(result);
-    out = reinterpret_cast<PyArrayObject*>(
-        PyArray_NewFromDescr(&PyArray_Type, result, work.layout.rank, sizes, nullptr, nullptr, 0, nullptr));
+    out = reinterpret_cast<PyArrayObject*>(new_result(result, work.layout.rank, sizes));
     if (out == nullptr) return nullptr;
   }
   work.a = PyArray_BYTES(call.a);

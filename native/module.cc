@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "memory.h"
 #include "targets.h"
 #include "threads.h"
 
@@ -150,6 +151,31 @@ PyObject* force_num_threads(PyObject*, PyObject* number) {
   Py_RETURN_NONE;
 }
 
+// empty(shape, dtype): a new array for a result.
+PyObject* empty(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (!check_count("empty", n, 2)) return nullptr;
+  if (!PyTuple_Check(args[0]) || PyTuple_GET_SIZE(args[0]) > kMaxRank || !PyArray_DescrCheck(args[1])) {
+    PyErr_Format(PyExc_TypeError, "empty takes a tuple of at most %d sizes and a dtype", kMaxRank);
+    return nullptr;
+  }
+  npy_intp sizes[kMaxRank];
+  const int rank = int(PyTuple_GET_SIZE(args[0]));
+  if (!read_tuple(args[0], rank, sizes)) return nullptr;
+  return new_result(reinterpret_cast<PyArray_Descr*>(args[1]), rank, sizes);
+}
+
+PyObject* get_cache_limit(PyObject*, PyObject*) { return PyLong_FromSize_t(cache_limit()); }
+PyObject* get_cached_bytes(PyObject*, PyObject*) { return PyLong_FromSize_t(cached_bytes()); }
+PyObject* drop_cache(PyObject*, PyObject*) { return PyLong_FromSize_t(clear_cache()); }
+
+PyObject* force_cache_limit(PyObject*, PyObject* number) {
+  const Py_ssize_t bytes = PyLong_AsSsize_t(number);
+  if (bytes == -1 && PyErr_Occurred()) return nullptr;
+  if (bytes < 0) return PyErr_Format(PyExc_ValueError, "the cache's limit is %zd bytes; expected 0 or more", bytes);
+  set_cache_limit(size_t(bytes));
+  Py_RETURN_NONE;
+}
+
 using Fast = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t);
 PyCFunction cast(Fast f) { return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)); }
 
@@ -158,6 +184,11 @@ PyMethodDef kMethods[] = {
     {"first_overflow", cast(first), METH_FASTCALL, nullptr},
     {"learn", cast(learn), METH_FASTCALL, nullptr},
     {"with_fast_path", with_fast_path, METH_O, nullptr},
+    {"empty", cast(empty), METH_FASTCALL, nullptr},
+    {"cache_limit", get_cache_limit, METH_NOARGS, nullptr},
+    {"cached_bytes", get_cached_bytes, METH_NOARGS, nullptr},
+    {"clear_cache", drop_cache, METH_NOARGS, nullptr},
+    {"set_cache_limit", force_cache_limit, METH_O, nullptr},
     {"targets", list_targets, METH_NOARGS, nullptr},
     {"get_target", get_target, METH_NOARGS, nullptr},
     {"set_target", force_target, METH_O, nullptr},
@@ -167,7 +198,7 @@ PyMethodDef kMethods[] = {
 };
 
 int exec_module(PyObject*) {
-  if (PyArray_ImportNumPyAPI() < 0 || init_fast_path() < 0) return -1;
+  if (PyArray_ImportNumPyAPI() < 0 || init_fast_path() < 0 || init_results() < 0) return -1;
   const char* asked = std::getenv("MINUEND_TARGET");
   if (asked != nullptr && std::strcmp(asked, target()) != 0) {
     PyErr_Format(PyExc_ImportError, "MINUEND_TARGET is '%s', a target that this CPU does not run; the best is '%s'",
