@@ -1,0 +1,164 @@
+"""OpenVINO ``Subtract``: its one version.
+
+Sources: the operator's page (Subtract-1), the page on broadcasting rules, and what the runtime was measured to do.
+``types`` and ``attributes`` decide what validation lets pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from minuend import shapes
+from minuend.dialects import Dialect
+from minuend.dtypes import TYPES
+from minuend.shapes import Broadcast, Shape
+from minuend.spec import Attr, OpVersion, Param, Rows
+
+# ---- element types --------------------------------------------------------------------------------------------
+
+_NAMES = {
+    "float16": ("f16", "FP16"),
+    "bfloat16": ("bf16", "BF16"),
+    "float32": ("f32", "FP32"),
+    "float64": ("f64", "FP64"),
+    "int8": ("i8", "I8"),
+    "int16": ("i16", "I16"),
+    "int32": ("i32", "I32"),
+    "int64": ("i64", "I64"),
+    "uint8": ("u8", "U8"),
+    "uint16": ("u16", "U16"),
+    "uint32": ("u32", "U32"),
+    "uint64": ("u64", "U64"),
+    "uint1": ("u1", "U1", "BIN"),
+    "uint2": ("u2", "U2"),
+    "uint4": ("u4", "U4"),
+    "int4": ("i4", "I4"),
+    "nf4": ("nf4", "NF4"),
+    "float4_e2m1fn": ("f4e2m1", "F4E2M1"),
+    "float8_e4m3fn": ("f8e4m3", "F8E4M3"),
+    "float8_e5m2": ("f8e5m2", "F8E5M2"),
+    "float8_e8m0fnu": ("f8e8m0", "F8E8M0"),
+}
+
+SPELLINGS: Mapping[str, tuple[str, ...]] = MappingProxyType({name: _NAMES[name] for name in TYPES if name in _NAMES})
+"""Element types as ``element_type`` writes them, then as a port's ``precision`` does (``BIN`` is u1)."""
+
+
+def _odd_width(packing: str) -> str:
+    return (
+        f"it packs {packing}; OpenVINO names it, no runtime subtracts it, and this package does not compute it; "
+        "convert to u8 first"
+    )
+
+
+REFUSED: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(("boolean", "BOOL"), "Subtract takes numbers only; use LogicalXor or convert to u8 first"),
+        **dict.fromkeys(("string", "STRING"), "subtraction is not defined for strings"),
+        **dict.fromkeys(("u3", "U3"), _odd_width("8 elements into 3 bytes")),
+        **dict.fromkeys(("u6", "U6"), _odd_width("4 elements into 3 bytes")),
+        **dict.fromkeys(
+            ("dynamic", "undefined", "UNSPECIFIED"),
+            "the type is not known yet; state the one that the tensor will have",
+        ),
+    }
+)
+"""Element types that OpenVINO names and Subtract, or this package, does not take."""
+
+# ---- the version ----------------------------------------------------------------------------------------------
+
+OPSETS = range(1, 17)
+"""The opsets that hold Subtract-1; opset17 exists and does not have the operator."""
+
+_RULES: Mapping[str, Callable[[Shape, Shape, int], Broadcast]] = MappingProxyType(
+    {
+        "none": lambda a, b, axis: shapes.none(a, b),
+        "numpy": lambda a, b, axis: shapes.numpy(a, b, merge=shapes.merge_openvino),
+        "pdpd": lambda a, b, axis: shapes.pdpd(a, b, axis=axis),
+    }
+)
+
+SUBTRACT_1 = OpVersion(
+    dialect="openvino",
+    operator="Subtract",
+    version=1,
+    types=tuple(SPELLINGS),
+    attributes=Rows(
+        [
+            Attr(
+                "auto_broadcast",
+                "string",
+                "numpy",
+                doc="how the shapes join: none (they are equal), numpy, or pdpd (B into A); case does not matter",
+                values=tuple(_RULES),
+            ),
+            Attr(
+                "axis",
+                "int",
+                -1,
+                doc="where B's first dim sits in A under pdpd, -1 for A's suffix; no other rule reads it. "
+                "The operator's page does not list it, the page on broadcasting does; "
+                "the IR attribute is written auto_broadcast.auto_broadcast_axis",
+            ),
+        ]
+    ),
+    inputs=Rows(
+        [
+            Param("1", "T", "a, what is subtracted from; required, of any shape and rank"),
+            Param("2", "T", "b, what is subtracted; required, of any shape and rank"),
+        ]
+    ),
+    outputs=Rows([Param("1", "T", "the difference, of the shape in which the inputs join")]),
+    broadcasting=f"{', '.join(list(_RULES)[:-1])} or {list(_RULES)[-1]}, as auto_broadcast says",
+    inference="broadcast shape",
+    notes=(
+        "A zero dim joins a 1 and gives 0; under pdpd a 1 of A against a 0 of B is the one case where A changes.",
+        "Under pdpd rank(B) <= rank(A) holds with B's trailing 1s counted, as the runtime does.",
+    ),
+    facts=MappingProxyType(
+        {
+            "name": "Subtract",
+            "versioned name": "Subtract-1",
+            "category": "Arithmetic binary",
+            "short description": "element-wise difference of two tensors that auto_broadcast may join",
+            "formula": "o[i] = a[i] - b[i]",
+            "type constraint": "T",
+            "constrained to": "any numeric type",
+            "opsets": f"opset{OPSETS[0]} to opset{OPSETS[-1]}",
+        }
+    ),
+)
+
+
+def broadcast(op: OpVersion, a: Shape, b: Shape, attributes: Mapping[str, Any]) -> Broadcast:
+    """Apply the rule that ``auto_broadcast`` names; only ``pdpd`` reads ``axis``."""
+    stated = {attr.name: attributes.get(attr.name, attr.default) for attr in op.attributes}
+    return _RULES[stated["auto_broadcast"].lower()](a, b, stated["axis"])
+
+
+def number(version: object) -> int:
+    """Read the operator's version: 1, ``"1"``, ``"Subtract-1"``, or an opset that holds it, such as ``"opset8"``.
+
+    Raises:
+        ValueError: none of these. Version 2 does not exist, so it is not taken for the newest.
+    """
+    if isinstance(version, str) and version.startswith("opset") and int(version.removeprefix("opset")) in OPSETS:
+        return 1
+    known = (1, "1", "Subtract-1")
+    if isinstance(version, bool) or version not in known:
+        raise ValueError(version)
+    return 1
+
+
+DIALECT = Dialect(
+    name="openvino",
+    title="OpenVINO",
+    versions=(SUBTRACT_1,),
+    number=number,
+    counted="operator version",
+    broadcast=broadcast,
+    spellings=SPELLINGS,
+    refused=REFUSED,
+)
