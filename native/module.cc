@@ -176,6 +176,24 @@ PyObject* force_cache_limit(PyObject*, PyObject* number) {
   Py_RETURN_NONE;
 }
 
+PyDoc_STRVAR(kClearCacheDoc,
+             "clear_cache()\n--\n\n"
+             "Return the memory that is kept for large results to the system; say how many bytes it was.");
+PyDoc_STRVAR(kSetCacheLimitDoc,
+             "set_cache_limit(n, /)\n--\n\n"
+             "Keep at most n bytes of memory of past results for coming ones; 0 keeps none.\n\n"
+             "Results of 256 KiB and more come from that memory: fresh memory costs more in page faults than the\n"
+             "subtraction does. At the start the bound is 1 GiB, or an eighth of the machine's memory if that is less.\n\n"
+             "Raises:\n    ValueError: n is negative.");
+PyDoc_STRVAR(kGetNumThreadsDoc,
+             "get_num_threads()\n--\n\n"
+             "Return how many threads large work is shared among.");
+PyDoc_STRVAR(kSetNumThreadsDoc,
+             "set_num_threads(n, /)\n--\n\n"
+             "Share large work among n threads, from 1 to 4096.\n\n"
+             "At the start: what MINUEND_NUM_THREADS says, else the CPUs that the process may run on.\n\n"
+             "Raises:\n    ValueError: n is out of range.");
+
 using Fast = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t);
 PyCFunction cast(Fast f) { return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)); }
 
@@ -187,13 +205,13 @@ PyMethodDef kMethods[] = {
     {"empty", cast(empty), METH_FASTCALL, nullptr},
     {"cache_limit", get_cache_limit, METH_NOARGS, nullptr},
     {"cached_bytes", get_cached_bytes, METH_NOARGS, nullptr},
-    {"clear_cache", drop_cache, METH_NOARGS, nullptr},
-    {"set_cache_limit", force_cache_limit, METH_O, nullptr},
+    {"clear_cache", drop_cache, METH_NOARGS, kClearCacheDoc},
+    {"set_cache_limit", force_cache_limit, METH_O, kSetCacheLimitDoc},
     {"targets", list_targets, METH_NOARGS, nullptr},
     {"get_target", get_target, METH_NOARGS, nullptr},
     {"set_target", force_target, METH_O, nullptr},
-    {"get_num_threads", get_num_threads, METH_NOARGS, nullptr},
-    {"set_num_threads", force_num_threads, METH_O, nullptr},
+    {"get_num_threads", get_num_threads, METH_NOARGS, kGetNumThreadsDoc},
+    {"set_num_threads", force_num_threads, METH_O, kSetNumThreadsDoc},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -1,7 +1,7 @@
 """Element-wise subtraction as ONNX, OpenVINO and DirectML define it: exact, fast, and the same everywhere."""
 
 from minuend import directml, onnx, openvino
-from minuend._native import get_num_threads, set_num_threads
+from minuend._native import clear_cache, get_num_threads, set_cache_limit, set_num_threads
 from minuend.dialects import diff_versions as diff
 from minuend.dialects import spec
 from minuend.errors import (
@@ -28,6 +28,7 @@ __all__ = [
     "SpecError",
     "TensorType",
     "Unsupported",
+    "clear_cache",
     "count_overflows",
     "diff",
     "directml",
@@ -35,6 +36,7 @@ __all__ = [
     "infer",
     "onnx",
     "openvino",
+    "set_cache_limit",
     "set_num_threads",
     "spec",
     "subtract",

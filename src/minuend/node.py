@@ -85,5 +85,3 @@ class Node:
     def attribute(self, name: str) -> Any:
         """What the node states of an attribute, or the version's default."""
         return self.attributes.get(name, self.op.attributes[name].default)
-
-

@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 from minuend.errors import ShapeError
 
-Dim: TypeAlias = int | str | None | tuple[int, int | None]
+Dim: TypeAlias = int | str | tuple[int, int | None] | None
 Shape: TypeAlias = tuple[Dim, ...] | None
 
 
@@ -220,8 +220,7 @@ def none(a: Shape, b: Shape) -> Broadcast:
             raise ShapeError(
                 "broadcasting",
                 "",
-                f"{_shapes(a, b)} must be equal (no broadcasting): "
-                f"axis {axis} has {format_dim(x)} and {format_dim(y)}",
+                f"{_shapes(a, b)} must be equal (no broadcasting): axis {axis} has {format_dim(x)} and {format_dim(y)}",
             )
         dims.append(_intersect(x, y))
         assumed += _equal(x, y, axis)
@@ -308,9 +307,7 @@ def onnx_legacy(a: Shape, b: Shape, *, axis: int | None = None, broadcast: int =
 def _run(a: tuple[Dim, ...], b: tuple[Dim, ...], axis: int | None) -> Broadcast:
     """B's shape as a contiguous run of A's, from ``axis`` on."""
     last = len(a) - len(b)
-    if axis is None:
-        start = last
-    elif axis == -1 and len(b) == 1:
+    if axis is None or (axis == -1 and len(b) == 1):
         start = last
     elif 0 <= axis <= last:
         start = axis
@@ -400,7 +397,8 @@ def _fits_into(x: Dim, y: Dim, axis: int) -> tuple[str, ...]:
         choices = [f"{a} of A is {' or '.join(sizes)}"] if sizes else []
     else:
         choices = [f"{a} of A equals {b} of B"] if may_be_equal(x, y) else []
-        choices += [f"{b} of B is 1"] if may_be(y, 1) else []
+        rest = f" and {a} of A is not 0" if may_be(x, 0) else ""
+        choices += [f"{b} of B is 1{rest}"] if may_be(y, 1) else []
     if not choices:  # that inference asks only whether either dim could be a 1
         return (f"{where}: {b} of B never fits {a} of A, but OpenVINO's inference lets it pass",)
     return (f"{where}: {' or '.join(choices)}",)

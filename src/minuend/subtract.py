@@ -26,7 +26,9 @@ def _with_fast_path(general: F) -> F:
     for scalar_type, row in dtypes.by_scalar_type().items():
         if row.kernel != "table":
             _native.learn(np.dtype(scalar_type), row.kernel, row.widened.memory)
-    return functools.update_wrapper(_native.with_fast_path(general), general)
+    fast = _native.with_fast_path(general)
+    functools.update_wrapper(fast, general)
+    return fast
 
 
 @_with_fast_path
@@ -78,7 +80,7 @@ def compute(
         check_out(out, result_type, shape)
     in_place = out is not None and any(np.may_share_memory(out, operand) for operand in (a, b))
     wide_error = overflow == "widen" and element.bits == 64 and in_place  # may fail with A or B half overwritten
-    target = out if out is not None and out.dtype.isnative and not wide_error else np.empty(shape, result_type.memory)
+    target = out if out is not None and out.dtype.isnative and not wide_error else _native.empty(shape, result_type.memory)
     a, b = (_apart(operand, start, shape, target) for operand, start in ((a, joined.a_start), (b, joined.b_start)))
     work = plan(element, joined, (a.shape, a.strides), (b.shape, b.strides), target.strides)
     _run(work, a, b, target, overflow if element.is_integer else "wrap", in_place)
@@ -182,16 +184,21 @@ def operands(a: Any, b: Any) -> tuple[Array, Array, ElementType]:
             not fit the other operand's type.
     """
     x, y = _array(a, "a"), _array(b, "b")
-    if x is None and y is None:
+    if x is not None:
+        element = element_of(x, "a")
+        if y is not None and (other := element_of(y, "b")) is not element:
+            raise DTypeError(
+                "types", "", f"a is of {element} and b of {other}; nothing is promoted, convert one with .astype()"
+            )
+    elif y is not None:
+        element = element_of(y, "b")
+    else:
         raise DTypeError(
             "types", "", "a and b are both Python numbers, which have no element type; make one of them a NumPy array"
         )
-    element = element_of(y if x is None else x, "b" if x is None else "a")
-    if x is not None and y is not None and (other := element_of(y, "b")) is not element:
-        raise DTypeError(
-            "types", "", f"a is of {element} and b of {other}; nothing is promoted, convert one with .astype()"
-        )
-    return _in_native_order(scalar(a, element) if x is None else x), _in_native_order(scalar(b, element) if y is None else y), element
+    x = scalar(a, element) if x is None else x
+    y = scalar(b, element) if y is None else y
+    return _in_native_order(x), _in_native_order(y), element
 
 
 def element_of(array: Array, name: str) -> ElementType:
@@ -209,7 +216,9 @@ def _array(operand: Any, name: str) -> Array | None:
         return operand
     if isinstance(operand, np.ndarray):
         if isinstance(operand, np.ma.MaskedArray):
-            raise DTypeError("types", "", f"{name} is a masked array, whose mask would be lost; pass .data or .filled()")
+            raise DTypeError(
+                "types", "", f"{name} is a masked array, whose mask would be lost; pass .data or .filled()"
+            )
         return np.asarray(operand)
     if isinstance(operand, np.generic):
         return np.asarray(operand)

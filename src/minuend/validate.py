@@ -71,7 +71,7 @@ def check_attributes(op: OpVersion, attributes: Mapping[str, Any]) -> None:
     """Check names and values of the attributes that a node states."""
     for name, value in attributes.items():
         # 1. A version takes the attributes that its row lists, and no other.
-        if name not in op.attributes:
+        if name not in op.attributes.names:
             takes = f"takes {listed(op.attributes.names, 'and')}" if op.attributes else "takes none"
             raise SpecError("attributes", "", f"{op} takes no attribute {name!r}{_history(op, name)}; it {takes}")
         _check_value(op, op.attributes[name], value)
@@ -89,9 +89,7 @@ def _check_value(op: OpVersion, attr: Attr, value: Any) -> None:
     if value is None and not attr.required and attr.default is None:
         return
     if not fits:
-        raise SpecError(
-            "attributes", "", f"attribute {attr.name!r} of {op} is {value!r}; expected type {attr.type}"
-        )
+        raise SpecError("attributes", "", f"attribute {attr.name!r} of {op} is {value!r}; expected type {attr.type}")
     known = value.lower() if isinstance(value, str) else value
     if attr.values and known not in attr.values:
         raise SpecError(
@@ -102,7 +100,7 @@ def _check_value(op: OpVersion, attr: Attr, value: Any) -> None:
 def _history(op: OpVersion, name: str) -> str:
     """Say in which version an attribute came or went."""
     versions = dialect(op.dialect).versions
-    having = [i for i, version in enumerate(versions) if name in version.attributes]
+    having = [i for i, version in enumerate(versions) if name in version.attributes.names]
     if not having:
         return ""
     if versions.index(op) > having[-1]:

@@ -98,7 +98,6 @@ def number(version: object) -> int:
     return opset
 
 
-
 SPELLINGS = {
     name: (f"tensor({text})", proto)
     for name, text, proto in (

@@ -1,0 +1,125 @@
+"""Memory of large results: recycled, bounded, returned, and never shared between two living arrays."""
+
+import gc
+import pickle
+
+import minuend as mn
+import numpy as np
+import pytest
+from minuend import _native
+
+MIB = 1 << 20
+
+
+@pytest.fixture(autouse=True)
+def clean_cache():
+    before = _native.cache_limit()
+    mn.clear_cache()
+    yield
+    mn.set_cache_limit(before)
+    mn.clear_cache()
+
+
+def ones(nbytes):
+    return np.ones(nbytes, np.uint8)
+
+
+def test_a_freed_large_result_is_kept_for_the_next_one_of_its_size():
+    a = ones(4 * MIB)
+    first = mn.subtract(a, a)
+    address = first.ctypes.data
+    del first
+    assert 4 * MIB <= _native.cached_bytes() <= 5 * MIB
+    second = mn.subtract(a, a)
+    assert second.ctypes.data == address
+    assert _native.cached_bytes() == 0
+
+
+def test_two_living_results_never_share_memory():
+    a = ones(MIB)
+    results = [mn.subtract(a, np.uint8(i)) for i in range(8)]
+    for i, result in enumerate(results):
+        assert (result == np.uint8(1 - i & 0xFF)).all()
+    assert len({result.ctypes.data for result in results}) == 8
+
+
+def test_small_results_are_numpys_own():
+    a = ones(1000)
+    del a
+    x = mn.subtract(ones(1000), ones(1000))
+    del x
+    assert _native.cached_bytes() == 0
+
+
+def test_the_cache_never_holds_more_than_its_limit():
+    mn.set_cache_limit(8 * MIB)
+    a = ones(3 * MIB)
+    results = [mn.subtract(a, a) for _ in range(6)]
+    while results:
+        results.pop()
+        assert _native.cached_bytes() <= 8 * MIB
+    assert _native.cached_bytes() > 3 * MIB
+    mn.set_cache_limit(4 * MIB)
+    assert _native.cached_bytes() <= 4 * MIB
+
+
+def test_a_result_above_the_limit_is_not_kept():
+    mn.set_cache_limit(MIB)
+    mn.subtract(ones(4 * MIB), ones(4 * MIB))
+    assert _native.cached_bytes() == 0
+
+
+def test_limit_zero_switches_the_cache_off():
+    mn.set_cache_limit(0)
+    result = mn.subtract(ones(4 * MIB), ones(4 * MIB))
+    del result
+    assert _native.cached_bytes() == 0
+
+
+def test_clear_cache_returns_all_and_says_how_much():
+    mn.subtract(ones(4 * MIB), ones(4 * MIB))
+    held = _native.cached_bytes()
+    assert held > 0
+    assert mn.clear_cache() == held
+    assert _native.cached_bytes() == 0
+    assert mn.clear_cache() == 0
+
+
+def test_a_result_outlives_clear_cache():
+    result = mn.subtract(ones(4 * MIB), np.uint8(0))
+    mn.clear_cache()
+    assert (result == 1).all()
+
+
+def test_results_are_ordinary_arrays_that_own_their_data():
+    result = mn.subtract(ones(MIB), np.uint8(0))
+    assert result.flags.owndata
+    assert result.base is None
+    assert result.ctypes.data % 64 == 0
+    assert pickle.loads(pickle.dumps(result)).tobytes() == result.tobytes()
+    result.resize((2 * MIB,), refcheck=False)
+    assert (result[:MIB] == 1).all()
+    assert (result[MIB:] == 0).all()
+    result.resize((10,), refcheck=False)
+    assert result.tolist() == [1] * 10
+
+
+def test_numpys_memory_handler_is_left_as_it_was():
+    before = np._core.multiarray.get_handler_name()
+    result = mn.subtract(ones(MIB), ones(MIB))
+    assert np._core.multiarray.get_handler_name(result) == "minuend"
+    assert np._core.multiarray.get_handler_name() == before
+    del result
+    gc.collect()
+
+
+def test_a_negative_limit_is_refused():
+    with pytest.raises(ValueError, match="limit") as caught:
+        mn.set_cache_limit(-1)
+    assert str(caught.value) == "the cache's limit is -1 bytes; expected 0 or more"
+
+
+def test_a_result_that_no_memory_holds_is_a_memory_error():
+    a = np.lib.stride_tricks.as_strided(np.zeros(1, np.float64), (1 << 40, 1 << 10), (0, 0))
+    with pytest.raises(MemoryError):
+        mn.subtract(a, a)
