@@ -16,6 +16,7 @@ import numpy as np
 
 from minuend import _native
 from minuend.dtypes import ElementType
+from minuend.overlap import null_step
 from minuend.shapes import Broadcast, size, static
 
 
@@ -93,38 +94,9 @@ def _table(element: ElementType, policy: str) -> bytes | None:
 
 
 def shares_addresses(sizes: Sequence[int], strides: Sequence[int]) -> bool:
-    """Whether two different elements of one strided block start at the same address.
-
-    Exact: looks for steps ``d`` with ``|d[i]| < sizes[i]``, not all 0, and ``sum(d[i] * strides[i]) == 0``.
-    """
+    """Whether two different elements of one strided block start at the same address; exact."""
+    steps = [abs(stride) for stride in strides]
+    reach = sum((n - 1) * step for n, step in zip(sizes, steps, strict=True))
     if size(sizes) <= 1:
         return False
-    dims = sorted(((abs(s), n) for n, s in zip(sizes, strides, strict=True) if n > 1), reverse=True)
-    reach = 0
-    nested = True
-    for stride, n in reversed(dims):
-        nested = nested and stride > reach
-        reach += stride * (n - 1)
-    return not nested and _has_null_step(dims)
-
-
-def _has_null_step(dims: list[tuple[int, int]]) -> bool:
-    """Walk the sums that some steps can reach, largest stride first, dropping those the rest cannot undo."""
-    rest = [0] * (len(dims) + 1)
-    for i in range(len(dims) - 1, -1, -1):
-        rest[i] = rest[i + 1] + dims[i][0] * (dims[i][1] - 1)
-    sums: set[int] = set()  # reached with some step taken; by symmetry the first step is positive
-    for i, (stride, n) in enumerate(dims):
-        bound = rest[i + 1]
-        if stride == 0:
-            return True
-        reached: set[int] = set()
-        for start in sums:
-            low = max(-(n - 1), -((bound + start) // stride))
-            high = min(n - 1, (bound - start) // stride)
-            reached.update(start + d * stride for d in range(low, high + 1))
-        reached.update(d * stride for d in range(1, min(n - 1, bound // stride) + 1))
-        if 0 in reached:
-            return True
-        sums = reached
-    return False
+    return size(sizes) > reach + 1 or null_step(sizes, steps) is not None  # more elements than addresses: some share

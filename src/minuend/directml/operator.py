@@ -1,0 +1,253 @@
+"""``ELEMENT_WISE_SUBTRACT`` on plain buffers, with every rule that DirectML documents checked first.
+
+DirectML's own runtime answers a broken rule with a bare ``E_INVALIDARG``, or with a removed device; here each
+rule is numbered where it is kept and the message names the field.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from minuend.dialects import dialect, spec
+from minuend.directml.desc import TensorDesc
+from minuend.directml.enums import DML_TENSOR_FLAGS
+from minuend.errors import DTypeError, ShapeError, SpecError, listed
+from minuend.overlap import null_step
+from minuend.plan import plan
+from minuend.shapes import Broadcast
+from minuend.spec import OpVersion
+from minuend.validate import check_types
+
+Memory: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
+Descs: TypeAlias = Mapping[str, TensorDesc]
+
+
+def element_wise_subtract(
+    a_desc: TensorDesc,
+    b_desc: TensorDesc,
+    output_desc: TensorDesc,
+    a: Any,
+    b: Any,
+    output: Any,
+    *,
+    feature_level: object = "6.4",
+) -> None:
+    """Subtract as DirectML does: ``output = a - b``, each laid out as its description says.
+
+    Integers wrap; floats give the exact difference, rounded once to nearest even. Nothing broadcasts by size: a stride
+    of 0 repeats an input. ``output`` may be exactly ``a``'s or ``b``'s range, or both, with the same strides; inputs
+    may overlap each other freely. Rely on nothing about the bytes between and after the output's elements.
+
+    Args:
+        a_desc, b_desc, output_desc: the tensors; one data type, one list of sizes.
+        a, b: ``bytes``, a ``bytearray``, a ``memoryview`` or a C-contiguous NumPy array of any dtype, whose first
+            TotalTensorSizeInBytes bytes are the tensor, in the machine's byte order. Tensors that are OWNED_BY_DML are
+            passed like the others.
+        output: likewise, and writable.
+        feature_level: the level whose types and ranks apply, such as ``"4.1"``.
+
+    Raises:
+        SpecError, DTypeError, ShapeError: a rule is broken; nothing has been written then.
+
+    >>> packed = TensorDesc("UINT8", (2, 3))
+    >>> row = TensorDesc("UINT8", (2, 3), (0, 1))
+    >>> a, b, out = bytes([1, 2, 3, 4, 5, 6, 0, 0]), bytes([1, 2, 5, 0]), bytearray(8)
+    >>> element_wise_subtract(packed, row, packed, a, b, out)
+    >>> list(out[:6])
+    [0, 0, 254, 3, 3, 1]
+    """
+    op = spec("directml", feature_level)
+    names = (*op.inputs.names, *op.outputs.names)
+    descs = dict(zip(names, (a_desc, b_desc, output_desc), strict=True))
+    check_descs(op, descs)
+    memory = {name: _memory(name, descs[name], buffer) for name, buffer in zip(names, (a, b, output), strict=True)}
+    _check_ranges(op, descs, memory)
+    _compute(op, descs, memory)
+
+
+def _compute(op: OpVersion, descs: Descs, memory: Mapping[str, Memory]) -> None:
+    element = descs[op.inputs.names[0]].element
+    a, b, output = (memory[n][: d.extent * element.itemsize].view(element.memory) for n, d in descs.items())
+    steps = [tuple(step * element.itemsize for step in desc.element_strides) for desc in descs.values()]
+    sizes = descs[op.inputs.names[0]].sizes
+    plan(element, Broadcast(sizes), (sizes, steps[0]), (sizes, steps[1]), steps[2]).run(a, b, output, "wrap")
+
+
+# ---- the rules of three descriptions --------------------------------------------------------------------------
+
+
+def check_descs(op: OpVersion, descs: Descs) -> None:
+    """Check the three tensors of one subtraction against a feature level's row, and against each other.
+
+    Args:
+        op: the row. descs: the tensors by name: the row's inputs, then its output.
+
+    Raises:
+        DTypeError: data types. ShapeError: dimension counts, sizes or strides. SpecError: flags.
+    """
+    for name, desc in descs.items():
+        if not isinstance(desc, TensorDesc):
+            raise SpecError("tensors", name, f"{desc!r} is no description; expected a minuend.directml.TensorDesc")
+    _check_types(op, descs)
+    _check_ranks(op, descs)
+    _check_sizes(descs)
+    _check_output(op.outputs.names[0], descs)
+
+
+def _check_types(op: OpVersion, descs: Descs) -> None:
+    # 1. The three have one DataType.
+    _same(descs, "DataType", "types", {name: desc.data_type.name for name, desc in descs.items()})
+    # 2. It is one that the feature level's row lists.
+    for name, desc in descs.items():
+        try:
+            check_types(op, desc.element.name, desc.element.name)
+        except DTypeError as error:
+            raise error.at(f"{name}.DataType") from None
+
+
+def _check_ranks(op: OpVersion, descs: Descs) -> None:
+    lo, hi = op.ranks
+    for name, desc in descs.items():
+        rank = len(desc.sizes)
+        # 3. DimensionCount lies within the feature level's limits.
+        if hi is not None and not lo <= rank <= hi:
+            wanted = str(lo) if lo == hi else f"{lo} to {hi}"
+            raise ShapeError(
+                "ranks", f"{name}.DimensionCount", f"DimensionCount is {rank}; {op} takes {wanted}{_more(op, rank)}"
+            )
+    # 4. The three have one DimensionCount.
+    _same(descs, "DimensionCount", "ranks", {name: len(desc.sizes) for name, desc in descs.items()})
+
+
+def _more(op: OpVersion, rank: int) -> str:
+    if rank < op.ranks[0]:
+        return ", put 1s before the sizes"
+    later = [v for v in dialect(op.dialect).versions if v.ranks[1] is not None and rank <= v.ranks[1]]
+    return f", more come with feature level {later[0].version}" if later else ""
+
+
+def _check_sizes(descs: Descs) -> None:
+    # 5. The three have the same Sizes; a size of 1 does not broadcast.
+    _same(
+        descs,
+        "Sizes",
+        "sizes",
+        {name: desc.sizes for name, desc in descs.items()},
+        "a size of 1 does not broadcast, give the full size and a stride of 0",
+    )
+
+
+def _same(descs: Descs, field: str, rule: str, values: Mapping[str, Any], hint: str = "") -> None:
+    first, *others = descs
+    for name in others:
+        if values[name] != values[first]:
+            kind = DTypeError if rule == "types" else ShapeError
+            message = f"{field} is {values[name]} and {first}'s is {values[first]}; expected one {field} in all three"
+            raise kind(rule, f"{name}.{field}", f"{message} ({hint})" if hint else message)
+
+
+def _check_output(name: str, descs: Descs) -> None:
+    output = descs[name]
+    # 6. OWNED_BY_DML is for inputs alone.
+    if output.flags & DML_TENSOR_FLAGS.OWNED_BY_DML:
+        raise SpecError("flags", f"{name}.Flags", "Flags is OWNED_BY_DML, which is for inputs alone; expected 0")
+    # 7. No two elements of the output share an address.
+    step = null_step(output.sizes, output.element_strides)
+    if step is not None:
+        raise ShapeError("strides", f"{name}.Strides", _sharing(output, step))
+
+
+def _sharing(output: TensorDesc, step: tuple[int, ...]) -> str:
+    """Name the dims, and two elements that share an address."""
+    dims = [i for i, d in enumerate(step) if d]
+    strides = output.element_strides
+    one, other = (tuple(max(sign * d, 0) for d in step) for sign in (1, -1))
+    offset = sum(i * stride for i, stride in zip(one, strides, strict=True))
+    named = listed((f"Strides[{i}] = {strides[i]} (of Sizes[{i}] = {output.sizes[i]})" for i in dims), "and")
+    verb = "lets" if len(dims) == 1 else "let"
+    return (
+        f"{named} {verb} elements {one} and {other} share one address, {offset} elements from the start; "
+        "each output element needs its own"
+    )
+
+
+# ---- the rules of three buffers -------------------------------------------------------------------------------
+
+
+def _memory(name: str, desc: TensorDesc, buffer: Any) -> Memory:
+    """Return the bytes of a tensor's range, in place."""
+    flat = _bytes(name, buffer)
+    total = desc.total_tensor_size_in_bytes
+    # 8. A buffer holds TotalTensorSizeInBytes bytes; its range is the first so many.
+    if flat.size < total:
+        raise SpecError(
+            "buffers",
+            name,
+            f"the buffer holds {flat.size} bytes; expected at least {total}, the tensor's TotalTensorSizeInBytes",
+        )
+    return flat[:total]
+
+
+def _bytes(name: str, buffer: Any) -> Memory:
+    """Return a whole buffer as bytes, without a copy."""
+    foreign = ">" if sys.byteorder == "little" else "<"
+    if isinstance(buffer, np.ndarray):  # not through memoryview, which knows no bfloat16
+        if buffer.dtype.hasobject or not buffer.dtype.itemsize:
+            message = f"the buffer is an array of {buffer.dtype}, which are no bytes; pass an array of numbers"
+            raise SpecError("buffers", name, message)
+        contiguous, swapped = buffer.flags.c_contiguous, not buffer.dtype.isnative
+    else:
+        try:
+            view = memoryview(buffer)
+        except TypeError:
+            wanted = "expected bytes, a bytearray, a memoryview or a NumPy array"
+            raise SpecError("buffers", name, f"the buffer is a {type(buffer).__name__}; {wanted}") from None
+        contiguous, swapped = view.c_contiguous, view.format.startswith((foreign, "!"))
+    if not contiguous:
+        raise SpecError(
+            "buffers",
+            name,
+            "the buffer is not C-contiguous; pass the memory that it is a view of, and Strides that say how it lies",
+        )
+    if swapped:
+        raise SpecError("buffers", name, f"the buffer is not {sys.byteorder}-endian as this machine is; convert it")
+    if isinstance(buffer, np.ndarray):
+        return np.asarray(buffer).reshape(-1).view(np.uint8)
+    return np.frombuffer(view, np.uint8)
+
+
+def _check_ranges(op: OpVersion, descs: Descs, memory: Mapping[str, Memory]) -> None:
+    name = op.outputs.names[0]
+    output, start = memory[name], _address(memory[name])
+    # 9. The output can be written to.
+    if not output.flags.writeable:
+        raise SpecError("buffers", name, "the buffer is read-only; pass one that can be written to")
+    for other in op.inputs.names:
+        apart = _address(memory[other]) - start
+        if apart >= output.size or -apart >= memory[other].size:
+            continue
+        # 10. Where the ranges of an input and the output meet, they are one and the same range.
+        if apart or memory[other].size != output.size:
+            side = "at the start of" if not apart else f"{abs(apart)} bytes {'before' if apart > 0 else 'after'}"
+            raise SpecError(
+                "aliasing",
+                name,
+                f"the range of {output.size} bytes begins {side} {other}'s range of {memory[other].size} bytes and "
+                f"overlaps it; expected the same range (in place), or none of its bytes",
+            )
+        # 11. In place the strides are the same too, so that each element is read where its difference is written.
+        if descs[other].element_strides != descs[name].element_strides:
+            raise ShapeError(
+                "aliasing",
+                f"{name}.Strides",
+                f"the buffer is {other}'s and the strides are {descs[name].element_strides}; expected {other}'s, "
+                f"{descs[other].element_strides}, for work in place",
+            )
+
+
+def _address(memory: Memory) -> int:
+    return int(memory.__array_interface__["data"][0])
