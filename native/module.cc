@@ -146,7 +146,9 @@ PyObject* get_num_threads(PyObject*, PyObject*) { return PyLong_FromLong(num_thr
 PyObject* force_num_threads(PyObject*, PyObject* number) {
   const long n = PyLong_AsLong(number);
   if (n == -1 && PyErr_Occurred()) return nullptr;
-  if (n < 1 || n > 4096) return PyErr_Format(PyExc_ValueError, "the number of threads is %ld; expected 1 to 4096", n);
+  if (n < 1 || n > kMostThreads) {
+    return PyErr_Format(PyExc_ValueError, "the number of threads is %ld; expected 1 to %d", n, kMostThreads);
+  }
   set_num_threads(int(n));
   Py_RETURN_NONE;
 }
@@ -221,6 +223,11 @@ int exec_module(PyObject*) {
   if (asked != nullptr && std::strcmp(asked, target()) != 0) {
     PyErr_Format(PyExc_ImportError, "MINUEND_TARGET is '%s', a target that this CPU does not run; the best is '%s'",
                  asked, target());
+    return -1;
+  }
+  if (!environment_is_valid()) {
+    PyErr_Format(PyExc_ImportError, "MINUEND_NUM_THREADS is '%s'; expected a number from 1 to %d",
+                 std::getenv("MINUEND_NUM_THREADS"), kMostThreads);
     return -1;
   }
   return 0;

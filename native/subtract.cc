@@ -106,6 +106,9 @@ class Line : public Cell {
       a_ = l.a[l.rank - 1];
       b_ = l.b[l.rank - 1];
       out_ = l.out[l.rank - 1];
+    } else {  // one element, wherever it lies
+      a_ = b_ = ptrdiff_t(item_);
+      out_ = ptrdiff_t(result_);
     }
     form_ = b_ == 0 ? Form::repeat_b : a_ == 0 ? Form::repeat_a : Form::both;
     in_place_ = out_ == ptrdiff_t(result_) || !writes_;

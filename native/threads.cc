@@ -27,12 +27,18 @@ int available_cpus() {
   return n > 0 ? int(n) : 1;
 }
 
+// What MINUEND_NUM_THREADS asks for: 0 where it is unset, -1 where it is no such number.
+int asked_threads() {
+  const char* asked = std::getenv("MINUEND_NUM_THREADS");
+  if (asked == nullptr || *asked == 0) return 0;
+  char* end;
+  const long n = std::strtol(asked, &end, 10);
+  return *end == 0 && n >= 1 && n <= kMostThreads ? int(n) : -1;
+}
+
 int initial_threads() {
-  if (const char* asked = std::getenv("MINUEND_NUM_THREADS")) {
-    const int n = std::atoi(asked);
-    if (n > 0) return n;
-  }
-  return available_cpus();
+  const int asked = asked_threads();
+  return asked > 0 ? asked : available_cpus();
 }
 
 std::atomic<int>& wanted() {
@@ -124,6 +130,8 @@ Pool& the_pool() {
 }
 
 }  // namespace
+
+bool environment_is_valid() { return asked_threads() >= 0; }
 
 int num_threads() { return wanted().load(); }
 void set_num_threads(int n) { wanted().store(n); }

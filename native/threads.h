@@ -7,6 +7,9 @@ namespace minuend {
 
 // How many threads large work is shared among: MINUEND_NUM_THREADS, or the CPUs that this process may run on.
 int num_threads();
+// Whether MINUEND_NUM_THREADS is unset or a number from 1 to kMostThreads.
+bool environment_is_valid();
+constexpr int kMostThreads = 4096;
 void set_num_threads(int n);
 
 // Calls part(context, i) for every i below `parts`, on this thread and others, and returns when all are done.

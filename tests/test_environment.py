@@ -1,0 +1,63 @@
+"""What the environment asks for is done, or refused when the package is imported."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from minuend import _native
+
+
+def run(code, **environment):
+    return subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, **environment}, capture_output=True, text=True, check=False
+    )
+
+
+def test_minuend_num_threads_sets_the_number_of_threads():
+    done = run("import minuend; print(minuend.get_num_threads())", MINUEND_NUM_THREADS="3")
+    assert (done.stdout, done.stderr) == ("3\n", "")
+
+
+@pytest.mark.parametrize("value", ["x", "0", "-1", "4097", "2 "])
+def test_another_minuend_num_threads_is_an_import_error(value):
+    done = run("import minuend", MINUEND_NUM_THREADS=value)
+    assert done.stderr.splitlines()[-1] == (
+        f"ImportError: MINUEND_NUM_THREADS is '{value}'; expected a number from 1 to 4096"
+    )
+
+
+@pytest.mark.parametrize("target", _native.targets())
+def test_minuend_target_chooses_the_cpu_target(target):
+    done = run("from minuend import _native; print(_native.get_target())", MINUEND_TARGET=target)
+    assert (done.stdout, done.stderr) == (f"{target}\n", "")
+
+
+def test_a_target_that_the_cpu_does_not_run_is_an_import_error():
+    done = run("import minuend", MINUEND_TARGET="sse9")
+    best = _native.targets()[-1]
+    assert done.stderr.splitlines()[-1] == (
+        f"ImportError: MINUEND_TARGET is 'sse9', a target that this CPU does not run; the best is '{best}'"
+    )
+
+
+@pytest.mark.parametrize("n", [0, -1, 4097])
+def test_set_num_threads_refuses_what_is_no_number_of_threads(n):
+    with pytest.raises(ValueError, match="threads") as caught:
+        _native.set_num_threads(n)
+    assert str(caught.value) == f"the number of threads is {n}; expected 1 to 4096"
+
+
+def test_set_target_refuses_a_target_that_the_cpu_does_not_run():
+    with pytest.raises(ValueError, match="target") as caught:
+        _native.set_target("sse9")
+    assert str(caught.value) == "this CPU does not run the target 'sse9'"
+
+
+def test_import_brings_in_nothing_optional():
+    code = (
+        "import sys, minuend; "
+        "print(sorted({'onnx', 'openvino', 'onnxruntime', 'torch', 'safetensors', 'dask', 'rich', 'click'}"
+        " & set(sys.modules)))"
+    )
+    assert run(code).stdout == "[]\n"
