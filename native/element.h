@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #if defined(__SSE2__)
 #include <immintrin.h>
@@ -155,9 +156,7 @@ struct Half {
 
   V operator()(V a, V b, V&) const {
     const Word x = as<Word>(a), y = as<Word>(b);
-    const Word even = Format::narrow((F)Format::low(x) - (F)Format::low(y));
-    const Word odd = Format::narrow((F)Format::high(x) - (F)Format::high(y));
-    return as<V>(Word((even & 0xffff) | (odd << 16)));
+    return as<V>(Format::join((F)Format::low(x) - (F)Format::low(y), (F)Format::high(x) - (F)Format::high(y)));
   }
 };
 
@@ -166,12 +165,12 @@ struct Bfloat16 {
   using F = Half<Bfloat16>::F;
   static Word low(Word x) { return x << 16; }
   static Word high(Word x) { return x & 0xffff0000u; }
+  static Word join(F even, F odd) { return (rounded(even) >> 16) | (rounded(odd) & 0xffff0000u); }
 
-  static Word narrow(F f) {
+  // The result stands in the upper half; what is left in the lower one is to be dropped.
+  static Word rounded(F f) {
     const Word x = (Word)f;
-    const Word rounded = (x + 0x7fffu + ((x >> 16) & 1u)) >> 16;
-    const Word nan = (Word)(f != f);
-    return (rounded & ~nan) | (((x >> 16) | 0x40u) & nan);
+    return f != f ? x | 0x400000u : x + 0x7fffu + ((x >> 16) & 1u);
   }
 };
 
@@ -180,6 +179,7 @@ struct Binary16 {
   using F = Half<Binary16>::F;
   static Word low(Word x) { return widen(x & 0xffffu); }
   static Word high(Word x) { return widen(x >> 16); }
+  static Word join(F even, F odd) { return narrow(even) | (narrow(odd) << 16); }
 
   // Shift the magnitude into float32's place and scale by 2^112; the scaling normalises subnormals exactly.
   static Word widen(Word h) {
@@ -213,13 +213,23 @@ struct HardwareHalf {
   static constexpr bool counts = false, writes = true;
   using V = Vec<uint16_t, lanes>;
   using Part = Vec<uint16_t, lanes / 2>;
-  struct Parts {
-    Part first, second;
-  };
 
   V operator()(V a, V b, V&) const {
-    const Parts x = as<Parts>(a), y = as<Parts>(b);
-    return as<V>(Parts{difference(x.first, y.first), difference(x.second, y.second)});
+    return join(difference(part<0>(a), part<0>(b)), difference(part<1>(a), part<1>(b)),
+                std::make_index_sequence<lanes>{});
+  }
+
+  template <size_t which>
+  static Part part(V v) {
+    return take(v, std::integral_constant<size_t, which * lanes / 2>{}, std::make_index_sequence<lanes / 2>{});
+  }
+  template <size_t from, size_t... i>
+  static Part take(V v, std::integral_constant<size_t, from>, std::index_sequence<i...>) {
+    return __builtin_shufflevector(v, v, int(from + i)...);
+  }
+  template <size_t... i>
+  static V join(Part low, Part high, std::index_sequence<i...>) {
+    return __builtin_shufflevector(low, high, int(i)...);
   }
 
 #if defined(__AVX512F__)

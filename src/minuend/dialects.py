@@ -47,6 +47,10 @@ class Dialect:
     spellings: Mapping[str, tuple[str, ...]]
     refused: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
+    def __post_init__(self) -> None:
+        for table in ("spellings", "refused"):
+            object.__setattr__(self, table, MappingProxyType(dict(getattr(self, table))))
+
     def resolve(self, version: object = None) -> OpVersion:
         """Return the newest version that is not above ``version``; ``None`` means the newest of all.
 

@@ -108,6 +108,9 @@ class OpVersion:
     notes: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "facts", MappingProxyType(dict(self.facts)))  # a row is read by many, written once
+
     def __str__(self) -> str:
         return f"{self.operator}-{self.version}"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from minuend.dialects import Dialect, dialect
@@ -77,15 +77,22 @@ def check_attributes(op: OpVersion, attributes: Mapping[str, Any]) -> None:
         _check_value(op, op.attributes[name], value)
 
 
+def _is_int(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+_IS_OF_TYPE: Mapping[str, Callable[[Any], bool]] = {
+    "int": _is_int,
+    "ints": lambda value: isinstance(value, list | tuple) and all(map(_is_int, value)),
+    "float": lambda value: isinstance(value, float) or _is_int(value),
+    "string": lambda value: isinstance(value, str),
+}
+"""What an attribute of each type may hold; standards spell the types in their own case."""
+
+
 def _check_value(op: OpVersion, attr: Attr, value: Any) -> None:
     # 2. An attribute's value has the attribute's type, and one of the values that the standard fixes.
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    fits = {
-        "INT": whole,
-        "INTS": isinstance(value, list | tuple) and all(isinstance(v, int) for v in value),
-        "string": isinstance(value, str),
-        "int": whole,
-    }[attr.type]
+    fits = _IS_OF_TYPE[attr.type.lower()](value)
     if value is None and not attr.required and attr.default is None:
         return
     if not fits:

@@ -1,0 +1,30 @@
+"""ONNX ``Sub``, versions 1, 6, 7, 13 and 14: on arrays (:func:`sub`) and as a backend (:class:`Backend`).
+
+The versions are data in :mod:`minuend.onnx.versions`. Only the backend needs the ``onnx`` package; it is
+imported when ``Backend`` is first asked for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from minuend.onnx.operator import sub
+
+if TYPE_CHECKING:
+    from minuend.onnx.backend import Backend as Backend
+
+__all__ = ["Backend", "sub"]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "Backend":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        from minuend.onnx.backend import Backend
+    except ModuleNotFoundError as error:
+        if error.name != "onnx":
+            raise
+        raise ModuleNotFoundError(
+            "minuend.onnx.Backend needs the package onnx; install it with: pip install 'minuend[onnx]'", name="onnx"
+        ) from None
+    return Backend

@@ -1,0 +1,145 @@
+"""ONNX's backend interface, so that ONNX's own tests, and tools made for it, can run this package."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import ModelProto, NodeProto
+from onnx.backend import base
+
+from minuend.errors import SpecError, Unsupported
+from minuend.onnx.evaluator import MAIN, Evaluator
+
+RUNNER_OPTIONS = ("rtol", "atol")
+"""Options that ONNX's test runner addresses to itself and hands to ``prepare`` as well."""
+
+
+class BackendRep(base.BackendRep):  # type: ignore[misc,unused-ignore]
+    """A prepared model."""
+
+    def __init__(self, model: ModelProto) -> None:
+        self.evaluator = Evaluator(model)
+        preset = {init.name for init in model.graph.initializer}
+        preset.update(init.values.name for init in model.graph.sparse_initializer)
+        self.inputs = [i.name for i in model.graph.input]
+        self.required = [name for name in self.inputs if name not in preset]
+
+    def run(self, inputs: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Run the model.
+
+        Args:
+            inputs: a sequence in the order of the graph's inputs (initializers among them may be left out at the
+                end, or altogether), or a mapping by name.
+
+        Returns:
+            The graph's outputs, in order.
+
+        Raises:
+            SpecError: inputs missing or too many; a Sub node that breaks a rule of its version.
+        """
+        _no_options(kwargs)
+        return tuple(self.evaluator.run(None, self._feeds(inputs)))
+
+    def _feeds(self, inputs: Any) -> dict[str, Any]:
+        if isinstance(inputs, Mapping):
+            feeds = dict(inputs)
+        elif isinstance(inputs, Sequence) and not isinstance(inputs, str | bytes):
+            names = self.required if len(inputs) == len(self.required) else self.inputs
+            if len(inputs) > len(names):
+                raise SpecError("inputs", "graph", f"{len(inputs)} inputs for a graph that has {len(self.inputs)}")
+            feeds = dict(zip(names, inputs, strict=False))
+        else:
+            raise SpecError(
+                "inputs", "graph", f"inputs are a {type(inputs).__name__}; expected a list or a dict of arrays"
+            )
+        unknown = [name for name in feeds if name not in self.inputs]
+        missing = [name for name in self.required if name not in feeds]
+        for names, problem in ((unknown, "has no input"), (missing, "needs the input")):
+            if names:
+                raise SpecError("inputs", "graph", f"the graph {problem} {names[0]!r}; its inputs are {self.inputs}")
+        return feeds
+
+
+class Backend(base.Backend):  # type: ignore[misc,unused-ignore]
+    """Runs ONNX models on the CPU: every Sub by this package, all else by ONNX's reference evaluator.
+
+    >>> import numpy as np
+    >>> node = onnx.helper.make_node("Sub", ["x", "y"], ["z"])
+    >>> Backend.run_node(node, [np.uint8([3]), np.uint8([4])])
+    (array([255], dtype=uint8),)
+    """
+
+    @classmethod
+    def supports_device(cls, device: str) -> bool:
+        """Whether the device is the CPU."""
+        return device.partition(":")[0] == "CPU"
+
+    @classmethod
+    def prepare(cls, model: ModelProto, device: str = "CPU", **kwargs: Any) -> BackendRep:
+        """Check a model with ONNX's checker and make it ready to run.
+
+        Args:
+            model: the model. device: ``"CPU"``. kwargs: none, but for the tolerances of ONNX's test runner.
+
+        Raises:
+            onnx.checker.ValidationError: the model is invalid. Unsupported: another device.
+        """
+        _no_options(kwargs)
+        cls._check_device(device)
+        onnx.checker.check_model(model)
+        return BackendRep(model)
+
+    @classmethod
+    def run_node(
+        cls, node: NodeProto, inputs: Any, device: str = "CPU", outputs_info: Any = None, **kwargs: Any
+    ) -> tuple[Any, ...]:
+        """Check and run one node.
+
+        Args:
+            node: the node. inputs: arrays, in the order of its inputs. device: ``"CPU"``.
+            outputs_info: a dtype and a shape for each output, which the results must have; or ``None``.
+            kwargs: ``opset_version``, the opset of ONNX's main domain; the newest if it is not given.
+
+        Raises:
+            onnx.checker.ValidationError: the node is invalid. Unsupported: another device.
+            SpecError: inputs missing or too many, results that are not as ``outputs_info`` says, or a rule of Sub.
+        """
+        newest = onnx.defs.C.schema_version_map()
+        opsets = {"": kwargs.pop("opset_version", newest[""][1])}
+        if node.domain not in MAIN and node.domain in newest:
+            opsets[node.domain] = newest[node.domain][1]
+        _no_options(kwargs)
+        cls._check_device(device)
+        context = onnx.checker.C.CheckerContext()
+        context.ir_version = onnx.IR_VERSION
+        context.opset_imports = opsets
+        onnx.checker.check_node(node, context)
+        names = [name for name in dict.fromkeys(node.input) if name]
+        graph = onnx.GraphProto(node=[node], input=[onnx.ValueInfoProto(name=name) for name in names])
+        graph.output.extend(onnx.ValueInfoProto(name=name) for name in node.output if name)
+        given = [name for name in node.input if name]
+        if len(inputs) != len(given):
+            raise SpecError("inputs", "node", f"{len(inputs)} inputs for a node that has {len(given)}")
+        results = tuple(Evaluator(graph, opsets=opsets).run(None, dict(zip(given, inputs, strict=True))))
+        for i, (result, (dtype, shape)) in enumerate(zip(results, outputs_info or (), strict=outputs_info is not None)):
+            if result.dtype != np.dtype(dtype) or result.shape != tuple(shape):
+                raise SpecError(
+                    "outputs",
+                    "node",
+                    f"output {i} is {result.dtype} {result.shape}; outputs_info says {np.dtype(dtype)} {tuple(shape)}",
+                )
+        return results
+
+    @classmethod
+    def _check_device(cls, device: str) -> None:
+        if not cls.supports_device(device):
+            raise Unsupported(f"minuend runs models on the CPU; no device {device!r}")
+
+
+def _no_options(options: Mapping[str, Any]) -> None:
+    for name in options:
+        if name not in RUNNER_OPTIONS:
+            raise TypeError(f"minuend's backend has no option {name!r}")

@@ -1,0 +1,262 @@
+"""ONNX's own backend test-suite, run through :class:`minuend.onnx.Backend`: every case that contains a Sub."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx.backend.test.loader import load_model_tests
+from onnx.backend.test.runner import Runner
+from onnx.reference import ReferenceEvaluator
+
+from minuend import onnx as mo
+from minuend.errors import SpecError, Unsupported
+from minuend.onnx import operator
+
+KINDS = ("node", "simple", "pytorch-converted", "pytorch-operator", "real")
+
+UPSTREAM = {
+    # onnx 1.23's own evaluator fails too: the Loop of Range's function body returns its scan output as (n, 1).
+    "test_range_float_type_positive_delta_expanded",
+    "test_range_float16_type_positive_delta_expanded",
+    "test_range_bfloat16_type_positive_delta_expanded",
+    "test_range_int32_type_negative_delta_expanded",
+}
+
+TAKES_NO_SUB = {
+    # Its Sub stands in the branch of an If that align_corners=0 does not take.
+    "test_affine_grid_2d_expanded",
+    "test_affine_grid_3d_expanded",
+}
+
+SOFTMAX_OF_INFINITY = "ignore:invalid value encountered in subtract:RuntimeWarning:onnx.reference.ops.op_softmax"
+"""ONNX's Softmax is NumPy code; fully masked attention makes it subtract infinities."""
+
+
+def nodes(proto: onnx.GraphProto | onnx.FunctionProto) -> Iterator[onnx.NodeProto]:
+    for node in proto.node:
+        yield node
+        for attribute in node.attribute:
+            for body in (attribute.g, *attribute.graphs):
+                yield from nodes(body)
+
+
+def model_of(case) -> onnx.ModelProto:
+    if case.model is not None:
+        return case.model
+    root = Path(onnx.__file__).parent
+    path = Path(case.model_dir, "model.onnx") if case.model_dir else root.parent / case.url
+    return onnx.load(path, load_external_data=False)
+
+
+def has_sub(case) -> bool:
+    model = model_of(case)
+    return any(node.op_type == "Sub" for part in (model.graph, *model.functions) for node in nodes(part))
+
+
+def load():
+    """The cases with a Sub by name, and ONNX's runner's tests of them."""
+    with warnings.catch_warnings():
+        for message in (
+            "overflow encountered in cast",
+            "invalid value encountered in divide",
+            "divide by zero encountered in log",
+            "divide by zero encountered in divide",
+        ):  # ONNX computes what it expects of infinities while its case modules are imported
+            warnings.filterwarnings("ignore", f"^{message}$", RuntimeWarning)
+        cases = {case.name: case for kind in KINDS for case in load_model_tests(kind=kind) if has_sub(case)}
+        runner = Runner(mo.Backend, __name__)
+    for name in cases:
+        runner.include(f"^{name}_cpu$")
+    return cases, list(runner.test_cases.values())
+
+
+CASES, SUITES = load()
+
+
+@pytest.fixture(autouse=True)
+def onnx_home(tmp_path, monkeypatch):
+    monkeypatch.setenv("ONNX_HOME", str(tmp_path))
+    monkeypatch.setenv("ONNX_MODELS", str(tmp_path))
+
+
+@pytest.fixture
+def computed(monkeypatch):
+    """How often this package computed a difference."""
+    calls = []
+    compute = operator.compute
+
+    def counted(*args):
+        calls.append(args[0].name)
+        return compute(*args)
+
+    monkeypatch.setattr(operator, "compute", counted)
+    return calls
+
+
+def run_case(name: str) -> None:
+    suite = next(suite for suite in SUITES if hasattr(suite, f"{name}_cpu"))
+    suite(f"{name}_cpu").debug()
+
+
+def known_failure(name: str):
+    return [pytest.mark.xfail(raises=AssertionError, reason="ONNX's own evaluator fails too")] * (name in UPSTREAM)
+
+
+@pytest.mark.filterwarnings(SOFTMAX_OF_INFINITY)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=known_failure(name)) for name in sorted(CASES)])
+def test_onnx_backend_case(name, computed):
+    run_case(name)
+    assert bool(computed) is (name not in TAKES_NO_SUB), "whether a Sub of this case was computed here"
+
+
+@pytest.mark.skipif(not onnx.__version__.startswith("1.23."), reason="the numbers are those of onnx 1.23")
+def test_onnx_1_23_has_173_cases_with_a_sub_of_which_4_fail_upstream():
+    assert len(CASES) == 173
+    assert len(CASES.keys() - UPSTREAM) == 169
+
+
+@pytest.mark.filterwarnings(SOFTMAX_OF_INFINITY)
+def test_the_cases_compute_over_300_differences_here(computed):
+    for name in CASES.keys() - UPSTREAM:
+        run_case(name)
+    assert len(computed) > 300
+    assert {"float32", "int64", "uint8", "int8", "uint16", "int16", "uint32", "uint64"} <= set(computed)
+
+
+@pytest.mark.parametrize("name", sorted(UPSTREAM))
+def test_what_is_expected_to_fail_fails_with_onnx_own_evaluator(name):
+    case = CASES[name]
+    evaluator = ReferenceEvaluator(case.model)
+    for inputs, expected in case.data_sets:
+        results = evaluator.run(None, dict(zip(evaluator.input_names, inputs, strict=True)))
+        with pytest.raises(AssertionError, match="Output 0 has incorrect shape"):
+            Runner.assert_similar_outputs(expected, results, case.rtol, case.atol)
+
+
+def test_a_wrong_kernel_fails_the_suite(monkeypatch):
+    compute = operator.compute
+    monkeypatch.setattr(operator, "compute", lambda element, joined, a, b, out: compute(element, joined, b, a, out))
+    with pytest.raises(AssertionError, match="Not equal to tolerance"):
+        run_case("test_sub")
+
+
+def test_the_backend_is_for_the_cpu_alone():
+    assert mo.Backend.supports_device("CPU")
+    assert not mo.Backend.supports_device("CUDA")
+    assert not mo.Backend.supports_device("CUDA:1")
+
+
+# ---- the interface itself -------------------------------------------------------------------------------------
+
+X, Y = np.uint8([3, 200]), np.uint8([4, 100])
+WRAPPED = [255, 100]
+
+
+@pytest.fixture
+def model() -> onnx.ModelProto:
+    return onnx.parser.parse_model(
+        '<ir_version: 10, opset_import: ["" : 14]> agraph (uint8[2] x, uint8[2] y) => (uint8[2] z) { z = Sub(x, y) }'
+    )
+
+
+def test_a_model_takes_inputs_in_order_or_by_name(model):
+    prepared = mo.Backend.prepare(model)
+    for inputs in ([X, Y], (X, Y), {"y": Y, "x": X}):
+        results = prepared.run(inputs)
+        assert type(results) is tuple
+        assert [r.tolist() for r in results] == [WRAPPED]
+    assert mo.Backend.run_model(model, [X, Y], "CPU")[0].tolist() == WRAPPED
+
+
+def test_inputs_with_an_initializer_may_be_left_out(model):
+    model.graph.initializer.append(onnx.numpy_helper.from_array(Y, "y"))
+    prepared = mo.Backend.prepare(model)
+    assert prepared.run([X])[0].tolist() == WRAPPED
+    assert prepared.run([X, X])[0].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        ([X], "the graph needs the input 'y'; its inputs are ['x', 'y'], at graph"),
+        ([X, Y, Y], "3 inputs for a graph that has 2, at graph"),
+        ({"x": X, "q": Y}, "the graph has no input 'q'; its inputs are ['x', 'y'], at graph"),
+        (X, "inputs are a ndarray; expected a list or a dict of arrays, at graph"),
+    ],
+)
+def test_wrong_inputs_are_named(model, inputs, message):
+    with pytest.raises(SpecError) as caught:
+        mo.Backend.prepare(model).run(inputs)
+    assert str(caught.value) == message
+
+
+def test_options_and_devices_that_there_are_not_are_refused(model):
+    with pytest.raises(TypeError) as caught:
+        mo.Backend.prepare(model, threads=3)
+    assert str(caught.value) == "minuend's backend has no option 'threads'"
+    with pytest.raises(Unsupported) as refused:
+        mo.Backend.prepare(model, "CUDA")
+    assert str(refused.value) == "minuend runs models on the CPU; no device 'CUDA'"
+    mo.Backend.prepare(model, "CPU:0", rtol=1e-3)  # what ONNX's runner hands on
+
+
+def test_an_invalid_model_does_not_pass_the_checker(model):
+    model.graph.node[0].attribute.append(onnx.helper.make_attribute("axis", 1))
+    with pytest.raises(onnx.checker.ValidationError, match="Unrecognized attribute: axis for operator Sub"):
+        mo.Backend.prepare(model)
+
+
+def test_a_node_runs_at_the_opset_asked_for():
+    node = onnx.helper.make_node("Sub", ["x", "y"], ["z"], axis=0, broadcast=1)
+    a, b = np.float32([[1, 2], [3, 4]]), np.float32([1, 2])
+    (result,) = mo.Backend.run_node(node, [a, b], opset_version=6, outputs_info=[(np.float32, (2, 2))])
+    assert result.tolist() == [[0, 1], [1, 2]]
+    with pytest.raises(onnx.checker.ValidationError, match="Unrecognized attribute"):
+        mo.Backend.run_node(node, [a, b])
+
+
+def test_a_node_may_take_one_input_twice_and_other_operators_run_too():
+    assert mo.Backend.run_node(onnx.helper.make_node("Sub", ["x", "x"], ["z"]), [X, X])[0].tolist() == [0, 0]
+    binarize = onnx.helper.make_node("Binarizer", ["x"], ["z"], domain="ai.onnx.ml", threshold=2.0)
+    assert mo.Backend.run_node(binarize, [np.float32([1, 3])])[0].tolist() == [0, 1]
+
+
+def test_run_node_names_what_does_not_fit():
+    node = onnx.helper.make_node("Sub", ["x", "y"], ["z"])
+    with pytest.raises(SpecError) as caught:
+        mo.Backend.run_node(node, [X])
+    assert str(caught.value) == "1 inputs for a node that has 2, at node"
+    with pytest.raises(SpecError) as caught:
+        mo.Backend.run_node(node, [X, Y], outputs_info=[(np.int16, (2,))])
+    assert str(caught.value) == "output 0 is uint8 (2,); outputs_info says int16 (2,), at node"
+
+
+def test_the_backend_is_onnx_own_interface_and_has_no_other_lazy_names():
+    assert issubclass(mo.Backend, onnx.backend.base.Backend)
+    with pytest.raises(AttributeError) as caught:
+        mo.Frontend  # noqa: B018
+    assert str(caught.value) == "module 'minuend.onnx' has no attribute 'Frontend'"
+
+
+def test_without_onnx_the_backend_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    monkeypatch.delitem(sys.modules, "minuend.onnx.backend")
+    monkeypatch.delitem(sys.modules, "minuend.onnx.evaluator")
+    monkeypatch.delattr(mo, "backend")
+    with pytest.raises(ModuleNotFoundError) as caught:
+        mo.Backend  # noqa: B018
+    assert str(caught.value) == (
+        "minuend.onnx.Backend needs the package onnx; install it with: pip install 'minuend[onnx]'"
+    )
+
+
+def test_importing_minuend_and_asking_for_sub_does_not_import_onnx():
+    code = "import sys, minuend; minuend.onnx.sub; assert 'onnx' not in sys.modules; minuend.onnx.Backend"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
