@@ -1,0 +1,6 @@
+"""``python -m minuend``."""
+
+from minuend.cli import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""Files of tensors: opened lazily, read in blocks, written whole or not at all.
+
+A file's suffix tells its format. Each format is a module of this folder that knows nothing of the others.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Iterable, Sequence
+from typing import cast
+
+from minuend.errors import FileFormatError, listed
+from minuend.storage.base import Format, Result, Tensor, TensorFile, atomic, quoted, refuse_input
+
+FORMATS = {".npy": "npy", ".npz": "npz", ".safetensors": "safetensors", ".pb": "tensorproto"}
+"""Suffix → the module that reads and writes it."""
+
+SELECTOR = "::"
+"""What stands between a path and the name of one tensor in it."""
+
+
+def open_tensors(path: str) -> TensorFile:
+    """Open a file of tensors: ``.npy``, ``.npz``, ``.safetensors`` or a TensorProto in ``.pb``.
+
+    Headers are checked, elements stay in the file until a tensor's ``read`` is called.
+
+    Args:
+        path: a path, or ``path::name`` for one tensor of a file that holds several. A file whose own name holds
+            ``::`` is taken as that file.
+
+    Returns:
+        The file's tensors by name, see :class:`~minuend.storage.base.TensorFile`. A selected tensor comes as a file
+        of one (``named`` is false).
+
+    Raises:
+        FileNotFoundError: no such file. FileFormatError: an unknown suffix, or a file that is not what its suffix
+            says. Unsupported: the format needs a package that is not installed.
+    """
+    real, name = split(path)
+    if not os.path.exists(real):
+        raise FileNotFoundError(f"there is no file {real}")
+    found = file_format(real).open_file(real)
+    if name is None:
+        return found
+    if not found.named:
+        raise FileFormatError(f"{real} holds one tensor without a choice; leave out {SELECTOR + name!r}")
+    if name not in found:
+        raise FileFormatError(f"{real} holds no tensor {name!r}; expected one of {quoted(found) or 'none'}")
+    return TensorFile(real, False, {name: lambda: found[name]})
+
+
+def split(path: str) -> tuple[str, str | None]:
+    """Split ``path::name``; the name is ``None`` where none is given."""
+    real, selector, name = path.partition(SELECTOR)
+    return (path, None) if not selector or os.path.exists(path) else (real, name)
+
+
+def file_format(path: str) -> Format:
+    """Return the module of a path's suffix."""
+    suffix = os.path.splitext(path)[1].lower()
+    if suffix not in FORMATS:
+        came = f"the suffix {suffix!r}" if suffix else "no suffix"
+        raise FileFormatError(f"{path} has {came}, which names no format; expected {listed(FORMATS)}")
+    return cast(Format, importlib.import_module(f"{__name__}.{FORMATS[suffix]}"))
+
+
+def check_output(path: str, results: Sequence[Result], inputs: Iterable[str] = ()) -> None:
+    """Check that results can be written to a path, before anything is computed.
+
+    Raises:
+        FileFormatError: an unknown suffix, or several tensors for a format of one. DTypeError: an element type that the
+            format cannot hold. MinuendError: the path is one of ``inputs``.
+    """
+    home = file_format(path)
+    refuse_input(path, inputs)
+    if not home.NAMED and len(results) != 1:
+        many = [suffix for suffix in FORMATS if file_format(f"x{suffix}").NAMED]
+        raise FileFormatError(
+            f"{path} holds one tensor and there are {len(results)} ({quoted(r.name for r in results)}); "
+            f"write to {listed(many)}, or select one by file{SELECTOR}name"
+        )
+    home.check(path, results)
+
+
+def write_tensors(path: str, results: Sequence[Result], inputs: Iterable[str] = ()) -> None:
+    """Write tensors to a file that appears whole or not at all; see :func:`check_output` for what is refused."""
+    inputs = tuple(inputs)
+    check_output(path, results, inputs)
+    with atomic(path, inputs) as stream:
+        file_format(path).write(stream, results)
+
+
+__all__ = ["FORMATS", "SELECTOR", "Result", "Tensor", "TensorFile", "check_output", "open_tensors", "write_tensors"]

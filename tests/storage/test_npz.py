@@ -1,0 +1,167 @@
+"""``.npz``: members, checksums, and archives that lie about their sizes."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from minuend import errors
+from minuend.dtypes import TYPES
+from minuend.storage import Result, open_tensors, write_tensors
+
+X = np.arange(24, dtype=np.int32).reshape(4, 6)
+Y = np.asfortranarray(np.arange(6, dtype=np.float32).reshape(2, 3))
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_members_that_numpy_saved_are_read(tmp_path: Path, save: object) -> None:
+    path = tmp_path / "x.npz"
+    save(path, x=X, y=Y, none=np.empty((0, 2), np.uint8), one=np.float16(2.5))
+    found = open_tensors(str(path))
+    assert list(found) == ["x", "y", "none", "one"]
+    for name, expected in np.load(path).items():
+        read = found[name].read()
+        assert (read.dtype, read.shape, read.tobytes()) == (expected.dtype, expected.shape, expected.tobytes())
+
+
+def test_one_member_is_selected_by_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "x.npz"
+    np.savez(path, x=X, y=Y)
+    found = open_tensors(f"{path}::y")
+    assert (list(found), found.named) == (["y"], False)
+    assert np.array_equal(found["y"].read(), Y)
+    with pytest.raises(errors.FileFormatError) as caught:
+        open_tensors(f"{path}::z")
+    assert str(caught.value) == f"{path} holds no tensor 'z'; expected one of 'x', 'y'"
+
+
+def test_a_member_of_another_kind_does_not_keep_others_from_being_read(tmp_path: Path) -> None:
+    path = tmp_path / "x.npz"
+    np.savez(path, x=X, words=np.array(["a"]))
+    found = open_tensors(str(path))
+    assert np.array_equal(found["x"].read(), X)
+    with pytest.raises(errors.DTypeError):
+        found["words"]
+
+
+def test_what_is_written_numpy_reads_and_equal_arrays_give_equal_bytes(tmp_path: Path) -> None:
+    results = [
+        Result("a/b", TYPES["int32"], X.shape, lambda: [X[:1], X[1:]]),
+        Result("y", TYPES["float32"], Y.shape, lambda: [Y]),
+    ]
+    for name in ("1.npz", "2.npz"):
+        write_tensors(str(tmp_path / name), results)
+    read = np.load(tmp_path / "1.npz")
+    assert (read["a/b"].tobytes(), read["y"].tobytes()) == (X.tobytes(), Y.tobytes())
+    assert (tmp_path / "1.npz").read_bytes() == (tmp_path / "2.npz").read_bytes()
+
+
+def archive(path: Path, members: dict[str, bytes], method: int = zipfile.ZIP_STORED) -> None:
+    with zipfile.ZipFile(path, "w", method) as out:
+        for name, content in members.items():
+            out.writestr(name, content)
+
+
+def npy(array: np.ndarray) -> bytes:
+    stream = io.BytesIO()
+    np.save(stream, array, allow_pickle=True)
+    return stream.getvalue()
+
+
+def failure(path: Path, name: str = "x") -> str:
+    with pytest.raises(errors.FileFormatError) as caught:
+        open_tensors(str(path))[name].read()
+    return str(caught.value)
+
+
+def test_what_is_no_archive_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.npz"
+    path.write_bytes(npy(X))
+    assert failure(path) == f"{path} is no zip archive, or a damaged one (File is not a zip file); expected a .npz"
+
+
+def test_members_that_are_no_arrays_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.npz"
+    archive(path, {"x.npy": npy(X), "notes.txt": b"hello"})
+    assert failure(path) == f"{path} holds 'notes.txt'; expected .npy members alone"
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_two_members_of_one_name_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.npz"
+    with zipfile.ZipFile(path, "w") as out:
+        out.writestr("x.npy", npy(X))
+        out.writestr("x.npy", npy(X + 1))
+    assert failure(path) == f"{path} holds two members 'x.npy'; expected names that differ"
+
+
+def test_pickles_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.npz"
+    archive(path, {"x.npy": npy(np.array([{}]))})
+    assert failure(path) == (
+        f"{path} member 'x.npy' holds Python objects, which are pickles and can run code; expected numbers"
+    )
+
+
+def test_a_member_longer_or_shorter_than_its_header_says_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.npz"
+    for cut, came in ((npy(X)[:-1], 95), (npy(X) + b"\0" * 5, 101)):
+        archive(path, {"x.npy": cut}, zipfile.ZIP_DEFLATED)
+        assert failure(path) == (
+            f"{path} member 'x.npy' has {came} bytes of elements; expected 96 (int32 of shape (4, 6))"
+        )
+
+
+def test_a_header_that_claims_more_than_deflate_can_pack_is_refused_unpacked(tmp_path: Path) -> None:
+    path = tmp_path / "x.npz"
+    archive(path, {"x.npy": npy(X)}, zipfile.ZIP_DEFLATED)
+    packed = bytearray(path.read_bytes())
+    at = packed.index(b"PK\x01\x02")
+    size = struct.unpack_from("<L", packed, at + 20)[0]
+    struct.pack_into("<L", packed, at + 24, 1 << 31)
+    path.write_bytes(packed)
+    assert failure(path) == (
+        f"{path} member 'x.npy' claims {1 << 31} bytes out of {size} packed ones; expected {1032 * size} at the most"
+    )
+
+
+def test_a_flipped_bit_in_a_stored_member_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "x.npz"
+    long = np.arange(100_000)
+    np.savez(path, x=long)
+    content = bytearray(path.read_bytes())
+    checksum = zipfile.ZipFile(path).getinfo("x.npy").CRC
+    content[content.index(long.tobytes()) + 700_000] ^= 4
+    path.write_bytes(content)
+    assert failure(path).startswith(f"{path} member 'x.npy' is damaged: its checksum is ")
+    assert failure(path).endswith(f"; expected {checksum:08x}")
+
+
+def test_a_flipped_bit_in_a_compressed_member_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "x.npz"
+    noise = np.frombuffer(np.random.default_rng(1).bytes(4000), np.uint8)
+    np.savez_compressed(path, x=noise)
+    content = bytearray(path.read_bytes())
+    content[2000] ^= 4
+    path.write_bytes(content)
+    assert failure(path) == (f"{path} member 'x.npy' is damaged (Bad CRC-32 for file 'x.npy'); expected a whole member")
+
+
+def test_an_encrypted_member_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.npz"
+    archive(path, {"x.npy": npy(X)})
+    content = bytearray(path.read_bytes())
+    content[content.index(b"PK\x01\x02") + 8] |= 1
+    path.write_bytes(content)
+    assert failure(path) == f"{path} member 'x.npy' is encrypted; expected a plain member"
+
+
+def test_another_packing_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.npz"
+    archive(path, {"x.npy": npy(X)}, zipfile.ZIP_BZIP2)
+    assert failure(path) == f"{path} member 'x.npy' is packed by method 12; expected 0 (stored) or 8 (deflate)"

@@ -1,0 +1,61 @@
+"""The README's commands and examples do what it shows."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from minuend.cli import main
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+CONSOLE = re.findall(r"```console\n\$ (.*)\n((?:(?!```).*\n)*)```", README)
+SHELL = re.findall(r"```sh\n(.*)\n```", README)
+
+
+def timeless(text: str) -> str:
+    return re.sub(r"in [\d.]+ s \([\d.]+ GB/s\)", "in 0.000 s (0.00 GB/s)", text)
+
+
+@pytest.fixture
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the examples, as a clone has them, in which commands run."""
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.usefixtures("clone")
+@pytest.mark.parametrize(("command", "shown"), CONSOLE, ids=[command for command, _ in CONSOLE])
+def test_a_command_prints_what_the_readme_shows(command: str, shown: str, capfd: pytest.CaptureFixture[str]) -> None:
+    program, *argv = command.split()
+    assert program == "minuend"
+    main(argv)
+    captured = capfd.readouterr()
+    assert timeless(captured.out + captured.err) == timeless(shown)
+
+
+@pytest.mark.usefixtures("clone")
+def test_the_first_command_runs_and_the_second_installs_the_tests(capfd: pytest.CaptureFixture[str]) -> None:
+    first, second = SHELL
+    install, *commands = first.split(" && ")
+    assert install == "pip install ."
+    assert len(commands) == 2
+    for command in commands:
+        assert main(command.removeprefix("minuend ").split()) == 0
+    shown = capfd.readouterr().out
+    assert [shown.count(policy) for policy in ("wrap ", "saturate ", "widen ")] == [2, 2, 2]
+    assert second == 'pip install ".[test]" && pytest'
+
+
+@pytest.mark.usefixtures("clone")
+def test_the_python_examples_give_what_they_show() -> None:
+    parser, runner = doctest.DocTestParser(), doctest.DocTestRunner()
+    blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    assert len(blocks) == 2
+    test = parser.get_doctest("".join(blocks), {}, "README.md", "README.md", 0)
+    assert runner.run(test).failed == 0
