@@ -210,6 +210,15 @@ def test_the_environment_sets_the_number_of_threads(number):
     assert (result.returncode, result.stdout, result.stderr) == (0, f"{number} 0\n", "")
 
 
+@pytest.mark.parametrize("number", ["abc", "0", "-3", "4097", "2 threads"])
+def test_a_wish_for_threads_that_makes_no_sense_stops_the_import(number):
+    result = run_python("import minuend._native", MINUEND_NUM_THREADS=number)
+    assert result.returncode == 1
+    assert result.stderr.splitlines()[-1] == (
+        f"ImportError: MINUEND_NUM_THREADS is '{number}'; expected a number from 1 to 4096"
+    )
+
+
 def test_without_a_wish_there_are_as_many_threads_as_cpus_to_run_on():
     script = "from minuend import _native; import os; print(_native.get_num_threads() == len(os.sched_getaffinity(0)))"
     if not hasattr(os, "sched_getaffinity"):

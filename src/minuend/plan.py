@@ -39,9 +39,10 @@ class Plan:
     def run(self, a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], out: np.ndarray[Any, Any], policy: str) -> int:
         """Compute ``out = a - b`` from the first element of each array on; return how many elements overflow.
 
-        ``policy`` is ``"wrap"``, ``"saturate"`` or ``"widen"`` (``out`` then holds the wide type), or ``"count"``,
-        which writes nothing. Overflow is counted by all but ``"wrap"``, which returns 0. ``out`` may be exactly
-        A's or B's memory with the same strides; any other overlap is the caller's to prevent.
+        ``policy`` is ``"wrap"``, ``"saturate"``, ``"widen"`` (``out`` then holds the wide type), ``"error"`` (wraps
+        and counts), or ``"count"``, which writes nothing. ``"widen"`` counts what does not fit int64; ``"wrap"`` and
+        ``"saturate"`` return 0. ``out`` may be exactly A's or B's memory with the same strides; any other overlap is
+        the caller's to prevent.
         """
         return _native.execute(
             self.element.kernel, policy, self.sizes, a, self.a, b, self.b, out, self.out, _table(self.element, policy)

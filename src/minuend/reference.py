@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from minuend.dtypes import ElementType, FloatFormat
-from minuend.errors import OverflowFound, ScalarRangeError, ShapeError, listed
+from minuend.errors import DTypeError, OverflowFound, ScalarRangeError, ShapeError, listed
 
 Value: TypeAlias = int | Fraction | float
 """What a code stands for: an ``int``, an exact ``Fraction``, or the ``float`` -0.0, inf, -inf or nan."""
@@ -79,7 +79,7 @@ def encode(element: ElementType, value: Value) -> int:
 
     Raises:
         ScalarRangeError: an integer type that cannot hold the value.
-        ValueError: a fraction for an integer type, or NaN for a type that has none.
+        ValueError: a fraction for an integer type. DTypeError (a ValueError): NaN for a type that has none.
 
     >>> from minuend.dtypes import TYPES
     >>> hex(encode(TYPES["bfloat16"], 1 + 2**-8 + 2**-40)), hex(encode(TYPES["float16"], 10**400))
@@ -127,7 +127,7 @@ def _encode_special(element: ElementType, value: float) -> int:
         return _overflow(_format(element), negative=value < 0)
     elif _format(element).special != "finite":
         return _nan(_format(element))
-    raise ValueError(f"{element} has no NaN, so it cannot hold {value!r}")
+    raise DTypeError("types", "", f"{element} has no NaN, so it cannot hold {value!r}")
 
 
 def _nearest_level(levels: Sequence[float], value: Fraction) -> int:

@@ -80,7 +80,9 @@ def compute(
         check_out(out, result_type, shape)
     in_place = out is not None and any(np.may_share_memory(out, operand) for operand in (a, b))
     wide_error = overflow == "widen" and element.bits == 64 and in_place  # may fail with A or B half overwritten
-    target = out if out is not None and out.dtype.isnative and not wide_error else _native.empty(shape, result_type.memory)
+    target = (
+        out if out is not None and out.dtype.isnative and not wide_error else _native.empty(shape, result_type.memory)
+    )
     a, b = (_apart(operand, start, shape, target) for operand, start in ((a, joined.a_start), (b, joined.b_start)))
     work = plan(element, joined, (a.shape, a.strides), (b.shape, b.strides), target.strides)
     _run(work, a, b, target, overflow if element.is_integer else "wrap", in_place)
@@ -148,7 +150,8 @@ def check_out(out: Any, element: ElementType, shape: tuple[int, ...]) -> None:
         raise ShapeError("out", "", f"out has shape {out.shape}; the result has shape {format_shape(shape)}")
     if not out.flags.writeable:
         raise ShapeError("out", "", "out is read-only; pass an array that can be written to")
-    if not out.flags.c_contiguous and shares_addresses(out.shape, out.strides):
+    # An element's bytes count as one more dim: elements that overlap in part would spoil each other as well.
+    if not out.flags.c_contiguous and shares_addresses((*out.shape, out.itemsize), (*out.strides, 1)):
         raise ShapeError("out", "", f"two elements of out share an address (strides {out.strides}); pass a plain array")
 
 
