@@ -3,6 +3,10 @@
 // It only ever succeeds. Whatever is unusual (scalars, subclasses, byte orders, an `out` that overlaps or does not
 // fit, shapes that do not broadcast, an overflow to report) goes to the general function in Python, which decides
 // from the beginning; so no rule and no message stands in both.
+#include <cfenv>
+#include <cfloat>
+#include <climits>
+#include <cmath>
 #include <cstring>
 
 #include "bridge.h"
@@ -31,16 +35,97 @@ struct FastPath {
 
 PyObject *kOut, *kOverflow;
 
+// A reference that is given back.
+class Owned {
+ public:
+  Owned() = default;
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  ~Owned() { Py_XDECREF(object_); }
+  void take(PyObject* object) { object_ = object; }
+  PyArrayObject* array() const { return reinterpret_cast<PyArrayObject*>(object_); }
+
+ private:
+  PyObject* object_ = nullptr;
+};
+
 struct Call {
   PyArrayObject *a, *b, *out = nullptr;
   Policy policy = Policy::wrap;
+  Owned scalar;  // the operand that was a number
 };
+
+PyArrayObject* plain_array(PyObject* x) {
+  return PyArray_CheckExact(x) ? reinterpret_cast<PyArrayObject*>(x) : nullptr;
+}
+
+// Writes a Python number as an element, where that is exact or one plain rounding; else leaves it to the general path.
+bool write_number(PyObject* number, Element element, char* to) {
+  const size_t item = item_size(element);
+  if (element == Element::f32 || element == Element::f64) {
+    double value;
+    if (PyFloat_CheckExact(number)) {
+      value = PyFloat_AS_DOUBLE(number);
+    } else {
+      int overflow;
+      const long long whole = PyLong_AsLongLongAndOverflow(number, &overflow);
+      if (overflow != 0 || whole > (1LL << 53) || whole < -(1LL << 53)) return false;
+      value = double(whole);
+    }
+    if (element == Element::f64) {
+      std::memcpy(to, &value, item);
+      return true;
+    }
+    // The conversion rounds in the thread's mode; that mode is not ours, so only its usual one will do.
+    if (std::fegetround() != FE_TONEAREST || (value != 0 && std::fabs(value) < double(FLT_MIN))) return false;
+    const auto rounded = float(value);
+    std::memcpy(to, &rounded, item);
+    return true;
+  }
+  if (!PyLong_CheckExact(number) || element < Element::i8 || element == Element::table) return false;
+  int overflow;
+  const long long value = PyLong_AsLongLongAndOverflow(number, &overflow);
+  const bool is_signed = element <= Element::i64;
+  const auto bits = int(8 * item);
+  const long long low = is_signed ? (item == 8 ? LLONG_MIN : -(1LL << (bits - 1))) : 0;
+  const long long high = is_signed ? (item == 8 ? LLONG_MAX : (1LL << (bits - 1)) - 1)
+                                   : (item == 8 ? LLONG_MAX : (1LL << bits) - 1);
+  if (overflow != 0 || value < low || value > high) return false;
+  std::memcpy(to, &value, item);  // little-endian: the low bytes are the element
+  return true;
+}
+
+// A number beside an array as a 0-d array; nullptr where the general function has to look at it.
+PyObject* number_beside(PyObject* number, PyArrayObject* array) {
+  if (PyArray_CheckScalar(number)) return PyArray_FromScalar(number, nullptr);
+  PyArray_Descr* descr = PyArray_DESCR(array);
+  if (!PyFloat_CheckExact(number) && !PyLong_CheckExact(number)) return nullptr;
+  if (descr->type_num >= kKnown || !known[descr->type_num].known || !PyArray_ISNBO(descr->byteorder)) return nullptr;
+  char element[8];
+  if (!write_number(number, known[descr->type_num].element, element)) return nullptr;
+  Py_INCREF(descr);
+  PyObject* result = PyArray_NewFromDescr(&PyArray_Type, descr, 0, nullptr, nullptr, nullptr, 0, nullptr);
+  if (result != nullptr) {
+    std::memcpy(PyArray_BYTES(reinterpret_cast<PyArrayObject*>(result)), element,
+                item_size(known[descr->type_num].element));
+  }
+  return result;
+}
+
+// The operands: two plain arrays, or one and a number.
+bool read_operands(PyObject* a, PyObject* b, Call& call) {
+  call.a = plain_array(a);
+  call.b = plain_array(b);
+  if (call.a != nullptr && call.b != nullptr) return true;
+  if (call.a == nullptr && call.b == nullptr) return false;
+  call.scalar.take(call.a == nullptr ? number_beside(a, call.b) : number_beside(b, call.a));
+  (call.a == nullptr ? call.a : call.b) = call.scalar.array();
+  return call.scalar.array() != nullptr;
+}
 
 // The arguments, where all are of the plain kind.
 bool read_call(PyObject* const* args, Py_ssize_t positional, PyObject* names, Call& call) {
-  if (positional < 2 || positional > 3 || !PyArray_CheckExact(args[0]) || !PyArray_CheckExact(args[1])) return false;
-  call.a = reinterpret_cast<PyArrayObject*>(args[0]);
-  call.b = reinterpret_cast<PyArrayObject*>(args[1]);
+  if (positional < 2 || positional > 3 || !read_operands(args[0], args[1], call)) return false;
   PyObject* out = positional == 3 ? args[2] : Py_None;
   const Py_ssize_t named = names == nullptr ? 0 : PyTuple_GET_SIZE(names);
   for (Py_ssize_t i = 0; i < named; ++i) {
@@ -193,8 +278,9 @@ PyObject* call_fast(PyObject* self, PyObject* const* args, size_t flags, PyObjec
   Call call;
   if (read_call(args, PyVectorcall_NARGS(flags), names, call)) {
     PyObject* result = try_fast(call);
-    if (result != nullptr || PyErr_Occurred()) return result;
+    if (result != nullptr) return result;
   }
+  if (PyErr_Occurred()) return nullptr;
   return PyObject_Vectorcall(reinterpret_cast<FastPath*>(self)->general, args, flags, names);
 }
 

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "elements are read as little-endian");
+
 namespace minuend {
 
 // The element types that the kernel knows; `table` is any type of 8 bits or fewer, by its 65,536 answers.

@@ -373,6 +373,14 @@ size_t run(const Work& work, const Cell& cell, size_t bytes) {
   return shared.count;
 }
 
+// The commonest work of all: two short plain arrays, for which any planning would cost more than the answer.
+bool is_short_line(const Work& work) {
+  const Layout& l = work.layout;
+  const auto item = ptrdiff_t(item_size(work.element));
+  return l.rank == 1 && l.size[0] <= kChunk && l.a[0] == item && l.b[0] == item &&
+         l.out[0] == ptrdiff_t(result_size(work.element, work.policy));
+}
+
 // Moves a dim to the place just outside the innermost one.
 void move_next_to_inner(Layout& l, int dim) {
   for (int i = dim; i < l.rank - 2; ++i) {
@@ -388,6 +396,12 @@ void move_next_to_inner(Layout& l, int dim) {
 bool is_long(const Work& work) { return bytes_of(work, work.layout.count()) > 1 << 15; }
 
 size_t subtract(Work& work) {
+  if (is_short_line(work)) {
+    const Layout& l = work.layout;
+    const FloatMode mode;
+    const Kernel kernel = routines().find(work.element, work.policy);
+    return kernel(work.table, work.a, work.b, work.out, l.size[0], Form::both, false);
+  }
   const size_t elements = work.layout.count();
   if (elements == 0) return 0;
   collapse(work.layout, work.a, work.b, work.out);
