@@ -10,7 +10,7 @@ import numpy as np
 
 from minuend import _native, dtypes, shapes
 from minuend.dtypes import ElementType
-from minuend.errors import DTypeError, OverflowFound, ScalarRangeError, ShapeError, listed
+from minuend.errors import DTypeError, OverflowFound, ScalarRangeError, ShapeError, SpecError, listed
 from minuend.plan import Plan, plan, shares_addresses
 from minuend.shapes import Broadcast, format_shape, static
 
@@ -73,7 +73,7 @@ def compute(
 ) -> Array:
     """Compute a difference whose shapes have been joined by any of the four rules; see :func:`subtract`."""
     if overflow not in POLICIES:
-        raise ValueError(f"overflow is {overflow!r}; expected {listed(map(repr, POLICIES))}")
+        raise SpecError("overflow", "", f"overflow is {overflow!r}; expected {listed(map(repr, POLICIES))}")
     result_type = element.widened if overflow == "widen" else element
     shape = static(joined.shape or ())
     if out is not None:
@@ -209,7 +209,7 @@ def element_of(array: Array, name: str) -> ElementType:
     row = dtypes.of_numpy(array.dtype)
     if row is None:
         reason = dtypes.refusal(array.dtype.name)
-        raise DTypeError("types", "", f"{name} is of {reason}; expected {listed(dtypes.TYPES)}")
+        raise DTypeError("types", "", f"{name}: {reason}; expected {listed(dtypes.TYPES)}")
     return row
 
 
