@@ -13,6 +13,7 @@ from minuend.directml.enums import (
     DML_TENSOR_FLAGS,
     DML_TENSOR_TYPE,
 )
+from minuend.directml.model import Model
 from minuend.directml.operator import element_wise_subtract
 from minuend.directml.structs import (
     DML_BUFFER_TENSOR_DESC,
@@ -31,6 +32,7 @@ __all__ = [
     "DML_TENSOR_DESC",
     "DML_TENSOR_FLAGS",
     "DML_TENSOR_TYPE",
+    "Model",
     "TensorDesc",
     "calc_buffer_tensor_size",
     "element_wise_subtract",

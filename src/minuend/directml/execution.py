@@ -1,0 +1,338 @@
+"""One run of a DxDispatch model: everything is checked first, then the commands run on buffers in memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from minuend import dtypes
+from minuend.directml.desc import TensorDesc
+from minuend.directml.dispatch import (
+    INPUTS,
+    OUTPUT,
+    TENSORS,
+    Binding,
+    Command,
+    Dispatch,
+    Dispatchable,
+    Print,
+    WriteFile,
+)
+from minuend.directml.enums import DML_MINIMUM_BUFFER_TENSOR_ALIGNMENT
+from minuend.directml.fields import placed
+from minuend.directml.json_reader import Item
+from minuend.directml.operator import check_descs, element_wise_subtract
+from minuend.directml.resources import IMAGES, VALUE_TYPES, Resource, inside
+from minuend.dtypes import ElementType
+from minuend.errors import DTypeError, MinuendError, SpecError, Unsupported, listed
+from minuend.shapes import size
+from minuend.spec import OpVersion
+from minuend.storage import npy
+from minuend.storage.base import Array, Result, atomic, refuse_input
+
+DEFAULT_LIMIT = 4 << 30
+"""The most bytes that a run takes, unless it is told otherwise."""
+
+_TEXT = {False: 100, True: 200}  # bytes that an element takes while it is made text, plain and verbose
+_DEFERRED = "{!r} is deferred and nothing has been written to it; pass it as an input"
+_MOST = 20  # dispatchables that a message lists
+
+
+class Execution:
+    """A run: made with what it needs, checked, run, and its files written."""
+
+    def __init__(
+        self,
+        resources: Mapping[str, Resource],
+        dispatchables: Mapping[str, Dispatchable],
+        commands: Sequence[Command],
+        inputs: Mapping[str, Any],
+        op: OpVersion,
+        folder: str | None,
+        protected: Sequence[str],
+    ) -> None:
+        self.resources, self.dispatchables, self.commands = resources, dispatchables, commands
+        self.op, self.folder, self.protected = op, folder, protected
+        self.inputs = dict(inputs)
+        self.printed: list[str] = []
+        self.elements = {name: resource.element for name, resource in resources.items()}
+        self.sizes = {name: resource.size for name, resource in resources.items()}
+        self.results: dict[str, tuple[TensorDesc, int]] = {}  # the last tensor written to a resource, and its offset
+        self.files: dict[str, tuple[WriteFile, bytes]] = {}
+        self.memory: dict[str, Array] = {}
+        self.outside = False  # whether deferred resources that are read may lack an input
+
+    # ---- before anything is allocated -------------------------------------------------------------------------
+
+    def check(self, limit: int | None) -> None:
+        """Check everything that can be known beforehand."""
+        self._check_operators()
+        self._check_inputs()
+        for one in self.dispatchables.values():
+            self._check_init(one)
+        for command in self.commands:
+            if isinstance(command, Dispatch):
+                self._check_dispatch(command)
+            elif isinstance(command, Print):
+                self._typed(command.item, command.resource, "print")
+            else:
+                self._check_file(command)
+        self._check_memory(limit)
+
+    def check_rules(self) -> None:
+        """Check what DirectML demands of dispatchables and bindings; deferred resources may come from outside."""
+        self.outside = True
+        self._check_operators()
+        for one in self.dispatchables.values():
+            self._check_init(one)
+        for command in self.commands:
+            if isinstance(command, Dispatch):
+                self._check_dispatch(command)
+
+    def _check_operators(self) -> None:
+        foreign = [one for one in self.dispatchables.values() if not one.subtracts]
+        if foreign:
+            rows = [f"\n  {one.name!r}: {one.type}, at {one.item.place}" for one in foreign[:_MOST]]
+            rows += [f"\n  and {len(foreign) - _MOST} more"] if len(foreign) > _MOST else []
+            raise Unsupported(
+                f"these dispatchables are no {self.op.operator}, the one operator that runs here:{''.join(rows)}"
+            )
+        for one in self.dispatchables.values():
+            try:
+                check_descs(self.op, one.descs)
+            except SpecError as error:
+                raise placed(error, one.item) from None
+
+    def _check_inputs(self) -> None:
+        for name, value in self.inputs.items():
+            if name not in self.resources:
+                known = listed((repr(r) for r in self.resources), "and") or "none"
+                raise MinuendError(f"there is no resource {name!r} to pass a value for; the model has {known}")
+            resource, array = self.resources[name], np.asarray(value)
+            element = dtypes.of_numpy(array.dtype)
+            if resource.form == "mixed":
+                raise MinuendError(f"resource {name!r} holds values of several types; no array can replace them")
+            if element not in VALUE_TYPES.values() or resource.element not in (None, element):
+                wanted = listed(m.name for m, row in VALUE_TYPES.items() if resource.element in (None, row))
+                raise DTypeError("types", "", f"the input {name!r} is {array.dtype}; expected {wanted}")
+            if resource.form == "deferred":
+                self.elements[name], self.sizes[name] = element, (array.nbytes + 3) // 4 * 4
+            elif array.size != resource.count:
+                raise MinuendError(
+                    f"the input {name!r} has {array.size} elements; expected {resource.count}, as many as its "
+                    "initial values"
+                )
+            self.inputs[name] = array
+
+    def _check_init(self, one: Dispatchable) -> None:
+        # 1. What DirectML owns is bound when the dispatchable is initialised, and only then.
+        for tensor, binding in one.init.items():
+            if not one.owned(tensor):
+                raise SpecError(
+                    "bindings",
+                    binding.item.place,
+                    f"{tensor} is bound when {one.name!r} is initialised and is not OWNED_BY_DML; bind it in dispatch",
+                )
+            self._check_binding(one, tensor, binding)
+        for tensor in INPUTS:
+            if one.owned(tensor) and tensor not in one.init:
+                raise SpecError(
+                    "bindings",
+                    one.item.place,
+                    f"{tensor} of {one.name!r} is OWNED_BY_DML; bind it in the dispatchable's own bindings",
+                )
+
+    def _check_dispatch(self, command: Dispatch) -> None:
+        one = self.dispatchables[command.dispatchable]
+        for tensor in TENSORS:
+            binding = command.bindings.get(tensor)
+            if binding is not None and one.owned(tensor):
+                raise SpecError(
+                    "bindings",
+                    binding.item.place,
+                    f"{tensor} is OWNED_BY_DML and bound when {one.name!r} is initialised; leave it out of dispatch",
+                )
+            if binding is not None:
+                self._check_binding(one, tensor, binding)
+            elif not one.owned(tensor):
+                # 2. Every other tensor is bound in each dispatch.
+                raise SpecError("bindings", command.item.place, f"nothing is bound to {tensor} of {one.name!r}")
+        output = command.bindings[OUTPUT]
+        self.results[output.resource] = (one.descs[OUTPUT], output.offset)
+
+    def _check_binding(self, one: Dispatchable, tensor: str, binding: Binding) -> None:
+        desc, name = one.descs[tensor], binding.resource
+        # 3. A tensor begins at a multiple of 16 bytes, or of what its GuaranteedBaseOffsetAlignment promises.
+        multiple = max(DML_MINIMUM_BUFFER_TENSOR_ALIGNMENT, desc.guaranteed_base_offset_alignment)
+        if binding.offset % multiple:
+            raise SpecError(
+                "bindings",
+                binding.item.place,
+                f"{tensor} begins {binding.offset} bytes into {name!r}; expected a multiple of {multiple}",
+            )
+        if self.resources[name].form == "deferred" and name not in self.inputs:
+            self._defer(desc, tensor, binding)
+        # 4. The rest of the buffer holds the tensor.
+        if self.sizes[name] - binding.offset < desc.total_tensor_size_in_bytes:
+            raise SpecError(
+                "bindings",
+                binding.item.place,
+                f"{name!r} has {max(0, self.sizes[name] - binding.offset)} bytes for {tensor} from byte "
+                f"{binding.offset} on; expected at least {desc.total_tensor_size_in_bytes}, its TotalTensorSizeInBytes",
+            )
+
+    def _defer(self, desc: TensorDesc, tensor: str, binding: Binding) -> None:
+        """Size a deferred buffer by the tensor that is first written to it."""
+        name = binding.resource
+        if name in self.results:
+            return
+        if tensor != OUTPUT and not self.outside:
+            raise binding.item.error(_DEFERRED.format(name), MinuendError)
+        self.elements[name] = self.elements[name] or desc.element
+        self.sizes[name] = max(self.sizes[name], binding.offset + desc.total_tensor_size_in_bytes)
+
+    def _typed(self, item: Item, name: str, verb: str) -> ElementType:
+        element = self.elements[name]
+        if self.resources[name].form == "deferred" and name not in self.inputs and name not in self.results:
+            raise item.error(_DEFERRED.format(name), MinuendError)
+        if element is None:
+            raise item.error(f"{name!r} holds values of several types; there is no one type to {verb} it in")
+        return element
+
+    def _check_file(self, command: WriteFile) -> None:
+        item, suffix = command.item, os.path.splitext(command.target)[1].lower()
+        if self.folder is None:
+            raise item.error(
+                f"this writes {command.target!r}; say which folder it may write within (output_dir)", MinuendError
+            )
+        path = inside(self.folder, command.target.replace("\\", "/"))
+        if path is None:
+            raise item.error(
+                f"{command.target[:200]!r} leads out of the output folder; files are written within it alone"
+            )
+        if os.path.isdir(path):
+            raise item.error(f"{path} is a folder; expected a file name")
+        if suffix in IMAGES:
+            raise item.error("images are not written; name a .npy, or another suffix for raw bytes", Unsupported)
+        refuse_input(path, [source for source in self.protected if os.path.exists(source)])
+        if suffix != ".npy":
+            return
+        element = self._typed(item, command.resource, "write")
+        dims, held = command.dimensions, self.sizes[command.resource] // element.itemsize
+        if size(dims) > held:
+            raise item.error(f"dimensions {dims} are {size(dims)} elements; the resource holds {held}")
+
+    def _check_memory(self, limit: int | None) -> None:
+        """Refuse more than the limit before it is allocated."""
+        owned = [binding.resource for one in self.dispatchables.values() for binding in one.init.values()]
+        buffers = sum(self.sizes.values()) + sum(self.sizes[name] for name in owned)  # what is owned is copied
+        results = sum(size(desc.sizes) * desc.element.itemsize for desc, _ in self.results.values())
+        texts = sum(self._shown(c.resource) * _TEXT[c.verbose] for c in self.commands if isinstance(c, Print))
+        files = sum(self.sizes[c.resource] for c in self.commands if isinstance(c, WriteFile))
+        total = buffers + results + texts + files
+        if limit is not None and total > limit:
+            raise MinuendError(
+                f"running this takes {total} bytes (buffers {buffers}, results {results}, text {texts}, "
+                f"files {files}), above the limit of {limit}; allow it with max_bytes={total}"
+            )
+
+    # ---- the run ----------------------------------------------------------------------------------------------
+
+    def run(self, level: object) -> dict[str, Array]:
+        """Run the commands; return what was written to, by resource."""
+        for name, resource in self.resources.items():
+            self.memory[name] = self._filled(resource)
+        owned = self._owned()
+        for command in self.commands:
+            if isinstance(command, Dispatch):
+                self._dispatch(command, owned, level)
+            elif isinstance(command, Print):
+                self.printed.append(self._text(command))
+            else:
+                self._keep(command)
+        return {name: self._result(name, *written) for name, written in self.results.items()}
+
+    def _filled(self, resource: Resource) -> Array:
+        memory = np.zeros(self.sizes[resource.name], np.uint8)
+        values = self.inputs.get(resource.name)
+        if values is None:
+            values = resource.values()
+        native = values.dtype.newbyteorder("=")
+        memory[resource.offset : resource.offset + values.nbytes].view(native)[...] = values.reshape(-1)
+        return memory
+
+    def _owned(self) -> dict[tuple[str, str], Array]:
+        """What DirectML owns is taken when a dispatchable is initialised: before any command runs."""
+        return {
+            (one.name, tensor): self.memory[b.resource][b.offset :].copy()
+            for one in self.dispatchables.values()
+            for tensor, b in one.init.items()
+        }
+
+    def _dispatch(self, command: Dispatch, owned: Mapping[tuple[str, str], Array], level: object) -> None:
+        one = self.dispatchables[command.dispatchable]
+        buffers = [
+            owned[one.name, tensor]
+            if one.owned(tensor)
+            else self.memory[command.bindings[tensor].resource][command.bindings[tensor].offset :]
+            for tensor in TENSORS
+        ]
+        try:
+            element_wise_subtract(*one.descs.values(), *buffers, feature_level=level)
+        except SpecError as error:
+            raise placed(error, command.item) from None
+
+    def _result(self, name: str, desc: TensorDesc, offset: int) -> Array:
+        own = self.elements[name]
+        element = own if own is not None and own.itemsize == desc.element.itemsize else desc.element
+        flat = self.memory[name][offset : offset + desc.extent * element.itemsize].view(element.memory)
+        strides = [step * element.itemsize for step in desc.element_strides]
+        return np.lib.stride_tricks.as_strided(flat, desc.sizes, strides, writeable=False).copy()
+
+    # ---- printing and writing ---------------------------------------------------------------------------------
+
+    def _shown(self, name: str) -> int:
+        """How many elements of a buffer are printed: as many as it has initial values, else all."""
+        element = self.elements[name]
+        assert element is not None
+        return self.resources[name].count or self.sizes[name] // element.itemsize
+
+    def _text(self, command: Print) -> str:
+        element, count = self.elements[command.resource], self._shown(command.resource)
+        assert element is not None
+        raw = self.memory[command.resource][: count * element.itemsize]
+        values = raw.view(element.memory).tolist()
+        texts = [str(v) for v in values] if element.is_integer else [f"{v:g}" for v in values]
+        if not command.verbose:
+            return f"Resource '{command.resource}': {', '.join(texts)}"
+        width, digits = len(str(count)), 2 * element.itemsize
+        bits = raw.view(f"u{element.itemsize}").tolist()
+        rows = [
+            f"[{i:{width}}] {text} (0x{b:{digits}X})\n" for i, (text, b) in enumerate(zip(texts, bits, strict=True))
+        ]
+        return f"Resource '{command.resource}':\n{''.join(rows)}"
+
+    def _keep(self, command: WriteFile) -> None:
+        """Take a buffer's bytes as they are now; the file is written when all has gone well."""
+        assert self.folder is not None
+        path = inside(self.folder, command.target.replace("\\", "/"))
+        assert path is not None
+        self.files[path] = (command, self.memory[command.resource].tobytes())
+
+    def write(self) -> None:
+        """Write the files."""
+        for path, (command, data) in self.files.items():
+            folder = os.path.dirname(path)
+            os.makedirs(folder, exist_ok=True)
+            with atomic(path, [source for source in self.protected if os.path.exists(source)]) as stream:
+                if os.path.splitext(path)[1].lower() != ".npy":
+                    stream.write(data)
+                    continue
+                element = self.elements[command.resource]
+                assert element is not None
+                dims = command.dimensions or (len(data) // element.itemsize,)
+                array = np.frombuffer(data, element.memory, size(dims))
+                npy.write(stream, [Result("", element, dims, lambda array=array: [array])])  # type: ignore[misc]

@@ -1,0 +1,305 @@
+"""JSON as DxDispatch's parser takes it, and a place for every complaint about it.
+
+Beyond the standard: ``//`` and ``/* */`` comments, a comma after the last entry, and whatever follows the first value
+is not looked at. Numbers are 64-bit integers or doubles. A key that comes twice is an error here: that parser would
+take the first one, others the last.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from minuend.errors import FileFormatError, MinuendError
+
+Path: TypeAlias = tuple[str | int, ...]
+
+MAX_DEPTH = 64
+"""The deepest nesting that is read; a DxDispatch model has 7 levels."""
+
+_GAP = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)((?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)")
+_NUMBERS = re.compile(r"\[[-+.0-9eE, \t\r\n]*\]")  # a plain list of numbers, read at once
+_STRING = re.compile(r'"[^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*')
+_WORDS = {"true": True, "false": False, "null": None}
+_PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A JSON text and what it says.
+
+    Attributes:
+        value: the root: dicts, lists, strings, ints, floats, bools and ``None``.
+        text: the text; ``None`` for a document that was built. name: the file's name, or ``""``.
+    """
+
+    value: Any
+    text: str | None = None
+    name: str = ""
+
+    def place(self, path: Path) -> str:
+        """Say where a value stands: its JSON path, the file, its line and column (both from 1)."""
+        found = [] if not self.name else [self.name]
+        if self.text is not None:
+            found.append(line_and_column(self.text, _Parser(self.text, self.name, goal=path).find()))
+        shown = format_path(path)
+        return f"{shown} ({', '.join(found)})" if found else shown
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A value of a document that knows its place; what reads a model takes it apart through this.
+
+    Every method that expects something raises FileFormatError with the place where it is something else.
+    """
+
+    document: Document
+    path: Path
+    value: Any
+
+    @property
+    def place(self) -> str:
+        """Where it stands, for messages."""
+        return self.document.place(self.path)
+
+    def error(self, message: str, kind: type[MinuendError] = FileFormatError) -> MinuendError:
+        """Return an error that ends with this place."""
+        return kind(f"{message}, at {self.place}")
+
+    def wrong(self, wanted: str) -> MinuendError:
+        """Return the error of a value that is something else than ``wanted``."""
+        return self.error(f"{describe(self.value)} came; expected {wanted}")
+
+    def __getitem__(self, key: str | int) -> Item:
+        return Item(self.document, (*self.path, key), self.value[key])
+
+    def get(self, key: str) -> Item | None:
+        """Return a member of an object, or ``None`` where it has none of that name."""
+        return self[key] if key in self.object() else None
+
+    def need(self, key: str) -> Item:
+        """Return a member that has to be there."""
+        found = self.get(key)
+        if found is None:
+            raise self.error(f"there is no {key!r}; it is required")
+        return found
+
+    def object(self, wanted: str = "an object") -> dict[str, Any]:
+        """Return the value, which is an object."""
+        if not isinstance(self.value, dict):
+            raise self.wrong(wanted)
+        return self.value
+
+    def members(self, wanted: str = "an object") -> Iterator[tuple[str, Item]]:
+        """Walk an object."""
+        return ((key, self[key]) for key in self.object(wanted))
+
+    def list(self, wanted: str = "a list") -> list[Item]:
+        """Return the entries of a list."""
+        if not isinstance(self.value, list):
+            raise self.wrong(wanted)
+        return [self[i] for i in range(len(self.value))]
+
+    def string(self, wanted: str = "a string") -> str:
+        """Return the value, which is a string."""
+        if not isinstance(self.value, str):
+            raise self.wrong(wanted)
+        return self.value
+
+    def boolean(self) -> bool:
+        """Return the value, which is true or false."""
+        if not isinstance(self.value, bool):
+            raise self.wrong("true or false")
+        return self.value
+
+    def integer(self, lowest: int, highest: int) -> int:
+        """Return the value, which is an integer in a range."""
+        if type(self.value) is not int or not lowest <= self.value <= highest:
+            raise self.wrong(f"an integer from {lowest} to {highest}")
+        return self.value
+
+
+def parse(text: str, name: str = "") -> Document:
+    """Read a JSON text.
+
+    Args:
+        text: the text. name: the file's name, for messages.
+
+    Raises:
+        FileFormatError: it is no JSON, nests deeper than :data:`MAX_DEPTH`, or names a key twice.
+
+    >>> parse('{"a": [1, 2.5,], /* comment */ "b": "nan"} the rest').value
+    {'a': [1, 2.5], 'b': 'nan'}
+    """
+    return Document(_Parser(text, name).parse(), text, name)
+
+
+def starts_object(text: str) -> bool:
+    """Whether the first thing in a text, comments aside, is an object; a path is not."""
+    return text[_GAP.match(text).end() :][:1] == "{"  # type: ignore[union-attr]
+
+
+def line_and_column(text: str, offset: int) -> str:
+    """Say where an offset lies, both from 1."""
+    return f"line {text.count(chr(10), 0, offset) + 1}, column {offset - text.rfind(chr(10), 0, offset)}"
+
+
+def format_path(path: Path) -> str:
+    """Write a path as JavaScript does: ``resources.A.initialValues[3]``; ``the top`` for the root.
+
+    >>> format_path(("resources", "in/put", 0))
+    'resources["in/put"][0]'
+    """
+    parts = []
+    for key in path:
+        plain = isinstance(key, str) and _PLAIN_KEY.fullmatch(key)
+        parts.append(f".{_short(key)}" if plain else f"[{json.dumps(_short(key), ensure_ascii=False)}]")
+    return "".join(parts).removeprefix(".") or "the top"
+
+
+def describe(value: Any) -> str:
+    """Name a value for a message.
+
+    >>> describe({}), describe("x"), describe(True), describe(2.5)
+    ('an object', "the string 'x'", 'true', 'the number 2.5')
+    """
+    if isinstance(value, dict | list):
+        return "an object" if isinstance(value, dict) else "a list"
+    if isinstance(value, str):
+        return f"the string {_short(value)!r}"
+    return json.dumps(value) if value is None or isinstance(value, bool) else f"the number {_short(repr(value))}"
+
+
+def _short(key: Any) -> Any:
+    return f"{key[:57]}..." if isinstance(key, str) and len(key) > 60 else key
+
+
+class _Parser:
+    """Recursive descent over the text; offsets go in and out of every method.
+
+    With a goal it only looks for the offset of that path's value.
+    """
+
+    def __init__(self, text: str, name: str, goal: Path | None = None) -> None:
+        self.text, self.name = text, name
+        self.path: list[str | int] = []
+        self.goal, self.found = None if goal is None else list(goal), 0
+
+    def parse(self) -> Any:
+        return self.value(self.gap(0))[0]
+
+    def find(self) -> int:
+        self.parse()
+        return self.found
+
+    def fail(self, offset: int, message: str) -> FileFormatError:
+        where = line_and_column(self.text, offset)
+        place = f"{self.name}, {where}" if self.name else where
+        return FileFormatError(f"this is no JSON: {message}, at {format_path(tuple(self.path))} ({place})")
+
+    def gap(self, at: int) -> int:
+        """Skip space and comments."""
+        end = _GAP.match(self.text, at).end()  # type: ignore[union-attr]
+        if self.text.startswith("/*", end):
+            raise self.fail(end, "a comment that does not end; expected */")
+        return end
+
+    def value(self, at: int) -> tuple[Any, int]:
+        if self.goal == self.path:
+            self.found = at
+        first = self.text[at : at + 1]
+        if first in ("{", "["):
+            if len(self.path) >= MAX_DEPTH:
+                raise self.fail(at, f"it nests deeper than {MAX_DEPTH} levels")
+            return self.object(at) if first == "{" else self.list(at)
+        if first == '"':
+            return self.string(at)
+        for word, value in _WORDS.items():
+            if self.text.startswith(word, at):
+                return value, at + len(word)
+        return self.number(at)
+
+    def number(self, at: int) -> tuple[int | float, int]:
+        found = _NUMBER.match(self.text, at)
+        if found is None:
+            raise self.fail(at, f"{self.came(at)}; expected a value")
+        digits = found.group()
+        # What 64 bits do not hold becomes a double, as in DxDispatch; longer digits are not worth an integer.
+        if not found.group(1) and len(digits) <= 20 and -(2**63) <= int(digits) < 2**64:
+            return int(digits), found.end()
+        value = float(digits)
+        if math.isinf(value):
+            raise self.fail(at, f"the number {_short(digits)} is beyond a double's range")
+        return value, found.end()
+
+    def string(self, at: int) -> tuple[str, int]:
+        end = _STRING.match(self.text, at).end()  # type: ignore[union-attr]
+        stop = self.text[end : end + 1]
+        if stop in ("", "\\"):
+            raise self.fail(at, 'a string that does not end; expected "')
+        if stop != '"':
+            raise self.fail(end, f"the control character U+{ord(stop):04X} in a string; write it as an escape")
+        try:
+            value = str(json.loads(self.text[at : end + 1]))
+            value.encode()
+        except UnicodeEncodeError:
+            raise self.fail(at, "a string with half of a surrogate pair") from None
+        except json.JSONDecodeError as error:
+            raise self.fail(at + error.pos, "an escape that JSON does not have") from None
+        return value, end + 1
+
+    def list(self, at: int) -> tuple[list[Any], int]:
+        if self.goal is None:
+            found = _NUMBERS.match(self.text, at)
+            if found is not None:
+                try:
+                    numbers = json.loads(found.group())
+                    if math.inf not in numbers and -math.inf not in numbers:
+                        return numbers, found.end()
+                except ValueError:
+                    pass  # a trailing comma, or something that the slow way names
+        values: list[Any] = []
+        at = self.gap(at + 1)
+        while self.text[at : at + 1] != "]":
+            self.path.append(len(values))
+            value, at = self.value(at)
+            self.path.pop()
+            values.append(value)
+            at = self.next(at, "]")
+        return values, at + 1
+
+    def object(self, at: int) -> tuple[dict[str, Any], int]:
+        values: dict[str, Any] = {}
+        at = self.gap(at + 1)
+        while self.text[at : at + 1] != "}":
+            if self.text[at : at + 1] != '"':
+                raise self.fail(at, f'{self.came(at)}; expected a key in " or }}')
+            key, end = self.string(at)
+            if key in values:
+                raise self.fail(at, f"the key {_short(key)!r} comes twice in one object; keep one")
+            end = self.gap(end)
+            if self.text[end : end + 1] != ":":
+                raise self.fail(end, f"{self.came(end)}; expected : after the key {_short(key)!r}")
+            self.path.append(key)
+            values[key], at = self.value(self.gap(end + 1))
+            self.path.pop()
+            at = self.next(at, "}")
+        return values, at + 1
+
+    def next(self, at: int, close: str) -> int:
+        """Step over a comma to the next entry, or to the closing bracket."""
+        at = self.gap(at)
+        first = self.text[at : at + 1]
+        if first == ",":
+            return self.gap(at + 1)
+        if first != close:
+            raise self.fail(at, f"{self.came(at)}; expected , or {close}")
+        return at
+
+    def came(self, at: int) -> str:
+        return "the end of the text" if at >= len(self.text) else repr(self.text[at])

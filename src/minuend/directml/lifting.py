@@ -1,0 +1,268 @@
+"""A DxDispatch model becomes a graph: each dispatch is a subtraction of what its resources hold at that moment."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from minuend.directml.desc import TensorDesc
+from minuend.directml.dispatch import INPUTS, OUTPUT, TENSORS, Binding, Dispatch, Dispatchable
+from minuend.directml.enums import DML_EXECUTION_FLAGS
+from minuend.directml.execution import Execution
+from minuend.directml.json_reader import format_path
+from minuend.directml.model import Model
+from minuend.directml.resources import Resource
+from minuend.directml.versions import DIALECT
+from minuend.directml.views import View
+from minuend.dtypes import ElementType
+from minuend.graph import ConversionRefused, Graph, Kind, Step, Value
+from minuend.node import TensorType
+from minuend.shapes import Broadcast, numpy, size
+
+_ADVICE = "A graph has subtractions of whole tensors in row-major order; repeated operands become broadcasting."
+
+
+class _Refused(Exception):
+    """A dispatch that a graph cannot say; the message is the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """What a resource holds: a value of the graph, in row-major order."""
+
+    value: str
+    shape: tuple[int, ...]
+    element: ElementType
+
+
+@dataclass(slots=True)
+class _Lifting:
+    model: Model
+    graph: Graph
+    first: dict[str, _Held] = field(default_factory=dict)  # what resources hold before any command
+    held: dict[str, _Held] = field(default_factory=dict)  # what was last written to them
+    read: set[str] = field(default_factory=set)  # values that something uses
+    nodes: dict[str, str] = field(default_factory=dict)
+    broken: set[str] = field(default_factory=set)  # resources that a refused dispatch writes
+
+    def run(self) -> None:
+        for i, command in enumerate(self.model.commands):
+            place = f"commands[{i}]"
+            if not isinstance(command, Dispatch):
+                verb = str(command.item.value["type"])
+                self.graph.losses.append(f"{place}: {verb} of {command.resource!r}")
+                continue
+            one = self.model.dispatchables[command.dispatchable]
+            bound = {name: one.init[name] if one.owned(name) else command.bindings[name] for name in TENSORS}
+            try:
+                if any(bound[name].resource in self.broken for name in INPUTS):
+                    raise _Refused("")
+                self.dispatch(one, bound, f"{place} {one.name!r}")
+                self.broken.discard(bound[OUTPUT].resource)
+            except _Refused as error:
+                self.broken.add(bound[OUTPUT].resource)
+                if str(error):
+                    self.nodes[f"{place} {one.name!r}"] = str(error)
+
+    # ---- one dispatch -----------------------------------------------------------------------------------------
+
+    def dispatch(self, one: Dispatchable, bound: dict[str, Binding], place: str) -> None:
+        a, b, output = (one.descs[name] for name in TENSORS)
+        element = self.element(bound[OUTPUT], output)
+        copies = element is not output.element
+        if copies and not self.is_copy(one, bound, element):
+            raise _Refused(f"{bound[OUTPUT].resource!r} holds {element} and is written as {output.element}")
+        self.check_output(bound[OUTPUT], output)
+        x = self.operand(one, INPUTS[0], a, bound[INPUTS[0]], element)
+        sizes = output.sizes
+        if copies:
+            result = self.spread(x, sizes, place)
+            self.emit("identity", (result.value,), bound[OUTPUT].resource, sizes, element, one.name, place)
+        else:
+            y = self.operand(one, INPUTS[1], b, bound[INPUTS[1]], element)
+            joined = numpy(x.shape, y.shape)
+            if joined.shape != sizes:  # both repeat along some dim
+                x = self.spread(x, sizes, place)
+                joined = numpy(x.shape, y.shape)
+            names = (x.value, y.value)
+            self.emit("subtract", names, bound[OUTPUT].resource, sizes, element, one.name, place, joined)
+
+    def element(self, binding: Binding, desc: TensorDesc) -> ElementType:
+        resource = self.model.resources[binding.resource]
+        if resource.form == "mixed":
+            raise _Refused(f"{resource.name!r} holds values of several types")
+        return resource.element or desc.element
+
+    def is_copy(self, one: Dispatchable, bound: dict[str, Binding], element: ElementType) -> bool:
+        """Whether it subtracts a constant 0 as integers of the same width, which moves bits as they are."""
+        zero = self.model.resources[bound[INPUTS[1]].resource]
+        desc = one.descs[OUTPUT].element
+        return (
+            desc.is_integer
+            and desc.bits == element.bits
+            and self.model.resources[bound[INPUTS[0]].resource].element is element
+            and zero.form != "deferred"
+            and zero.count == 1
+            and (one.owned(INPUTS[1]) or zero.name not in self.held)
+            and not zero.values().any()
+        )
+
+    def check_output(self, binding: Binding, desc: TensorDesc) -> None:
+        resource, count = self.model.resources[binding.resource], size(desc.sizes)
+        if binding.offset:
+            raise _Refused(f"{OUTPUT} begins {binding.offset} bytes into {resource.name!r}, not with it")
+        if not View(desc.sizes, desc.element_strides).is_packed:
+            raise _Refused(f"the strides of {OUTPUT}, {desc.strides}, leave gaps or another order than row-major")
+        if count < resource.count:
+            raise _Refused(f"it writes {count} of the {resource.count} elements of {resource.name!r}")
+
+    def operand(
+        self, one: Dispatchable, tensor: str, desc: TensorDesc, binding: Binding, element: ElementType
+    ) -> _Held:
+        """Return what a tensor reads, in a shape from which it broadcasts to the tensor's sizes."""
+        if binding.offset:
+            raise _Refused(f"{tensor} begins {binding.offset} bytes into {binding.resource!r}, not with it")
+        strides = desc.element_strides
+        repeats = [n > 1 and stride == 0 for n, stride in zip(desc.sizes, strides, strict=True)]
+        shape = tuple(1 if repeat else n for n, repeat in zip(desc.sizes, repeats, strict=True))
+        if not View(shape, strides).is_packed:
+            raise _Refused(f"the strides of {tensor}, {desc.strides}, leave gaps or another order than row-major")
+        leading = next((i for i, repeat in enumerate(repeats) if not repeat), len(repeats))
+        shape = shape[leading:]
+        held = self.first.get(binding.resource) if one.owned(tensor) else self.held.get(binding.resource)
+        if held is None:
+            held = self.initial(self.model.resources[binding.resource], desc, shape)
+        if held.element is not element:
+            raise _Refused(f"{binding.resource!r} holds {held.element} and is read as {desc.element}")
+        if size(held.shape) != size(shape):
+            raise _Refused(f"{tensor} reads {size(shape)} of the {size(held.shape)} elements of {binding.resource!r}")
+        if held.shape != shape:
+            held = self.made("reshape", held, shape, tensor)
+        self.read.add(held.value)
+        return held
+
+    def initial(self, resource: Resource, desc: TensorDesc, shape: tuple[int, ...]) -> _Held:
+        """What a resource holds before anything is written to it: an input where it is generated, else a constant."""
+        if resource.name in self.first:
+            return self.first[resource.name]
+        if resource.form == "mixed":
+            raise _Refused(f"{resource.name!r} holds values of several types")
+        if resource.offset:
+            raise _Refused(f"the values of {resource.name!r} begin {resource.offset} bytes into it")
+        element = resource.element or desc.element
+        if resource.count and size(shape) != resource.count:
+            raise _Refused(f"it reads {size(shape)} of the {resource.count} elements of {resource.name!r}")
+        constant = None
+        if resource.form in ("list", "file"):
+            values = resource.values()
+            constant = np.ascontiguousarray(values, values.dtype.newbyteorder("=")).reshape(shape)
+        value = self.graph.add(Value(self.graph.fresh(resource.name), TensorType(element, shape), constant))
+        if constant is None:
+            self.graph.inputs.append(value.name)
+            if resource.form != "deferred":
+                self.graph.losses.append(f"resource {resource.name!r}: its generated values; it became an input")
+        self.first[resource.name] = _Held(value.name, shape, element)
+        return self.first[resource.name]
+
+    # ---- steps ------------------------------------------------------------------------------------------------
+
+    def spread(self, held: _Held, sizes: tuple[int, ...], place: str) -> _Held:
+        """Expand to sizes, where it has others."""
+        return held if held.shape == sizes else self.made("expand", held, sizes, place)
+
+    def made(self, kind: Kind, held: _Held, shape: tuple[int, ...], place: str) -> _Held:
+        self.read.add(held.value)
+        name = self.graph.fresh(f"{held.value}_{kind}")
+        self.graph.add(Value(name, TensorType(held.element, shape)))
+        self.graph.steps.append(Step(kind=kind, inputs=(held.value,), output=name, where=place, shape=shape))
+        return _Held(name, shape, held.element)
+
+    def emit(
+        self,
+        kind: Kind,
+        inputs: tuple[str, ...],
+        resource: str,
+        sizes: tuple[int, ...],
+        element: ElementType,
+        name: str,
+        place: str,
+        joined: Broadcast | None = None,
+    ) -> None:
+        value = self.graph.add(Value(self.graph.fresh(resource), TensorType(element, sizes)))
+        self.read.update(inputs)
+        self.graph.steps.append(
+            Step(kind=kind, inputs=inputs, output=value.name, name=name, where=place, joined=joined)
+        )
+        self.held[resource] = _Held(value.name, sizes, element)
+
+    def finish(self) -> None:
+        """Choose the outputs: what is printed or written to a file, and what nothing reads."""
+        shown = {command.resource for command in self.model.commands if not isinstance(command, Dispatch)}
+        for name, held in self.held.items():
+            if name in shown or held.value not in self.read:
+                self.graph.outputs.append(held.value)
+                if held.value != name:
+                    self.graph.losses.append(f"resource {name!r}: the name of its last contents, now {held.value!r}")
+
+
+def to_graph(model: Model) -> Graph:
+    """Read a DxDispatch model as a graph.
+
+    Every dispatch becomes a subtraction of the values that its resources hold at that moment. Strides of 0 become
+    broadcasting (an expand, where A and B repeat along different dims), another shape over the same resource a
+    reshape; a dispatch that subtracts 0 from floats as integers is a copy. A resource that is read before it is written
+    is a constant where its values are listed or come from a file, and an input where they are generated or deferred.
+    Outputs are the written resources that are printed, written to a file, or read by nothing.
+
+    Args:
+        model: what to read.
+
+    Returns:
+        The graph; ``losses`` tells what it cannot hold.
+
+    Raises:
+        ConversionRefused: operators other than subtraction, gaps and other orders in strides, parts of a resource,
+            types that differ from the resource's; each dispatch with its reason. SpecError: a broken rule of DirectML.
+    """
+    goal = "a graph"
+    foreign = {
+        format_path(one.item.path): f"{one.type}; only {DIALECT.versions[-1].operator} is converted"
+        for one in model.dispatchables.values()
+        if not one.subtracts
+    }
+    if foreign:
+        raise ConversionRefused(goal, foreign, _ADVICE)
+    Execution(model.resources, model.dispatchables, model.commands, {}, DIALECT.versions[-1], None, ()).check_rules()
+    name = os.path.splitext(os.path.basename(model.path))[0] or "directml"
+    lifting = _Lifting(model, Graph(name))
+    lifting.run()
+    if lifting.nodes:
+        raise ConversionRefused(goal, lifting.nodes, _ADVICE)
+    lifting.finish()
+    lifting.graph.losses += _unsaid(model)
+    return lifting.graph
+
+
+def _unsaid(model: Model) -> list[str]:
+    """What a model says that has no place in a graph."""
+    losses = [f"{key}: a key that DxDispatch does not know" for key in model.document if key not in _ROOT]
+    dispatched = {c.dispatchable for c in model.commands if isinstance(c, Dispatch)}
+    for one in model.dispatchables.values():
+        place = format_path(one.item.path)
+        if one.name not in dispatched:
+            losses.append(f"{place}: it is never dispatched")
+            continue
+        said = [f"{tensor} is OWNED_BY_DML" for tensor in TENSORS if one.owned(tensor)]
+        said += [] if one.flags == DML_EXECUTION_FLAGS.NONE else ["executionFlags"]
+        said += ["dmlCompileType"] if "dmlCompileType" in one.item.value else []
+        for tensor, desc in one.descs.items():
+            least = TensorDesc(desc.data_type, desc.sizes, desc.strides).total_tensor_size_in_bytes
+            said += [f"TotalTensorSizeInBytes of {tensor}"] if desc.total_tensor_size_in_bytes != least else []
+            said += [f"GuaranteedBaseOffsetAlignment of {tensor}"] if desc.guaranteed_base_offset_alignment else []
+        losses += [f"{place}: {what}" for what in said]
+    return losses
+
+
+_ROOT = ("resources", "dispatchables", "commands")

@@ -1,0 +1,248 @@
+"""DirectML models as JSON, as DxDispatch reads them: the one public text form of DirectML operators.
+
+    { "resources":     { NAME: { "initialValuesDataType": "FLOAT32", "initialValues": …, "sizeInBytes": … }, … },
+      "dispatchables": { NAME: { "type": "ELEMENT_WISE_SUBTRACT", "desc": { "ATensor": TENSOR, … } }, … },
+      "commands":      [ { "type": "dispatch", "dispatchable": NAME, "bindings": { "ATensor": NAME, … } },
+                         { "type": "print", "resource": NAME }, … ] }
+
+Resources are buffers (:mod:`~minuend.directml.resources`), dispatchables are operators and commands run them in order
+(:mod:`~minuend.directml.dispatch`). What is not known is kept and written back; comments are not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any, NoReturn
+
+from minuend.directml.dispatch import Command, Dispatchable, read_command, read_dispatchable
+from minuend.directml.execution import DEFAULT_LIMIT, Execution
+from minuend.directml.fields import placed
+from minuend.directml.json_reader import Document, Item, format_path, parse, starts_object
+from minuend.directml.operator import check_descs
+from minuend.directml.resources import Resource, read_resource
+from minuend.directml.versions import DIALECT
+from minuend.errors import FileFormatError, MinuendError, SpecError
+from minuend.node import Node, TensorType
+from minuend.spec import OpVersion
+from minuend.storage.base import Array, atomic
+
+
+class Model:
+    """A DxDispatch model.
+
+    Args:
+        document: what the JSON says: a dict with ``resources``, ``dispatchables`` and ``commands``, or a
+            :class:`~minuend.directml.json_reader.Document`.
+        folder: the folder that a resource's ``sourcePath`` is read from; ``None``: such a resource is refused.
+
+    Attributes:
+        resources, dispatchables, commands: what it holds, by name and in order.
+        printed: what the ``print`` commands of the last :meth:`run` wrote, an entry each.
+
+    Raises:
+        FileFormatError: something is missing, of another kind, or names what does not exist. DTypeError, ShapeError,
+            SpecError: a tensor that no :class:`TensorDesc` describes. Unsupported: an image. Each with its JSON path,
+            line and column.
+    """
+
+    resources: dict[str, Resource]
+    dispatchables: dict[str, Dispatchable]
+    commands: list[Command]
+    printed: list[str]
+
+    def __init__(self, document: Document | dict[str, Any], folder: str | None = None) -> None:
+        self._document = document if isinstance(document, Document) else Document(document)
+        self._folder = folder
+        self.printed = []
+        root = Item(self._document, (), self._document.value)
+        root.object("a DxDispatch model: an object")
+        self.resources = {
+            name: read_resource(name, item, folder)
+            for name, item in root.need("resources").members("an object of resources")
+        }
+        self.dispatchables = {
+            name: read_dispatchable(name, item, self.resources)
+            for name, item in root.need("dispatchables").members("an object of dispatchables")
+        }
+        self.commands = [
+            read_command(item, self.resources, self.dispatchables)
+            for item in root.need("commands").list("a list of commands")
+        ]
+
+    @classmethod
+    def read(cls, source: str | os.PathLike[str] | bytes, *, folder: str | os.PathLike[str] | None = None) -> Model:
+        """Read a model.
+
+        Args:
+            source: a path, or the JSON itself as bytes or as text (a text that starts with an object, comments aside).
+            folder: where files named in ``sourcePath`` lie; by default the folder of the path.
+
+        Raises:
+            FileNotFoundError: no such file. Others: see :class:`Model`.
+
+        >>> Model.read('{"resources": {}, "dispatchables": {}, "commands": []}').run()
+        {}
+        """
+        beside = None if folder is None else os.fspath(folder)
+        if isinstance(source, bytes):
+            return cls(parse(_decoded(source, "the model")), beside)
+        if isinstance(source, str) and starts_object(source):
+            return cls(parse(source), beside)
+        path = os.fspath(source)
+        if os.path.isdir(path):
+            raise IsADirectoryError(f"{path} is a folder; expected a DxDispatch model in JSON")
+        if not os.path.exists(path):
+            raise FileNotFoundError(f"there is no file {path}")
+        with open(path, "rb") as stream:
+            text = _decoded(stream.read(), path)
+        return cls(parse(text, path), os.path.dirname(os.path.abspath(path)) if beside is None else beside)
+
+    @property
+    def path(self) -> str:
+        """The file that it was read from, or ``""``."""
+        return self._document.name
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The JSON as dicts and lists; change nothing in it, make a new :class:`Model` from a changed copy."""
+        return dict(self._document.value)
+
+    def run(
+        self,
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        output_dir: str | os.PathLike[str] | None = None,
+        feature_level: object = "6.4",
+        max_bytes: int | None = DEFAULT_LIMIT,
+    ) -> dict[str, Array]:
+        """Run the commands in order.
+
+        What ``print`` commands write is in :attr:`printed` afterwards, in the words of the C++ tool (floats with 6
+        digits; 8-bit integers as numbers, where the tool prints characters).
+
+        Args:
+            inputs: arrays by the name of a resource, instead of its initial values: the same element type and as many
+                elements, in the order in which they lie in the buffer. A deferred resource that is read needs one.
+            output_dir: the folder that ``writeFile`` commands write within; without one, such commands are refused.
+                Files are written when all commands have run, each whole or not at all.
+            feature_level: the level whose types and ranks apply.
+            max_bytes: the most memory that buffers, results and text may take; ``None`` for no limit.
+
+        Returns:
+            Every resource that is bound to ``OutputTensor``, by name: its elements through the strides of the last such
+            tensor, in that tensor's sizes, of the resource's own element type where it has one of that width.
+
+        Raises:
+            SpecError, DTypeError, ShapeError: a rule of DirectML is broken. Unsupported: an operator other than
+            subtraction. MinuendError: inputs or files that do not fit, or more memory than the limit. Nothing has been
+            computed or written then.
+        """
+        op = DIALECT.resolve(feature_level)
+        folder = None if output_dir is None else os.fspath(output_dir)
+        sources = [r.source for r in self.resources.values() if r.source is not None]
+        execution = Execution(
+            self.resources,
+            self.dispatchables,
+            self.commands,
+            {} if inputs is None else inputs,
+            op,
+            folder,
+            protected=[self.path, *sources] if self.path else sources,
+        )
+        execution.check(max_bytes)
+        outputs = execution.run(feature_level)
+        self.printed = execution.printed
+        execution.write()
+        return outputs
+
+    def subtractions(self) -> Iterator[Node]:
+        """Walk the subtractions: each dispatchable that is one, under the lowest feature level that will do.
+
+        Where none will, the node has the newest, and its validation says what is wrong.
+        """
+        for name, one in self.dispatchables.items():
+            if one.subtracts:
+                a, b, _ = (TensorType(desc.element, desc.sizes) for desc in one.descs.values())
+                op = _lowest(one) or DIALECT.versions[-1]
+                yield Node(op=op, a=a, b=b, name=name, where=format_path(one.item.path))
+
+    def lowest_level(self) -> str:
+        """Return the lowest feature level that all subtractions run at.
+
+        Raises:
+            SpecError, DTypeError, ShapeError: one of them runs at none.
+        """
+        rows = [DIALECT.versions[0]]
+        for one in self.dispatchables.values():
+            if one.subtracts:
+                rows.append(_lowest(one) or _refused(one))
+        return str(max(rows, key=DIALECT.versions.index).version)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model as JSON, whole or not at all.
+
+        Unknown keys are kept, comments are not. The file that it was read from may be replaced.
+
+        Raises:
+            MinuendError: a resource's file would not be found from there. OSError: it cannot be written.
+        """
+        goal = os.fspath(path)
+        folder = os.path.dirname(os.path.realpath(goal))
+        for resource in self.resources.values():
+            if resource.source is not None and folder != os.path.realpath(self._folder or ""):
+                raise MinuendError(
+                    f"resource {resource.name!r} is read from {resource.source}, which a model in {folder} would not "
+                    f"find; save the model to {os.path.realpath(self._folder or '')}"
+                )
+        sources = [r.source for r in self.resources.values() if r.source is not None]
+        with atomic(goal, sources) as stream:
+            stream.write(dumps(self._document.value).encode() + b"\n")
+
+
+read = Model.read
+"""See :meth:`Model.read`."""
+
+
+def _decoded(data: bytes, name: str) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FileFormatError(f"{name} is no JSON: byte {error.start} is not UTF-8") from None
+
+
+def _lowest(one: Dispatchable) -> OpVersion | None:
+    for row in DIALECT.versions:
+        try:
+            check_descs(row, one.descs)
+        except SpecError:
+            continue
+        return row
+    return None
+
+
+def _refused(one: Dispatchable) -> NoReturn:
+    try:
+        check_descs(DIALECT.versions[-1], one.descs)
+    except SpecError as error:
+        raise placed(error, one.item) from None
+    raise AssertionError("the newest level takes what no level takes")
+
+
+def dumps(value: Any, indent: str = "") -> str:
+    """Write JSON: an entry to a line, but lists of plain values on one.
+
+    >>> print(dumps({"a": [1, 2], "b": {}}))
+    {
+      "a": [1, 2],
+      "b": {}
+    }
+    """
+    deeper = indent + "  "
+    if isinstance(value, dict) and value:
+        rows = [f"{deeper}{json.dumps(key, ensure_ascii=False)}: {dumps(v, deeper)}" for key, v in value.items()]
+        return "{\n" + ",\n".join(rows) + f"\n{indent}}}"
+    if isinstance(value, list) and any(isinstance(entry, dict | list) for entry in value):
+        return "[\n" + ",\n".join(deeper + dumps(entry, deeper) for entry in value) + f"\n{indent}]"
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
