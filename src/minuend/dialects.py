@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
-import importlib.util
+import os
 import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -90,7 +90,8 @@ def dialects() -> Mapping[str, Dialect]:
 
     found = {}
     for module in pkgutil.iter_modules(minuend.__path__):
-        if module.ispkg and importlib.util.find_spec(f"minuend.{module.name}.versions") is not None:
+        folder = os.path.join(module.module_finder.path, module.name)  # type: ignore[union-attr]
+        if module.ispkg and os.path.exists(os.path.join(folder, "versions.py")):
             found[module.name] = importlib.import_module(f"minuend.{module.name}.versions").DIALECT
     return MappingProxyType(found)
 

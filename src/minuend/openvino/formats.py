@@ -1,0 +1,23 @@
+"""What OpenVINO models look like from outside; reading them is in :mod:`minuend.openvino.model`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+SUFFIXES: Final = (".xml",)
+"""What the names of OpenVINO models end in; the ``.bin`` lies beside."""
+
+OBJECTS: Final = ("openvino.Model",)
+"""Classes of other packages that are OpenVINO models."""
+
+_STARTS = (b"<net", b"<?xml", b"<!--")
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def looks_like(head: bytes) -> bool:
+    """Whether the first bytes of something can be an OpenVINO model's.
+
+    >>> looks_like(b"<?xml version='1.0'?>"), looks_like(b"<net name='m'>"), looks_like(b"<ir_version: 10")
+    (True, True, False)
+    """
+    return head.removeprefix(_BYTE_ORDER_MARK).lstrip().lower().startswith(_STARTS)

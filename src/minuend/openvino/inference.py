@@ -1,0 +1,67 @@
+"""Types and shapes of every tensor of a section, from its Parameters and constants on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from minuend.errors import SpecError
+from minuend.openvino.ir import Layer, Ref, Section, Type
+from minuend.openvino.layers import KINDS, Known, elements, kind_of
+
+NOTHING: Mapping[Layer, Type] = MappingProxyType({})
+
+
+def infer(order: Sequence[Layer], given: Mapping[Layer, Type] = NOTHING) -> dict[Ref, Type]:
+    """Infer what each layer gives; a layer that this package does not know gives what its file states.
+
+    Args:
+        order: layers, each after what feeds it. given: Parameters' types that replace the stated ones.
+
+    Raises:
+        SpecError: a layer whose inputs do not fit, with its place.
+    """
+    types: dict[Ref, Type] = {}
+    for layer in order:
+        if kind_of(layer) is None:
+            types.update((Ref(layer, i), port.type) for i, port in enumerate(layer.outputs))
+        elif layer in given:
+            types[Ref(layer, 0)] = given[layer]
+        else:
+            types[Ref(layer, 0)] = infer_layer(layer, [types[ref] for ref in layer.sources()])
+    return types
+
+
+def infer_layer(layer: Layer, types: Sequence[Type]) -> Type:
+    """Infer what one known layer gives for inputs of these types.
+
+    Raises:
+        SpecError: the inputs do not fit, with the layer's place.
+    """
+    try:
+        return KINDS[layer.type].infer(layer, types, _constants(layer.sources()))
+    except SpecError as error:
+        raise (error if error.where else error.at(layer.where)) from None
+
+
+def _constants(sources: Sequence[Ref]) -> Known:
+    return lambda index: elements(sources[index].layer) if sources[index].layer.type == "Const" else None
+
+
+def settle(section: Section, within: str = "") -> None:
+    """Infer a section and write what was found to its output ports; likewise the bodies inside it.
+
+    Raises:
+        SpecError: a layer whose inputs do not fit, with its place.
+    """
+    order = section.order()
+    try:
+        types = infer(order)
+    except SpecError as error:
+        raise (error.at(within) if within else error) from None
+    for ref, type_ in types.items():
+        if ref.output < len(ref.layer.outputs):
+            ref.port.type = type_
+    for layer in order:
+        for tag, body in layer.bodies:
+            settle(body, f"{within}{'.' if within else ''}{layer.where}.{tag}")

@@ -1,0 +1,362 @@
+"""OpenVINO models as graphs of the few operators that every dialect has, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from minuend.errors import MinuendError, SpecError
+from minuend.graph import ConversionRefused, Graph, Step, Value
+from minuend.openvino import layers as table
+from minuend.openvino.builder import Builder
+from minuend.openvino.ir import Layer, Ref
+from minuend.openvino.layers import kind_of, lacking
+from minuend.openvino.model import Model
+from minuend.openvino.tensor import Tensor
+from minuend.openvino.versions import DIALECT, SPELLINGS
+from minuend.shapes import Dim, format_shape, may_be, numpy
+from minuend.validate import validate
+
+ADVICE = "convert the model with the format's own tool and then run fix"
+
+
+class _Refusal(Exception):
+    """Why one layer or step cannot be converted."""
+
+
+# ---- OpenVINO → graph -----------------------------------------------------------------------------------------
+
+
+def to_graph(model: Model) -> Graph:
+    """Return a model as a graph.
+
+    Parameter, Const, Convert, Subtract, Result, and, with constant shapes and axes, Reshape, Unsqueeze, Squeeze and
+    Broadcast. ``losses`` tells what the graph does not hold.
+
+    Raises:
+        ConversionRefused: other layers, shapes that are not constant, element types that other formats lack; each layer
+            with its reason.
+    """
+    return _ToGraph(model).graph
+
+
+class _ToGraph:
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.graph = Graph(model.name or "model")
+        self.names: dict[Ref, str] = {}
+        self.refused: dict[str, str] = {}
+        results = model._results()
+        # A result's name belongs to the tensor that feeds it, where that is computed and has no other result's.
+        self.results = {name: layer.sources()[0] for name, layer in results.items()}
+        for name, ref in self.results.items():
+            if ref.layer.type not in ("Parameter", "Const"):
+                self.names.setdefault(ref, name)
+        for layer in model.section.order():
+            try:
+                self.convert(layer)
+            except SpecError as error:
+                self.refused[layer.where] = error.message
+            except _Refusal as reason:
+                self.refused[layer.where] = str(reason)
+        if self.refused:
+            raise ConversionRefused("a graph of other formats", self.refused, ADVICE)
+        for name in self.results:
+            self.result(name)
+        self.graph.losses += _losses(model)
+
+    def convert(self, layer: Layer) -> None:
+        """Add what a layer is in the graph."""
+        if kind_of(layer) is None:
+            raise _Refusal(f"other formats are not given a {lacking(layer)} by this package")
+        if layer.type == "Parameter":
+            self.graph.inputs.append(self.value(Ref(layer, 0)))
+        elif layer.type not in ("Const", "Result"):
+            if layer.type not in _STEPS:
+                raise _Refusal(f"{layer.type} is not one of the operators that every format has")
+            kind = _STEPS[layer.type](self, layer)
+            self.graph.steps.append(kind)
+
+    def value(self, ref: Ref) -> str:
+        """Return the name of the value that an output is, added at its first use."""
+        name = self.names.get(ref, "")
+        if name and name in self.graph.values:
+            return name
+        type_ = table.tensor_type(ref.port.type)
+        if not name:
+            base = next(iter(ref.port.names), ref.layer.name) or f"layer_{ref.layer.id}"
+            name = self.fresh(base)
+            self.names[ref] = name
+        constant = table.elements(ref.layer) if ref.layer.type == "Const" else None
+        return self.graph.add(Value(name, type_, constant)).name
+
+    def fresh(self, base: str) -> str:
+        """Return a name that neither a value nor a result has."""
+        taken = {*self.graph.values, *self.names.values(), *self.results}
+        return (
+            base
+            if base not in taken
+            else next(n for i in range(1, len(taken) + 2) if (n := f"{base}_{i}") not in taken)
+        )
+
+    def result(self, name: str) -> None:
+        """Make a tensor an output of the graph: itself, or by an identity where it has another name."""
+        ref = self.results[name]
+        value = self.value(ref)
+        if value != name:
+            free = name if name not in self.graph.values else self.graph.fresh(name)
+            self.graph.add(Value(free, self.graph.values[value].type))
+            self.graph.steps.append(Step(kind="identity", inputs=(value,), output=free))
+            value = free
+        self.graph.outputs.append(value)
+
+    # ---- one layer each ---------------------------------------------------------------------------------------
+
+    def step_subtract(self, layer: Layer) -> Step:
+        """A subtraction: how its shapes join is worked out here."""
+        sources = layer.sources()
+        joined = validate(table.node(layer, [ref.port.type for ref in sources]))
+        inputs = tuple(self.value(ref) for ref in sources)
+        return Step(
+            kind="subtract",
+            inputs=inputs,
+            output=self.value(Ref(layer, 0)),
+            name=layer.name,
+            where=layer.where,
+            joined=joined,
+        )
+
+    def step_convert(self, layer: Layer) -> Step:
+        """A conversion, to the type of its output."""
+        return self.simple("cast", layer)
+
+    def step_reshape(self, layer: Layer) -> Step:
+        """A reshape to the dims that were inferred, of which one may be unknown."""
+        self.indices(layer)
+        shape = layer.outputs[0].type.shape or ()
+        dims = tuple(dim if isinstance(dim, int) else -1 for dim in shape)
+        if dims.count(-1) > 1 or (-1 in dims and 0 in dims):
+            raise _Refusal(f"its result {format_shape(shape)} has dims that are not known before it runs")
+        return self.simple("reshape", layer, shape=dims)
+
+    def step_axes(self, layer: Layer) -> Step:
+        """An unsqueeze or squeeze."""
+        kind = "unsqueeze" if layer.type == "Unsqueeze" else "squeeze"
+        own, result = layer.sources()[0].port.type.shape, layer.outputs[0].type.shape
+        axes = self.indices(layer) if len(layer.inputs) > 1 else ()
+        if own is None or result is None:
+            raise _Refusal("the rank of its input or result is not known before it runs")
+        if kind == "squeeze" and not axes:
+            axes = tuple(axis for axis, dim in enumerate(own) if dim == 1)
+        rank = len(result if kind == "unsqueeze" else own)
+        if kind == "squeeze":  # what cannot be 1 is kept
+            axes = tuple(axis for axis in axes if may_be(own[axis], 1))
+        return self.simple(kind, layer, axes=tuple(sorted({axis % rank for axis in axes})) if rank else ())
+
+    def step_broadcast(self, layer: Layer) -> Step:
+        """A broadcast to constant dims."""
+        return self.simple("expand", layer, shape=self.indices(layer))
+
+    def indices(self, layer: Layer) -> tuple[int, ...]:
+        """Return the constant numbers of a layer's second input."""
+        source = layer.sources()[1].layer
+        if source.type != "Const":
+            raise _Refusal(f"its second input comes from {source.where} ({source.type}); expected a constant")
+        return tuple(int(n) for n in table.elements(source).ravel())
+
+    def simple(self, kind: str, layer: Layer, *, shape: tuple[int, ...] = (), axes: tuple[int, ...] = ()) -> Step:
+        """A step of one operand."""
+        operand = self.value(layer.sources()[0])
+        output = self.value(Ref(layer, 0))
+        return Step(
+            kind=kind,  # type: ignore[arg-type]
+            inputs=(operand,),
+            output=output,
+            name=layer.name,
+            where=layer.where,
+            shape=shape,
+            axes=axes,
+        )
+
+
+_STEPS: dict[str, Callable[[_ToGraph, Layer], Step]] = {
+    "Subtract": _ToGraph.step_subtract,
+    "Convert": _ToGraph.step_convert,
+    "Reshape": _ToGraph.step_reshape,
+    "Unsqueeze": _ToGraph.step_axes,
+    "Squeeze": _ToGraph.step_axes,
+    "Broadcast": _ToGraph.step_broadcast,
+}
+
+
+def _losses(model: Model) -> list[str]:
+    """What a graph does not hold, a sentence each."""
+    order = model.section.order()
+    kept = set(order)
+    losses = [f"<{child.tag}> of the net is not carried over" for child in model.extra if len(child) or child.attrib]
+    for layer in model.layers:
+        if layer not in kept:
+            losses.append(f"{layer.where} ({layer.type}) leads to no result and is left out")
+    for layer in order:
+        also = [name for port in layer.outputs for name in port.names[1:]]
+        if also:
+            losses.append(f"{layer.where} has further tensor names that are not carried over: {', '.join(also)}")
+        known = {"output_names"} if layer.type == "Result" else set()
+        if extra := [*(name for name in layer.attributes if name not in known), *(f"<{e.tag}>" for e in layer.extra)]:
+            losses.append(f"{layer.where} states what is not carried over: {', '.join(dict.fromkeys(extra))}")
+    return losses
+
+
+# ---- graph → OpenVINO -----------------------------------------------------------------------------------------
+
+
+def from_graph(graph: Graph, version: object = None) -> tuple[Model, list[str], list[str]]:
+    """Return a graph as a model of IR version 11, with what was changed and what was lost, a sentence each.
+
+    Every subtraction broadcasts by numpy's rule: where B sits inside A it first gets 1s behind its dims, since the CPU
+    runtime drops pdpd for signed types.
+
+    Args:
+        graph: the graph. version: OpenVINO's version of Subtract, 1.
+
+    Raises:
+        ConversionRefused: element types that OpenVINO has not; each place with its reason. SpecError: no such version.
+    """
+    DIALECT.resolve(version)
+    return _FromGraph(graph).done()
+
+
+class _FromGraph:
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.builder = Builder(graph.name)
+        self.refs: dict[str, Ref] = {}
+        self.taken: set[str] = set()
+        self.changes: list[str] = []
+        self.losses: list[str] = []
+
+    def done(self) -> tuple[Model, list[str], list[str]]:
+        """Convert all."""
+        self.refuse()
+        for name in self.graph.inputs:
+            self.parameter(self.graph.values[name])
+        for value in self.graph.constants():
+            if value.name not in self.refs:
+                self.constant(value)
+        for step in self.graph.steps:
+            self.step(step)
+        for name in self.graph.outputs:
+            ref = self.refs[name]
+            stated = () if ref.port.names[:1] == (name,) else (name,)
+            self.builder.result(ref, self.unique(f"{name}/result"), output_names=stated)
+        self.builder.model.infer()
+        return self.builder.model, self.changes, self.losses
+
+    def refuse(self) -> None:
+        """Raise where a value has an element type that OpenVINO has not."""
+        refused = {
+            f"value {value.name!r}": f"OpenVINO has no element type {value.type.dtype}"
+            for value in self.graph.values.values()
+            if value.type.dtype not in SPELLINGS
+        }
+        if refused:
+            raise ConversionRefused("openvino", refused, "convert it to a wider type first")
+
+    def unique(self, base: str) -> str:
+        """Return a layer's name that no other has."""
+        names = (base, *(f"{base}_{i}" for i in range(1, len(self.taken) + 2)))
+        name = next(name for name in names if name not in self.taken)
+        self.taken.add(name)
+        return name
+
+    def parameter(self, value: Value) -> None:
+        """An input; names of dims are lost."""
+        shape = value.type.shape
+        if lost := [dim for dim in shape or () if isinstance(dim, str)]:
+            self.losses.append(f"input {value.name!r}: the names of its dims ({', '.join(dict.fromkeys(lost))})")
+        element = SPELLINGS[value.type.dtype][0]
+        self.refs[value.name] = self.builder.parameter(
+            self.unique(value.name), element, None if shape is None else tuple(map(_unnamed, shape)), names=[value.name]
+        )
+
+    def constant(self, value: Value) -> None:
+        """A constant; codes of nf4 as the type they are of."""
+        row, held = value.type.element, value.constant
+        stored = Tensor(row, held) if row.numpy is None and held is not None else held
+        self.refs[value.name] = self.builder.constant(self.unique(value.name), stored, names=[value.name])
+
+    def step(self, step: Step) -> None:
+        """A layer for a step."""
+        # Without axes nothing changes; OpenVINO's Squeeze would take every 1.
+        if step.kind == "identity" or (step.kind in ("squeeze", "unsqueeze") and not step.axes):
+            self.identity(step)
+            return
+        name = self.unique(step.name or step.output)
+        operands = [self.refs[operand] for operand in step.inputs]
+        try:
+            self.refs[step.output] = self.layer(step, name, operands)
+        except MinuendError as error:
+            place = step.where or f"{step.kind} {step.name or step.output!r}"
+            message = error.message if isinstance(error, SpecError) else str(error)
+            raise ConversionRefused("openvino", {place: message}) from None
+
+    def layer(self, step: Step, name: str, operands: list[Ref]) -> Ref:
+        """The layer itself."""
+        x, names = operands[0], [step.output]
+        if step.kind == "cast":
+            element = SPELLINGS[self.graph.values[step.output].type.dtype][0]
+            return self.builder.convert(name, x, element, names=names)
+        if step.kind == "reshape":
+            return self.builder.reshape(name, x, step.shape, names=names)
+        if step.kind == "unsqueeze":
+            return self.builder.unsqueeze(name, x, step.axes, names=names)
+        if step.kind == "squeeze":
+            return self.builder.squeeze(name, x, step.axes, names=names)
+        if step.kind == "expand":
+            return self.builder.broadcast(name, x, step.shape, mode="bidirectional", names=names)
+        return self.subtract(step, name, operands)
+
+    def subtract(self, step: Step, name: str, operands: list[Ref]) -> Ref:
+        """A subtraction by numpy's rule, its operands led there by 1s."""
+        joined = step.joined
+        assert joined is not None
+        if joined.shape is not None:
+            starts = (joined.a_start, joined.b_start)
+            operands = [
+                self.lengthened(ref, len(joined.shape), start, side, name)
+                for ref, start, side in zip(operands, starts, "AB", strict=True)
+            ]
+        self.losses += [f"{step.where or name}: that {sentence} is not checked" for sentence in self.unchecked(step)]
+        return self.builder.subtract(name, operands[0], operands[1], names=[step.output])
+
+    def unchecked(self, step: Step) -> list[str]:
+        """What the step's own rule takes for granted and checks when it runs, and numpy's does not."""
+        joined = step.joined
+        a, b = (self.graph.values[name].type.shape for name in step.inputs)
+        if joined is None or joined.shape is None or a is None or b is None:
+            return []
+        behind = len(joined.shape) - joined.b_start - len(b)
+        same = numpy(a, (*b, *(1,) * behind)).assumptions
+        return [sentence for sentence in joined.assumptions if sentence not in same]
+
+    def lengthened(self, ref: Ref, rank: int, start: int, side: str, name: str) -> Ref:
+        """An operand with 1s behind its dims, as many as lie behind it in the result."""
+        own = ref.port.type.shape
+        behind = 0 if own is None else rank - start - len(own)
+        if not own or behind <= 0:
+            return ref
+        axes = tuple(range(len(own), len(own) + behind))
+        self.changes.append(f"{name}: {side} gets dims of 1 at axes {list(axes)} by Unsqueeze, then numpy's rule holds")
+        return self.builder.unsqueeze(self.unique(f"{name}/{side.lower()}"), ref, axes, names=())
+
+    def identity(self, step: Step) -> None:
+        """Another name of a tensor."""
+        ref = self.refs[step.inputs[0]]
+        ref.port.names = (*ref.port.names, step.output)
+        self.refs[step.output] = ref
+        self.changes.append(
+            f"{step.name or step.output}: the {step.kind} changes nothing; it is a further name of {step.inputs[0]!r}"
+        )
+
+
+def _unnamed(dim: Dim) -> Dim:
+    return None if isinstance(dim, str) else dim

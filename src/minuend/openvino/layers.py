@@ -1,0 +1,638 @@
+"""The layers that this package runs: a row each, with how its result is inferred and how it is computed.
+
+Reading, running, ``fix`` and conversion ask this table; a layer that is not in it is kept as its file has it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from minuend import dtypes
+from minuend.errors import DTypeError, ShapeError, SpecError, Unsupported, listed
+from minuend.node import Node, TensorType
+from minuend.openvino import notation
+from minuend.openvino.convert import convert
+from minuend.openvino.ir import Array, Layer, Type
+from minuend.openvino.notation import NUMERIC
+from minuend.openvino.versions import DIALECT, OPSETS, REFUSED, SPELLINGS, SUBTRACT_1
+from minuend.shapes import Broadcast, Dim, Shape, bounds, format_shape, from_bounds, may_be, static
+from minuend.subtract import compute as subtract_arrays
+from minuend.validate import check_attributes, validate
+
+Known: TypeAlias = Callable[[int], Array | None]
+"""Gives the elements of an input where they are constant."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Kind:
+    """A type of layer.
+
+    Attributes:
+        name: as files spell it. opsets: those that hold it, in the meaning that this package gives it.
+        inputs: how many it takes, least and most. outputs: how many it has.
+        infer: gives the type of its result from the types of its inputs, and from those that are constant.
+        compute: gives its result from its inputs' elements (in memory, codes for nf4) and their types.
+        foreign: what a layer states that makes it another operator than the one this package has, or ``""``.
+    """
+
+    name: str
+    opsets: range
+    inputs: tuple[int, int]
+    outputs: int = 1
+    infer: Callable[[Layer, Sequence[Type], Known], Type]
+    compute: Callable[[Layer, Sequence[Array], Sequence[Type]], Array]
+    foreign: Callable[[Layer], str] = lambda layer: ""
+
+
+# ---- attributes -----------------------------------------------------------------------------------------------
+
+AXIS = "auto_broadcast.auto_broadcast_axis"
+"""The XML name of pdpd's axis."""
+
+AXIS_AS_READ = 0
+"""What a file without an axis means, as the runtime reads it; the standard's text says -1."""
+
+_IGNORED_AXES = ("auto_broadcast_axis", "axis")
+
+
+def rule(layer: Layer) -> str:
+    """Return the broadcasting rule that a layer states: ``none``, ``numpy`` or ``pdpd``."""
+    stated = layer.data.get("auto_broadcast", "numpy").lower()
+    return "none" if stated == "explicit" else stated
+
+
+def broadcasting(layer: Layer) -> dict[str, Any]:
+    """Return ``auto_broadcast`` and ``axis`` as a layer states them, by the names of this package.
+
+    Raises:
+        SpecError: a rule that does not exist, or an axis that is no whole number.
+    """
+    stated: dict[str, Any] = {}
+    if "auto_broadcast" in layer.data:
+        stated["auto_broadcast"] = rule(layer)
+        known = SUBTRACT_1.attributes["auto_broadcast"].values
+        if stated["auto_broadcast"] not in known:
+            came = notation.shown(layer.data["auto_broadcast"])
+            raise SpecError("attributes", "", f"attribute 'auto_broadcast' is {came}; expected {listed(known)}")
+    if AXIS in layer.data:
+        stated["axis"] = _read(layer, AXIS, notation.integer)
+    elif rule(layer) == "pdpd":
+        stated["axis"] = AXIS_AS_READ
+    check_attributes(SUBTRACT_1, stated)
+    return stated
+
+
+def notes(layer: Layer) -> list[str]:
+    """Return what a reader should know of a layer that broadcasts, a sentence each."""
+    found = []
+    if rule(layer) == "pdpd" and AXIS not in layer.data:
+        found.append(
+            f"{layer.where} ({layer.type}) broadcasts by pdpd and states no {AXIS}; the runtime reads that as "
+            f"{AXIS_AS_READ}, the standard's text says -1; this package reads {AXIS_AS_READ} and writes it"
+        )
+    found += [
+        f"{layer.where} ({layer.type}) states {name!r}, which the runtime does not read; the axis is written {AXIS}"
+        for name in _IGNORED_AXES
+        if name in layer.data
+    ]
+    return found
+
+
+def _flag(layer: Layer, name: str) -> bool:
+    text = layer.data.get(name, "false").lower()
+    if text not in ("true", "false", "1", "0"):
+        raise SpecError("attributes", "", f"attribute {name!r} is {notation.shown(text)}; expected true or false")
+    return text in ("true", "1")
+
+
+def _number(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if math.isnan(value):
+        raise ValueError(f"is {notation.shown(text)}; expected a number")
+    return value
+
+
+def _read(layer: Layer, name: str, reader: Callable[[str], Any], default: str | None = None) -> Any:
+    text = layer.data.get(name, default)
+    if text is None:
+        raise SpecError("attributes", "", f"attribute {name!r} is missing in <data>")
+    try:
+        return reader(text)
+    except ValueError as error:
+        raise SpecError("attributes", "", f"attribute {name!r} {error}") from None
+
+
+def element_type(layer: Layer, name: str = "element_type", default: str | None = None) -> str:
+    """Return an element type that a layer states."""
+    return str(_read(layer, name, notation.element_type, default))
+
+
+def parameter_shape(layer: Layer) -> Shape:
+    """Return the shape that a Parameter states; without one it is a scalar."""
+    shape: Shape = _read(layer, "shape", notation.shape, "")
+    return shape
+
+
+def constant_shape(layer: Layer) -> tuple[int, ...]:
+    """Return the shape that a Const states."""
+    shape: tuple[int, ...] = _read(layer, "shape", notation.static_shape)
+    return shape
+
+
+# ---- subtraction ----------------------------------------------------------------------------------------------
+
+
+def tensor_type(type_: Type) -> TensorType:
+    """Return a type as the waist has it.
+
+    Raises:
+        DTypeError: an element type that Subtract, or this package, does not take.
+    """
+    if type_.element not in NUMERIC:
+        reason = REFUSED[type_.element]
+        raise DTypeError("types", "", f"element type {type_.element!r}: {reason}")
+    return TensorType(NUMERIC[type_.element], type_.shape)
+
+
+def node(layer: Layer, types: Sequence[Type]) -> Node:
+    """Return a Subtract as the waist has it: types as inferred, attributes as stated.
+
+    Where one type is not known yet it is the other's, as the runtime infers.
+    """
+    a, b = (
+        tensor_type(Type(other.element, own.shape) if own.element == "dynamic" else own)
+        for own, other in (types, types[::-1])
+    )
+    return Node(op=SUBTRACT_1, a=a, b=b, attributes=broadcasting(layer), name=layer.name, where=layer.where)
+
+
+def _infer_subtract(layer: Layer, types: Sequence[Type], known: Known) -> Type:
+    if all(type_.element == "dynamic" for type_ in types):
+        return Type("dynamic", _joined(layer, types).shape)
+    found = node(layer, types)
+    try:
+        return Type(SPELLINGS[found.a.dtype][0], validate(found).shape)
+    except ShapeError as error:
+        if rule(layer) != "pdpd" or AXIS in layer.data:
+            raise
+        hint = f"the layer states no {AXIS}, which the runtime reads as {AXIS_AS_READ}"
+        raise ShapeError(error.rule, error.where, f"{error.message}; {hint}") from None
+
+
+def _subtract(layer: Layer, arrays: Sequence[Array], types: Sequence[Type]) -> Array:
+    found = node(layer, types)
+    return subtract_arrays(found.a.element, validate(found), arrays[0], arrays[1], None)
+
+
+# ---- other binary layers --------------------------------------------------------------------------------------
+
+
+def _joined(layer: Layer, types: Sequence[Type]) -> Broadcast:
+    return DIALECT.broadcast(SUBTRACT_1, types[0].shape, types[1].shape, broadcasting(layer))
+
+
+def _binary(allowed: Callable[[str], bool], wanted: str) -> Callable[[Layer, Sequence[Type], Known], Type]:
+    """The inference of a layer that takes two operands of one of some types, and gives that type."""
+
+    def infer(layer: Layer, types: Sequence[Type], known: Known) -> Type:
+        elements = [type_.element for type_ in types if type_.element != "dynamic"]
+        if len(set(elements)) > 1:
+            raise DTypeError(
+                "types",
+                "",
+                f"{layer.type} takes two operands of one element type; they are {listed(elements, 'and')}; "
+                "convert one of them first",
+            )
+        if elements and not allowed(elements[0]):
+            raise DTypeError("types", "", f"{layer.type} takes no element type {elements[0]!r}; expected {wanted}")
+        return Type(elements[0] if elements else "dynamic", _joined(layer, types).shape)
+
+    return infer
+
+
+def _elementwise(function: Callable[[Array, Array], Any]) -> Callable[[Layer, Sequence[Array], Sequence[Type]], Array]:
+    def compute(layer: Layer, arrays: Sequence[Array], types: Sequence[Type]) -> Array:
+        joined = _joined(layer, types)
+        rank = len(joined.shape or ())
+        a, b = (
+            array.reshape((1,) * start + array.shape + (1,) * (rank - start - array.ndim))
+            for array, start in zip(arrays, (joined.a_start, joined.b_start), strict=True)
+        )
+        if not (_native_number(types[0].element) or types[0].element == "boolean"):
+            raise Unsupported(
+                f"this package has no {layer.type} of {types[0].element}; convert to a wider type around it"
+            )
+        if (
+            layer.type != "BitwiseAnd"
+            and b.dtype.kind in "iu"
+            and 0 not in static(joined.shape or ())
+            and (b == 0).any()
+        ):
+            raise SpecError("values", "", f"{layer.type} divides by 0, which integers cannot")
+        with np.errstate(all="ignore"):
+            return np.asarray(function(a, b))
+
+    return compute
+
+
+_ODD = ("u3", "u6")
+
+
+def _native_number(name: str) -> bool:
+    return name in NUMERIC and NUMERIC[name].kernel != "table" and name != "bf16"
+
+
+def _numeric(name: str) -> bool:
+    return name in NUMERIC or name in _ODD
+
+
+def _has_bits(name: str) -> bool:
+    return name in ("boolean", *_ODD) or (name in NUMERIC and NUMERIC[name].is_integer)
+
+
+# ---- one operand ----------------------------------------------------------------------------------------------
+
+
+def _infer_convert(layer: Layer, types: Sequence[Type], known: Known) -> Type:
+    return Type(element_type(layer, "destination_type"), types[0].shape)
+
+
+def _convert(layer: Layer, arrays: Sequence[Array], types: Sequence[Type]) -> Array:
+    source, goal = types[0].element, element_type(layer, "destination_type")
+    for name in (source, goal):
+        if name not in (*NUMERIC, "boolean"):
+            raise Unsupported(f"this package does not convert from {source} to {goal}")
+    return convert(arrays[0], source, goal)
+
+
+def _infer_clamp(layer: Layer, types: Sequence[Type], known: Known) -> Type:
+    low, high = (_read(layer, name, _number) for name in ("min", "max"))
+    if low > high:
+        raise SpecError("attributes", "", f"attribute 'min' is {low} and 'max' is {high}; expected min <= max")
+    if not _numeric(types[0].element) and types[0].element != "dynamic":
+        raise DTypeError("types", "", f"Clamp takes no element type {types[0].element!r}; expected a number")
+    return types[0]
+
+
+def _clamp(layer: Layer, arrays: Sequence[Array], types: Sequence[Type]) -> Array:
+    (array,), name = arrays, types[0].element
+    low, high = (_read(layer, bound, _number) for bound in ("min", "max"))
+    if not _native_number(name) and name != "bf16":
+        raise Unsupported(f"this package has no Clamp of {name}; convert to a wider type around it")
+    if NUMERIC[name].is_integer:
+        # The standard rounds the bounds inwards; beyond the type's own limits they do not bind.
+        least, most = NUMERIC[name].limits
+        lo = min(max(least, math.ceil(low) if math.isfinite(low) else least if low < 0 else most), most)
+        hi = max(min(most, math.floor(high) if math.isfinite(high) else most if high > 0 else least), least)
+    else:
+        lo, hi = low, high
+    bottom, top = (np.asarray(bound).astype(array.dtype) for bound in (lo, hi))
+    result = np.where(array < bottom, bottom, np.where(array > top, top, array))
+    return result.astype(array.dtype)
+
+
+# ---- shapes ---------------------------------------------------------------------------------------------------
+
+
+MAX_RANK = 64
+"""NumPy's limit."""
+
+
+def _numbers(known: Array | None) -> list[int] | None:
+    return None if known is None else [int(n) for n in known.ravel()]
+
+
+def _check_indices(layer: Layer, type_: Type, what: str) -> None:
+    if type_.element not in ("dynamic", *(n for n, row in NUMERIC.items() if row.is_integer)):
+        raise DTypeError("types", "", f"{what} of {layer.type} (input 1) is of {type_.element}; expected integers")
+    if type_.shape is not None and len(type_.shape) > 1:
+        raise ShapeError(
+            "shape", "", f"{what} of {layer.type} (input 1) has shape {format_shape(type_.shape)}; expected rank 1"
+        )
+    if (_length(type_) or 0) > MAX_RANK:
+        raise ShapeError(
+            "shape", "", f"{what} of {layer.type} (input 1) holds {_length(type_)} numbers; expected {MAX_RANK} at most"
+        )
+
+
+def _length(type_: Type) -> int | None:
+    """How many numbers an input of rank 1 (or 0) holds, where it is known."""
+    if type_.shape is None:
+        return None
+    return 1 if not type_.shape else type_.shape[0] if isinstance(type_.shape[0], int) else None
+
+
+def _infer_reshape(layer: Layer, types: Sequence[Type], known: Known) -> Type:
+    _check_indices(layer, types[1], "the new shape")
+    pattern, data = _numbers(known(1)), types[0]
+    if pattern is None:
+        rank = _length(types[1])
+        return Type(data.element, None if rank is None else (None,) * rank)
+    return Type(data.element, _reshaped(pattern, data.shape, _flag(layer, "special_zero")))
+
+
+def _reshaped(pattern: list[int], shape: Shape, special_zero: bool) -> Shape:
+    if pattern.count(-1) > 1 or any(n < -1 for n in pattern):
+        raise ShapeError("shape", "", f"Reshape to {pattern}: expected sizes, and -1 at most once for what is left")
+    dims: list[Dim] = list(pattern)
+    for axis, n in enumerate(pattern):
+        if n == 0 and special_zero:
+            if shape is not None and axis >= len(shape):
+                raise ShapeError(
+                    "shape",
+                    "",
+                    f"Reshape to {pattern}: the 0 at {axis} copies a dim that {format_shape(shape)} has not",
+                )
+            dims[axis] = None if shape is None else shape[axis]
+    if shape is None:
+        return tuple(None if dim == -1 else dim for dim in dims)
+    # Dims that are copied stand on both sides; the others have to hold the same elements.
+    copied = {axis for axis, n in enumerate(pattern) if n == 0 and special_zero}
+    own = [dim for axis, dim in enumerate(shape) if axis not in copied]
+    rest = math.prod(n for axis, n in enumerate(pattern) if axis not in copied and n != -1)
+    if -1 in pattern:
+        dims[pattern.index(-1)] = _quotient(own, rest)
+    if all(isinstance(dim, int) for dim in own):
+        left = static([dim for dim, n in zip(dims, pattern, strict=True) if n == -1])
+        if math.prod(static(own)) != rest * math.prod(left):
+            total = math.prod(static(own))
+            raise ShapeError(
+                "shape", "", f"Reshape to {pattern}: {format_shape(shape)} has {total} elements, which do not fill it"
+            )
+    return tuple(dims)
+
+
+def _quotient(own: list[Dim], rest: int) -> Dim:
+    """What -1 stands for: the elements of some dims by the product of the stated ones."""
+    factor = math.prod(dim for dim in own if isinstance(dim, int))
+    unknown = [dim for dim in own if not isinstance(dim, int)]
+    if rest == 0:
+        return 1
+    if not unknown or factor == 0:
+        return factor // rest
+    if len(unknown) > 1:
+        return None
+    low, high = bounds(unknown[0])
+    return from_bounds(-(-low * factor // rest), None if high is None else max(0, high * factor // rest))
+
+
+def _reshape(layer: Layer, arrays: Sequence[Array], types: Sequence[Type]) -> Array:
+    pattern = [int(n) for n in arrays[1].ravel()]
+    return arrays[0].reshape(static(_reshaped(pattern, arrays[0].shape, _flag(layer, "special_zero")) or ()))
+
+
+def _axes(layer: Layer, axes: list[int], rank: int) -> list[int]:
+    found = [axis + rank if axis < 0 else axis for axis in axes]
+    for axis, stated in zip(found, axes, strict=True):
+        if not 0 <= axis < rank:
+            raise ShapeError(
+                "axes", "", f"axis {stated} of {layer.type} is out of range: expected {-rank} to {rank - 1}"
+            )
+    return sorted(set(found))
+
+
+def _unsqueezed(layer: Layer, axes: list[int], shape: Shape) -> Shape:
+    if shape is None:
+        return None
+    if len(set(axes)) != len(axes):
+        raise ShapeError("axes", "", f"axes {axes} of {layer.type} repeat")
+    rest, new = list(shape), _axes(layer, axes, len(shape) + len(axes))
+    if len(new) != len(axes):
+        raise ShapeError("axes", "", f"axes {axes} of {layer.type} repeat")
+    for axis in new:
+        rest.insert(axis, 1)
+    return tuple(rest)
+
+
+def _infer_unsqueeze(layer: Layer, types: Sequence[Type], known: Known) -> Type:
+    _check_indices(layer, types[1], "the axes")
+    axes = _numbers(known(1))
+    if axes is not None:
+        return Type(types[0].element, _unsqueezed(layer, axes, types[0].shape))
+    shape, count = types[0].shape, _length(types[1])
+    return Type(types[0].element, None if shape is None or count is None else (None,) * (len(shape) + count))
+
+
+def _unsqueeze(layer: Layer, arrays: Sequence[Array], types: Sequence[Type]) -> Array:
+    axes = [int(n) for n in arrays[1].ravel()]
+    return arrays[0].reshape(static(_unsqueezed(layer, axes, arrays[0].shape) or ()))
+
+
+def _squeezed(layer: Layer, axes: list[int] | None, shape: Shape) -> Shape:
+    """The shape without the 1s at the axes; without axes, without every 1."""
+    if shape is None:
+        return None
+    if not axes:
+        if not all(isinstance(dim, int) for dim in shape):
+            return None
+        return tuple(dim for dim in shape if dim != 1)
+    # The runtime keeps a dim that cannot be 1, with and without allow_axis_skip.
+    gone = [axis for axis in _axes(layer, axes, len(shape)) if may_be(shape[axis], 1)]
+    return tuple(dim for axis, dim in enumerate(shape) if axis not in gone)
+
+
+def _infer_squeeze(layer: Layer, types: Sequence[Type], known: Known) -> Type:
+    if len(types) == 1:
+        return Type(types[0].element, _squeezed(layer, None, types[0].shape))
+    _check_indices(layer, types[1], "the axes")
+    axes = _numbers(known(1))
+    return Type(types[0].element, None if axes is None else _squeezed(layer, axes, types[0].shape))
+
+
+def _squeeze(layer: Layer, arrays: Sequence[Array], types: Sequence[Type]) -> Array:
+    axes = [int(n) for n in arrays[1].ravel()] if len(arrays) > 1 else None
+    return arrays[0].reshape(static(_squeezed(layer, axes, arrays[0].shape) or ()))
+
+
+def _skips(layer: Layer) -> str:
+    return "with allow_axis_skip" if _flag(layer, "allow_axis_skip") else ""
+
+
+def _mode(layer: Layer) -> str:
+    return layer.data.get("mode", "numpy").lower()
+
+
+def _other_mode(layer: Layer) -> str:
+    return "" if _mode(layer) in ("numpy", "bidirectional") else f"of mode {notation.shown(_mode(layer))}"
+
+
+def _spread(layer: Layer, target: list[int], shape: Shape) -> Shape:
+    if any(n < 0 for n in target):
+        raise ShapeError("shape", "", f"Broadcast to {target}: a size cannot be negative")
+    if _mode(layer) == "bidirectional":
+        return DIALECT.broadcast(SUBTRACT_1, shape, tuple(target), {}).shape
+    ends = zip(shape[::-1], target[::-1], strict=False) if shape is not None else ()
+    if (shape is not None and len(shape) > len(target)) or any(_clash(dim, n) for dim, n in ends):
+        raise ShapeError(
+            "shape",
+            "",
+            f"Broadcast of {format_shape(shape)} to {target}: aligned at the right, each dim must be 1 or the target's",
+        )
+    return tuple(target)
+
+
+def _clash(dim: Dim, target: int) -> bool:
+    """Whether mode numpy cannot repeat a dim; the runtime asks only where it is known."""
+    return isinstance(dim, int) and dim not in (1, target)
+
+
+def _infer_broadcast(layer: Layer, types: Sequence[Type], known: Known) -> Type:
+    mode = _mode(layer)
+    _check_indices(layer, types[1], "the new shape")
+    target = _numbers(known(1))
+    if target is not None:
+        return Type(types[0].element, _spread(layer, target, types[0].shape))
+    rank = _length(types[1])
+    return Type(types[0].element, None if rank is None or mode == "bidirectional" else (None,) * rank)
+
+
+def _broadcast(layer: Layer, arrays: Sequence[Array], types: Sequence[Type]) -> Array:
+    target = [int(n) for n in arrays[1].ravel()]
+    return np.broadcast_to(arrays[0], static(_spread(layer, target, arrays[0].shape) or ()))
+
+
+# ---- the ends -------------------------------------------------------------------------------------------------
+
+
+def _infer_parameter(layer: Layer, types: Sequence[Type], known: Known) -> Type:
+    return Type(element_type(layer, default="dynamic"), parameter_shape(layer))
+
+
+def _infer_constant(layer: Layer, types: Sequence[Type], known: Known) -> Type:
+    return Type(element_type(layer), constant_shape(layer))
+
+
+def _constant(layer: Layer, arrays: Sequence[Array], types: Sequence[Type]) -> Array:
+    return elements(layer)
+
+
+def _infer_result(layer: Layer, types: Sequence[Type], known: Known) -> Type:
+    return types[0]
+
+
+def _result(layer: Layer, arrays: Sequence[Array], types: Sequence[Type]) -> Array:
+    return arrays[0]
+
+
+def elements(layer: Layer) -> Array:
+    """Return a Const's elements in memory: read-only, from the file's pages where they need no unpacking.
+
+    Raises:
+        Unsupported: an element type that this package does not compute.
+    """
+    from minuend.openvino.tensor import NARROW, Tensor
+
+    name, shape = element_type(layer), constant_shape(layer)
+    content = layer.content
+    assert content is not None
+    check_rank(shape)
+    if name == "boolean":
+        return np.asarray(content[: math.prod(shape)].reshape(shape) != 0)
+    if name not in NUMERIC:
+        raise Unsupported(f"this package does not compute with constants of {name}")
+    row = NUMERIC[name]
+    size = notation.nbytes(name, math.prod(shape)) or 0
+    if row in NARROW:
+        return Tensor.unpack(row, shape, content[:size].data).codes.view(row.memory)
+    stored = content[:size].view(row.memory.newbyteorder("<") if row.name != "bfloat16" else row.memory)
+    return stored.reshape(shape).astype(row.memory, copy=False)
+
+
+def check_rank(shape: Sequence[Dim]) -> None:
+    """Check that NumPy can hold an array of this many dims."""
+    if len(shape) > MAX_RANK:
+        raise Unsupported(f"a tensor of rank {len(shape)} is beyond NumPy's limit of {MAX_RANK}")
+
+
+# ---- the table ------------------------------------------------------------------------------------------------
+
+_LATER = range(OPSETS.start, OPSETS.stop + 1)
+
+_KINDS = (
+    Kind(name="Parameter", opsets=_LATER, inputs=(0, 0), infer=_infer_parameter, compute=_result),
+    Kind(name="Const", opsets=OPSETS, inputs=(0, 0), infer=_infer_constant, compute=_constant),
+    Kind(name="Result", opsets=OPSETS, inputs=(1, 1), outputs=0, infer=_infer_result, compute=_result),
+    Kind(name="Subtract", opsets=OPSETS, inputs=(2, 2), infer=_infer_subtract, compute=_subtract),
+    Kind(name="Convert", opsets=OPSETS, inputs=(1, 1), infer=_infer_convert, compute=_convert),
+    Kind(name="Reshape", opsets=OPSETS, inputs=(2, 2), infer=_infer_reshape, compute=_reshape),
+    Kind(name="Unsqueeze", opsets=OPSETS, inputs=(2, 2), infer=_infer_unsqueeze, compute=_unsqueeze),
+    Kind(name="Squeeze", opsets=OPSETS, inputs=(1, 2), infer=_infer_squeeze, compute=_squeeze, foreign=_skips),
+    Kind(
+        name="Broadcast", opsets=OPSETS, inputs=(2, 2), infer=_infer_broadcast, compute=_broadcast, foreign=_other_mode
+    ),
+    Kind(name="Clamp", opsets=OPSETS, inputs=(1, 1), infer=_infer_clamp, compute=_clamp),
+    Kind(
+        name="Mod",
+        opsets=OPSETS,
+        inputs=(2, 2),
+        infer=_binary(_numeric, "a number"),
+        compute=_elementwise(np.fmod),
+    ),
+    Kind(
+        name="FloorMod",
+        opsets=OPSETS,
+        inputs=(2, 2),
+        infer=_binary(_numeric, "a number"),
+        compute=_elementwise(np.mod),
+    ),
+    Kind(
+        name="BitwiseAnd",
+        opsets=range(13, OPSETS.stop),
+        inputs=(2, 2),
+        infer=_binary(_has_bits, "an integer or boolean"),
+        compute=_elementwise(np.bitwise_and),
+    ),
+)
+
+KINDS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _KINDS})
+"""Every type of layer that runs, by name."""
+
+BROADCASTING: tuple[str, ...] = ("Subtract", "Mod", "FloorMod", "BitwiseAnd")
+"""Types of layers that read ``auto_broadcast``."""
+
+_BY_LOWER = {kind.name.lower(): kind.name for kind in _KINDS}
+
+
+def kind_of(layer: Layer) -> Kind | None:
+    """Return the row of a layer; ``None`` for a layer that this package keeps as it is."""
+    kind = KINDS.get(layer.type)
+    return None if kind is None or kind.foreign(layer) else kind
+
+
+def lacking(layer: Layer) -> str:
+    """Say what a layer without a row is."""
+    kind = KINDS.get(layer.type)
+    return layer.type if kind is None else f"{layer.type} {kind.foreign(layer)}"
+
+
+def canonical(name: str) -> str:
+    """Return a type of layer as its row has it: the runtime does not mind the case."""
+    return _BY_LOWER.get(name.lower(), name)
+
+
+MISNAMED: Mapping[str, str] = MappingProxyType(
+    {"sub": "Subtract", "constant": "Const", "cast": "Convert", "expand": "Broadcast"}
+)
+"""Names that people write and no opset has (in lower case) → the right one."""
+
+
+def memory_of(name: str) -> np.dtype[Any]:
+    """Return the NumPy dtype of a type's elements in memory."""
+    return np.dtype(np.bool_) if name == "boolean" else NUMERIC[name].memory
+
+
+def name_of(dtype: np.dtype[Any]) -> str | None:
+    """Return OpenVINO's name of a NumPy dtype; ``None`` where it has none."""
+    if dtype == np.bool_:
+        return "boolean"
+    row = dtypes.of_numpy(dtype)
+    return None if row is None or row.name not in SPELLINGS else SPELLINGS[row.name][0]
