@@ -1,11 +1,14 @@
 """The public names: nobody adds or loses one unawares."""
 
+import importlib
+
 import minuend as mn
 
 
 def test_the_public_names_are_these():
     assert mn.__all__ == sorted(mn.__all__, key=lambda name: (name.lower() == name, name))
-    assert {name for name in vars(mn) if not name.startswith("_")} >= set(mn.__all__)
+    assert all(hasattr(mn, name) for name in mn.__all__)
+    assert set(mn.__all__) <= set(dir(mn))
     assert set(mn.__all__) == {
         "DTypeError",
         "FileFormatError",
@@ -24,8 +27,18 @@ def test_the_public_names_are_these():
         "infer",
         "onnx",
         "openvino",
+        "run",
         "set_cache_limit",
         "set_num_threads",
         "spec",
         "subtract",
     }
+
+
+def test_a_public_function_stays_one_after_its_module_was_imported():
+    for name in mn.__all__:
+        if (module := getattr(getattr(mn, name), "__module__", None)) and module.startswith("minuend."):
+            importlib.import_module(module)
+    assert mn.spec("onnx", 13).version == 13
+    assert callable(mn.diff)
+    assert callable(mn.infer)

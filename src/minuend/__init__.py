@@ -1,9 +1,13 @@
 """Element-wise subtraction as ONNX, OpenVINO and DirectML define it: exact, fast, and the same everywhere."""
 
-from minuend import directml, onnx, openvino
+from __future__ import annotations
+
+import importlib
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
 from minuend._native import clear_cache, get_num_threads, set_cache_limit, set_num_threads
-from minuend.dialects import diff_versions as diff
-from minuend.dialects import spec
 from minuend.errors import (
     DTypeError,
     FileFormatError,
@@ -14,9 +18,27 @@ from minuend.errors import (
     SpecError,
     Unsupported,
 )
-from minuend.node import TensorType
 from minuend.subtract import count_overflows, subtract
-from minuend.validate import infer
+
+if TYPE_CHECKING:
+    from minuend import directml, onnx, openvino
+    from minuend.dialects import diff_versions as diff
+    from minuend.dialects import spec
+    from minuend.models import run
+    from minuend.node import TensorType
+    from minuend.validate import infer
+
+# Imported when they are first asked for: who subtracts arrays does not wait for what reads models.
+_LATER = {
+    "TensorType": ("minuend.node", "TensorType"),
+    "diff": ("minuend.dialects", "diff_versions"),
+    "directml": ("minuend.directml", None),
+    "infer": ("minuend.validate", "infer"),
+    "onnx": ("minuend.onnx", None),
+    "openvino": ("minuend.openvino", None),
+    "run": ("minuend.models", "run"),
+    "spec": ("minuend.dialects", "spec"),
+}
 
 __all__ = [
     "DTypeError",
@@ -36,8 +58,36 @@ __all__ = [
     "infer",
     "onnx",
     "openvino",
+    "run",
     "set_cache_limit",
     "set_num_threads",
     "spec",
     "subtract",
 ]
+
+
+class _Package(ModuleType):
+    """This package. ``minuend.spec`` is the function, also after something has imported the module of that name."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if isinstance(value, ModuleType) and name in _LATER and _LATER[name][1] is not None:
+            return  # the import system binds each submodule to its name here
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'minuend' has no attribute {name!r}")
+    module, member = _LATER[name]
+    value = importlib.import_module(module)
+    if member is not None:
+        value = getattr(value, member)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

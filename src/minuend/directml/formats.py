@@ -1,0 +1,13 @@
+"""Which files and objects are DirectML's, told without reading them whole."""
+
+from __future__ import annotations
+
+from typing import Final
+
+SUFFIXES: Final = (".json",)
+OBJECTS: Final = ()
+
+
+def looks_like(head: bytes) -> bool:
+    """Whether a file's first bytes can begin a DxDispatch model: an object, or a comment before one."""
+    return head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith((b"{", b"//", b"/*"))

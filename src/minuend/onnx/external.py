@@ -1,0 +1,236 @@
+"""A model's external data: what a tensor's reference says, whether it may be followed, and its bytes as an array.
+
+    location   a path relative to the model's folder, beneath it
+    offset     bytes from the start of that file (0 where it is left out)
+    length     bytes of the tensor (as many as its type and dims need, where it is left out)
+    checksum   SHA-1 of the whole file, in hex digits (checked where it is stated)
+
+A model comes from anyone, so nothing but a regular file beneath the model's own folder is opened. Files are
+mapped: bytes are read when they are used.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import re
+import shutil
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import BinaryIO
+
+import numpy as np
+from onnx import TensorProto
+
+from minuend.errors import FileFormatError
+from minuend.onnx import tensors
+from minuend.onnx.tensors import Array
+
+_BLOCK = 1 << 24
+_NUMBER = re.compile(r"[0-9]{1,19}\Z")
+_DRIVE = re.compile(r"[A-Za-z]:")
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What a tensor says of its data; ``length`` is what its type and dims need."""
+
+    location: str
+    offset: int
+    length: int
+    checksum: str | None
+
+
+def reference(tensor: TensorProto, where: str) -> Reference:
+    """Read and check a tensor's reference by every rule that needs no look at a file.
+
+    Raises:
+        FileFormatError: a location that is absolute, empty or leads out, an offset, length or checksum that is none,
+            or a length that differs from what the tensor's type and dims need.
+    """
+    stated: dict[str, str] = {}
+    for entry in tensor.external_data:
+        if entry.key in stated:
+            raise FileFormatError(f"{where} states the key {entry.key!r} of its external data twice; state it once")
+        stated[entry.key] = entry.value
+    if "location" not in stated:
+        raise FileFormatError(f"{where} has external data without a location; expected a path beneath the model")
+    location = stated["location"]
+    _check_location(location, where)
+    kind = tensors.check(tensor, where)
+    needed = kind.nbytes(tensors.elements(tensor.dims, where))
+    offset = _number(stated, "offset", 0, where)
+    length = _number(stated, "length", needed, where)
+    if length != needed:
+        raise FileFormatError(
+            f"{where} has external data of {length} bytes in {location!r}; expected {needed} "
+            f"({kind.word} of dims {tuple(tensor.dims)})"
+        )
+    checksum = stated.get("checksum")
+    if checksum is not None and not re.fullmatch("[0-9a-fA-F]{40}", checksum):
+        raise FileFormatError(f"{where} has the checksum {checksum!r}; expected the 40 hex digits of a SHA-1")
+    return Reference(location, offset, length, checksum)
+
+
+def _check_location(location: str, where: str) -> None:
+    parts = re.split(r"[/\\]", location)
+    rule = ""
+    if "\0" in location or (set(parts) <= {"", "."} and not location.startswith(("/", "\\"))):
+        rule = "it names no file"
+    elif parts[0] == "" or _DRIVE.match(location):
+        rule = "it is absolute"
+    elif ".." in parts:
+        rule = "it leads upwards"
+    if rule:
+        raise FileFormatError(
+            f"{where} has its data at {location!r}: {rule}; expected a path relative to the model's folder, beneath it"
+        )
+
+
+def _number(stated: Mapping[str, str], key: str, default: int, where: str) -> int:
+    if key not in stated:
+        return default
+    if not _NUMBER.match(stated[key]):
+        raise FileFormatError(f"{where} has the {key} {stated[key]!r} of its external data; expected a number of bytes")
+    return int(stated[key])
+
+
+class DataFiles:
+    """The files of external data beneath one folder, each opened and mapped once.
+
+    Args:
+        folder: the model's folder; ``None`` where the model came without one.
+        name: what to call the model in messages.
+    """
+
+    def __init__(self, folder: str | None, name: str) -> None:
+        self.folder = folder
+        self.name = name
+        self._maps: dict[str, Array] = {}
+        self._sums: dict[str, str] = {}
+
+    def path(self, location: str, where: str) -> str:
+        """Return the real path of a location that may be read.
+
+        Raises:
+            FileFormatError: the model has no folder; the file is not beneath it, not a regular file, or has hard links.
+            FileNotFoundError: there is no such file.
+        """
+        if self.folder is None:
+            raise FileFormatError(
+                f"{where} has its data in the file {location!r} and the model came without a folder; "
+                "read it from its path, or give base_dir"
+            )
+        root = os.path.realpath(self.folder)
+        real = os.path.realpath(os.path.join(root, location))
+        if real == root or os.path.commonpath([root, real]) != root:
+            raise FileFormatError(
+                f"{where} has its data at {location!r}: a symbolic link leads to {real}, out of the model's folder "
+                f"{root}; copy the file beside the model"
+            )
+        try:
+            found = os.lstat(real)
+        except OSError as error:
+            if error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG):
+                raise
+            raise FileNotFoundError(
+                f"{where} has its data in {location!r}, and there is no file {real}; put it beside the model"
+            ) from None
+        _check_status(found, location, where)
+        return real
+
+    def bytes(self, tensor: TensorProto, where: str) -> Array:
+        """Return the bytes of a tensor as a read-only map of its file.
+
+        Raises:
+            FileFormatError: see :func:`reference` and :meth:`path`; or the file is too short, or not the one whose
+                checksum is stated. FileNotFoundError: no such file.
+        """
+        ref = reference(tensor, where)
+        path = self.path(ref.location, where)
+        if path not in self._maps:
+            self._maps[path] = _map(path, ref.location, where)
+        data = self._maps[path]
+        if ref.offset + ref.length > data.size:
+            raise FileFormatError(
+                f"{where} has its data at bytes {ref.offset} to {ref.offset + ref.length} of {ref.location!r}; "
+                f"the file has {data.size}"
+            )
+        if ref.checksum is not None:
+            if path not in self._sums:
+                self._sums[path] = _sha1(data)
+            if self._sums[path] != ref.checksum.lower():
+                raise FileFormatError(
+                    f"{where} states the SHA-1 {ref.checksum} of {ref.location!r}; the file has {self._sums[path]}: "
+                    "it is not the file that the model was saved with"
+                )
+        return data[ref.offset : ref.offset + ref.length]
+
+    def array(self, tensor: TensorProto, where: str) -> Array:
+        """Return a tensor's elements, read-only; mapped, where its type takes whole bytes."""
+        kind = tensors.check(tensor, where)
+        data = self.bytes(tensor, where)
+        shape = tuple(tensor.dims)
+        if kind.packed:
+            return tensors.to_array(inline(tensor, data))
+        little = kind.dtype.newbyteorder("<") if kind.dtype.kind in "iufc" else kind.dtype
+        if data.size == 0:
+            return np.empty(shape, kind.dtype)
+        return data.view(little).reshape(shape)
+
+
+def inline(tensor: TensorProto, data: Array) -> TensorProto:
+    """Return a copy of a tensor that holds its bytes itself."""
+    whole = TensorProto()
+    whole.CopyFrom(tensor)
+    whole.ClearField("external_data")
+    whole.ClearField("data_location")
+    whole.raw_data = data.tobytes()
+    return whole
+
+
+def _check_status(found: os.stat_result, location: str, where: str) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        raise FileFormatError(f"{where} has its data at {location!r}, which is no regular file")
+    if found.st_nlink > 1:
+        raise FileFormatError(
+            f"{where} has its data at {location!r}, which has {found.st_nlink} hard links and may be a file from "
+            "elsewhere; copy it"
+        )
+
+
+def _map(path: str, location: str, where: str) -> Array:
+    """Map a file; it is checked again once it is open, since it may have been swapped in between."""
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    with os.fdopen(os.open(path, flags), "rb") as stream:
+        found = os.fstat(stream.fileno())
+        _check_status(found, location, where)
+        if found.st_size == 0:
+            return np.empty(0, np.uint8)
+        return np.asarray(np.memmap(stream, np.uint8, "r"))
+
+
+def _sha1(data: Array) -> str:
+    digest = hashlib.sha1(usedforsecurity=False)
+    for start in range(0, data.size, _BLOCK):
+        digest.update(data[start : start + _BLOCK].data)
+    return digest.hexdigest()
+
+
+def copy(source: str, stream: BinaryIO) -> None:
+    """Copy a file to a stream, block by block."""
+    with open(source, "rb") as data:
+        shutil.copyfileobj(data, stream, _BLOCK)
+
+
+def same_content(one: str, other: str) -> bool:
+    """Whether two files hold the same bytes."""
+    if os.path.getsize(one) != os.path.getsize(other):
+        return False
+    with open(one, "rb") as first, open(other, "rb") as second:
+        while block := first.read(_BLOCK):
+            if block != second.read(_BLOCK):
+                return False
+    return True

@@ -1,0 +1,327 @@
+"""A graph becomes an ONNX model, each step in its operator's own form at the opset asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import ModelProto, TensorProto, ValueInfoProto, helper
+
+from minuend.errors import FileFormatError, SpecError
+from minuend.graph import ConversionRefused, Graph, Step, Value
+from minuend.node import Node, TensorType
+from minuend.onnx.model import Model
+from minuend.onnx.tensors import Array
+from minuend.onnx.versions import DIALECT, SPELLINGS
+from minuend.shapes import Dim, Shape, format_shape, same
+from minuend.validate import validate
+
+_OPERATORS = {
+    "subtract": "Sub",
+    "cast": "Cast",
+    "identity": "Identity",
+    "reshape": "Reshape",
+    "unsqueeze": "Unsqueeze",
+    "squeeze": "Squeeze",
+    "expand": "Expand",
+}
+_LARGE_DATA = 4096  # bytes of a constant that the checker need not see
+
+
+class _Refused(Exception):
+    """A step that the opset cannot say; the message is the reason."""
+
+
+def from_graph(graph: Graph, opset: object = None) -> tuple[Model, list[str], list[str]]:
+    """Turn a graph into a model at an opset.
+
+    Args:
+        graph: the graph. opset: ONNX's opset number; ``None`` is the newest that the package ``onnx`` knows.
+
+    Returns:
+        The model, which passes ``onnx.checker`` and strict shape inference; what was changed on the way; and what was
+        lost, the graph's own losses first; a sentence each.
+
+    Raises:
+        SpecError: no such opset. ConversionRefused: steps or values that the opset cannot say; all are listed.
+    """
+    newest = onnx.defs.onnx_opset_version()
+    try:
+        number = newest if opset is None else int(DIALECT.number(opset))
+    except ValueError:
+        number = 0
+    if not 1 <= number <= newest:
+        raise SpecError(
+            "version", "", f"ONNX has no opset {opset!r}; expected 1 to {newest} (as onnx {onnx.__version__})"
+        )
+    lowering = _Lowering(graph, number)
+    lowering.run()
+    if lowering.nodes:
+        raise ConversionRefused(f"ONNX opset {number}", lowering.nodes)
+    model = Model(lowering.model(), name="the converted model")
+    _check(model.proto, number)
+    return model, lowering.changes, [*graph.losses, *lowering.losses]
+
+
+@dataclass
+class _Lowering:
+    graph: Graph
+    opset: int
+    nodes: dict[str, str] = field(default_factory=dict)
+    changes: list[str] = field(default_factory=list)
+    losses: list[str] = field(default_factory=list)
+    made: list[onnx.NodeProto] = field(default_factory=list)
+    added: dict[str, Array] = field(default_factory=dict)  # constants that say shapes and axes
+    names: set[str] = field(default_factory=set)
+
+    def run(self) -> None:
+        self.names = set(self.graph.values)
+        for name in (*self.graph.inputs, *self.graph.outputs):
+            kind = "input" if name in self.graph.inputs else "output"
+            if self.graph.values[name].type.shape is None:
+                self.nodes[f"{kind} {name!r}"] = "its rank is not known; ONNX's inputs and outputs have one"
+        for value in self.graph.values.values():
+            self.attempt(f"value {value.name!r}", lambda v=value: self.value(v))  # type: ignore[misc]
+        for i, step in enumerate(self.graph.steps):
+            place = step.where or f"step {i} {step.name or step.output!r}"
+            self.attempt(place, lambda s=step, p=place: self.step(s, p))  # type: ignore[misc]
+
+    def attempt(self, place: str, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except _Refused as error:
+            self.nodes[place] = str(error)
+        except SpecError as error:
+            self.nodes[place] = error.message
+
+    def value(self, value: Value) -> None:
+        if value.type.dtype not in SPELLINGS:
+            raise _Refused(f"ONNX has no element type {value.type.dtype}")
+        for axis, dim in enumerate(value.type.shape or ()):
+            if isinstance(dim, tuple):
+                lo, hi = dim
+                known = f"{lo} or more" if hi is None else f"{lo} to {hi}"
+                self.losses.append(f"{value.name!r}: axis {axis} is {known}; ONNX has no limits on unknown dims")
+
+    # ---- the model ----------------------------------------------------------------------------------------------
+
+    def model(self) -> ModelProto:
+        imports = [helper.make_opsetid("", self.opset)]
+        proto = ModelProto(
+            ir_version=max(4, helper.find_min_ir_version_for(imports, ignore_unknown=True)), opset_import=imports
+        )
+        proto.producer_name = "minuend"
+        graph = proto.graph
+        graph.name = self.graph.name or "graph"
+        values = self.graph.values
+        graph.input.extend(_info(values[name]) for name in self.graph.inputs)
+        graph.output.extend(_info(values[name]) for name in self.graph.outputs)
+        constants = [(v.name, v.type.dtype, v.constant) for v in self.graph.constants() if v.constant is not None]
+        for name, dtype, array in (*constants, *((name, "int64", array) for name, array in self.added.items())):
+            graph.initializer.append(_tensor(name, dtype, array))
+        graph.node.extend(self.made)
+        ends = {*self.graph.inputs, *self.graph.outputs}
+        steps = [values[step.output] for step in self.graph.steps if step.output not in ends]
+        graph.value_info.extend(_info(value) for value in steps)
+        return proto
+
+    def fresh(self, base: str) -> str:
+        name, number = base, 0
+        while name in self.names:
+            number += 1
+            name = f"{base}_{number}"
+        self.names.add(name)
+        return name
+
+    def shape_of(self, name: str) -> tuple[Dim, ...]:
+        shape = self.graph.values[name].type.shape
+        if shape is None:
+            raise _Refused(f"the rank of {name!r} is not known")
+        return shape
+
+    def emit(self, op: str, inputs: Sequence[str], output: str, name: str = "", **attributes: Any) -> None:
+        """Add a node, if its operator takes the element types at this opset."""
+        self.check_type(op, inputs[0])
+        self.made.append(helper.make_node(op, list(inputs), [output], name=name or None, **attributes))
+
+    def check_type(self, op: str, value: str, parameter: int = 0) -> None:
+        dtype = self.graph.values[value].type.dtype
+        try:
+            schema = onnx.defs.get_schema(op, self.opset, "")
+        except onnx.defs.SchemaError:
+            since = min(s.since_version for s in onnx.defs.get_all_schemas_with_history() if s.name == op)
+            raise _Refused(f"ONNX has {op} from opset {since} on") from None
+        if SPELLINGS[dtype][0] not in schema.type_constraints[parameter].allowed_type_strs:
+            raise _Refused(f"{op}-{schema.since_version} takes no {SPELLINGS[dtype][0]}")
+
+    def listed(self, op: str, name: str, numbers: Sequence[int], source: str, output: str, label: str = "") -> None:
+        """Add a node whose axes or shape are an input from some opset on, and an attribute before."""
+        since = {"axes": 13, "shape": 5}[name]
+        if self.opset < since:
+            self.emit(op, [source], output, label, **{name: list(numbers)})
+            return
+        constant = self.fresh(f"{output}_{name}")
+        self.added[constant] = np.array(numbers, np.int64)
+        extra = {"allowzero": 1} if op == "Reshape" and 0 in numbers and self.opset >= 14 else {}
+        self.emit(op, [source, constant], output, label, **extra)
+
+    # ---- steps --------------------------------------------------------------------------------------------------
+
+    def step(self, step: Step, place: str) -> None:
+        for name in (*step.inputs, step.output):
+            if self.graph.values[name].type.dtype not in SPELLINGS:
+                return  # the value's own entry says it
+        {
+            "subtract": self.subtract,
+            "cast": self.cast,
+            "identity": self.identity,
+            "reshape": self.reshape,
+            "unsqueeze": self.dims,
+            "squeeze": self.dims,
+            "expand": self.expand,
+        }[step.kind](step, place)
+
+    def identity(self, step: Step, place: str) -> None:
+        self.emit("Identity", step.inputs, step.output, step.name)
+
+    def cast(self, step: Step, place: str) -> None:
+        word = SPELLINGS[self.graph.values[step.output].type.dtype][-1]
+        self.check_type("Cast", step.output, 1)
+        to = word if self.opset < 6 else TensorProto.DataType.Value(word)
+        self.emit("Cast", step.inputs, step.output, step.name, to=to)
+
+    def dims(self, step: Step, place: str) -> None:
+        if step.axes:
+            self.listed(_OPERATORS[step.kind], "axes", step.axes, step.inputs[0], step.output, step.name)
+        else:
+            self.identity(step, place)
+
+    def reshape(self, step: Step, place: str) -> None:
+        come = self.graph.values[step.inputs[0]].type.shape
+        if self.opset < 14:  # a 0 copies the input's dim there
+            for axis, dim in enumerate(step.shape):
+                if dim == 0 and not (come is not None and axis < len(come) and come[axis] == 0):
+                    raise _Refused(f"Reshape to {step.shape}: before opset 14 it makes no empty dim at axis {axis}")
+        self.listed("Reshape", "shape", step.shape, step.inputs[0], step.output, step.name)
+
+    def expand(self, step: Step, place: str) -> None:
+        self.listed("Expand", "shape", step.shape, step.inputs[0], step.output, step.name)
+
+    def subtract(self, step: Step, place: str) -> None:
+        op = DIALECT.resolve(self.opset)
+        a, b = (self.graph.values[name].type for name in step.inputs)
+        dtype_only = Node(op=op, a=TensorType(a.dtype, ()), b=TensorType(b.dtype, ()))
+        validate(dtype_only)  # the element type is one that the version takes
+        if op.broadcasting == "numpy":
+            self.aligned(step, place)
+        else:
+            self.limited(step, place)
+
+    def aligned(self, step: Step, place: str) -> None:
+        """Sub-7 and above: NumPy's rule aligns at the right, so an operand that ends earlier gets trailing 1s."""
+        assert step.joined is not None
+        names = list(step.inputs)
+        starts = (step.joined.a_start, step.joined.b_start)
+        if step.joined.shape is None and any(starts):
+            raise _Refused("the rank of the result is not known")
+        for i, (name, start) in enumerate(zip(step.inputs, starts, strict=True)):
+            if step.joined.shape is None:
+                continue
+            rank = len(self.shape_of(name))
+            ones = len(step.joined.shape) - start - rank
+            if ones:
+                names[i] = self.fresh(f"{name}_aligned")
+                self.listed("Unsqueeze", "axes", range(rank, rank + ones), name, names[i])
+                which = "AB"[i]
+                self.changes.append(
+                    f"{place}: {which} gets {ones} trailing dim{'s' if ones > 1 else ''} of size 1 by Unsqueeze, "
+                    f"since it sits at axis {start} of the result"
+                )
+        self.emit_sub(step, names)
+
+    def limited(self, step: Step, place: str) -> None:
+        """Sub-1 and Sub-6: B is equal to A, has one element, or is a run of A's dims; A never grows."""
+        assert step.joined is not None
+        a, b = (self.shape_of(name) for name in step.inputs)
+        result, start = step.joined.shape, step.joined.b_start
+        rule = f"Sub-{DIALECT.resolve(self.opset).version} gives A's shape"
+        if result is None or not _equal(a, result):
+            raise _Refused(f"{rule}, and here A is {format_shape(a)} and the result {format_shape(result)}")
+        names, attributes = list(step.inputs), {}
+        if not _equal(a, b) and all(dim == 1 for dim in b):
+            attributes = {"broadcast": 1}
+        elif not _equal(a, b):
+            first, last = _core(a, b, start)
+            run = a[start + first : start + last]
+            if not _equal(run, b[first:last]):
+                raise _Refused(
+                    f"{rule} and wants B to be a run of its dims; B {format_shape(b)} is not one of A {format_shape(a)}"
+                )
+            if last - first < len(b):
+                names[1] = self.fresh(f"{names[1]}_trimmed")
+                gone = [axis for axis in range(len(b)) if not first <= axis < last]
+                self.listed("Squeeze", "axes", gone, step.inputs[1], names[1])
+                self.changes.append(f"{place}: the outer 1s of B {format_shape(b)} are taken off by Squeeze")
+            attributes = {"axis": start + first, "broadcast": 1}
+        if attributes:
+            stated = " and ".join(f"{name}={value}" for name, value in attributes.items())
+            self.changes.append(f"{place}: {stated} where B repeats")
+        self.emit_sub(step, names, **attributes)
+
+    def emit_sub(self, step: Step, names: Sequence[str], **attributes: Any) -> None:
+        self.made.append(helper.make_node("Sub", list(names), [step.output], name=step.name or None, **attributes))
+
+
+def _equal(x: Shape, y: Shape) -> bool:
+    """Whether two shapes are certainly equal."""
+    return x is not None and y is not None and len(x) == len(y) and all(map(same, x, y))
+
+
+def _core(a: tuple[Dim, ...], b: tuple[Dim, ...], start: int) -> tuple[int, int]:
+    """Where B begins and ends once its outer 1s that do not stand for a 1 of A are off."""
+    first, last = 0, len(b)
+    while first < last and b[first] == 1 and a[start + first] != 1:
+        first += 1
+    while last > first and b[last - 1] == 1 and a[start + last - 1] != 1:
+        last -= 1
+    return first, last
+
+
+def _info(value: Value) -> ValueInfoProto:
+    number = TensorProto.DataType.Value(SPELLINGS[value.type.dtype][-1])
+    shape = value.type.shape
+    dims = None if shape is None else [None if isinstance(dim, tuple) else dim for dim in shape]
+    return helper.make_tensor_value_info(value.name, number, dims)
+
+
+def _tensor(name: str, dtype: str, array: Array) -> TensorProto:
+    if array.dtype.itemsize * array.size > (1 << 31) - 1024:
+        raise FileFormatError(f"the constant {name!r} has more bytes than a protobuf message holds")
+    number = TensorProto.DataType.Value(SPELLINGS[dtype][-1])
+    tensor = onnx.numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), name)
+    assert tensor.data_type == number, (tensor.data_type, dtype)
+    return tensor
+
+
+def _check(proto: ModelProto, opset: int) -> None:
+    """Run ONNX's checker and strict inference on the model; large constants are inputs for them."""
+    lean = ModelProto(ir_version=proto.ir_version, opset_import=proto.opset_import)
+    graph = lean.graph
+    graph.name = proto.graph.name
+    for part in ("node", "input", "output", "value_info"):
+        getattr(graph, part).extend(getattr(proto.graph, part))
+    inputs = {value.name for value in graph.input}
+    for tensor in proto.graph.initializer:
+        if len(tensor.raw_data) <= _LARGE_DATA:
+            graph.initializer.append(tensor)
+        elif tensor.name not in inputs:
+            graph.input.append(helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims))
+    try:
+        onnx.checker.check_model(lean, full_check=True)
+        onnx.shape_inference.infer_shapes(lean, check_type=True, strict_mode=True, data_prop=True)
+    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
+        reason = " ".join(str(error).split())
+        raise ConversionRefused(f"ONNX opset {opset}", {"graph": f"onnx.checker says: {reason}"}) from None

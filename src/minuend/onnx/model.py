@@ -1,0 +1,546 @@
+"""ONNX models: read, run, saved; every Sub at its own opset, by this package.
+
+    .onnx      a ModelProto: IR version, opset imports, a graph (inputs, initializers, nodes, outputs), functions
+    .onnxtxt   the same in ONNX's text form
+
+A protobuf message ends at 2 GiB: larger models keep tensors in files beside them (:mod:`minuend.onnx.external`).
+Those stay references: a tensor is mapped when something reads it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import onnx
+from google.protobuf.message import DecodeError, EncodeError  # type: ignore[import-untyped,unused-ignore]
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto
+
+from minuend.errors import FileFormatError, MinuendError, SpecError, Unsupported, listed
+from minuend.node import Node
+from minuend.onnx import external, inference, structure, tensors, walk
+from minuend.onnx.evaluator import Evaluator, SubNode
+from minuend.onnx.external import DataFiles
+from minuend.onnx.formats import SUFFIXES
+from minuend.onnx.tensors import Array
+from minuend.onnx.versions import DIALECT
+from minuend.shapes import Dim, format_dim, format_shape, numpy, size, static
+from minuend.storage.base import atomic, map_bytes
+
+_MOST_BYTES = (1 << 31) - 1
+_LARGE_TENSOR = 1024
+
+
+class ResultTooLarge(MinuendError):
+    """A result of more bytes than the caller allowed.
+
+    Attributes:
+        nbytes: its size. limit: what was allowed. where: the node that makes it.
+    """
+
+    def __init__(self, value: str, type_: str, nbytes: int, limit: int, where: str) -> None:
+        self.nbytes = nbytes
+        self.limit = limit
+        self.where = where
+        super().__init__(
+            f"{value}, {type_}, takes {nbytes} bytes, more than the limit of {limit}; "
+            f"allow it with max_bytes={nbytes} or, without a limit, max_bytes=None, at {where}"
+        )
+
+
+class RunError(MinuendError, RuntimeError):
+    """ONNX's reference evaluator, which runs all operators but Sub, failed."""
+
+
+def read(source: Any, *, base_dir: str | os.PathLike[str] | None = None) -> Model:
+    """Read an ONNX model and check its structure.
+
+    Args:
+        source: a path (``.onnx``, or ``.onnxtxt`` for the text form), the bytes of a model, its text form as a ``str``
+            (which begins with ``<``), or a ``ModelProto``, which is taken as it is, not copied.
+        base_dir: the folder of its external data; that of the path if it is not given.
+
+    Raises:
+        FileNotFoundError: no such file. FileFormatError: no ONNX model, a truncated one, or one that breaks a rule.
+
+    >>> model = read('<ir_version: 10, opset_import: ["" : 14]> g (uint8[2] a) => (uint8[2] c) { c = Sub(a, a) }')
+    >>> [str(node.op) for node in model.subtractions()]
+    ['Sub-14']
+    """
+    folder = None if base_dir is None else os.fspath(base_dir)
+    path: str | None = None
+    if isinstance(source, ModelProto):
+        proto, name = source, "the ModelProto"
+    elif isinstance(source, bytes | bytearray | memoryview):
+        proto, name = _parse(bytes(source), "the model's bytes"), "the model's bytes"
+    elif isinstance(source, str) and source.lstrip().startswith("<"):
+        proto, name = _parse_text(source, "the model's text"), "the model's text"
+    elif isinstance(source, str | os.PathLike):
+        path = os.fspath(source)
+        if not isinstance(path, str):
+            path = os.fsdecode(path)
+        proto, name = _read_file(path), path
+        folder = folder if folder is not None else os.path.dirname(os.path.abspath(path))
+    else:
+        raise TypeError(f"an ONNX model is a path, bytes, text or a ModelProto; this is a {type(source).__name__}")
+    try:
+        structure.check_model(proto)
+    except FileFormatError as error:
+        raise FileFormatError(f"{name}: {error}") from None
+    return Model(proto, folder=folder, path=path, name=name)
+
+
+def _read_file(path: str) -> ModelProto:
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"there is no file {path}")
+    if not os.path.isfile(path) and not os.path.isdir(path):
+        raise FileFormatError(f"{path} is no regular file")
+    nbytes = 0 if os.path.isdir(path) else os.path.getsize(path)
+    if nbytes > _MOST_BYTES:
+        raise FileFormatError(
+            f"{path} has {nbytes} bytes; a protobuf message has {_MOST_BYTES} at most, and larger models keep "
+            "their tensors in files beside them"
+        )
+    raw = map_bytes(path).tobytes()
+    if path.lower().endswith(".onnxtxt"):
+        try:
+            return _parse_text(raw.decode(), path)
+        except UnicodeDecodeError as error:
+            raise FileFormatError(f"{path} is no UTF-8 text: {error.reason} at byte {error.start}") from None
+    return _parse(raw, path)
+
+
+def _parse(raw: bytes, name: str) -> ModelProto:
+    if not raw:
+        raise FileFormatError(f"{name}: it is empty; expected an ONNX model")
+    try:
+        proto: ModelProto = ModelProto.FromString(raw)
+    except DecodeError as error:
+        if "MaxDepth" in str(error):
+            raise FileFormatError(f"{name}: its messages are nested deeper than the 100 that protobuf reads") from None
+        raise FileFormatError(
+            f"{name}: it is no protobuf message, or a truncated one; expected an ONNX model"
+        ) from None
+    return proto
+
+
+def _parse_text(text: str, name: str) -> ModelProto:
+    try:
+        proto: ModelProto = onnx.parser.parse_model(text)
+    except (onnx.parser.ParseError, DecodeError, UnicodeError) as error:
+        said = error.args[0] if error.args else ""
+        reason = " ".join((said.decode("utf-8", "replace") if isinstance(said, bytes) else str(error)).split())
+        raise FileFormatError(f"{name}: it is no model in ONNX's text form: {reason}") from None
+    return proto
+
+
+class Model:
+    """An ONNX model and the folder of its external data.
+
+    Attributes:
+        proto: the ``ModelProto``, live: changes in it are run and saved.
+        folder: where its external data is; ``None`` where it came without. path: the file that it was read from.
+        name: what messages call it. files: its external data.
+    """
+
+    def __init__(
+        self,
+        proto: ModelProto,
+        *,
+        folder: str | None = None,
+        path: str | None = None,
+        name: str = "the ModelProto",
+    ) -> None:
+        self.proto = proto
+        self.folder = folder
+        self.path = path
+        self.name = name
+        self.files = DataFiles(folder, name)
+
+    def __repr__(self) -> str:
+        return f"<onnx.Model {self.name}: {self.proto.graph.name!r}, {len(self.proto.graph.node)} nodes>"
+
+    def walk(self) -> Iterator[walk.Scope]:
+        """Yield every scope that holds nodes; see :func:`minuend.onnx.walk.walk`."""
+        return walk.walk(self)
+
+    def subtractions(self) -> Iterator[Node]:
+        """Yield every Sub node, in bodies and functions too, with its version, types and place.
+
+        Raises:
+            DTypeError: an operand is bool, a string and the like. Unsupported: element types that cannot be inferred.
+                SpecError: not two inputs and one output.
+        """
+        return (found.node() for found in walk.subtractions(self))
+
+    def array(self, tensor: TensorProto, where: str = "") -> Array:
+        """Return the elements of one of its tensors, read-only; those of external data are mapped.
+
+        Raises:
+            FileFormatError, FileNotFoundError: see :class:`minuend.onnx.external.DataFiles`.
+        """
+        place = where or f"{self.name}: tensor {tensor.name!r}"
+        if tensors.is_external(tensor):
+            return self.files.array(tensor, place)
+        tensors.check(tensor, place)
+        return tensors.to_array(tensor)
+
+    # ---- running ----------------------------------------------------------------------------------------------
+
+    def run(self, inputs: Mapping[str, Any], *, max_bytes: int | None = 4 << 30) -> dict[str, Any]:
+        """Run the model: every Sub by this package, all else by ONNX's reference evaluator.
+
+        Args:
+            inputs: an array for each input by name; those that have an initializer may be left out.
+            max_bytes: the size of the largest result that may be made; ``None`` for no limit.
+
+        Returns:
+            The outputs by name.
+
+        Raises:
+            SpecError: inputs that are missing, unknown, or not of the declared types and shapes; a Sub that breaks
+                a rule of its version. ResultTooLarge: a result beyond ``max_bytes``. RunError: an operator that the
+                evaluator does not have or that failed. FileFormatError, FileNotFoundError: bad external data.
+
+        >>> model = read('<ir_version: 10, opset_import: ["" : 14]> g (uint8[2] a) => (uint8[2] c) { c = Sub(a, a) }')
+        >>> model.run({"a": np.uint8([1, 2])})
+        {'c': array([0, 0], dtype=uint8)}
+        """
+        self._check_legacy_axes()
+        feeds = _check_inputs(self.proto.graph, inputs)
+        if max_bytes is not None:
+            self._check_sizes(feeds, max_bytes)
+        proto, stored = self._runnable()
+        names = [value.name for value in self.proto.graph.output]
+        with _translated():
+            evaluator = limited(max_bytes)(proto)
+            results = evaluator.run(None, {**stored, **feeds})
+        return dict(zip(names, results, strict=True))
+
+    def _check_legacy_axes(self) -> None:
+        """Refuse other operators with the ``axis`` of old opsets: the evaluator does not look at it."""
+        for scope in walk.walk(self.proto):
+            if scope.opset is None or DIALECT.resolve(scope.opset).broadcasting == "numpy":
+                continue
+            for i, node in enumerate(scope.nodes):
+                stated = {attribute.name: attribute.i for attribute in node.attribute}
+                if node.op_type != "Sub" and "axis" in stated and stated.get("broadcast"):
+                    raise Unsupported(
+                        f"ONNX's evaluator ignores the axis of {node.op_type} in opset {scope.opset}, and would align "
+                        f"B at the right; convert the model to opset 7 or above first, at {scope.place(i)}"
+                    )
+
+    def _check_sizes(self, feeds: Mapping[str, Any], limit: int) -> None:
+        """Refuse what inference already shows to be too large."""
+        given = {
+            name: onnx.helper.make_tensor_type_proto(onnx.helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
+            for name, array in feeds.items()
+            if isinstance(array, np.ndarray)
+        }
+        inferred = inference.infer_types(self, given)
+        for scope in walk.walk(self.proto):
+            types = inferred.types.get(scope.where, {})
+            for i, node in enumerate(scope.nodes):
+                for name in node.output:
+                    if name in types:
+                        _check_size(name, types[name], limit, scope.place(i))
+
+    def _runnable(self) -> tuple[ModelProto, dict[str, Array]]:
+        """Return the model without references to files, and the tensors that the main graph has there, mapped."""
+        if self.proto.graph.sparse_initializer:
+            name = self.proto.graph.sparse_initializer[0].values.name
+            raise Unsupported(
+                f"{self.name}: ONNX's evaluator takes no sparse initializer (here {name!r}); make it dense"
+            )
+        if not any(tensors.is_external(tensor) for tensor, _ in all_tensors(self.proto)):
+            return self.proto, {}
+        read = _names_read(self.proto.graph)
+        stored = {
+            tensor.name: self.array(tensor, f"{self.name}: graph, initializer {tensor.name!r}")
+            for tensor in self.proto.graph.initializer
+            if tensors.is_external(tensor) and tensor.name in read
+        }
+        proto = ModelProto()
+        proto.CopyFrom(self.proto)
+        keep = [tensor for tensor in proto.graph.initializer if not tensors.is_external(tensor)]
+        del proto.graph.initializer[:]
+        proto.graph.initializer.extend(keep)
+        for tensor, where in all_tensors(proto):
+            if tensors.is_external(tensor):
+                place = f"{self.name}: {where}"
+                tensor.CopyFrom(external.inline(tensor, self.files.bytes(tensor, place)))
+        return proto, stored
+
+    # ---- saving -----------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model: whole, or not at all.
+
+        Into another folder its files of external data are copied along, to the same places beneath it. A model too
+        large for one protobuf message gets its large initializers into a file ``<name>.data`` beside it (while it is
+        written, the live proto has them as references).
+
+        Args:
+            path: ``.onnx``, or ``.onnxtxt`` for the text form.
+
+        Raises:
+            FileFormatError: another suffix, bad external data, or a file in the way that holds something else.
+            Unsupported: a model that the text form cannot hold. MinuendError: the path is the file that was read.
+            OSError: it cannot be written there.
+        """
+        goal = os.fspath(path)
+        suffix = os.path.splitext(goal)[1].lower()
+        if suffix not in SUFFIXES:
+            raise FileFormatError(f"{goal} has the suffix {suffix!r}; an ONNX model is saved as {listed(SUFFIXES)}")
+        inputs = [] if self.path is None else [self.path]
+        if suffix == ".onnxtxt":
+            with atomic(goal, inputs) as stream:
+                stream.write(self._text(goal).encode())
+            return
+        copies = self._copies(goal)
+        with contextlib.ExitStack() as stack:
+            stream = stack.enter_context(atomic(goal, inputs))  # entered first, renamed last
+            for source, target in copies.items():
+                external.copy(source, stack.enter_context(atomic(target, [source])))
+            raw = _serialize(self.proto)
+            if raw is None:
+                data = os.path.basename(goal) + ".data"
+                beside = stack.enter_context(atomic(os.path.join(os.path.dirname(goal), data), inputs))
+                raw = _serialize_split(self.proto, data, beside, goal)
+            stream.write(raw)
+
+    def _text(self, goal: str) -> str:
+        text = onnx.printer.to_text(self.proto)
+        try:
+            back: ModelProto | None = onnx.parser.parse_model(text)
+        except onnx.parser.ParseError:
+            back = None
+        if back != self.proto:
+            raise Unsupported(
+                f"{goal}: ONNX's text form does not hold all of this model (documentation, metadata, external data, "
+                "unknown fields or some types); save it as .onnx"
+            )
+        return text if text.endswith("\n") else f"{text}\n"
+
+    def _copies(self, goal: str) -> dict[str, str]:
+        """Return the data files to be copied, and where to; all are checked first, folders are made."""
+        folder = os.path.realpath(os.path.dirname(os.path.abspath(goal)))
+        found: dict[str, str] = {}
+        for tensor, where in all_tensors(self.proto):
+            if not tensors.is_external(tensor):
+                continue
+            place = f"{self.name}: {where}"
+            self.files.bytes(tensor, place)
+            location = external.reference(tensor, place).location
+            source, target = self.files.path(location, place), os.path.join(folder, location)
+            if os.path.realpath(target) == source or source in found:
+                continue
+            if os.path.lexists(target):
+                if os.path.isfile(target) and external.same_content(source, target):
+                    continue
+                raise FileFormatError(
+                    f"{goal}: the model's data goes to {target}, and that file is there and holds something else; "
+                    "save into another folder"
+                )
+            found[source] = target
+        for target in found.values():
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+        return found
+
+
+# ---- inputs ---------------------------------------------------------------------------------------------------
+
+
+def _check_inputs(graph: GraphProto, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Check what is given against what the graph declares."""
+    preset = {tensor.name for tensor in graph.initializer}
+    declared = {value.name: value.type for value in graph.input}
+    wanted = [name for name in declared if name not in preset]
+    for name in inputs:
+        if name not in declared:
+            raise SpecError("inputs", "graph", f"there is no input {name!r}; expected {_names(declared)}")
+    missing = [name for name in wanted if name not in inputs]
+    if missing:
+        raise SpecError("inputs", "graph", f"the input {missing[0]!r} is missing; expected {_names(wanted)}")
+    sizes: dict[str, tuple[int, str]] = {}
+    return {name: _check_input(name, value, declared[name], sizes) for name, value in inputs.items()}
+
+
+def _names(names: Any) -> str:
+    return ", ".join(repr(name) for name in names) or "no inputs"
+
+
+def _check_input(name: str, value: Any, type_: TypeProto, sizes: dict[str, tuple[int, str]]) -> Any:
+    if not type_.HasField("tensor_type"):
+        return value  # a sequence, an optional, a map, or of no declared type: the evaluator's business
+    array = np.asarray(value)
+    if array.dtype.byteorder not in "=|" and not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    where = f"input {name!r}"
+    kind = tensors.data_type(type_.tensor_type.elem_type)
+    if kind is not None and kind.bits and array.dtype != kind.dtype:
+        raise SpecError("inputs", where, f"an array of {array.dtype} came; expected {kind.dtype} ({kind.word})")
+    if not type_.tensor_type.HasField("shape"):
+        return array
+    dims = type_.tensor_type.shape.dim
+    shape = tuple(_dim(dim) for dim in dims)
+    wrong = len(dims) != array.ndim
+    for axis, (dim, came) in enumerate(zip(shape, array.shape, strict=not wrong)):
+        if isinstance(dim, str):
+            known, first = sizes.setdefault(dim, (came, f"axis {axis} of {name!r}"))
+            if known != came and not wrong:
+                raise SpecError(
+                    "inputs", where, f"axis {axis} has {came}, and {dim} is {known} by {first}; expected one size"
+                )
+        elif dim is not None and dim != came:
+            wrong = True
+    if wrong:
+        raise SpecError("inputs", where, f"an array of shape {array.shape} came; expected {format_shape(shape)}")
+    return array
+
+
+def _dim(dim: Any) -> Dim:
+    return dim.dim_value if dim.HasField("dim_value") else dim.dim_param or None
+
+
+# ---- sizes ----------------------------------------------------------------------------------------------------
+
+
+def _check_size(name: str, type_: TypeProto, limit: int, where: str) -> None:
+    kind = tensors.data_type(type_.tensor_type.elem_type) if type_.HasField("tensor_type") else None
+    if kind is None or not type_.tensor_type.HasField("shape"):
+        return
+    dims = [_dim(dim) for dim in type_.tensor_type.shape.dim]
+    known = [dim for dim in dims if isinstance(dim, int) and dim >= 0]
+    nbytes = math.prod(known) * kind.dtype.itemsize
+    if len(known) == len(dims) and nbytes > limit:
+        shown = ", ".join(format_dim(dim) for dim in dims)
+        raise ResultTooLarge(repr(name), f"{kind.word.lower()} [{shown}]", nbytes, limit, where)
+
+
+def limited(max_bytes: int | None) -> type[Evaluator]:
+    """Return an evaluator whose Sub nodes refuse to make a result of more than ``max_bytes``."""
+    if max_bytes is None:
+        return Evaluator
+
+    limit = max_bytes
+
+    class LimitedSub(SubNode):
+        def _run(self, *inputs: Any, **attributes: Any) -> tuple[Any, ...]:
+            if len(inputs) == 2 and self.version.broadcasting == "numpy":
+                a, b = inputs
+                with contextlib.suppress(SpecError):  # shapes that do not join: the node's own error says more
+                    shape = static(numpy(np.shape(a), np.shape(b)).shape or ())
+                    nbytes = size(shape) * a.dtype.itemsize
+                    if nbytes > limit:
+                        name = repr(self.onnx_node.output[0])
+                        raise ResultTooLarge(name, f"{a.dtype} {list(shape)}", nbytes, limit, self.where)
+            return super()._run(*inputs, **attributes)
+
+    class LimitedEvaluator(Evaluator):
+        def _load_impl(self, node: NodeProto, input_types: Any = None) -> Any:
+            found = super()._load_impl(node, input_types)
+            return LimitedSub if found is SubNode else found
+
+    return LimitedEvaluator
+
+
+@contextlib.contextmanager
+def _translated() -> Iterator[None]:
+    """Turn what ONNX's evaluator raises, which may be anything, into this package's errors."""
+    try:
+        yield
+    except MinuendError:
+        raise
+    except Exception as error:
+        cause: BaseException | None = error
+        while cause is not None and not isinstance(cause, MinuendError):
+            cause = cause.__cause__
+        if cause is not None:
+            raise cause from None
+        reason = " ".join(str(error).split())
+        shown = reason if len(reason) <= 500 else f"{reason[:500]} …"
+        raise RunError(f"ONNX's reference evaluator failed: {type(error).__name__}: {shown}") from error
+
+
+# ---- tensors --------------------------------------------------------------------------------------------------
+
+
+def all_tensors(model: ModelProto) -> Iterator[tuple[TensorProto, str]]:
+    """Yield every tensor of a model, live, with its place: initializers and attributes, in bodies and functions."""
+    for scope in walk.walk(model):
+        if isinstance(scope.proto, GraphProto):
+            for tensor in scope.proto.initializer:
+                yield tensor, f"{scope.where}, initializer {tensor.name!r}"
+            for sparse in scope.proto.sparse_initializer:
+                yield sparse.values, f"{scope.where}, sparse initializer {sparse.values.name!r}, values"
+                yield sparse.indices, f"{scope.where}, sparse initializer {sparse.values.name!r}, indices"
+        for i, node in enumerate(scope.nodes):
+            for attribute in node.attribute:
+                where = f"{scope.place(i)}, attribute {attribute.name!r}"
+                if attribute.HasField("t"):
+                    yield attribute.t, where
+                yield from ((tensor, where) for tensor in attribute.tensors)
+                sparse_tensors = [attribute.sparse_tensor] if attribute.HasField("sparse_tensor") else []
+                for sparse in (*sparse_tensors, *attribute.sparse_tensors):
+                    yield sparse.values, f"{where}, values"
+                    yield sparse.indices, f"{where}, indices"
+
+
+def _names_read(graph: GraphProto) -> set[str]:
+    """The names that a graph's nodes, its bodies and its outputs read."""
+    names = {value.name for value in graph.output}
+    for node in graph.node:
+        names.update(node.input)
+    for body, _ in walk.bodies(graph.node, ""):
+        names |= _names_read(body)
+    return names
+
+
+def _serialize(proto: ModelProto) -> bytes | None:
+    """Return a model's bytes, or ``None`` where it is too large for one message."""
+    inline = sum(len(tensor.raw_data) for tensor in proto.graph.initializer)
+    if inline > _MOST_BYTES:
+        return None
+    try:
+        raw: bytes = proto.SerializeToString()
+    except (EncodeError, ValueError):
+        return None
+    return raw if len(raw) <= _MOST_BYTES else None
+
+
+def _serialize_split(proto: ModelProto, data: str, stream: Any, goal: str) -> bytes:
+    """Write the large initializers to a stream, and return the bytes of the model that refers to them.
+
+    The live proto is changed while this runs and is afterwards as it was: a copy would need its memory twice.
+    """
+    taken: list[tuple[TensorProto, bytes]] = []
+    at = 0
+    try:
+        for tensor in proto.graph.initializer:
+            raw = tensor.raw_data
+            if len(raw) < _LARGE_TENSOR:
+                continue
+            taken.append((tensor, raw))
+            tensor.ClearField("raw_data")
+            tensor.data_location = TensorProto.EXTERNAL
+            for key, value in (("location", data), ("offset", at), ("length", len(raw))):
+                tensor.external_data.add(key=key, value=str(value))
+            stream.write(raw)
+            at += len(raw)
+        whole = _serialize(proto)
+    finally:
+        for tensor, raw in taken:
+            tensor.ClearField("external_data")
+            tensor.ClearField("data_location")
+            tensor.raw_data = raw
+    if whole is None:
+        raise FileFormatError(
+            f"{goal}: the model is more than {_MOST_BYTES} bytes without its large initializers, and a protobuf "
+            "message holds no more; move the data of its other tensors into external files"
+        )
+    return whole

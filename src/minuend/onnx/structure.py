@@ -1,0 +1,280 @@
+"""What a model must be before anything else is asked of it. The rules are numbered where they are kept.
+
+``onnx.checker`` keeps some of these rules, lets others pass (a domain imported twice, data that is too long) and
+knows operators, whose errors this package reports itself, where they stand.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping
+from graphlib import CycleError, TopologicalSorter
+from typing import Any
+
+from google.protobuf.unknown_fields import UnknownFieldSet  # type: ignore[import-untyped,unused-ignore]
+from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TypeProto
+
+from minuend.errors import FileFormatError
+from minuend.onnx import external, tensors
+from minuend.onnx.evaluator import MAIN
+from minuend.onnx.inference import called
+from minuend.onnx.walk import functions, model_opsets, read_opsets
+
+_FIELDS = {
+    AttributeProto.FLOAT: "f",
+    AttributeProto.INT: "i",
+    AttributeProto.STRING: "s",
+    AttributeProto.TENSOR: "t",
+    AttributeProto.GRAPH: "g",
+    AttributeProto.SPARSE_TENSOR: "sparse_tensor",
+    AttributeProto.TYPE_PROTO: "tp",
+    AttributeProto.FLOATS: "floats",
+    AttributeProto.INTS: "ints",
+    AttributeProto.STRINGS: "strings",
+    AttributeProto.TENSORS: "tensors",
+    AttributeProto.GRAPHS: "graphs",
+    AttributeProto.SPARSE_TENSORS: "sparse_tensors",
+    AttributeProto.TYPE_PROTOS: "type_protos",
+}
+_SINGLE = ("f", "i", "s", "t", "g", "sparse_tensor", "tp")
+_MOST_DEPTH = 30
+"""Bodies in bodies; a protobuf message is read to a depth of 100, which is about as many."""
+
+
+def check_model(model: ModelProto) -> None:
+    """Check the structure of a model.
+
+    Raises:
+        FileFormatError: a rule is broken; the message tells which, and where.
+    """
+    # 0. Text is text: protobuf's reader gives bytes for a string field that is no UTF-8.
+    _check_text(model, "")
+    # 1. There is a graph, and an IR version.
+    if not model.HasField("graph"):
+        raise FileFormatError("there is no graph in it; expected an ONNX model")
+    if model.ir_version < 1:
+        raise FileFormatError(f"its ir_version is {model.ir_version}; expected 1 or above")
+    # 2. Each domain is imported once, at an opset of 1 or above; from IR version 3 on, imports are stated.
+    _check_imports(model.opset_import, "the model")
+    if not model.opset_import and model.ir_version >= 3:
+        raise FileFormatError(
+            f"it imports no opset and is of IR version {model.ir_version}; from 3 on opsets are stated"
+        )
+    _check_functions(model)
+    scope = _Scope(model_opsets(model), {(f.domain, f.name) for f in model.functions})
+    scope.check_graph(model.graph, "graph", set(), 0)
+    for function, where in functions(model):
+        _Scope(read_opsets(function.opset_import), scope.functions).check_function(function, where)
+
+
+def _check_text(message: Any, where: str) -> None:
+    for name, field in _fields(message.DESCRIPTOR):
+        is_list = field.is_repeated
+        values = getattr(message, name) if is_list else [getattr(message, name)] if message.HasField(name) else ()
+        for i, value in enumerate(values):
+            place = f"{where}.{name}[{i}]" if is_list else f"{where}.{name}"
+            if field.message_type is not None:
+                _check_text(value, place)
+            elif not isinstance(value, str):
+                raise FileFormatError(f"{place.lstrip('.')} is {value!r}; expected text in UTF-8")
+
+
+@functools.cache
+def _fields(descriptor: Any) -> list[tuple[str, Any]]:
+    """The fields of a message that are, or may hold, text."""
+    return [(f.name, f) for f in descriptor.fields if f.message_type is not None or f.type == f.TYPE_STRING]
+
+
+def _check_imports(imports: Iterable[OperatorSetIdProto], where: str) -> None:
+    seen: dict[str, str] = {}
+    for item in imports:
+        domain = "" if item.domain in MAIN else item.domain
+        if domain in seen:
+            also = f" (as {seen[domain]!r} before; both are ONNX's main domain)" if seen[domain] != item.domain else ""
+            raise FileFormatError(
+                f"{where} imports the domain {item.domain!r} twice{also}; expected one opset for each domain"
+            )
+        if item.version < 1:
+            raise FileFormatError(
+                f"{where} imports the domain {item.domain!r} at opset {item.version}; expected 1 or above"
+            )
+        seen[domain] = item.domain
+
+
+def _check_functions(model: ModelProto) -> None:
+    """Check names, imports and calls of the local functions."""
+    by_key: dict[tuple[str, str, str], tuple[FunctionProto, str]] = {}
+    for function, where in functions(model):
+        key = (function.domain, function.name, function.overload)
+        # 3. A function is defined once.
+        if key in by_key:
+            raise FileFormatError(f"{where} of the domain {function.domain!r} is defined twice")
+        by_key[key] = function, where
+        _check_imports(function.opset_import, where)
+    calls = {key: {call for call in called(f.node) if call in by_key} for key, (f, _) in by_key.items()}
+    # 4. Functions do not call each other in a circle.
+    try:
+        TopologicalSorter(calls).prepare()
+    except CycleError as error:
+        circle = " → ".join(name for _, name, _ in error.args[1])
+        raise FileFormatError(f"functions may not call each other in a circle: {circle}") from None
+
+
+class _Scope:
+    """What holds for all nodes of a graph or function, bodies included."""
+
+    def __init__(self, opsets: Mapping[str, int], functions: set[tuple[str, str]]) -> None:
+        self.opsets = opsets
+        self.functions = functions
+
+    def check_function(self, function: FunctionProto, where: str) -> None:
+        names: set[str] = set()
+        for name in function.input:
+            _define(names, set(), name, f"{where}, input {name!r}")
+        for attribute in function.attribute_proto:
+            self.check_attribute(attribute, f"{where}, attribute {attribute.name!r}", names, 0)
+        self.check_nodes(function.node, where, names, set(), 0)
+        _check_outputs(function.output, names, where)
+
+    def check_graph(self, graph: GraphProto, where: str, outer: set[str], depth: int) -> None:
+        # 5. Bodies are not nested without end.
+        if depth > _MOST_DEPTH:
+            raise FileFormatError(f"graphs are nested more than {_MOST_DEPTH} deep, at {where}")
+        own: set[str] = set()
+        for value in graph.input:
+            _define(own, outer, value.name, f"{where}, input {value.name!r}")
+        inputs = set(own)
+        stored: set[str] = set()
+        for tensor in graph.initializer:
+            place = f"{where}, initializer {tensor.name!r}"
+            _define(stored, outer, tensor.name, place)
+            _check_tensor(tensor, place)
+        for sparse in graph.sparse_initializer:
+            place = f"{where}, sparse initializer {sparse.values.name!r}"
+            _define(stored, outer, sparse.values.name, place)
+            _check_sparse(sparse, place)
+        for value in (*graph.input, *graph.value_info, *graph.output):
+            _check_type(value.type, f"{where}, value {value.name!r}")
+        own = inputs | stored  # an input may have an initializer, as its default
+        self.check_nodes(graph.node, where, own, outer, depth)
+        _check_outputs((value.name for value in graph.output), own | outer, where)
+
+    def check_nodes(self, nodes: Any, where: str, own: set[str], outer: set[str], depth: int) -> None:
+        for i, node in enumerate(nodes):
+            place = f"{where}.node[{i}]" + (f" {node.name!r}" if node.name else "")
+            self.check_domain(node, place)
+            # 6. What a node reads was made before it.
+            for name in node.input:
+                if name and name not in own and name not in outer:
+                    raise FileFormatError(f"{place} reads {name!r}, which nothing before it makes")
+            stated: set[str] = set()
+            for attribute in node.attribute:
+                at = f"{place}, attribute {attribute.name!r}"
+                if attribute.name in stated:
+                    raise FileFormatError(f"{at} is stated twice")
+                stated.add(attribute.name)
+                self.check_attribute(attribute, at, own | outer if _has_graph(attribute) else set(), depth)
+                base = f"{where}.node[{i}].{attribute.name}"
+                if attribute.HasField("g"):
+                    self.check_graph(attribute.g, base, own | outer, depth + 1)
+                for j, graph in enumerate(attribute.graphs):
+                    self.check_graph(graph, f"{base}[{j}]", own | outer, depth + 1)
+            for name in node.output:
+                if name:
+                    _define(own, outer, name, f"{place}, output {name!r}")
+
+    def check_domain(self, node: NodeProto, place: str) -> None:
+        """Check that the node's domain has an opset."""
+        if not node.op_type:
+            raise FileFormatError(f"{place} has no op_type")
+        domain = "" if node.domain in MAIN else node.domain
+        # 7. A node's domain is imported.
+        if domain not in self.opsets:
+            known = ", ".join(repr(name) for name in self.opsets) or "none"
+            raise FileFormatError(f"{place} is of the domain {node.domain!r}, which is not imported (imports: {known})")
+
+    def check_attribute(self, attribute: AttributeProto, place: str, names: set[str], depth: int) -> None:
+        # 8. An attribute has a name, a type that is known, and a value of that type alone.
+        if not attribute.name:
+            raise FileFormatError(f"{place} has no name")
+        if any(field.field_number == AttributeProto.TYPE_FIELD_NUMBER for field in UnknownFieldSet(attribute)):
+            raise FileFormatError(f"{place} has an unknown type; expected an AttributeProto.AttributeType")
+        filled = [name for name in _FIELDS.values() if _is_set(attribute, name)]
+        if attribute.ref_attr_name:
+            if filled:
+                raise FileFormatError(f"{place} refers to {attribute.ref_attr_name!r} and has a value; expected one")
+            return
+        if attribute.type == AttributeProto.UNDEFINED:
+            raise FileFormatError(f"{place} has no type; expected an AttributeProto.AttributeType")
+        wanted = _FIELDS[attribute.type]
+        if (wrong := [name for name in filled if name != wanted]) or (wanted in _SINGLE[3:] and not filled):
+            came = f"the field {wrong[0]!r}" if wrong else "no value"
+            word = AttributeProto.AttributeType.Name(attribute.type)
+            raise FileFormatError(f"{place} is of type {word} and has {came}; expected {wanted!r}")
+        for tensor in (*([attribute.t] if attribute.HasField("t") else []), *attribute.tensors):
+            _check_tensor(tensor, place)
+        for sparse in (
+            *([attribute.sparse_tensor] if attribute.HasField("sparse_tensor") else []),
+            *attribute.sparse_tensors,
+        ):
+            _check_sparse(sparse, place)
+        for type_ in (*([attribute.tp] if attribute.HasField("tp") else []), *attribute.type_protos):
+            _check_type(type_, place)
+
+
+def _has_graph(attribute: AttributeProto) -> bool:
+    return attribute.HasField("g") or len(attribute.graphs) > 0
+
+
+def _is_set(attribute: AttributeProto, name: str) -> bool:
+    return attribute.HasField(name) if name in _SINGLE else len(getattr(attribute, name)) > 0
+
+
+def _define(names: set[str], outer: set[str], name: str, place: str) -> None:
+    # 9. A name has one meaning, in bodies too (static single assignment).
+    if not name:
+        raise FileFormatError(f"{place} has no name")
+    if name in names or name in outer:
+        raise FileFormatError(f"{place} is a second value of that name; expected one for each name")
+    names.add(name)
+
+
+def _check_outputs(outputs: Iterable[str], names: set[str], where: str) -> None:
+    for name in outputs:
+        # 10. What goes out was made.
+        if name not in names:
+            raise FileFormatError(f"{where}, output {name!r} is made by nothing")
+
+
+def _check_tensor(tensor: Any, place: str) -> None:
+    # 11. A tensor's data is what its type and dims say; data elsewhere is beneath the model.
+    if tensors.is_external(tensor):
+        external.reference(tensor, place)
+    else:
+        tensors.check(tensor, place)
+
+
+def _check_sparse(sparse: Any, place: str) -> None:
+    _check_tensor(sparse.values, f"{place}, values")
+    _check_tensor(sparse.indices, f"{place}, indices")
+    tensors.elements(sparse.dims, place)
+
+
+def _check_type(type_: TypeProto, place: str, depth: int = 0) -> None:
+    """Check a declared type: what it holds is known, and its dims can be sizes."""
+    if depth > _MOST_DEPTH:
+        raise FileFormatError(f"{place} has a type nested more than {_MOST_DEPTH} deep")
+    kind = type_.WhichOneof("value")
+    if kind in ("tensor_type", "sparse_tensor_type"):
+        inner = getattr(type_, kind)
+        # 12. An element type is known (0 leaves it open), and no dim is below 0.
+        if inner.elem_type and tensors.data_type(inner.elem_type) is None:
+            raise FileFormatError(
+                f"{place} has the elem_type {inner.elem_type}; expected a TensorProto.DataType that the package "
+                "onnx knows"
+            )
+        tensors.elements([dim.dim_value for dim in inner.shape.dim if dim.HasField("dim_value")], place)
+    elif kind in ("sequence_type", "optional_type"):
+        _check_type(getattr(type_, kind).elem_type, place, depth + 1)
+    elif kind == "map_type":
+        _check_type(type_.map_type.value_type, place, depth + 1)

@@ -1,0 +1,163 @@
+"""``TensorProto`` inside a model: every data type of ONNX, every rule checked before an element is read.
+
+    data_type, dims, and the elements in one of: raw_data (little-endian), the typed field of the data type, or a file
+
+``onnx`` parses the message but lets much pass: data that is too long, ``int32_data`` out of range, dims below 0. A
+type of fewer than 8 bits is packed, several elements to a byte, the first one lowest.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from google.protobuf.unknown_fields import UnknownFieldSet  # type: ignore[import-untyped,unused-ignore]
+from onnx import TensorProto, helper, numpy_helper
+
+from minuend.dtypes import TYPES, ElementType
+from minuend.errors import FileFormatError
+from minuend.onnx.versions import SPELLINGS
+
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+TYPED_FIELDS = ("float_data", "double_data", "int32_data", "int64_data", "uint64_data", "string_data")
+_ELEMENTS = {spellings[-1]: TYPES[name] for name, spellings in SPELLINGS.items()}
+_DATA_LOCATION = TensorProto.DESCRIPTOR.fields_by_name["data_location"].number
+_MOST_ELEMENTS = (1 << 63) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class DataType:
+    """One ``TensorProto.DataType``.
+
+    Attributes:
+        word: its name. field: the typed field that may hold it. bits: of one element in a file; 0 for strings.
+        dtype: the NumPy dtype of its elements in memory. element: its row, where subtraction knows the type.
+    """
+
+    word: str
+    field: str
+    bits: int
+    dtype: np.dtype[Any]
+    element: ElementType | None
+
+    @property
+    def packed(self) -> bool:
+        """Whether several elements share a byte."""
+        return 0 < self.bits < 8
+
+    def nbytes(self, elements: int) -> int:
+        """Bytes of so many elements in a file."""
+        return -(-elements * self.bits // 8)
+
+    def entries(self, elements: int) -> int:
+        """Entries of the typed field for so many elements."""
+        if self.packed:
+            return self.nbytes(elements)
+        return elements * (2 if self.dtype.kind == "c" else 1)
+
+
+@functools.cache
+def data_type(number: int) -> DataType | None:
+    """Return a data type by its number, or ``None`` where ONNX (as installed) has none."""
+    words = {value: word for word, value in TensorProto.DataType.items()}
+    if number == TensorProto.UNDEFINED or number not in words:
+        return None
+    word = words[number]
+    dtype = np.dtype(helper.tensor_dtype_to_np_dtype(number))
+    element = _ELEMENTS.get(word)
+    bits = 0 if word == "STRING" else dtype.itemsize * 8
+    return DataType(word, helper.tensor_dtype_to_field(number), element.bits if element else bits, dtype, element)
+
+
+def is_external(tensor: TensorProto) -> bool:
+    """Whether the elements are in another file."""
+    return bool(tensor.data_location == TensorProto.EXTERNAL)
+
+
+def elements(dims: Sequence[int], where: str) -> int:
+    """Return the number of elements of some dims, in exact integers.
+
+    Raises:
+        FileFormatError: a dim below 0, or more elements than any tensor can have.
+    """
+    shape = tuple(dims)
+    if any(dim < 0 for dim in shape):
+        raise FileFormatError(f"{where} has the dims {shape}; expected sizes of 0 and above")
+    if math.prod(max(dim, 1) for dim in shape) > _MOST_ELEMENTS:
+        raise FileFormatError(f"{where} has the dims {shape}, whose product overflows 64 bits")
+    return math.prod(shape)
+
+
+def check(tensor: TensorProto, where: str) -> DataType:
+    """Check a tensor by every rule that needs no other file, and return its data type.
+
+    Raises:
+        FileFormatError: an unknown data type, bad dims, no data or more than one kind of it, a wrong length, or an
+            entry that its data type cannot hold.
+    """
+    kind = data_type(tensor.data_type)
+    if kind is None:
+        came = "no data_type" if tensor.data_type == TensorProto.UNDEFINED else f"the data_type {tensor.data_type}"
+        raise FileFormatError(f"{where} has {came}; expected a TensorProto.DataType that the package onnx knows")
+    count = elements(tensor.dims, where)
+    if tensor.HasField("segment"):
+        raise FileFormatError(f"{where} is one segment of a tensor; expected a whole one")
+    if any(field.field_number == _DATA_LOCATION for field in UnknownFieldSet(tensor)):
+        raise FileFormatError(f"{where} has an unknown data_location; expected DEFAULT or EXTERNAL")
+    stated = [name for name in TYPED_FIELDS if len(getattr(tensor, name))]
+    if tensor.HasField("raw_data"):
+        stated.insert(0, "raw_data")
+    if is_external(tensor):
+        if stated:
+            raise FileFormatError(f"{where} has external data and {stated[0]}; expected one of them")
+        if kind.bits == 0:
+            raise FileFormatError(f"{where} has external data for STRING; expected string_data")
+        return kind
+    if len(stated) > 1:
+        raise FileFormatError(f"{where} has both {stated[0]} and {stated[1]}; expected one of them")
+    _check_length(tensor, kind, stated[0] if stated else kind.field, count, where)
+    return kind
+
+
+def _check_length(tensor: TensorProto, kind: DataType, field: str, count: int, where: str) -> None:
+    shape = tuple(tensor.dims)
+    if field == "raw_data":
+        if kind.bits == 0:
+            raise FileFormatError(f"{where} has raw_data for STRING; expected string_data")
+        came, wanted, what = len(tensor.raw_data), kind.nbytes(count), "bytes of raw_data"
+    elif field != kind.field:
+        raise FileFormatError(f"{where} has {field} for {kind.word}; expected {kind.field} or raw_data")
+    else:
+        came, wanted, what = len(getattr(tensor, field)), kind.entries(count), f"entries in {field}"
+    if came != wanted:
+        raise FileFormatError(f"{where} has {came} {what}; expected {wanted} ({kind.word} of dims {shape})")
+    if field in ("int32_data", "uint64_data") and came:
+        _check_range(getattr(tensor, field), kind, field, where)
+
+
+def _check_range(entries: Sequence[int], kind: DataType, field: str, where: str) -> None:
+    """Check that no entry is cut off: ONNX's own reader takes uint8 300 for 44."""
+    low, high = 0, (1 << (8 if kind.packed else kind.bits)) - 1
+    what = " of packed elements" if kind.packed else ", as a bit pattern"
+    if kind.dtype.kind in "iub" and not kind.packed:
+        low, high = kind.element.limits if kind.element else (0, 1)
+        what = ""
+    values: Any = np.array(entries, np.uint64 if field == "uint64_data" else np.int32)
+    bad = np.flatnonzero((values < low) | (values > high))
+    if bad.size:
+        at = int(bad[0])
+        raise FileFormatError(
+            f"{where} has {values[at]} at {field}[{at}]; expected {low} to {high} ({kind.word}{what})"
+        )
+
+
+def to_array(tensor: TensorProto) -> Array:
+    """Return the elements of a checked tensor that holds them itself, in native byte order; read-only."""
+    array = np.asarray(numpy_helper.to_array(tensor))
+    array.flags.writeable = False
+    return array
