@@ -10,6 +10,7 @@ def test_the_public_names_are_these():
     assert all(hasattr(mn, name) for name in mn.__all__)
     assert set(mn.__all__) <= set(dir(mn))
     assert set(mn.__all__) == {
+        "ConversionRefused",
         "DTypeError",
         "FileFormatError",
         "MinuendError",
@@ -20,6 +21,7 @@ def test_the_public_names_are_these():
         "TensorType",
         "Unsupported",
         "clear_cache",
+        "convert",
         "count_overflows",
         "diff",
         "directml",

@@ -22,8 +22,10 @@ from minuend.subtract import count_overflows, subtract
 
 if TYPE_CHECKING:
     from minuend import directml, onnx, openvino
+    from minuend.convert import convert
     from minuend.dialects import diff_versions as diff
     from minuend.dialects import spec
+    from minuend.graph import ConversionRefused
     from minuend.models import run
     from minuend.node import TensorType
     from minuend.validate import infer
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 # Imported when they are first asked for: who subtracts arrays does not wait for what reads models.
 _LATER = {
     "TensorType": ("minuend.node", "TensorType"),
+    "ConversionRefused": ("minuend.graph", "ConversionRefused"),
+    "convert": ("minuend.convert", "convert"),
     "diff": ("minuend.dialects", "diff_versions"),
     "directml": ("minuend.directml", None),
     "infer": ("minuend.validate", "infer"),
@@ -41,6 +45,7 @@ _LATER = {
 }
 
 __all__ = [
+    "ConversionRefused",
     "DTypeError",
     "FileFormatError",
     "MinuendError",
@@ -51,6 +56,7 @@ __all__ = [
     "TensorType",
     "Unsupported",
     "clear_cache",
+    "convert",
     "count_overflows",
     "diff",
     "directml",

@@ -173,3 +173,16 @@ def run(model: Any, inputs: Mapping[str, Any], *, max_bytes: int | None = 4 << 3
     {'c': array([  2, 255], dtype=uint8)}
     """
     return open_model(model).run(inputs, max_bytes=max_bytes, **options)
+
+
+def check_suffix(path: str, dialect_name: str) -> None:
+    """Check that a path to write a model to has a suffix of its dialect.
+
+    Raises:
+        FileFormatError: another suffix, under which nobody would find the model again.
+    """
+    wanted = formats()[dialect_name].SUFFIXES
+    if os.path.splitext(path)[1].lower() not in wanted:
+        raise FileFormatError(
+            f"{path} is no name for a model of {dialects()[dialect_name].title}; expected {listed(wanted)}"
+        )
