@@ -7,7 +7,6 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from minuend._native import clear_cache, get_num_threads, set_cache_limit, set_num_threads
 from minuend.errors import (
     DTypeError,
     FileFormatError,
@@ -18,30 +17,37 @@ from minuend.errors import (
     SpecError,
     Unsupported,
 )
-from minuend.subtract import count_overflows, subtract
 
 if TYPE_CHECKING:
     from minuend import directml, onnx, openvino
+    from minuend._native import clear_cache, get_num_threads, set_cache_limit, set_num_threads
     from minuend.convert import convert
     from minuend.dialects import diff_versions as diff
     from minuend.dialects import spec
     from minuend.graph import ConversionRefused
     from minuend.models import run
     from minuend.node import TensorType
+    from minuend.subtract import count_overflows, subtract
     from minuend.validate import infer
 
-# Imported when they are first asked for: who subtracts arrays does not wait for what reads models.
+# Imported when they are first asked for: who asks for --help waits for no NumPy, who subtracts for no model reader.
 _LATER = {
-    "TensorType": ("minuend.node", "TensorType"),
     "ConversionRefused": ("minuend.graph", "ConversionRefused"),
+    "TensorType": ("minuend.node", "TensorType"),
+    "clear_cache": ("minuend._native", "clear_cache"),
     "convert": ("minuend.convert", "convert"),
+    "count_overflows": ("minuend.subtract", "count_overflows"),
     "diff": ("minuend.dialects", "diff_versions"),
     "directml": ("minuend.directml", None),
+    "get_num_threads": ("minuend._native", "get_num_threads"),
     "infer": ("minuend.validate", "infer"),
     "onnx": ("minuend.onnx", None),
     "openvino": ("minuend.openvino", None),
     "run": ("minuend.models", "run"),
+    "set_cache_limit": ("minuend._native", "set_cache_limit"),
+    "set_num_threads": ("minuend._native", "set_num_threads"),
     "spec": ("minuend.dialects", "spec"),
+    "subtract": ("minuend.subtract", "subtract"),
 }
 
 __all__ = [

@@ -65,7 +65,7 @@ def convert(model: Any, to: str) -> Converted:
     ...     <ir_version: 10, opset_import: ["" : 6]>
     ...     g (float[2,3] a, float[2] b) => (float[2,3] c) { c = Sub <axis: int = 0, broadcast: int = 1> (a, b) }''')
     >>> [node.op_type for node in convert(model, "onnx:13").model.graph.node]
-    ['Unsqueeze', 'Sub']
+    ['Constant', 'Unsqueeze', 'Sub']
     """
     name, colon, version = to.partition(":")
     goal = dialect(name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, Literal, TypeAlias, TypeVar, get_args
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -12,11 +12,10 @@ from minuend import _native, dtypes, shapes
 from minuend.dtypes import ElementType
 from minuend.errors import DTypeError, OverflowFound, ScalarRangeError, ShapeError, SpecError, listed
 from minuend.plan import Plan, plan, shares_addresses
+from minuend.policies import POLICIES, Overflow
 from minuend.shapes import Broadcast, format_shape, static
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
-Overflow: TypeAlias = Literal["wrap", "saturate", "widen", "error"]
-POLICIES: tuple[str, ...] = get_args(Overflow)
 
 F = TypeVar("F", bound=Callable[..., Any])
 

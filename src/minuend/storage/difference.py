@@ -16,11 +16,12 @@ from minuend.dtypes import ElementType
 from minuend.errors import DTypeError, FileFormatError, OverflowFound, SpecError
 from minuend.node import Node, TensorType
 from minuend.plan import Plan, plan
+from minuend.policies import Overflow
 from minuend.shapes import Broadcast, size, static
 from minuend.spec import OpVersion
 from minuend.storage import Result, Tensor, TensorFile, open_tensors, split, write_tensors
 from minuend.storage.base import Array, quoted
-from minuend.subtract import Overflow, compute, operands
+from minuend.subtract import compute, operands
 from minuend.validate import validate
 
 BLOCK_BYTES = 1 << 25

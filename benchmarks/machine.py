@@ -1,0 +1,98 @@
+"""What a measurement is worth nothing without: the machine, the system, the releases, the day."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+
+def describe(name: str = "") -> dict[str, str]:
+    """Return the machine's description, by heading. ``name`` is what its owner calls it."""
+    found = {
+        "machine": name,
+        "processor": _processor(),
+        "CPUs in use": f"{cpus()} of {os.cpu_count()}",
+        "caches": _caches(),
+        "memory": _memory(),
+        "huge pages": _chosen(Path("/sys/kernel/mm/transparent_hugepage/enabled")),
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "Python": _python(),
+        "revision": _revision(),
+        "date": datetime.date.today().isoformat(),
+    }
+    return {heading: value for heading, value in found.items() if value}
+
+
+def cpus() -> int:
+    """Return how many CPUs this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def free_memory() -> int:
+    """Return the bytes that can be had without swapping; where the system does not say, 8 GiB are assumed."""
+    for line in _lines(Path("/proc/meminfo")):
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) << 10
+    return 8 << 30
+
+
+def load() -> float | None:
+    """Return the system's load of the last minute, or ``None`` where it does not say."""
+    return os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text().splitlines()
+    except OSError:
+        return []
+
+
+def _field(name: str) -> str:
+    return next((line.partition(":")[2].strip() for line in _lines(Path("/proc/cpuinfo")) if line.startswith(name)), "")
+
+
+def _processor() -> str:
+    name = _field("model name") or platform.processor() or platform.machine()
+    flags = set(_field("flags").split())
+    best = next((kind for kind in ("avx512f", "avx2", "sse4_2") if kind in flags), "")
+    return f"{name} (family {_field('cpu family')}, model {_field('model')}; {best})" if best else name
+
+
+def _caches() -> str:
+    found = []
+    for folder in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
+        level, kind, size = (_lines(folder / name)[:1] for name in ("level", "type", "size"))
+        if level and kind != ["Instruction"] and size:
+            found.append(f"L{level[0]} {size[0]}")
+    return ", ".join(found)
+
+
+def _memory() -> str:
+    for line in _lines(Path("/proc/meminfo")):
+        if line.startswith("MemTotal:"):
+            return f"{int(line.split()[1]) / (1 << 20):.0f} GiB"
+    return ""
+
+
+def _chosen(path: Path) -> str:
+    text = " ".join(_lines(path))
+    return text[text.find("[") + 1 : text.find("]")] if "[" in text else ""
+
+
+def _python() -> str:
+    threads = "" if getattr(sys, "_is_gil_enabled", lambda: True)() else ", free-threaded"
+    return f"{platform.python_implementation()} {platform.python_version()}{threads}"
+
+
+def _revision() -> str:
+    folder = Path(__file__).parents[1]
+    command = ["git", "-C", str(folder), "describe", "--always", "--dirty"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    except OSError:
+        return ""

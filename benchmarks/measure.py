@@ -1,0 +1,272 @@
+"""Times cells: everybody in turn, round by round, in one process and on the same memory.
+
+A turn is one call that is not timed, which wakes threads up and brings the operands nearer, and then the timed calls,
+as many as make a reading that the clock resolves. Rounds go on until the cell's share of the time is used; the order
+within a round is drawn anew. Libraries whose threads spin on after a call (torch 3 ms, onnxruntime 20 ms) would take
+the CPUs from whoever comes next: where threads may work, a turn starts only when the process has come to rest.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+import statistics
+import time
+import timeit
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol
+
+from benchmarks import limit
+from benchmarks.grid import Cell
+from benchmarks.operands import Operands, make, sampled, wrong_at
+from benchmarks.peers import Form, Minuend, Peer
+
+READING = 200e-6  # seconds that one reading lasts at least
+FAR_BEHIND = 8.0  # times the fastest: from there on three readings are enough
+MINUEND = "minuend"
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Seconds per call. ``q1`` and ``q3`` are the quartiles, ``readings`` how many there were."""
+
+    median: float
+    least: float
+    q1: float
+    q3: float
+    readings: int
+
+    @property
+    def spread(self) -> float:
+        """The distance between the quartiles, by the median."""
+        return (self.q3 - self.q1) / self.median
+
+    @classmethod
+    def of(cls, readings: list[float]) -> Timing:
+        q1, _, q3 = statistics.quantiles(readings, n=4, method="inclusive") if len(readings) > 1 else readings * 3
+        return cls(statistics.median(readings), min(readings), q1, q3, len(readings))
+
+
+@dataclass(slots=True)
+class Row:
+    """What was measured of a cell.
+
+    Attributes:
+        times: by library, minuend first. limit: seconds that moving the cell's bytes takes; ``None`` below 1 MiB.
+        refused: why a library took no part. wrong: what was wrong with its answer; it was timed all the same.
+    """
+
+    cell: Cell
+    times: dict[str, Timing] = field(default_factory=dict)
+    limit: float | None = None
+    refused: dict[str, str] = field(default_factory=dict)
+    wrong: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def seconds(self) -> float | None:
+        """Minuend's median."""
+        return self.times[MINUEND].median if MINUEND in self.times else None
+
+    @property
+    def best(self) -> str | None:
+        """The fastest peer that gives the right answer."""
+        right = {name: timing.median for name, timing in self.times.items() if name not in {MINUEND, *self.wrong}}
+        return min(right, key=lambda name: right[name]) if right else None
+
+    def against(self, peer: str | None) -> float | None:
+        """Return how many times as long as minuend a peer takes."""
+        if peer not in self.times or self.seconds is None:
+            return None
+        return self.times[peer].median / self.seconds
+
+    @property
+    def of_limit(self) -> float | None:
+        """The share of the limit that minuend reaches; 1 is as fast as the machine moves the bytes."""
+        return None if self.limit is None or self.seconds is None else self.limit / self.seconds
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Row:
+        times = {name: Timing(**timing) for name, timing in data["times"].items()}
+        return cls(Cell(**data["cell"]), times, data["limit"], dict(data["refused"]), dict(data["wrong"]))
+
+
+class Contender(Protocol):
+    """Who takes turns."""
+
+    def time(self, calls: int) -> float:
+        """Return seconds per call, over so many calls."""
+
+
+class Statement:
+    """A library's form."""
+
+    def __init__(self, form: Form) -> None:
+        self.form = form
+        self._timer = timeit.Timer(form.statement, globals=dict(form.names))
+
+    def time(self, calls: int) -> float:
+        return self._timer.timeit(calls) / calls
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """The stream program with one kind of stores; it reads the clock itself."""
+
+    stream: limit.Stream
+    past_cache: bool
+
+    def time(self, calls: int) -> float:
+        return sum(self.stream.time(self.past_cache) for _ in range(calls)) / calls
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How long to measure a cell: seconds in all, and how many rounds at least and at most."""
+
+    seconds: float
+    least: int = 5
+    most: int = 61
+
+
+def measure(cell: Cell, peers: Iterable[Peer], threads: int, effort: Effort, seed: int = 0) -> Row:
+    """Measure one cell.
+
+    Args:
+        peers: the other libraries. threads: how many the cell's "all" stands for.
+
+    Returns:
+        The cell's row. minuend is wrong nowhere, or this raises.
+
+    Raises:
+        AssertionError: minuend's own answer is wrong.
+    """
+    used = threads if cell.threads == "all" else int(cell.threads)
+    operands = make(cell, seed)
+    row = Row(cell)
+    forms = enter(operands, [Minuend(), *peers], used, row)
+    if MINUEND in row.wrong:
+        raise AssertionError(f"minuend is wrong in cell {cell}: {row.wrong[MINUEND]}")
+    operands.rest()
+    contenders: dict[str, Contender] = {
+        name: _fastest([Statement(form) for form in own]) for name, own in forms.items()
+    }
+    contenders |= {f"limit {past}": Stores(found, past) for found, past in _stores(operands, used)}
+    readings = take_turns(contenders, effort, used > 1, random.Random(seed))
+    timings = {name: Timing.of(found) for name, found in readings.items()}
+    row.times = {name: timings[name] for name in forms}
+    row.limit = min((t.median for name, t in timings.items() if name.startswith("limit")), default=None)
+    return row
+
+
+def enter(operands: Operands, peers: Iterable[Peer], threads: int, row: Row) -> dict[str, list[Form]]:
+    """Return each peer's forms, all tried once; note in the row who refused and who was wrong."""
+    found: dict[str, list[Form]] = {}
+    index, want = sampled(operands)
+    saved = operands.a.copy() if operands.cell.memory == "in-place" else None
+    for peer in peers:
+        forms = peer.forms(operands, threads)
+        if isinstance(forms, str):
+            row.refused[peer.name] = forms
+            continue
+        found[peer.name] = forms
+        for form in forms:
+            if saved is None:
+                operands.out.view(f"u{operands.out.itemsize}")[...] = 0
+            wrong = wrong_at(want, form.once(operands)[index].reshape(want.shape))
+            if saved is not None:
+                operands.a[...] = saved
+            if wrong:
+                row.wrong[peer.name] = wrong
+    return found
+
+
+def take_turns(
+    contenders: Mapping[str, Contender], effort: Effort, spinning: bool, rng: random.Random
+) -> dict[str, list[float]]:
+    """Return each contender's readings."""
+    calls, guesses = {}, {}
+    for name, contender in contenders.items():
+        guesses[name] = _guess(contender)
+        calls[name] = max(1, round(READING / guesses[name]))
+    fastest = min(guesses.values())
+    readings: dict[str, list[float]] = {name: [] for name in contenders}
+    start = time.perf_counter()
+    for turn in itertools.count(1):
+        for name in rng.sample(list(contenders), len(contenders)):
+            if guesses[name] > FAR_BEHIND * fastest and len(readings[name]) >= min(3, effort.least):
+                continue
+            if spinning:
+                come_to_rest()
+            if guesses[name] < 0.02:  # beyond that, waking up is no part of the time any more
+                contenders[name].time(1)
+            readings[name].append(contenders[name].time(calls[name]))
+        if turn >= effort.most or (turn >= effort.least and time.perf_counter() - start > effort.seconds):
+            break
+    return readings
+
+
+def come_to_rest(patience: float = 0.04) -> None:
+    """Wait until this process's threads sleep, at most ``patience`` seconds."""
+    end = time.perf_counter() + patience
+    while time.perf_counter() < end:
+        used, start = time.process_time(), time.perf_counter()
+        time.sleep(0.0005)
+        if time.process_time() - used < 0.2 * (time.perf_counter() - start):
+            return
+
+
+def _stores(operands: Operands, threads: int) -> list[tuple[limit.Stream, bool]]:
+    if limit.available():
+        return []
+    found = limit.stream(operands, threads)
+    if found is None:
+        return []
+    return [(found, past) for past in ((False, True) if limit.past_cache() else (False,))]
+
+
+def _fastest(statements: list[Statement]) -> Statement:
+    """Choose a library's best form by a short trial."""
+    if len(statements) == 1:
+        return statements[0]
+    return min(statements, key=lambda statement: min(_guess(statement) for _ in range(3)))
+
+
+def _guess(contender: Contender) -> float:
+    """Return about how long a call takes, warm."""
+    seconds = contender.time(1)
+    for calls in (1, 10, 100, 1000):
+        if seconds * calls > READING:
+            break
+        seconds = contender.time(calls)
+    return max(seconds, 1e-9)
+
+
+def geometric_mean(values: Iterable[float]) -> float | None:
+    """Return the geometric mean; ``None`` of nothing."""
+    found = list(values)
+    return statistics.geometric_mean(found) if found else None
+
+
+Progress = Callable[[int, int, Cell], None]
+
+
+def run(
+    cells: list[Cell], peers: list[Peer], threads: int, seconds: float, least: int, progress: Progress
+) -> list[Row]:
+    """Measure cells one after the other; each gets its share of the time that is left.
+
+    Args:
+        seconds: for all. least: rounds that a cell gets even where that takes longer; when time runs out, 3.
+    """
+    end = time.perf_counter() + seconds
+    rows = []
+    for i, cell in enumerate(cells):
+        progress(i, len(cells), cell)
+        share = max(0.0, end - time.perf_counter()) / (len(cells) - i)
+        hurry = share < 0.2
+        rows.append(measure(cell, peers, threads, Effort(min(2.0, share * 0.85), min(3, least) if hurry else least)))
+    return rows
