@@ -93,6 +93,10 @@ def test_a_model_of_ir_version_2_is_at_opset_1():
 def test_both_names_of_the_main_domain_are_one():
     model = parse('<ir_version: 8, opset_import: ["ai.onnx" : 14]> g (float[3] x) => (float[3] y) { y = Sub(x, x) }')
     assert convert_proto(model, 13)[0].opset_import[0] == onnx.helper.make_opsetid("ai.onnx", 13)
+    spelled = ModelProto()
+    spelled.CopyFrom(model)
+    spelled.graph.node[0].domain = "ai.onnx"
+    assert convert_proto(spelled, 13)[0].graph.node[0].domain == "ai.onnx"
     model.opset_import.add(domain="", version=13)
     with pytest.raises(SpecError) as caught:
         convert_proto(model, 15)
@@ -227,6 +231,37 @@ def test_a_long_chain_converts():
         onnx.helper.make_graph(nodes, "g", [x], [y]), opset_imports=[onnx.helper.make_opsetid("", 14)]
     )
     assert convert_proto(model, 6)[0].graph.node == model.graph.node
+    axes = onnx.helper.make_node("Cast", ["v5000"], ["axes"], to=onnx.TensorProto.INT64)
+    model.graph.node.extend([axes, onnx.helper.make_node("ReduceSum", ["v0", "axes"], ["s"])])
+    assert list(reasons(model, 12)) == ["graph.node[5001]"]
+
+
+def test_functions_that_call_themselves_are_refused():
+    model = parse("""
+        <ir_version: 8, opset_import: ["" : 14, "own" : 1]>
+        g (float[2] x) => (float[2] y) { y = own.f(x) }
+        <domain: "own", opset_import: ["" : 14, "own" : 1]> f (x) => (y) { z = Neg(x) y = own.f(z) }""")
+    assert reasons(model, 13) == {
+        "model": "ONNX's checker refuses the result: Cycle detected in model-local function references: "
+        "own::f -> own::f. Model-local functions must not be recursive."
+    }
+
+
+@pytest.mark.parametrize(("field", "value"), [("data_type", 99), ("dims", [-1]), ("dims", [1 << 62])])
+def test_a_malformed_constant_is_no_constant(field, value):
+    model = parse("""
+        <ir_version: 8, opset_import: ["" : 18]>
+        g (float[2] x) => (float[1] y) <int64[1] axes = {0}> { y = ReduceSum (x, axes) }""")
+    axes = model.graph.initializer[0]
+    axes.ClearField(field)
+    if field == "dims":
+        axes.dims.extend(value)
+    else:
+        axes.data_type = value
+    assert reasons(model, 12) == {
+        "graph.node[0]": "ReduceSum: axes ('axes') must be constant for this step, "
+        "and it is computed or given from outside"
+    }
 
 
 # ---- the models that PyTorch exported -------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from onnx.reference import ReferenceEvaluator
 
 from minuend.graph import ConversionRefused
 from minuend.onnx.convert import convert_proto, schemas
+from minuend.onnx.convert.scope import Names, Scope, learn
 from minuend.onnx.convert.steps import ADAPTERS, same_meaning
 
 X = np.random.default_rng(0).standard_normal((2, 3, 4)).astype("float32")
@@ -23,6 +24,8 @@ IMAGE = np.random.default_rng(1).standard_normal((1, 2, 6, 6)).astype("float32")
 
 
 def parse(opset: int, body: str) -> ModelProto:
+    if opset > schemas.newest():
+        pytest.skip(f"onnx {onnx.__version__} has no opset {opset}")
     return onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : {opset}]> g {body}')
 
 
@@ -247,16 +250,16 @@ STEPS = cases("""
 18 -> 13: (float[2,3,4] x) => (float[2,2,6] y)
     s := [2, 6]
     y = CenterCropPad<axes=[1, 2]>(x, s)
-    -
+    =
 
 14 -> 13: (float[2,3,4] x) => (float[2,3,4] y)
     y = Trilu(x)
-    -
+    =
 
 14 -> 13: (float[2,3,4] x) => (float[2,3,4] y)
     k := -1
     y = Trilu<upper=0>(x, k)
-    -
+    =
 
 16 -> 28: (float[2,3,4] x) => (float[2,3,4] y)
     y = LeakyRelu<alpha=0.2>(x)
@@ -270,8 +273,10 @@ def test_a_step_keeps_the_results(before, after, body, expected):
     inputs = {"x": X} | (
         {"s": np.float32([1, -2, 3, 0.5][: int(body[body.index("] s") - 1])])} if "] s)" in body else {}
     )
-    made, _, losses = convert_proto(model, after)
-    if expected != "-":
+    made, _, losses = convert_proto(model, min(after, schemas.newest()))
+    if expected == "=":
+        assert losses == []
+    elif expected != "-":
         assert ", ".join(ops(made)) == expected
         assert losses == []
     else:
@@ -409,6 +414,8 @@ LayerNormalization-17 does not help: opset 7 has no ConstantOfShape, which came 
 
 @pytest.mark.parametrize(("before", "after", "body", "reason"), REFUSED)
 def test_what_cannot_be_said_is_refused_with_the_reason(before, after, body, reason):
+    if after > schemas.newest():
+        pytest.skip(f"onnx {onnx.__version__} has no opset {after}")
     with pytest.raises(ConversionRefused) as caught:
         convert_proto(parse(before, body), after)
     ((place, text),) = caught.value.nodes.items()
@@ -455,10 +462,20 @@ def test_the_table_of_steps_is_what_the_tool_makes():
 
 def test_every_step_is_one_between_neighbouring_versions():
     for op_type, one, other in [*ADAPTERS, *same_meaning()]:
-        numbers = schemas.versions(op_type)
-        assert abs(numbers.index(one) - numbers.index(other)) == 1, (op_type, one, other)
+        numbers = [v for v in schemas.versions(op_type) if min(one, other) <= v <= max(one, other)]
+        if len(numbers) < 2:  # an older onnx does not know the newer version yet
+            continue
+        assert len(numbers) == 2, (op_type, one, other)
 
 
 def test_no_step_that_changed_its_meaning_is_in_the_table():
     for op_type, low, high in (("Softmax", 11, 13), ("Hardmax", 11, 13), ("Upsample", 9, 10), ("PRelu", 6, 7)):
         assert (op_type, low, high) not in same_meaning()
+
+
+def test_inference_is_not_asked_about_attributes_that_only_callers_know():
+    flatten = onnx.helper.make_node("Flatten", ["x"], ["y"])
+    flatten.attribute.add(name="axis", ref_attr_name="axis", type=onnx.AttributeProto.INT)
+    scope = Scope("function 'f'", Names(), types={"x": onnx.helper.make_tensor_type_proto(1, [2, 3, 4])})
+    learn([flatten, onnx.helper.make_node("Flatten", ["x"], ["z"])], 13, scope)
+    assert (scope.shape("y"), scope.shape("z")) == (None, (2, 12))

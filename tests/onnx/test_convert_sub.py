@@ -323,3 +323,33 @@ def test_an_axis_needs_ranks_and_a_suffix_does_not():
         "graph.node[1]": "Sub: Sub of opset 6 has axis=0, and the rank of B is unknown; "
         "state the shape of B in the model"
     }
+
+
+def test_a_function_called_with_two_ranks_has_none():
+    model = onnx.parser.parse_model("""
+        <ir_version: 8, opset_import: ["" : 6, "own" : 1]>
+        g (float[3,3,3] a, float[3,3] b, float[3] s) => (float[3,3,3] c, float[3,3] d) {
+            c = own.minus(a, s)
+            d = own.minus(b, s)
+        }
+        <domain: "own", opset_import: ["" : 6]> minus (x, y) => (z) { z = Sub<axis: int = 0, broadcast: int = 1>(x, y) }
+    """)
+    assert reasons(model, 13) == {
+        "function 'minus'.node[0]": "Sub: Sub of opset 6 has axis=0, and the rank of A is unknown; "
+        "state the shape of A in the model"
+    }
+
+
+def test_a_named_dim_that_inference_gives_a_slice_of_opset_10_is_no_proof():
+    model = parse(
+        10,
+        """(float[N] x) => (float[M] y) <int64[1] zero = {0}, int64[1] one = {1}> {
+            first = Slice(x, zero, one)
+            y = Sub(x, first)
+        }""",
+    )
+    assert onnx.shape_inference.infer_shapes(model).graph.value_info[0].type == model.graph.input[0].type  # wrong
+    assert reasons(model, 6) == {
+        "graph.node[1]": "Sub: Sub of opset 6 gives A's shape, and axis 0 is not proven to be equal in A and B: "
+        "shapes (N,) and (unk__0,)"
+    }

@@ -13,6 +13,9 @@ from minuend.onnx.convert import schemas
 from minuend.onnx.convert.schemas import MAIN, Refusal
 from minuend.onnx.convert.scope import Scope, graphs
 
+EXACT = frozenset({"CastLike", "CenterCropPad", "SequenceMap", "Trilu"})
+"""Operators whose bodies only move elements, or cast them as they do: nothing is rounded another way."""
+
 
 def bodies(node: NodeProto, opset: int, scope: Scope, *, rising: bool) -> Iterator[tuple[FunctionProto, int, str]]:
     """Every function body for a node of the main domain: the function, the opset of its nodes, and whose it is.

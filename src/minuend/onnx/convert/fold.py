@@ -58,7 +58,7 @@ FOLDED = frozenset(
 """Operators of the arithmetic on shapes."""
 
 
-def fold(node: NodeProto, opset: int, scope: Scope) -> np.ndarray[Any, Any] | None:
+def fold(node: NodeProto, opset: int, scope: Scope, depth: int) -> np.ndarray[Any, Any] | None:
     """Compute a node whose inputs are constant and small; of Shape and Size only the input's type matters."""
     if node.op_type not in FOLDED or refers(node):
         return None
@@ -70,7 +70,7 @@ def fold(node: NodeProto, opset: int, scope: Scope) -> np.ndarray[Any, Any] | No
         return whole[_part(node)] if node.op_type == "Shape" else np.array(whole.prod(dtype=object), np.int64)
     feeds: dict[str, np.ndarray[Any, Any]] = {}
     for name in filter(None, node.input):
-        value = scope.constant(name)
+        value = scope.constant(name, depth)
         if value is None or value.size > SMALL or value.dtype.kind not in "iubf":
             return None
         feeds[name] = value

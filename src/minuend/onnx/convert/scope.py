@@ -78,22 +78,24 @@ class Scope:
         shape = self.shape(name)
         return None if shape is None else len(shape)
 
-    def constant(self, name: str) -> np.ndarray[Any, Any] | None:
+    def constant(self, name: str, depth: int = 50) -> np.ndarray[Any, Any] | None:
         """The elements of a constant; ``None`` for what is computed, given from outside or kept in another file.
 
-        What is computed from constants and known shapes alone, such as the axes of a function body, is constant.
+        What is computed from constants and known shapes alone, such as the axes of a function body, is constant,
+        if no more than ``depth`` nodes in a row compute it.
         """
         source = self.source(name)
-        if isinstance(source, NodeProto):
-            return _constant_node(source)
         if source is not None:
-            return None if source.data_location == TensorProto.EXTERNAL else onnx.numpy_helper.to_array(source)
+            try:
+                return _constant_node(source) if isinstance(source, NodeProto) else _elements(source)
+            except (ValueError, TypeError, KeyError):  # a malformed tensor: the checker says what is wrong with it
+                return None
         scope: Scope | None = self
         while scope is not None:
             if name in scope.makers:
                 if name not in scope.folded:
                     scope.folded[name] = None  # a circle ends here
-                    scope.folded[name] = fold(*scope.makers[name], scope)
+                    scope.folded[name] = fold(*scope.makers[name], scope, depth - 1) if depth else None
                 return scope.folded[name]
             scope = scope.parent
         return None
@@ -132,12 +134,18 @@ def _dim(dim: Any) -> Dim:
     return dim.dim_param or None if kind == "dim_param" else None
 
 
+def _elements(tensor: TensorProto) -> np.ndarray[Any, Any] | None:
+    if tensor.data_location == TensorProto.EXTERNAL or any(dim < 0 for dim in tensor.dims):
+        return None
+    return onnx.numpy_helper.to_array(tensor)
+
+
 def _constant_node(node: NodeProto) -> np.ndarray[Any, Any] | None:
     for a in node.attribute:
         if a.ref_attr_name:
             return None
-        if a.name == "value" and a.t.data_location != TensorProto.EXTERNAL:
-            return onnx.numpy_helper.to_array(a.t)
+        if a.name == "value":
+            return _elements(a.t)
         if a.name in ("value_int", "value_ints"):
             return np.array(onnx.helper.get_attribute_value(a), np.int64)
         if a.name in ("value_float", "value_floats"):
@@ -199,7 +207,10 @@ def graphs(node: NodeProto) -> Iterator[tuple[str, GraphProto]]:
 
 
 def skeleton(model: ModelProto) -> ModelProto:
-    """Copy a model without the data of large and external initializers; they become inputs of the same type."""
+    """Copy a model without the data of large and external initializers; they become inputs of the same type.
+
+    The main domain is spelled ``""`` in it. The copy is for inference and for the checker alone.
+    """
     bare = ModelProto()
     for f, value in model.ListFields():
         if f.name != "graph":
@@ -215,7 +226,21 @@ def skeleton(model: ModelProto) -> ModelProto:
             bare.graph.input.append(
                 onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims))
             )
+    for holder in (bare, *bare.functions):
+        for row in holder.opset_import:
+            row.domain = "" if row.domain in MAIN else row.domain
+    for holder in (bare.graph, *bare.functions):
+        _one_spelling(holder)
     return bare
+
+
+def _one_spelling(holder: Any) -> None:
+    """Spell the main domain as every version of onnx knows it."""
+    for node in holder.node:
+        if node.domain in MAIN:
+            node.domain = ""
+        for _, body in graphs(node):
+            _one_spelling(body)
 
 
 def _copy_field(target: Any, f: Any, value: Any) -> None:
@@ -265,10 +290,36 @@ def _plain(graph: GraphProto) -> None:
 
 def infer(model: ModelProto) -> ModelProto:
     """Run ONNX's shape inference, data propagation included; what it cannot tell stays open."""
+    typed = _infer(model)
+    if any(row.domain in MAIN and row.version == 10 for row in model.opset_import):
+        return _infer(model) if _open_slices(model.graph, typed.graph, model) else typed
+    return typed
+
+
+def _infer(model: ModelProto) -> ModelProto:
     try:
         return onnx.shape_inference.infer_shapes(model, data_prop=True)
-    except (onnx.shape_inference.InferenceError, RuntimeError, ValueError):
-        return model
+    except (onnx.shape_inference.InferenceError, onnx.checker.ValidationError, RuntimeError, ValueError):
+        return model  # the checker says what is wrong
+
+
+def _open_slices(graph: GraphProto, typed: GraphProto, model: ModelProto) -> bool:
+    """Hide where the Slice nodes of opset 10 end, if their input has a named dim; say whether there are any.
+
+    ONNX's inference for Slice-10 gives a named dim to the result whatever is cut off.
+    """
+    types, found = own_types(typed), False
+    for node, twin in zip(graph.node, typed.node, strict=False):
+        dims = types[node.input[0]].tensor_type.shape.dim if node.input and node.input[0] in types else ()
+        if node.op_type == "Slice" and node.domain in MAIN and any(dim.dim_param for dim in dims):
+            hidden = "minuend: the ends of a Slice"
+            if hidden not in {value.name for value in model.graph.input}:
+                model.graph.input.append(onnx.helper.make_tensor_value_info(hidden, TensorProto.INT64, [None]))
+            node.input[2] = hidden
+            found = True
+        for (_, body), (_, twin_body) in zip(graphs(node), graphs(twin), strict=False):
+            found = _open_slices(body, twin_body, model) or found
+    return found
 
 
 def learn(nodes: list[NodeProto], opset: int, scope: Scope) -> None:
