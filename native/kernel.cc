@@ -205,7 +205,7 @@ Kernel find(Element element, Policy policy) {
 
 }  // namespace
 
-extern const Routines routines = {find, gather, scatter, transpose};
+extern const Routines routines = {find, gather, scatter, stretch, transpose};
 
 }  // namespace MINUEND_TARGET
 }  // namespace minuend

@@ -45,6 +45,30 @@ void scatter_as(const char* __restrict from, char* __restrict to, ptrdiff_t stri
   for (ptrdiff_t i = 0; i < ptrdiff_t(n); ++i) put<T>(to + i * stride, get<T>(from + i * item));
 }
 
+// The copies are a number known at compile time, or a loop for each element.
+template <class T, size_t kCopies>
+void stretch_fixed(const char* __restrict from, ptrdiff_t stride, char* __restrict to, size_t rows) {
+  for (size_t i = 0; i < rows; ++i) {
+    const T value = get<T>(from + ptrdiff_t(i) * stride);
+    for (size_t j = 0; j < kCopies; ++j) put<T>(to + (i * kCopies + j) * sizeof(T), value);
+  }
+}
+
+template <class T>
+void stretch_as(const char* __restrict from, ptrdiff_t stride, char* __restrict to, size_t rows, size_t n) {
+  switch (n) {
+    case 2: return stretch_fixed<T, 2>(from, stride, to, rows);
+    case 3: return stretch_fixed<T, 3>(from, stride, to, rows);
+    case 4: return stretch_fixed<T, 4>(from, stride, to, rows);
+    case 8: return stretch_fixed<T, 8>(from, stride, to, rows);
+    default: break;
+  }
+  for (size_t i = 0; i < rows; ++i) {
+    const T value = get<T>(from + ptrdiff_t(i) * stride);
+    for (size_t j = 0; j < n; ++j) put<T>(to + (i * n + j) * sizeof(T), value);
+  }
+}
+
 template <class V, size_t... i>
 inline V interleave_low(V a, V b, std::index_sequence<i...>) {
   return __builtin_shufflevector(a, b, int(i % 2 * sizeof...(i) + i / 2)...);
@@ -108,6 +132,10 @@ void gather(size_t item, const char* from, ptrdiff_t stride, char* to, size_t n)
 
 void scatter(size_t item, const char* from, char* to, ptrdiff_t stride, size_t n) {
   with_item(item, [&](auto t) { scatter_as<decltype(t)>(from, to, stride, n); });
+}
+
+void stretch(size_t item, const char* from, ptrdiff_t stride, char* to, size_t rows, size_t n) {
+  with_item(item, [&](auto t) { stretch_as<decltype(t)>(from, stride, to, rows, n); });
 }
 
 void transpose(size_t item, const char* from, ptrdiff_t stride, char* to, size_t to_stride, size_t rows,

@@ -31,7 +31,8 @@ size_t result_size(Element element, Policy policy) {
 namespace {
 
 constexpr size_t kChunk = 1024;             // elements of an operand that are gathered at a time: 8 KB at most
-constexpr size_t kBytesPerThread = 1 << 18;  // less is done before another thread has woken
+constexpr size_t kBytesPerPart = 1 << 17;    // less is not worth another thread
+constexpr int kPartsPerThread = 4;          // so that a thread that comes late finds something left to do
 constexpr size_t kStreamBytes = 8 << 20;     // results larger than this would only push other data out of the caches
 
 // The contract's rounding and subnormals, whatever mode the caller's thread is in; restored at the end.
@@ -172,7 +173,7 @@ class Rows : public Cell {
     const size_t n = l.size[l.rank - 1], item = item_size(work.element);
     const auto result = ptrdiff_t(result_size(work.element, work.policy));
     if (n > kChunk / 4 || l.out[l.rank - 1] != result || l.out[l.rank - 2] != result * ptrdiff_t(n)) return false;
-    return n <= 8 || (Strides(l, l.a, item).once() && Strides(l, l.b, item).once());
+    return n <= 16 || (Strides(l, l.a, item).once() && Strides(l, l.b, item).once());
   }
 
   Rows(const Work& work, bool stream) : Cell(work, stream, 2), a_(work.layout, work.layout.a, item_),
@@ -206,6 +207,10 @@ class Rows : public Cell {
     p += s.outer * ptrdiff_t(row);
     if (repeats || s.joined) return p;
     if (ready) return buffer;  // the same row again and again: the first, longest, step holds it often enough
+    if (s.inner == 0 && s.outer != 0) {
+      routines().stretch(item_, p, s.outer, buffer, rows, length_);
+      return buffer;
+    }
     for (size_t i = 0; i < rows; ++i) {
       routines().gather(item_, p + s.outer * ptrdiff_t(i), s.inner, buffer + i * length_ * item_, length_);
     }
@@ -363,13 +368,14 @@ void run_part(void* context, int i) {
 
 size_t run(const Work& work, const Cell& cell, size_t bytes) {
   const size_t units = outer_count(work.layout, cell) * cell.units();
-  const size_t parts = std::min<size_t>(size_t(num_threads()), bytes / kBytesPerThread);
+  const int threads = num_threads();
+  const size_t parts = threads < 2 ? 1 : std::min<size_t>(size_t(threads) * kPartsPerThread, bytes / kBytesPerPart);
   if (parts < 2) {
     const FloatMode mode;
     return run_range(work, cell, 0, units);
   }
   Shared shared{work, cell, units, int(parts)};
-  in_parallel(int(parts), run_part, &shared);
+  in_parallel(int(parts), threads, run_part, &shared);
   return shared.count;
 }
 
@@ -405,7 +411,9 @@ size_t subtract(Work& work) {
   const size_t elements = work.layout.count();
   if (elements == 0) return 0;
   collapse(work.layout, work.a, work.b, work.out);
-  const bool stream = elements * result_size(work.element, work.policy) >= kStreamBytes;
+  // What is written over an operand is in the caches already.
+  const bool stream = elements * result_size(work.element, work.policy) >= kStreamBytes && work.out != work.a &&
+                      work.out != work.b;
   const size_t bytes = bytes_of(work, elements);
   if (const int dim = Squares::outer_dim(work); dim >= 0) {
     move_next_to_inner(work.layout, dim);

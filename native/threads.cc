@@ -2,11 +2,15 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <cstdlib>
 #include <mutex>
 #include <system_error>
 #include <thread>
 
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
 #if defined(__linux__)
 #include <sched.h>
 #endif
@@ -46,6 +50,14 @@ std::atomic<int>& wanted() {
   return n;
 }
 
+inline void pause() {
+#if defined(__SSE2__)
+  _mm_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
 struct Job {
   void (*part)(void*, int);
   void* context;
@@ -58,55 +70,84 @@ struct Job {
 };
 
 // The threads and what they wait for. One job at a time; a caller that finds a job under way works alone.
+//
+// A caller never waits for a thread to wake: it publishes invitations, works, and withdraws those that nobody has
+// taken. A thread that has just worked looks out for the next job for about a tenth of a millisecond before it sleeps.
 class Pool {
  public:
   bool try_run(Job& job, int helpers) {
     if (!busy_.try_lock()) return false;
-    std::unique_lock<std::mutex> lock(mutex_);
-    while (started_ < helpers) {
-      try {
-        std::thread(&Pool::wait_for_work, this, started_).detach();
-        ++started_;
-      } catch (const std::system_error&) {
-        break;  // the system gives no more threads: work with those that there are
+    start(helpers);
+    job_ = &job;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      state_.store((round_of(state_.load()) + 1) << kBits | uint64_t(started_ < helpers ? started_ : helpers));
+      if (sleeping_ > 0) wake_.notify_all();
+    }
+    job.work();
+    state_.fetch_and(~kInvitations);
+    for (int i = 0; active_.load() != 0; ++i) {
+      if (i < kSpins) {
+        pause();
+      } else {
+        std::this_thread::yield();
       }
     }
-    if (helpers > started_) helpers = started_;
-    job_ = &job;
-    invited_ = active_ = helpers;
-    ++round_;
-    lock.unlock();
-    wake_.notify_all();
-    job.work();
-    lock.lock();
-    done_.wait(lock, [this] { return active_ == 0; });
-    job_ = nullptr;
-    lock.unlock();
     busy_.unlock();
     return true;
   }
 
  private:
-  void wait_for_work(int index) {
-    unsigned long seen = 0;
-    std::unique_lock<std::mutex> lock(mutex_);
-    for (;;) {
-      wake_.wait(lock, [&] { return round_ != seen; });
-      seen = round_;
-      if (job_ == nullptr || index >= invited_) continue;
-      Job* job = job_;
-      lock.unlock();
-      job->work();
-      lock.lock();
-      if (--active_ == 0) done_.notify_one();
+  static constexpr int kBits = 16;
+  static constexpr uint64_t kInvitations = (1 << kBits) - 1;
+  static constexpr int kSpins = 2000;
+  static uint64_t round_of(uint64_t state) { return state >> kBits; }
+
+  void start(int helpers) {
+    while (started_ < helpers) {
+      try {
+        std::thread(&Pool::wait_for_work, this).detach();
+        ++started_;
+      } catch (const std::system_error&) {
+        return;  // the system gives no more threads: work with those that there are
+      }
     }
   }
 
+  void wait_for_work() {
+    for (uint64_t seen = 0;;) {
+      seen = next_round(seen);
+      active_.fetch_add(1);
+      uint64_t state = state_.load();
+      while (round_of(state) == seen && (state & kInvitations) != 0) {
+        if (state_.compare_exchange_weak(state, state - 1)) {
+          job_->work();
+          break;
+        }
+      }
+      active_.fetch_sub(1);
+    }
+  }
+
+  // Returns when there is a round other than the one seen.
+  uint64_t next_round(uint64_t seen) {
+    for (int i = 0; i < kSpins; ++i) {
+      if (const uint64_t round = round_of(state_.load()); round != seen) return round;
+      pause();
+    }
+    std::unique_lock<std::mutex> lock(mutex_);
+    ++sleeping_;
+    wake_.wait(lock, [&] { return round_of(state_.load()) != seen; });
+    --sleeping_;
+    return round_of(state_.load());
+  }
+
   std::mutex busy_, mutex_;
-  std::condition_variable wake_, done_;
+  std::condition_variable wake_;
   Job* job_ = nullptr;
-  unsigned long round_ = 0;
-  int started_ = 0, invited_ = 0, active_ = 0;
+  std::atomic<uint64_t> state_{0};  // the round's number and, in the low bits, how many more may join it
+  std::atomic<int> active_{0};      // threads that have joined, or are trying to
+  int started_ = 0, sleeping_ = 0;
 };
 
 // Never destroyed: its threads wait on it until the process ends.
@@ -136,9 +177,9 @@ bool environment_is_valid() { return asked_threads() >= 0; }
 int num_threads() { return wanted().load(); }
 void set_num_threads(int n) { wanted().store(n); }
 
-void in_parallel(int parts, void (*part)(void*, int), void* context) {
+void in_parallel(int parts, int threads, void (*part)(void*, int), void* context) {
   Job job{part, context, parts};
-  if (parts < 2 || !the_pool().try_run(job, parts - 1)) job.work();
+  if (threads < 2 || parts < 2 || !the_pool().try_run(job, threads - 1)) job.work();
 }
 
 }  // namespace minuend

@@ -12,8 +12,9 @@ bool environment_is_valid();
 constexpr int kMostThreads = 4096;
 void set_num_threads(int n);
 
-// Calls part(context, i) for every i below `parts`, on this thread and others, and returns when all are done.
-// Where the other threads are busy with another caller's work, this thread does it all. Safe after fork.
-void in_parallel(int parts, void (*part)(void* context, int i), void* context);
+// Calls part(context, i) for every i below `parts`, on this thread and at most `threads` - 1 others, and returns when
+// all are done. Where the others are busy with another caller's work, or asleep, this thread does it all. Safe after
+// fork.
+void in_parallel(int parts, int threads, void (*part)(void* context, int i), void* context);
 
 }  // namespace minuend
