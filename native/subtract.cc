@@ -258,12 +258,36 @@ class Squares : public Cell {
   size_t units() const override { return (rows_ + side_ - 1) / side_; }
 
   size_t run(const char* a, const char* b, char* out, size_t from, size_t to) const override {
+    const size_t end = std::min(to * side_, rows_), field = side_ * kField;
+    size_t count = 0;
+    for (size_t r = from * side_; r < end; r += field) {
+      for (size_t c = 0; c < columns_; c += field) {
+        count += run_field(a, b, out, r, std::min(r + field, end), c, std::min(c + field, columns_));
+      }
+    }
+    return count;
+  }
+
+ private:
+  struct Part {
+    const char* at;
+    ptrdiff_t stride;
+  };
+
+  // A field of squares: as many pages as the CPU's translation cache holds.
+  size_t run_field(const char* a, const char* b, char* out, size_t r0, size_t r1, size_t c0, size_t c1) const {
     alignas(64) char a_buffer[kSquare], b_buffer[kSquare];
     size_t count = 0;
-    for (size_t r = from * side_; r < std::min(to * side_, rows_); r += side_) {
-      const size_t rows = std::min(side_, rows_ - r);
-      for (size_t c = 0; c < columns_; c += side_) {
-        const size_t columns = std::min(side_, columns_ - c);
+    for (size_t r = r0; r < r1; r += side_) {
+      const size_t rows = std::min(side_, r1 - r);
+      for (size_t c = c0; c < c1; c += side_) {
+        const size_t columns = std::min(side_, c1 - c);
+        const bool last = c + side_ >= c1;
+        const size_t next_r = last ? r + side_ : r, next_c = last ? c0 : c + side_;
+        if (next_r < r1) {
+          fetch_ahead(a, a_outer_, a_inner_, next_r, next_c, std::min(side_, r1 - next_r), std::min(side_, c1 - next_c));
+          fetch_ahead(b, b_outer_, b_inner_, next_r, next_c, std::min(side_, r1 - next_r), std::min(side_, c1 - next_c));
+        }
         const Part x = operand(a, a_outer_, a_inner_, r, c, rows, columns, a_buffer);
         const Part y = operand(b, b_outer_, b_inner_, r, c, rows, columns, b_buffer);
         char* z = out + ptrdiff_t(r) * out_outer_ + c * result_;
@@ -276,11 +300,18 @@ class Squares : public Cell {
     return count;
   }
 
- private:
-  struct Part {
-    const char* at;
-    ptrdiff_t stride;
-  };
+  // Asks for the next square: its runs are too short for the CPU to foresee.
+  void fetch_ahead(const char* p, ptrdiff_t outer, ptrdiff_t inner, size_t r, size_t c, size_t rows,
+                   size_t columns) const {
+    p += outer * ptrdiff_t(r) + inner * ptrdiff_t(c);
+    const bool along = consecutive(inner);
+    if (!along && !consecutive(outer)) return;
+    const size_t runs = along ? rows : columns, bytes = (along ? columns : rows) * item_;
+    const ptrdiff_t stride = along ? outer : inner;
+    for (size_t i = 0; i < runs; ++i) {
+      for (size_t at = 0; at < bytes; at += 64) __builtin_prefetch(p + ptrdiff_t(i) * stride + at, 0, 2);
+    }
+  }
 
   Part operand(const char* p, ptrdiff_t outer, ptrdiff_t inner, size_t r, size_t c, size_t rows, size_t columns,
                char* buffer) const {
@@ -298,6 +329,7 @@ class Squares : public Cell {
   }
 
   static constexpr size_t kSquare = 64 * 64 * 8;  // bytes; a side is a few cache lines
+  static constexpr size_t kField = 8;             // squares along a field
   size_t side_, rows_, columns_;
   ptrdiff_t a_outer_, b_outer_, out_outer_, a_inner_, b_inner_;
   Form form_;
