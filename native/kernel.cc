@@ -53,11 +53,7 @@ inline void store(char* p, V v) {
   std::memcpy(p, &v, sizeof(v));
 }
 
-inline void end_of_stream() {
-#if defined(__SSE2__)
-  _mm_sfence();
-#endif
-}
+constexpr size_t kAhead = 2048;  // bytes
 
 // A register's source: consecutive elements, or one element in every lane.
 template <class V, class T, bool repeats>
@@ -75,6 +71,10 @@ struct Source {
   V full(size_t i) const {
     if constexpr (repeats) return repeated;
     return load<V>(p + i * sizeof(T));
+  }
+  // Asks for what comes later: the longer an operation takes, the fewer loads the CPU itself has under way.
+  void fetch_ahead(size_t i) const {
+    if constexpr (!repeats) __builtin_prefetch(p + i * sizeof(T) + kAhead);
   }
   // Lanes behind the first n are 0 in either case, so that they never count as overflow.
   V part(size_t i, size_t n) const {
@@ -113,6 +113,10 @@ size_t loop(Op op, const char* a, const char* b, char* out, size_t n) {
     if (ahead > 0 && ahead < n) part(ahead);
   }
   for (; i + Op::lanes <= n; i += Op::lanes) {
+    if constexpr (stream) {
+      from_a.fetch_ahead(i);
+      from_b.fetch_ahead(i);
+    }
     const Result d = op(from_a.full(i), from_b.full(i), over);
     if constexpr (Op::writes) store<stream>(out + i * sizeof(Out), d);
     if constexpr (Op::counts) {
@@ -126,7 +130,6 @@ size_t loop(Op op, const char* a, const char* b, char* out, size_t n) {
   }
   if constexpr (Op::counts) count += sum_of_ones(counters);
   if (i < n) part(n - i);
-  if constexpr (stream) end_of_stream();
   return count;
 }
 

@@ -18,7 +18,8 @@ enum class Policy { wrap, error, saturate, widen, count };
 enum class Form { both, repeat_b, repeat_a };
 
 // Subtracts n elements. Operands are contiguous or repeat their first element; `out` is contiguous; none need be
-// aligned, and `out` may be exactly a or b. `stream`: write past the caches. Returns how many elements overflow
+// aligned, and `out` may be exactly a or b. `stream`: write past the caches;
+// the caller ends with a store fence. Returns how many elements overflow
 // (0 where the policy does not count).
 using Kernel = size_t (*)(const void* table, const char* a, const char* b, char* out, size_t n, Form form,
                           bool stream);

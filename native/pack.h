@@ -32,11 +32,26 @@ void gather_fixed(const char* __restrict from, char* __restrict to, size_t n) {
 }
 
 template <class T>
-void gather_as(const char* __restrict from, ptrdiff_t stride, char* __restrict to, size_t n) {
+void gather_block(const char* __restrict from, ptrdiff_t stride, char* __restrict to, size_t n) {
   constexpr auto item = ptrdiff_t(sizeof(T));
   if (stride == -item) return gather_fixed<T, -1>(from, to, n);
   if (stride == 2 * item) return gather_fixed<T, 2>(from, to, n);
   for (ptrdiff_t i = 0; i < ptrdiff_t(n); ++i) put<T>(to + i * item, get<T>(from + i * stride));
+}
+
+// A block at a time, while the lines of a later one are asked for.
+template <class T>
+void gather_as(const char* from, ptrdiff_t stride, char* to, size_t n) {
+  constexpr size_t kBlock = 512 / sizeof(T);
+  const ptrdiff_t line = stride > 64 || stride < -64 ? stride : stride < 0 ? -64 : 64;
+  const ptrdiff_t span = stride * ptrdiff_t(kBlock), ahead = 3 * span;
+  for (size_t i = 0; i < n; i += kBlock) {
+    const char* p = from + ptrdiff_t(i) * stride;
+    if (stride != 0) {
+      for (ptrdiff_t at = 0; span < 0 ? at > span : at < span; at += line) __builtin_prefetch(p + ahead + at);
+    }
+    gather_block<T>(p, stride, to + i * sizeof(T), n - i < kBlock ? n - i : kBlock);
+  }
 }
 
 template <class T>

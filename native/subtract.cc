@@ -11,6 +11,9 @@
 #if defined(__SSE2__)
 #include <immintrin.h>
 #endif
+#if defined(__unix__) || defined(__APPLE__)
+#include <unistd.h>
+#endif
 
 namespace minuend {
 
@@ -33,7 +36,13 @@ namespace {
 constexpr size_t kChunk = 1024;             // elements of an operand that are gathered at a time: 8 KB at most
 constexpr size_t kBytesPerPart = 1 << 17;    // less is not worth another thread
 constexpr int kPartsPerThread = 4;          // so that a thread that comes late finds something left to do
-constexpr size_t kStreamBytes = 8 << 20;     // results larger than this would only push other data out of the caches
+
+// Makes what was written past the caches visible before anyone is told that it is there.
+void end_of_stream() {
+#if defined(__SSE2__)
+  _mm_sfence();
+#endif
+}
 
 // The contract's rounding and subnormals, whatever mode the caller's thread is in; restored at the end.
 class FloatMode {
@@ -370,6 +379,33 @@ size_t run_range(const Work& work, const Cell& cell, size_t from, size_t to) {
   return count;
 }
 
+// Bytes of an operand that is read once where it does not repeat.
+size_t bytes_read(const Layout& l, const ptrdiff_t* strides, size_t item) {
+  for (int i = 0; i < l.rank; ++i) item *= strides[i] == 0 ? 1 : l.size[i];
+  return item;
+}
+
+// From how many bytes on all that is touched no longer stays in the caches, so that writing past them pays. The last
+// cache is shared with other programs: of a very large one only a part is counted on.
+size_t stream_threshold() {
+  static const size_t bytes = [] {
+    long last = 0;
+#if defined(_SC_LEVEL3_CACHE_SIZE)
+    last = sysconf(_SC_LEVEL3_CACHE_SIZE);
+#endif
+    return std::min<size_t>(std::max<size_t>(last > 0 ? size_t(last) : 0, 8 << 20), 72 << 20);
+  }();
+  return bytes;
+}
+
+bool should_stream(const Work& work, size_t elements) {
+  const size_t item = item_size(work.element);
+  // What is written over an operand is in the caches already.
+  return work.out != work.a && work.out != work.b &&
+         bytes_read(work.layout, work.layout.a, item) + bytes_read(work.layout, work.layout.b, item) +
+                 elements * result_size(work.element, work.policy) > stream_threshold();
+}
+
 size_t bytes_of(const Work& work, size_t elements) {
   return elements * (2 * item_size(work.element) + result_size(work.element, work.policy));
 }
@@ -396,6 +432,7 @@ void run_part(void* context, int i) {
     return k == shared.parts ? shared.units : shared.units / grain * size_t(k) / size_t(shared.parts) * grain;
   };
   shared.count += run_range(shared.work, shared.cell, bound(i), bound(i + 1));
+  end_of_stream();
 }
 
 size_t run(const Work& work, const Cell& cell, size_t bytes) {
@@ -404,7 +441,9 @@ size_t run(const Work& work, const Cell& cell, size_t bytes) {
   const size_t parts = threads < 2 ? 1 : std::min<size_t>(size_t(threads) * kPartsPerThread, bytes / kBytesPerPart);
   if (parts < 2) {
     const FloatMode mode;
-    return run_range(work, cell, 0, units);
+    const size_t count = run_range(work, cell, 0, units);
+    end_of_stream();
+    return count;
   }
   Shared shared{work, cell, units, int(parts)};
   in_parallel(int(parts), threads, run_part, &shared);
@@ -443,9 +482,7 @@ size_t subtract(Work& work) {
   const size_t elements = work.layout.count();
   if (elements == 0) return 0;
   collapse(work.layout, work.a, work.b, work.out);
-  // What is written over an operand is in the caches already.
-  const bool stream = elements * result_size(work.element, work.policy) >= kStreamBytes && work.out != work.a &&
-                      work.out != work.b;
+  const bool stream = should_stream(work, elements);
   const size_t bytes = bytes_of(work, elements);
   if (const int dim = Squares::outer_dim(work); dim >= 0) {
     move_next_to_inner(work.layout, dim);
