@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from minuend.dtypes import TYPES
-from minuend.subtract import POLICIES
+from minuend.policies import POLICIES
 
 Shape = tuple[int, ...]
 

@@ -5,9 +5,10 @@ import importlib
 import inspect
 import pkgutil
 
-import minuend as mn
 import numpy as np
 import pytest
+
+import minuend as mn
 
 MODULES = sorted(m.name for m in pkgutil.walk_packages(mn.__path__, "minuend.") if not m.name.endswith("__main__"))
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+
 from minuend import _native
 
 

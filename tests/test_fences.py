@@ -4,9 +4,10 @@ import ctypes
 import mmap
 import sys
 
-import minuend as mn
 import numpy as np
 import pytest
+
+import minuend as mn
 from minuend import _native
 from minuend.dtypes import TYPES
 

@@ -3,9 +3,10 @@
 import gc
 import pickle
 
-import minuend as mn
 import numpy as np
 import pytest
+
+import minuend as mn
 from minuend import _native
 
 MIB = 1 << 20

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import doctest
 import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,12 +23,13 @@ def timeless(text: str) -> str:
     return re.sub(r"in [\d.]+ s \([\d.]+ GB/s\)", "in 0.000 s (0.00 GB/s)", text)
 
 
-@pytest.fixture
-def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the examples, as a clone has them, in which commands run."""
-    shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with the examples, as a clone has them, in which the commands run one after the other."""
+    folder = tmp_path_factory.mktemp("clone")
+    shutil.copytree(ROOT / "examples", folder / "examples")
+    with contextlib.chdir(folder):
+        yield folder
 
 
 @pytest.mark.usefixtures("clone")

@@ -21,12 +21,15 @@ from minuend.errors import (
 if TYPE_CHECKING:
     from minuend import directml, onnx, openvino
     from minuend._native import clear_cache, get_num_threads, set_cache_limit, set_num_threads
+    from minuend.check import check
     from minuend.convert import convert
     from minuend.dialects import diff_versions as diff
     from minuend.dialects import spec
+    from minuend.fix import fix
     from minuend.graph import ConversionRefused
     from minuend.models import run
     from minuend.node import TensorType
+    from minuend.prove import prove
     from minuend.subtract import count_overflows, subtract
     from minuend.validate import infer
 
@@ -34,15 +37,18 @@ if TYPE_CHECKING:
 _LATER = {
     "ConversionRefused": ("minuend.graph", "ConversionRefused"),
     "TensorType": ("minuend.node", "TensorType"),
+    "check": ("minuend.check", "check"),
     "clear_cache": ("minuend._native", "clear_cache"),
     "convert": ("minuend.convert", "convert"),
     "count_overflows": ("minuend.subtract", "count_overflows"),
     "diff": ("minuend.dialects", "diff_versions"),
     "directml": ("minuend.directml", None),
+    "fix": ("minuend.fix", "fix"),
     "get_num_threads": ("minuend._native", "get_num_threads"),
     "infer": ("minuend.validate", "infer"),
     "onnx": ("minuend.onnx", None),
     "openvino": ("minuend.openvino", None),
+    "prove": ("minuend.prove", "prove"),
     "run": ("minuend.models", "run"),
     "set_cache_limit": ("minuend._native", "set_cache_limit"),
     "set_num_threads": ("minuend._native", "set_num_threads"),
@@ -61,15 +67,18 @@ __all__ = [
     "SpecError",
     "TensorType",
     "Unsupported",
+    "check",
     "clear_cache",
     "convert",
     "count_overflows",
     "diff",
     "directml",
+    "fix",
     "get_num_threads",
     "infer",
     "onnx",
     "openvino",
+    "prove",
     "run",
     "set_cache_limit",
     "set_num_threads",

@@ -10,11 +10,12 @@ from typing import Any, cast
 
 import click
 
+from minuend.cli_fix import fix
+from minuend.cli_models import convert, run
 from minuend.dialects import Dialect, dialect, dialects
 from minuend.errors import MinuendError, OverflowFound, SpecError, listed
+from minuend.policies import POLICIES, Overflow
 from minuend.spec import Attr, OpVersion, diff
-from minuend.subtract import POLICIES, Overflow
-from minuend.validate import check_attributes
 
 FINE, FINDINGS, BAD_USE, INTERRUPTED = 0, 1, 2, 130
 
@@ -128,6 +129,8 @@ def parse_rules(text: str) -> tuple[OpVersion, dict[str, Any]]:
     >>> str(op), attributes
     ('Subtract-1', {'auto_broadcast': 'pdpd', 'axis': 1})
     """
+    from minuend.validate import check_attributes
+
     name, colon, rest = text.partition(":")
     home = dialect(name)
     items = rest.split(",") if colon else []
@@ -150,6 +153,8 @@ def _is_version(home: Dialect, word: str) -> bool:
 
 
 def _parse_item(op: OpVersion, home: Dialect, item: str) -> tuple[str, Any]:
+    from minuend.validate import check_attributes
+
     key, equals, value = item.partition("=")
     if equals:
         check_attributes(op, {key: None} if key not in op.attributes.names else {})
@@ -177,7 +182,8 @@ def _parse_value(op: OpVersion, attr: Attr, value: str) -> Any:
 class _Bar:
     """A progress bar on standard error, to a terminal alone, and only once the work has taken a second."""
 
-    def __init__(self) -> None:
+    def __init__(self, doing: str = "subtracting") -> None:
+        self._doing = doing
         self._start = time.perf_counter()
         self._shown = sys.stderr.isatty()
         self._bar: Any = None
@@ -190,7 +196,7 @@ class _Bar:
             from rich.progress import Progress
 
             self._bar = Progress(console=Console(stderr=True), transient=True)
-            self._task = self._bar.add_task("subtracting", total=total)
+            self._task = self._bar.add_task(self._doing, total=total)
             self._bar.start()
         self._bar.update(self._task, completed=done)
 
@@ -240,6 +246,107 @@ def diff_command(old: str, new: str, as_json: bool) -> None:
         )
     changes = diff(was, now)
     _report(render.diff_json(was, now, changes) if as_json else render.diff_page(was, now, changes))
+
+
+# ---- check ----------------------------------------------------------------------------------------------------
+
+
+@minuend.command()
+@click.argument("model", metavar="MODEL")
+@click.option(
+    "--target", "targets", metavar="T[,T…]", multiple=True, required=True, help="Runtimes, as openvino-cpu@2026.4."
+)
+@click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
+@click.option("--sarif", metavar="FILE", help="Write the findings as SARIF 2.1.0 too, for code scanning.")
+def check(model: str, targets: tuple[str, ...], as_json: bool, sarif: str | None) -> int:
+    """Judge every subtraction of MODEL (.onnx, OpenVINO .xml, DxDispatch .json) on runtimes.
+
+    A target without a release is its newest that was measured; minuend targets lists all. Whatever is not ok on a
+    target ends with status 1: other numbers, not implemented, invalid, and unknown.
+    """
+    from minuend import render
+    from minuend.check import check as judge
+
+    report = judge(model, [name for given in targets for name in given.split(",") if name])
+    if sarif is not None:
+        _write(sarif, report.to_sarif(_version(), model).encode(), [model])
+    _report(report.to_json(f"minuend {_version()}") if as_json else render.check_page(report))
+    return FINE if report.ok else FINDINGS
+
+
+def _write(path: str, data: bytes, inputs: Sequence[str]) -> None:
+    from minuend.storage.base import atomic
+
+    with atomic(path, inputs) as stream:
+        stream.write(data)
+
+
+minuend.add_command(run)
+minuend.add_command(convert)
+minuend.add_command(fix)
+
+
+# ---- what runtimes do -----------------------------------------------------------------------------------------
+
+
+@minuend.command()
+@click.argument("runtime")
+@click.option("--quick", is_flag=True, help="Take the edges of 8-bit types in place of all 65,536 pairs.")
+@click.option("--junit", metavar="FILE", help="Write a JUnit report.")
+@click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
+def prove(runtime: str, quick: bool, junit: str | None, as_json: bool) -> int:
+    """Ask an installed runtime every case, and report where it deviates from the contract.
+
+    Deviations that were measured of the same release are known; others, and known ones that are gone, end in status 1.
+    """
+    from minuend import render
+    from minuend.prove import prove as prove_runtime
+    from minuend.storage.base import atomic
+
+    with _Bar("asking") as bar:
+        report = prove_runtime(runtime, quick=quick, progress=bar)
+    if junit is not None:
+        with atomic(junit) as stream:
+            stream.write(report.to_junit().encode())
+    _report(report.to_json(f"minuend {_version()}") if as_json else render.prove_page(report))
+    return FINE if report.ok else FINDINGS
+
+
+@minuend.command()
+@click.option("--opset", "opsets", metavar="N,…", help="ONNX opsets; by default those that changed Sub.")
+@click.option("-o", "--output", "out", metavar="DIR", required=True, help="The folder to make; it must not exist.")
+def vectors(opsets: str | None, out: str) -> None:
+    """Write test cases for ONNX runtimes, as folders that ONNX's own test runner reads."""
+    from minuend.vectors import write
+
+    try:
+        chosen = None if opsets is None else [int(part) for part in opsets.split(",")]
+    except ValueError:
+        raise click.BadParameter(f"{opsets!r}; expected opsets with commas between them, as 6,14") from None
+    with _Bar("writing") as bar:
+        made = write(out, chosen, progress=bar)
+    _print([f"{len(made)} test cases written to {out}"])
+
+
+@minuend.command()
+@click.option("--diff", "two", nargs=2, metavar="OLD NEW", help="Show what changed from one target to another.")
+@click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
+def targets(two: tuple[str, str] | None, as_json: bool) -> None:
+    """List the runtimes whose behaviour is known, release by release, or compare two of them."""
+    from minuend import render
+    from minuend import targets as known
+
+    tool = f"minuend {_version()}"
+    if two is None:
+        every = [known.find(name) for name in known.names()]
+        _report(render.targets_json(every, tool) if as_json else render.targets_page(every))
+        return
+    old, new = map(known.find, two)
+    changes = known.diff(old, new)
+    if as_json:
+        _report(render.targets_diff_json(old, new, changes, tool))
+    else:
+        _report(render.targets_diff_page(old, new, changes))
 
 
 def _resolve(text: str) -> OpVersion:

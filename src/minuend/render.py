@@ -18,7 +18,11 @@ from minuend.shapes import format_shape
 from minuend.spec import Change, OpVersion
 
 if TYPE_CHECKING:
+    from minuend.fix import Fixed
+    from minuend.recipes.compare import Tally
+    from minuend.report import Finding, Report
     from minuend.storage.difference import CompareReport, Comparison, SubReport, Written
+    from minuend.targets import Answer, Target, TargetChange, Witness
 
 WIDTH = 80
 """Columns of text where nothing else is known."""
@@ -358,3 +362,317 @@ def sub_json(report: SubReport | CompareReport, tool: str) -> str:
         for row in (tensor, *tensor.get("answers", ())):
             row.update({key: row[key]["name"] for key in ("element", "result") if key in row})
     return as_json({"version": 1, "tool": tool, **data})
+
+
+# ---- a model against targets ----------------------------------------------------------------------------------
+
+
+def check_page(report: Report) -> Page:
+    """Show what was found, node by node; nodes that are plainly fine on every target share one line."""
+    from minuend.check import AS_CONTRACTED
+
+    nodes: dict[tuple[str, str], list[Finding]] = {}
+    for finding in report.findings:
+        nodes.setdefault((finding.location, finding.opversion), []).append(finding)
+    page: list[str | Table] = []
+    for found in nodes.values():
+        if all(finding.verdict == "ok" and finding.reason.endswith(AS_CONTRACTED) for finding in found):
+            continue
+        page.append(_node_line(found[0]))
+        page.append(Table(("", "", ""), tuple((f.target, f.verdict, f.reason) for f in found)))
+    page += list(report.notes)
+    return [*page, *_check_summary(report, nodes)]
+
+
+def _node_line(finding: Finding) -> str:
+    dialect_name, _, version = finding.opversion.partition(":")
+    parts = [f"{dialect(dialect_name).resolve(version)}"]
+    parts += [finding.dtype] if finding.dtype else []
+    parts += [f"{finding.shape_relation} shapes" if finding.shape_relation == "same" else finding.shape_relation]
+    parts += [f"constants: {finding.constants}"] if finding.constants != "none" else []
+    return f"{finding.location}: {', '.join(parts)}"
+
+
+def _check_summary(report: Report, nodes: Mapping[Any, Sequence[Finding]]) -> list[str]:
+    if not nodes:
+        return [f"{report.title} has no subtraction"]
+    targets = list(dict.fromkeys(finding.target for finding in report.findings))
+    fine = sum(all(finding.verdict == "ok" for finding in found) for found in nodes.values())
+    counts = {verdict: sum(f.verdict == verdict for f in report.failures) for verdict in _verdicts(report)}
+    told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+    lines = [f"{report.title}: {_number(len(nodes), 'subtraction')} on {', '.join(targets)}"]
+    return [*lines, f"{fine} fine everywhere" + (f"; findings: {told}" if told else "")]
+
+
+def _verdicts(report: Report) -> list[str]:
+    return list(dict.fromkeys(finding.verdict for finding in report.failures))
+
+
+# ---- what runtimes do -----------------------------------------------------------------------------------------
+
+
+def prove_page(report: Report) -> Page:
+    """Show what a runtime deviates in: a line for each element type and value class, with the first witness."""
+    facts = report.facts
+    page: list[str | Table] = [
+        _asked(facts),
+    ]
+    for verdict, head, table in (
+        ("different-numbers", "Numbers that differ from the contract:", _numbers_table),
+        ("not-implemented", "Refused by the runtime:", _refusals_table),
+    ):
+        found = [finding for finding in report.findings if finding.verdict == verdict]
+        if found:
+            page += [head, table(found)]
+    return [*page, *report.notes, *_unexpected(report)]
+
+
+def _asked(facts: Mapping[str, Any]) -> str:
+    what = f"{_number(facts['cases'], 'case')}, {facts['pairs']:,} pairs of operands"
+    edges = " (edges only)" if facts["quick"] else ""
+    return f"{facts['runtime']} {facts['release']}: {what}, {facts['seconds']} s{edges}"
+
+
+def _unexpected(report: Report) -> list[str | Table]:
+    if report.ok:
+        return ["nothing deviates that is not listed, and nothing that is listed is gone"]
+    shown = report.failures[:_SHOWN]
+    rows = tuple((finding.unexpected, finding.case, str(finding.witness or finding.reason)) for finding in shown)
+    left = len(report.failures) - len(shown)
+    more = [f"and {_number(left, 'more finding')}; --json shows them all"] if left else []
+    head = f"{_number(len(report.failures), 'finding')} that the list of known deviations does not account for:"
+    return [head, Table(("", "case", "witness"), rows), *more]
+
+
+_SHOWN = 20
+
+
+def _numbers_table(findings: Sequence[Finding]) -> Table:
+    plain = {
+        (finding.dtype, finding.value_class, finding.constants)
+        for finding in findings
+        if finding.shape_relation not in _MISREAD
+    }
+    groups: dict[tuple[str, str, str], list[Finding]] = {}
+    for finding in findings:
+        dtype = "" if finding.witness is None else finding.dtype
+        misread = finding.shape_relation in _MISREAD
+        misread &= (finding.dtype, finding.value_class, finding.constants) not in plain
+        values = finding.shape_relation if misread else finding.value_class
+        groups.setdefault((dtype, values, finding.reason), []).append(finding)
+    rows = (
+        (
+            dtype or _types_of(group),
+            values,
+            _operators((finding.opversion for finding in group), {finding.dtype for finding in group}),
+            _constants(finding.constants for finding in group),
+            reason or min((_difference(finding.witness) for finding in _telling(group)), key=len),
+        )
+        for (dtype, values, reason), group in sorted(groups.items(), key=_by_type)
+    )
+    return Table(("type", "values", "operator", "constants", "first witness"), tuple(rows))
+
+
+def _telling(findings: Sequence[Finding]) -> Sequence[Finding]:
+    """The findings in which the shapes are not to blame, where there are any."""
+    return [finding for finding in findings if finding.shape_relation not in _MISREAD] or findings
+
+
+def _by_type(item: tuple[tuple[str, ...], Any]) -> int:
+    """Sorts by element type, what concerns several of them last."""
+    order = list(TYPES)
+    return order.index(item[0][0]) if item[0][0] else len(order)
+
+
+def _types_of(findings: Iterable[Finding]) -> str:
+    return ", ".join(sorted({finding.dtype for finding in findings}, key=list(TYPES).index))
+
+
+def _constants(names: Iterable[str]) -> str:
+    """Which operands are constants where something holds: ``"any"``, ``"not both"``, or their names."""
+    from minuend.cases import CONSTANTS
+
+    found = set(names)
+    if found == set(CONSTANTS):
+        return "any"
+    if found == set(CONSTANTS) - {"both"}:
+        return "not both"
+    if found == set(CONSTANTS) - {"none"}:
+        return "some"
+    return ", ".join(name for name in CONSTANTS if name in found)
+
+
+def _difference(witness: Witness | None) -> str:
+    """A witness in short: ``"5 - 10 = 0, not 251"``."""
+    if witness is None:
+        return ""
+    a, b, got, expected = map(_short, (witness.a, witness.b, witness.got, witness.expected))
+    return f"{a} - {b} = {got}, not {expected}"
+
+
+def _short(value: float) -> str:
+    """A number; large whole ones next to a power of two by that power: ``"-2^63"``, ``"2^32-1"``."""
+    if isinstance(value, float) or abs(value) < 2**24:
+        return _value(value)
+    power = (abs(value) + 8).bit_length() - 1
+    rest = abs(value) - 2**power
+    if abs(rest) > 8:
+        return str(value)
+    shown = f"2^{power}" + (f"{rest:+}" if rest else "")
+    return shown if value > 0 else f"-({shown})" if rest else f"-{shown}"
+
+
+_MISREAD = ("legacy axis", "pdpd", "zero-size")
+"""Relations under which a deviation is one of shapes, whatever the values are."""
+
+
+def _operators(names: Iterable[str], dtypes: set[str]) -> str:
+    """Join versions by dialect: ``"onnx 1 6, openvino"``; a dialect alone stands for all versions that have a type."""
+    versions: dict[str, set[str]] = {}
+    for name in names:
+        home, _, version = name.partition(":")
+        versions.setdefault(home, set()).add(version)
+    return ", ".join(_span(home, known, dtypes) for home, known in sorted(versions.items()))
+
+
+def _span(home: str, found: set[str], dtypes: set[str]) -> str:
+    having = [str(version.version) for version in dialect(home).versions if dtypes & set(version.types)]
+    shown = [version for version in having if version in found]
+    return home if shown == having else " ".join((home, *shown))
+
+
+def _refusals_table(findings: Sequence[Finding]) -> Table:
+    groups: dict[str, list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault(finding.reason, []).append(finding)
+    rows = (
+        (
+            _types_of(group),
+            _operators((finding.opversion for finding in group), {finding.dtype for finding in group}),
+            _some(finding.shape_relation for finding in group),
+            message,
+        )
+        for message, group in groups.items()
+    )
+    return Table(("type", "operator", "shapes", "message"), tuple(rows))
+
+
+def _some(names: Iterable[str], few: int = 3) -> str:
+    """A few names, or how many there are."""
+    known = tuple(dict.fromkeys(names))
+    return ", ".join(known) if len(known) <= few else f"{len(known)} relations"
+
+
+def targets_page(targets: Sequence[Target]) -> Page:
+    """Show every target: what it is, and where its facts are from."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for target in targets:
+        how = f"declared: {target.source}" if target.declared else f"measured {target.date} on {target.cpu}"
+        groups.setdefault((target.runtime, how), []).append(target.release)
+    rows = tuple((runtime, ", ".join(releases), how) for (runtime, how), releases in groups.items())
+    return (Table(("runtime", "releases", "facts"), rows),)
+
+
+def targets_diff_page(old: Target, new: Target, changes: Sequence[TargetChange]) -> Page:
+    """Show in what two targets differ, a line for each element type and value class."""
+    head = f"{old.name} → {new.name}"
+    if not changes:
+        return (f"{head}: nothing changed in what both were asked",)
+    groups: dict[tuple[str, str, str, str], list[tuple[str, TargetChange]]] = {}
+    for change in changes:
+        for dtype in change.dtypes:
+            shown = "" if change.old.witness is None and change.new.witness is None else dtype
+            key = (shown, change.value_class, change.old.verdict, change.new.verdict)
+            groups.setdefault(key, []).append((dtype, change))
+    rows = []
+    for (dtype, values, *_), group in sorted(groups.items(), key=_by_type):
+        dtypes, found = {name for name, _ in group}, [change for _, change in group]
+        rows.append(
+            (
+                dtype or ", ".join(sorted(dtypes, key=list(TYPES).index)),
+                values,
+                _operators((version for change in found for version in change.opversions), dtypes),
+                _constants(name for change in found for name in change.constants),
+                _some((name for change in found for name in change.relations), 2),
+                min((f"{_told(change.old)} → {_told(change.new)}" for change in found), key=len),
+            )
+        )
+    return (head, Table(("type", "values", "operator", "constants", "shapes", "first change"), tuple(rows)))
+
+
+def _told(answer: Answer) -> str:
+    if answer.witness is None:
+        return answer.verdict
+    return f"{_short(answer.witness.a)} - {_short(answer.witness.b)} = {_short(answer.witness.got)}"
+
+
+def targets_json(targets: Sequence[Target], tool: str) -> str:
+    """Every target's name and provenance as JSON."""
+    rows = [
+        {"name": t.name, "runtime": t.runtime, "release": t.release, "measured": t.provenance, "source": t.source}
+        for t in targets
+    ]
+    return as_json({"version": 1, "tool": tool, "targets": rows})
+
+
+def targets_diff_json(old: Target, new: Target, changes: Sequence[TargetChange], tool: str) -> str:
+    """In what two targets differ as JSON."""
+    return as_json({"version": 1, "tool": tool, "old": old.name, "new": new.name, "changes": list(changes)})
+
+
+# ---- fix ------------------------------------------------------------------------------------------------------
+
+
+def fix_lines(fixed: Fixed, source: str, written: str) -> list[str]:
+    """Show what was fixed and what was refused, a line each; ``written`` is the file, ``""`` for none."""
+    lines = [f"{source} → {written} for {fixed.target}" if written else f"{source} for {fixed.target}"]
+    lines += [f"~ {change}" for change in fixed.changes]
+    lines += [f"! refused: {refusal}" for refusal in fixed.refused]
+    if fixed.untouched and fixed.touched:
+        lines.append(
+            f"{_number(fixed.untouched, 'subtraction')} left as {'it is' if fixed.untouched == 1 else 'they are'}"
+        )
+    if fixed.comparison is not None:
+        lines.append(str(fixed.comparison))
+    if not written:
+        lines.append(f"nothing written{'; --partial writes what could be fixed' if fixed.touched else ''}")
+    return lines
+
+
+def fix_json(fixed: Fixed, source: str, written: str) -> str:
+    """What was fixed as JSON."""
+    c = fixed.comparison
+    compared = None
+    if c is not None:
+        tallies = {"subtractions": _tally(c.subtractions), "outputs": _tally(c.outputs)}
+        compared = {"runtime": c.runtime, **tallies, "skipped": c.skipped, "unlike": c.unlike}
+    refused = [
+        {
+            "location": one.location,
+            "node": one.node,
+            "dtype": one.dtype,
+            "reason": one.reason,
+            "instead": one.instead,
+            "others": one.others,
+        }
+        for one in fixed.refused
+    ]
+    return as_json(
+        {
+            "version": 1,
+            "model": source,
+            "target": fixed.target,
+            "overflow": fixed.overflow,
+            "path": written or None,
+            "changes": fixed.changes,
+            "refused": refused,
+            "untouched": fixed.untouched,
+            "comparison": compared,
+        }
+    )
+
+
+def _tally(tally: Tally) -> dict[str, Any]:
+    keys = ("place", "index", "got", "expected")
+    first = None if tally.first is None else dict(zip(keys, tally.first, strict=True))
+    return {"elements": tally.elements, "different": tally.different, "first": first}

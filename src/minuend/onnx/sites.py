@@ -1,0 +1,417 @@
+"""Every Sub of an ONNX model with what its operands can hold, followed through bodies and calls of functions.
+
+Only what a Sub depends on is looked at, and a constant's elements are read when a rule asks for them: the weights of
+a large model stay in their files.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto
+from onnx.helper import get_attribute_value
+
+from minuend.errors import SpecError, Unsupported
+from minuend.intervals.ranges import Range, full, join, of_array
+from minuend.intervals.rules import RULES, Step, result
+from minuend.node import Node
+from minuend.onnx import tensors
+from minuend.onnx.evaluator import MAIN
+from minuend.onnx.model import Model
+from minuend.onnx.walk import Scope, Subtraction, functions, subtractions, walk
+from minuend.provenance import Flow, provenance
+from minuend.shapes import Shape
+from minuend.sites import Site, constants_of, typed
+
+_MOST_CALLS = 2000
+"""Calls of functions that are followed one by one; beyond, their operands can be anything."""
+
+Key: TypeAlias = tuple[str, str, str]
+
+
+def sites(model: Model) -> Iterator[Site]:
+    """Yield every Sub of a model, in the graph, in bodies and in functions.
+
+    Raises:
+        SpecError: a Sub without two inputs and one output. FileFormatError: constants that cannot be read.
+    """
+    found = list(subtractions(model))
+    if not found:
+        return
+    analysis = _Analysis(model)
+    analysis.run()
+    flows: dict[str, Flow] = {}
+    for one in found:
+        a, b = analysis.operands(one)
+        flow = flows.get(one.scope.where) or flows.setdefault(one.scope.where, _flow(one.scope))
+        node = _node(one)
+        dtype = node.a.dtype if isinstance(node, Node) else None
+        a, b = typed(a, dtype), typed(b, dtype)
+        yield Site(
+            op=one.op,
+            name=one.proto.name,
+            where=one.where,
+            node=node,
+            a=a,
+            b=b,
+            constants=constants_of(a, b),
+            provenance=provenance(flow, one.index),
+        )
+
+
+def value_ranges(model: Model, names: Sequence[str]) -> dict[str, Range]:
+    """Return what values of the main graph can hold, by name.
+
+    Raises:
+        FileFormatError: constants that cannot be read.
+
+    >>> from minuend.onnx.model import read
+    >>> text = '<ir_version: 10, opset_import: ["" : 14]> g (uint8[2] a) => (int32[2] c) { c = Cast <to = 6> (a) }'
+    >>> str(value_ranges(read(text), ["c"])["c"])
+    '0..255 (uint8 input)'
+    """
+    analysis = _Analysis(model)
+    frame = analysis.run(names)
+    return {name: analysis.value(frame, name) for name in names}
+
+
+def _node(one: Subtraction) -> Node | SpecError | Unsupported:
+    try:
+        return one.node()
+    except (SpecError, Unsupported) as error:
+        return error
+
+
+def _flow(scope: Scope) -> Flow:
+    """A scope's nodes as provenance reads them."""
+    steps = [
+        (
+            node.op_type if node.domain in MAIN else f"{node.domain}.{node.op_type}",
+            tuple(node.input),
+            tuple(node.output),
+        )
+        for node in scope.nodes
+    ]
+    stored: dict[str, Any] = {}
+    outer: Scope | None = scope
+    while outer is not None:
+        if isinstance(outer.proto, GraphProto):
+            stored.update((t.name, (t.data_type, t.dims)) for t in outer.proto.initializer if t.name not in stored)
+        outer = outer.parent
+    constant = {name for step in steps if step[0] == "Constant" for name in step[2]} | set(stored)
+    types = {name: tensors.data_type(p.tensor_type.elem_type) for name, p in scope.protos.items()}
+    dtypes = {name: kind.element.name for name, kind in types.items() if kind is not None and kind.element is not None}
+    bools = {name for name, kind in types.items() if kind is not None and kind.word == "BOOL"}
+    return Flow(steps, constant, {**dtypes, **dict.fromkeys(bools, "bool")})
+
+
+# ---- constants ------------------------------------------------------------------------------------------------
+
+
+class _Stored:
+    """A constant whose elements are read when they are asked for."""
+
+    def __init__(self, model: Model, tensor: TensorProto, where: str, constant: bool) -> None:
+        self.model, self.tensor, self.where, self.constant = model, tensor, where, constant
+
+    @functools.cached_property
+    def range(self) -> Range:
+        kind = tensors.data_type(self.tensor.data_type)
+        dtype = None if kind is None else "bool" if kind.word == "BOOL" else kind.element.name if kind.element else None
+        if not self.constant:  # an initializer that is an input too is a default, which a caller may replace
+            return full(dtype, "input")
+        if dtype is None:
+            return Range(None, constant=True, why="constant")
+        return of_array(self.model.array(self.tensor, self.where), dtype)
+
+
+Value: TypeAlias = "Range | _Stored"
+
+
+def _read(value: Value) -> Range:
+    return value.range if isinstance(value, _Stored) else value
+
+
+# ---- following values -----------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Frame:
+    """The values of one scope while it is followed, by name; what is not here is in the one around it."""
+
+    scope: Scope
+    values: dict[str, Value]
+    parent: _Frame | None = None
+    bindings: Mapping[str, AttributeProto] = field(default_factory=dict)
+
+    def find(self, name: str) -> Value | None:
+        frame: _Frame | None = self
+        while frame is not None:
+            if name in frame.values:
+                return frame.values[name]
+            frame = frame.parent
+        return None
+
+
+class _Analysis:
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.scopes = {scope.where: scope for scope in walk(model)}
+        self.functions: dict[Key, tuple[FunctionProto, str]] = {
+            (f.domain, f.name, f.overload): (f, where) for f, where in functions(model.proto)
+        }
+        self.found: dict[tuple[str, int], tuple[Range, Range]] = {}
+        self.calls = 0
+        self.called: set[str] = set()
+        self.opened: set[str] = set()
+        self.needed: dict[str, set[str]] = {}
+
+    def run(self, wanted: Sequence[str] = ()) -> _Frame:
+        """Follow the whole model, as far as its Sub nodes and the wanted values of the graph depend on it."""
+        graph = self.scopes["graph"]
+        frame = _Frame(graph, self._initializers(graph))
+        for value in graph.proto.input:
+            frame.values.setdefault(value.name, full(self._dtype(graph, value.name), "input"))
+        self._follow(frame, wanted)
+        for function, where in self.functions.values():
+            if where not in self.called:
+                self._open_call(function, where)
+        return frame
+
+    def operands(self, one: Subtraction) -> tuple[Range, Range]:
+        """What a Sub's operands can hold, in all of its calls together."""
+        found = self.found.get((one.scope.where, one.index))
+        return found if found is not None else (Range(None), Range(None))
+
+    # ---- a scope ----------------------------------------------------------------------------------------------
+
+    def _initializers(self, scope: Scope) -> dict[str, Value]:
+        if not isinstance(scope.proto, GraphProto):
+            return {}
+        defaults = (
+            {v.name for v in scope.proto.input} if scope.where == "graph" and self.model.proto.ir_version > 3 else set()
+        )
+        found: dict[str, Value] = {
+            t.name: _Stored(
+                self.model, t, f"{self.model.name}: {scope.where}, initializer {t.name!r}", t.name not in defaults
+            )
+            for t in scope.proto.initializer
+        }
+        for sparse in scope.proto.sparse_initializer:
+            dtype = self._dtype(scope, sparse.values.name)
+            found[sparse.values.name] = replace(full(dtype, "sparse constant"), constant=True)
+        return found
+
+    def _needs(self, scope: Scope, wanted: Sequence[str]) -> set[str]:
+        """The names that a Sub within the scope, or a wanted one, depends on."""
+        need = set(wanted)
+        for i in reversed(range(len(scope.nodes))):
+            node = scope.nodes[i]
+            main = node.domain in MAIN
+            inner = self._bodies(scope, i)
+            if (main and node.op_type == "Sub") or self._function(node) is not None or inner:
+                need.update(node.input)
+                for body in inner:
+                    need |= self._needs(body, [v.name for v in body.proto.output])
+            elif main and node.op_type in RULES and need.intersection(node.output):
+                need.update(node.input)
+        self.needed[scope.where] = need
+        return need
+
+    def _bodies(self, scope: Scope, i: int) -> list[Scope]:
+        places = [
+            f"{scope.where}.node[{i}].{a.name}" + (f"[{j}]" if j is not None else "")
+            for a in scope.nodes[i].attribute
+            for j in ([None] if a.HasField("g") else range(len(a.graphs)))
+        ]
+        return [self.scopes[place] for place in places]
+
+    def _function(self, node: NodeProto) -> tuple[FunctionProto, str] | None:
+        return self.functions.get((node.domain, node.op_type, node.overload))
+
+    def _follow(self, frame: _Frame, wanted: Sequence[str]) -> None:
+        """Compute the ranges of a scope's values, node after node."""
+        scope = frame.scope
+        need = self.needed.get(scope.where)
+        if need is None:
+            need = self._needs(scope, wanted)
+        for i, node in enumerate(scope.nodes):
+            main = node.domain in MAIN
+            if main and node.op_type == "Sub":
+                self._record(frame, i, node)
+            called = self._function(node)
+            inner = self._bodies(scope, i)
+            if called is not None:
+                results = self._call(frame, node, *called)
+            elif inner:
+                results = self._branch(frame, node, inner)
+            elif need.intersection(node.output):
+                results = self._step(frame, node) if main else []
+            else:
+                continue
+            for j, name in enumerate(node.output):
+                if name:
+                    dtype = self._dtype(scope, name)
+                    frame.values[name] = typed(results[j] if j < len(results) else Range(None), dtype, node.op_type)
+
+    def _record(self, frame: _Frame, i: int, node: NodeProto) -> None:
+        a, b = (self.value(frame, name) for name in node.input)
+        key = (frame.scope.where, i)
+        if key in self.found:
+            before = self.found[key]
+            a, b = join([before[0], a]), join([before[1], b])
+        self.found[key] = (a, b)
+
+    def value(self, frame: _Frame, name: str) -> Range:
+        """What a value can hold in a frame."""
+        found = frame.find(name)
+        return full(self._dtype(frame.scope, name)) if found is None else _read(found)
+
+    def _dtype(self, scope: Scope, name: str) -> str | None:
+        proto = scope.protos.get(name)
+        if proto is None or not proto.HasField("tensor_type"):
+            return None
+        kind = tensors.data_type(proto.tensor_type.elem_type)
+        if kind is None:
+            return None
+        return "bool" if kind.word == "BOOL" else kind.element.name if kind.element else None
+
+    def _shape(self, scope: Scope, name: str) -> Shape:
+        proto = scope.protos.get(name)
+        if proto is None or not proto.HasField("tensor_type") or not proto.tensor_type.HasField("shape"):
+            return None
+        dims: list[Any] = []
+        for dim in proto.tensor_type.shape.dim:
+            known = dim.HasField("dim_value") and dim.dim_value >= 0
+            dims.append(dim.dim_value if known else dim.dim_param or None)
+        return tuple(dims)
+
+    # ---- a node -----------------------------------------------------------------------------------------------
+
+    def _step(self, frame: _Frame, node: NodeProto) -> list[Range]:
+        scope = frame.scope
+        if node.op_type not in RULES:
+            return []
+        return result(
+            Step(
+                kind=node.op_type,
+                inputs=[self.value(frame, name) if name else None for name in node.input],
+                outputs=[self._dtype(scope, name) for name in node.output],
+                shapes=[self._shape(scope, name) for name in node.input],
+                attributes=self._attributes(frame, node),
+                opset=scope.opset or 0,
+            )
+        )
+
+    def _attributes(self, frame: _Frame, node: NodeProto) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for stated in node.attribute:
+            a = frame.bindings.get(stated.ref_attr_name) if stated.ref_attr_name else stated
+            if a is None:
+                continue
+            if a.HasField("t"):
+                where = f"{self.model.name}: {frame.scope.where}, attribute {stated.name!r}"
+                found[stated.name] = _Stored(self.model, a.t, where, True).range
+            elif node.op_type == "Constant" and stated.name.startswith("value_"):
+                found[stated.name] = _numbers(a)
+            else:
+                value = get_attribute_value(a)
+                found[stated.name] = value.decode(errors="replace") if isinstance(value, bytes) else value
+        return found
+
+    # ---- bodies and calls -------------------------------------------------------------------------------------
+
+    def _branch(self, frame: _Frame, node: NodeProto, inner: list[Scope]) -> list[Range]:
+        """If, Loop and Scan; of any other operator with bodies nothing is known but what happens inside."""
+        kind = node.op_type if node.domain in MAIN else ""
+        given = [self.value(frame, name) if name else None for name in node.input]
+        if kind == "Scan" and frame.scope.opset == 8:
+            given = given[1:]
+        ends = [self._body(frame, node, kind, body, given) for body in inner]
+        if kind == "If":
+            fixed = given[0] is not None and given[0].constant
+            return [replace(one, constant=fixed and one.constant) for one in map(join, zip(*ends, strict=False))]
+        if kind == "Loop":
+            outs, before = ends[0][1:], [r or Range(None) for r in given[2:]]
+        elif kind == "Scan":
+            outs, before = ends[0], [r or Range(None) for r in given[: self._states(node, given)]]
+        else:
+            return []
+        carried = [join(pair) for pair in zip(before, outs, strict=False)]
+        return [replace(r, constant=False) for r in (*carried, *outs[len(carried) :])]
+
+    def _states(self, node: NodeProto, given: Sequence[Any]) -> int:
+        scanned = next((a.i for a in node.attribute if a.name == "num_scan_inputs"), 0)
+        return max(len(given) - scanned, 0)
+
+    def _body(
+        self, frame: _Frame, node: NodeProto, kind: str, body: Scope, given: Sequence[Range | None]
+    ) -> list[Range]:
+        inside = _Frame(body, self._initializers(body), frame, frame.bindings)
+        states = self._states(node, given) if kind == "Scan" else 0
+        for i, value in enumerate(body.proto.input):
+            dtype = self._dtype(body, value.name)
+            known = full(dtype, "carried by a loop")
+            if kind == "Loop" and i == 0:
+                trips = given[0] if given else None
+                known = Range("int64", 0, max(int(trips.hi) - 1, 0) if trips and trips.dtype == "int64" else 2**63 - 1)
+                known = replace(
+                    known, why="number of the loop's round", assumptions=trips.assumptions if trips else frozenset()
+                )
+            elif kind == "Loop" and i > 1 and dtype is None and i < len(given):
+                known = full((given[i] or Range(None)).dtype, "carried by a loop")
+            elif kind == "Scan" and i >= states and i < len(given):
+                known = replace(given[i] or Range(None), constant=False)
+            inside.values[value.name] = known
+        self._follow(inside, [v.name for v in body.proto.output])
+        return [self.value(inside, v.name) for v in body.proto.output]
+
+    def _call(self, frame: _Frame, node: NodeProto, function: FunctionProto, where: str) -> list[Range]:
+        self.calls += 1
+        if self.calls > _MOST_CALLS:
+            self._open_call(function, where)
+            return []
+        values: dict[str, Value] = {}
+        for i, name in enumerate(function.input):
+            given = node.input[i] if i < len(node.input) else ""
+            found = frame.find(given) if given else None
+            values[name] = (
+                found if found is not None else full(self._dtype(frame.scope, given) if given else None, "input")
+            )
+        bound = {a.name: a for a in function.attribute_proto}
+        for a in node.attribute:
+            source = frame.bindings.get(a.ref_attr_name) if a.ref_attr_name else a
+            if source is not None:
+                bound[a.name] = source
+        return self._enter(function, where, values, bound)
+
+    def _open_call(self, function: FunctionProto, where: str) -> None:
+        """Follow a function once for operands that can be anything."""
+        if where in self.opened:
+            return
+        self.opened.add(where)
+        scope = self.scopes[where]
+        values: dict[str, Value] = {name: full(self._dtype(scope, name), "input") for name in function.input}
+        self._enter(function, where, values, {a.name: a for a in function.attribute_proto})
+
+    def _enter(
+        self, function: FunctionProto, where: str, values: dict[str, Value], bound: Mapping[str, AttributeProto]
+    ) -> list[Range]:
+        self.called.add(where)
+        inside = _Frame(self.scopes[where], values, None, bound)
+        self._follow(inside, list(function.output))
+        return [self.value(inside, name) for name in function.output]
+
+
+def _numbers(attribute: AttributeProto) -> Range:
+    import numpy as np
+
+    value = get_attribute_value(attribute)
+    values = value if isinstance(value, list | tuple) else [value]
+    whole = attribute.type in (AttributeProto.INT, AttributeProto.INTS)
+    if attribute.type not in (AttributeProto.INT, AttributeProto.INTS, AttributeProto.FLOAT, AttributeProto.FLOATS):
+        return Range(None, constant=True)
+    return of_array(np.array(values, np.int64 if whole else np.float32), "int64" if whole else "float32")

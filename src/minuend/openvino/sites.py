@@ -1,0 +1,159 @@
+"""Every Subtract of an IR with what its operands can hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+from minuend.errors import SpecError, Unsupported
+from minuend.intervals.ranges import Range, full, of_array
+from minuend.intervals.rules import Step, result
+from minuend.node import Node
+from minuend.openvino import layers as table
+from minuend.openvino.ir import Layer, Ref, Section, Type
+from minuend.openvino.model import Model
+from minuend.openvino.notation import NUMERIC
+from minuend.openvino.versions import SUBTRACT_1
+from minuend.provenance import Flow, provenance
+from minuend.sites import Site, constants_of, typed
+
+NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        "Broadcast": "Expand",
+        "Ceiling": "Ceil",
+        "Clamp": "Clip",
+        "Const": "Constant",
+        "Convert": "Cast",
+        "ConvertLike": "CastLike",
+        "Divide": "Div",
+        "FloorMod": "Mod",
+        "LogicalAnd": "And",
+        "LogicalNot": "Not",
+        "LogicalOr": "Or",
+        "LogicalXor": "Xor",
+        "Maximum": "Max",
+        "Minimum": "Min",
+        "Multiply": "Mul",
+        "Negative": "Neg",
+        "Power": "Pow",
+        "ReLU": "Relu",
+        "Select": "Where",
+        "ShapeOf": "Shape",
+        "SoftMax": "Softmax",
+        "StridedSlice": "Slice",
+        "Subtract": "Sub",
+        "VariadicSplit": "Split",
+    }
+)
+"""OpenVINO's types of layers by ONNX's name of the same operator, where the two differ."""
+
+_SAME = (
+    "Abs", "Add", "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor", "Concat", "Cos", "CumSum", "Erf", "Exp",
+    "Floor", "Gather", "GatherElements", "GatherND", "Mod", "NonZero", "Range", "ReduceL2", "ReduceMax", "ReduceMean",
+    "ReduceMin", "ReduceSum", "ReverseSequence", "Reshape", "Sigmoid", "Sign", "Sin", "Slice", "Split", "Sqrt",
+    "Squeeze", "Tanh", "Tile", "Transpose", "Unsqueeze",
+)  # fmt: skip
+"""Types of layers whose results ONNX's operator of the same name bounds."""
+
+_KNOWN = {**dict.fromkeys(_SAME), **NAMES}
+
+
+def sites(model: Model) -> Iterator[Site]:
+    """Yield every Subtract that a result depends on, those in bodies of other layers too."""
+    for within, section in model._sections():
+        order = section.order()
+        subtracts = [layer for layer in order if layer.type == "Subtract"]
+        if not subtracts:
+            continue
+        values = _follow(order, subtracts)
+        flow, numbers = _flow(section)
+        for layer in subtracts:
+            node = _node(model, layer, within)
+            dtype = node.a.dtype if isinstance(node, Node) else None
+            a, b = (typed(values.get(ref) or Range(None), dtype) for ref in layer.sources())
+            yield Site(
+                op=SUBTRACT_1,
+                name=layer.name,
+                where=node.where if isinstance(node, Node) else f"{within}{layer.where}",
+                node=node,
+                a=a,
+                b=b,
+                constants=constants_of(a, b),
+                provenance=provenance(flow, numbers[layer]),
+                notes=tuple(table.notes(layer)),
+            )
+
+
+def _node(model: Model, layer: Layer, within: str) -> Node | SpecError | Unsupported:
+    try:
+        return model._node(layer, within)
+    except (SpecError, Unsupported) as error:
+        return error
+
+
+def _dtype(type_: Type) -> str | None:
+    if type_.element == "boolean":
+        return "bool"
+    return NUMERIC[type_.element].name if type_.element in NUMERIC else None
+
+
+def _follow(order: Sequence[Layer], wanted: Sequence[Layer]) -> dict[Ref, Range]:
+    """The ranges of the values that some layers depend on, as far as rules know them."""
+    need = set(wanted)
+    for layer in reversed(order):
+        if layer in need and (layer.type in _KNOWN or layer in wanted):
+            need.update(ref.layer for ref in layer.sources())
+    values: dict[Ref, Range] = {}
+    for layer in order:
+        if layer in need:
+            found = _layer(layer, [values.get(ref) or Range(None) for ref in layer.sources()])
+            values.update((Ref(layer, i), one) for i, one in enumerate(found))
+    return values
+
+
+def _layer(layer: Layer, inputs: Sequence[Range]) -> list[Range]:
+    outputs = [_dtype(port.type) for port in layer.outputs]
+    if layer.type == "Parameter":
+        return [full(dtype, "input") for dtype in outputs]
+    if layer.type == "Const":
+        return [_constant(layer, outputs[0])]
+    if layer.type not in _KNOWN:
+        return [full(dtype, layer.type) for dtype in outputs]
+    attributes: dict[str, Any] = {}
+    if layer.type == "Clamp":
+        attributes = {name: float(layer.data[name]) for name in ("min", "max")}
+    elif layer.type == "Mod":
+        attributes = {"fmod": 1}
+    shapes = [ref.port.type.shape for ref in layer.sources()]
+    kind = NAMES.get(layer.type, layer.type)
+    found = result(Step(kind=kind, inputs=inputs, outputs=outputs, shapes=shapes, attributes=attributes, opset=13))
+    return [replace(r, why=layer.type) if r.why == kind else r for r in found]
+
+
+def _constant(layer: Layer, dtype: str | None) -> Range:
+    if dtype is None:
+        return Range(None, constant=True, why="constant")
+    return of_array(table.elements(layer), dtype)
+
+
+def _flow(section: Section) -> tuple[Flow, dict[Layer, int]]:
+    """A section's layers as provenance reads them, and the number of each there."""
+
+    def name(ref: Ref) -> str:
+        return f"{ref.layer.name}\0{ref.layer.id}.{ref.output}"
+
+    layers = [layer for layer in section.layers if layer.type not in ("Parameter", "Result", "Const")]
+    steps = [
+        (
+            NAMES.get(layer.type, layer.type),
+            tuple(name(ref) for ref in layer.sources()),
+            tuple(name(Ref(layer, i)) for i in range(len(layer.outputs))),
+        )
+        for layer in layers
+    ]
+    outputs = [Ref(layer, i) for layer in section.layers for i in range(len(layer.outputs))]
+    dtypes = {name(ref): dtype for ref in outputs if (dtype := _dtype(ref.port.type)) is not None}
+    constant = {name(ref) for ref in outputs if ref.layer.type == "Const"}
+    return Flow(steps, constant, dtypes), {layer: i for i, layer in enumerate(layers)}

@@ -1,0 +1,55 @@
+"""ONNX's reference evaluator. Stands alone: a worker loads this file where minuend is not installed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+NAME = "onnx-reference"
+PACKAGE = "onnx"
+DIALECTS = ("onnx",)
+FORM = "onnx"
+CONSTANTS = ("none", "A", "B", "both")
+RULES = None
+
+
+def release() -> str | None:
+    """The installed release, or ``None``."""
+    from importlib import metadata
+
+    try:
+        return metadata.version(PACKAGE)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _bfloat16() -> Any:
+    """The dtype that this release has for bfloat16: ml_dtypes' from 1.19 on, one of its own before."""
+    import importlib
+
+    for module in ("onnx._custom_element_types", "onnx.reference.custom_element_types", "ml_dtypes"):
+        try:
+            return importlib.import_module(module).bfloat16
+        except ModuleNotFoundError:
+            continue
+    raise TypeError("this release has no bfloat16")
+
+
+def prepare(head: dict[str, Any], model: bytes, weights: bytes) -> Callable[[list[Any]], list[Any]]:
+    """Build an evaluator from an ONNX model and return what runs it."""
+    import numpy as np
+    from onnx.reference import ReferenceEvaluator
+
+    evaluator = ReferenceEvaluator(model)
+
+    def run(inputs: list[Any]) -> list[Any]:
+        feeds = {}
+        for name, dtype, shape, data in inputs:
+            feeds[name] = np.frombuffer(data, _bfloat16() if dtype == "bfloat16" else dtype).reshape(shape)
+        with np.errstate(all="ignore"):
+            found = [np.asarray(array) for array in evaluator.run(None, feeds)]
+        return [
+            ("bfloat16" if array.dtype.names else array.dtype.name, array.shape, array.tobytes()) for array in found
+        ]
+
+    return run
