@@ -204,6 +204,23 @@ def test_openvino_is_off_at_constants_beyond_bfloat16_even_between_the_ones_that
         assert finding.constants == "A"
 
 
+def test_one_minus_x_and_x_minus_a_mean_are_right_on_openvino() -> None:
+    for body in (ONE_MINUS.format("1.0"), "m = Constant <value = float {0.485}> ()\ny = Sub (x, m)"):
+        finding = only(check(model(body, "float[4] x"), OPENVINO))
+        assert finding.verdict == "ok"
+        assert finding.reason.startswith("other operands than these alone make negative zero (-0.0 - 0.0 gives 0.0)")
+        assert "(constant)" in finding.reason
+
+
+def test_an_exported_models_one_minus_a_gate_is_right_on_openvino() -> None:
+    report = check(Path(__file__).parent / "models" / "gated_cell.dynamo-18.onnx", OPENVINO)
+    found = [finding for finding in report if (finding.dtype, finding.constants) == ("float32", "A")]
+    assert found
+    for finding in found:
+        assert finding.verdict == "ok"
+        assert "A is 1 (constant), B is 0..1 (Sigmoid)" in finding.reason
+
+
 # ---- where nodes stand ----------------------------------------------------------------------------------------
 
 

@@ -113,6 +113,14 @@ def test_sizes_that_lie_apart_are_spans_apart() -> None:
     assert low == 0 < high < 1e-30
 
 
+def test_each_class_has_the_sizes_of_its_own_pairs() -> None:
+    answers = broken(sub14("float32"), (3.0, 2.0), (100.0, 2.0**-149)).answers
+    for name, size in (("ordinary", 3.0), ("subnormal", 100.0)):
+        ((low, high),) = answers[name].a_spans or ()
+        assert low <= size <= high
+        assert not low <= 103.0 - size <= high
+
+
 def test_of_integers_the_ends_are_whole_and_exact() -> None:
     case = sub14("int64")
     (operation,) = case.operations

@@ -210,10 +210,12 @@ def _of_these(name: str, answer: Answer, site: Site) -> Answer:
     """
     if answer.witness is None or _can_occur(answer.witness, site.a, site.b):
         return answer
-    sizes = [(getattr(answer, "a_sizes", None), site.a), (getattr(answer, "b_sizes", None), site.b)]
-    if name != "nan" and any(known is not None and not _has_sizes(operand, known) for known, operand in sizes):
+    spans = ((answer.a_spans, site.a), (answer.b_spans, site.b))
+    if name != "nan" and any(
+        known and not any(_has_sizes(operand, span) for span in known) for known, operand in spans
+    ):
         return targets.OK
-    if name in _SYSTEMATIC or any(known is not None for known, _ in sizes):
+    if name in _SYSTEMATIC or any(known for known, _ in spans):
         return answer
     return Answer("unknown", message="other operands than these are known to differ")
 
