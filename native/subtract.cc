@@ -338,7 +338,7 @@ class Squares : public Cell {
   }
 
   static constexpr size_t kSquare = 64 * 64 * 8;  // bytes; a side is a few cache lines
-  static constexpr size_t kField = 8;             // squares along a field
+  static constexpr size_t kField = 4;             // squares along a field
   size_t side_, rows_, columns_;
   ptrdiff_t a_outer_, b_outer_, out_outer_, a_inner_, b_inner_;
   Form form_;
