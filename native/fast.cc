@@ -1,6 +1,6 @@
 // The fast path of subtract(): plain arrays of one dtype, without a single Python call.
 //
-// It only ever succeeds. Whatever is unusual (scalars, subclasses, byte orders, an `out` that overlaps or does not
+// It only ever succeeds. Whatever is unusual (subclasses, byte orders, an `out` that overlaps or does not
 // fit, shapes that do not broadcast, an overflow to report) goes to the general function in Python, which decides
 // from the beginning; so no rule and no message stands in both.
 #include <cfenv>

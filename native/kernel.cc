@@ -9,13 +9,6 @@ namespace minuend {
 namespace MINUEND_TARGET {
 namespace {
 
-template <class V>
-inline V load(const char* p) {
-  V v;
-  std::memcpy(&v, p, sizeof(v));
-  return v;
-}
-
 // The first `bytes` bytes of a register, the rest 0; nothing behind them is read.
 template <class V>
 inline V load_part(const char* p, size_t bytes) {
@@ -70,7 +63,7 @@ struct Source {
   }
   V full(size_t i) const {
     if constexpr (repeats) return repeated;
-    return load<V>(p + i * sizeof(T));
+    return get<V>(p + i * sizeof(T));
   }
   // Asks for what comes later: the longer an operation takes, the fewer loads the CPU itself has under way.
   void fetch_ahead(size_t i) const {

@@ -93,6 +93,7 @@ class Cell {
   virtual size_t run(const char* a, const char* b, char* out, size_t from, size_t to) const = 0;
 
   int dims() const { return dims_; }
+  bool streams() const { return stream_; }
 
  protected:
   bool consecutive(ptrdiff_t stride) const { return stride == ptrdiff_t(item_); }
@@ -432,7 +433,7 @@ void run_part(void* context, int i) {
     return k == shared.parts ? shared.units : shared.units / grain * size_t(k) / size_t(shared.parts) * grain;
   };
   shared.count += run_range(shared.work, shared.cell, bound(i), bound(i + 1));
-  end_of_stream();
+  if (shared.cell.streams()) end_of_stream();
 }
 
 size_t run(const Work& work, const Cell& cell, size_t bytes) {
@@ -442,7 +443,7 @@ size_t run(const Work& work, const Cell& cell, size_t bytes) {
   if (parts < 2) {
     const FloatMode mode;
     const size_t count = run_range(work, cell, 0, units);
-    end_of_stream();
+    if (cell.streams()) end_of_stream();
     return count;
   }
   Shared shared{work, cell, units, int(parts)};

@@ -7,14 +7,14 @@ from typing import Any
 
 import click
 
+from minuend.policies import CONTRACTS
+
 
 @click.command()
 @click.argument("model", metavar="MODEL")
 @click.option("--target", metavar="T", required=True, help="A runtime, as openvino-cpu@2026.4, or an opset, onnx:13.")
 @click.option("-o", "--output", "out", metavar="OUT", required=True, help="The file to write.")
-@click.option(
-    "--overflow", type=click.Choice(("wrap", "saturate")), default="wrap", show_default=True, help="For integers."
-)
+@click.option("--overflow", type=click.Choice(CONTRACTS), default="wrap", show_default=True, help="For integers.")
 @click.option("--partial", is_flag=True, help="Write what could be fixed although something was refused.")
 @click.option(
     "--accept", metavar="CLASS[,…]", multiple=True, help="Take other numbers of these values: negative-zero, floats …"

@@ -16,12 +16,11 @@ from minuend import targets, values
 from minuend.dialects import dialect as find_dialect
 from minuend.errors import SpecError, Unsupported, listed
 from minuend.models import Model, dialect_of, open_model
-from minuend.recipes import Overflow
+from minuend.policies import CONTRACTS, Contract
 from minuend.recipes.compare import Comparison, compare
 from minuend.recipes.work import Refusal, Work
 from minuend.targets import Target
 
-OVERFLOWS: tuple[Overflow, ...] = ("wrap", "saturate")
 """The policies that a fixed model can keep."""
 
 FLOATS = "floats"
@@ -48,7 +47,7 @@ class Fixed:
     untouched: int
     touched: tuple[str, ...]
     target: str
-    overflow: Overflow
+    overflow: Contract
     comparison: Comparison | None
     opened: Model = field(repr=False)
 
@@ -61,7 +60,7 @@ def fix(
     model: Any,
     target: str | Target,
     *,
-    overflow: Overflow = "wrap",
+    overflow: Contract = "wrap",
     accept: Iterable[str] = (),
     run: bool = True,
     **options: Any,
@@ -93,8 +92,8 @@ def fix(
     >>> [node.op_type for node in fix(text, "openvino-cpu@2026.4.1", run=False).model.graph.node]
     ['Cast', 'Cast', 'Sub', 'Constant', 'BitwiseAnd', 'Cast']
     """
-    if overflow not in OVERFLOWS:
-        raise SpecError("overflow", "", f"overflow is {overflow!r}; expected {listed(map(repr, OVERFLOWS))}")
+    if overflow not in CONTRACTS:
+        raise SpecError("overflow", "", f"overflow is {overflow!r}; expected {listed(map(repr, CONTRACTS))}")
     accepted = value_classes(accept)
     goal = target if isinstance(target, Target) else _goal(target)
     original = open_model(model, **options)

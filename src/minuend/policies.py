@@ -9,3 +9,8 @@ Overflow: TypeAlias = Literal["wrap", "saturate", "widen", "error"]
 width. ``error``: raise."""
 
 POLICIES: tuple[str, ...] = get_args(Overflow)
+
+Contract: TypeAlias = Literal["wrap", "saturate"]
+"""Those that keep the element type and give an answer everywhere: what a model can be made to do on every runtime."""
+
+CONTRACTS: tuple[str, ...] = get_args(Contract)

@@ -22,11 +22,11 @@ import numpy as np
 
 from minuend.dtypes import ElementType, FloatFormat
 from minuend.errors import DTypeError, OverflowFound, ScalarRangeError, ShapeError, listed
+from minuend.policies import POLICIES
 
 Value: TypeAlias = int | Fraction | float
 """What a code stands for: an ``int``, an exact ``Fraction``, or the ``float`` -0.0, inf, -inf or nan."""
 
-POLICIES = ("wrap", "saturate", "widen", "error")
 TABLE_POLICIES = (*POLICIES, "count")
 
 

@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from minuend.dtypes import TYPES, ElementType
+from minuend.policies import Contract
 from minuend.values import rules
-
-Overflow: TypeAlias = Literal["wrap", "saturate"]
 
 MOST_FOLDED = 64 << 20
 """Bytes of a constant that may take a subtraction's place (or as many as the larger operand has)."""
@@ -57,7 +56,7 @@ class Recipe:
     """
 
     name: str
-    overflow: Overflow | None
+    overflow: Contract | None
     types: tuple[str, ...]
     steps: tuple[Step, ...]
     wide: str = OWN
@@ -359,7 +358,7 @@ def number(value: Value, element: ElementType) -> int | float | None:
     return _NUMBERS[value](element) if value in _NUMBERS else None
 
 
-def recipes(element: ElementType, overflow: Overflow) -> Iterator[Recipe]:
+def recipes(element: ElementType, overflow: Contract) -> Iterator[Recipe]:
     """Yield the recipes for a type that keep a policy, the best first.
 
     >>> [recipe.name for recipe in recipes(TYPES["bfloat16"], "wrap")]

@@ -18,7 +18,8 @@ from minuend.intervals import Range, reachable
 from minuend.intervals.ranges import full, within
 from minuend.node import Node, TensorType
 from minuend.onnx.versions import DIALECT
-from minuend.recipes import OWN, Overflow, Recipe, limits, readable, recipes
+from minuend.policies import Contract
+from minuend.recipes import OWN, Recipe, limits, readable, recipes
 from minuend.sites import Site
 from minuend.spec import OpVersion
 from minuend.targets import Answer, Target
@@ -50,7 +51,7 @@ class Choice:
 def choose(
     site: Site,
     target: Target,
-    overflow: Overflow,
+    overflow: Contract,
     accept: Collection[str],
     *,
     writable: Writable,
@@ -155,7 +156,7 @@ def _leave_or_narrow(
     site: Site,
     element: ElementType,
     target: Target,
-    overflow: Overflow,
+    overflow: Contract,
     writable: Writable,
 ) -> Choice:
     """A target that computes 64 bits in 32 gets what was proven written into the model."""
@@ -268,7 +269,7 @@ def kept(runtime: str, element: ElementType, array: Any) -> str:
 # ---- old opsets -------------------------------------------------------------------------------------------------
 
 
-def needs_modern(site: Site, target: Target, overflow: Overflow, accept: Collection[str]) -> bool:
+def needs_modern(site: Site, target: Target, overflow: Contract, accept: Collection[str]) -> bool:
     """Whether a Sub that broadcasts by the old rule cannot stay as it is."""
     if not isinstance(site.node, Node) or site.op.broadcasting != "onnx_legacy":
         return False
@@ -293,7 +294,7 @@ def lowest_opset(found: Iterable[Site], target: Target) -> int:
 # ---- opsets as goals --------------------------------------------------------------------------------------------
 
 
-def choose_for_opset(site: Site, opset: int, overflow: Overflow, writable: Writable) -> Choice:
+def choose_for_opset(site: Site, opset: int, overflow: Contract, writable: Writable) -> Choice:
     """Choose for one Sub of a model that goes to another opset."""
     from minuend.recipes import onnx as builder
 

@@ -13,7 +13,8 @@ from minuend.node import Node
 from minuend.onnx import walk
 from minuend.onnx.evaluator import MAIN
 from minuend.onnx.model import Model
-from minuend.recipes import MOST_FOLDED, Overflow, Recipe
+from minuend.policies import Contract
+from minuend.recipes import MOST_FOLDED, Recipe
 from minuend.recipes import onnx as builder
 from minuend.shapes import size, static
 from minuend.subtract import compute
@@ -79,7 +80,7 @@ class Rewriter:
         tensor = next((a.t for a in node.attribute if a.name == "value" and not a.ref_attr_name), None)
         return None if tensor is None else self.model.array(tensor, "a Constant")
 
-    def folded(self, one: walk.Subtraction, node: Node, overflow: Overflow) -> Any:
+    def folded(self, one: walk.Subtraction, node: Node, overflow: Contract) -> Any:
         """The difference of two constants; ``None`` where it cannot be computed here or would be too large."""
         operands = self.operands(one)
         joined = validate(node)

@@ -10,7 +10,8 @@ from minuend.openvino import layers as table
 from minuend.openvino.builder import Builder
 from minuend.openvino.ir import Layer, Ref
 from minuend.openvino.model import Model
-from minuend.recipes import MOST_FOLDED, Overflow, Recipe
+from minuend.policies import Contract
+from minuend.recipes import MOST_FOLDED, Recipe
 from minuend.recipes import openvino as builder
 from minuend.shapes import size, static
 from minuend.subtract import compute
@@ -76,7 +77,7 @@ class Rewriter:
 
     # ---- constants --------------------------------------------------------------------------------------------
 
-    def folded(self, layer: Layer, node: Node, overflow: Overflow) -> Any:
+    def folded(self, layer: Layer, node: Node, overflow: Contract) -> Any:
         """The difference of two constants; ``None`` where an operand is computed or the result would be too large."""
         sources = [ref.layer for ref in layer.sources()]
         joined = validate(node)

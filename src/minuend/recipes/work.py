@@ -8,7 +8,7 @@ from typing import Any
 
 from minuend.models import Model
 from minuend.node import Node
-from minuend.recipes import Overflow
+from minuend.policies import Contract
 from minuend.recipes.choose import Choice, kept
 from minuend.recipes.compare import Spot
 from minuend.sites import Site
@@ -49,7 +49,7 @@ class Work:
             that were rewritten. spots: where those can be watched. changed: whether the model is another one now.
     """
 
-    def __init__(self, goal: Target | int, overflow: Overflow, accept: Collection[str]) -> None:
+    def __init__(self, goal: Target | int, overflow: Contract, accept: Collection[str]) -> None:
         self.goal = goal
         self.overflow = overflow
         self.accept = accept

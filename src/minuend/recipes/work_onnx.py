@@ -15,7 +15,7 @@ from minuend.node import Node
 from minuend.onnx.convert import convert_proto
 from minuend.onnx.model import Model as OnnxModel
 from minuend.onnx.walk import Subtraction
-from minuend.recipes import Overflow
+from minuend.policies import Contract
 from minuend.recipes.choose import Choice, choose, choose_for_opset, lowest_opset, needs_modern
 from minuend.recipes.compare import Spot
 from minuend.recipes.rewrite_onnx import Rewriter
@@ -30,7 +30,7 @@ _WITHOUT_FUNCTIONS = ("openvino-cpu",)
 class OnnxWork(Work):
     """An ONNX model on its way."""
 
-    def __init__(self, model: Any, goal: Target | int, overflow: Overflow, accept: Collection[str]) -> None:
+    def __init__(self, model: Any, goal: Target | int, overflow: Contract, accept: Collection[str]) -> None:
         super().__init__(goal, overflow, accept)
         proto = ModelProto()
         proto.CopyFrom(model.proto)
@@ -148,5 +148,5 @@ class OnnxWork(Work):
             self.spots.append(Spot(node, where, a, b, one.proto.output[0]))
 
 
-def _folded(rewriter: Rewriter, one: Subtraction, node: Any, overflow: Overflow) -> Any:
+def _folded(rewriter: Rewriter, one: Subtraction, node: Any, overflow: Contract) -> Any:
     return rewriter.folded(one, node, overflow)

@@ -13,7 +13,8 @@ from minuend.node import Node
 from minuend.openvino import layers as table
 from minuend.openvino.ir import Layer, Ref
 from minuend.openvino.model import read
-from minuend.recipes import Overflow, Recipe, rewrite_openvino
+from minuend.policies import Contract
+from minuend.recipes import Recipe, rewrite_openvino
 from minuend.recipes.choose import Choice, choose
 from minuend.recipes.compare import Spot
 from minuend.recipes.work import Fold, Work
@@ -25,7 +26,7 @@ from minuend.validate import validate
 class OpenVinoWork(Work):
     """An OpenVINO IR on its way."""
 
-    def __init__(self, model: Any, goal: Target | int, overflow: Overflow, accept: Collection[str]) -> None:
+    def __init__(self, model: Any, goal: Target | int, overflow: Contract, accept: Collection[str]) -> None:
         super().__init__(goal, overflow, accept)
         if isinstance(goal, int):
             raise SpecError("targets", "", f"onnx:{goal} is an opset, and the model is OpenVINO IR; convert it instead")
@@ -108,5 +109,5 @@ def _always(element: ElementType, recipe: Recipe) -> bool:
     return True
 
 
-def _folded(rewriter: rewrite_openvino.Rewriter, layer: Layer | None, node: Any, overflow: Overflow) -> Any:
+def _folded(rewriter: rewrite_openvino.Rewriter, layer: Layer | None, node: Any, overflow: Contract) -> Any:
     return None if layer is None else rewriter.folded(layer, node, overflow)
