@@ -46,7 +46,8 @@ inline void store(char* p, V v) {
   std::memcpy(p, &v, sizeof(v));
 }
 
-constexpr size_t kAhead = 2048;  // bytes
+constexpr size_t kAhead = 2048;           // bytes
+constexpr size_t kWorthAligning = 4096;  // bytes of result
 
 // A register's source: consecutive elements, or one element in every lane.
 template <class V, class T, bool repeats>
@@ -101,7 +102,8 @@ size_t loop(Op op, const char* a, const char* b, char* out, size_t n) {
     if constexpr (Op::counts) count += sum_of_ones(Result(Result{} - over));
     i += k;
   };
-  if constexpr (stream) {
+  // Stores on whole cache lines: past the caches they have to be, elsewhere a store that straddles two costs double.
+  if (Op::writes && (stream || n * sizeof(Out) >= kWorthAligning)) {
     const size_t ahead = (kBytes - reinterpret_cast<uintptr_t>(out) % kBytes) % kBytes / sizeof(Out);
     if (ahead > 0 && ahead < n) part(ahead);
   }

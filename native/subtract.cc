@@ -33,9 +33,12 @@ size_t result_size(Element element, Policy policy) {
 
 namespace {
 
-constexpr size_t kChunk = 1024;             // elements of an operand that are gathered at a time: 8 KB at most
-constexpr size_t kBytesPerPart = 1 << 17;    // less is not worth another thread
-constexpr int kPartsPerThread = 4;          // so that a thread that comes late finds something left to do
+constexpr size_t kChunk = 1024;              // elements of an operand that are gathered at a time: 8 KB at most
+constexpr size_t kLeastShared = 1 << 20;     // bytes; to wake another thread takes as long as to move as many
+constexpr size_t kBytesPerPart = 1 << 17;
+constexpr int kPartsPerThread = 4;           // so that a thread that comes late finds something left to do
+constexpr size_t kLargestOwnCache = 64 << 20;
+constexpr size_t kLeastStreamed = 8 << 20;
 
 // Makes what was written past the caches visible before anyone is told that it is there.
 void end_of_stream() {
@@ -386,15 +389,17 @@ size_t bytes_read(const Layout& l, const ptrdiff_t* strides, size_t item) {
   return item;
 }
 
-// From how many bytes on all that is touched no longer stays in the caches, so that writing past them pays. The last
-// cache is shared with other programs: of a very large one only a part is counted on.
+// From how many bytes on all that is touched no longer stays in the caches, so that writing past them pays: most of a
+// last cache that is the machine's own. A larger one is a server's, shared with programs that are not seen, and was
+// measured to be no faster than memory: there the cores' own caches count.
 size_t stream_threshold() {
   static const size_t bytes = [] {
-    long last = 0;
+    size_t own = 0, last = 0;
 #if defined(_SC_LEVEL3_CACHE_SIZE)
-    last = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    own = size_t(std::max(sysconf(_SC_LEVEL2_CACHE_SIZE), 0L));
+    last = size_t(std::max(sysconf(_SC_LEVEL3_CACHE_SIZE), 0L));
 #endif
-    return std::min<size_t>(std::max<size_t>(last > 0 ? size_t(last) : 0, 8 << 20), 72 << 20);
+    return std::max(last > kLargestOwnCache ? 4 * own : last / 4 * 3, kLeastStreamed);
   }();
   return bytes;
 }
@@ -439,7 +444,7 @@ void run_part(void* context, int i) {
 size_t run(const Work& work, const Cell& cell, size_t bytes) {
   const size_t units = outer_count(work.layout, cell) * cell.units();
   const int threads = num_threads();
-  const size_t parts = threads < 2 ? 1 : std::min<size_t>(size_t(threads) * kPartsPerThread, bytes / kBytesPerPart);
+  const size_t parts = threads < 2 || bytes < kLeastShared ? 1 : std::min<size_t>(size_t(threads) * kPartsPerThread, bytes / kBytesPerPart);
   if (parts < 2) {
     const FloatMode mode;
     const size_t count = run_range(work, cell, 0, units);

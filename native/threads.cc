@@ -1,5 +1,6 @@
 #include "threads.h"
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 #if defined(__SSE2__)
 #include <immintrin.h>
@@ -58,6 +60,26 @@ inline void pause() {
 #endif
 }
 
+// The CPU that the calling thread runs on; -1 where the system does not say.
+int current_cpu() {
+#if defined(__linux__)
+  return sched_getcpu();
+#else
+  return -1;
+#endif
+}
+
+// Keeps threads off one CPU: the caller's. Linux likes to wake a thread where its waker runs, and there the two would
+// take turns for milliseconds while another CPU is idle.
+void keep_off([[maybe_unused]] int cpu, [[maybe_unused]] const std::vector<std::thread::native_handle_type>& threads) {
+#if defined(__linux__)
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) != 0) return;  // the caller's own: what it may use, they may
+  if (CPU_COUNT(&set) > 1) CPU_CLR(size_t(cpu), &set);
+  for (const auto thread : threads) pthread_setaffinity_np(thread, sizeof(set), &set);
+#endif
+}
+
 struct Job {
   void (*part)(void*, int);
   void* context;
@@ -78,10 +100,14 @@ class Pool {
   bool try_run(Job& job, int helpers) {
     if (!busy_.try_lock()) return false;
     start(helpers);
+    if (const int cpu = current_cpu(); cpu >= 0 && cpu != avoided_) {
+      keep_off(cpu, threads_);
+      avoided_ = cpu;
+    }
     job_ = &job;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
-      state_.store((round_of(state_.load()) + 1) << kBits | uint64_t(started_ < helpers ? started_ : helpers));
+      state_.store((round_of(state_.load()) + 1) << kBits | uint64_t(std::min(int(threads_.size()), helpers)));
       if (sleeping_ > 0) wake_.notify_all();
     }
     job.work();
@@ -104,10 +130,12 @@ class Pool {
   static uint64_t round_of(uint64_t state) { return state >> kBits; }
 
   void start(int helpers) {
-    while (started_ < helpers) {
+    while (int(threads_.size()) < helpers) {
       try {
-        std::thread(&Pool::wait_for_work, this).detach();
-        ++started_;
+        std::thread thread(&Pool::wait_for_work, this);
+        threads_.push_back(thread.native_handle());
+        thread.detach();
+        avoided_ = -1;
       } catch (const std::system_error&) {
         return;  // the system gives no more threads: work with those that there are
       }
@@ -147,7 +175,9 @@ class Pool {
   Job* job_ = nullptr;
   std::atomic<uint64_t> state_{0};  // the round's number and, in the low bits, how many more may join it
   std::atomic<int> active_{0};      // threads that have joined, or are trying to
-  int started_ = 0, sleeping_ = 0;
+  std::vector<std::thread::native_handle_type> threads_;  // they never end
+  int avoided_ = -1;                // the CPU that they are kept off
+  int sleeping_ = 0;
 };
 
 // Never destroyed: its threads wait on it until the process ends.
