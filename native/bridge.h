@@ -20,9 +20,9 @@ int find_policy(PyObject* name);
 
 // Calls f, without the GIL where the work is long.
 template <class F>
-size_t without_gil(const Work& work, F f) {
+auto without_gil(const Work& work, F f) {
   if (!is_long(work)) return f();
-  size_t result;
+  decltype(f()) result;
   Py_BEGIN_ALLOW_THREADS
   result = f();
   Py_END_ALLOW_THREADS

@@ -3,8 +3,9 @@
 // Every trait has the same few members:
 //   In, Out    unsigned integers as wide as an element of the operands and of the result
 //   lanes      elements in one register of results
-//   counts     whether overflow is counted; writes: whether there is a result at all
-//   operator() registers of A and B -> register of results; sets `over` to all ones in each lane that overflows
+//   reports    what is said of overflow; writes: whether there is a result at all
+//   operator() registers of A and B -> register of results; where overflow is reported, the sign bit of each lane of
+//              `over` says whether that lane overflows
 //
 // The code is GCC's and Clang's vector extension: the same text for every CPU target, whose width is `kBytes`.
 #pragma once
@@ -31,6 +32,8 @@ constexpr size_t kBytes = 32;
 constexpr size_t kBytes = 16;
 #endif
 
+enum class Report { nothing, any, count };
+
 template <class T, size_t n>
 struct VecOf {
   typedef T type __attribute__((vector_size(sizeof(T) * n)));
@@ -48,27 +51,27 @@ inline To as(From from) {
 
 // ---- integers ------------------------------------------------------------------------------------------------
 
-template <class T, bool kCounts, bool kWrites>
+template <class T, Report kReports, bool kWrites>
 struct Modular {
   using In = std::make_unsigned_t<T>;
   using Out = In;
   static constexpr size_t lanes = kBytes / sizeof(T);
-  static constexpr bool counts = kCounts, writes = kWrites;
+  static constexpr Report reports = kReports;
+  static constexpr bool writes = kWrites;
   using V = Vec<In, lanes>;
-  using S = Vec<std::make_signed_t<T>, lanes>;
 
   V operator()(V a, V b, V& over) const {
     const V d = a - b;
-    if constexpr (kCounts) over = overflow(a, b, d);
+    if constexpr (kReports != Report::nothing) over = overflow(a, b, d);
     return d;
   }
 
-  // Signed: the operands' signs differ and the result's is not A's. Unsigned: B is above A.
+  // In the sign bit. Signed: the operands' signs differ and the result's is not A's. Unsigned: what is borrowed.
   static V overflow(V a, V b, V d) {
     if constexpr (std::is_signed_v<T>) {
-      return (V)((S)((a ^ b) & (a ^ d)) < 0);
+      return (a ^ b) & (a ^ d);
     } else {
-      return (V)(a < b);
+      return (~a & b) | (~(a ^ b) & d);
     }
   }
 };
@@ -78,14 +81,15 @@ struct Saturating {
   using In = std::make_unsigned_t<T>;
   using Out = In;
   static constexpr size_t lanes = kBytes / sizeof(T);
-  static constexpr bool counts = false, writes = true;
+  static constexpr Report reports = Report::nothing;
+  static constexpr bool writes = true;
   using V = Vec<In, lanes>;
   using S = Vec<std::make_signed_t<T>, lanes>;
 
   V operator()(V a, V b, V&) const {
     if constexpr (std::is_signed_v<T>) {
       const V d = a - b;
-      const V over = Modular<T, true, true>::overflow(a, b, d);
+      const V over = (V)((S)Modular<T, Report::any, true>::overflow(a, b, d) < 0);
       constexpr In highest = In(~In(0)) >> 1;
       const V limit = (V)((S)a < 0) ^ (V{} + highest);  // below zero: the lowest value, else the highest
       return (d & ~over) | (limit & over);
@@ -100,7 +104,8 @@ struct Widening {
   using In = T;
   using Out = std::make_unsigned_t<W>;
   static constexpr size_t lanes = kBytes / sizeof(W);
-  static constexpr bool counts = false, writes = true;
+  static constexpr Report reports = Report::nothing;
+  static constexpr bool writes = true;
   using V = Vec<std::make_unsigned_t<T>, lanes>;
   using Wide = Vec<Out, lanes>;
 
@@ -117,12 +122,13 @@ struct WideningU64 {
   using In = uint64_t;
   using Out = uint64_t;
   static constexpr size_t lanes = kBytes / 8;
-  static constexpr bool counts = true, writes = true;
+  static constexpr Report reports = Report::count;
+  static constexpr bool writes = true;
   using V = Vec<uint64_t, lanes>;
 
   V operator()(V a, V b, V& over) const {
     const V d = a - b;
-    over = (V)(a < b) ^ (V)((Vec<int64_t, lanes>)d < 0);
+    over = Modular<uint64_t, Report::count, true>::overflow(a, b, d) ^ d;
     return d;
   }
 };
@@ -134,7 +140,8 @@ struct Ieee {
   using In = U;
   using Out = U;
   static constexpr size_t lanes = kBytes / sizeof(F);
-  static constexpr bool counts = false, writes = true;
+  static constexpr Report reports = Report::nothing;
+  static constexpr bool writes = true;
   using V = Vec<U, lanes>;
   using T = Vec<F, lanes>;
 
@@ -149,7 +156,8 @@ struct Half {
   using In = uint16_t;
   using Out = uint16_t;
   static constexpr size_t lanes = kBytes / 2;
-  static constexpr bool counts = false, writes = true;
+  static constexpr Report reports = Report::nothing;
+  static constexpr bool writes = true;
   using V = Vec<uint16_t, lanes>;
   using Word = Vec<uint32_t, lanes / 2>;
   using F = Vec<float, lanes / 2>;
@@ -210,7 +218,8 @@ struct HardwareHalf {
   using In = uint16_t;
   using Out = uint16_t;
   static constexpr size_t lanes = kBytes / 2;
-  static constexpr bool counts = false, writes = true;
+  static constexpr Report reports = Report::nothing;
+  static constexpr bool writes = true;
   using V = Vec<uint16_t, lanes>;
   using Part = Vec<uint16_t, lanes / 2>;
 
@@ -252,12 +261,13 @@ using Float16 = Half<Binary16>;
 // ---- tables --------------------------------------------------------------------------------------------------
 
 // 65,536 answers by (a << 8 | b), then as many flags of overflow.
-template <bool kCounts, bool kWrites>
+template <Report kReports, bool kWrites>
 struct Tabulated {
   using In = uint8_t;
   using Out = uint8_t;
   static constexpr size_t lanes = 16;
-  static constexpr bool counts = kCounts, writes = kWrites;
+  static constexpr Report reports = kReports;
+  static constexpr bool writes = kWrites;
   using V = Vec<uint8_t, lanes>;
   const uint8_t* table;
 
@@ -266,7 +276,7 @@ struct Tabulated {
     for (size_t i = 0; i < lanes; ++i) {
       const size_t at = size_t(a[i]) << 8 | b[i];
       d[i] = table[at];
-      if constexpr (kCounts) over[i] = uint8_t(-table[65536 + at]);
+      if constexpr (kReports != Report::nothing) over[i] = uint8_t(table[65536 + at] << 7);
     }
     return d;
   }

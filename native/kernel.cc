@@ -77,34 +77,61 @@ struct Source {
   }
 };
 
-template <class V>
-inline size_t sum_of_ones(V over) {
-  size_t sum = 0;
-  for (size_t i = 0; i < sizeof(V) / sizeof(over[0]); ++i) sum += size_t(over[i]);
-  return sum;
-}
+// What registers say of overflow, gathered over a block: an OR of them all, or the number of their sign bits.
+template <class V, class T, Report reports>
+class Tally {
+ public:
+  void add(V over) {
+    if constexpr (reports == Report::any) seen_ |= over;
+    if constexpr (reports == Report::count) {
+      seen_ -= ones(over);
+      if (++added_ == 255) drain();  // an 8-bit lane holds no more
+    }
+  }
+  size_t total() {
+    if constexpr (reports == Report::any) sum_ = sum(V{} - ones(seen_)) != 0;
+    if constexpr (reports == Report::count) drain();
+    return sum_;
+  }
 
-template <class Op, bool repeat_a, bool repeat_b, bool stream>
-size_t loop(Op op, const char* a, const char* b, char* out, size_t n) {
-  using In = typename Op::In;
+ private:
+  static V ones(V over) { return (V)((Vec<std::make_signed_t<T>, sizeof(V) / sizeof(T)>)over < 0); }
+  static size_t sum(V v) {
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof(V) / sizeof(T); ++i) n += size_t(v[i]);
+    return n;
+  }
+  void drain() {
+    sum_ += sum(seen_);
+    seen_ = V{};
+    added_ = 0;
+  }
+
+  V seen_{};
+  size_t sum_ = 0, added_ = 0;
+};
+
+template <class Op, bool repeat_a, bool repeat_b, bool stream, class Overflows>
+inline void row(Op op, const char* a, const char* b, char* out, size_t n, Overflows& overflows) {
+  using In = std::make_unsigned_t<typename Op::In>;
   using Out = typename Op::Out;
-  using Operand = Vec<std::make_unsigned_t<In>, Op::lanes>;
+  using Operand = Vec<In, Op::lanes>;
   using Result = Vec<Out, Op::lanes>;
-  const Source<Operand, std::make_unsigned_t<In>, repeat_a> from_a(a);
-  const Source<Operand, std::make_unsigned_t<In>, repeat_b> from_b(b);
+  const Source<Operand, In, repeat_a> from_a(a);
+  const Source<Operand, In, repeat_b> from_b(b);
   Result over{};
-  Result counters{};  // lanes of overflow since the last sum; 8-bit lanes hold 255
-  size_t count = 0, i = 0, until_sum = 255;
+  size_t i = 0;
 
   auto part = [&](size_t k) {
     const Result d = op(from_a.part(i, k), from_b.part(i, k), over);
     if constexpr (Op::writes) store_part(out + i * sizeof(Out), d, k * sizeof(Out));
-    if constexpr (Op::counts) count += sum_of_ones(Result(Result{} - over));
+    overflows.add(over);
     i += k;
   };
   // Stores on whole cache lines: past the caches they have to be, elsewhere a store that straddles two costs double.
   if (Op::writes && (stream || n * sizeof(Out) >= kWorthAligning)) {
-    const size_t ahead = (kBytes - reinterpret_cast<uintptr_t>(out) % kBytes) % kBytes / sizeof(Out);
+    constexpr size_t width = sizeof(Result);
+    const size_t ahead = (width - reinterpret_cast<uintptr_t>(out) % width) % width / sizeof(Out);
     if (ahead > 0 && ahead < n) part(ahead);
   }
   for (; i + Op::lanes <= n; i += Op::lanes) {
@@ -114,43 +141,49 @@ size_t loop(Op op, const char* a, const char* b, char* out, size_t n) {
     }
     const Result d = op(from_a.full(i), from_b.full(i), over);
     if constexpr (Op::writes) store<stream>(out + i * sizeof(Out), d);
-    if constexpr (Op::counts) {
-      counters -= over;
-      if (--until_sum == 0) {
-        count += sum_of_ones(counters);
-        counters = Result{};
-        until_sum = 255;
-      }
-    }
+    overflows.add(over);
   }
-  if constexpr (Op::counts) count += sum_of_ones(counters);
   if (i < n) part(n - i);
-  return count;
+}
+
+template <class Op, bool repeat_a, bool repeat_b, bool stream>
+size_t loop(Op op, const Block& block) {
+  Tally<Vec<typename Op::Out, Op::lanes>, typename Op::Out, Op::reports> overflows;
+  const char *a = block.a, *b = block.b;
+  char* out = block.out;
+  for (size_t r = 0; r < block.rows; ++r, a += block.a_step, b += block.b_step, out += block.out_step) {
+    row<Op, repeat_a, repeat_b, stream>(op, a, b, out, block.n, overflows);
+  }
+  return overflows.total();
+}
+
+template <class Op, bool stream>
+size_t loop_of(Op op, const Block& block, Form form) {
+  if (form == Form::both) return loop<Op, false, false, stream>(op, block);
+  if (form == Form::repeat_b) return loop<Op, false, true, stream>(op, block);
+  return loop<Op, true, false, stream>(op, block);
 }
 
 template <class Op>
-size_t run_op(Op op, const char* a, const char* b, char* out, size_t n, Form form, bool stream) {
+size_t run_op(Op op, const Block& block, Form form, bool stream) {
   constexpr bool can_stream = Op::writes && Op::lanes * sizeof(typename Op::Out) == kBytes;
+  constexpr size_t item = sizeof(typename Op::Out);
   if constexpr (can_stream) {
-    if (stream && reinterpret_cast<uintptr_t>(out) % sizeof(typename Op::Out) == 0) {
-      if (form == Form::both) return loop<Op, false, false, true>(op, a, b, out, n);
-      if (form == Form::repeat_b) return loop<Op, false, true, true>(op, a, b, out, n);
-      return loop<Op, true, false, true>(op, a, b, out, n);
+    if (stream && reinterpret_cast<uintptr_t>(block.out) % item == 0 && block.out_step % ptrdiff_t(item) == 0) {
+      return loop_of<Op, true>(op, block, form);
     }
   }
-  if (form == Form::both) return loop<Op, false, false, false>(op, a, b, out, n);
-  if (form == Form::repeat_b) return loop<Op, false, true, false>(op, a, b, out, n);
-  return loop<Op, true, false, false>(op, a, b, out, n);
+  return loop_of<Op, false>(op, block, form);
 }
 
 template <class Op>
-size_t run(const void*, const char* a, const char* b, char* out, size_t n, Form form, bool stream) {
-  return run_op(Op{}, a, b, out, n, form, stream);
+size_t run(const void*, const Block& block, Form form, bool stream) {
+  return run_op(Op{}, block, form, stream);
 }
 
-template <bool counts, bool writes>
-size_t run_table(const void* table, const char* a, const char* b, char* out, size_t n, Form form, bool) {
-  return run_op(Tabulated<counts, writes>{static_cast<const uint8_t*>(table)}, a, b, out, n, form, false);
+template <Report reports, bool writes>
+size_t run_table(const void* table, const Block& block, Form form, bool) {
+  return run_op(Tabulated<reports, writes>{static_cast<const uint8_t*>(table)}, block, form, false);
 }
 
 template <class Op>
@@ -162,12 +195,12 @@ template <class T, class W>
 Kernel find_integer(Policy policy) {
   using U = std::make_unsigned_t<T>;
   switch (policy) {
-    case Policy::wrap: return run<Modular<U, false, true>>;
-    case Policy::error: return run<Modular<T, true, true>>;
-    case Policy::count: return run<Modular<T, true, false>>;
+    case Policy::wrap: return run<Modular<U, Report::nothing, true>>;
+    case Policy::error: return run<Modular<T, Report::any, true>>;
+    case Policy::count: return run<Modular<T, Report::count, false>>;
     case Policy::saturate: return run<Saturating<T>>;
     case Policy::widen:
-      if constexpr (std::is_same_v<T, int64_t>) return run<Modular<T, true, true>>;
+      if constexpr (std::is_same_v<T, int64_t>) return run<Modular<T, Report::count, true>>;
       else if constexpr (std::is_same_v<T, uint64_t>) return run<WideningU64>;
       else return run<Widening<T, W>>;
   }
@@ -176,9 +209,9 @@ Kernel find_integer(Policy policy) {
 
 Kernel find_table(Policy policy) {
   switch (policy) {
-    case Policy::error: return run_table<true, true>;
-    case Policy::count: return run_table<true, false>;
-    default: return run_table<false, true>;
+    case Policy::error: return run_table<Report::any, true>;
+    case Policy::count: return run_table<Report::count, false>;
+    default: return run_table<Report::nothing, true>;
   }
 }
 

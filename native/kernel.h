@@ -17,12 +17,20 @@ enum class Policy { wrap, error, saturate, widen, count };
 // Which operand repeats its first element.
 enum class Form { both, repeat_b, repeat_a };
 
-// Subtracts n elements. Operands are contiguous or repeat their first element; `out` is contiguous; none need be
-// aligned, and `out` may be exactly a or b. `stream`: write past the caches;
-// the caller ends with a store fence. Returns how many elements overflow
-// (0 where the policy does not count).
-using Kernel = size_t (*)(const void* table, const char* a, const char* b, char* out, size_t n, Form form,
-                          bool stream);
+// Rows of n elements; consecutive rows begin so many bytes apart.
+struct Block {
+  const char* a;
+  const char* b;
+  char* out;
+  size_t n, rows = 1;
+  ptrdiff_t a_step = 0, b_step = 0, out_step = 0;
+};
+
+// Subtracts a block. A row of an operand is consecutive or repeats its first element; a row of `out` is consecutive;
+// none need be aligned, and `out` may be exactly a or b. `stream`: write past the caches; the caller ends with a store
+// fence. Returns how many elements overflow where the policy is `count` or `widen`; under `error` only whether any
+// does, as 0 or 1; else 0.
+using Kernel = size_t (*)(const void* table, const Block& block, Form form, bool stream);
 
 // What one CPU target offers.
 struct Routines {

@@ -39,6 +39,7 @@ constexpr size_t kBytesPerPart = 1 << 17;
 constexpr int kPartsPerThread = 4;           // so that a thread that comes late finds something left to do
 constexpr size_t kLargestOwnCache = 64 << 20;
 constexpr size_t kLeastStreamed = 8 << 20;
+constexpr size_t kLeastStreamedRow = 2048;  // bytes
 
 // Makes what was written past the caches visible before anyone is told that it is there.
 void end_of_stream() {
@@ -78,11 +79,11 @@ class FloatMode {
 #endif
 };
 
-// The innermost dim, or two, of a layout: what is handed to the kernel in one go. Its outermost dim is cut into
-// units, which threads share.
+// The innermost dims of a layout: what is handed to the kernel in one go. They are counted in units, which threads
+// share.
 class Cell {
  public:
-  explicit Cell(const Work& work, bool stream, int dims)
+  Cell(const Work& work, bool stream, int dims)
       : kernel_(routines().find(work.element, work.policy)),
         table_(work.table),
         item_(item_size(work.element)),
@@ -92,7 +93,7 @@ class Cell {
         dims_(dims) {}
   virtual ~Cell() = default;
   virtual size_t units() const = 0;
-  virtual size_t grain() const { return 1; }  // threads begin at multiples of so many units
+  virtual size_t grain() const = 0;  // threads begin at multiples of so many units
   virtual size_t run(const char* a, const char* b, char* out, size_t from, size_t to) const = 0;
 
   int dims() const { return dims_; }
@@ -110,130 +111,149 @@ class Cell {
   const int dims_;
 };
 
-// One line. Units are elements. Operands that are neither consecutive nor repeated are gathered first.
-class Line : public Cell {
- public:
-  Line(const Work& work, bool stream) : Cell(work, stream, work.layout.rank > 0 ? 1 : 0) {
-    const Layout& l = work.layout;
-    if (l.rank > 0) {
-      units_ = l.size[l.rank - 1];
-      a_ = l.a[l.rank - 1];
-      b_ = l.b[l.rank - 1];
-      out_ = l.out[l.rank - 1];
-    } else {  // one element, wherever it lies
-      a_ = b_ = ptrdiff_t(item_);
-      out_ = ptrdiff_t(result_);
-    }
-    form_ = b_ == 0 ? Form::repeat_b : a_ == 0 ? Form::repeat_a : Form::both;
-    in_place_ = out_ == ptrdiff_t(result_) || !writes_;
-    direct_ = (form_ == Form::repeat_a || consecutive(a_)) && (form_ == Form::repeat_b || consecutive(b_)) && in_place_;
-  }
-
-  size_t units() const override { return units_; }
-  size_t grain() const override { return 64; }  // no two threads write to one cache line of a plain result
-
-  size_t run(const char* a, const char* b, char* out, size_t from, size_t to) const override {
-    a += a_ * ptrdiff_t(from);
-    b += b_ * ptrdiff_t(from);
-    out += out_ * ptrdiff_t(from);
-    if (direct_) return kernel_(table_, a, b, out, to - from, form_, stream_);
-    return run_gathered(a, b, out, to - from);
-  }
-
- private:
-  size_t run_gathered(const char* a, const char* b, char* out, size_t n) const {
-    alignas(64) char a_buffer[kChunk * 8], b_buffer[kChunk * 8], out_buffer[kChunk * 8];
-    size_t count = 0;
-    for (size_t i = 0; i < n; i += kChunk) {
-      const size_t k = std::min(kChunk, n - i);
-      const char* x = operand(a + ptrdiff_t(i) * a_, a_, form_ == Form::repeat_a, a_buffer, k);
-      const char* y = operand(b + ptrdiff_t(i) * b_, b_, form_ == Form::repeat_b, b_buffer, k);
-      char* z = out + ptrdiff_t(i) * out_;
-      count += kernel_(table_, x, y, in_place_ ? z : out_buffer, k, form_, stream_ && in_place_);
-      if (!in_place_) routines().scatter(result_, out_buffer, z, out_, k);
-    }
-    return count;
-  }
-
-  const char* operand(const char* p, ptrdiff_t stride, bool repeats, char* buffer, size_t n) const {
-    if (repeats || consecutive(stride)) return p;
-    routines().gather(item_, p, stride, buffer, n);
-    return buffer;
-  }
-
-  size_t units_ = 1;
-  ptrdiff_t a_ = 0, b_ = 0, out_ = 0;
-  Form form_;
-  bool direct_, in_place_;
+// One operand of two dims.
+struct Strides {
+  ptrdiff_t outer, inner;
 };
 
-// Short lines whose results follow one another. Units are lines; many are joined into one call.
+// The innermost dim is a row; the dim around it, where there is one, counts rows. Units are elements. An operand that
+// is neither consecutive nor repeated along a row is gathered first, as many elements at a time as the first cache
+// holds, and so is a result scattered.
 class Rows : public Cell {
-  struct Strides {
-    Strides(const Layout& l, const ptrdiff_t* strides, size_t item)
-        : outer(strides[l.rank - 2]), inner(strides[l.rank - 1]),
-          joined(inner == ptrdiff_t(item) && outer == inner * ptrdiff_t(l.size[l.rank - 1])) {}
-    bool repeats() const { return outer == 0 && inner == 0; }
-    bool once() const { return joined || outer == 0; }  // gathered once, or never
-    ptrdiff_t outer, inner;
-    bool joined;  // the rows are one consecutive run
-  };
-
  public:
-  static bool fits(const Work& work) {
+  Rows(const Work& work, bool stream) : Cell(work, stream, std::min(work.layout.rank, 2)) {
     const Layout& l = work.layout;
-    if (l.rank < 2 || work.policy == Policy::count) return false;
-    const size_t n = l.size[l.rank - 1], item = item_size(work.element);
-    const auto result = ptrdiff_t(result_size(work.element, work.policy));
-    if (n > kChunk / 4 || l.out[l.rank - 1] != result || l.out[l.rank - 2] != result * ptrdiff_t(n)) return false;
-    return n <= 16 || (Strides(l, l.a, item).once() && Strides(l, l.b, item).once());
+    const int row = l.rank - 1;
+    n_ = l.rank > 0 ? l.size[row] : 1;
+    rows_ = l.rank > 1 ? l.size[row - 1] : 1;
+    auto strides = [&](const ptrdiff_t* all, size_t item) {
+      return Strides{l.rank > 1 ? all[row - 1] : 0, l.rank > 0 ? all[row] : ptrdiff_t(item)};
+    };
+    a_ = strides(l.a, item_);
+    b_ = strides(l.b, item_);
+    out_ = strides(l.out, result_);
+    in_place_ = out_.inner == ptrdiff_t(result_) || !writes_;
+    joined_ = is_joinable();
+    repeat_b_ = joined_ ? is_scalar(b_) : b_.inner == 0;
+    repeat_a_ = !repeat_b_ && (joined_ ? is_scalar(a_) : a_.inner == 0);
+    form_ = repeat_b_ ? Form::repeat_b : repeat_a_ ? Form::repeat_a : Form::both;
+    direct_ = !joined_ && in_place_ && is_direct(a_, repeat_a_) && is_direct(b_, repeat_b_);
+    // A row whose ends share cache lines with its neighbours pays only if it is long.
+    row_streams_ = stream && (joined_ || rows_ == 1 || out_.outer % 64 == 0 || n_ * result_ >= kLeastStreamedRow);
   }
 
-  Rows(const Work& work, bool stream) : Cell(work, stream, 2), a_(work.layout, work.layout.a, item_),
-                                        b_(work.layout, work.layout.b, item_) {
-    const Layout& l = work.layout;
-    rows_ = l.size[l.rank - 2];
-    length_ = l.size[l.rank - 1];
-    form_ = b_.repeats() ? Form::repeat_b : a_.repeats() ? Form::repeat_a : Form::both;
-  }
-
-  size_t units() const override { return rows_; }
-  size_t grain() const override { return 64; }
+  size_t units() const override { return rows_ * n_; }
+  // Whole rows, where they are short; else no two threads write to one cache line of a plain result.
+  size_t grain() const override { return n_ <= kChunk ? n_ : 64; }
 
   size_t run(const char* a, const char* b, char* out, size_t from, size_t to) const override {
-    alignas(64) char a_buffer[kChunk * 8], b_buffer[kChunk * 8];
-    const size_t step = kChunk / length_;
-    size_t count = 0;
-    bool a_ready = false, b_ready = false;
-    for (size_t i = from; i < to; i += step) {
-      const size_t k = std::min(step, to - i);
-      const char* x = operand(a_, form_ == Form::repeat_a, a, i, k, a_buffer, a_ready);
-      const char* y = operand(b_, form_ == Form::repeat_b, b, i, k, b_buffer, b_ready);
-      count += kernel_(table_, x, y, out + i * length_ * result_, k * length_, form_, stream_);
+    size_t r = from / n_, count = 0;
+    if (const size_t c = from % n_; c > 0) {
+      const size_t end = std::min(n_, c + (to - from));
+      count += run_at(a, b, out, r++, 1, c, end - c);
+      from += end - c;
     }
+    if (const size_t whole = (to - from) / n_; whole > 0) {
+      count += run_at(a, b, out, r, whole, 0, n_);
+      r += whole;
+      from += whole * n_;
+    }
+    if (from < to) count += run_at(a, b, out, r, 1, 0, to - from);
     return count;
   }
 
  private:
-  const char* operand(const Strides& s, bool repeats, const char* p, size_t row, size_t rows, char* buffer,
-                      bool& ready) const {
-    p += s.outer * ptrdiff_t(row);
-    if (repeats || s.joined) return p;
-    if (ready) return buffer;  // the same row again and again: the first, longest, step holds it often enough
-    if (s.inner == 0 && s.outer != 0) {
-      routines().stretch(item_, p, s.outer, buffer, rows, length_);
-      return buffer;
+  // An operand brought together in a buffer, and which part of it that is.
+  struct Gathered {
+    alignas(64) char bytes[kChunk * 8];
+    bool ready = false;
+  };
+
+  static bool is_scalar(const Strides& s) { return s.outer == 0 && s.inner == 0; }
+  bool is_direct(const Strides& s, bool repeats) const { return repeats || consecutive(s.inner); }
+  bool is_run(const Strides& s) const { return consecutive(s.inner) && s.outer == s.inner * ptrdiff_t(n_); }
+
+  // Whether many rows are better taken as one: they are short, and their results follow one another.
+  bool is_joinable() const {
+    if (rows_ == 1 || !writes_ || out_.inner != ptrdiff_t(result_) || out_.outer != ptrdiff_t(result_ * n_)) {
+      return false;
     }
-    for (size_t i = 0; i < rows; ++i) {
-      routines().gather(item_, p + s.outer * ptrdiff_t(i), s.inner, buffer + i * length_ * item_, length_);
-    }
-    ready = s.outer == 0;
-    return buffer;
+    const bool gathers = !(a_.inner == 0 || consecutive(a_.inner)) || !(b_.inner == 0 || consecutive(b_.inner));
+    if (n_ <= 16 || (gathers && n_ <= kChunk / 2)) return true;
+    auto once = [&](const Strides& s) { return is_run(s) || s.outer == 0; };  // gathered once, or never
+    return n_ <= kChunk / 4 && once(a_) && once(b_);
   }
 
-  Strides a_, b_;
-  size_t rows_, length_;
+  size_t run_at(const char* a, const char* b, char* out, size_t row, size_t rows, size_t column, size_t n) const {
+    auto at = [&](const Strides& s) { return ptrdiff_t(row) * s.outer + ptrdiff_t(column) * s.inner; };
+    a += at(a_), b += at(b_), out += at(out_);
+    if (direct_) return kernel_(table_, {a, b, out, n, rows, a_.outer, b_.outer, out_.outer}, form_, row_streams_);
+    if (joined_) return run_joined(a, b, out, rows, n);
+    return run_gathered(a, b, out, rows, n);
+  }
+
+  // Rows that are one row to the kernel.
+  size_t run_joined(const char* a, const char* b, char* out, size_t rows, size_t n) const {
+    Gathered a_buffer, b_buffer;
+    const size_t step = kChunk / n;
+    size_t count = 0;
+    for (size_t r = 0; r < rows; r += step) {
+      const size_t k = std::min(step, rows - r);
+      const char* x = join(a + a_.outer * ptrdiff_t(r), a_, repeat_a_, k, n, a_buffer);
+      const char* y = join(b + b_.outer * ptrdiff_t(r), b_, repeat_b_, k, n, b_buffer);
+      count += kernel_(table_, {x, y, out + r * n * result_, k * n}, form_, row_streams_);
+    }
+    return count;
+  }
+
+  const char* join(const char* p, const Strides& s, bool repeats, size_t rows, size_t n, Gathered& to) const {
+    if (repeats || is_run(s)) return p;
+    if (to.ready) return to.bytes;  // the same row again and again: the first, longest, step holds it often enough
+    if (s.inner == 0 && s.outer != 0) {
+      routines().stretch(item_, p, s.outer, to.bytes, rows, n);
+      return to.bytes;
+    }
+    if (s.outer == s.inner * ptrdiff_t(n)) {
+      routines().gather(item_, p, s.inner, to.bytes, rows * n);
+      return to.bytes;
+    }
+    for (size_t r = 0; r < rows; ++r) {
+      routines().gather(item_, p + s.outer * ptrdiff_t(r), s.inner, to.bytes + r * n * item_, n);
+    }
+    to.ready = s.outer == 0;
+    return to.bytes;
+  }
+
+  // Pieces of rows. Where an operand is the same in every row, it is gathered once for a column of pieces.
+  size_t run_gathered(const char* a, const char* b, char* out, size_t rows, size_t n) const {
+    size_t count = 0;
+    for (size_t c = 0; c < n; c += kChunk) {
+      Gathered a_buffer, b_buffer;
+      alignas(64) char results[kChunk * 8];
+      const size_t k = std::min(kChunk, n - c);
+      for (size_t r = 0; r < rows; ++r) {
+        const auto row = ptrdiff_t(r), column = ptrdiff_t(c);
+        const char* x = gather(a + a_.outer * row + a_.inner * column, a_, repeat_a_, k, a_buffer);
+        const char* y = gather(b + b_.outer * row + b_.inner * column, b_, repeat_b_, k, b_buffer);
+        char* z = out + out_.outer * row + out_.inner * column;
+        count += kernel_(table_, {x, y, in_place_ ? z : results, k}, form_, row_streams_ && in_place_);
+        if (!in_place_) routines().scatter(result_, results, z, out_.inner, k);
+      }
+    }
+    return count;
+  }
+
+  const char* gather(const char* p, const Strides& s, bool repeats, size_t n, Gathered& to) const {
+    if (is_direct(s, repeats)) return p;
+    if (!to.ready) routines().gather(item_, p, s.inner, to.bytes, n);
+    to.ready = s.outer == 0;
+    return to.bytes;
+  }
+
+  size_t n_, rows_;
+  Strides a_, b_, out_;
   Form form_;
+  bool in_place_, joined_, repeat_a_, repeat_b_, direct_, row_streams_;
 };
 
 // Operands that run along the outer of the two dims: brought over in squares that fit the first cache. Units are
@@ -269,6 +289,7 @@ class Squares : public Cell {
   }
 
   size_t units() const override { return (rows_ + side_ - 1) / side_; }
+  size_t grain() const override { return 1; }
 
   size_t run(const char* a, const char* b, char* out, size_t from, size_t to) const override {
     const size_t end = std::min(to * side_, rows_), field = side_ * kField;
@@ -304,10 +325,7 @@ class Squares : public Cell {
         const Part x = operand(a, a_outer_, a_inner_, r, c, rows, columns, a_buffer);
         const Part y = operand(b, b_outer_, b_inner_, r, c, rows, columns, b_buffer);
         char* z = out + ptrdiff_t(r) * out_outer_ + c * result_;
-        for (size_t i = 0; i < rows; ++i) {
-          count += kernel_(table_, x.at + ptrdiff_t(i) * x.stride, y.at + ptrdiff_t(i) * y.stride,
-                           z + ptrdiff_t(i) * out_outer_, columns, form_, stream_lines_);
-        }
+        count += kernel_(table_, {x.at, y.at, z, columns, rows, x.stride, y.stride, out_outer_}, form_, stream_lines_);
       }
     }
     return count;
@@ -483,7 +501,7 @@ size_t subtract(Work& work) {
     const Layout& l = work.layout;
     const FloatMode mode;
     const Kernel kernel = routines().find(work.element, work.policy);
-    return kernel(work.table, work.a, work.b, work.out, l.size[0], Form::both, false);
+    return kernel(work.table, {work.a, work.b, work.out, l.size[0]}, Form::both, false);
   }
   const size_t elements = work.layout.count();
   if (elements == 0) return 0;
@@ -494,25 +512,27 @@ size_t subtract(Work& work) {
     move_next_to_inner(work.layout, dim);
     return run(work, Squares(work, stream), bytes);
   }
-  if (Rows::fits(work)) return run(work, Rows(work, stream), bytes);
-  return run(work, Line(work, stream), bytes);
+  return run(work, Rows(work, stream), bytes);
 }
 
-size_t first_overflow(const Work& work) {
+Overflows overflows(const Work& work) {
   Work counting = work;
   counting.policy = work.policy == Policy::widen ? Policy::widen : Policy::count;
   alignas(64) char scratch[8 * kChunk];  // what is written here is not looked at
   counting.out = scratch;
   for (int i = 0; i < counting.layout.rank; ++i) counting.layout.out[i] = 0;
-  const Line line(counting, false);
+  const Rows rows(counting, false);
   const size_t elements = work.layout.count();
+  Overflows found{0, elements};
   for (size_t i = 0; i < elements; i += kChunk) {
-    if (run_range(counting, line, i, std::min(i + kChunk, elements)) == 0) continue;
-    for (size_t j = i; j < elements; ++j) {
-      if (run_range(counting, line, j, j + 1) != 0) return j;
+    const size_t end = std::min(i + kChunk, elements), count = run_range(counting, rows, i, end);
+    if (found.count == 0 && count > 0) {
+      found.first = i;
+      while (run_range(counting, rows, found.first, found.first + 1) == 0) ++found.first;
     }
+    found.count += count;
   }
-  return elements;
+  return found;
 }
 
 }  // namespace minuend

@@ -37,22 +37,26 @@ class Plan:
     out: tuple[int, ...]
 
     def run(self, a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], out: np.ndarray[Any, Any], policy: str) -> int:
-        """Compute ``out = a - b`` from the first element of each array on; return how many elements overflow.
+        """Compute ``out = a - b`` from the first element of each array on; say what overflows.
 
-        ``policy`` is ``"wrap"``, ``"saturate"``, ``"widen"`` (``out`` then holds the wide type), ``"error"`` (wraps
-        and counts), or ``"count"``, which writes nothing. ``"widen"`` counts what does not fit int64; ``"wrap"`` and
-        ``"saturate"`` return 0. ``out`` may be exactly A's or B's memory with the same strides; any other overlap is
-        the caller's to prevent.
+        ``policy`` is ``"wrap"``, ``"saturate"``, ``"widen"`` (``out`` then holds the wide type), ``"error"`` (wraps;
+        0 says that nothing overflows), or ``"count"``, which writes nothing and returns how many elements overflow.
+        ``"widen"`` counts what does not fit int64; ``"wrap"`` and ``"saturate"`` return 0. ``out`` may be exactly A's
+        or B's memory with the same strides; any other overlap is the caller's to prevent.
         """
         return _native.execute(
             self.element.kernel, policy, self.sizes, a, self.a, b, self.b, out, self.out, _table(self.element, policy)
         )
 
-    def first_overflow(self, a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], policy: str) -> tuple[int, ...]:
-        """Return the index of the first element, in C order, that ``run`` counted."""
-        table = _table(self.element, policy)
-        flat = _native.first_overflow(self.element.kernel, policy, self.sizes, a, self.a, b, self.b, table)
-        return tuple(int(i) for i in np.unravel_index(flat, self.sizes))
+    def overflows(self, a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], policy: str) -> tuple[int, tuple[int, ...]]:
+        """Return how many elements overflow under a policy, of which there is one at least, and the first one's index.
+
+        The first is the first in C order.
+        """
+        count, flat = _native.overflows(
+            self.element.kernel, policy, self.sizes, a, self.a, b, self.b, _table(self.element, policy)
+        )
+        return count, tuple(int(i) for i in np.unravel_index(flat, self.sizes))
 
 
 def plan(
