@@ -1,7 +1,7 @@
 """Times cells: everybody in turn, round by round, in one process and on the same memory.
 
-A turn is one call that is not timed, which wakes threads up and brings the operands nearer, and then the timed calls,
-as many as make a reading that the clock resolves. Rounds go on until the cell's share of the time is used; the order
+A turn is a millisecond of calls that are not timed, which wake threads and the CPU up and bring the operands nearer,
+and then the timed calls, as many as make a reading that the clock resolves. Rounds go on until the cell's share of the time is used; the order
 within a round is drawn anew. Libraries whose threads spin on after a call (torch 3 ms, onnxruntime 20 ms) would take
 the CPUs from whoever comes next: where threads may work, a turn starts only when the process has come to rest.
 """
@@ -23,6 +23,7 @@ from benchmarks.operands import Operands, make, sampled, wrong_at
 from benchmarks.peers import Form, Minuend, Peer
 
 READING = 200e-6  # seconds that one reading lasts at least
+WARMING = 1e-3  # seconds of calls before each reading: a CPU that has rested is slow at first
 FAR_BEHIND = 8.0  # times the fastest: from there on three readings are enough
 MINUEND = "minuend"
 
@@ -202,7 +203,7 @@ def take_turns(
             if spinning:
                 come_to_rest()
             if guesses[name] < 0.02:  # beyond that, waking up is no part of the time any more
-                contenders[name].time(1)
+                contenders[name].time(max(1, round(WARMING / guesses[name])))
             readings[name].append(contenders[name].time(calls[name]))
         if turn >= effort.most or (turn >= effort.least and time.perf_counter() - start > effort.seconds):
             break

@@ -38,7 +38,7 @@ constexpr size_t kLeastShared = 1 << 20;     // bytes; to wake another thread ta
 constexpr size_t kBytesPerPart = 1 << 17;
 constexpr int kPartsPerThread = 4;           // so that a thread that comes late finds something left to do
 constexpr size_t kLargestOwnCache = 64 << 20;
-constexpr size_t kLeastStreamed = 8 << 20;
+constexpr size_t kLeastStreamed = 4 << 20;
 constexpr size_t kLeastStreamedRow = 2048;  // bytes
 
 // Makes what was written past the caches visible before anyone is told that it is there.
@@ -417,7 +417,7 @@ size_t stream_threshold() {
     own = size_t(std::max(sysconf(_SC_LEVEL2_CACHE_SIZE), 0L));
     last = size_t(std::max(sysconf(_SC_LEVEL3_CACHE_SIZE), 0L));
 #endif
-    return std::max(last > kLargestOwnCache ? 4 * own : last / 4 * 3, kLeastStreamed);
+    return std::max(last > kLargestOwnCache ? 2 * own : last / 4 * 3, kLeastStreamed);
   }();
   return bytes;
 }
@@ -494,7 +494,7 @@ void move_next_to_inner(Layout& l, int dim) {
 
 }  // namespace
 
-bool is_long(const Work& work) { return bytes_of(work, work.layout.count()) > 1 << 15; }
+bool is_long(const Work& work) { return bytes_of(work, work.layout.count()) > kLeastShared / 4; }
 
 size_t subtract(Work& work) {
   if (is_short_line(work)) {

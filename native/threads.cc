@@ -80,15 +80,47 @@ void keep_off([[maybe_unused]] int cpu, [[maybe_unused]] const std::vector<std::
 #endif
 }
 
-struct Job {
-  void (*part)(void*, int);
-  void* context;
-  int parts;
-  std::atomic<int> next{0};
+// Callers under way, each on a CPU of its own if there are enough.
+std::atomic<int> callers{0};
 
-  void work() {
-    for (int i; (i = next.fetch_add(1)) < parts;) part(context, i);
+// A part is one thread's by rights, so that from call to call it is found in the same core's caches; a thread that has
+// done its own takes from the others.
+struct Job {
+  Job(void (*f)(void*, int), void* with, int n, int threads)
+      : part(f), context(with), parts(n), shares(std::min({threads, n, kMostShares})) {
+    for (int i = 0; i < shares; ++i) next[i].at = first(i);
   }
+
+  // The caller's share is 0.
+  void work(int share) {
+    for (int i = 0; i < shares; ++i) take((share + i) % shares);
+  }
+
+  // Helpers leave the CPUs to other callers.
+  void help(int share, int threads) {
+    for (int i = 0; i < shares; ++i) take((share + i) % shares, threads);
+  }
+
+ private:
+  static constexpr int kMostShares = 64;
+  struct alignas(64) Next {
+    std::atomic<int> at;
+  };
+
+  int first(int share) const { return int(int64_t(parts) * share / shares); }
+  void take(int share, int threads = 0) {
+    const int end = first(share + 1);
+    while (threads == 0 || callers.load(std::memory_order_relaxed) < threads) {
+      const int i = next[share].at.fetch_add(1);
+      if (i >= end) return;
+      part(context, i);
+    }
+  }
+
+  void (*const part)(void*, int);
+  void* const context;
+  const int parts, shares;
+  Next next[kMostShares];
 };
 
 // The threads and what they wait for. One job at a time; a caller that finds a job under way works alone.
@@ -97,7 +129,8 @@ struct Job {
 // taken. A thread that has just worked looks out for the next job for about a tenth of a millisecond before it sleeps.
 class Pool {
  public:
-  bool try_run(Job& job, int helpers) {
+  bool try_run(Job& job, int threads) {
+    const int helpers = threads - 1;
     if (!busy_.try_lock()) return false;
     start(helpers);
     if (const int cpu = current_cpu(); cpu >= 0 && cpu != avoided_) {
@@ -105,12 +138,13 @@ class Pool {
       avoided_ = cpu;
     }
     job_ = &job;
+    job_threads_ = threads;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       state_.store((round_of(state_.load()) + 1) << kBits | uint64_t(std::min(int(threads_.size()), helpers)));
       if (sleeping_ > 0) wake_.notify_all();
     }
-    job.work();
+    job.work(0);
     state_.fetch_and(~kInvitations);
     for (int i = 0; active_.load() != 0; ++i) {
       if (i < kSpins) {
@@ -132,7 +166,7 @@ class Pool {
   void start(int helpers) {
     while (int(threads_.size()) < helpers) {
       try {
-        std::thread thread(&Pool::wait_for_work, this);
+        std::thread thread(&Pool::wait_for_work, this, int(threads_.size()) + 1);
         threads_.push_back(thread.native_handle());
         thread.detach();
         avoided_ = -1;
@@ -142,14 +176,14 @@ class Pool {
     }
   }
 
-  void wait_for_work() {
+  void wait_for_work(int share) {
     for (uint64_t seen = 0;;) {
       seen = next_round(seen);
       active_.fetch_add(1);
       uint64_t state = state_.load();
       while (round_of(state) == seen && (state & kInvitations) != 0) {
         if (state_.compare_exchange_weak(state, state - 1)) {
-          job_->work();
+          job_->help(share, job_threads_);
           break;
         }
       }
@@ -159,7 +193,7 @@ class Pool {
 
   // Returns when there is a round other than the one seen.
   uint64_t next_round(uint64_t seen) {
-    for (int i = 0; i < kSpins; ++i) {
+    for (int i = 0; i < kSpins && callers.load(std::memory_order_relaxed) < job_threads_; ++i) {
       if (const uint64_t round = round_of(state_.load()); round != seen) return round;
       pause();
     }
@@ -173,6 +207,7 @@ class Pool {
   std::mutex busy_, mutex_;
   std::condition_variable wake_;
   Job* job_ = nullptr;
+  std::atomic<int> job_threads_{0};
   std::atomic<uint64_t> state_{0};  // the round's number and, in the low bits, how many more may join it
   std::atomic<int> active_{0};      // threads that have joined, or are trying to
   std::vector<std::thread::native_handle_type> threads_;  // they never end
@@ -187,14 +222,7 @@ Pool& the_pool() {
   Pool* p = pool.load();
   if (p == nullptr) {
     auto* fresh = new Pool;
-    if (pool.compare_exchange_strong(p, fresh)) {
-#if defined(__unix__) || defined(__APPLE__)
-      // A child has none of the threads, and a lock may have been held: it starts anew.
-      static const int registered = pthread_atfork(nullptr, nullptr, [] { pool.store(nullptr); });
-      (void)registered;
-#endif
-      return *fresh;
-    }
+    if (pool.compare_exchange_strong(p, fresh)) return *fresh;
     delete fresh;
   }
   return *p;
@@ -208,8 +236,18 @@ int num_threads() { return wanted().load(); }
 void set_num_threads(int n) { wanted().store(n); }
 
 void in_parallel(int parts, int threads, void (*part)(void*, int), void* context) {
-  Job job{part, context, parts};
-  if (threads < 2 || parts < 2 || !the_pool().try_run(job, threads - 1)) job.work();
+#if defined(__unix__) || defined(__APPLE__)
+  // A child has none of the threads, and a lock may have been held: it starts anew.
+  static const int registered = pthread_atfork(nullptr, nullptr, [] {
+    pool.store(nullptr);
+    callers.store(0);
+  });
+  (void)registered;
+#endif
+  const int before = callers.fetch_add(1);
+  Job job{part, context, parts, before < threads ? threads - before : 1};
+  if (threads - before < 2 || parts < 2 || !the_pool().try_run(job, threads - before)) job.work(0);
+  callers.fetch_sub(1);
 }
 
 }  // namespace minuend
