@@ -215,17 +215,38 @@ bool can_write(const Call& call, int type, const Layout& l, bool& replaces) {
   return a != Overlap::partial && b != Overlap::partial;
 }
 
-// Runs the work; false where the general function has to report something.
-bool compute(Work& work, bool replaces) {
-  const bool fallible = work.policy == Policy::error || (work.policy == Policy::widen && item_size(work.element) == 8);
-  if (fallible && replaces) {
-    if (work.policy == Policy::widen) return false;
-    Work counting = work;
-    counting.policy = Policy::count;
-    if (without_gil(work, [&] { return subtract(counting); }) != 0) return false;
-    work.policy = Policy::wrap;
+// Gives an operand back its values after a difference that wrapped was written over it: subtraction modulo 2^n can be
+// undone. Over B, b = a - (a - b). Over A, a = b - (0 - (a - b)).
+void undo(Work work) {
+  work.policy = Policy::wrap;
+  const char *a = work.a, *b = work.b;
+  if (work.out == a) {
+    constexpr uint64_t zero = 0;
+    Work negation = work;
+    negation.a = reinterpret_cast<const char*>(&zero);
+    for (int i = 0; i < work.layout.rank; ++i) {
+      negation.layout.a[i] = 0;
+      negation.layout.b[i] = work.layout.out[i];
+    }
+    negation.b = work.out;
+    subtract(negation);
+    work.a = b;
+    std::memcpy(work.layout.a, work.layout.b, sizeof(work.layout.b));
   }
-  return without_gil(work, [&] { return subtract(work); }) == 0;
+  work.b = work.out;
+  std::memcpy(work.layout.b, work.layout.out, sizeof(work.layout.out));
+  subtract(work);
+}
+
+// Runs the work; false where the general function has to report something. Operands then hold what they held.
+bool compute(Work& work, bool replaces) {
+  if (!replaces || (work.policy != Policy::error && work.policy != Policy::widen)) {
+    return without_gil(work, [&] { return subtract(work); }) == 0;
+  }
+  const Work asked = work;  // subtract() reorders the layout
+  if (without_gil(work, [&] { return subtract(work); }) == 0) return true;
+  without_gil(asked, [&] { return undo(asked), 0; });
+  return false;
 }
 
 // The result, a new reference; nullptr without an error set where the general function must take over.

@@ -186,6 +186,14 @@ size_t run_table(const void* table, const Block& block, Form form, bool) {
   return run_op(Tabulated<reports, writes>{static_cast<const uint8_t*>(table)}, block, form, false);
 }
 
+void copy_past(const char* from, char* to, size_t bytes) {
+  using V = Vec<uint8_t, kBytes>;
+  size_t i = (kBytes - reinterpret_cast<uintptr_t>(to) % kBytes) % kBytes;
+  std::memcpy(to, from, i);
+  for (; i + kBytes <= bytes; i += kBytes) store<true>(to + i, get<V>(from + i));
+  std::memcpy(to + i, from + i, bytes - i);
+}
+
 template <class Op>
 Kernel find_float(Policy policy) {
   return policy == Policy::wrap ? run<Op> : nullptr;  // floats have one policy
@@ -236,7 +244,7 @@ Kernel find(Element element, Policy policy) {
 
 }  // namespace
 
-extern const Routines routines = {find, gather, scatter, stretch, transpose};
+extern const Routines routines = {find, gather, scatter, stretch, transpose, copy_past};
 
 }  // namespace MINUEND_TARGET
 }  // namespace minuend

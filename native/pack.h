@@ -93,11 +93,16 @@ inline V interleave_high(V a, V b, std::index_sequence<i...>) {
   return __builtin_shufflevector(a, b, int(i % 2 * sizeof...(i) + i / 2 + sizeof...(i) / 2)...);
 }
 
-// A square of registers: n rows of n elements, n = 16 bytes. Interleaving the upper with the lower half of the rows
-// log2(n) times transposes it.
+// The side of a square that is transposed in registers. Small elements do best in the narrowest ones, whose shuffles
+// are the cheapest; of large ones those hold too few.
+template <class T>
+constexpr size_t kSquareSide = (sizeof(T) < 4 ? 16 : kBytes) / sizeof(T);
+
+// A square of registers: n rows of n elements. Interleaving the upper with the lower half of the rows log2(n) times
+// transposes it.
 template <class T>
 inline void transpose_square(const char* from, ptrdiff_t stride, char* to, size_t to_stride) {
-  constexpr size_t n = 16 / sizeof(T);
+  constexpr size_t n = kSquareSide<T>;
   using V = Vec<T, n>;
   using Indices = std::make_index_sequence<n>;
   V rows[n], next[n];
@@ -114,7 +119,7 @@ inline void transpose_square(const char* from, ptrdiff_t stride, char* to, size_
 
 template <class T>
 void transpose_as(const char* from, ptrdiff_t stride, char* to, size_t to_stride, size_t rows, size_t columns) {
-  constexpr size_t n = 16 / sizeof(T);
+  constexpr size_t n = kSquareSide<T>;
   const size_t whole_rows = rows / n * n, whole_columns = columns / n * n;
   for (size_t c = 0; c < whole_columns; c += n) {
     for (size_t r = 0; r < whole_rows; r += n) {

@@ -33,7 +33,8 @@ size_t result_size(Element element, Policy policy) {
 
 namespace {
 
-constexpr size_t kChunk = 1024;              // elements of an operand that are gathered at a time: 8 KB at most
+constexpr size_t kBuffer = 8192;             // bytes that are gathered at a time: a few such fit the first cache
+constexpr size_t kChunk = kBuffer / 8;       // elements that are so many bytes at most
 constexpr size_t kLeastShared = 1 << 20;     // bytes; to wake another thread takes as long as to move as many
 constexpr size_t kBytesPerPart = 1 << 17;
 constexpr int kPartsPerThread = 4;           // so that a thread that comes late finds something left to do
@@ -137,7 +138,10 @@ class Rows : public Cell {
     repeat_b_ = joined_ ? is_scalar(b_) : b_.inner == 0;
     repeat_a_ = !repeat_b_ && (joined_ ? is_scalar(a_) : a_.inner == 0);
     form_ = repeat_b_ ? Form::repeat_b : repeat_a_ ? Form::repeat_a : Form::both;
-    direct_ = !joined_ && in_place_ && is_direct(a_, repeat_a_) && is_direct(b_, repeat_b_);
+    // Elements that lie across cache lines are written past the caches as bytes.
+    detours_ = stream && !joined_ && in_place_ && writes_ && reinterpret_cast<uintptr_t>(work.out) % result_ != 0 &&
+               n_ * result_ >= kBuffer;
+    direct_ = !joined_ && in_place_ && !detours_ && is_direct(a_, repeat_a_) && is_direct(b_, repeat_b_);
     // A row whose ends share cache lines with its neighbours pays only if it is long.
     row_streams_ = stream && (joined_ || rows_ == 1 || out_.outer % 64 == 0 || n_ * result_ >= kLeastStreamedRow);
   }
@@ -165,7 +169,7 @@ class Rows : public Cell {
  private:
   // An operand brought together in a buffer, and which part of it that is.
   struct Gathered {
-    alignas(64) char bytes[kChunk * 8];
+    alignas(64) char bytes[kBuffer];
     bool ready = false;
   };
 
@@ -226,18 +230,21 @@ class Rows : public Cell {
 
   // Pieces of rows. Where an operand is the same in every row, it is gathered once for a column of pieces.
   size_t run_gathered(const char* a, const char* b, char* out, size_t rows, size_t n) const {
+    const size_t piece = kBuffer / std::max(item_, result_);
+    const bool writes_there = in_place_ && !detours_;
     size_t count = 0;
-    for (size_t c = 0; c < n; c += kChunk) {
+    for (size_t c = 0; c < n; c += piece) {
       Gathered a_buffer, b_buffer;
-      alignas(64) char results[kChunk * 8];
-      const size_t k = std::min(kChunk, n - c);
+      alignas(64) char results[kBuffer];
+      const size_t k = std::min(piece, n - c);
       for (size_t r = 0; r < rows; ++r) {
         const auto row = ptrdiff_t(r), column = ptrdiff_t(c);
         const char* x = gather(a + a_.outer * row + a_.inner * column, a_, repeat_a_, k, a_buffer);
         const char* y = gather(b + b_.outer * row + b_.inner * column, b_, repeat_b_, k, b_buffer);
         char* z = out + out_.outer * row + out_.inner * column;
-        count += kernel_(table_, {x, y, in_place_ ? z : results, k}, form_, row_streams_ && in_place_);
+        count += kernel_(table_, {x, y, writes_there ? z : results, k}, form_, row_streams_ && writes_there);
         if (!in_place_) routines().scatter(result_, results, z, out_.inner, k);
+        if (detours_) routines().copy_past(results, z, k * result_);
       }
     }
     return count;
@@ -253,7 +260,7 @@ class Rows : public Cell {
   size_t n_, rows_;
   Strides a_, b_, out_;
   Form form_;
-  bool in_place_, joined_, repeat_a_, repeat_b_, direct_, row_streams_;
+  bool in_place_, joined_, repeat_a_, repeat_b_, detours_, direct_, row_streams_;
 };
 
 // Operands that run along the outer of the two dims: brought over in squares that fit the first cache. Units are
@@ -284,85 +291,110 @@ class Squares : public Cell {
     a_outer_ = l.a[d], b_outer_ = l.b[d], out_outer_ = l.out[d];
     a_inner_ = l.a[d + 1], b_inner_ = l.b[d + 1];
     form_ = b_inner_ == 0 ? Form::repeat_b : a_inner_ == 0 ? Form::repeat_a : Form::both;
-    // Past the caches only whole cache lines pay.
-    stream_lines_ = stream && reinterpret_cast<uintptr_t>(work.out) % 64 == 0 && out_outer_ % 64 == 0;
+    // Whole cache lines of what is transposed and of the result; past the caches only those pay.
+    const bool b_turns = consecutive(b_outer_) && !consecutive(b_inner_);
+    bands_ = Cuts(rows_, side_, b_turns ? work.b : work.a, b_turns ? b_inner_ : a_inner_, item_);
+    stacks_ = Cuts(columns_, side_, work.out, out_outer_, result_);
+    stream_lines_ = stream;
   }
 
-  size_t units() const override { return (rows_ + side_ - 1) / side_; }
+  size_t units() const override { return bands_.count; }
   size_t grain() const override { return 1; }
 
   size_t run(const char* a, const char* b, char* out, size_t from, size_t to) const override {
-    const size_t end = std::min(to * side_, rows_), field = side_ * kField;
     size_t count = 0;
-    for (size_t r = from * side_; r < end; r += field) {
-      for (size_t c = 0; c < columns_; c += field) {
-        count += run_field(a, b, out, r, std::min(r + field, end), c, std::min(c + field, columns_));
+    for (size_t i = from; i < to; i += kField) {
+      for (size_t j = 0; j < stacks_.count; j += kField) {
+        count += run_field(a, b, out, i, std::min(i + kField, to), j, std::min(j + kField, stacks_.count));
       }
     }
     return count;
   }
 
  private:
+  static constexpr size_t kLine = 64;             // bytes of a cache line
+  static constexpr size_t kSquare = 64 * 64 * 8;  // bytes; a side is a few cache lines
+  static constexpr size_t kField = 4;             // squares along a field
+
+  // A dim cut into pieces of one length, of which the first may be shorter: then the others begin on cache lines.
+  struct Cuts {
+    Cuts() = default;
+    Cuts(size_t n, size_t side, const char* first, ptrdiff_t stride, size_t item) : size(n), length(side) {
+      const size_t ahead = reinterpret_cast<uintptr_t>(first) % kLine;
+      if (stride % ptrdiff_t(kLine) == 0 && ahead % item == 0) before = ahead / item;
+      count = (before + n + side - 1) / side;
+    }
+    size_t begin(size_t i) const { return i == 0 ? 0 : i * length - before; }
+    size_t end(size_t i) const { return std::min((i + 1) * length - before, size); }
+    size_t size = 0, length = 1, before = 0, count = 0;  // `before`: what the first piece lacks
+  };
+
+  struct Square {
+    size_t row, column, rows, columns;
+  };
+
   struct Part {
     const char* at;
     ptrdiff_t stride;
   };
 
+  Square square(size_t i, size_t j) const {
+    const size_t row = bands_.begin(i), column = stacks_.begin(j);
+    return {row, column, bands_.end(i) - row, stacks_.end(j) - column};
+  }
+
   // A field of squares: as many pages as the CPU's translation cache holds.
-  size_t run_field(const char* a, const char* b, char* out, size_t r0, size_t r1, size_t c0, size_t c1) const {
+  size_t run_field(const char* a, const char* b, char* out, size_t i0, size_t i1, size_t j0, size_t j1) const {
     alignas(64) char a_buffer[kSquare], b_buffer[kSquare];
     size_t count = 0;
-    for (size_t r = r0; r < r1; r += side_) {
-      const size_t rows = std::min(side_, r1 - r);
-      for (size_t c = c0; c < c1; c += side_) {
-        const size_t columns = std::min(side_, c1 - c);
-        const bool last = c + side_ >= c1;
-        const size_t next_r = last ? r + side_ : r, next_c = last ? c0 : c + side_;
-        if (next_r < r1) {
-          fetch_ahead(a, a_outer_, a_inner_, next_r, next_c, std::min(side_, r1 - next_r), std::min(side_, c1 - next_c));
-          fetch_ahead(b, b_outer_, b_inner_, next_r, next_c, std::min(side_, r1 - next_r), std::min(side_, c1 - next_c));
+    for (size_t i = i0; i < i1; ++i) {
+      for (size_t j = j0; j < j1; ++j) {
+        const bool last = j + 1 == j1;
+        if (!last || i + 1 < i1) {
+          const Square next = last ? square(i + 1, j0) : square(i, j + 1);
+          fetch_ahead(a, a_outer_, a_inner_, next);
+          fetch_ahead(b, b_outer_, b_inner_, next);
         }
-        const Part x = operand(a, a_outer_, a_inner_, r, c, rows, columns, a_buffer);
-        const Part y = operand(b, b_outer_, b_inner_, r, c, rows, columns, b_buffer);
-        char* z = out + ptrdiff_t(r) * out_outer_ + c * result_;
-        count += kernel_(table_, {x.at, y.at, z, columns, rows, x.stride, y.stride, out_outer_}, form_, stream_lines_);
+        const Square s = square(i, j);
+        const Part x = operand(a, a_outer_, a_inner_, s, a_buffer);
+        const Part y = operand(b, b_outer_, b_inner_, s, b_buffer);
+        char* z = out + ptrdiff_t(s.row) * out_outer_ + s.column * result_;
+        count += kernel_(table_, {x.at, y.at, z, s.columns, s.rows, x.stride, y.stride, out_outer_}, form_,
+                         stream_lines_);
       }
     }
     return count;
   }
 
   // Asks for the next square: its runs are too short for the CPU to foresee.
-  void fetch_ahead(const char* p, ptrdiff_t outer, ptrdiff_t inner, size_t r, size_t c, size_t rows,
-                   size_t columns) const {
-    p += outer * ptrdiff_t(r) + inner * ptrdiff_t(c);
+  void fetch_ahead(const char* p, ptrdiff_t outer, ptrdiff_t inner, const Square& s) const {
+    p += outer * ptrdiff_t(s.row) + inner * ptrdiff_t(s.column);
     const bool along = consecutive(inner);
     if (!along && !consecutive(outer)) return;
-    const size_t runs = along ? rows : columns, bytes = (along ? columns : rows) * item_;
+    const size_t runs = along ? s.rows : s.columns, bytes = (along ? s.columns : s.rows) * item_;
     const ptrdiff_t stride = along ? outer : inner;
     for (size_t i = 0; i < runs; ++i) {
-      for (size_t at = 0; at < bytes; at += 64) __builtin_prefetch(p + ptrdiff_t(i) * stride + at, 0, 2);
+      for (size_t at = 0; at < bytes; at += kLine) __builtin_prefetch(p + ptrdiff_t(i) * stride + at, 0, 2);
     }
   }
 
-  Part operand(const char* p, ptrdiff_t outer, ptrdiff_t inner, size_t r, size_t c, size_t rows, size_t columns,
-               char* buffer) const {
-    p += outer * ptrdiff_t(r) + inner * ptrdiff_t(c);
+  Part operand(const char* p, ptrdiff_t outer, ptrdiff_t inner, const Square& s, char* buffer) const {
+    p += outer * ptrdiff_t(s.row) + inner * ptrdiff_t(s.column);
     if (inner == 0 || consecutive(inner)) return {p, outer};
     const size_t width = side_ * item_;
     if (consecutive(outer)) {
-      routines().transpose(item_, p, inner, buffer, width, rows, columns);
+      routines().transpose(item_, p, inner, buffer, width, s.rows, s.columns);
     } else {
-      for (size_t i = 0; i < rows; ++i) {
-        routines().gather(item_, p + outer * ptrdiff_t(i), inner, buffer + i * width, columns);
+      for (size_t i = 0; i < s.rows; ++i) {
+        routines().gather(item_, p + outer * ptrdiff_t(i), inner, buffer + i * width, s.columns);
       }
     }
     return {buffer, ptrdiff_t(width)};
   }
 
-  static constexpr size_t kSquare = 64 * 64 * 8;  // bytes; a side is a few cache lines
-  static constexpr size_t kField = 4;             // squares along a field
   size_t side_, rows_, columns_;
   ptrdiff_t a_outer_, b_outer_, out_outer_, a_inner_, b_inner_;
+  Cuts bands_, stacks_;
   Form form_;
   bool stream_lines_;
 };
@@ -518,7 +550,7 @@ size_t subtract(Work& work) {
 Overflows overflows(const Work& work) {
   Work counting = work;
   counting.policy = work.policy == Policy::widen ? Policy::widen : Policy::count;
-  alignas(64) char scratch[8 * kChunk];  // what is written here is not looked at
+  alignas(64) char scratch[kBuffer];  // what is written here is not looked at
   counting.out = scratch;
   for (int i = 0; i < counting.layout.rank; ++i) counting.layout.out[i] = 0;
   const Rows rows(counting, false);

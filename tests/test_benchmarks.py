@@ -300,7 +300,7 @@ def test_everybody_gets_as_many_turns_and_the_far_slower_ones_three():
     contenders = {"fast": Fake(1e-6), "level": Fake(2e-6), "slow": Fake(1e-3), "heavy": Fake(1.0)}
     found = measure.take_turns(contenders, Effort(0.0, least=7, most=7), False, random.Random(0))
     assert {name: len(readings) for name, readings in found.items()} == {"fast": 7, "level": 7, "slow": 3, "heavy": 3}
-    assert contenders["fast"].calls[-2:] == [1, 200]  # one that is not timed, then a reading
+    assert contenders["fast"].calls[-2:] == [1000, 200]  # a millisecond that is not timed, then a reading
     assert contenders["level"].calls[-1] == 100
     assert contenders["heavy"].calls[-1] == 1
 

@@ -197,6 +197,25 @@ def test_widening_64_bits_in_place_leaves_the_operand_as_it_was():
     assert a.tolist() == [1, -(2**63)]
 
 
+@pytest.mark.parametrize("shapes", [((7,), (7,)), ((7,), ()), ((600, 700), (600, 700)), ((600, 700), (700,))], ids=str)
+@pytest.mark.parametrize("over", ["a", "b"])
+@pytest.mark.parametrize("element", [row for row in oracle.ARRAY_TYPES if row.is_integer], ids=str)
+def test_an_overflow_found_while_an_operand_is_written_over_leaves_both_as_they_were(element, over, shapes):
+    rng = np.random.default_rng(3)
+    low, high = element.limits
+    operands = [
+        np.asarray(rng.integers(low // 2, high // 2 + 1, shape, np.int64 if low else np.uint64)).astype(element.memory)
+        for shape in shapes
+    ]
+    a, b = operands if over == "a" else operands[::-1]
+    a.flat[-1], b.flat[-1] = low, 1  # the last elements meet
+    kept = a.tobytes(), b.tobytes()
+    with pytest.raises(OverflowFound) as caught:
+        subtract(a, b, out=operands[0], overflow="error")
+    assert (a.tobytes(), b.tobytes()) == kept
+    assert caught.value.count == count_overflows(a, b) > 0
+
+
 def test_the_first_overflow_is_the_first_in_c_order_whatever_the_strides():
     a = np.asfortranarray(np.zeros((3, 4, 5), np.uint8))[:, ::-1]
     b = np.zeros((4, 1), np.uint8)
