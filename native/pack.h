@@ -44,7 +44,7 @@ template <class T>
 void gather_as(const char* from, ptrdiff_t stride, char* to, size_t n) {
   constexpr size_t kBlock = 512 / sizeof(T);
   const ptrdiff_t line = stride > 64 || stride < -64 ? stride : stride < 0 ? -64 : 64;
-  const ptrdiff_t span = stride * ptrdiff_t(kBlock), ahead = 3 * span;
+  const ptrdiff_t span = stride * ptrdiff_t(kBlock), ahead = 6 * span;
   for (size_t i = 0; i < n; i += kBlock) {
     const char* p = from + ptrdiff_t(i) * stride;
     if (stride != 0) {
