@@ -111,7 +111,7 @@ class Tally {
   size_t sum_ = 0, added_ = 0;
 };
 
-template <class Op, bool repeat_a, bool repeat_b, bool stream, class Overflows>
+template <class Op, bool repeat_a, bool repeat_b, Reach reach, class Overflows>
 inline void row(Op op, const char* a, const char* b, char* out, size_t n, Overflows& overflows) {
   using In = std::make_unsigned_t<typename Op::In>;
   using Out = typename Op::Out;
@@ -129,61 +129,63 @@ inline void row(Op op, const char* a, const char* b, char* out, size_t n, Overfl
     i += k;
   };
   // Stores on whole cache lines: past the caches they have to be, elsewhere a store that straddles two costs double.
-  if (Op::writes && (stream || n * sizeof(Out) >= kWorthAligning)) {
+  if (Op::writes && (reach == Reach::past || n * sizeof(Out) >= kWorthAligning)) {
     constexpr size_t width = sizeof(Result);
     const size_t ahead = (width - reinterpret_cast<uintptr_t>(out) % width) % width / sizeof(Out);
     if (ahead > 0 && ahead < n) part(ahead);
   }
   for (; i + Op::lanes <= n; i += Op::lanes) {
-    if constexpr (stream) {
+    if constexpr (reach != Reach::near) {
       from_a.fetch_ahead(i);
       from_b.fetch_ahead(i);
     }
     const Result d = op(from_a.full(i), from_b.full(i), over);
-    if constexpr (Op::writes) store<stream>(out + i * sizeof(Out), d);
+    if constexpr (Op::writes) store<reach == Reach::past>(out + i * sizeof(Out), d);
     overflows.add(over);
   }
   if (i < n) part(n - i);
 }
 
-template <class Op, bool repeat_a, bool repeat_b, bool stream>
+template <class Op, bool repeat_a, bool repeat_b, Reach reach>
 size_t loop(Op op, const Block& block) {
   Tally<Vec<typename Op::Out, Op::lanes>, typename Op::Out, Op::reports> overflows;
   const char *a = block.a, *b = block.b;
   char* out = block.out;
   for (size_t r = 0; r < block.rows; ++r, a += block.a_step, b += block.b_step, out += block.out_step) {
-    row<Op, repeat_a, repeat_b, stream>(op, a, b, out, block.n, overflows);
+    row<Op, repeat_a, repeat_b, reach>(op, a, b, out, block.n, overflows);
   }
   return overflows.total();
 }
 
-template <class Op, bool stream>
+template <class Op, Reach reach>
 size_t loop_of(Op op, const Block& block, Form form) {
-  if (form == Form::both) return loop<Op, false, false, stream>(op, block);
-  if (form == Form::repeat_b) return loop<Op, false, true, stream>(op, block);
-  return loop<Op, true, false, stream>(op, block);
+  if (form == Form::both) return loop<Op, false, false, reach>(op, block);
+  if (form == Form::repeat_b) return loop<Op, false, true, reach>(op, block);
+  return loop<Op, true, false, reach>(op, block);
 }
 
 template <class Op>
-size_t run_op(Op op, const Block& block, Form form, bool stream) {
+size_t run_op(Op op, const Block& block, Form form, Reach reach) {
   constexpr bool can_stream = Op::writes && Op::lanes * sizeof(typename Op::Out) == kBytes;
   constexpr size_t item = sizeof(typename Op::Out);
+  if (reach == Reach::near) return loop_of<Op, Reach::near>(op, block, form);
   if constexpr (can_stream) {
-    if (stream && reinterpret_cast<uintptr_t>(block.out) % item == 0 && block.out_step % ptrdiff_t(item) == 0) {
-      return loop_of<Op, true>(op, block, form);
+    if (reach == Reach::past && reinterpret_cast<uintptr_t>(block.out) % item == 0 &&
+        block.out_step % ptrdiff_t(item) == 0) {
+      return loop_of<Op, Reach::past>(op, block, form);
     }
   }
-  return loop_of<Op, false>(op, block, form);
+  return loop_of<Op, Reach::far>(op, block, form);
 }
 
 template <class Op>
-size_t run(const void*, const Block& block, Form form, bool stream) {
-  return run_op(Op{}, block, form, stream);
+size_t run(const void*, const Block& block, Form form, Reach reach) {
+  return run_op(Op{}, block, form, reach);
 }
 
 template <Report reports, bool writes>
-size_t run_table(const void* table, const Block& block, Form form, bool) {
-  return run_op(Tabulated<reports, writes>{static_cast<const uint8_t*>(table)}, block, form, false);
+size_t run_table(const void* table, const Block& block, Form form, Reach) {
+  return loop_of<Tabulated<reports, writes>, Reach::near>({static_cast<const uint8_t*>(table)}, block, form);
 }
 
 void copy_past(const char* from, char* to, size_t bytes) {

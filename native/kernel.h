@@ -17,6 +17,10 @@ enum class Policy { wrap, error, saturate, widen, count };
 // Which operand repeats its first element.
 enum class Form { both, repeat_b, repeat_a };
 
+// Where the memory is that a block reads and writes: in the caches; farther away, so that what comes is asked for in
+// time; or farther away and so large that the result is written past the caches.
+enum class Reach { near, far, past };
+
 // Rows of n elements; consecutive rows begin so many bytes apart.
 struct Block {
   const char* a;
@@ -27,10 +31,10 @@ struct Block {
 };
 
 // Subtracts a block. A row of an operand is consecutive or repeats its first element; a row of `out` is consecutive;
-// none need be aligned, and `out` may be exactly a or b. `stream`: write past the caches; the caller ends with a store
-// fence. Returns how many elements overflow where the policy is `count` or `widen`; under `error` only whether any
+// none need be aligned, and `out` may be exactly a or b. After Reach::past the caller ends with a store fence. Returns how
+// many elements overflow where the policy is `count` or `widen`; under `error` only whether any
 // does, as 0 or 1; else 0.
-using Kernel = size_t (*)(const void* table, const Block& block, Form form, bool stream);
+using Kernel = size_t (*)(const void* table, const Block& block, Form form, Reach reach);
 
 // What one CPU target offers.
 struct Routines {

@@ -84,13 +84,13 @@ class FloatMode {
 // share.
 class Cell {
  public:
-  Cell(const Work& work, bool stream, int dims)
+  Cell(const Work& work, Reach reach, int dims)
       : kernel_(routines().find(work.element, work.policy)),
         table_(work.table),
         item_(item_size(work.element)),
         result_(result_size(work.element, work.policy)),
         writes_(work.policy != Policy::count),
-        stream_(stream),
+        reach_(reach),
         dims_(dims) {}
   virtual ~Cell() = default;
   virtual size_t units() const = 0;
@@ -98,7 +98,7 @@ class Cell {
   virtual size_t run(const char* a, const char* b, char* out, size_t from, size_t to) const = 0;
 
   int dims() const { return dims_; }
-  bool streams() const { return stream_; }
+  bool streams() const { return reach_ == Reach::past; }
 
  protected:
   bool consecutive(ptrdiff_t stride) const { return stride == ptrdiff_t(item_); }
@@ -106,7 +106,8 @@ class Cell {
   const Kernel kernel_;
   const void* const table_;
   const size_t item_, result_;
-  const bool writes_, stream_;
+  const bool writes_;
+  const Reach reach_;
 
  private:
   const int dims_;
@@ -122,7 +123,7 @@ struct Strides {
 // holds, and so is a result scattered.
 class Rows : public Cell {
  public:
-  Rows(const Work& work, bool stream) : Cell(work, stream, std::min(work.layout.rank, 2)) {
+  Rows(const Work& work, Reach reach) : Cell(work, reach, std::min(work.layout.rank, 2)) {
     const Layout& l = work.layout;
     const int row = l.rank - 1;
     n_ = l.rank > 0 ? l.size[row] : 1;
@@ -139,11 +140,12 @@ class Rows : public Cell {
     repeat_a_ = !repeat_b_ && (joined_ ? is_scalar(a_) : a_.inner == 0);
     form_ = repeat_b_ ? Form::repeat_b : repeat_a_ ? Form::repeat_a : Form::both;
     // Elements that lie across cache lines are written past the caches as bytes.
-    detours_ = stream && !joined_ && in_place_ && writes_ && reinterpret_cast<uintptr_t>(work.out) % result_ != 0 &&
+    detours_ = streams() && !joined_ && in_place_ && writes_ && reinterpret_cast<uintptr_t>(work.out) % result_ != 0 &&
                n_ * result_ >= kBuffer;
     direct_ = !joined_ && in_place_ && !detours_ && is_direct(a_, repeat_a_) && is_direct(b_, repeat_b_);
     // A row whose ends share cache lines with its neighbours pays only if it is long.
-    row_streams_ = stream && (joined_ || rows_ == 1 || out_.outer % 64 == 0 || n_ * result_ >= kLeastStreamedRow);
+    const bool streams_rows = joined_ || rows_ == 1 || out_.outer % 64 == 0 || n_ * result_ >= kLeastStreamedRow;
+    row_reach_ = streams() && (detours_ || !in_place_ || !streams_rows) ? Reach::far : reach;
   }
 
   size_t units() const override { return rows_ * n_; }
@@ -191,7 +193,7 @@ class Rows : public Cell {
   size_t run_at(const char* a, const char* b, char* out, size_t row, size_t rows, size_t column, size_t n) const {
     auto at = [&](const Strides& s) { return ptrdiff_t(row) * s.outer + ptrdiff_t(column) * s.inner; };
     a += at(a_), b += at(b_), out += at(out_);
-    if (direct_) return kernel_(table_, {a, b, out, n, rows, a_.outer, b_.outer, out_.outer}, form_, row_streams_);
+    if (direct_) return kernel_(table_, {a, b, out, n, rows, a_.outer, b_.outer, out_.outer}, form_, row_reach_);
     if (joined_) return run_joined(a, b, out, rows, n);
     return run_gathered(a, b, out, rows, n);
   }
@@ -205,7 +207,7 @@ class Rows : public Cell {
       const size_t k = std::min(step, rows - r);
       const char* x = join(a + a_.outer * ptrdiff_t(r), a_, repeat_a_, k, n, a_buffer);
       const char* y = join(b + b_.outer * ptrdiff_t(r), b_, repeat_b_, k, n, b_buffer);
-      count += kernel_(table_, {x, y, out + r * n * result_, k * n}, form_, row_streams_);
+      count += kernel_(table_, {x, y, out + r * n * result_, k * n}, form_, row_reach_);
     }
     return count;
   }
@@ -242,7 +244,7 @@ class Rows : public Cell {
         const char* x = gather(a + a_.outer * row + a_.inner * column, a_, repeat_a_, k, a_buffer);
         const char* y = gather(b + b_.outer * row + b_.inner * column, b_, repeat_b_, k, b_buffer);
         char* z = out + out_.outer * row + out_.inner * column;
-        count += kernel_(table_, {x, y, writes_there ? z : results, k}, form_, row_streams_ && writes_there);
+        count += kernel_(table_, {x, y, writes_there ? z : results, k}, form_, row_reach_);
         if (!in_place_) routines().scatter(result_, results, z, out_.inner, k);
         if (detours_) routines().copy_past(results, z, k * result_);
       }
@@ -260,7 +262,8 @@ class Rows : public Cell {
   size_t n_, rows_;
   Strides a_, b_, out_;
   Form form_;
-  bool in_place_, joined_, repeat_a_, repeat_b_, detours_, direct_, row_streams_;
+  bool in_place_, joined_, repeat_a_, repeat_b_, detours_, direct_;
+  Reach row_reach_;
 };
 
 // Operands that run along the outer of the two dims: brought over in squares that fit the first cache. Units are
@@ -283,7 +286,7 @@ class Squares : public Cell {
     return -1;
   }
 
-  Squares(const Work& work, bool stream) : Cell(work, stream, 2), side_(item_ <= 2 ? 128 : 64) {
+  Squares(const Work& work, Reach reach) : Cell(work, reach, 2), side_(item_ <= 2 ? 128 : 64) {
     const Layout& l = work.layout;
     const int d = l.rank - 2;
     rows_ = l.size[d];
@@ -295,7 +298,6 @@ class Squares : public Cell {
     const bool b_turns = consecutive(b_outer_) && !consecutive(b_inner_);
     bands_ = Cuts(rows_, side_, b_turns ? work.b : work.a, b_turns ? b_inner_ : a_inner_, item_);
     stacks_ = Cuts(columns_, side_, work.out, out_outer_, result_);
-    stream_lines_ = stream;
   }
 
   size_t units() const override { return bands_.count; }
@@ -359,8 +361,7 @@ class Squares : public Cell {
         const Part x = operand(a, a_outer_, a_inner_, s, a_buffer);
         const Part y = operand(b, b_outer_, b_inner_, s, b_buffer);
         char* z = out + ptrdiff_t(s.row) * out_outer_ + s.column * result_;
-        count += kernel_(table_, {x.at, y.at, z, s.columns, s.rows, x.stride, y.stride, out_outer_}, form_,
-                         stream_lines_);
+        count += kernel_(table_, {x.at, y.at, z, s.columns, s.rows, x.stride, y.stride, out_outer_}, form_, reach_);
       }
     }
     return count;
@@ -396,7 +397,6 @@ class Squares : public Cell {
   ptrdiff_t a_outer_, b_outer_, out_outer_, a_inner_, b_inner_;
   Cuts bands_, stacks_;
   Form form_;
-  bool stream_lines_;
 };
 
 // Units [from, to) of a work, counted over its outer dims and the cell's own units.
@@ -454,12 +454,13 @@ size_t stream_threshold() {
   return bytes;
 }
 
-bool should_stream(const Work& work, size_t elements) {
+Reach reach_of(const Work& work, size_t elements) {
   const size_t item = item_size(work.element);
+  const size_t bytes = bytes_read(work.layout, work.layout.a, item) + bytes_read(work.layout, work.layout.b, item) +
+                       elements * result_size(work.element, work.policy);
+  if (bytes <= stream_threshold()) return Reach::near;
   // What is written over an operand is in the caches already.
-  return work.out != work.a && work.out != work.b &&
-         bytes_read(work.layout, work.layout.a, item) + bytes_read(work.layout, work.layout.b, item) +
-                 elements * result_size(work.element, work.policy) > stream_threshold();
+  return work.out == work.a || work.out == work.b ? Reach::far : Reach::past;
 }
 
 size_t bytes_of(const Work& work, size_t elements) {
@@ -533,18 +534,18 @@ size_t subtract(Work& work) {
     const Layout& l = work.layout;
     const FloatMode mode;
     const Kernel kernel = routines().find(work.element, work.policy);
-    return kernel(work.table, {work.a, work.b, work.out, l.size[0]}, Form::both, false);
+    return kernel(work.table, {work.a, work.b, work.out, l.size[0]}, Form::both, Reach::near);
   }
   const size_t elements = work.layout.count();
   if (elements == 0) return 0;
   collapse(work.layout, work.a, work.b, work.out);
-  const bool stream = should_stream(work, elements);
+  const Reach reach = reach_of(work, elements);
   const size_t bytes = bytes_of(work, elements);
   if (const int dim = Squares::outer_dim(work); dim >= 0) {
     move_next_to_inner(work.layout, dim);
-    return run(work, Squares(work, stream), bytes);
+    return run(work, Squares(work, reach), bytes);
   }
-  return run(work, Rows(work, stream), bytes);
+  return run(work, Rows(work, reach), bytes);
 }
 
 Overflows overflows(const Work& work) {
@@ -553,7 +554,7 @@ Overflows overflows(const Work& work) {
   alignas(64) char scratch[kBuffer];  // what is written here is not looked at
   counting.out = scratch;
   for (int i = 0; i < counting.layout.rank; ++i) counting.layout.out[i] = 0;
-  const Rows rows(counting, false);
+  const Rows rows(counting, Reach::near);
   const size_t elements = work.layout.count();
   Overflows found{0, elements};
   for (size_t i = 0; i < elements; i += kChunk) {
