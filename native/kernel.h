@@ -40,7 +40,7 @@ using Kernel = size_t (*)(const void* table, const Block& block, Form form, Reac
 struct Routines {
   Kernel (*find)(Element element, Policy policy);  // nullptr where there is no such policy
   // n elements of `item` bytes, `stride` bytes apart, to consecutive ones, and back.
-  void (*gather)(size_t item, const char* from, ptrdiff_t stride, char* to, size_t n);
+  void (*gather)(size_t item, const char* from, ptrdiff_t stride, char* to, size_t n, Reach reach);
   void (*scatter)(size_t item, const char* from, char* to, ptrdiff_t stride, size_t n);
   // n copies of each of `rows` elements that are `stride` bytes apart.
   void (*stretch)(size_t item, const char* from, ptrdiff_t stride, char* to, size_t rows, size_t n);

@@ -220,11 +220,11 @@ class Rows : public Cell {
       return to.bytes;
     }
     if (s.outer == s.inner * ptrdiff_t(n)) {
-      routines().gather(item_, p, s.inner, to.bytes, rows * n);
+      routines().gather(item_, p, s.inner, to.bytes, rows * n, reach_);
       return to.bytes;
     }
     for (size_t r = 0; r < rows; ++r) {
-      routines().gather(item_, p + s.outer * ptrdiff_t(r), s.inner, to.bytes + r * n * item_, n);
+      routines().gather(item_, p + s.outer * ptrdiff_t(r), s.inner, to.bytes + r * n * item_, n, reach_);
     }
     to.ready = s.outer == 0;
     return to.bytes;
@@ -254,7 +254,7 @@ class Rows : public Cell {
 
   const char* gather(const char* p, const Strides& s, bool repeats, size_t n, Gathered& to) const {
     if (is_direct(s, repeats)) return p;
-    if (!to.ready) routines().gather(item_, p, s.inner, to.bytes, n);
+    if (!to.ready) routines().gather(item_, p, s.inner, to.bytes, n, reach_);
     to.ready = s.outer == 0;
     return to.bytes;
   }
@@ -387,7 +387,7 @@ class Squares : public Cell {
       routines().transpose(item_, p, inner, buffer, width, s.rows, s.columns);
     } else {
       for (size_t i = 0; i < s.rows; ++i) {
-        routines().gather(item_, p + outer * ptrdiff_t(i), inner, buffer + i * width, s.columns);
+        routines().gather(item_, p + outer * ptrdiff_t(i), inner, buffer + i * width, s.columns, reach_);
       }
     }
     return {buffer, ptrdiff_t(width)};
