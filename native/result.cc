@@ -4,6 +4,7 @@
 
 #include "bridge.h"
 #include "memory.h"
+#include "trace.h"
 
 namespace minuend {
 
@@ -36,24 +37,25 @@ int init_results() {
   return capsule != nullptr ? 0 : -1;
 }
 
+// NumPy's own way through PyDataMem_SetHandler() sets a context variable twice, which takes as long as subtracting 32
+// KiB; so the array gets its memory and its handler here.
 PyObject* new_result(PyArray_Descr* descr, int rank, const npy_intp* sizes) {
   size_t bytes = size_t(PyDataType_ELSIZE(descr));
-  for (int i = 0; i < rank && bytes < kLeastCached; ++i) bytes *= size_t(sizes[i]);
-  auto make = [&] {
-    Py_INCREF(descr);
-    return PyArray_NewFromDescr(&PyArray_Type, descr, rank, sizes, nullptr, nullptr, 0, nullptr);
-  };
-  if (bytes < kLeastCached || cache_limit() == 0) return make();
-  PyObject* previous = PyDataMem_SetHandler(capsule);
-  if (previous == nullptr) return nullptr;
-  PyObject* result = make();
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyObject* ours = PyDataMem_SetHandler(previous);
-  Py_DECREF(previous);
-  if (ours == nullptr) Py_CLEAR(result);
-  Py_XDECREF(ours);
-  if (type != nullptr) PyErr_Restore(type, value, traceback);
+  bool too_large = false;  // for this; NumPy says so in its own words
+  for (int i = 0; i < rank; ++i) too_large |= __builtin_mul_overflow(bytes, size_t(sizes[i]), &bytes);
+  void* block = bytes < kLeastCached || too_large || cache_limit() == 0 ? nullptr : take_block(bytes);
+  Py_INCREF(descr);
+  PyObject* result = PyArray_NewFromDescr(&PyArray_Type, descr, rank, sizes, nullptr, block,
+                                          block != nullptr ? NPY_ARRAY_CARRAY : 0, nullptr);
+  if (block == nullptr) return result;
+  if (result == nullptr) {
+    give_block(block);
+    return nullptr;
+  }
+  auto* array = reinterpret_cast<PyArrayObject*>(result);
+  reinterpret_cast<PyArrayObject_fields*>(result)->mem_handler = Py_NewRef(capsule);
+  PyArray_ENABLEFLAGS(array, NPY_ARRAY_OWNDATA);
+  minuend_trace(block, bytes);
   return result;
 }
 

@@ -2,6 +2,7 @@
 
 import gc
 import pickle
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -90,6 +91,22 @@ def test_a_result_outlives_clear_cache():
     result = mn.subtract(ones(4 * MIB), np.uint8(0))
     mn.clear_cache()
     assert (result == 1).all()
+
+
+def test_tracemalloc_sees_results_come_grow_and_go():
+    operand = ones(MIB)
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        result = mn.subtract(operand, np.uint8(0))
+        held = [tracemalloc.get_traced_memory()[0] - before]
+        result.resize((2 * MIB,), refcheck=False)
+        held.append(tracemalloc.get_traced_memory()[0] - before)
+        del result
+        held.append(tracemalloc.get_traced_memory()[0] - before)
+    finally:
+        tracemalloc.stop()
+    assert [round(size / MIB, 2) for size in held] == [1, 2, 0]
 
 
 def test_results_are_ordinary_arrays_that_own_their_data():
