@@ -1,9 +1,10 @@
 """Times cells: everybody in turn, round by round, in one process and on the same memory.
 
 A turn is a millisecond of calls that are not timed, which wake threads and the CPU up and bring the operands nearer,
-and then the timed calls, as many as make a reading that the clock resolves. Rounds go on until the cell's share of the time is used; the order
-within a round is drawn anew. Libraries whose threads spin on after a call (torch 3 ms, onnxruntime 20 ms) would take
-the CPUs from whoever comes next: where threads may work, a turn starts only when the process has come to rest.
+and then the timed calls, as many as make a reading that the clock resolves. Rounds go on until the cell's share of the
+time is used; the order within a round is drawn anew. Libraries whose threads spin on after a call (torch 3 ms,
+onnxruntime 20 ms) would take the CPUs from whoever comes next: where threads may work, a turn starts only when the
+process has come to rest.
 """
 
 from __future__ import annotations

@@ -190,7 +190,8 @@ size_t run_table(const void* table, const Block& block, Form form, Reach) {
 
 void copy_past(const char* from, char* to, size_t bytes) {
   using V = Vec<uint8_t, kBytes>;
-  size_t i = (kBytes - reinterpret_cast<uintptr_t>(to) % kBytes) % kBytes;
+  const size_t ahead = (kBytes - reinterpret_cast<uintptr_t>(to) % kBytes) % kBytes;
+  size_t i = ahead < bytes ? ahead : bytes;
   std::memcpy(to, from, i);
   for (; i + kBytes <= bytes; i += kBytes) store<true>(to + i, get<V>(from + i));
   std::memcpy(to + i, from + i, bytes - i);

@@ -47,7 +47,7 @@ struct Routines {
   // Rows of `columns` consecutive elements, `to_stride` bytes apart, from consecutive elements down each column.
   void (*transpose)(size_t item, const char* from, ptrdiff_t stride, char* to, size_t to_stride, size_t rows,
                     size_t columns);
-  // At least 64 bytes, written past the caches.
+  // Bytes, written past the caches.
   void (*copy_past)(const char* from, char* to, size_t bytes);
 };
 

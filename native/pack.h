@@ -92,10 +92,35 @@ void scatter_as(const char* __restrict from, char* __restrict to, ptrdiff_t stri
   for (ptrdiff_t i = 0; i < ptrdiff_t(n); ++i) put<T>(to + i * stride, get<T>(from + i * item));
 }
 
-// The copies are a number known at compile time, or a loop for each element.
+// Lane i of the result is lane (first + i) / copies.
+template <size_t copies, size_t first, class V, size_t... i>
+inline V spread(V v, std::index_sequence<i...>) {
+  return __builtin_shufflevector(v, v, int((first + i) / copies)...);
+}
+template <class T, size_t copies, size_t... part>
+inline void spread_to(char* to, Vec<T, kBytes / sizeof(T)> v, std::index_sequence<part...>) {
+  constexpr size_t lanes = kBytes / sizeof(T);
+  (put(to + part * kBytes, spread<copies, part * lanes>(v, std::make_index_sequence<lanes>{})), ...);
+}
+
+#if defined(__AVX512BW__)
+constexpr size_t kLeastSpread = 2;  // bytes of an element from which on shuffling one across a register is cheap
+#else
+constexpr size_t kLeastSpread = 4;
+#endif
+
+// A number of copies that is known at compile time; of consecutive elements a whole register at once.
 template <class T, size_t kCopies>
 void stretch_fixed(const char* __restrict from, ptrdiff_t stride, char* __restrict to, size_t rows) {
-  for (size_t i = 0; i < rows; ++i) {
+  size_t i = 0;
+  if constexpr (sizeof(T) >= kLeastSpread) {
+    constexpr size_t lanes = kBytes / sizeof(T);
+    for (; stride == sizeof(T) && i + lanes <= rows; i += lanes) {
+      spread_to<T, kCopies>(to + i * kCopies * sizeof(T), get<Vec<T, lanes>>(from + i * sizeof(T)),
+                            std::make_index_sequence<kCopies>{});
+    }
+  }
+  for (; i < rows; ++i) {
     const T value = get<T>(from + ptrdiff_t(i) * stride);
     for (size_t j = 0; j < kCopies; ++j) put<T>(to + (i * kCopies + j) * sizeof(T), value);
   }

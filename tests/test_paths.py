@@ -1,0 +1,126 @@
+"""Every way through the kernel (rows, joined rows, squares, pieces; near, far, past the caches), on each CPU target.
+
+Unsigned integers tell any element that is read or written in the wrong place, and NumPy subtracts them exactly.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import mmap
+import sys
+
+import numpy as np
+import pytest
+
+import minuend as mn
+from minuend import _native
+
+DTYPES = ("uint8", "uint16", "uint32", "uint64")
+FENCE = 0xA5
+MARGIN = 256  # bytes
+
+
+@pytest.fixture(params=_native.targets(), autouse=True)
+def target(request):
+    before = _native.get_target()
+    _native.set_target(request.param)
+    yield request.param
+    _native.set_target(before)
+
+
+@pytest.fixture(params=[1, 3], ids=["one thread", "three threads"])
+def threads(request):
+    before = mn.get_num_threads()
+    mn.set_num_threads(request.param)
+    yield request.param
+    mn.set_num_threads(before)
+
+
+def placed(shape, dtype, offset, seed):
+    """Random elements that begin ``offset`` bytes behind a cache line."""
+    dtype = np.dtype(dtype)
+    size = int(np.prod(shape)) * dtype.itemsize
+    room = np.random.default_rng(seed).integers(0, 256, size + 128, np.uint8)
+    start = -room.ctypes.data % 64 + offset
+    return room[start : start + size].view(dtype).reshape(shape)
+
+
+def check(a, b, offset=0):
+    """Subtract into a fenced array at such an address, and into a new one."""
+    shape, dtype = np.broadcast_shapes(a.shape, b.shape), a.dtype
+    want = np.subtract(a, b)
+    room = np.full(want.nbytes + 2 * MARGIN, FENCE, np.uint8)
+    start = -room.ctypes.data % 64 + 64 + offset
+    out = room[start : start + want.nbytes].view(dtype).reshape(shape)
+    mn.subtract(a, b, out=out)
+    assert np.array_equal(out, want)
+    assert (room[:start] == FENCE).all()
+    assert (room[start + want.nbytes :] == FENCE).all()
+    assert np.array_equal(mn.subtract(a, b), want)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("width", [1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 100, 255, 257, 700])
+def test_rows_of_any_width_beside_rows_columns_and_scalars(dtype, width, threads):
+    n = 40_000 // width
+    a = placed((n, width), dtype, 0, 1)
+    sliced = placed((n, width + 3), dtype, 0, 2)[:, 1:-2]
+    strided = placed((n, 2 * width), dtype, 0, 3)[:, ::2]
+    others = [placed((width,), dtype, 16, 4), placed((n, 1), dtype, 8, 5), placed((1, 1), dtype, 0, 6)]
+    others += [placed((2 * n, 1), dtype, 0, 7)[::2], placed((3 * width,), dtype, 0, 8)[::-3]]
+    for x, y in itertools.product((a, sliced, strided, a[:, ::-1], a[::-1]), others):
+        check(x, y)
+        check(y, x)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("offset", [0, 16, 1])
+@pytest.mark.parametrize("shape", [(8, 8), (65, 64), (130, 517), (300, 1030)])
+def test_transposed_operands_at_any_address(dtype, offset, shape, threads):
+    m, n = shape
+    a, turned = placed((m, n), dtype, offset, 1), placed((n, m), dtype, offset, 2).T
+    check(a, turned, offset)
+    check(turned, a, 16)
+    check(turned, placed((n,), dtype, 0, 3), offset)
+    check(placed((m, 1), dtype, 0, 4), turned, offset)
+    check(a[:, ::-1], turned, offset)
+    check(placed((m, 2 * n), dtype, 0, 5)[:, ::2], turned)
+    check(placed((3, m, n), dtype, offset, 6), placed((3, n, m), dtype, 8, 7).transpose(0, 2, 1))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("offset", [0, 16, 1])
+def test_what_is_larger_than_the_caches(dtype, offset, threads):
+    item = np.dtype(dtype).itemsize
+    m, n = 900, (10 << 20) // 900 // item
+    a, b = placed((m, n), dtype, offset, 1), placed((m, n), dtype, offset, 2)
+    check(a, b, offset)
+    check(a[::-1, ::-1], b, offset)
+    check(a, placed((n,), dtype, offset, 3), offset)
+    check(placed((m, 1), dtype, 0, 4), a, offset)
+    check(a[:, ::2], b[:, 1::2][:, : (n + 1) // 2] if n % 2 == 0 else b[:, ::2], offset)
+    check(a, placed((n, m), dtype, offset, 5).T, offset)
+    check(a.reshape(-1, 4), placed((m * n // 4, 1), dtype, 0, 6), offset)
+    for over, (x, y) in itertools.product((0, 1), ((a.copy(), b.copy()), (a.copy(), b[:1].copy()))):
+        if over == 0 or x.shape == y.shape:
+            want = np.subtract(x, y)
+            assert np.array_equal(mn.subtract(x, y, out=(x, y)[over]), want)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="pages are fenced by mprotect, as Linux has it")
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_steps_are_read_up_to_a_fence_and_not_beyond(dtype):
+    pages = 16
+    memory = mmap.mmap(-1, (pages + 1) * mmap.PAGESIZE)
+    whole = np.frombuffer(memory, np.uint8)
+    whole[:] = np.random.default_rng(0).integers(0, 256, whole.size)
+    fence = ctypes.c_void_p(whole.ctypes.data + pages * mmap.PAGESIZE)
+    assert ctypes.CDLL(None).mprotect(fence, ctypes.c_size_t(mmap.PAGESIZE), 0) == 0
+    a = whole[: pages * mmap.PAGESIZE].view(dtype)
+    for step in (1, 2, 3, -1, -2):
+        for n in (1, 31, 64, 65, 511, 512, 513, 1024, 1025, 2000):
+            view = a[::step][:n] if step < 0 else a[len(a) - 1 - (n - 1) * step :: step]
+            assert np.array_equal(mn.subtract(view, view[:1]), np.subtract(view, view[:1]))
+            b = np.arange(n).astype(dtype)
+            assert np.array_equal(mn.subtract(b, view), np.subtract(b, view))
