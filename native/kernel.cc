@@ -66,7 +66,7 @@ struct Source {
     if constexpr (repeats) return repeated;
     return get<V>(p + i * sizeof(T));
   }
-  // Asks for what comes later: the longer an operation takes, the fewer loads the CPU itself has under way.
+  // Asks for what comes later.
   void fetch_ahead(size_t i) const {
     if constexpr (!repeats) __builtin_prefetch(p + i * sizeof(T) + kAhead);
   }
@@ -111,6 +111,17 @@ class Tally {
   size_t sum_ = 0, added_ = 0;
 };
 
+// Whether so much is done to a register that the CPU has too few loads under way of itself. For the others asking ahead
+// costs more than it gives where nothing else is the matter.
+template <class Op>
+constexpr bool is_slow = false;
+template <class Format>
+constexpr bool is_slow<Half<Format>> = true;
+#if defined(__F16C__)
+template <>
+constexpr bool is_slow<HardwareHalf> = true;
+#endif
+
 template <class Op, bool repeat_a, bool repeat_b, Reach reach, class Overflows>
 inline void row(Op op, const char* a, const char* b, char* out, size_t n, Overflows& overflows) {
   using In = std::make_unsigned_t<typename Op::In>;
@@ -135,7 +146,7 @@ inline void row(Op op, const char* a, const char* b, char* out, size_t n, Overfl
     if (ahead > 0 && ahead < n) part(ahead);
   }
   for (; i + Op::lanes <= n; i += Op::lanes) {
-    if constexpr (reach != Reach::near) {
+    if constexpr (reach == Reach::far || (reach == Reach::past && is_slow<Op>)) {
       from_a.fetch_ahead(i);
       from_b.fetch_ahead(i);
     }

@@ -1,0 +1,143 @@
+// Transposed operands.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "cell.h"
+
+namespace minuend {
+
+// Operands that run along the outer of the two dims: brought over in squares that fit the first cache. Units are
+// bands of as many rows as a square has. At most one operand repeats along a row.
+class Squares : public Cell {
+ public:
+  // The dim that should be the outer one; -1 where the work is not of this kind.
+  static int outer_dim(const Work& work) {
+    const Layout& l = work.layout;
+    const auto item = ptrdiff_t(item_size(work.element));
+    const int inner = l.rank - 1;
+    const bool in_place = work.policy == Policy::count || l.rank == 0 ||
+                          l.out[inner] == ptrdiff_t(result_size(work.element, work.policy));
+    if (l.rank < 2 || !in_place) return -1;
+    for (int d = 0; d < inner; ++d) {
+      const bool a = l.a[d] == item && l.a[inner] != 0 && l.a[inner] != item;
+      const bool b = l.b[d] == item && l.b[inner] != 0 && l.b[inner] != item;
+      if ((a || b) && l.size[d] >= 8 && l.size[inner] >= 8) return d;
+    }
+    return -1;
+  }
+
+  Squares(const Work& work, Reach reach) : Cell(work, reach, 2), side_(item_ <= 2 ? 128 : 64) {
+    const Layout& l = work.layout;
+    const int d = l.rank - 2;
+    rows_ = l.size[d];
+    columns_ = l.size[d + 1];
+    a_outer_ = l.a[d], b_outer_ = l.b[d], out_outer_ = l.out[d];
+    a_inner_ = l.a[d + 1], b_inner_ = l.b[d + 1];
+    form_ = b_inner_ == 0 ? Form::repeat_b : a_inner_ == 0 ? Form::repeat_a : Form::both;
+    // Whole cache lines of what is transposed and of the result; past the caches only those pay.
+    const bool b_turns = consecutive(b_outer_) && !consecutive(b_inner_);
+    bands_ = Cuts(rows_, side_, b_turns ? work.b : work.a, b_turns ? b_inner_ : a_inner_, item_);
+    stacks_ = Cuts(columns_, side_, work.out, out_outer_, result_);
+  }
+
+  size_t units() const override { return bands_.count; }
+  size_t grain() const override { return 1; }
+
+  size_t run(const char* a, const char* b, char* out, size_t from, size_t to) const override {
+    size_t count = 0;
+    for (size_t i = from; i < to; i += kField) {
+      for (size_t j = 0; j < stacks_.count; j += kField) {
+        count += run_field(a, b, out, i, std::min(i + kField, to), j, std::min(j + kField, stacks_.count));
+      }
+    }
+    return count;
+  }
+
+ private:
+  static constexpr size_t kSquare = 64 * 64 * 8;  // bytes; a side is a few cache lines
+  static constexpr size_t kField = 4;             // squares along a field
+
+  // A dim cut into pieces of one length, of which the first may be shorter: then the others begin on cache lines.
+  struct Cuts {
+    Cuts() = default;
+    Cuts(size_t n, size_t side, const char* first, ptrdiff_t stride, size_t item) : size(n), length(side) {
+      const size_t ahead = reinterpret_cast<uintptr_t>(first) % kLine;
+      if (stride % ptrdiff_t(kLine) == 0 && ahead % item == 0) before = ahead / item;
+      count = (before + n + side - 1) / side;
+    }
+    size_t begin(size_t i) const { return i == 0 ? 0 : i * length - before; }
+    size_t end(size_t i) const { return std::min((i + 1) * length - before, size); }
+    size_t size = 0, length = 1, before = 0, count = 0;  // `before`: what the first piece lacks
+  };
+
+  struct Square {
+    size_t row, column, rows, columns;
+  };
+
+  struct Part {
+    const char* at;
+    ptrdiff_t stride;
+  };
+
+  Square square(size_t i, size_t j) const {
+    const size_t row = bands_.begin(i), column = stacks_.begin(j);
+    return {row, column, bands_.end(i) - row, stacks_.end(j) - column};
+  }
+
+  // A field of squares: as many pages as the CPU's translation cache holds.
+  size_t run_field(const char* a, const char* b, char* out, size_t i0, size_t i1, size_t j0, size_t j1) const {
+    alignas(64) char a_buffer[kSquare], b_buffer[kSquare];
+    size_t count = 0;
+    for (size_t i = i0; i < i1; ++i) {
+      for (size_t j = j0; j < j1; ++j) {
+        const bool last = j + 1 == j1;
+        if (!last || i + 1 < i1) {
+          const Square next = last ? square(i + 1, j0) : square(i, j + 1);
+          fetch_ahead(a, a_outer_, a_inner_, next);
+          fetch_ahead(b, b_outer_, b_inner_, next);
+        }
+        const Square s = square(i, j);
+        const Part x = operand(a, a_outer_, a_inner_, s, a_buffer);
+        const Part y = operand(b, b_outer_, b_inner_, s, b_buffer);
+        char* z = out + ptrdiff_t(s.row) * out_outer_ + s.column * result_;
+        count += kernel_(table_, {x.at, y.at, z, s.columns, s.rows, x.stride, y.stride, out_outer_}, form_, reach_);
+      }
+    }
+    return count;
+  }
+
+  // Asks for the next square: its runs are too short for the CPU to foresee.
+  void fetch_ahead(const char* p, ptrdiff_t outer, ptrdiff_t inner, const Square& s) const {
+    p += outer * ptrdiff_t(s.row) + inner * ptrdiff_t(s.column);
+    const bool along = consecutive(inner);
+    if (!along && !consecutive(outer)) return;
+    const size_t runs = along ? s.rows : s.columns, bytes = (along ? s.columns : s.rows) * item_;
+    const ptrdiff_t stride = along ? outer : inner;
+    for (size_t i = 0; i < runs; ++i) {
+      for (size_t at = 0; at < bytes; at += kLine) __builtin_prefetch(p + ptrdiff_t(i) * stride + at, 0, 2);
+    }
+  }
+
+  Part operand(const char* p, ptrdiff_t outer, ptrdiff_t inner, const Square& s, char* buffer) const {
+    p += outer * ptrdiff_t(s.row) + inner * ptrdiff_t(s.column);
+    if (inner == 0 || consecutive(inner)) return {p, outer};
+    const size_t width = side_ * item_;
+    if (consecutive(outer)) {
+      routines().transpose(item_, p, inner, buffer, width, s.rows, s.columns);
+    } else {
+      for (size_t i = 0; i < s.rows; ++i) {
+        routines().gather(item_, p + outer * ptrdiff_t(i), inner, buffer + i * width, s.columns, reach_);
+      }
+    }
+    return {buffer, ptrdiff_t(width)};
+  }
+
+  size_t side_, rows_, columns_;
+  ptrdiff_t a_outer_, b_outer_, out_outer_, a_inner_, b_inner_;
+  Cuts bands_, stacks_;
+  Form form_;
+};
+
+}  // namespace minuend
