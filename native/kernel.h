@@ -36,11 +36,20 @@ struct Block {
 // does, as 0 or 1; else 0.
 using Kernel = size_t (*)(const void* table, const Block& block, Form form, Reach reach);
 
+// Rows of n elements, `stride` bytes apart, that are to be consecutive.
+struct Steps {
+  const char* from;
+  char* to;
+  ptrdiff_t stride;
+  size_t n, rows = 1;
+  ptrdiff_t from_step = 0, to_step = 0;  // bytes between the beginnings of rows
+};
+
 // What one CPU target offers.
 struct Routines {
   Kernel (*find)(Element element, Policy policy);  // nullptr where there is no such policy
-  // n elements of `item` bytes, `stride` bytes apart, to consecutive ones, and back.
-  void (*gather)(size_t item, const char* from, ptrdiff_t stride, char* to, size_t n, Reach reach);
+  void (*gather)(size_t item, const Steps& steps, Reach reach);
+  // n consecutive elements of `item` bytes to places `stride` bytes apart.
   void (*scatter)(size_t item, const char* from, char* to, ptrdiff_t stride, size_t n);
   // n copies of each of `rows` elements that are `stride` bytes apart.
   void (*stretch)(size_t item, const char* from, ptrdiff_t stride, char* to, size_t rows, size_t n);

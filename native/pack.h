@@ -54,17 +54,42 @@ size_t gather_evens(const char* __restrict from, char* __restrict to, size_t n, 
   return i;
 }
 
-// Consecutive elements the other way round: known at compile time, the stride becomes shuffles of whole registers.
+template <class V, size_t... i>
+inline V reversed(V v, std::index_sequence<i...>) {
+  return __builtin_shufflevector(v, v, int(sizeof...(i) - 1 - i)...);
+}
+
+// Consecutive elements the other way round, a register of so many bytes at a time; what is left over at the end is
+// done with elements that were done before. Says whether there was at least one register.
+template <class T, size_t kWidth>
+bool reverse_by(const char* __restrict from, char* __restrict to, size_t n) {
+  constexpr size_t lanes = kWidth / sizeof(T);
+  using V = Vec<T, lanes>;
+  if (n < lanes) return false;
+  auto at = [&](size_t i) {
+    const char* last = from - ptrdiff_t((i + lanes - 1) * sizeof(T));
+    put(to + i * sizeof(T), reversed(get<V>(last), std::make_index_sequence<lanes>{}));
+  };
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes) at(i);
+  if (i < n) at(n - lanes);
+  return true;
+}
+
 template <class T>
 void gather_backwards(const char* __restrict from, char* __restrict to, size_t n) {
-  constexpr auto item = ptrdiff_t(sizeof(T));
-  for (ptrdiff_t i = 0; i < ptrdiff_t(n); ++i) put<T>(to + i * item, get<T>(from - i * item));
+  if (reverse_by<T, kBytes>(from, to, n) || reverse_by<T, 16>(from, to, n)) return;
+  for (size_t i = 0; i < n; ++i) put<T>(to + i * sizeof(T), get<T>(from - ptrdiff_t(i * sizeof(T))));
 }
 
 // n elements of the `rest` that there are.
 template <class T>
 void gather_block(const char* __restrict from, ptrdiff_t stride, char* __restrict to, size_t n, size_t rest) {
   constexpr auto item = ptrdiff_t(sizeof(T));
+  if (stride == item) {
+    std::memcpy(to, from, n * sizeof(T));
+    return;
+  }
   if (stride == -item) return gather_backwards<T>(from, to, n);
   for (size_t i = stride == 2 * item ? gather_evens<T>(from, to, n, rest) : 0; i < n; ++i) {
     put<T>(to + i * sizeof(T), get<T>(from + ptrdiff_t(i) * stride));
@@ -73,8 +98,9 @@ void gather_block(const char* __restrict from, ptrdiff_t stride, char* __restric
 
 // A block at a time, while the lines of a later one are asked for: those that are far, or that the CPU does not foresee.
 template <class T>
-void gather_as(const char* from, ptrdiff_t stride, char* to, size_t n, Reach reach) {
+void gather_row(const char* from, ptrdiff_t stride, char* to, size_t n, Reach reach) {
   constexpr size_t kBlock = 1024 / sizeof(T);
+  if (n <= kBlock) return gather_block<T>(from, stride, to, n, n);
   const ptrdiff_t line = stride > 64 || stride < -64 ? stride : stride < 0 ? -64 : 64;
   const ptrdiff_t span = stride * ptrdiff_t(kBlock), ahead = 3 * span;
   for (size_t i = 0; i < n; i += kBlock) {
@@ -203,8 +229,13 @@ inline void with_item(size_t item, F f) {
   }
 }
 
-void gather(size_t item, const char* from, ptrdiff_t stride, char* to, size_t n, Reach reach) {
-  with_item(item, [&](auto t) { gather_as<decltype(t)>(from, stride, to, n, reach); });
+void gather(size_t item, const Steps& s, Reach reach) {
+  with_item(item, [&](auto t) {
+    for (size_t r = 0; r < s.rows; ++r) {
+      const auto row = ptrdiff_t(r);
+      gather_row<decltype(t)>(s.from + row * s.from_step, s.stride, s.to + row * s.to_step, s.n, reach);
+    }
+  });
 }
 
 void scatter(size_t item, const char* from, char* to, ptrdiff_t stride, size_t n) {

@@ -117,12 +117,10 @@ class Rows : public Cell {
       return to.bytes;
     }
     if (s.outer == s.inner * ptrdiff_t(n)) {
-      routines().gather(item_, p, s.inner, to.bytes, rows * n, reach_);
+      routines().gather(item_, {p, to.bytes, s.inner, rows * n}, reach_);
       return to.bytes;
     }
-    for (size_t r = 0; r < rows; ++r) {
-      routines().gather(item_, p + s.outer * ptrdiff_t(r), s.inner, to.bytes + r * n * item_, n, reach_);
-    }
+    routines().gather(item_, {p, to.bytes, s.inner, n, rows, s.outer, ptrdiff_t(n * item_)}, reach_);
     to.ready = s.outer == 0;
     return to.bytes;
   }
@@ -151,7 +149,7 @@ class Rows : public Cell {
 
   const char* gather(const char* p, const Strides& s, bool repeats, size_t n, Gathered& to) const {
     if (is_direct(s, repeats)) return p;
-    if (!to.ready) routines().gather(item_, p, s.inner, to.bytes, n, reach_);
+    if (!to.ready) routines().gather(item_, {p, to.bytes, s.inner, n}, reach_);
     to.ready = s.outer == 0;
     return to.bytes;
   }

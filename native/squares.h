@@ -127,9 +127,7 @@ class Squares : public Cell {
     if (consecutive(outer)) {
       routines().transpose(item_, p, inner, buffer, width, s.rows, s.columns);
     } else {
-      for (size_t i = 0; i < s.rows; ++i) {
-        routines().gather(item_, p + outer * ptrdiff_t(i), inner, buffer + i * width, s.columns, reach_);
-      }
+      routines().gather(item_, {p, buffer, inner, s.columns, s.rows, outer, ptrdiff_t(width)}, reach_);
     }
     return {buffer, ptrdiff_t(width)};
   }
