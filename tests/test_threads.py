@@ -197,6 +197,24 @@ def test_a_process_ends_while_its_threads_wait():
     assert (result.returncode, result.stdout, result.stderr) == (0, "False\n", "")
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="affinity and /proc as Linux has them")
+@pytest.mark.skipif(len(getattr(os, "sched_getaffinity", lambda _: [0])(0)) < 2, reason="one CPU")
+def test_helping_threads_are_kept_off_the_cpu_of_their_caller():
+    # Linux would wake them there, and both would take turns while another CPU is idle.
+    script = """
+        import os, numpy as np, minuend as mn
+        mn.set_num_threads(2)
+        a = np.ones(1 << 20, np.float32)
+        for _ in range(20):
+            mn.subtract(a, a)
+        usable = os.sched_getaffinity(0)
+        sets = [os.sched_getaffinity(int(task)) for task in os.listdir("/proc/self/task")]
+        print(sum(own < usable and len(own) == len(usable) - 1 for own in sets))
+    """
+    done = run_python(script)
+    assert (done.stdout, done.stderr) == ("1\n", "")
+
+
 @pytest.mark.parametrize("number", ["1", "2", "7"])
 def test_the_environment_sets_the_number_of_threads(number):
     script = """
