@@ -90,7 +90,7 @@ def _dress(matplotlib: Any, times: Any, shares: Any, titles: Sequence[str]) -> N
     times.xaxis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1, 2, 5)))
     times.xaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda x, _: f"{x:g}×"))
     times.xaxis.set_minor_formatter(matplotlib.ticker.NullFormatter())
-    times.set_xlabel("time by minuend's (right of 1×: minuend is faster; bars: geometric means; rings: wrong answers)")
+    times.set_xlabel("time by minuend's (right of 1×: minuend is faster; bars: means; rings: wrong)")
     times.set_yticks(range(len(titles)), titles)
     times.set_ylim(len(titles) - 0.5, -0.5)
     shares.set_xlim(0, max(110, shares.get_xlim()[1]))
