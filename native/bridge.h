@@ -20,9 +20,9 @@ int find_policy(PyObject* name);
 
 // Calls f, without the GIL where the work is long.
 template <class F>
-auto without_gil(const Work& work, F f) {
+size_t without_gil(const Work& work, F f) {
   if (!is_long(work)) return f();
-  decltype(f()) result;
+  size_t result;
   Py_BEGIN_ALLOW_THREADS
   result = f();
   Py_END_ALLOW_THREADS

@@ -112,12 +112,10 @@ PyObject* execute(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return PyLong_FromSize_t(without_gil(work, [&] { return subtract(work); }));
 }
 
-// How many elements overflow, and which is the first.
-PyObject* list_overflows(PyObject*, PyObject* const* args, Py_ssize_t n) {
+PyObject* first(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Work work;
-  if (!check_count("overflows", n, 8) || !read_work(args, work) || !read_table(args[7], work)) return nullptr;
-  const Overflows found = without_gil(work, [&] { return overflows(work); });
-  return Py_BuildValue("(nn)", Py_ssize_t(found.count), Py_ssize_t(found.first));
+  if (!check_count("first_overflow", n, 8) || !read_work(args, work) || !read_table(args[7], work)) return nullptr;
+  return PyLong_FromSize_t(without_gil(work, [&] { return first_overflow(work); }));
 }
 
 PyObject* list_targets(PyObject*, PyObject*) {
@@ -203,7 +201,7 @@ PyCFunction cast(Fast f) { return reinterpret_cast<PyCFunction>(reinterpret_cast
 
 PyMethodDef kMethods[] = {
     {"execute", cast(execute), METH_FASTCALL, nullptr},
-    {"overflows", cast(list_overflows), METH_FASTCALL, nullptr},
+    {"first_overflow", cast(first), METH_FASTCALL, nullptr},
     {"learn", cast(learn), METH_FASTCALL, nullptr},
     {"with_fast_path", with_fast_path, METH_O, nullptr},
     {"empty", cast(empty), METH_FASTCALL, nullptr},

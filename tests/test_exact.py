@@ -21,15 +21,6 @@ def by_name(row: object) -> str:
     return str(row)
 
 
-@pytest.fixture(params=_native.targets())
-def target(request):
-    """Each CPU target in turn."""
-    before = _native.get_target()
-    _native.set_target(request.param)
-    yield request.param
-    _native.set_target(before)
-
-
 @functools.cache
 def expected(element: ElementType, policy: str, kind: str) -> tuple[oracle.Array, oracle.Array, oracle.Array]:
     """Operands and the oracle's differences, computed once for all targets."""

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import minuend as mn
-from minuend import _native
 from minuend.dtypes import TYPES
 
 PAGE = mmap.PAGESIZE
@@ -39,14 +38,6 @@ class Fenced:
 @pytest.fixture(scope="module")
 def pages():
     return Fenced(), Fenced(), Fenced()
-
-
-@pytest.fixture(params=_native.targets())
-def target(request):
-    before = _native.get_target()
-    _native.set_target(request.param)
-    yield request.param
-    _native.set_target(before)
 
 
 @pytest.mark.parametrize("at_end", [False, True], ids=["from a fence on", "up to a fence"])

@@ -26,15 +26,6 @@ def by_name(row: object) -> str:
     return str(row)
 
 
-@pytest.fixture(params=_native.targets())
-def target(request):
-    """Each CPU target in turn."""
-    before = _native.get_target()
-    _native.set_target(request.param)
-    yield request.param
-    _native.set_target(before)
-
-
 def longest(element: ElementType) -> int:
     return 2 * VECTOR // element.itemsize + 2
 

@@ -14,19 +14,12 @@ import numpy as np
 import pytest
 
 import minuend as mn
-from minuend import _native
 
 DTYPES = ("uint8", "uint16", "uint32", "uint64")
 FENCE = 0xA5
 MARGIN = 256  # bytes
 
-
-@pytest.fixture(params=_native.targets(), autouse=True)
-def target(request):
-    before = _native.get_target()
-    _native.set_target(request.param)
-    yield request.param
-    _native.set_target(before)
+pytestmark = pytest.mark.usefixtures("target")
 
 
 @pytest.fixture(params=[1, 3], ids=["one thread", "three threads"])

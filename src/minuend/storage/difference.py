@@ -388,7 +388,7 @@ class Block:
 
     def first_overflow(self) -> tuple[int, ...]:
         """The index within the block of the first element that overflows; there is one."""
-        return self.plan().overflows(self.a, self.b, "saturate")[1]
+        return self.plan().first_overflow(self.a, self.b, "saturate")
 
     def operands_at(self, at: tuple[int, ...]) -> tuple[int, int]:
         """Both operands of an element of the block."""
