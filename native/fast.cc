@@ -245,7 +245,7 @@ bool compute(Work& work, bool replaces) {
   }
   const Work asked = work;  // subtract() reorders the layout
   if (without_gil(work, [&] { return subtract(work); }) == 0) return true;
-  without_gil(asked, [&] { return undo(asked), 0; });
+  without_gil(asked, [&] { return undo(asked), size_t(0); });
   return false;
 }
 

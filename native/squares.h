@@ -31,15 +31,13 @@ class Squares : public Cell {
   Squares(const Work& work, Reach reach) : Cell(work, reach, 2), side_(item_ <= 2 ? 128 : 64) {
     const Layout& l = work.layout;
     const int d = l.rank - 2;
-    rows_ = l.size[d];
-    columns_ = l.size[d + 1];
     a_outer_ = l.a[d], b_outer_ = l.b[d], out_outer_ = l.out[d];
     a_inner_ = l.a[d + 1], b_inner_ = l.b[d + 1];
     form_ = b_inner_ == 0 ? Form::repeat_b : a_inner_ == 0 ? Form::repeat_a : Form::both;
     // Whole cache lines of what is transposed and of the result; past the caches only those pay.
     const bool b_turns = consecutive(b_outer_) && !consecutive(b_inner_);
-    bands_ = Cuts(rows_, side_, b_turns ? work.b : work.a, b_turns ? b_inner_ : a_inner_, item_);
-    stacks_ = Cuts(columns_, side_, work.out, out_outer_, result_);
+    bands_ = Cuts(l.size[d], side_, b_turns ? work.b : work.a, b_turns ? b_inner_ : a_inner_, item_);
+    stacks_ = Cuts(l.size[d + 1], side_, work.out, out_outer_, result_);
   }
 
   size_t units() const override { return bands_.count; }
@@ -132,7 +130,7 @@ class Squares : public Cell {
     return {buffer, ptrdiff_t(width)};
   }
 
-  size_t side_, rows_, columns_;
+  size_t side_;
   ptrdiff_t a_outer_, b_outer_, out_outer_, a_inner_, b_inner_;
   Cuts bands_, stacks_;
   Form form_;

@@ -136,15 +136,15 @@ void run_part(void* context, int i) {
 size_t run(const Work& work, const Cell& cell, size_t bytes) {
   const size_t units = outer_count(work.layout, cell) * cell.units();
   const int threads = num_threads();
-  const size_t parts = threads < 2 || bytes < kLeastShared ? 1 : std::min<size_t>(size_t(threads) * kPartsPerThread, bytes / kBytesPerPart);
-  if (parts < 2) {
+  if (threads < 2 || bytes < kLeastShared) {
     const FloatMode mode;
     const size_t count = run_range(work, cell, 0, units);
     if (cell.streams()) end_of_stream();
     return count;
   }
-  Shared shared{work, cell, units, int(parts)};
-  in_parallel(int(parts), threads, run_part, &shared);
+  const auto parts = int(std::min(size_t(threads) * kPartsPerThread, bytes / kBytesPerPart));
+  Shared shared{work, cell, units, parts};
+  in_parallel(parts, threads, run_part, &shared);
   return shared.count;
 }
 
@@ -189,7 +189,7 @@ size_t subtract(Work& work) {
   return run(work, Rows(work, reach), bytes);
 }
 
-Overflows overflows(const Work& work) {
+size_t first_overflow(const Work& work) {
   Work counting = work;
   counting.policy = work.policy == Policy::widen ? Policy::widen : Policy::count;
   alignas(64) char scratch[kBuffer];  // what is written here is not looked at
@@ -197,16 +197,13 @@ Overflows overflows(const Work& work) {
   for (int i = 0; i < counting.layout.rank; ++i) counting.layout.out[i] = 0;
   const Rows rows(counting, Reach::near);
   const size_t elements = work.layout.count();
-  Overflows found{0, elements};
   for (size_t i = 0; i < elements; i += kChunk) {
-    const size_t end = std::min(i + kChunk, elements), count = run_range(counting, rows, i, end);
-    if (found.count == 0 && count > 0) {
-      found.first = i;
-      while (run_range(counting, rows, found.first, found.first + 1) == 0) ++found.first;
+    if (run_range(counting, rows, i, std::min(i + kChunk, elements)) == 0) continue;
+    for (size_t j = i; j < elements; ++j) {
+      if (run_range(counting, rows, j, j + 1) != 0) return j;
     }
-    found.count += count;
   }
-  return found;
+  return elements;
 }
 
 }  // namespace minuend

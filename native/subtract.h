@@ -21,12 +21,8 @@ struct Work {
 // exactly A's or B's memory with the same strides.
 size_t subtract(Work& work);
 
-// The elements that overflow under the work's policy: how many, and the place of the first in C order (the number of
-// elements where there is none).
-struct Overflows {
-  size_t count = 0, first = 0;
-};
-Overflows overflows(const Work& work);
+// The place in C order of the first element that overflows; the number of elements where none does.
+size_t first_overflow(const Work& work);
 
 // Whether a work moves so many bytes that other Python threads should run meanwhile.
 bool is_long(const Work& work);

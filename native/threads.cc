@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <climits>
 #include <condition_variable>
 #include <cstdint>
 #include <cstdlib>
@@ -91,14 +92,10 @@ struct Job {
     for (int i = 0; i < shares; ++i) next[i].at = first(i);
   }
 
-  // The caller's share is 0.
-  void work(int share) {
-    for (int i = 0; i < shares; ++i) take((share + i) % shares);
-  }
-
-  // Helpers leave the CPUs to other callers.
-  void help(int share, int threads) {
-    for (int i = 0; i < shares; ++i) take((share + i) % shares, threads);
+  // The caller's share is 0, and it stays to the end; helpers stay while there are fewer callers than `most`, and so
+  // leave the CPUs to other callers.
+  void work(int share = 0, int most = INT_MAX) {
+    for (int i = 0; i < shares; ++i) take((share + i) % shares, most);
   }
 
  private:
@@ -108,9 +105,9 @@ struct Job {
   };
 
   int first(int share) const { return int(int64_t(parts) * share / shares); }
-  void take(int share, int threads = 0) {
+  void take(int share, int most) {
     const int end = first(share + 1);
-    while (threads == 0 || callers.load(std::memory_order_relaxed) < threads) {
+    while (callers.load(std::memory_order_relaxed) < most) {
       const int i = next[share].at.fetch_add(1);
       if (i >= end) return;
       part(context, i);
@@ -129,8 +126,7 @@ struct Job {
 // taken. A thread that has just worked looks out for the next job for about a tenth of a millisecond before it sleeps.
 class Pool {
  public:
-  bool try_run(Job& job, int threads) {
-    const int helpers = threads - 1;
+  bool try_run(Job& job, int helpers, int threads) {
     if (!busy_.try_lock()) return false;
     start(helpers);
     if (const int cpu = current_cpu(); cpu >= 0 && cpu != avoided_) {
@@ -138,13 +134,13 @@ class Pool {
       avoided_ = cpu;
     }
     job_ = &job;
-    job_threads_ = threads;
+    most_callers_ = threads;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       state_.store((round_of(state_.load()) + 1) << kBits | uint64_t(std::min(int(threads_.size()), helpers)));
       if (sleeping_ > 0) wake_.notify_all();
     }
-    job.work(0);
+    job.work();
     state_.fetch_and(~kInvitations);
     for (int i = 0; active_.load() != 0; ++i) {
       if (i < kSpins) {
@@ -183,7 +179,7 @@ class Pool {
       uint64_t state = state_.load();
       while (round_of(state) == seen && (state & kInvitations) != 0) {
         if (state_.compare_exchange_weak(state, state - 1)) {
-          job_->help(share, job_threads_);
+          job_->work(share, most_callers_);
           break;
         }
       }
@@ -193,7 +189,7 @@ class Pool {
 
   // Returns when there is a round other than the one seen.
   uint64_t next_round(uint64_t seen) {
-    for (int i = 0; i < kSpins && callers.load(std::memory_order_relaxed) < job_threads_; ++i) {
+    for (int i = 0; i < kSpins && callers.load(std::memory_order_relaxed) < most_callers_; ++i) {
       if (const uint64_t round = round_of(state_.load()); round != seen) return round;
       pause();
     }
@@ -207,7 +203,7 @@ class Pool {
   std::mutex busy_, mutex_;
   std::condition_variable wake_;
   Job* job_ = nullptr;
-  std::atomic<int> job_threads_{0};
+  std::atomic<int> most_callers_{0};  // from so many on helpers have nothing to do
   std::atomic<uint64_t> state_{0};  // the round's number and, in the low bits, how many more may join it
   std::atomic<int> active_{0};      // threads that have joined, or are trying to
   std::vector<std::thread::native_handle_type> threads_;  // they never end
@@ -244,9 +240,9 @@ void in_parallel(int parts, int threads, void (*part)(void*, int), void* context
   });
   (void)registered;
 #endif
-  const int before = callers.fetch_add(1);
-  Job job{part, context, parts, before < threads ? threads - before : 1};
-  if (threads - before < 2 || parts < 2 || !the_pool().try_run(job, threads - before)) job.work(0);
+  const int helpers = std::max(threads - 1 - callers.fetch_add(1), 0);
+  Job job{part, context, parts, helpers + 1};
+  if (helpers == 0 || parts < 2 || !the_pool().try_run(job, helpers, threads)) job.work();
   callers.fetch_sub(1);
 }
 

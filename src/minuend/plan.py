@@ -48,15 +48,11 @@ class Plan:
             self.element.kernel, policy, self.sizes, a, self.a, b, self.b, out, self.out, _table(self.element, policy)
         )
 
-    def overflows(self, a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], policy: str) -> tuple[int, tuple[int, ...]]:
-        """Return how many elements overflow under a policy, of which there is one at least, and the first one's index.
-
-        The first is the first in C order.
-        """
-        count, flat = _native.overflows(
-            self.element.kernel, policy, self.sizes, a, self.a, b, self.b, _table(self.element, policy)
-        )
-        return count, tuple(int(i) for i in np.unravel_index(flat, self.sizes))
+    def first_overflow(self, a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], policy: str) -> tuple[int, ...]:
+        """Return the index of the first element, in C order, that ``run`` found to overflow."""
+        table = _table(self.element, policy)
+        flat = _native.first_overflow(self.element.kernel, policy, self.sizes, a, self.a, b, self.b, table)
+        return tuple(int(i) for i in np.unravel_index(flat, self.sizes))
 
 
 def plan(

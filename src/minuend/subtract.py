@@ -109,16 +109,16 @@ def count_overflows(a: Any, b: Any, /) -> int:
 def _run(work: Plan, a: Array, b: Array, target: Array, policy: str, in_place: bool) -> None:
     """Run a plan; where overflow is an error and the target is an operand, look before anything is written."""
     if policy == "error" and in_place:
-        if work.run(a, b, target, "count"):
-            raise _overflow(work, a, b, policy)
+        if count := work.run(a, b, target, "count"):
+            raise _overflow(work, a, b, policy, count)
         policy = "wrap"
-    if work.run(a, b, target, policy):
-        raise _overflow(work, a, b, policy)
+    if found := work.run(a, b, target, policy):
+        count = work.run(a, b, target, "count") if policy == "error" else found  # "error" only tells whether
+        raise _overflow(work, a, b, policy, count)
 
 
-def _overflow(work: Plan, a: Array, b: Array, policy: str) -> OverflowFound:
-    """Describe an overflow that has been found; ``a`` and ``b`` still hold what they held."""
-    count, index = work.overflows(a, b, policy)
+def _overflow(work: Plan, a: Array, b: Array, policy: str, count: int) -> OverflowFound:
+    index = work.first_overflow(a, b, policy)
     views = ((a, work.a), (b, work.b))
     x, y = (int(np.lib.stride_tricks.as_strided(v, work.sizes, strides)[index]) for v, strides in views)
     element = work.element
