@@ -145,7 +145,7 @@ inline void row(Op op, const char* a, const char* b, char* out, size_t n, Overfl
     const size_t ahead = (width - reinterpret_cast<uintptr_t>(out) % width) % width / sizeof(Out);
     if (ahead > 0 && ahead < n) part(ahead);
   }
-  for (; i + Op::lanes <= n; i += Op::lanes) {
+  auto full = [&] {
     if constexpr (reach == Reach::far || (reach == Reach::past && is_slow<Op>)) {
       from_a.fetch_ahead(i);
       from_b.fetch_ahead(i);
@@ -153,6 +153,12 @@ inline void row(Op op, const char* a, const char* b, char* out, size_t n, Overfl
     const Result d = op(from_a.full(i), from_b.full(i), over);
     if constexpr (Op::writes) store<reach == Reach::past>(out + i * sizeof(Out), d);
     overflows.add(over);
+  };
+  if constexpr (reach == Reach::past) {
+#pragma GCC unroll 8
+    for (; i + Op::lanes <= n; i += Op::lanes) full();
+  } else {
+    for (; i + Op::lanes <= n; i += Op::lanes) full();
   }
   if (i < n) part(n - i);
 }
