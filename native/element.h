@@ -71,7 +71,7 @@ struct Modular {
     if constexpr (std::is_signed_v<T>) {
       return (a ^ b) & (a ^ d);
     } else {
-      return (~a & b) | (~(a ^ b) & d);
+      return (~a & (b | d)) | (b & d);
     }
   }
 };

@@ -154,7 +154,7 @@ inline void row(Op op, const char* a, const char* b, char* out, size_t n, Overfl
     if constexpr (Op::writes) store<reach == Reach::past>(out + i * sizeof(Out), d);
     overflows.add(over);
   };
-  if constexpr (reach == Reach::past) {
+  if constexpr (reach != Reach::near) {
 #pragma GCC unroll 8
     for (; i + Op::lanes <= n; i += Op::lanes) full();
   } else {
