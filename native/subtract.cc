@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <utility>
 
@@ -35,6 +36,8 @@ namespace {
 
 // Bytes, unless they are said to be something else.
 constexpr size_t kLeastShared = 1 << 20;  // to wake another thread takes as long as to move so many
+constexpr size_t kLeastSharedAwake = 1 << 19;     // and to hand work to one that is awake, as long as so many
+constexpr std::chrono::microseconds kSoon{50};    // less than a thread looks out for more work before it sleeps
 constexpr size_t kBytesPerPart = 1 << 17;
 constexpr int kPartsPerThread = 16;       // parts; a thread that comes late finds something left to do
 constexpr size_t kLargestOwnCache = 64 << 20;
@@ -133,10 +136,20 @@ void run_part(void* context, int i) {
   if (shared.cell.streams()) end_of_stream();
 }
 
+// Whether it is worth another thread's while. Work of middle size is where it follows other such work closely: then the
+// threads are awake, or their waking is paid for once by many calls.
+bool is_shared(size_t bytes) {
+  if (bytes < kLeastSharedAwake || bytes >= kLeastShared) return bytes >= kLeastShared;
+  using Clock = std::chrono::steady_clock;
+  static std::atomic<Clock::duration> last{Clock::duration::min() / 2};
+  const Clock::duration now = Clock::now().time_since_epoch();
+  return now - last.exchange(now, std::memory_order_relaxed) < kSoon;
+}
+
 size_t run(const Work& work, const Cell& cell, size_t bytes) {
   const size_t units = outer_count(work.layout, cell) * cell.units();
   const int threads = num_threads();
-  if (threads < 2 || bytes < kLeastShared) {
+  if (threads < 2 || !is_shared(bytes)) {
     const FloatMode mode;
     const size_t count = run_range(work, cell, 0, units);
     if (cell.streams()) end_of_stream();
