@@ -46,7 +46,8 @@ inline void store(char* p, V v) {
   std::memcpy(p, &v, sizeof(v));
 }
 
-constexpr size_t kAhead = 2048;           // bytes
+constexpr size_t kAhead = 2048;          // bytes
+constexpr size_t kStoreAhead = 512;      // bytes
 constexpr size_t kWorthAligning = 4096;  // bytes of result
 
 // A register's source: consecutive elements, or one element in every lane.
@@ -150,11 +151,13 @@ inline void row(Op op, const char* a, const char* b, char* out, size_t n, Overfl
       from_a.fetch_ahead(i);
       from_b.fetch_ahead(i);
     }
+    // A store whose line is not in the first cache waits for it, and all later stores wait behind.
+    if constexpr (reach == Reach::far && Op::writes) __builtin_prefetch(out + i * sizeof(Out) + kStoreAhead, 1);
     const Result d = op(from_a.full(i), from_b.full(i), over);
     if constexpr (Op::writes) store<reach == Reach::past>(out + i * sizeof(Out), d);
     overflows.add(over);
   };
-  if constexpr (reach != Reach::near) {
+  if constexpr (reach >= Reach::far) {
 #pragma GCC unroll 8
     for (; i + Op::lanes <= n; i += Op::lanes) full();
   } else {
@@ -185,7 +188,7 @@ template <class Op>
 size_t run_op(Op op, const Block& block, Form form, Reach reach) {
   constexpr bool can_stream = Op::writes && Op::lanes * sizeof(typename Op::Out) == kBytes;
   constexpr size_t item = sizeof(typename Op::Out);
-  if (reach == Reach::near) return loop_of<Op, Reach::near>(op, block, form);
+  if (reach == Reach::first) return loop_of<Op, Reach::first>(op, block, form);
   if constexpr (can_stream) {
     if (reach == Reach::past && reinterpret_cast<uintptr_t>(block.out) % item == 0 &&
         block.out_step % ptrdiff_t(item) == 0) {
@@ -202,7 +205,7 @@ size_t run(const void*, const Block& block, Form form, Reach reach) {
 
 template <Report reports, bool writes>
 size_t run_table(const void* table, const Block& block, Form form, Reach) {
-  return loop_of<Tabulated<reports, writes>, Reach::near>({static_cast<const uint8_t*>(table)}, block, form);
+  return loop_of<Tabulated<reports, writes>, Reach::first>({static_cast<const uint8_t*>(table)}, block, form);
 }
 
 void copy_past(const char* from, char* to, size_t bytes) {

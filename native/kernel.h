@@ -17,9 +17,9 @@ enum class Policy { wrap, error, saturate, widen, count };
 // Which operand repeats its first element.
 enum class Form { both, repeat_b, repeat_a };
 
-// Where the memory is that a block reads and writes: in the caches; farther away, so that what comes is asked for in
-// time; or farther away and so large that the result is written past the caches.
-enum class Reach { near, far, past };
+// Where the memory is that a block reads and writes: in the first cache; in the next ones, or farther away, so that
+// lines are asked for in time; or so far and so large that the result is written past the caches.
+enum class Reach { first, near, far, past };
 
 // Rows of n elements; consecutive rows begin so many bytes apart.
 struct Block {

@@ -18,6 +18,8 @@ namespace {
 
 constexpr size_t kHeader = 64;  // before the data: the block's capacity, and the data stays on a cache line
 constexpr size_t kHugePage = 2 << 20;
+constexpr size_t kLeastMapped = 256 << 10;  // smaller blocks are the C library's, cheaper to have the first time
+constexpr size_t kMostSmall = 64;           // and are kept only so many, which bounds the search for one
 
 size_t& capacity(void* start) { return *static_cast<size_t*>(start); }
 void* data(void* start) { return static_cast<char*>(start) + kHeader; }
@@ -33,6 +35,7 @@ size_t rounded(size_t size) {
 
 #if defined(MINUEND_HAS_MMAP)
 void* map(size_t size) {
+  if (size < kLeastMapped) return std::aligned_alloc(64, size);
   const bool huge = size >= 2 * kHugePage;
   const size_t slack = huge ? kHugePage : 0;
   void* p = mmap(nullptr, size + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -47,7 +50,10 @@ void* map(size_t size) {
 #endif
   return aligned;
 }
-void unmap(void* p, size_t size) { munmap(p, size); }
+void unmap(void* p, size_t size) {
+  if (size < kLeastMapped) return std::free(p);
+  munmap(p, size);
+}
 #else
 void* map(size_t size) { return std::aligned_alloc(64, size); }
 void unmap(void* p, size_t) { std::free(p); }
@@ -62,21 +68,59 @@ size_t initial_limit() {
   return limit;
 }
 
-// The blocks kept, oldest first.
+// Blocks that are kept, oldest first.
+class Shelf {
+ public:
+  // One of this size, the newest; nullptr where there is none.
+  void* take(size_t size) {
+    const auto found = std::find_if(blocks_.rbegin(), blocks_.rend(), [&](const Kept& k) { return k.size == size; });
+    if (found == blocks_.rend()) return nullptr;
+    void* p = found->block;
+    blocks_.erase(std::next(found).base());
+    bytes_ -= size;
+    return p;
+  }
+
+  void put(void* p, size_t size) {
+    blocks_.push_back({size, p});
+    bytes_ += size;
+  }
+
+  void shrink(size_t bytes, size_t count = SIZE_MAX) {
+    size_t gone = 0;
+    while (bytes_ > bytes || blocks_.size() - gone > count) {
+      const Kept& oldest = blocks_[gone++];
+      bytes_ -= oldest.size;
+      unmap(oldest.block, oldest.size);
+    }
+    blocks_.erase(blocks_.begin(), blocks_.begin() + ptrdiff_t(gone));
+  }
+
+  size_t bytes() const { return bytes_; }
+
+ private:
+  struct Kept {
+    size_t size;
+    void* block;
+  };
+  std::vector<Kept> blocks_;
+  size_t bytes_ = 0;
+};
+
 struct Cache {
   std::mutex mutex;
-  std::vector<void*> blocks;
-  size_t bytes = 0;
+  Shelf small, large;
   size_t limit = initial_limit();
 
+  Shelf& shelf(size_t size) { return size < kLeastMapped ? small : large; }
+  size_t bytes() const { return small.bytes() + large.bytes(); }
   void shrink(size_t to) {
-    size_t gone = 0;
-    while (bytes > to) {
-      void* oldest = blocks[gone++];
-      bytes -= capacity(oldest);
-      unmap(oldest, capacity(oldest));
-    }
-    blocks.erase(blocks.begin(), blocks.begin() + ptrdiff_t(gone));
+    large.shrink(to - std::min(to, small.bytes()));
+    small.shrink(to, kMostSmall - 1);
+  }
+  void keep(void* p, size_t size) {
+    shrink(limit - size);
+    shelf(size).put(p, size);
   }
 };
 
@@ -94,13 +138,7 @@ void* take_block(size_t size) {
   Cache& c = cache();
   // A lock that is taken, by another thread or before a fork, is not waited for: the system has memory too.
   if (std::unique_lock<std::mutex> lock(c.mutex, std::try_to_lock); lock.owns_lock()) {
-    const auto found = std::find_if(c.blocks.rbegin(), c.blocks.rend(), [&](void* p) { return capacity(p) == wanted; });
-    if (found != c.blocks.rend()) {
-      void* p = *found;
-      c.blocks.erase(std::next(found).base());
-      c.bytes -= wanted;
-      return data(p);
-    }
+    if (void* p = c.shelf(wanted).take(wanted); p != nullptr) return data(p);
   }
   void* p = map(wanted);
   if (p == nullptr) return nullptr;
@@ -113,10 +151,7 @@ void give_block(void* block) {
   void* p = start(block);
   Cache& c = cache();
   if (std::unique_lock<std::mutex> lock(c.mutex, std::try_to_lock); lock.owns_lock() && capacity(p) <= c.limit) {
-    c.shrink(c.limit - capacity(p));
-    c.blocks.push_back(p);
-    c.bytes += capacity(p);
-    return;
+    return c.keep(p, capacity(p));
   }
   unmap(p, capacity(p));
 }
@@ -137,13 +172,13 @@ void set_cache_limit(size_t bytes) {
 
 size_t cached_bytes() {
   const std::lock_guard<std::mutex> lock(cache().mutex);
-  return cache().bytes;
+  return cache().bytes();
 }
 
 size_t clear_cache() {
   Cache& c = cache();
   const std::lock_guard<std::mutex> lock(c.mutex);
-  const size_t bytes = c.bytes;
+  const size_t bytes = c.bytes();
   c.shrink(0);
   return bytes;
 }

@@ -105,7 +105,7 @@ void gather_row(const char* from, ptrdiff_t stride, char* to, size_t n, Reach re
   const ptrdiff_t span = stride * ptrdiff_t(kBlock), ahead = 3 * span;
   for (size_t i = 0; i < n; i += kBlock) {
     const char* p = from + ptrdiff_t(i) * stride;
-    if (stride != 0 && (reach != Reach::near || line == stride)) {
+    if (stride != 0 && (reach >= Reach::far || line == stride)) {
       for (ptrdiff_t at = 0; span < 0 ? at > span : at < span; at += line) __builtin_prefetch(p + ahead + at);
     }
     gather_block<T>(p, stride, to + i * sizeof(T), n - i < kBlock ? n - i : kBlock, n - i);

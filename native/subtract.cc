@@ -40,6 +40,7 @@ constexpr size_t kLeastSharedAwake = 1 << 19;     // and to hand work to one tha
 constexpr std::chrono::microseconds kSoon{50};    // less than a thread looks out for more work before it sleeps
 constexpr size_t kBytesPerPart = 1 << 17;
 constexpr int kPartsPerThread = 16;       // parts; a thread that comes late finds something left to do
+constexpr size_t kFirstCache = 64 << 10;
 constexpr size_t kLargestOwnCache = 64 << 20;
 constexpr size_t kLeastStreamed = 4 << 20;
 
@@ -102,6 +103,7 @@ Reach reach_of(const Work& work, size_t elements) {
   const size_t item = item_size(work.element);
   const size_t bytes = bytes_read(work.layout, work.layout.a, item) + bytes_read(work.layout, work.layout.b, item) +
                        elements * result_size(work.element, work.policy);
+  if (bytes <= kFirstCache) return Reach::first;
   if (bytes <= stream_threshold()) return Reach::near;
   // What is written over an operand is in the caches already.
   return work.out == work.a || work.out == work.b ? Reach::far : Reach::past;
@@ -188,7 +190,7 @@ size_t subtract(Work& work) {
     const Layout& l = work.layout;
     const FloatMode mode;
     const Kernel kernel = routines().find(work.element, work.policy);
-    return kernel(work.table, {work.a, work.b, work.out, l.size[0]}, Form::both, Reach::near);
+    return kernel(work.table, {work.a, work.b, work.out, l.size[0]}, Form::both, Reach::first);
   }
   const size_t elements = work.layout.count();
   if (elements == 0) return 0;
@@ -208,7 +210,7 @@ size_t first_overflow(const Work& work) {
   alignas(64) char scratch[kBuffer];  // what is written here is not looked at
   counting.out = scratch;
   for (int i = 0; i < counting.layout.rank; ++i) counting.layout.out[i] = 0;
-  const Rows rows(counting, Reach::near);
+  const Rows rows(counting, Reach::first);
   const size_t elements = work.layout.count();
   for (size_t i = 0; i < elements; i += kChunk) {
     if (run_range(counting, rows, i, std::min(i + kChunk, elements)) == 0) continue;

@@ -53,6 +53,34 @@ def test_small_results_are_numpys_own():
     assert _native.cached_bytes() == 0
 
 
+@pytest.mark.parametrize("nbytes", [8 << 10, 10_000, 100_000, 255 << 10, 256 << 10, 5 * MIB])
+def test_results_start_on_a_cache_line_first_and_again(nbytes):
+    a = ones(nbytes)
+    for _ in range(3):
+        result = mn.subtract(a, a)
+        assert result.ctypes.data % 64 == 0
+        assert not result.any()
+        del result
+
+
+def test_of_small_results_only_so_many_are_kept():
+    a = ones(8 << 10)
+    results = [mn.subtract(a, a) for _ in range(200)]
+    one = 12 << 10  # with its header, in pages
+    while results:
+        results.pop()
+        assert _native.cached_bytes() <= 64 * one
+    assert _native.cached_bytes() == 64 * one
+
+
+def test_the_limit_holds_over_small_and_large_results():
+    mn.set_cache_limit(MIB)
+    results = [mn.subtract(ones(n), ones(n)) for n in (100_000, 700_000, 100_000, 400_000, 200_000, 700_000)]
+    while results:
+        results.pop()
+        assert 0 < _native.cached_bytes() <= MIB
+
+
 def test_the_cache_never_holds_more_than_its_limit():
     mn.set_cache_limit(8 * MIB)
     a = ones(3 * MIB)
