@@ -50,32 +50,40 @@ constexpr size_t kAhead = 2048;          // bytes
 constexpr size_t kStoreAhead = 512;      // bytes
 constexpr size_t kWorthAligning = 4096;  // bytes of result
 
-// A register's source: consecutive elements, or one element in every lane.
-template <class V, class T, bool repeats>
+// Where registers of one operand come from.
+template <class V, class T, Access access>
 struct Source {
+  static constexpr size_t kStep = (access == Access::second ? 2 : 1) * sizeof(T);
   const char* p;
-  V repeated{};
+  V same{};
 
   explicit Source(const char* at) : p(at) {
-    if constexpr (repeats) {
-      T value;
-      std::memcpy(&value, at, sizeof(value));
-      repeated = V{} + value;
-    }
+    if constexpr (access == Access::same) same = V{} + get<T>(at);
   }
+  // So many elements less can be had by whole registers: behind the last one there may be nothing to read.
+  static constexpr size_t kLess = access == Access::second ? 1 : 0;
   V full(size_t i) const {
-    if constexpr (repeats) return repeated;
-    return get<V>(p + i * sizeof(T));
+    if constexpr (access == Access::same) return same;
+    if constexpr (access == Access::each) return get<V>(p + i * kStep);
+    return evens(get<V>(p + i * kStep), get<V>(p + i * kStep + sizeof(V)));
   }
   // Asks for what comes later.
   void fetch_ahead(size_t i) const {
-    if constexpr (!repeats) __builtin_prefetch(p + i * sizeof(T) + kAhead);
+    if constexpr (access != Access::same) __builtin_prefetch(p + i * kStep + kAhead);
+    if constexpr (access == Access::second) __builtin_prefetch(p + i * kStep + kAhead + sizeof(V));
   }
-  // Lanes behind the first n are 0 in either case, so that they never count as overflow.
+  // Lanes behind the first n are 0 in any case, so that they never count as overflow.
   V part(size_t i, size_t n) const {
-    if constexpr (repeats) return load_part<V>(reinterpret_cast<const char*>(&repeated), n * sizeof(T));
-    return load_part<V>(p + i * sizeof(T), n * sizeof(T));
+    const char* from = p + i * kStep;
+    if constexpr (access == Access::same) return load_part<V>(reinterpret_cast<const char*>(&same), n * sizeof(T));
+    if constexpr (access == Access::each) return load_part<V>(from, n * sizeof(T));
+    if (n == 0) __builtin_unreachable();
+    const size_t bytes = (2 * n - 1) * sizeof(T), low = bytes < sizeof(V) ? bytes : sizeof(V);
+    return evens(load_part<V>(from, low), bytes > low ? load_part<V>(from + low, bytes - low) : V{});
   }
+
+ private:
+  static V evens(V low, V high) { return evens_of<T>(low, high, std::make_index_sequence<sizeof(V) / sizeof(T)>{}); }
 };
 
 // What registers say of overflow, gathered over a block: an OR of them all, or the number of their sign bits.
@@ -123,14 +131,17 @@ template <>
 constexpr bool is_slow<HardwareHalf> = true;
 #endif
 
-template <class Op, bool repeat_a, bool repeat_b, Reach reach, class Overflows>
+template <class Op, Access access_a, Access access_b, Reach reach, class Overflows>
 inline void row(Op op, const char* a, const char* b, char* out, size_t n, Overflows& overflows) {
   using In = std::make_unsigned_t<typename Op::In>;
   using Out = typename Op::Out;
   using Operand = Vec<In, Op::lanes>;
   using Result = Vec<Out, Op::lanes>;
-  const Source<Operand, In, repeat_a> from_a(a);
-  const Source<Operand, In, repeat_b> from_b(b);
+  using A = Source<Operand, In, access_a>;
+  using B = Source<Operand, In, access_b>;
+  const A from_a(a);
+  const B from_b(b);
+  constexpr size_t less = A::kLess | B::kLess;
   Result over{};
   size_t i = 0;
 
@@ -157,31 +168,44 @@ inline void row(Op op, const char* a, const char* b, char* out, size_t n, Overfl
     if constexpr (Op::writes) store<reach == Reach::past>(out + i * sizeof(Out), d);
     overflows.add(over);
   };
-  if constexpr (reach >= Reach::far) {
+  if constexpr (reach >= Reach::far && less == 0) {
 #pragma GCC unroll 8
-    for (; i + Op::lanes <= n; i += Op::lanes) full();
+    for (; i + Op::lanes + less <= n; i += Op::lanes) full();
   } else {
-    for (; i + Op::lanes <= n; i += Op::lanes) full();
+    for (; i + Op::lanes + less <= n; i += Op::lanes) full();
   }
   if (i < n) part(n - i);
 }
 
-template <class Op, bool repeat_a, bool repeat_b, Reach reach>
+template <class Op, Access access_a, Access access_b, Reach reach>
 size_t loop(Op op, const Block& block) {
   Tally<Vec<typename Op::Out, Op::lanes>, typename Op::Out, Op::reports> overflows;
   const char *a = block.a, *b = block.b;
   char* out = block.out;
   for (size_t r = 0; r < block.rows; ++r, a += block.a_step, b += block.b_step, out += block.out_step) {
-    row<Op, repeat_a, repeat_b, reach>(op, a, b, out, block.n, overflows);
+    row<Op, access_a, access_b, reach>(op, a, b, out, block.n, overflows);
   }
   return overflows.total();
 }
 
+// Calls f with the access as a type.
+template <class F>
+inline size_t with_access(Access access, F f) {
+  if (access == Access::each) return f(std::integral_constant<Access, Access::each>{});
+  if (access == Access::second) return f(std::integral_constant<Access, Access::second>{});
+  return f(std::integral_constant<Access, Access::same>{});
+}
+
 template <class Op, Reach reach>
 size_t loop_of(Op op, const Block& block, Form form) {
-  if (form == Form::both) return loop<Op, false, false, reach>(op, block);
-  if (form == Form::repeat_b) return loop<Op, false, true, reach>(op, block);
-  return loop<Op, true, false, reach>(op, block);
+  return with_access(form.a, [&](auto a) {
+    return with_access(form.b, [&](auto b) -> size_t {
+      constexpr Access x = decltype(a)::value, y = decltype(b)::value;
+      constexpr bool in_steps = x == Access::second || y == Access::second;
+      if constexpr (x == Access::same && y == Access::same) return 0;
+      else return loop<Op, x, y, in_steps && reach == Reach::first ? Reach::far : reach>(op, block);
+    });
+  });
 }
 
 template <class Op>

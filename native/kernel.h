@@ -14,8 +14,12 @@ enum class Element { f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, 
 // What is written where the exact difference does not fit, and whether such elements are counted.
 enum class Policy { wrap, error, saturate, widen, count };
 
-// Which operand repeats its first element.
-enum class Form { both, repeat_b, repeat_a };
+// Which elements of its memory a row of an operand has: each, every second, or the same again and again.
+enum class Access { each, second, same };
+
+struct Form {
+  Access a, b;  // at most one of them `same`
+};
 
 // Where the memory is that a block reads and writes: in the first cache; in the next ones, or farther away, so that
 // lines are asked for in time; or so far and so large that the result is written past the caches.
@@ -30,8 +34,8 @@ struct Block {
   ptrdiff_t a_step = 0, b_step = 0, out_step = 0;
 };
 
-// Subtracts a block. A row of an operand is consecutive or repeats its first element; a row of `out` is consecutive;
-// none need be aligned, and `out` may be exactly a or b. After Reach::past the caller ends with a store fence. Returns how
+// Subtracts a block. A row of `out` is consecutive; nothing need be aligned, and `out` may be exactly a or b where each
+// element of that is read. After Reach::past the caller ends with a store fence. Returns how
 // many elements overflow where the policy is `count` or `widen`; under `error` only whether any
 // does, as 0 or 1; else 0.
 using Kernel = size_t (*)(const void* table, const Block& block, Form form, Reach reach);

@@ -33,7 +33,7 @@ class Rows : public Cell {
     joined_ = is_joinable();
     repeat_b_ = joined_ ? is_scalar(b_) : b_.inner == 0;
     repeat_a_ = !repeat_b_ && (joined_ ? is_scalar(a_) : a_.inner == 0);
-    form_ = repeat_b_ ? Form::repeat_b : repeat_a_ ? Form::repeat_a : Form::both;
+    form_ = {access(a_, repeat_a_), access(b_, repeat_b_)};
     // Elements that lie across cache lines are written past the caches as bytes.
     detours_ = streams() && !joined_ && in_place_ && writes_ && reinterpret_cast<uintptr_t>(work.out) % result_ != 0 &&
                n_ * result_ >= kBuffer;
@@ -75,15 +75,21 @@ class Rows : public Cell {
   };
 
   static bool is_scalar(const Strides& s) { return s.outer == 0 && s.inner == 0; }
-  bool is_direct(const Strides& s, bool repeats) const { return repeats || consecutive(s.inner); }
-  bool is_run(const Strides& s) const { return consecutive(s.inner) && s.outer == s.inner * ptrdiff_t(n_); }
+  // What the kernel reads where it lies.
+  bool is_row(const Strides& s) const { return consecutive(s.inner) || s.inner == 2 * ptrdiff_t(item_); }
+  bool is_direct(const Strides& s, bool repeats) const { return repeats || is_row(s); }
+  bool is_run(const Strides& s) const { return is_row(s) && s.outer == s.inner * ptrdiff_t(n_); }
+  Access access(const Strides& s, bool repeats) const {
+    if (repeats) return Access::same;
+    return !consecutive(s.inner) && (joined_ ? is_run(s) : is_row(s)) ? Access::second : Access::each;
+  }
 
   // Whether many rows are better taken as one: they are short, and their results follow one another.
   bool is_joinable() const {
     if (rows_ == 1 || !writes_ || out_.inner != ptrdiff_t(result_) || out_.outer != ptrdiff_t(result_ * n_)) {
       return false;
     }
-    const bool gathers = !(a_.inner == 0 || consecutive(a_.inner)) || !(b_.inner == 0 || consecutive(b_.inner));
+    const bool gathers = !is_direct(a_, a_.inner == 0) || !is_direct(b_, b_.inner == 0);
     if (n_ <= 16 || (gathers && n_ <= kChunk / 2)) return true;
     auto once = [&](const Strides& s) { return is_run(s) || s.outer == 0; };  // gathered once, or never
     return n_ <= kChunk / 4 && once(a_) && once(b_);

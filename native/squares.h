@@ -34,7 +34,7 @@ class Squares : public Cell {
     a_outer_ = l.a[d], b_outer_ = l.b[d], out_outer_ = l.out[d];
     a_inner_ = l.a[d + 1], b_inner_ = l.b[d + 1];
     row_reach_ = reach == Reach::near ? Reach::first : reach;  // its rows are short
-    form_ = b_inner_ == 0 ? Form::repeat_b : a_inner_ == 0 ? Form::repeat_a : Form::both;
+    form_ = {a_inner_ == 0 && b_inner_ != 0 ? Access::same : Access::each, b_inner_ == 0 ? Access::same : Access::each};
     // Whole cache lines of what is transposed and of the result; past the caches only those pay.
     const bool b_turns = consecutive(b_outer_) && !consecutive(b_inner_);
     bands_ = Cuts(l.size[d], side_, b_turns ? work.b : work.a, b_turns ? b_inner_ : a_inner_, item_);

@@ -190,7 +190,7 @@ size_t subtract(Work& work) {
     const Layout& l = work.layout;
     const FloatMode mode;
     const Kernel kernel = routines().find(work.element, work.policy);
-    return kernel(work.table, {work.a, work.b, work.out, l.size[0]}, Form::both, Reach::first);
+    return kernel(work.table, {work.a, work.b, work.out, l.size[0]}, {Access::each, Access::each}, Reach::first);
   }
   const size_t elements = work.layout.count();
   if (elements == 0) return 0;

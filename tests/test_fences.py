@@ -1,6 +1,7 @@
 """Nothing outside the operands is touched: each lies against a page that cannot be read or written."""
 
 import ctypes
+import itertools
 import mmap
 import sys
 
@@ -64,6 +65,29 @@ def test_every_count_up_to_two_registers_stays_between_its_fences(row, at_end, t
             mn.subtract(a[-1:], b, out)
             mn.subtract(a[::-1], b, out)
             mn.subtract(a[::2], b[::2], out[::2])
+
+
+@pytest.mark.parametrize("row", WITH_DTYPE, ids=str)
+def test_every_second_element_up_to_a_fence_is_what_a_copy_gives(row, target, pages):
+    rng = np.random.default_rng(0)
+    policies = ("wrap", "saturate", "widen", "error") if row.is_integer and row.bits >= 2 else ("wrap",)
+    for n in [*range(1, 70), 127, 128, 129, 255, 256]:
+        a, b = (page.array(row.numpy, 2 * n, at_end=True) for page in pages[:2])
+        codes = rng.integers(0, 1 << min(row.bits, 8), (2, 2 * n * row.itemsize), dtype=np.uint8)
+        if row.kind == "float" and row.kernel != "table":
+            codes &= 0x3F  # no NaN, whose payload is unspecified
+        a.view(np.uint8)[:], b.view(np.uint8)[:] = codes
+        x, y = a[1::2], b[1::2]
+        for policy, (p, q) in itertools.product(policies, ((x, y), (x, y.copy()), (x.copy(), y), (x, y[-1]), (x[-1], y))):
+            assert outcome(p, q, policy) == outcome(p.copy(), q.copy(), policy)
+
+
+def outcome(a, b, policy):
+    """The result's bytes, or the error's text."""
+    try:
+        return mn.subtract(a, b, overflow=policy).tobytes()
+    except OverflowError as error:
+        return str(error)
 
 
 @pytest.mark.parametrize("row", [row for row in WITH_DTYPE if row.is_integer and row.bits >= 2], ids=str)
