@@ -78,7 +78,9 @@ def test_every_second_element_up_to_a_fence_is_what_a_copy_gives(row, target, pa
             codes &= 0x3F  # no NaN, whose payload is unspecified
         a.view(np.uint8)[:], b.view(np.uint8)[:] = codes
         x, y = a[1::2], b[1::2]
-        for policy, (p, q) in itertools.product(policies, ((x, y), (x, y.copy()), (x.copy(), y), (x, y[-1]), (x[-1], y))):
+        for policy, (p, q) in itertools.product(
+            policies, ((x, y), (x, y.copy()), (x.copy(), y), (x, y[-1]), (x[-1], y))
+        ):
             assert outcome(p, q, policy) == outcome(p.copy(), q.copy(), policy)
 
 
