@@ -168,9 +168,9 @@ struct Half {
   }
 };
 
-struct Bfloat16 {
-  using Word = Half<Bfloat16>::Word;
-  using F = Half<Bfloat16>::F;
+struct RoundedBfloat16 {
+  using Word = Half<RoundedBfloat16>::Word;
+  using F = Half<RoundedBfloat16>::F;
   static Word low(Word x) { return x << 16; }
   static Word high(Word x) { return x & 0xffff0000u; }
   static Word join(F even, F odd) { return (rounded(even) >> 16) | (rounded(odd) & 0xffff0000u); }
@@ -181,6 +181,27 @@ struct Bfloat16 {
     return f != f ? x | 0x400000u : x + 0x7fffu + ((x >> 16) & 1u);
   }
 };
+
+#if defined(__AVX512BF16__)
+// Where the CPU rounds to bfloat16 itself. It takes subnormal numbers for zeros, so those are rounded as elsewhere.
+struct HardwareBfloat16 : RoundedBfloat16 {
+  static Word join(F even, F odd) {
+    constexpr int subnormal = 0x20;
+    const __m512 x = (__m512)even, y = (__m512)odd;
+    const __mmask16 found_x = _mm512_fpclass_ps_mask(x, subnormal), found_y = _mm512_fpclass_ps_mask(y, subnormal);
+    if (__builtin_expect(!_kortestz_mask16_u8(found_x, found_y), 0)) return RoundedBfloat16::join(even, odd);
+    const auto halves = as<Vec<uint16_t, 32>>(_mm512_cvtne2ps_pbh(y, x));
+    return as<Word>(alternate(halves, std::make_index_sequence<32>{}));
+  }
+  template <class V, size_t... i>
+  static V alternate(V v, std::index_sequence<i...>) {
+    return __builtin_shufflevector(v, v, int(i / 2 + i % 2 * 16)...);
+  }
+};
+using Bfloat16 = HardwareBfloat16;
+#else
+using Bfloat16 = RoundedBfloat16;
+#endif
 
 struct Binary16 {
   using Word = Half<Binary16>::Word;
@@ -212,8 +233,10 @@ struct Binary16 {
   }
 };
 
-#if defined(__F16C__)
-// Float16 where the CPU converts it.
+#if defined(__AVX512FP16__)
+using Float16 = Ieee<_Float16, uint16_t>;
+#elif defined(__F16C__)
+// Where the CPU converts float16.
 struct HardwareHalf {
   using In = uint16_t;
   using Out = uint16_t;

@@ -126,7 +126,7 @@ template <class Op>
 constexpr bool is_slow = false;
 template <class Format>
 constexpr bool is_slow<Half<Format>> = true;
-#if defined(__F16C__)
+#if defined(__F16C__) && !defined(__AVX512FP16__)
 template <>
 constexpr bool is_slow<HardwareHalf> = true;
 #endif

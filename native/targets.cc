@@ -21,6 +21,11 @@ namespace avx512 {
 extern const Routines routines;
 }
 #endif
+#if defined(MINUEND_AVX512_FP16)
+namespace avx512_fp16 {
+extern const Routines routines;
+}
+#endif
 
 namespace {
 
@@ -46,11 +51,21 @@ bool has_avx512() {
 }
 #endif
 
+#if defined(MINUEND_AVX512_FP16)
+bool has_avx512_fp16() {
+  return has_avx512() && __builtin_cpu_supports("avx512fp16") && __builtin_cpu_supports("avx512bf16") &&
+         __builtin_cpu_supports("avx512vbmi");
+}
+#endif
+
 constexpr Target kTargets[] = {
     {"baseline", &baseline::routines, always},
 #if defined(MINUEND_X86)
     {"avx2", &avx2::routines, has_avx2},
     {"avx512", &avx512::routines, has_avx512},
+#endif
+#if defined(MINUEND_AVX512_FP16)
+    {"avx512_fp16", &avx512_fp16::routines, has_avx512_fp16},
 #endif
 };
 
