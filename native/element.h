@@ -76,6 +76,14 @@ struct Modular {
   }
 };
 
+#if defined(__AVX512BW__)
+#define MINUEND_SUBS(kind) _mm512_subs_##kind
+#elif defined(__AVX2__)
+#define MINUEND_SUBS(kind) _mm256_subs_##kind
+#elif defined(__SSE2__)
+#define MINUEND_SUBS(kind) _mm_subs_##kind
+#endif
+
 template <class T>
 struct Saturating {
   using In = std::make_unsigned_t<T>;
@@ -87,6 +95,9 @@ struct Saturating {
   using S = Vec<std::make_signed_t<T>, lanes>;
 
   V operator()(V a, V b, V&) const {
+#if defined(MINUEND_SUBS)
+    if constexpr (sizeof(T) <= 2) return in_one(a, b);
+#endif
     if constexpr (std::is_signed_v<T>) {
       const V d = a - b;
       const V over = (V)((S)Modular<T, Report::any, true>::overflow(a, b, d) < 0);
@@ -97,6 +108,18 @@ struct Saturating {
       return (a > b ? a : b) - b;
     }
   }
+
+#if defined(MINUEND_SUBS)
+  // The instruction that x86 has for 8 and 16 bits.
+  static V in_one(V a, V b) {
+    using Register = Vec<long long, kBytes / 8>;
+    const auto x = (Register)a, y = (Register)b;
+    if constexpr (std::is_same_v<T, int8_t>) return (V)MINUEND_SUBS(epi8)(x, y);
+    else if constexpr (std::is_same_v<T, uint8_t>) return (V)MINUEND_SUBS(epu8)(x, y);
+    else if constexpr (std::is_same_v<T, int16_t>) return (V)MINUEND_SUBS(epi16)(x, y);
+    else return (V)MINUEND_SUBS(epu16)(x, y);
+  }
+#endif
 };
 
 template <class T, class W>

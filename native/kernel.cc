@@ -142,6 +142,8 @@ inline void row(Op op, const char* a, const char* b, char* out, size_t n, Overfl
   const A from_a(a);
   const B from_b(b);
   constexpr size_t less = A::kLess | B::kLess;
+  // A store whose line is not in the first cache waits for it, and all later stores wait behind.
+  const bool asks_for_out = reach == Reach::far && Op::writes && out != a && out != b;
   Result over{};
   size_t i = 0;
 
@@ -162,8 +164,7 @@ inline void row(Op op, const char* a, const char* b, char* out, size_t n, Overfl
       from_a.fetch_ahead(i);
       from_b.fetch_ahead(i);
     }
-    // A store whose line is not in the first cache waits for it, and all later stores wait behind.
-    if constexpr (reach == Reach::far && Op::writes) __builtin_prefetch(out + i * sizeof(Out) + kStoreAhead, 1);
+    if (asks_for_out) __builtin_prefetch(out + i * sizeof(Out) + kStoreAhead, 1);
     const Result d = op(from_a.full(i), from_b.full(i), over);
     if constexpr (Op::writes) store<reach == Reach::past>(out + i * sizeof(Out), d);
     overflows.add(over);

@@ -35,11 +35,12 @@ size_t result_size(Element element, Policy policy) {
 namespace {
 
 // Bytes, unless they are said to be something else.
-constexpr size_t kLeastShared = 1 << 20;  // to wake another thread takes as long as to move so many
-constexpr size_t kLeastSharedAwake = 1 << 19;     // and to hand work to one that is awake, as long as so many
-constexpr std::chrono::microseconds kSoon{50};    // less than a thread looks out for more work before it sleeps
+constexpr size_t kLeastShared = 1 << 20;        // to wake another thread takes as long as to move so many,
+constexpr size_t kLeastSharedAwake = 1 << 19;   // to hand work to one that is awake, as long as so many,
+constexpr size_t kLeastLong = 1 << 18;          // to hand over the GIL and take it back, as long as so many
+constexpr std::chrono::microseconds kSoon{50};  // less than a thread looks out for more work before it sleeps
 constexpr size_t kBytesPerPart = 1 << 17;
-constexpr int kPartsPerThread = 16;       // parts; a thread that comes late finds something left to do
+constexpr int kPartsPerThread = 16;             // parts; a thread that comes late finds something left to do
 constexpr size_t kFirstCache = 64 << 10;
 constexpr size_t kLargestOwnCache = 64 << 20;
 constexpr size_t kLeastStreamed = 4 << 20;
@@ -138,10 +139,13 @@ void run_part(void* context, int i) {
   if (shared.cell.streams()) end_of_stream();
 }
 
+// Work that threads which are awake share, and for which none is woken.
+bool is_middle(size_t bytes) { return bytes >= kLeastSharedAwake && bytes < kLeastShared; }
+
 // Whether it is worth another thread's while. Work of middle size is where it follows other such work closely: then the
 // threads are awake, or their waking is paid for once by many calls.
 bool is_shared(size_t bytes) {
-  if (bytes < kLeastSharedAwake || bytes >= kLeastShared) return bytes >= kLeastShared;
+  if (!is_middle(bytes)) return bytes >= kLeastShared;
   using Clock = std::chrono::steady_clock;
   static std::atomic<Clock::duration> last{Clock::duration::min() / 2};
   const Clock::duration now = Clock::now().time_since_epoch();
@@ -183,7 +187,11 @@ void move_next_to_inner(Layout& l, int dim) {
 
 }  // namespace
 
-bool is_long(const Work& work) { return bytes_of(work, work.layout.count()) > kLeastShared / 4; }
+bool is_long(const Work& work) {
+  const size_t bytes = bytes_of(work, work.layout.count());
+  if (is_middle(bytes) && num_threads() > 1) return false;  // soon done, by all threads
+  return bytes > kLeastLong;
+}
 
 size_t subtract(Work& work) {
   if (is_short_line(work)) {
