@@ -46,6 +46,8 @@ inline void store(char* p, V v) {
   std::memcpy(p, &v, sizeof(v));
 }
 
+constexpr size_t kLine = 64;             // bytes of a cache line
+constexpr int kLinesAtOnce = kBytes / 8;  // 8 registers of 64 bytes; of smaller ones as many instructions
 constexpr size_t kAhead = 2048;          // bytes
 constexpr size_t kStoreAhead = 512;      // bytes
 constexpr size_t kWorthAligning = 4096;  // bytes of result
@@ -70,7 +72,7 @@ struct Source {
   // Asks for what comes later.
   void fetch_ahead(size_t i) const {
     if constexpr (access != Access::same) __builtin_prefetch(p + i * kStep + kAhead);
-    if constexpr (access == Access::second) __builtin_prefetch(p + i * kStep + kAhead + sizeof(V));
+    if constexpr (access == Access::second) __builtin_prefetch(p + i * kStep + kAhead + kLine);
   }
   // Lanes behind the first n are 0 in any case, so that they never count as overflow.
   V part(size_t i, size_t n) const {
@@ -159,21 +161,33 @@ inline void row(Op op, const char* a, const char* b, char* out, size_t n, Overfl
     const size_t ahead = (width - reinterpret_cast<uintptr_t>(out) % width) % width / sizeof(Out);
     if (ahead > 0 && ahead < n) part(ahead);
   }
-  auto full = [&] {
+  auto ask = [&](size_t at) __attribute__((always_inline)) {  // for the lines that a line of the result needs
     if constexpr (reach == Reach::far || (reach == Reach::past && is_slow<Op>)) {
-      from_a.fetch_ahead(i);
-      from_b.fetch_ahead(i);
+      from_a.fetch_ahead(at);
+      from_b.fetch_ahead(at);
     }
-    if (asks_for_out) __builtin_prefetch(out + i * sizeof(Out) + kStoreAhead, 1);
-    const Result d = op(from_a.full(i), from_b.full(i), over);
-    if constexpr (Op::writes) store<reach == Reach::past>(out + i * sizeof(Out), d);
+    if (asks_for_out) __builtin_prefetch(out + at * sizeof(Out) + kStoreAhead, 1);
+  };
+  auto full = [&](size_t at) __attribute__((always_inline)) {
+    const Result d = op(from_a.full(at), from_b.full(at), over);
+    if constexpr (Op::writes) store<reach == Reach::past>(out + at * sizeof(Out), d);
     overflows.add(over);
   };
-  if constexpr (reach >= Reach::far && less == 0) {
-#pragma GCC unroll 8
-    for (; i + Op::lanes + less <= n; i += Op::lanes) full();
-  } else {
-    for (; i + Op::lanes + less <= n; i += Op::lanes) full();
+  constexpr size_t in_line = kLine / sizeof(Result), line = in_line * Op::lanes;
+  if constexpr (reach != Reach::first && less == 0) {
+#pragma GCC unroll kLinesAtOnce
+    for (; i + line <= n; i += line) {
+      ask(i);
+      for (size_t k = 0; k < in_line; ++k) full(i + k * Op::lanes);
+    }
+  } else if constexpr (reach != Reach::first) {
+    for (; i + line + less <= n; i += line) {
+      ask(i);
+      for (size_t k = 0; k < in_line; ++k) full(i + k * Op::lanes);
+    }
+  }
+  if constexpr (reach == Reach::first || in_line > 1) {
+    for (; i + Op::lanes + less <= n; i += Op::lanes) full(i);
   }
   if (i < n) part(n - i);
 }
