@@ -180,7 +180,7 @@ inline void row(Op op, const char* a, const char* b, char* out, size_t n, Overfl
       ask(i);
       for (size_t k = 0; k < in_line; ++k) full(i + k * Op::lanes);
     }
-  } else if constexpr (reach != Reach::first) {
+  } else if constexpr (reach != Reach::first) {  // unrolled they would be no faster
     for (; i + line + less <= n; i += line) {
       ask(i);
       for (size_t k = 0; k < in_line; ++k) full(i + k * Op::lanes);
