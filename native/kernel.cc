@@ -69,6 +69,12 @@ struct Source {
     if constexpr (access == Access::each) return get<V>(p + i * kStep);
     return evens(get<V>(p + i * kStep), get<V>(p + i * kStep + sizeof(V)));
   }
+  // What Op takes of so many lanes.
+  template <class Op>
+  auto lanes_of(size_t i) const {
+    if constexpr (access == Access::second && takes_pairs<Op>) return get<typename Op::Pairs>(p + i * kStep);
+    else return full(i);
+  }
   // Asks for what comes later.
   void fetch_ahead(size_t i) const {
     if constexpr (access != Access::same) __builtin_prefetch(p + i * kStep + kAhead);
@@ -169,7 +175,7 @@ inline void row(Op op, const char* a, const char* b, char* out, size_t n, Overfl
     if (asks_for_out) __builtin_prefetch(out + at * sizeof(Out) + kStoreAhead, 1);
   };
   auto full = [&](size_t at) __attribute__((always_inline)) {
-    const Result d = op(from_a.full(at), from_b.full(at), over);
+    const Result d = op(from_a.template lanes_of<Op>(at), from_b.template lanes_of<Op>(at), over);
     if constexpr (Op::writes) store<reach == Reach::past>(out + at * sizeof(Out), d);
     overflows.add(over);
   };
