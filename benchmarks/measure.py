@@ -1,10 +1,10 @@
 """Times cells: everybody in turn, round by round, in one process and on the same memory.
 
-A turn is a millisecond of calls that are not timed, which wake threads and the CPU up and bring the operands nearer,
-and then the timed calls, as many as make a reading that the clock resolves. Rounds go on until the cell's share of the
-time is used; the order within a round is drawn anew. Libraries whose threads spin on after a call (torch 3 ms,
-onnxruntime 20 ms) would take the CPUs from whoever comes next: where threads may work, a turn starts only when the
-process has come to rest.
+A turn is a millisecond of calls that are not timed, three at least, which wake threads and the CPU up and bring the
+operands back into the caches, from which others' stores past the caches drive them, and then the timed calls, as many
+as make a reading that the clock resolves. Rounds go on until the cell's share of the time is used; the order within a
+round is drawn anew. Libraries whose threads spin on after a call (torch 3 ms, onnxruntime 20 ms) would take the CPUs
+from whoever comes next: where threads may work, a turn starts only when the process has come to rest.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from benchmarks.peers import Form, Minuend, Peer
 
 READING = 200e-6  # seconds that one reading lasts at least
 WARMING = 1e-3  # seconds of calls before each reading: a CPU that has rested is slow at first
+WARM_CALLS = 3  # at least: after one, what stores past the caches drove out is still coming back (1.8 for 1.2 ms)
 FAR_BEHIND = 8.0  # times the fastest: from there on three readings are enough
 MINUEND = "minuend"
 
@@ -204,7 +205,8 @@ def take_turns(
             if spinning:
                 come_to_rest()
             if guesses[name] < 0.02:  # beyond that, waking up is no part of the time any more
-                contenders[name].time(max(1, round(WARMING / guesses[name])))
+                least = WARM_CALLS if guesses[name] < 0.005 else 1
+                contenders[name].time(max(least, round(WARMING / guesses[name])))
             readings[name].append(contenders[name].time(calls[name]))
         if turn >= effort.most or (turn >= effort.least and time.perf_counter() - start > effort.seconds):
             break

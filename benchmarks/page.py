@@ -25,8 +25,9 @@ HOW = """\
 Each figure is a median; *spread* is the distance between the quartiles of minuend's readings, by the median. All
 libraries of a cell run in one process on the same memory, in turn, in an order that is drawn anew for each round; the
 garbage collector is off; before a turn the process comes to rest, because some libraries' threads spin on after a
-call, and a millisecond of calls goes before those that are timed. Before all that, every answer is checked at
-several hundred elements; a library whose answer is wrong is timed, marked with †, and is nobody's best peer.
+call, and a millisecond of calls, of those below 5 ms three at least, goes before those that are timed. Before all that,
+every answer is checked at several hundred elements; a library whose answer is wrong is timed, marked with †, and is
+nobody's best peer.
 
 Every library has its own best form: onnxruntime and OpenVINO have their tensors bound and their models compiled before
 the clock starts; torch and numexpr subtract the bits of unsigned integers as signed ones, where they have no such type.
