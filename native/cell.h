@@ -10,7 +10,6 @@ namespace minuend {
 
 constexpr size_t kBuffer = 8192;        // bytes that are gathered at a time: a few such fit the first cache
 constexpr size_t kChunk = kBuffer / 8;  // elements that are so many bytes at most
-constexpr size_t kLine = 64;            // bytes of a cache line
 
 // The innermost dims of a layout: what is handed to the kernel in one go. They are counted in units, which threads
 // share.

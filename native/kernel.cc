@@ -46,7 +46,6 @@ inline void store(char* p, V v) {
   std::memcpy(p, &v, sizeof(v));
 }
 
-constexpr size_t kLine = 64;             // bytes of a cache line
 constexpr int kLinesAtOnce = kBytes / 8;  // 8 registers of 64 bytes; of smaller ones as many instructions
 constexpr size_t kAhead = 2048;          // bytes
 constexpr size_t kStoreAhead = 512;      // bytes

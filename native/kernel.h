@@ -8,6 +8,8 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "elements are read as l
 
 namespace minuend {
 
+constexpr size_t kLine = 64;  // bytes of a cache line
+
 // The element types that the kernel knows; `table` is any type of 8 bits or fewer, by its 65,536 answers.
 enum class Element { f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, table };
 

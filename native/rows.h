@@ -39,7 +39,8 @@ class Rows : public Cell {
                n_ * result_ >= kBuffer;
     direct_ = !joined_ && in_place_ && !detours_ && is_direct(a_, repeat_a_) && is_direct(b_, repeat_b_);
     // A row whose ends share cache lines with its neighbours pays only if it is long.
-    const bool streams_rows = joined_ || rows_ == 1 || out_.outer % ptrdiff_t(kLine) == 0 || n_ * result_ >= kLeastStreamedRow;
+    const bool streams_rows =
+        joined_ || rows_ == 1 || out_.outer % ptrdiff_t(kLine) == 0 || n_ * result_ >= kLeastStreamedRow;
     row_reach_ = streams() && (detours_ || !in_place_ || !streams_rows) ? Reach::far : reach;
     const bool reads = direct_ || (joined_ && (is_run(a_) || is_run(b_)));  // not only what lies in buffers
     if (reach == Reach::near && !reads) row_reach_ = Reach::first;
