@@ -4,33 +4,11 @@
 
 #include "element.h"
 #include "pack.h"
+#include "part.h"
 
 namespace minuend {
 namespace MINUEND_TARGET {
 namespace {
-
-// The first `bytes` bytes of a register, the rest 0; nothing behind them is read.
-template <class V>
-inline V load_part(const char* p, size_t bytes) {
-#if defined(__AVX512BW__) && defined(__AVX512VL__)
-  if constexpr (sizeof(V) == 64) return (V)_mm512_maskz_loadu_epi8(~uint64_t(0) >> (64 - bytes), p);
-  if constexpr (sizeof(V) == 32) return (V)_mm256_maskz_loadu_epi8(uint32_t(~uint32_t(0) >> (32 - bytes)), p);
-#endif
-  V v{};
-  std::memcpy(&v, p, bytes);
-  return v;
-}
-
-template <class V>
-inline void store_part(char* p, V v, size_t bytes) {
-#if defined(__AVX512BW__) && defined(__AVX512VL__)
-  if constexpr (sizeof(V) == 64) {
-    _mm512_mask_storeu_epi8(p, ~uint64_t(0) >> (64 - bytes), (__m512i)v);
-    return;
-  }
-#endif
-  std::memcpy(p, &v, bytes);
-}
 
 template <bool stream, class V>
 inline void store(char* p, V v) {
@@ -154,7 +132,7 @@ inline void row(Op op, const char* a, const char* b, char* out, size_t n, Overfl
   Result over{};
   size_t i = 0;
 
-  auto part = [&](size_t k) {
+  auto part = [&](size_t k) __attribute__((always_inline)) {
     const Result d = op(from_a.part(i, k), from_b.part(i, k), over);
     if constexpr (Op::writes) store_part(out + i * sizeof(Out), d, k * sizeof(Out));
     overflows.add(over);
@@ -197,9 +175,58 @@ inline void row(Op op, const char* a, const char* b, char* out, size_t n, Overfl
   if (i < n) part(n - i);
 }
 
+// Bytes from what is read to the same place in a later row: between rows there may be lines that nobody reads.
+inline ptrdiff_t rows_ahead(ptrdiff_t step) {
+  if (step == 0) return 0;
+  const size_t row = size_t(step < 0 ? -step : step);
+  return ptrdiff_t((kAhead + row - 1) / row) * step;
+}
+
+// Rows of a few registers, of which the last one begins with elements of the one before: so much is to be done in every
+// row, whatever its length. Only counting would notice the elements that are done twice.
+template <class Op>
+constexpr bool can_be_short = Op::writes && Op::reports != Report::count;
+constexpr size_t kShortRow = 8;  // registers
+
+template <class Op, Access access_a, Access access_b, bool far, class Overflows>
+inline void short_rows(Op op, const Block& block, Overflows& overflows) {
+  using In = std::make_unsigned_t<typename Op::In>;
+  using Out = typename Op::Out;
+  using Operand = Vec<In, Op::lanes>;
+  const ptrdiff_t a_ahead = rows_ahead(block.a_step), b_ahead = rows_ahead(block.b_step);
+  const size_t last = block.n - Op::lanes;
+  const char *a = block.a, *b = block.b;
+  char* out = block.out;
+  Vec<Out, Op::lanes> over{};
+  for (size_t r = 0; r < block.rows; ++r, a += block.a_step, b += block.b_step, out += block.out_step) {
+    const Source<Operand, In, access_a> from_a(a);
+    const Source<Operand, In, access_b> from_b(b);
+    auto at = [&](size_t i) __attribute__((always_inline)) {
+      const auto d = op(from_a.full(i), from_b.full(i), over);
+      overflows.add(over);
+      return d;
+    };
+    for (size_t i = 0; far && i < block.n; i += kLine / sizeof(Out)) {
+      if (access_a == Access::each && a_ahead != 0) __builtin_prefetch(a + i * sizeof(In) + a_ahead);
+      if (access_b == Access::each && b_ahead != 0) __builtin_prefetch(b + i * sizeof(In) + b_ahead);
+      if (out != a && out != b) __builtin_prefetch(out + i * sizeof(Out) + kStoreAhead, 1);
+    }
+    const auto end = at(last);  // before anything is written, for `out` may be a or b
+    for (size_t i = 0; i < last; i += Op::lanes) store<false>(out + i * sizeof(Out), at(i));
+    store<false>(out + last * sizeof(Out), end);
+  }
+}
+
 template <class Op, Access access_a, Access access_b, Reach reach>
 size_t loop(Op op, const Block& block) {
   Tally<Vec<typename Op::Out, Op::lanes>, typename Op::Out, Op::reports> overflows;
+  constexpr bool in_steps = access_a == Access::second || access_b == Access::second;
+  if constexpr (can_be_short<Op> && reach != Reach::past && !in_steps) {
+    if (block.rows > 1 && block.n >= Op::lanes && block.n <= kShortRow * Op::lanes) {
+      short_rows<Op, access_a, access_b, reach == Reach::far>(op, block, overflows);
+      return overflows.total();
+    }
+  }
   const char *a = block.a, *b = block.b;
   char* out = block.out;
   for (size_t r = 0; r < block.rows; ++r, a += block.a_step, b += block.b_step, out += block.out_step) {

@@ -68,6 +68,41 @@ def test_rows_of_any_width_beside_rows_columns_and_scalars(dtype, width, threads
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("rows", [3, 700], ids=["in the first cache", "beyond it"])
+def test_rows_of_every_length_cut_out_of_wider_arrays(dtype, rows):
+    """Also where the result is A or B; what lies between the rows stays as it was, and is not looked at."""
+    lines = 600 // np.dtype(dtype).itemsize  # more than the registers that count as a short row
+    for width in (*range(1, 70), lines - 1, lines, lines + 1):
+        wide_a, wide_b = (placed((rows, width + 5), dtype, 0, seed) for seed in (1, 2))
+        a, b = wide_a[:, 2:-3], wide_b[:, 1:-4]
+        want = np.subtract(a, b)
+        assert np.array_equal(mn.subtract(a, b), want)
+        assert np.array_equal(mn.subtract(a, b[:, :1]), np.subtract(a, b[:, :1]))
+        assert np.array_equal(mn.subtract(a[:1], b), np.subtract(a[:1], b))
+        for wide, out in ((wide_a.copy(), slice(2, -3)), (wide_b.copy(), slice(1, -4))):
+            before = wide.copy()
+            operands = (wide[:, out], b) if out.start == 2 else (a, wide[:, out])
+            mn.subtract(*operands, out=wide[:, out])
+            before[:, out] = want
+            assert np.array_equal(wide, before)
+
+
+@pytest.mark.parametrize("kind", ["i", "u"])
+@pytest.mark.parametrize("width", [8, 9, 31, 33, 63, 64, 65, 127, 129])
+def test_overflow_anywhere_in_a_short_row_is_reported(kind, width):
+    for size in (1, 2, 4, 8):
+        a = np.zeros((9, width + 3), f"{kind}{size}")[:, :width]
+        lowest = np.iinfo(a.dtype).min
+        b = np.array([1], a.dtype)
+        assert not mn.subtract(a, b - b, overflow="error").any()
+        for place in {0, 7, width // 2, width - 2, width - 1}:
+            view = np.ones((9, width + 3), a.dtype)[:, :width]
+            view[5, place] = lowest
+            with pytest.raises(mn.OverflowFound, match=rf"^1 of {9 * width} .* index \(5, {place}\)"):
+                mn.subtract(view, b, overflow="error")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("offset", [0, 16, 1])
 @pytest.mark.parametrize("shape", [(8, 8), (65, 64), (130, 517), (300, 1030)])
 def test_transposed_operands_at_any_address(dtype, offset, shape, threads):

@@ -1,0 +1,93 @@
+// Registers of which only the first bytes are in memory. Included by kernel.cc, so compiled for each CPU target.
+//
+// Nothing here may be called instead of inlined: GCC leaves out the `vzeroupper` behind such calls, and the SSE code that
+// runs next, Python's and NumPy's, then takes 130 ns more per call.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "element.h"
+#include "pack.h"
+
+#define MINUEND_INLINE __attribute__((always_inline)) inline
+
+namespace minuend {
+namespace MINUEND_TARGET {
+namespace {
+
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+
+// The first `bytes` bytes of a register, the rest 0; nothing behind them is read.
+template <class V>
+MINUEND_INLINE V load_part(const char* p, size_t bytes) {
+  if constexpr (sizeof(V) == 64) return (V)_mm512_maskz_loadu_epi8(~uint64_t(0) >> (64 - bytes), p);
+  else if constexpr (sizeof(V) == 32) return (V)_mm256_maskz_loadu_epi8(uint32_t(~uint32_t(0) >> (32 - bytes)), p);
+  else return (V)_mm_maskz_loadu_epi8(uint16_t(0xffffu >> (16 - bytes)), p);
+}
+
+// Writes the first `bytes` bytes of a register.
+template <class V>
+MINUEND_INLINE void store_part(char* p, V v, size_t bytes) {
+  if constexpr (sizeof(V) == 64) _mm512_mask_storeu_epi8(p, ~uint64_t(0) >> (64 - bytes), (__m512i)v);
+  else if constexpr (sizeof(V) == 32) _mm256_mask_storeu_epi8(p, uint32_t(~uint32_t(0) >> (32 - bytes)), (__m256i)v);
+  else _mm_mask_storeu_epi8(p, uint16_t(0xffffu >> (16 - bytes)), (__m128i)v);
+}
+
+#else
+
+// A word of which `bytes`, 1 to 8, are in memory: two halves of it that overlap.
+MINUEND_INLINE uint64_t load_word(const char* p, size_t bytes) {
+  auto both = [&](auto half) {
+    using Half = decltype(half);
+    const size_t second = bytes - sizeof(Half);
+    return uint64_t(get<Half>(p)) | uint64_t(get<Half>(p + second)) << (8 * second);
+  };
+  if (bytes == 8) return get<uint64_t>(p);
+  if (bytes >= 4) return both(uint32_t{});
+  if (bytes >= 2) return both(uint16_t{});
+  return get<uint8_t>(p);
+}
+
+MINUEND_INLINE void store_word(char* p, uint64_t word, size_t bytes) {
+  auto both = [&](auto half) {
+    using Half = decltype(half);
+    const size_t second = bytes - sizeof(Half);
+    put(p, Half(word));
+    put(p + second, Half(word >> (8 * second)));
+  };
+  if (bytes == 8) put(p, word);
+  else if (bytes >= 4) both(uint32_t{});
+  else if (bytes >= 2) both(uint16_t{});
+  else put(p, uint8_t(word));
+}
+
+// The first `bytes` bytes of a register, the rest 0; nothing behind them is read.
+template <class V>
+MINUEND_INLINE V load_part(const char* p, size_t bytes) {
+  Vec<uint64_t, sizeof(V) / 8> words{};
+#pragma GCC unroll 8
+  for (size_t i = 0; i < sizeof(V) / 8; ++i) {
+    if (bytes > 8 * i) words[i] = load_word(p + 8 * i, bytes < 8 * i + 8 ? bytes - 8 * i : 8);
+  }
+  return (V)words;
+}
+
+// Writes the first `bytes` bytes of a register.
+template <class V>
+MINUEND_INLINE void store_part(char* p, V v, size_t bytes) {
+  const auto words = (Vec<uint64_t, sizeof(V) / 8>)v;
+#pragma GCC unroll 8
+  for (size_t i = 0; i < sizeof(V) / 8; ++i) {
+    if (bytes > 8 * i) store_word(p + 8 * i, words[i], bytes < 8 * i + 8 ? bytes - 8 * i : 8);
+  }
+}
+
+#endif
+
+}  // namespace
+}  // namespace MINUEND_TARGET
+}  // namespace minuend
+
+#undef MINUEND_INLINE
