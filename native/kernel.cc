@@ -175,12 +175,9 @@ inline void row(Op op, const char* a, const char* b, char* out, size_t n, Overfl
   if (i < n) part(n - i);
 }
 
-// Bytes from what is read to the same place in a later row: between rows there may be lines that nobody reads.
-inline ptrdiff_t rows_ahead(ptrdiff_t step) {
-  if (step == 0) return 0;
-  const size_t row = size_t(step < 0 ? -step : step);
-  return ptrdiff_t((kAhead + row - 1) / row) * step;
-}
+// Bytes from a row to a later one that so many bytes lie ahead, if only what is in rows counts: between them there may be
+// lines that nobody reads.
+inline ptrdiff_t rows_ahead(size_t bytes, size_t row, ptrdiff_t step) { return ptrdiff_t((bytes + row - 1) / row) * step; }
 
 // Rows of a few registers, of which the last one begins with elements of the one before: so much is to be done in every
 // row, whatever its length. Only counting would notice the elements that are done twice.
@@ -193,7 +190,9 @@ inline void short_rows(Op op, const Block& block, Overflows& overflows) {
   using In = std::make_unsigned_t<typename Op::In>;
   using Out = typename Op::Out;
   using Operand = Vec<In, Op::lanes>;
-  const ptrdiff_t a_ahead = rows_ahead(block.a_step), b_ahead = rows_ahead(block.b_step);
+  const ptrdiff_t a_ahead = rows_ahead(kAhead, block.n * sizeof(In), block.a_step);
+  const ptrdiff_t b_ahead = rows_ahead(kAhead, block.n * sizeof(In), block.b_step);
+  const ptrdiff_t out_ahead = rows_ahead(kStoreAhead, block.n * sizeof(Out), block.out_step);
   const size_t last = block.n - Op::lanes;
   const char *a = block.a, *b = block.b;
   char* out = block.out;
@@ -209,7 +208,7 @@ inline void short_rows(Op op, const Block& block, Overflows& overflows) {
     for (size_t i = 0; far && i < block.n; i += kLine / sizeof(Out)) {
       if (access_a == Access::each && a_ahead != 0) __builtin_prefetch(a + i * sizeof(In) + a_ahead);
       if (access_b == Access::each && b_ahead != 0) __builtin_prefetch(b + i * sizeof(In) + b_ahead);
-      if (out != a && out != b) __builtin_prefetch(out + i * sizeof(Out) + kStoreAhead, 1);
+      if (out != a && out != b) __builtin_prefetch(out + i * sizeof(Out) + out_ahead, 1);
     }
     const auto end = at(last);  // before anything is written, for `out` may be a or b
     for (size_t i = 0; i < last; i += Op::lanes) store<false>(out + i * sizeof(Out), at(i));

@@ -221,7 +221,7 @@ void transpose_as(const char* from, ptrdiff_t stride, char* to, size_t to_stride
   auto one = [&](size_t r, size_t c) {
     put<T>(to + r * to_stride + c * sizeof(T), get<T>(from + r * sizeof(T) + ptrdiff_t(c) * stride));
   };
-  for (size_t r = 0; r < rows; ++r) {
+  for (size_t r = whole_columns < columns ? 0 : whole_rows; r < rows; ++r) {
     for (size_t c = r < whole_rows ? whole_columns : 0; c < columns; ++c) one(r, c);
   }
 }

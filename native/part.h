@@ -1,7 +1,7 @@
 // Registers of which only the first bytes are in memory. Included by kernel.cc, so compiled for each CPU target.
 //
-// Nothing here may be called instead of inlined: GCC leaves out the `vzeroupper` behind such calls, and the SSE code that
-// runs next, Python's and NumPy's, then takes 130 ns more per call.
+// Nothing here may be called instead of inlined: GCC leaves out the `vzeroupper` behind such calls, and the SSE code
+// that runs next, Python's and NumPy's, then takes 130 ns more per call.
 #pragma once
 
 #include <cstddef>

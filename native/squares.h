@@ -33,7 +33,6 @@ class Squares : public Cell {
     const int d = l.rank - 2;
     a_outer_ = l.a[d], b_outer_ = l.b[d], out_outer_ = l.out[d];
     a_inner_ = l.a[d + 1], b_inner_ = l.b[d + 1];
-    row_reach_ = reach == Reach::near ? Reach::first : reach;  // its rows are short
     form_ = {a_inner_ == 0 && b_inner_ != 0 ? Access::same : Access::each, b_inner_ == 0 ? Access::same : Access::each};
     // Whole cache lines of what is transposed and of the result; past the caches only those pay.
     const bool b_turns = consecutive(b_outer_) && !consecutive(b_inner_);
@@ -101,7 +100,7 @@ class Squares : public Cell {
         const Part x = operand(a, a_outer_, a_inner_, s, a_buffer);
         const Part y = operand(b, b_outer_, b_inner_, s, b_buffer);
         char* z = out + ptrdiff_t(s.row) * out_outer_ + s.column * result_;
-        count += kernel_(table_, {x.at, y.at, z, s.columns, s.rows, x.stride, y.stride, out_outer_}, form_, row_reach_);
+        count += kernel_(table_, {x.at, y.at, z, s.columns, s.rows, x.stride, y.stride, out_outer_}, form_, reach_);
       }
     }
     return count;
@@ -135,7 +134,6 @@ class Squares : public Cell {
   ptrdiff_t a_outer_, b_outer_, out_outer_, a_inner_, b_inner_;
   Cuts bands_, stacks_;
   Form form_;
-  Reach row_reach_;
 };
 
 }  // namespace minuend
