@@ -212,12 +212,22 @@ struct RoundedBfloat16 {
   using F = Half<RoundedBfloat16>::F;
   static Word low(Word x) { return x << 16; }
   static Word high(Word x) { return x & 0xffff0000u; }
-  static Word join(F even, F odd) { return (rounded(even) >> 16) | (rounded(odd) & 0xffff0000u); }
+  static Word join(F even, F odd) {
+    using V = Vec<uint16_t, sizeof(Word) / 2>;
+    const Word low = rounded(even) >> 16, high = rounded(odd);
+    if constexpr (kBytes == 16) return low | (high & 0xffff0000u);  // SSE2 cannot choose lanes
+    else return (Word)alternate((V)low, (V)high, std::make_index_sequence<sizeof(Word) / 2>{});
+  }
+  template <class V, size_t... i>
+  static V alternate(V even, V odd, std::index_sequence<i...>) {
+    return __builtin_shufflevector(even, odd, int(i + i % 2 * sizeof...(i))...);
+  }
 
-  // The result stands in the upper half; what is left in the lower one is to be dropped.
+  // The result stands in the upper half; what is left in the lower one is to be dropped. A NaN that comes of two
+  // bfloat16 is quiet, and has nothing in the lower half that could be carried.
   static Word rounded(F f) {
     const Word x = (Word)f;
-    return f != f ? x | 0x400000u : x + 0x7fffu + ((x >> 16) & 1u);
+    return x + 0x7fffu + ((x >> 16) & 1u);
   }
 };
 
@@ -230,10 +240,10 @@ struct HardwareBfloat16 : RoundedBfloat16 {
     const __mmask16 found_x = _mm512_fpclass_ps_mask(x, subnormal), found_y = _mm512_fpclass_ps_mask(y, subnormal);
     if (__builtin_expect(!_kortestz_mask16_u8(found_x, found_y), 0)) return RoundedBfloat16::join(even, odd);
     const auto halves = as<Vec<uint16_t, 32>>(_mm512_cvtne2ps_pbh(y, x));
-    return as<Word>(alternate(halves, std::make_index_sequence<32>{}));
+    return as<Word>(interleaved(halves, std::make_index_sequence<32>{}));
   }
   template <class V, size_t... i>
-  static V alternate(V v, std::index_sequence<i...>) {
+  static V interleaved(V v, std::index_sequence<i...>) {
     return __builtin_shufflevector(v, v, int(i / 2 + i % 2 * 16)...);
   }
 };
