@@ -86,26 +86,29 @@ size_t bytes_read(const Layout& l, const ptrdiff_t* strides, size_t item) {
 }
 
 // From how many bytes on all that is touched no longer stays in the caches, so that writing past them pays: most of a
-// last cache that is the machine's own. A larger one is a server's, shared with programs that are not seen, and was
-// measured to be no faster than memory: there the cores' own caches count.
-size_t stream_threshold() {
-  static const size_t bytes = [] {
+// last cache that is the machine's own. A larger one is a server's, shared with programs that are not seen. Work that
+// reads was measured to find it no faster than memory, so the cores' own caches count; what is hardly more than written
+// stays in a part of it.
+size_t stream_threshold(bool reads) {
+  static const auto caches = [] {
     size_t own = 0, last = 0;
 #if defined(_SC_LEVEL3_CACHE_SIZE)
     own = size_t(std::max(sysconf(_SC_LEVEL2_CACHE_SIZE), 0L));
     last = size_t(std::max(sysconf(_SC_LEVEL3_CACHE_SIZE), 0L));
 #endif
-    return std::max(last > kLargestOwnCache ? 2 * own : last / 4 * 3, kLeastStreamed);
+    return std::pair(own, last);
   }();
-  return bytes;
+  const auto [own, last] = caches;
+  if (last <= kLargestOwnCache) return std::max(last / 4 * 3, kLeastStreamed);
+  return std::max(reads ? 2 * own : last / 12, kLeastStreamed);
 }
 
 Reach reach_of(const Work& work, size_t elements) {
   const size_t item = item_size(work.element);
-  const size_t bytes = bytes_read(work.layout, work.layout.a, item) + bytes_read(work.layout, work.layout.b, item) +
-                       elements * result_size(work.element, work.policy);
+  const size_t read = bytes_read(work.layout, work.layout.a, item) + bytes_read(work.layout, work.layout.b, item);
+  const size_t written = elements * result_size(work.element, work.policy), bytes = read + written;
   if (bytes <= kFirstCache) return Reach::first;
-  if (bytes <= stream_threshold()) return Reach::near;
+  if (bytes <= stream_threshold(read > written / 8)) return Reach::near;
   // What is written over an operand is in the caches already.
   return work.out == work.a || work.out == work.b ? Reach::far : Reach::past;
 }
