@@ -25,9 +25,9 @@ inline void store(char* p, V v) {
 }
 
 constexpr int kLinesAtOnce = kBytes / 8;  // 8 registers of 64 bytes; of smaller ones as many instructions
-constexpr size_t kAhead = 3072;          // bytes; at 2048 a loop of 32-byte registers takes 1.4 times as long in place
-constexpr size_t kStoreAhead = 512;      // bytes
-constexpr size_t kWorthAligning = 4096;  // bytes of result
+constexpr size_t kAhead = 3072;           // bytes; at 2048 a loop of 32-byte registers takes 1.4 times as long in place
+constexpr size_t kStoreAhead = 512;       // bytes
+constexpr size_t kWorthAligning = 4096;   // bytes of result
 
 // Where registers of one operand come from.
 template <class V, class T, Access access>
@@ -52,10 +52,10 @@ struct Source {
     if constexpr (access == Access::second && takes_pairs<Op>) return get<typename Op::Pairs>(p + i * kStep);
     else return full(i);
   }
-  // Asks for what comes later.
-  void fetch_ahead(size_t i) const {
-    if constexpr (access != Access::same) __builtin_prefetch(p + i * kStep + kAhead);
-    if constexpr (access == Access::second) __builtin_prefetch(p + i * kStep + kAhead + kLine);
+  // Asks for what comes so many bytes later.
+  void fetch_ahead(size_t i, ptrdiff_t bytes = kAhead) const {
+    if constexpr (access != Access::same) __builtin_prefetch(p + i * kStep + bytes);
+    if constexpr (access == Access::second) __builtin_prefetch(p + i * kStep + bytes + kLine);
   }
   // Lanes behind the first n are 0 in any case, so that they never count as overflow.
   V part(size_t i, size_t n) const {
@@ -132,6 +132,7 @@ inline void row(Op op, const char* a, const char* b, char* out, size_t n, Overfl
   Result over{};
   size_t i = 0;
 
+  // Called, it would need `over` in memory, and the loop with it.
   auto part = [&](size_t k) __attribute__((always_inline)) {
     const Result d = op(from_a.part(i, k), from_b.part(i, k), over);
     if constexpr (Op::writes) {
@@ -212,8 +213,8 @@ inline void short_rows(Op op, const Block& block, Overflows& overflows) {
       return d;
     };
     for (size_t i = 0; far && i < block.n; i += kLine / sizeof(Out)) {
-      if (access_a == Access::each && a_ahead != 0) __builtin_prefetch(a + i * sizeof(In) + a_ahead);
-      if (access_b == Access::each && b_ahead != 0) __builtin_prefetch(b + i * sizeof(In) + b_ahead);
+      if (a_ahead != 0) from_a.fetch_ahead(i, a_ahead);
+      if (b_ahead != 0) from_b.fetch_ahead(i, b_ahead);
       if (out != a && out != b) __builtin_prefetch(out + i * sizeof(Out) + out_ahead, 1);
     }
     const auto end = at(last);  // before anything is written, for `out` may be a or b

@@ -44,6 +44,8 @@ constexpr int kPartsPerThread = 16;             // parts; a thread that comes la
 constexpr size_t kFirstCache = 64 << 10;
 constexpr size_t kLargestOwnCache = 64 << 20;
 constexpr size_t kLeastStreamed = 4 << 20;
+constexpr size_t kServerShare = 12;             // of a larger last cache one part in so many is counted on,
+constexpr size_t kHardlyRead = 8;               // where less is read than one byte for so many that are written
 
 // Units [from, to) of a work, counted over its outer dims and the cell's own units.
 size_t run_range(const Work& work, const Cell& cell, size_t from, size_t to) {
@@ -100,7 +102,7 @@ size_t stream_threshold(bool reads) {
   }();
   const auto [own, last] = caches;
   if (last <= kLargestOwnCache) return std::max(last / 4 * 3, kLeastStreamed);
-  return std::max(reads ? 2 * own : last / 12, kLeastStreamed);
+  return std::max(reads ? 2 * own : last / kServerShare, kLeastStreamed);
 }
 
 Reach reach_of(const Work& work, size_t elements) {
@@ -108,7 +110,7 @@ Reach reach_of(const Work& work, size_t elements) {
   const size_t read = bytes_read(work.layout, work.layout.a, item) + bytes_read(work.layout, work.layout.b, item);
   const size_t written = elements * result_size(work.element, work.policy), bytes = read + written;
   if (bytes <= kFirstCache) return Reach::first;
-  if (bytes <= stream_threshold(read > written / 8)) return Reach::near;
+  if (bytes <= stream_threshold(read > written / kHardlyRead)) return Reach::near;
   // What is written over an operand is in the caches already.
   return work.out == work.a || work.out == work.b ? Reach::far : Reach::past;
 }

@@ -71,8 +71,8 @@ def test_rows_of_any_width_beside_rows_columns_and_scalars(dtype, width, threads
 @pytest.mark.parametrize("rows", [3, 700], ids=["in the first cache", "beyond it"])
 def test_rows_of_every_length_cut_out_of_wider_arrays(dtype, rows):
     """Also where the result is A or B; what lies between the rows stays as it was, and is not looked at."""
-    lines = 600 // np.dtype(dtype).itemsize  # more than the registers that count as a short row
-    for width in (*range(1, 70), lines - 1, lines, lines + 1):
+    long = 600 // np.dtype(dtype).itemsize  # more than the registers that count as a short row
+    for width in (*range(1, 70), long - 1, long, long + 1):
         wide_a, wide_b = (placed((rows, width + 5), dtype, 0, seed) for seed in (1, 2))
         a, b = wide_a[:, 2:-3], wide_b[:, 1:-4]
         want = np.subtract(a, b)
