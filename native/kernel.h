@@ -23,8 +23,9 @@ struct Form {
   Access a, b;  // at most one of them `same`
 };
 
-// Where the memory is that a block reads and writes: in the first cache; in the next ones, or farther away, so that
-// lines are asked for in time; or so far and so large that the result is written past the caches.
+// Where the memory is that a block reads and writes: in the first cache; in the next ones, so that lines are asked for in
+// time; farther away, and the result not past the caches, such as one that is written over an operand; or so far away
+// and so large that the result is written past them.
 enum class Reach { first, near, far, past };
 
 // Rows of n elements; consecutive rows begin so many bytes apart.

@@ -41,7 +41,7 @@ constexpr size_t kLeastLong = 1 << 18;          // to hand over the GIL and take
 constexpr std::chrono::microseconds kSoon{50};  // less than a thread looks out for more work before it sleeps
 constexpr size_t kBytesPerPart = 1 << 17;
 constexpr int kPartsPerThread = 16;             // parts; a thread that comes late finds something left to do
-constexpr size_t kFirstCache = 64 << 10;
+constexpr size_t kFirstCache = 48 << 10;
 constexpr size_t kLargestOwnCache = 64 << 20;
 constexpr size_t kLeastStreamed = 4 << 20;
 constexpr size_t kServerShare = 12;             // of a larger last cache one part in so many is counted on,
@@ -108,11 +108,12 @@ size_t stream_threshold(bool reads) {
 Reach reach_of(const Work& work, size_t elements) {
   const size_t item = item_size(work.element);
   const size_t read = bytes_read(work.layout, work.layout.a, item) + bytes_read(work.layout, work.layout.b, item);
-  const size_t written = elements * result_size(work.element, work.policy), bytes = read + written;
+  const bool in_place = work.out == work.a || work.out == work.b;
+  const size_t written = elements * result_size(work.element, work.policy), bytes = read + (in_place ? 0 : written);
   if (bytes <= kFirstCache) return Reach::first;
   if (bytes <= stream_threshold(read > written / kHardlyRead)) return Reach::near;
   // What is written over an operand is in the caches already.
-  return work.out == work.a || work.out == work.b ? Reach::far : Reach::past;
+  return in_place ? Reach::far : Reach::past;
 }
 
 size_t bytes_of(const Work& work, size_t elements) {
