@@ -175,55 +175,75 @@ void stretch_as(const char* __restrict from, ptrdiff_t stride, char* __restrict 
   }
 }
 
-template <class V, size_t... i>
-inline V interleave_low(V a, V b, std::index_sequence<i...>) {
-  return __builtin_shufflevector(a, b, int(i % 2 * sizeof...(i) + i / 2)...);
-}
-template <class V, size_t... i>
-inline V interleave_high(V a, V b, std::index_sequence<i...>) {
-  return __builtin_shufflevector(a, b, int(i % 2 * sizeof...(i) + i / 2 + sizeof...(i) / 2)...);
-}
-
-// The side of a square that is transposed in registers. Small elements do best in the narrowest ones, whose shuffles
-// are the cheapest; of large ones those hold too few.
+// The side of a square that is transposed in registers. Small elements do best in lanes of 16 bytes, whose shuffles are
+// the cheapest; of large ones those hold too few.
 template <class T>
 constexpr size_t kSquareSide = (sizeof(T) < 4 ? 16 : kBytes) / sizeof(T);
-
-// A square of registers: n rows of n elements. Interleaving the upper with the lower half of the rows log2(n) times
-// transposes it.
+// Lanes of a register of small elements: so many squares are transposed at once. Wider ones were no faster.
 template <class T>
-inline void transpose_square(const char* from, ptrdiff_t stride, char* to, size_t to_stride) {
+constexpr size_t kSquaresAtOnce = sizeof(T) < 4 && kBytes >= 32 ? 2 : 1;
+
+// From each lane of n elements, the first or the second half of a's and b's, interleaved.
+template <size_t n, bool second, class V, size_t... i>
+inline V interleave(V a, V b, std::index_sequence<i...>) {
+  return __builtin_shufflevector(a, b, int(i % 2 * sizeof...(i) + i / n * n + i % n / 2 + second * n / 2)...);
+}
+
+// One register of two that follow one another.
+template <class V, size_t... i>
+inline auto concatenate(V a, V b, std::index_sequence<i...>) {
+  return __builtin_shufflevector(a, b, int(i)...);
+}
+
+// n consecutive elements from each of so many squares.
+template <class T, size_t squares>
+inline auto get_lanes(const char* from, ptrdiff_t to_next_square) {
   constexpr size_t n = kSquareSide<T>;
-  using V = Vec<T, n>;
-  using Indices = std::make_index_sequence<n>;
+  using Lane = Vec<T, n>;
+  if constexpr (squares == 1) return get<Lane>(from);
+  else return concatenate(get<Lane>(from), get<Lane>(from + to_next_square), std::make_index_sequence<2 * n>{});
+}
+
+// Squares beside one another: n rows of n elements each. Interleaving the upper with the lower half of the rows log2(n)
+// times transposes them.
+template <class T, size_t squares>
+inline void transpose_squares(const char* from, ptrdiff_t stride, char* to, size_t to_stride) {
+  constexpr size_t n = kSquareSide<T>;
+  using V = Vec<T, squares * n>;
+  using Indices = std::make_index_sequence<squares * n>;
   V rows[n], next[n];
-  for (size_t i = 0; i < n; ++i) rows[i] = get<V>(from + ptrdiff_t(i) * stride);
+  for (size_t i = 0; i < n; ++i) rows[i] = get_lanes<T, squares>(from + ptrdiff_t(i) * stride, ptrdiff_t(n) * stride);
   for (size_t done = 1; done < n; done *= 2) {
     for (size_t i = 0; i < n / 2; ++i) {
-      next[2 * i] = interleave_low(rows[i], rows[i + n / 2], Indices{});
-      next[2 * i + 1] = interleave_high(rows[i], rows[i + n / 2], Indices{});
+      next[2 * i] = interleave<n, false>(rows[i], rows[i + n / 2], Indices{});
+      next[2 * i + 1] = interleave<n, true>(rows[i], rows[i + n / 2], Indices{});
     }
     for (size_t i = 0; i < n; ++i) rows[i] = next[i];
   }
   for (size_t i = 0; i < n; ++i) put<V>(to + i * to_stride, rows[i]);
 }
 
+// The last squares overlap those before them where they do not fit.
 template <class T>
 void transpose_as(const char* from, ptrdiff_t stride, char* to, size_t to_stride, size_t rows, size_t columns) {
-  constexpr size_t n = kSquareSide<T>;
-  const size_t whole_rows = rows / n * n, whole_columns = columns / n * n;
-  for (size_t c = 0; c < whole_columns; c += n) {
-    for (size_t r = 0; r < whole_rows; r += n) {
-      transpose_square<T>(from + r * sizeof(T) + ptrdiff_t(c) * stride, stride, to + r * to_stride + c * sizeof(T),
-                          to_stride);
+  constexpr size_t n = kSquareSide<T>, at_once = kSquaresAtOnce<T>;
+  auto source = [&](size_t r, size_t c) { return from + r * sizeof(T) + ptrdiff_t(c) * stride; };
+  auto goal = [&](size_t r, size_t c) { return to + r * to_stride + c * sizeof(T); };
+  if (rows < n || columns < n) {
+    for (size_t r = 0; r < rows; ++r) {
+      for (size_t c = 0; c < columns; ++c) put<T>(goal(r, c), get<T>(source(r, c)));
     }
+    return;
   }
-  auto one = [&](size_t r, size_t c) {
-    put<T>(to + r * to_stride + c * sizeof(T), get<T>(from + r * sizeof(T) + ptrdiff_t(c) * stride));
+  auto down = [&](size_t c, auto squares) {
+    auto at = [&](size_t r) { transpose_squares<T, squares()>(source(r, c), stride, goal(r, c), to_stride); };
+    size_t r = 0;
+    for (; r + n <= rows; r += n) at(r);
+    if (r < rows) at(rows - n);
   };
-  for (size_t r = whole_columns < columns ? 0 : whole_rows; r < rows; ++r) {
-    for (size_t c = r < whole_rows ? whole_columns : 0; c < columns; ++c) one(r, c);
-  }
+  size_t c = 0;
+  for (; c + at_once * n <= columns; c += at_once * n) down(c, std::integral_constant<size_t, at_once>{});
+  for (; c < columns; c += n) down(c + n <= columns ? c : columns - n, std::integral_constant<size_t, 1>{});
 }
 
 // Calls f with a value of the unsigned type of `item` bytes.
