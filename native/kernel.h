@@ -60,7 +60,8 @@ struct Routines {
   void (*scatter)(size_t item, const char* from, char* to, ptrdiff_t stride, size_t n);
   // n copies of each of `rows` elements that are `stride` bytes apart.
   void (*stretch)(size_t item, const char* from, ptrdiff_t stride, char* to, size_t rows, size_t n);
-  // Rows of `columns` consecutive elements, `to_stride` bytes apart, from consecutive elements down each column.
+  // Rows of `columns` consecutive elements, `to_stride` bytes apart, from consecutive elements down each column. Behind
+  // the last row up to a line may be written.
   void (*transpose)(size_t item, const char* from, ptrdiff_t stride, char* to, size_t to_stride, size_t rows,
                     size_t columns);
   // Bytes, written past the caches.

@@ -196,54 +196,117 @@ inline auto concatenate(V a, V b, std::index_sequence<i...>) {
 }
 
 // n consecutive elements from each of so many squares.
-template <class T, size_t squares>
+template <class T, size_t n, size_t squares>
 inline auto get_lanes(const char* from, ptrdiff_t to_next_square) {
-  constexpr size_t n = kSquareSide<T>;
   using Lane = Vec<T, n>;
   if constexpr (squares == 1) return get<Lane>(from);
   else return concatenate(get<Lane>(from), get<Lane>(from + to_next_square), std::make_index_sequence<2 * n>{});
 }
 
-// Squares beside one another: n rows of n elements each. Interleaving the upper with the lower half of the rows log2(n)
-// times transposes them.
-template <class T, size_t squares>
-inline void transpose_squares(const char* from, ptrdiff_t stride, char* to, size_t to_stride) {
-  constexpr size_t n = kSquareSide<T>;
-  using V = Vec<T, squares * n>;
-  using Indices = std::make_index_sequence<squares * n>;
-  V rows[n], next[n];
-  for (size_t i = 0; i < n; ++i) rows[i] = get_lanes<T, squares>(from + ptrdiff_t(i) * stride, ptrdiff_t(n) * stride);
+// Squares beside one another: n registers of n elements each. Interleaving the upper with the lower half of them
+// log2(n) times transposes them.
+template <size_t n, class V, class Indices>
+inline void transpose_registers(V (&v)[n], Indices indices) {
+  V next[n];
   for (size_t done = 1; done < n; done *= 2) {
     for (size_t i = 0; i < n / 2; ++i) {
-      next[2 * i] = interleave<n, false>(rows[i], rows[i + n / 2], Indices{});
-      next[2 * i + 1] = interleave<n, true>(rows[i], rows[i + n / 2], Indices{});
+      next[2 * i] = interleave<n, false>(v[i], v[i + n / 2], indices);
+      next[2 * i + 1] = interleave<n, true>(v[i], v[i + n / 2], indices);
     }
-    for (size_t i = 0; i < n; ++i) rows[i] = next[i];
+    for (size_t i = 0; i < n; ++i) v[i] = next[i];
   }
-  for (size_t i = 0; i < n; ++i) put<V>(to + i * to_stride, rows[i]);
 }
 
-// The last squares overlap those before them where they do not fit.
+// Rows of consecutive elements from columns of consecutive elements.
 template <class T>
-void transpose_as(const char* from, ptrdiff_t stride, char* to, size_t to_stride, size_t rows, size_t columns) {
-  constexpr size_t n = kSquareSide<T>, at_once = kSquaresAtOnce<T>;
-  auto source = [&](size_t r, size_t c) { return from + r * sizeof(T) + ptrdiff_t(c) * stride; };
-  auto goal = [&](size_t r, size_t c) { return to + r * to_stride + c * sizeof(T); };
-  if (rows < n || columns < n) {
-    for (size_t r = 0; r < rows; ++r) {
-      for (size_t c = 0; c < columns; ++c) put<T>(goal(r, c), get<T>(source(r, c)));
-    }
-    return;
+struct Turn {
+  const char* from;
+  ptrdiff_t stride;
+  char* to;
+  size_t to_stride, rows, columns;
+
+  const char* source(size_t r, size_t c) const { return from + r * sizeof(T) + ptrdiff_t(c) * stride; }
+  char* goal(size_t r, size_t c) const { return to + r * to_stride + c * sizeof(T); }
+
+  // n rows from n columns, or from as many squares of n columns.
+  template <size_t n, size_t squares>
+  void square(size_t r, size_t c) const {
+    Vec<T, squares * n> v[n];
+    for (size_t i = 0; i < n; ++i) v[i] = get_lanes<T, n, squares>(source(r, c + i), ptrdiff_t(n) * stride);
+    transpose_registers(v, std::make_index_sequence<squares * n>{});
+    for (size_t i = 0; i < n; ++i) put(goal(r + i, c), v[i]);
   }
-  auto down = [&](size_t c, auto squares) {
-    auto at = [&](size_t r) { transpose_squares<T, squares()>(source(r, c), stride, goal(r, c), to_stride); };
+
+  // The last squares overlap those before them where they do not fit.
+  template <size_t n, size_t squares>
+  void squares_down(size_t c) const {
+    size_t r = 0;
+    for (; r + n <= rows; r += n) square<n, squares>(r, c);
+    if (r < rows) square<n, squares>(rows - n, c);
+  }
+  void in_squares() const {
+    constexpr size_t n = kSquareSide<T>, at_once = kSquaresAtOnce<T>;
+    size_t c = 0;
+    for (; c + at_once * n <= columns; c += at_once * n) squares_down<n, at_once>(c);
+    for (; c < columns; c += n) squares_down<n, 1>(c + n <= columns ? c : columns - n);
+  }
+
+  // Few columns are filled up to n, and rows are written from the first to the last: each begins where the one before
+  // has written what is nobody's.
+  template <size_t n>
+  void few_columns() const {
+    if constexpr (has_half<n>) {
+      if (columns <= n / 2) return few_columns<n / 2>();
+    }
+    if (rows < n) return one_by_one(0);
+    auto at = [&](size_t r) {
+      Vec<T, n> v[n];
+      for (size_t i = 0; i < n; ++i) v[i] = get<Vec<T, n>>(source(r, i < columns ? i : 0));
+      transpose_registers(v, std::make_index_sequence<n>{});
+      for (size_t i = 0; i < n; ++i) put(goal(r + i, 0), v[i]);
+    };
     size_t r = 0;
     for (; r + n <= rows; r += n) at(r);
     if (r < rows) at(rows - n);
-  };
-  size_t c = 0;
-  for (; c + at_once * n <= columns; c += at_once * n) down(c, std::integral_constant<size_t, at_once>{});
-  for (; c < columns; c += n) down(c + n <= columns ? c : columns - n, std::integral_constant<size_t, 1>{});
+  }
+
+  // Few rows: n elements are read from where their columns lie so close together that a line of them belongs to others.
+  template <size_t n>
+  void few_rows() const {
+    if constexpr (has_half<n>) {
+      if (rows <= n / 2) return few_rows<n / 2>();
+    }
+    size_t c = 0;
+    if (0 < stride && stride <= ptrdiff_t(n * sizeof(T))) {
+      for (; source(n, c + n - 1) <= source(rows, columns - 1); c += n) {
+        Vec<T, n> v[n];
+        for (size_t i = 0; i < n; ++i) v[i] = get<Vec<T, n>>(source(0, c + i));
+        transpose_registers(v, std::make_index_sequence<n>{});
+        for (size_t i = 0; i < n; ++i) {
+          if (i < rows) put(goal(i, c), v[i]);
+        }
+      }
+    }
+    one_by_one(c);
+  }
+
+  void one_by_one(size_t first_column) const {
+    for (size_t r = 0; r < rows; ++r) {
+      for (size_t c = first_column; c < columns; ++c) put<T>(goal(r, c), get<T>(source(r, c)));
+    }
+  }
+
+  template <size_t n>
+  static constexpr bool has_half = n >= 4 && n * sizeof(T) >= 16;
+};
+
+template <class T>
+void transpose_as(const char* from, ptrdiff_t stride, char* to, size_t to_stride, size_t rows, size_t columns) {
+  constexpr size_t n = kSquareSide<T>;
+  const Turn<T> turn{from, stride, to, to_stride, rows, columns};
+  if (columns < n) turn.template few_columns<n>();
+  else if (rows < n) turn.template few_rows<n>();
+  else turn.in_squares();
 }
 
 // Calls f with a value of the unsigned type of `item` bytes.

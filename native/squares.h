@@ -9,7 +9,8 @@
 namespace minuend {
 
 // Operands that run along the outer of the two dims: brought over in squares that fit the first cache. Units are
-// bands of as many rows as a square has. At most one operand repeats along a row.
+// bands of as many rows as a square has, or stacks of as many columns where there are more of those. At most one operand
+// repeats along a row. Where one dim is short, a square is as much longer along the other.
 class Squares : public Cell {
  public:
   // The dim that should be the outer one; -1 where the work is not of this kind.
@@ -23,31 +24,37 @@ class Squares : public Cell {
     for (int d = 0; d < inner; ++d) {
       const bool a = l.a[d] == item && l.a[inner] != 0 && l.a[inner] != item;
       const bool b = l.b[d] == item && l.b[inner] != 0 && l.b[inner] != item;
-      if ((a || b) && l.size[d] >= 8 && l.size[inner] >= 8) return d;
+      if ((a && pays(work, d, l.a[inner])) || (b && pays(work, d, l.b[inner]))) return d;
     }
     return -1;
   }
 
-  Squares(const Work& work, Reach reach) : Cell(work, reach, 2), side_(item_ <= 2 ? 128 : 64) {
+  Squares(const Work& work, Reach reach) : Cell(work, reach, 2), joined_(is_joined(work, work.layout.rank - 2)) {
     const Layout& l = work.layout;
     const int d = l.rank - 2;
+    const size_t side = item_ <= 2 ? 128 : 64;
+    const size_t rows = l.size[d], columns = l.size[d + 1], column_side = length(side, rows), line = kLine / item_;
+    pitch_ = joined_ ? columns : std::min(column_side, (columns + line - 1) / line * line);
     a_outer_ = l.a[d], b_outer_ = l.b[d], out_outer_ = l.out[d];
     a_inner_ = l.a[d + 1], b_inner_ = l.b[d + 1];
     form_ = {a_inner_ == 0 && b_inner_ != 0 ? Access::same : Access::each, b_inner_ == 0 ? Access::same : Access::each};
     // Whole cache lines of what is transposed and of the result; past the caches only those pay.
     const bool b_turns = consecutive(b_outer_) && !consecutive(b_inner_);
-    bands_ = Cuts(l.size[d], side_, b_turns ? work.b : work.a, b_turns ? b_inner_ : a_inner_, item_);
-    stacks_ = Cuts(l.size[d + 1], side_, work.out, out_outer_, result_);
+    bands_ = Cuts(rows, length(side, pitch_), b_turns ? work.b : work.a, b_turns ? b_inner_ : a_inner_, item_);
+    stacks_ = joined_ ? Cuts(columns) : Cuts(columns, column_side, work.out, out_outer_, result_);
+    by_bands_ = bands_.count >= stacks_.count;
   }
 
-  size_t units() const override { return bands_.count; }
+  size_t units() const override { return by_bands_ ? bands_.count : stacks_.count; }
   size_t grain() const override { return 1; }
 
   size_t run(const char* a, const char* b, char* out, size_t from, size_t to) const override {
+    const size_t i0 = by_bands_ ? from : 0, i1 = by_bands_ ? to : bands_.count;
+    const size_t j0 = by_bands_ ? 0 : from, j1 = by_bands_ ? stacks_.count : to;
     size_t count = 0;
-    for (size_t i = from; i < to; i += kField) {
-      for (size_t j = 0; j < stacks_.count; j += kField) {
-        count += run_field(a, b, out, i, std::min(i + kField, to), j, std::min(j + kField, stacks_.count));
+    for (size_t i = i0; i < i1; i += kField) {
+      for (size_t j = j0; j < j1; j += kField) {
+        count += run_field(a, b, out, i, std::min(i + kField, i1), j, std::min(j + kField, j1));
       }
     }
     return count;
@@ -56,10 +63,41 @@ class Squares : public Cell {
  private:
   static constexpr size_t kSquare = 64 * 64 * 8;  // bytes; a side is a few cache lines
   static constexpr size_t kField = 4;             // squares along a field
+  static constexpr size_t kFew = 8;               // rows or columns
+  static constexpr size_t kLongest = 1024;        // rows or columns of a square
+
+  // Whether squares are the way, where an operand's rows begin an element apart and its columns so many bytes.
+  static bool pays(const Work& work, int outer, ptrdiff_t apart) {
+    const size_t rows = work.layout.size[outer], columns = work.layout.size[work.layout.rank - 1];
+    if (columns < kFew) return columns < rows && is_joined(work, outer);
+    const auto item = ptrdiff_t(item_size(work.element));  // every second element is read where it lies
+    return rows >= kFew || (2 * item < apart && apart <= ptrdiff_t(kFew) * item);
+  }
+
+  // Whether all is one row to the kernel: there are few columns, results follow one another, and so do the elements of
+  // an operand that is not brought over.
+  static bool is_joined(const Work& work, int outer) {
+    const Layout& l = work.layout;
+    const int inner = l.rank - 1;
+    const auto item = ptrdiff_t(item_size(work.element)), columns = ptrdiff_t(l.size[inner]);
+    const auto result = ptrdiff_t(result_size(work.element, work.policy));
+    auto follows = [&](const ptrdiff_t* s) {
+      if (s[inner] == 0) return s[outer] == 0;
+      return s[inner] != item || s[outer] == columns * item;
+    };
+    return l.size[inner] <= kChunk / 16 && work.policy != Policy::count && l.out[outer] == columns * result &&
+           follows(l.a) && follows(l.b);
+  }
+
+  // The longer the less there is of the other dim.
+  static size_t length(size_t side, size_t other) {
+    return other >= side ? side : std::min(side * side / other / side * side, kLongest);
+  }
 
   // A dim cut into pieces of one length, of which the first may be shorter: then the others begin on cache lines.
   struct Cuts {
     Cuts() = default;
+    explicit Cuts(size_t n) : size(n), length(n), count(1) {}
     Cuts(size_t n, size_t side, const char* first, ptrdiff_t stride, size_t item) : size(n), length(side) {
       const size_t ahead = reinterpret_cast<uintptr_t>(first) % kLine;
       if (stride % ptrdiff_t(kLine) == 0 && ahead % item == 0) before = ahead / item;
@@ -86,7 +124,7 @@ class Squares : public Cell {
 
   // A field of squares: as many pages as the CPU's translation cache holds.
   size_t run_field(const char* a, const char* b, char* out, size_t i0, size_t i1, size_t j0, size_t j1) const {
-    alignas(64) char a_buffer[kSquare], b_buffer[kSquare];
+    alignas(64) char a_buffer[kSquare + kLine], b_buffer[kSquare + kLine];
     size_t count = 0;
     for (size_t i = i0; i < i1; ++i) {
       for (size_t j = j0; j < j1; ++j) {
@@ -100,7 +138,9 @@ class Squares : public Cell {
         const Part x = operand(a, a_outer_, a_inner_, s, a_buffer);
         const Part y = operand(b, b_outer_, b_inner_, s, b_buffer);
         char* z = out + ptrdiff_t(s.row) * out_outer_ + s.column * result_;
-        count += kernel_(table_, {x.at, y.at, z, s.columns, s.rows, x.stride, y.stride, out_outer_}, form_, reach_);
+        const Block block = joined_ ? Block{x.at, y.at, z, s.rows * s.columns}
+                                    : Block{x.at, y.at, z, s.columns, s.rows, x.stride, y.stride, out_outer_};
+        count += kernel_(table_, block, form_, reach_);
       }
     }
     return count;
@@ -121,7 +161,7 @@ class Squares : public Cell {
   Part operand(const char* p, ptrdiff_t outer, ptrdiff_t inner, const Square& s, char* buffer) const {
     p += outer * ptrdiff_t(s.row) + inner * ptrdiff_t(s.column);
     if (inner == 0 || consecutive(inner)) return {p, outer};
-    const size_t width = side_ * item_;
+    const size_t width = pitch_ * item_;
     if (consecutive(outer)) {
       routines().transpose(item_, p, inner, buffer, width, s.rows, s.columns);
     } else {
@@ -130,7 +170,9 @@ class Squares : public Cell {
     return {buffer, ptrdiff_t(width)};
   }
 
-  size_t side_;
+  const bool joined_;
+  bool by_bands_;
+  size_t pitch_;  // elements from row to row of what is brought over
   ptrdiff_t a_outer_, b_outer_, out_outer_, a_inner_, b_inner_;
   Cuts bands_, stacks_;
   Form form_;

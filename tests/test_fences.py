@@ -105,7 +105,8 @@ def test_widened_results_stay_between_their_fences(row, target, pages):
 
 @pytest.mark.parametrize("row", [TYPES["uint8"], TYPES["int16"], TYPES["float32"], TYPES["float64"]], ids=str)
 def test_transposed_operands_stay_between_their_fences(row, target, pages):
-    for shape in ((8, 8), (9, 17), (16, 16), (13, 31), (31, 13)):
+    square = ((8, 8), (9, 17), (16, 16), (13, 31), (31, 13))
+    for shape in (*square, *((few, 30) for few in range(2, 17)), *((30, few) for few in range(2, 17))):
         n = shape[0] * shape[1]
         for at_end in (False, True):
             a, b, out = (page.array(row.numpy, n, at_end=at_end) for page in pages)

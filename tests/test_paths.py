@@ -118,6 +118,25 @@ def test_transposed_operands_at_any_address(dtype, offset, shape, threads):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("few", [*range(2, 20), 33, 65])
+def test_transposes_of_few_rows_or_few_columns(dtype, few, threads):
+    for many in (few + 1, 100, 2200):
+        for shape in ((few, many), (many, few)):
+            a, turned = placed(shape, dtype, 8, 1), placed(shape[::-1], dtype, 8, 2).T
+            check(a, turned)
+            check(turned, placed(shape[::-1], dtype, 0, 3).T, 8)
+            check(turned, placed((1, 1), dtype, 0, 4))
+            check(turned, placed(shape[1:], dtype, 0, 5), 8)
+            check(turned, placed((shape[0], 1), dtype, 0, 6))
+            wide = placed((shape[1], shape[0] + 3), dtype, 0, 7)
+            check(a, wide[:, 1:-2].T)
+            check(a, wide[:, 1:-2].T[:, ::-1])
+            want = a - turned
+            assert mn.subtract(a, turned, out=a) is a
+            assert np.array_equal(a, want)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("offset", [0, 16, 1])
 def test_what_is_larger_than_the_caches(dtype, offset, threads):
     item = np.dtype(dtype).itemsize
