@@ -202,6 +202,14 @@ FULL: tuple[Slice, ...] = (
         VIEWS,
     ),
     Slice(
+        "layouts-narrow",
+        "Views of three columns, and outer differences",
+        ("float32", "int8"),
+        (MIDDLE,),
+        ("outer", "narrow-row", "narrow-column"),
+        VIEWS,
+    ),
+    Slice(
         "policies", "Overflow policies, every integer type", INTEGERS, (PAGE, LARGE), memories=MEMORIES,
         policies=OVERFLOWS,
     ),

@@ -120,6 +120,54 @@ void gather_row(const char* from, ptrdiff_t stride, char* to, size_t n, Reach re
   }
 }
 
+// Short rows of consecutive bytes: one is two words that overlap.
+template <class Word>
+void copy_short_rows(const Steps& s, size_t bytes) {
+  constexpr ptrdiff_t kRowsAhead = 16;
+  const size_t second = bytes - sizeof(Word);
+  const char* from = s.from;
+  char* to = s.to;
+  for (size_t r = 0; r < s.rows; ++r, from += s.from_step, to += s.to_step) {
+    __builtin_prefetch(from + kRowsAhead * s.from_step);
+    const auto head = get<Word>(from), tail = get<Word>(from + second);
+    put(to, head);
+    put(to + second, tail);
+  }
+}
+
+constexpr size_t kShortestCopied = 32;  // bytes of a row that is a call's worth
+bool copy_short_rows(const Steps& s, size_t bytes) {
+  if (bytes > kShortestCopied) return false;
+  if (bytes >= 16) copy_short_rows<Vec<uint8_t, 16>>(s, bytes);
+  else if (bytes >= 8) copy_short_rows<uint64_t>(s, bytes);
+  else if (bytes >= 4) copy_short_rows<uint32_t>(s, bytes);
+  else if (bytes >= 2) copy_short_rows<uint16_t>(s, bytes);
+  else copy_short_rows<uint8_t>(s, bytes);
+  return true;
+}
+
+// A few elements from each of many rows: a column at a time.
+template <class T>
+void gather_columns(const Steps& s) {
+  for (size_t i = 0; i < s.n; ++i) {
+    const char* from = s.from + ptrdiff_t(i) * s.stride;
+    char* to = s.to + i * sizeof(T);
+    for (size_t r = 0; r < s.rows; ++r) put<T>(to + ptrdiff_t(r) * s.to_step, get<T>(from + ptrdiff_t(r) * s.from_step));
+  }
+}
+
+template <class T>
+void gather_as(const Steps& s, Reach reach) {
+  constexpr size_t kFew = 16;  // elements
+  const bool consecutive = s.stride == ptrdiff_t(sizeof(T));
+  if (s.rows > s.n && consecutive && copy_short_rows(s, s.n * sizeof(T))) return;
+  if (s.rows > s.n && !consecutive && s.n <= kFew) return gather_columns<T>(s);
+  for (size_t r = 0; r < s.rows; ++r) {
+    const auto row = ptrdiff_t(r);
+    gather_row<T>(s.from + row * s.from_step, s.stride, s.to + row * s.to_step, s.n, reach);
+  }
+}
+
 template <class T>
 void scatter_as(const char* __restrict from, char* __restrict to, ptrdiff_t stride, size_t n) {
   constexpr auto item = ptrdiff_t(sizeof(T));
@@ -321,12 +369,7 @@ inline void with_item(size_t item, F f) {
 }
 
 void gather(size_t item, const Steps& s, Reach reach) {
-  with_item(item, [&](auto t) {
-    for (size_t r = 0; r < s.rows; ++r) {
-      const auto row = ptrdiff_t(r);
-      gather_row<decltype(t)>(s.from + row * s.from_step, s.stride, s.to + row * s.to_step, s.n, reach);
-    }
-  });
+  with_item(item, [&](auto t) { gather_as<decltype(t)>(s, reach); });
 }
 
 void scatter(size_t item, const char* from, char* to, ptrdiff_t stride, size_t n) {

@@ -37,7 +37,8 @@ class Squares : public Cell {
     pitch_ = joined_ ? columns : std::min(column_side, (columns + line - 1) / line * line);
     a_outer_ = l.a[d], b_outer_ = l.b[d], out_outer_ = l.out[d];
     a_inner_ = l.a[d + 1], b_inner_ = l.b[d + 1];
-    form_ = {a_inner_ == 0 && b_inner_ != 0 ? Access::same : Access::each, b_inner_ == 0 ? Access::same : Access::each};
+    const bool repeats_b = repeats(b_outer_, b_inner_), repeats_a = !repeats_b && repeats(a_outer_, a_inner_);
+    form_ = {repeats_a ? Access::same : Access::each, repeats_b ? Access::same : Access::each};
     // Whole cache lines of what is transposed and of the result; past the caches only those pay.
     const bool b_turns = consecutive(b_outer_) && !consecutive(b_inner_);
     bands_ = Cuts(rows, length(side, pitch_), b_turns ? work.b : work.a, b_turns ? b_inner_ : a_inner_, item_);
@@ -51,10 +52,12 @@ class Squares : public Cell {
   size_t run(const char* a, const char* b, char* out, size_t from, size_t to) const override {
     const size_t i0 = by_bands_ ? from : 0, i1 = by_bands_ ? to : bands_.count;
     const size_t j0 = by_bands_ ? 0 : from, j1 = by_bands_ ? stacks_.count : to;
+    Brought a_buffer, b_buffer;
     size_t count = 0;
     for (size_t i = i0; i < i1; i += kField) {
       for (size_t j = j0; j < j1; j += kField) {
-        count += run_field(a, b, out, i, std::min(i + kField, i1), j, std::min(j + kField, j1));
+        const Field field{i, std::min(i + kField, i1), j, std::min(j + kField, j1)};
+        count += run_field(a, b, out, field, a_buffer, b_buffer);
       }
     }
     return count;
@@ -74,19 +77,19 @@ class Squares : public Cell {
     return rows >= kFew || (2 * item < apart && apart <= ptrdiff_t(kFew) * item);
   }
 
-  // Whether all is one row to the kernel: there are few columns, results follow one another, and so do the elements of
-  // an operand that is not brought over.
+  // Whether all is one row to the kernel: there are few columns, and results follow one another.
   static bool is_joined(const Work& work, int outer) {
     const Layout& l = work.layout;
     const int inner = l.rank - 1;
     const auto item = ptrdiff_t(item_size(work.element)), columns = ptrdiff_t(l.size[inner]);
     const auto result = ptrdiff_t(result_size(work.element, work.policy));
+    // An operand that is not turned and does not follow on would have to be brought over as well.
     auto follows = [&](const ptrdiff_t* s) {
       if (s[inner] == 0) return s[outer] == 0;
       return s[inner] != item || s[outer] == columns * item;
     };
     return l.size[inner] <= kChunk / 16 && work.policy != Policy::count && l.out[outer] == columns * result &&
-           follows(l.a) && follows(l.b);
+           (l.size[inner] < kFew || (follows(l.a) && follows(l.b)));
   }
 
   // The longer the less there is of the other dim.
@@ -112,10 +115,24 @@ class Squares : public Cell {
     size_t row, column, rows, columns;
   };
 
+  // Squares from (i, j) up to, and without, (i_end, j_end).
+  struct Field {
+    size_t i, i_end, j, j_end;
+  };
+
   struct Part {
     const char* at;
     ptrdiff_t stride;
   };
+
+  // A square of an operand that is brought over.
+  struct Brought {
+    alignas(64) char bytes[kSquare + kLine];
+    size_t rows = 0;  // alike, of an operand that is the same in each
+  };
+
+  // What the kernel is given one element of.
+  bool repeats(ptrdiff_t outer, ptrdiff_t inner) const { return inner == 0 && (outer == 0 || !joined_); }
 
   Square square(size_t i, size_t j) const {
     const size_t row = bands_.begin(i), column = stacks_.begin(j);
@@ -123,14 +140,13 @@ class Squares : public Cell {
   }
 
   // A field of squares: as many pages as the CPU's translation cache holds.
-  size_t run_field(const char* a, const char* b, char* out, size_t i0, size_t i1, size_t j0, size_t j1) const {
-    alignas(64) char a_buffer[kSquare + kLine], b_buffer[kSquare + kLine];
+  size_t run_field(const char* a, const char* b, char* out, const Field& f, Brought& a_buffer, Brought& b_buffer) const {
     size_t count = 0;
-    for (size_t i = i0; i < i1; ++i) {
-      for (size_t j = j0; j < j1; ++j) {
-        const bool last = j + 1 == j1;
-        if (!last || i + 1 < i1) {
-          const Square next = last ? square(i + 1, j0) : square(i, j + 1);
+    for (size_t i = f.i; i < f.i_end; ++i) {
+      for (size_t j = f.j; j < f.j_end; ++j) {
+        const bool last = j + 1 == f.j_end;
+        if (!last || i + 1 < f.i_end) {
+          const Square next = last ? square(i + 1, f.j) : square(i, j + 1);
           fetch_ahead(a, a_outer_, a_inner_, next);
           fetch_ahead(b, b_outer_, b_inner_, next);
         }
@@ -150,7 +166,7 @@ class Squares : public Cell {
   void fetch_ahead(const char* p, ptrdiff_t outer, ptrdiff_t inner, const Square& s) const {
     p += outer * ptrdiff_t(s.row) + inner * ptrdiff_t(s.column);
     const bool along = consecutive(inner);
-    if (!along && !consecutive(outer)) return;
+    if ((!along && !consecutive(outer)) || outer == 0) return;
     const size_t runs = along ? s.rows : s.columns, bytes = (along ? s.columns : s.rows) * item_;
     const ptrdiff_t stride = along ? outer : inner;
     for (size_t i = 0; i < runs; ++i) {
@@ -158,16 +174,21 @@ class Squares : public Cell {
     }
   }
 
-  Part operand(const char* p, ptrdiff_t outer, ptrdiff_t inner, const Square& s, char* buffer) const {
+  Part operand(const char* p, ptrdiff_t outer, ptrdiff_t inner, const Square& s, Brought& to) const {
     p += outer * ptrdiff_t(s.row) + inner * ptrdiff_t(s.column);
-    if (inner == 0 || consecutive(inner)) return {p, outer};
     const size_t width = pitch_ * item_;
-    if (consecutive(outer)) {
-      routines().transpose(item_, p, inner, buffer, width, s.rows, s.columns);
+    if (repeats(outer, inner) || (consecutive(inner) && (!joined_ || outer == ptrdiff_t(width)))) return {p, outer};
+    const bool is_there = joined_ && outer == 0 && to.rows >= s.rows;
+    if (is_there) return {to.bytes, ptrdiff_t(width)};
+    if (inner == 0) {
+      routines().stretch(item_, p, outer, to.bytes, s.rows, s.columns);
+    } else if (consecutive(outer) && !consecutive(inner)) {
+      routines().transpose(item_, p, inner, to.bytes, width, s.rows, s.columns);
     } else {
-      routines().gather(item_, {p, buffer, inner, s.columns, s.rows, outer, ptrdiff_t(width)}, reach_);
+      routines().gather(item_, {p, to.bytes, inner, s.columns, s.rows, outer, ptrdiff_t(width)}, reach_);
     }
-    return {buffer, ptrdiff_t(width)};
+    to.rows = s.rows;
+    return {to.bytes, ptrdiff_t(width)};
   }
 
   const bool joined_;
