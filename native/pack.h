@@ -62,6 +62,49 @@ size_t gather_evens(const char* __restrict from, char* __restrict to, size_t n, 
   return i;
 }
 
+// Registers whose shuffles take lanes from two of them at once cheaply; 0 where there are none.
+template <class T>
+constexpr size_t kTwoSources =
+#if defined(__AVX512VBMI__)
+    64;
+#elif defined(__AVX512BW__)
+    sizeof(T) >= 2 ? 64 : 16;
+#elif defined(__SSSE3__)
+    16;
+#else
+    sizeof(T) >= 4 ? 16 : 0;
+#endif
+
+// The lanes that register k holds of every so manieth element, beside those that `found` has of the registers before.
+template <size_t step, size_t k, class V, size_t... i>
+inline V add_lanes(V found, V next, std::index_sequence<i...>) {
+  constexpr size_t n = sizeof...(i);
+  return __builtin_shufflevector(found, next,
+                                 int(i * step / n == k ? n + i * step % n : k == 1 && i * step < n ? i * step : i)...);
+}
+
+template <class T, size_t step, size_t... k>
+inline auto every(const char* p, std::index_sequence<k...>) {
+  constexpr size_t lanes = kTwoSources<T> / sizeof(T);
+  using V = Vec<T, lanes>;
+  V found = get<V>(p);
+  ((found = add_lanes<step, k + 1>(found, get<V>(p + (k + 1) * sizeof(V)), std::make_index_sequence<lanes>{})), ...);
+  return found;
+}
+
+// As for every second element: of pixels, one of three or four channels.
+template <class T, size_t step>
+size_t gather_every(const char* __restrict from, char* __restrict to, size_t n, size_t rest) {
+  size_t i = 0;
+  if constexpr (kTwoSources<T> > 0) {
+    constexpr size_t lanes = kTwoSources<T> / sizeof(T);
+    for (; i + lanes <= n && i + lanes < rest; i += lanes) {
+      put(to + i * sizeof(T), every<T, step>(from + step * i * sizeof(T), std::make_index_sequence<step - 1>{}));
+    }
+  }
+  return i;
+}
+
 template <class V, size_t... i>
 inline V reversed(V v, std::index_sequence<i...>) {
   return __builtin_shufflevector(v, v, int(sizeof...(i) - 1 - i)...);
@@ -84,9 +127,23 @@ bool reverse_by(const char* __restrict from, char* __restrict to, size_t n) {
   return true;
 }
 
+// Elements from steps to steps; four at a time, whose places do not wait for one another.
+template <class T>
+inline void copy_steps(const char* __restrict from, ptrdiff_t stride, char* __restrict to, ptrdiff_t step, size_t n) {
+  size_t i = 0;
+  for (; i + 4 <= n; i += 4, from += 4 * stride, to += 4 * step) {
+    const T a = get<T>(from), b = get<T>(from + stride), c = get<T>(from + 2 * stride), d = get<T>(from + 3 * stride);
+    put<T>(to, a);
+    put<T>(to + step, b);
+    put<T>(to + 2 * step, c);
+    put<T>(to + 3 * step, d);
+  }
+  for (; i < n; ++i, from += stride, to += step) put<T>(to, get<T>(from));
+}
+
 template <class T>
 void gather_backwards(const char* __restrict from, char* __restrict to, size_t n) {
-  if (reverse_by<T, kBytes>(from, to, n) || reverse_by<T, 16>(from, to, n)) return;
+  if (reverse_by<T, kBytes>(from, to, n) || reverse_by<T, 16>(from, to, n) || reverse_by<T, 8>(from, to, n)) return;
   for (size_t i = 0; i < n; ++i) put<T>(to + i * sizeof(T), get<T>(from - ptrdiff_t(i * sizeof(T))));
 }
 
@@ -99,9 +156,11 @@ void gather_block(const char* __restrict from, ptrdiff_t stride, char* __restric
     return;
   }
   if (stride == -item) return gather_backwards<T>(from, to, n);
-  for (size_t i = stride == 2 * item ? gather_evens<T>(from, to, n, rest) : 0; i < n; ++i) {
-    put<T>(to + i * sizeof(T), get<T>(from + ptrdiff_t(i) * stride));
-  }
+  size_t i = 0;
+  if (stride == 2 * item) i = gather_evens<T>(from, to, n, rest);
+  if (stride == 3 * item) i = gather_every<T, 3>(from, to, n, rest);
+  if (stride == 4 * item) i = gather_every<T, 4>(from, to, n, rest);
+  copy_steps<T>(from + ptrdiff_t(i) * stride, stride, to + i * sizeof(T), item, n - i);
 }
 
 // A block at a time, while the lines of a later one are asked for: those that are far, or that the CPU does not foresee.
@@ -150,18 +209,26 @@ bool copy_short_rows(const Steps& s, size_t bytes) {
 template <class T>
 void gather_columns(const Steps& s) {
   for (size_t i = 0; i < s.n; ++i) {
-    const char* from = s.from + ptrdiff_t(i) * s.stride;
-    char* to = s.to + i * sizeof(T);
-    for (size_t r = 0; r < s.rows; ++r) put<T>(to + ptrdiff_t(r) * s.to_step, get<T>(from + ptrdiff_t(r) * s.from_step));
+    copy_steps<T>(s.from + ptrdiff_t(i) * s.stride, s.from_step, s.to + i * sizeof(T), s.to_step, s.rows);
   }
+}
+
+// One row again and again: what is there already, twice as much each time.
+template <class T>
+void gather_repeated(Steps s, Reach reach) {
+  const size_t row = s.n * sizeof(T), bytes = s.rows * row;
+  gather_row<T>(s.from, s.stride, s.to, s.n, reach);
+  for (size_t done = row; done < bytes; done *= 2) std::memcpy(s.to + done, s.to, done * 2 < bytes ? done : bytes - done);
 }
 
 template <class T>
 void gather_as(const Steps& s, Reach reach) {
   constexpr size_t kFew = 16;  // elements
   const bool consecutive = s.stride == ptrdiff_t(sizeof(T));
-  if (s.rows > s.n && consecutive && copy_short_rows(s, s.n * sizeof(T))) return;
-  if (s.rows > s.n && !consecutive && s.n <= kFew) return gather_columns<T>(s);
+  if (s.from_step == 0 && s.to_step == ptrdiff_t(s.n * sizeof(T))) return gather_repeated<T>(s, reach);
+  if (consecutive && copy_short_rows(s, s.n * sizeof(T))) return;
+  const bool reversed = s.stride == -ptrdiff_t(sizeof(T)) && s.n * sizeof(T) >= 8;
+  if (s.rows > s.n && !consecutive && !reversed && s.n <= kFew) return gather_columns<T>(s);
   for (size_t r = 0; r < s.rows; ++r) {
     const auto row = ptrdiff_t(r);
     gather_row<T>(s.from + row * s.from_step, s.stride, s.to + row * s.to_step, s.n, reach);
@@ -170,8 +237,7 @@ void gather_as(const Steps& s, Reach reach) {
 
 template <class T>
 void scatter_as(const char* __restrict from, char* __restrict to, ptrdiff_t stride, size_t n) {
-  constexpr auto item = ptrdiff_t(sizeof(T));
-  for (ptrdiff_t i = 0; i < ptrdiff_t(n); ++i) put<T>(to + i * stride, get<T>(from + i * item));
+  copy_steps<T>(from, ptrdiff_t(sizeof(T)), to, stride, n);
 }
 
 // Lane i of the result is lane (first + i) / copies.

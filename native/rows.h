@@ -91,7 +91,9 @@ class Rows : public Cell {
       return false;
     }
     const bool gathers = !is_direct(a_, a_.inner == 0) || !is_direct(b_, b_.inner == 0);
-    if (n_ <= 16 || (gathers && n_ <= kChunk / 2)) return true;
+    if (n_ * item_ < kLine || (gathers && n_ <= kChunk / 2)) return true;  // a short row is a register at least
+    auto spread = [&](const Strides& s) { return is_run(s) || s.inner == 0; };
+    if (n_ <= 16 && spread(a_) && spread(b_)) return true;
     auto once = [&](const Strides& s) { return is_run(s) || s.outer == 0; };  // gathered once, or never
     return n_ <= kChunk / 4 && once(a_) && once(b_);
   }
