@@ -55,7 +55,7 @@ struct Steps {
 // What one CPU target offers.
 struct Routines {
   Kernel (*find)(Element element, Policy policy);  // nullptr where there is no such policy
-  void (*gather)(size_t item, const Steps& steps, Reach reach);
+  void (*gather)(size_t item, const Steps& steps);
   // n consecutive elements of `item` bytes to places `stride` bytes apart.
   void (*scatter)(size_t item, const char* from, char* to, ptrdiff_t stride, size_t n);
   // n copies of each of `rows` elements that are `stride` bytes apart.

@@ -49,13 +49,13 @@ inline V evens_of(V low, V high, std::index_sequence<i...>) {
   return __builtin_shufflevector(low, high, int(2 * i)...);
 }
 
-// Every second element: n of the `rest` that there are. What is read lies between elements, so the last is left out.
+// Every second element. What is read lies between elements, so the last is left out.
 template <class T>
-size_t gather_evens(const char* __restrict from, char* __restrict to, size_t n, size_t rest) {
+size_t gather_evens(const char* __restrict from, char* __restrict to, size_t n) {
   constexpr size_t lanes = kBytes / sizeof(T);
   using V = Vec<T, lanes>;
   size_t i = 0;
-  for (; i + lanes <= n && i + lanes < rest; i += lanes) {
+  for (; i + lanes < n; i += lanes) {
     const char* p = from + 2 * i * sizeof(T);
     put(to + i * sizeof(T), evens_of<T>(get<V>(p), get<V>(p + kBytes), std::make_index_sequence<lanes>{}));
   }
@@ -94,11 +94,11 @@ inline auto every(const char* p, std::index_sequence<k...>) {
 
 // As for every second element: of pixels, one of three or four channels.
 template <class T, size_t step>
-size_t gather_every(const char* __restrict from, char* __restrict to, size_t n, size_t rest) {
+size_t gather_every(const char* __restrict from, char* __restrict to, size_t n) {
   size_t i = 0;
   if constexpr (kTwoSources<T> > 0) {
     constexpr size_t lanes = kTwoSources<T> / sizeof(T);
-    for (; i + lanes <= n && i + lanes < rest; i += lanes) {
+    for (; i + lanes < n; i += lanes) {
       put(to + i * sizeof(T), every<T, step>(from + step * i * sizeof(T), std::make_index_sequence<step - 1>{}));
     }
   }
@@ -147,9 +147,9 @@ void gather_backwards(const char* __restrict from, char* __restrict to, size_t n
   for (size_t i = 0; i < n; ++i) put<T>(to + i * sizeof(T), get<T>(from - ptrdiff_t(i * sizeof(T))));
 }
 
-// n elements of the `rest` that there are.
+// Nothing is asked for ahead: the CPU has more loads of single elements under way of itself.
 template <class T>
-void gather_block(const char* __restrict from, ptrdiff_t stride, char* __restrict to, size_t n, size_t rest) {
+void gather_row(const char* __restrict from, ptrdiff_t stride, char* __restrict to, size_t n) {
   constexpr auto item = ptrdiff_t(sizeof(T));
   if (stride == item) {
     std::memcpy(to, from, n * sizeof(T));
@@ -157,26 +157,10 @@ void gather_block(const char* __restrict from, ptrdiff_t stride, char* __restric
   }
   if (stride == -item) return gather_backwards<T>(from, to, n);
   size_t i = 0;
-  if (stride == 2 * item) i = gather_evens<T>(from, to, n, rest);
-  if (stride == 3 * item) i = gather_every<T, 3>(from, to, n, rest);
-  if (stride == 4 * item) i = gather_every<T, 4>(from, to, n, rest);
+  if (stride == 2 * item) i = gather_evens<T>(from, to, n);
+  if (stride == 3 * item) i = gather_every<T, 3>(from, to, n);
+  if (stride == 4 * item) i = gather_every<T, 4>(from, to, n);
   copy_steps<T>(from + ptrdiff_t(i) * stride, stride, to + i * sizeof(T), item, n - i);
-}
-
-// A block at a time, while the lines of a later one are asked for: those that are far, or that the CPU does not foresee.
-template <class T>
-void gather_row(const char* from, ptrdiff_t stride, char* to, size_t n, Reach reach) {
-  constexpr size_t kBlock = 1024 / sizeof(T);
-  if (n <= kBlock) return gather_block<T>(from, stride, to, n, n);
-  const ptrdiff_t line = stride > 64 || stride < -64 ? stride : stride < 0 ? -64 : 64;
-  const ptrdiff_t span = stride * ptrdiff_t(kBlock), ahead = 3 * span;
-  for (size_t i = 0; i < n; i += kBlock) {
-    const char* p = from + ptrdiff_t(i) * stride;
-    if (stride != 0 && (reach >= Reach::far || line == stride)) {
-      for (ptrdiff_t at = 0; span < 0 ? at > span : at < span; at += line) __builtin_prefetch(p + ahead + at);
-    }
-    gather_block<T>(p, stride, to + i * sizeof(T), n - i < kBlock ? n - i : kBlock, n - i);
-  }
 }
 
 // Short rows of consecutive bytes: one is two words that overlap.
@@ -215,23 +199,23 @@ void gather_columns(const Steps& s) {
 
 // One row again and again: what is there already, twice as much each time.
 template <class T>
-void gather_repeated(Steps s, Reach reach) {
+void gather_repeated(const Steps& s) {
   const size_t row = s.n * sizeof(T), bytes = s.rows * row;
-  gather_row<T>(s.from, s.stride, s.to, s.n, reach);
+  gather_row<T>(s.from, s.stride, s.to, s.n);
   for (size_t done = row; done < bytes; done *= 2) std::memcpy(s.to + done, s.to, done * 2 < bytes ? done : bytes - done);
 }
 
 template <class T>
-void gather_as(const Steps& s, Reach reach) {
+void gather_as(const Steps& s) {
   constexpr size_t kFew = 16;  // elements
   const bool consecutive = s.stride == ptrdiff_t(sizeof(T));
-  if (s.from_step == 0 && s.to_step == ptrdiff_t(s.n * sizeof(T))) return gather_repeated<T>(s, reach);
+  if (s.from_step == 0 && s.to_step == ptrdiff_t(s.n * sizeof(T))) return gather_repeated<T>(s);
   if (consecutive && copy_short_rows(s, s.n * sizeof(T))) return;
   const bool reversed = s.stride == -ptrdiff_t(sizeof(T)) && s.n * sizeof(T) >= 8;
   if (s.rows > s.n && !consecutive && !reversed && s.n <= kFew) return gather_columns<T>(s);
   for (size_t r = 0; r < s.rows; ++r) {
     const auto row = ptrdiff_t(r);
-    gather_row<T>(s.from + row * s.from_step, s.stride, s.to + row * s.to_step, s.n, reach);
+    gather_row<T>(s.from + row * s.from_step, s.stride, s.to + row * s.to_step, s.n);
   }
 }
 
@@ -434,8 +418,8 @@ inline void with_item(size_t item, F f) {
   }
 }
 
-void gather(size_t item, const Steps& s, Reach reach) {
-  with_item(item, [&](auto t) { gather_as<decltype(t)>(s, reach); });
+void gather(size_t item, const Steps& s) {
+  with_item(item, [&](auto t) { gather_as<decltype(t)>(s); });
 }
 
 void scatter(size_t item, const char* from, char* to, ptrdiff_t stride, size_t n) {

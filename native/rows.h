@@ -128,10 +128,10 @@ class Rows : public Cell {
       return to.bytes;
     }
     if (s.outer == s.inner * ptrdiff_t(n)) {
-      routines().gather(item_, {p, to.bytes, s.inner, rows * n}, reach_);
+      routines().gather(item_, {p, to.bytes, s.inner, rows * n});
       return to.bytes;
     }
-    routines().gather(item_, {p, to.bytes, s.inner, n, rows, s.outer, ptrdiff_t(n * item_)}, reach_);
+    routines().gather(item_, {p, to.bytes, s.inner, n, rows, s.outer, ptrdiff_t(n * item_)});
     to.ready = s.outer == 0;
     return to.bytes;
   }
@@ -160,7 +160,7 @@ class Rows : public Cell {
 
   const char* gather(const char* p, const Strides& s, bool repeats, size_t n, Gathered& to) const {
     if (is_direct(s, repeats)) return p;
-    if (!to.ready) routines().gather(item_, {p, to.bytes, s.inner, n}, reach_);
+    if (!to.ready) routines().gather(item_, {p, to.bytes, s.inner, n});
     to.ready = s.outer == 0;
     return to.bytes;
   }

@@ -185,7 +185,7 @@ class Squares : public Cell {
     } else if (consecutive(outer) && !consecutive(inner)) {
       routines().transpose(item_, p, inner, to.bytes, width, s.rows, s.columns);
     } else {
-      routines().gather(item_, {p, to.bytes, inner, s.columns, s.rows, outer, ptrdiff_t(width)}, reach_);
+      routines().gather(item_, {p, to.bytes, inner, s.columns, s.rows, outer, ptrdiff_t(width)});
     }
     to.rows = s.rows;
     return {to.bytes, ptrdiff_t(width)};

@@ -158,14 +158,14 @@ def test_what_is_larger_than_the_caches(dtype, offset, threads):
 @pytest.mark.skipif(sys.platform != "linux", reason="pages are fenced by mprotect, as Linux has it")
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_steps_are_read_up_to_a_fence_and_not_beyond(dtype):
-    pages = 16
+    pages = 24
     memory = mmap.mmap(-1, (pages + 1) * mmap.PAGESIZE)
     whole = np.frombuffer(memory, np.uint8)
     whole[:] = np.random.default_rng(0).integers(0, 256, whole.size)
     fence = ctypes.c_void_p(whole.ctypes.data + pages * mmap.PAGESIZE)
     assert ctypes.CDLL(None).mprotect(fence, ctypes.c_size_t(mmap.PAGESIZE), 0) == 0
     a = whole[: pages * mmap.PAGESIZE].view(dtype)
-    for step in (1, 2, 3, -1, -2):
+    for step in (1, 2, 3, 4, 5, -1, -2, -3, -4):
         for n in (1, 31, 64, 65, 511, 512, 513, 1024, 1025, 2000):
             view = a[::step][:n] if step < 0 else a[len(a) - 1 - (n - 1) * step :: step]
             assert np.array_equal(mn.subtract(view, view[:1]), np.subtract(view, view[:1]))
