@@ -178,10 +178,11 @@ void copy_short_rows(const Steps& s, size_t bytes) {
   }
 }
 
-constexpr size_t kShortestCopied = 32;  // bytes of a row that is a call's worth
 bool copy_short_rows(const Steps& s, size_t bytes) {
-  if (bytes > kShortestCopied) return false;
-  if (bytes >= 16) copy_short_rows<Vec<uint8_t, 16>>(s, bytes);
+  constexpr size_t kWidest = kBytes < 32 ? 16 : 32;
+  if (bytes > 2 * kWidest) return false;
+  if (bytes >= kWidest) copy_short_rows<Vec<uint8_t, kWidest>>(s, bytes);
+  else if (bytes >= 16) copy_short_rows<Vec<uint8_t, 16>>(s, bytes);
   else if (bytes >= 8) copy_short_rows<uint64_t>(s, bytes);
   else if (bytes >= 4) copy_short_rows<uint32_t>(s, bytes);
   else if (bytes >= 2) copy_short_rows<uint16_t>(s, bytes);
