@@ -49,19 +49,6 @@ inline V evens_of(V low, V high, std::index_sequence<i...>) {
   return __builtin_shufflevector(low, high, int(2 * i)...);
 }
 
-// Every second element. What is read lies between elements, so the last is left out.
-template <class T>
-size_t gather_evens(const char* __restrict from, char* __restrict to, size_t n) {
-  constexpr size_t lanes = kBytes / sizeof(T);
-  using V = Vec<T, lanes>;
-  size_t i = 0;
-  for (; i + lanes < n; i += lanes) {
-    const char* p = from + 2 * i * sizeof(T);
-    put(to + i * sizeof(T), evens_of<T>(get<V>(p), get<V>(p + kBytes), std::make_index_sequence<lanes>{}));
-  }
-  return i;
-}
-
 // Registers whose shuffles take lanes from two of them at once cheaply; 0 where there are none.
 template <class T>
 constexpr size_t kTwoSources =
@@ -83,26 +70,37 @@ inline V add_lanes(V found, V next, std::index_sequence<i...>) {
                                  int(i * step / n == k ? n + i * step % n : k == 1 && i * step < n ? i * step : i)...);
 }
 
-template <class T, size_t step, size_t... k>
-inline auto every(const char* p, std::index_sequence<k...>) {
-  constexpr size_t lanes = kTwoSources<T> / sizeof(T);
-  using V = Vec<T, lanes>;
+// A register of elements from `step` registers, of which k are the later ones.
+template <class T, size_t step, class V, size_t... k>
+inline V every(const char* p, std::index_sequence<k...>) {
+  constexpr auto lanes = std::make_index_sequence<sizeof(V) / sizeof(T)>{};
   V found = get<V>(p);
-  ((found = add_lanes<step, k + 1>(found, get<V>(p + (k + 1) * sizeof(V)), std::make_index_sequence<lanes>{})), ...);
+  if constexpr (step == 2) found = evens_of<T>(found, get<V>(p + sizeof(V)), lanes);
+  else ((found = add_lanes<step, k + 1>(found, get<V>(p + (k + 1) * sizeof(V)), lanes)), ...);
   return found;
 }
 
-// As for every second element: of pixels, one of three or four channels.
+// Every second element, or of pixels one of three or four channels. What is read lies between elements, so the last is
+// left out. Returns how many there are.
 template <class T, size_t step>
 size_t gather_every(const char* __restrict from, char* __restrict to, size_t n) {
+  constexpr size_t width = step == 2 ? kBytes : kTwoSources<T>, lanes = width / sizeof(T);
   size_t i = 0;
-  if constexpr (kTwoSources<T> > 0) {
-    constexpr size_t lanes = kTwoSources<T> / sizeof(T);
+  if constexpr (lanes > 0) {
     for (; i + lanes < n; i += lanes) {
-      put(to + i * sizeof(T), every<T, step>(from + step * i * sizeof(T), std::make_index_sequence<step - 1>{}));
+      const char* p = from + step * i * sizeof(T);
+      put(to + i * sizeof(T), every<T, step, Vec<T, lanes>>(p, std::make_index_sequence<step - 1>{}));
     }
   }
   return i;
+}
+
+// Calls at(i) for pieces of n, n <= count, that begin at i; the last overlaps the one before where it does not fit.
+template <class F>
+inline void in_pieces(size_t count, size_t n, F at) {
+  size_t i = 0;
+  for (; i + n <= count; i += n) at(i);
+  if (i < count) at(count - n);
 }
 
 template <class V, size_t... i>
@@ -117,13 +115,10 @@ bool reverse_by(const char* __restrict from, char* __restrict to, size_t n) {
   constexpr size_t lanes = kWidth / sizeof(T);
   using V = Vec<T, lanes>;
   if (n < lanes) return false;
-  auto at = [&](size_t i) {
+  in_pieces(n, lanes, [&](size_t i) {
     const char* last = from - ptrdiff_t((i + lanes - 1) * sizeof(T));
     put(to + i * sizeof(T), reversed(get<V>(last), std::make_index_sequence<lanes>{}));
-  };
-  size_t i = 0;
-  for (; i + lanes <= n; i += lanes) at(i);
-  if (i < n) at(n - lanes);
+  });
   return true;
 }
 
@@ -144,7 +139,7 @@ inline void copy_steps(const char* __restrict from, ptrdiff_t stride, char* __re
 template <class T>
 void gather_backwards(const char* __restrict from, char* __restrict to, size_t n) {
   if (reverse_by<T, kBytes>(from, to, n) || reverse_by<T, 16>(from, to, n) || reverse_by<T, 8>(from, to, n)) return;
-  for (size_t i = 0; i < n; ++i) put<T>(to + i * sizeof(T), get<T>(from - ptrdiff_t(i * sizeof(T))));
+  copy_steps<T>(from, -ptrdiff_t(sizeof(T)), to, sizeof(T), n);
 }
 
 // Nothing is asked for ahead: the CPU has more loads of single elements under way of itself.
@@ -157,7 +152,7 @@ void gather_row(const char* __restrict from, ptrdiff_t stride, char* __restrict 
   }
   if (stride == -item) return gather_backwards<T>(from, to, n);
   size_t i = 0;
-  if (stride == 2 * item) i = gather_evens<T>(from, to, n);
+  if (stride == 2 * item) i = gather_every<T, 2>(from, to, n);
   if (stride == 3 * item) i = gather_every<T, 3>(from, to, n);
   if (stride == 4 * item) i = gather_every<T, 4>(from, to, n);
   copy_steps<T>(from + ptrdiff_t(i) * stride, stride, to + i * sizeof(T), item, n - i);
@@ -336,12 +331,9 @@ struct Turn {
     for (size_t i = 0; i < n; ++i) put(goal(r + i, c), v[i]);
   }
 
-  // The last squares overlap those before them where they do not fit.
   template <size_t n, size_t squares>
   void squares_down(size_t c) const {
-    size_t r = 0;
-    for (; r + n <= rows; r += n) square<n, squares>(r, c);
-    if (r < rows) square<n, squares>(rows - n, c);
+    in_pieces(rows, n, [&](size_t r) { square<n, squares>(r, c); });
   }
   void in_squares() const {
     constexpr size_t n = kSquareSide<T>, at_once = kSquaresAtOnce<T>;
@@ -358,15 +350,12 @@ struct Turn {
       if (columns <= n / 2) return few_columns<n / 2>();
     }
     if (rows < n) return one_by_one(0);
-    auto at = [&](size_t r) {
+    in_pieces(rows, n, [&](size_t r) {
       Vec<T, n> v[n];
       for (size_t i = 0; i < n; ++i) v[i] = get<Vec<T, n>>(source(r, i < columns ? i : 0));
       transpose_registers(v, std::make_index_sequence<n>{});
       for (size_t i = 0; i < n; ++i) put(goal(r + i, 0), v[i]);
-    };
-    size_t r = 0;
-    for (; r + n <= rows; r += n) at(r);
-    if (r < rows) at(rows - n);
+    });
   }
 
   // Few rows: n elements are read from where their columns lie so close together that a line of them belongs to others.
