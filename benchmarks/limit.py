@@ -36,15 +36,13 @@ class Stream:
     """One cell's traffic, as the stream program repeats it.
 
     Attributes:
-        a, b, out: addresses. groups: how often the pattern is repeated.
-        pattern: index of the pattern (lines of A, lines of B, lines written).
-        scale: bytes of the cell by bytes of the repeated pattern: what a time is multiplied by.
+        places: addresses of A, B and the result. lines: of A and B that are read, of the result that are written.
+        pattern: index of the pattern (lines of A, lines of B, lines written) by which they are taken.
+        scale: lines of the cell by lines that there are whole: what a time is multiplied by.
     """
 
-    a: int
-    b: int
-    out: int
-    groups: int
+    places: list[int]
+    lines: list[int]
     pattern: int
     threads: int
     scale: float
@@ -52,8 +50,8 @@ class Stream:
     def time(self, past_cache: bool) -> float:
         """Return the seconds that one run took."""
         run = _library().stream
-        args = (self.a, self.b, self.out, self.groups, self.pattern, int(past_cache), self.threads)
-        return float(run(*args)) * self.scale
+        lines = (ctypes.c_size_t * 3)(*self.lines)
+        return float(run(*self.places, lines, self.pattern, int(past_cache), self.threads)) * self.scale
 
 
 def stream(operands: Operands, threads: int) -> Stream | None:
@@ -65,26 +63,28 @@ def stream(operands: Operands, threads: int) -> Stream | None:
     if operands.cell.moved < LEAST:
         return None
     arrays = (operands.a, operands.b, operands.out)
-    lines = [touched(array) / LINE for array in arrays]
+    wanted = [touched(array) for array in arrays]
     patterns = _patterns()
-    pattern = min(range(len(patterns)), key=lambda i: _distance(patterns[i], lines))
+    pattern = min(range(len(patterns)), key=lambda i: _distance(patterns[i], wanted))
     places = [_place(array) for array in arrays]
-    groups = min(room // n for n, (_, room) in zip(patterns[pattern], places, strict=True) if n)
-    scale = sum(lines) / (groups * sum(patterns[pattern]))
-    (a, _), (b, _), (out, _) = places
-    return Stream(a, b, out, groups, pattern, threads, scale)
+    lines = [min(n, room) for n, (_, room) in zip(wanted, places, strict=True)]
+    return Stream([at for at, _ in places], lines, pattern, threads, sum(wanted) / sum(lines))
 
 
 def touched(array: Array) -> int:
-    """Return the bytes of the cache lines that an array's elements lie in, to within a line per row."""
+    """Return how many cache lines an array's elements lie in."""
     dims = sorted((abs(stride), n) for stride, n in zip(array.strides, array.shape, strict=True) if n > 1)
-    reach = array.itemsize  # bytes from the first to the last of the dims seen so far
-    bytes_ = array.itemsize  # of those, what is touched
-    for stride, n in dims:
-        dense = stride <= max(reach, LINE)
+    reach = array.itemsize  # bytes of a run that leaves out no line
+    while dims and dims[0][0] <= max(reach, LINE):
+        stride, n = dims.pop(0)
         reach += stride * (n - 1)
-        bytes_ = min(reach, bytes_ + stride * (n - 1)) if dense else max(bytes_, LINE) * n
-    return min(reach, bytes_)
+    starts = np.zeros(1, np.int64)
+    for stride, n in dims:
+        starts = np.add.outer(starts, np.arange(n) * stride).ravel()
+    starts = np.sort(starts) + np.lib.array_utils.byte_bounds(array)[0]
+    first, last = starts // LINE, (starts + reach - 1) // LINE
+    counted = np.maximum.accumulate(np.concatenate(([-1], last)))[:-1]  # up to which line, before each run
+    return int(np.sum(np.maximum(last - np.maximum(first, counted + 1) + 1, 0)))
 
 
 def past_cache() -> bool:
@@ -92,7 +92,7 @@ def past_cache() -> bool:
     return bool(_library().stream_has_past_cache())
 
 
-def _distance(pattern: tuple[int, int, int], lines: list[float]) -> float:
+def _distance(pattern: tuple[int, int, int], lines: list[int]) -> float:
     """How far the shares of the three streams in a pattern are from those in a cell."""
     whole, all_lines = sum(pattern), sum(lines)
     return sum((n / whole - m / all_lines) ** 2 for n, m in zip(pattern, lines, strict=True))
@@ -116,7 +116,7 @@ def _patterns() -> list[tuple[int, int, int]]:
 def _library() -> ctypes.CDLL:
     library = ctypes.CDLL(str(_compiled()))
     library.stream.restype = ctypes.c_double
-    library.stream.argtypes = [*[ctypes.c_void_p] * 3, ctypes.c_size_t, *[ctypes.c_int] * 3]
+    library.stream.argtypes = [*[ctypes.c_void_p] * 4, *[ctypes.c_int] * 3]
     return library
 
 

@@ -1,7 +1,8 @@
 // What this machine can move: reads streams of bytes and writes another, with nothing to compute but an xor.
 //
 // The unit is a cache line. A pattern (p, q, w) reads p lines of A and q lines of B for each w lines that it writes:
-// (1, 1, 1) is a subtraction of contiguous arrays, (0, 0, 1) only writes. One thread is the caller's own: it runs on the
+// (1, 1, 1) is a subtraction of contiguous arrays, (0, 0, 1) only writes. Lines that a pattern leaves over in one of the
+// arrays are read or written on their own, so that all of them move, each once. One thread is the caller's own: it runs on the
 // CPU that the libraries' calls run on, and another one may be faster or slower by a tenth at that time. Several are
 // pinned, one to a CPU that the process may use; they stand ready, spinning, when the clock starts, and sleep between
 // runs.
@@ -62,48 +63,73 @@ inline void finish() {}
 inline void breathe() {}
 #endif
 
+struct Arrays {
+  const char *a, *b;
+  char* out;
+};
+
 template <int P, int Q, int W, bool past_cache>
-void move(const char* a, const char* b, char* out, size_t first, size_t last) {
+void move(const Arrays& at, size_t first, size_t last) {
+  Line v = {};
   for (size_t g = first; g < last; ++g) {
-    Line v = {};
-    for (int i = 0; i < P; ++i) v ^= load(a + (g * P + i) * kLine);
-    for (int i = 0; i < Q; ++i) v ^= load(b + (g * Q + i) * kLine);
+    if (W > 0) v = Line{};
+    for (int i = 0; i < P; ++i) v ^= load(at.a + (g * P + i) * kLine);
+    for (int i = 0; i < Q; ++i) v ^= load(at.b + (g * Q + i) * kLine);
     for (int i = 0; i < W; ++i) {
-      char* to = out + (g * W + i) * kLine;
+      char* to = at.out + (g * W + i) * kLine;
       past_cache ? store_past_cache(to, v) : store(to, v);
     }
   }
+  if (W == 0) asm volatile("" : : "m"(v));  // read, whether anybody looks at it or not
   if (past_cache) finish();
 }
 
-using Move = void (*)(const char*, const char*, char*, size_t, size_t);
+using Move = void (*)(const Arrays&, size_t, size_t);
 struct Pattern {
-  int p, q, w;
+  int lines[3];  // of A, B and the result
   Move plain, past_cache;
 };
 
-#define PATTERN(p, q, w) {p, q, w, move<p, q, w, false>, move<p, q, w, true>}
+#define PATTERN(p, q, w) {{p, q, w}, move<p, q, w, false>, move<p, q, w, true>}
 constexpr Pattern kPatterns[] = {
     PATTERN(0, 0, 1), PATTERN(1, 0, 1), PATTERN(0, 1, 1), PATTERN(1, 1, 1), PATTERN(2, 0, 1), PATTERN(0, 2, 1),
     PATTERN(2, 1, 1), PATTERN(1, 2, 1), PATTERN(2, 2, 1), PATTERN(1, 0, 2), PATTERN(0, 1, 2), PATTERN(1, 1, 2),
     PATTERN(3, 1, 3), PATTERN(1, 3, 3), PATTERN(6, 2, 3), PATTERN(2, 6, 3), PATTERN(1, 1, 4), PATTERN(2, 2, 3),
 };
 constexpr int kCount = int(sizeof(kPatterns) / sizeof(kPatterns[0]));
+constexpr Pattern kAlone[] = {PATTERN(1, 0, 0), PATTERN(0, 1, 0), PATTERN(0, 0, 1)};
+
+// Groups of lines, taken by threads a piece at a time; little is one piece, for to share it takes longer.
+struct alignas(kLine) Phase {
+  Move move = nullptr;
+  Arrays at{};
+  size_t groups = 0, piece = 1;
+  alignas(kLine) std::atomic<size_t> next{0};
+
+  void plan(const Pattern& pattern, bool past_cache, const Arrays& arrays, size_t n, int threads) {
+    move = past_cache ? pattern.past_cache : pattern.plain;
+    at = arrays;
+    groups = n;
+    const size_t least = (8 << 10) / kLine, most = (256 << 10) / kLine, share = n / (size_t(threads) * 4) + 1;
+    piece = threads == 1 ? n : share < least ? least : share < most ? share : most;
+  }
+  void work() {
+    while (next.load(std::memory_order_relaxed) < groups) {
+      const size_t first = next.fetch_add(piece, std::memory_order_relaxed), last = first + piece;
+      if (first < groups) move(at, first, last < groups ? last : groups);
+    }
+  }
+};
 
 struct Run {
-  Move move;
-  const char *a, *b;
-  char* out;
-  size_t groups, piece;
+  Phase phases[1 + 3];  // the pattern, and what it leaves over in each of the arrays
   int threads;
-  std::atomic<size_t> next{0};
-  std::atomic<int> ready{0}, done{0};
+  alignas(kLine) std::atomic<int> ready{0}, done{0};
   std::atomic<bool> go{false};
   double seconds = 0;
 
   void work() {
-    for (size_t first; (first = next.fetch_add(piece)) < groups;)
-      move(a, b, out, first, first + piece < groups ? first + piece : groups);
+    for (Phase& phase : phases) phase.work();
   }
 };
 
@@ -196,9 +222,7 @@ extern "C" {
 int stream_patterns(const int** first) {
   static int flat[kCount * 3];
   for (int i = 0; i < kCount; ++i) {
-    flat[3 * i] = kPatterns[i].p;
-    flat[3 * i + 1] = kPatterns[i].q;
-    flat[3 * i + 2] = kPatterns[i].w;
+    for (int k = 0; k < 3; ++k) flat[3 * i + k] = kPatterns[i].lines[k];
   }
   *first = flat;
   return kCount;
@@ -206,20 +230,22 @@ int stream_patterns(const int** first) {
 
 int stream_has_past_cache() { return kHasNonTemporal; }
 
-// Seconds that the pattern with this index took over `groups` groups of lines. `out` lies on a cache line.
-double stream(const char* a, const char* b, char* out, size_t groups, int pattern, int past_cache, int threads) {
+// Seconds that it took to move so many lines of A, B and the result by the pattern with this index. `out` lies on a cache
+// line.
+double stream(const char* a, const char* b, char* out, const size_t* lines, int pattern, int past_cache, int threads) {
   static auto* pool = new Pool;  // never destroyed: its threads wait on it until the process ends
   Run run;
-  const Pattern& chosen = kPatterns[pattern];
-  run.move = past_cache ? chosen.past_cache : chosen.plain;
-  run.a = a;
-  run.b = b;
-  run.out = out;
-  run.groups = groups;
   run.threads = threads;
-  const size_t most = (256 << 10) / kLine;
-  const size_t share = groups / (size_t(threads) * 4) + 1;
-  run.piece = threads == 1 ? groups + 1 : share < most ? share : most;
+  const Pattern& chosen = kPatterns[pattern];
+  size_t groups = SIZE_MAX;
+  for (int k = 0; k < 3; ++k) {
+    if (const size_t n = size_t(chosen.lines[k]); n > 0 && lines[k] / n < groups) groups = lines[k] / n;
+  }
+  run.phases[0].plan(chosen, past_cache, {a, b, out}, groups, threads);
+  size_t done[3];
+  for (int k = 0; k < 3; ++k) done[k] = groups * size_t(chosen.lines[k]);
+  const Arrays rest{a + done[0] * kLine, b + done[1] * kLine, out + done[2] * kLine};
+  for (int k = 0; k < 3; ++k) run.phases[1 + k].plan(kAlone[k], past_cache, rest, lines[k] - done[k], threads);
   return threads == 1 ? time_alone(run) : pool->time(run);
 }
 }

@@ -328,17 +328,19 @@ def lines_of(array: np.ndarray) -> int:
 
 @pytest.mark.parametrize("dtype", ["int8", "float64"])
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("shape", ["same", "row", "outer", "channel"])
+@pytest.mark.parametrize("shape", ["same", "row", "outer", "channel", "narrow-row", "narrow-column"])
 def test_the_limit_counts_the_cache_lines_that_are_touched(dtype, layout, shape):
     made = operands.make(Cell(dtype, 1 << 14, shape, layout))
     for array in (made.a, made.b, made.out):
-        rows = array.size // max(array.shape[-1:] or (1,))
-        assert abs(limit.touched(array) / 64 - lines_of(array)) <= rows + 1
+        assert limit.touched(array) == lines_of(array)
 
 
-def test_far_apart_elements_take_a_line_each():
-    wide = np.zeros((100, 64), np.int32)
-    assert limit.touched(wide[:, ::32]) == 100 * 2 * 64
+def test_rows_that_lie_apart_take_the_lines_that_they_lie_in():
+    wide = np.zeros((100, 3, 40), np.int16)
+    for array in (wide[:, :, ::35], wide[:, ::2, 3:9], wide[::-1, 1], wide[::7, :, :20], wide[:, :, None, :1]):
+        assert limit.touched(array) == lines_of(array)
+    overlapping = np.lib.stride_tricks.sliding_window_view(wide[:, 0, 0], 5)
+    assert limit.touched(overlapping) == lines_of(overlapping)
 
 
 @pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")
@@ -363,6 +365,21 @@ def test_the_stream_program_writes_the_whole_result_and_nothing_beside_it():
 
 
 @pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")
+@pytest.mark.parametrize(("lines", "pattern"), [((9, 700, 1000), (1, 1, 1)), ((1000, 0, 5), (2, 0, 1))])
+def test_the_stream_program_moves_what_its_pattern_leaves_over(lines, pattern):
+    arrays = [np.full(64 * 1000 + 64, 7, np.uint8) for _ in range(3)]
+    arrays = [array[-array.ctypes.data % 64 :] for array in arrays]
+    index = limit._patterns().index(pattern)
+    for past_cache in (False, True):
+        for threads in (1, 2):
+            arrays[2][:] = 7
+            moved = limit.Stream([array.ctypes.data for array in arrays], list(lines), index, threads, 1.0)
+            assert moved.time(past_cache) > 0
+            assert not arrays[2][: 64 * lines[2]].any()
+            assert (arrays[2][64 * lines[2] :] == 7).all()
+
+
+@pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")
 def test_the_stream_program_repeats_each_cells_shares():
     def pattern(cell: Cell) -> tuple[int, int, int]:
         found = limit.stream(operands.make(cell), 1)
@@ -377,6 +394,7 @@ def test_the_stream_program_repeats_each_cells_shares():
     assert pattern(Cell("float32", size, layout="transposed")) == (1, 1, 1)
     assert pattern(Cell("float32", size, "narrow-column")) == (3, 1, 3)
     assert pattern(Cell("int8", size, policy="widen")) == (1, 1, 2)
+    assert pattern(Cell("float32", size, "channel", "sliced")) == (1, 0, 1)
     assert limit.stream(operands.make(Cell("float32", 1 << 14)), 1) is None
 
 
