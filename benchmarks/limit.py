@@ -1,8 +1,9 @@
 """The limit: how long the machine takes to move a cell's bytes, measured by a small stream program.
 
 The program (``stream.cc``) reads as many cache lines of A and B as the subtraction has to touch, and writes as many
-as its result has, in the same memory and with as many threads; it is compiled at first use with the system's C++
-compiler. The better of plain and non-temporal stores counts. Below 1 MiB there is no limit: there the call decides.
+as its result has, in the same memory, as far apart and with as many threads; it is compiled at first use with the
+system's C++ compiler. The better of plain and non-temporal stores counts. Below 1 MiB there is no limit: there the call
+decides.
 """
 
 from __future__ import annotations
@@ -37,12 +38,14 @@ class Stream:
 
     Attributes:
         places: addresses of A, B and the result. lines: of A and B that are read, of the result that are written.
+        apart: how many lines apart those of each lie, on average; 1 where they follow one another.
         pattern: index of the pattern (lines of A, lines of B, lines written) by which they are taken.
         scale: lines of the cell by lines that there are whole: what a time is multiplied by.
     """
 
     places: list[int]
     lines: list[int]
+    apart: list[float]
     pattern: int
     threads: int
     scale: float
@@ -50,8 +53,10 @@ class Stream:
     def time(self, past_cache: bool) -> float:
         """Return the seconds that one run took."""
         run = _library().stream
+        places = (ctypes.c_void_p * 3)(*self.places)
         lines = (ctypes.c_size_t * 3)(*self.lines)
-        return float(run(*self.places, lines, self.pattern, int(past_cache), self.threads)) * self.scale
+        apart = (ctypes.c_double * 3)(*self.apart)
+        return float(run(places, lines, apart, self.pattern, int(past_cache), self.threads)) * self.scale
 
 
 def stream(operands: Operands, threads: int) -> Stream | None:
@@ -68,7 +73,8 @@ def stream(operands: Operands, threads: int) -> Stream | None:
     pattern = min(range(len(patterns)), key=lambda i: _distance(patterns[i], wanted))
     places = [_place(array) for array in arrays]
     lines = [min(n, room) for n, (_, room) in zip(wanted, places, strict=True)]
-    return Stream([at for at, _ in places], lines, pattern, threads, sum(wanted) / sum(lines))
+    apart = [room / n if n else 1.0 for n, (_, room) in zip(lines, places, strict=True)]
+    return Stream([at for at, _ in places], lines, apart, pattern, threads, sum(wanted) / sum(lines))
 
 
 def touched(array: Array) -> int:
@@ -116,7 +122,7 @@ def _patterns() -> list[tuple[int, int, int]]:
 def _library() -> ctypes.CDLL:
     library = ctypes.CDLL(str(_compiled()))
     library.stream.restype = ctypes.c_double
-    library.stream.argtypes = [*[ctypes.c_void_p] * 4, *[ctypes.c_int] * 3]
+    library.stream.argtypes = [*[ctypes.c_void_p] * 3, *[ctypes.c_int] * 3]
     return library
 
 

@@ -35,9 +35,9 @@ Overflow policies other than wrap take NumPy and torch several operations. Opera
 that cannot take a layout takes no part (–). In place B is 0, so that A keeps its values.
 
 *limit* is the time that a small C++ stream program takes to read as many cache lines of A and B and to write as many
-of the result, in the same memory, on the caller's own thread or on several pinned ones that stand ready, with the
-better of plain and non-temporal stores. A share of 100 % is as fast as the machine moves the bytes; noise can take it
-above. Below 1 MiB there is none. *×* is the peer's time by minuend's: above 1 minuend is faster."""
+of the result, in the same memory and as far apart, on the caller's own thread or on several pinned ones that stand
+ready, with the better of plain and non-temporal stores. A share of 100 % is as fast as the machine moves the bytes;
+noise can take it above. Below 1 MiB there is none. *×* is the peer's time by minuend's: above 1 minuend is faster."""
 
 
 def to_markdown(report: Report, plot: str = "") -> str:

@@ -2,7 +2,8 @@
 //
 // The unit is a cache line. A pattern (p, q, w) reads p lines of A and q lines of B for each w lines that it writes:
 // (1, 1, 1) is a subtraction of contiguous arrays, (0, 0, 1) only writes. Lines that a pattern leaves over in one of the
-// arrays are read or written on their own, so that all of them move, each once. One thread is the caller's own: it runs on the
+// arrays are read or written on their own, so that all of them move, each once. Lines that lie apart, as those of columns
+// cut out of a wide array, are spread evenly: what lies between them costs too. One thread is the caller's own: it runs on the
 // CPU that the libraries' calls run on, and another one may be faster or slower by a tenth at that time. Several are
 // pinned, one to a CPU that the process may use; they stand ready, spinning, when the clock starts, and sleep between
 // runs.
@@ -63,20 +64,29 @@ inline void finish() {}
 inline void breathe() {}
 #endif
 
-struct Arrays {
-  const char *a, *b;
-  char* out;
+// Where lines lie: line i at i * step / kOne lines from the first.
+constexpr size_t kOne = 1 << 16;
+struct Lines {
+  char* first;
+  size_t step;
+
+  template <bool apart>
+  char* at(size_t i) const { return first + (apart ? i * step / kOne : i) * kLine; }
 };
 
-template <int P, int Q, int W, bool past_cache>
-void move(const Arrays& at, size_t first, size_t last) {
+struct Arrays {
+  Lines a, b, out;
+};
+
+template <int P, int Q, int W, bool past_cache, bool apart>
+void move(const Arrays& in, size_t first, size_t last) {
   Line v = {};
   for (size_t g = first; g < last; ++g) {
     if (W > 0) v = Line{};
-    for (int i = 0; i < P; ++i) v ^= load(at.a + (g * P + i) * kLine);
-    for (int i = 0; i < Q; ++i) v ^= load(at.b + (g * Q + i) * kLine);
+    for (int i = 0; i < P; ++i) v ^= load(in.a.at<apart>(g * P + i));
+    for (int i = 0; i < Q; ++i) v ^= load(in.b.at<apart>(g * Q + i));
     for (int i = 0; i < W; ++i) {
-      char* to = at.out + (g * W + i) * kLine;
+      char* to = in.out.at<apart>(g * W + i);
       past_cache ? store_past_cache(to, v) : store(to, v);
     }
   }
@@ -86,11 +96,12 @@ void move(const Arrays& at, size_t first, size_t last) {
 
 using Move = void (*)(const Arrays&, size_t, size_t);
 struct Pattern {
-  int lines[3];  // of A, B and the result
-  Move plain, past_cache;
+  int lines[3];      // of A, B and the result
+  Move moves[2][2];  // by whether stores go past the cache, and whether any lines lie apart
 };
 
-#define PATTERN(p, q, w) {{p, q, w}, move<p, q, w, false>, move<p, q, w, true>}
+#define MOVES(p, q, w, past_cache) {move<p, q, w, past_cache, false>, move<p, q, w, past_cache, true>}
+#define PATTERN(p, q, w) {{p, q, w}, {MOVES(p, q, w, false), MOVES(p, q, w, true)}}
 constexpr Pattern kPatterns[] = {
     PATTERN(0, 0, 1), PATTERN(1, 0, 1), PATTERN(0, 1, 1), PATTERN(1, 1, 1), PATTERN(2, 0, 1), PATTERN(0, 2, 1),
     PATTERN(2, 1, 1), PATTERN(1, 2, 1), PATTERN(2, 2, 1), PATTERN(1, 0, 2), PATTERN(0, 1, 2), PATTERN(1, 1, 2),
@@ -102,26 +113,27 @@ constexpr Pattern kAlone[] = {PATTERN(1, 0, 0), PATTERN(0, 1, 0), PATTERN(0, 0, 
 // Groups of lines, taken by threads a piece at a time; little is one piece, for to share it takes longer.
 struct alignas(kLine) Phase {
   Move move = nullptr;
-  Arrays at{};
-  size_t groups = 0, piece = 1;
+  size_t end = 0, piece = 1;
   alignas(kLine) std::atomic<size_t> next{0};
 
-  void plan(const Pattern& pattern, bool past_cache, const Arrays& arrays, size_t n, int threads) {
-    move = past_cache ? pattern.past_cache : pattern.plain;
-    at = arrays;
-    groups = n;
-    const size_t least = (8 << 10) / kLine, most = (256 << 10) / kLine, share = n / (size_t(threads) * 4) + 1;
+  void plan(Move how, size_t first, size_t last, int threads) {
+    move = how;
+    end = last;
+    next = first;
+    const size_t n = last - first, share = n / (size_t(threads) * 4) + 1;
+    const size_t least = (8 << 10) / kLine, most = (256 << 10) / kLine;
     piece = threads == 1 ? n : share < least ? least : share < most ? share : most;
   }
-  void work() {
-    while (next.load(std::memory_order_relaxed) < groups) {
+  void work(const Arrays& arrays) {
+    while (next.load(std::memory_order_relaxed) < end) {
       const size_t first = next.fetch_add(piece, std::memory_order_relaxed), last = first + piece;
-      if (first < groups) move(at, first, last < groups ? last : groups);
+      if (first < end) move(arrays, first, last < end ? last : end);
     }
   }
 };
 
 struct Run {
+  Arrays arrays;
   Phase phases[1 + 3];  // the pattern, and what it leaves over in each of the arrays
   int threads;
   alignas(kLine) std::atomic<int> ready{0}, done{0};
@@ -129,7 +141,7 @@ struct Run {
   double seconds = 0;
 
   void work() {
-    for (Phase& phase : phases) phase.work();
+    for (Phase& phase : phases) phase.work(arrays);
   }
 };
 
@@ -230,22 +242,26 @@ int stream_patterns(const int** first) {
 
 int stream_has_past_cache() { return kHasNonTemporal; }
 
-// Seconds that it took to move so many lines of A, B and the result by the pattern with this index. `out` lies on a cache
-// line.
-double stream(const char* a, const char* b, char* out, const size_t* lines, int pattern, int past_cache, int threads) {
+// Seconds that it took to move so many lines of A, B and the result by the pattern with this index; consecutive lines lie
+// so many lines apart. `out` lies on a cache line.
+double stream(char* const* places, const size_t* lines, const double* apart, int pattern, int past_cache, int threads) {
   static auto* pool = new Pool;  // never destroyed: its threads wait on it until the process ends
   Run run;
   run.threads = threads;
+  Lines own[3];
+  for (int k = 0; k < 3; ++k) own[k] = {places[k], size_t(apart[k] * kOne)};
+  run.arrays = {own[0], own[1], own[2]};
+  const bool any_apart = own[0].step != kOne || own[1].step != kOne || own[2].step != kOne;
+  auto how = [&](const Pattern& p) { return p.moves[past_cache][any_apart]; };
   const Pattern& chosen = kPatterns[pattern];
   size_t groups = SIZE_MAX;
   for (int k = 0; k < 3; ++k) {
     if (const size_t n = size_t(chosen.lines[k]); n > 0 && lines[k] / n < groups) groups = lines[k] / n;
   }
-  run.phases[0].plan(chosen, past_cache, {a, b, out}, groups, threads);
-  size_t done[3];
-  for (int k = 0; k < 3; ++k) done[k] = groups * size_t(chosen.lines[k]);
-  const Arrays rest{a + done[0] * kLine, b + done[1] * kLine, out + done[2] * kLine};
-  for (int k = 0; k < 3; ++k) run.phases[1 + k].plan(kAlone[k], past_cache, rest, lines[k] - done[k], threads);
+  run.phases[0].plan(how(chosen), 0, groups, threads);
+  for (int k = 0; k < 3; ++k) {
+    run.phases[1 + k].plan(how(kAlone[k]), groups * size_t(chosen.lines[k]), lines[k], threads);
+  }
   return threads == 1 ? time_alone(run) : pool->time(run);
 }
 }

@@ -365,18 +365,22 @@ def test_the_stream_program_writes_the_whole_result_and_nothing_beside_it():
 
 
 @pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")
-@pytest.mark.parametrize(("lines", "pattern"), [((9, 700, 1000), (1, 1, 1)), ((1000, 0, 5), (2, 0, 1))])
-def test_the_stream_program_moves_what_its_pattern_leaves_over(lines, pattern):
+@pytest.mark.parametrize("apart", [1, 2.5])
+@pytest.mark.parametrize(("lines", "pattern"), [((9, 300, 400), (1, 1, 1)), ((400, 0, 5), (2, 0, 1))])
+def test_the_stream_program_moves_what_its_pattern_leaves_over(lines, pattern, apart):
     arrays = [np.full(64 * 1000 + 64, 7, np.uint8) for _ in range(3)]
     arrays = [array[-array.ctypes.data % 64 :] for array in arrays]
     index = limit._patterns().index(pattern)
     for past_cache in (False, True):
         for threads in (1, 2):
             arrays[2][:] = 7
-            moved = limit.Stream([array.ctypes.data for array in arrays], list(lines), index, threads, 1.0)
+            places = [array.ctypes.data for array in arrays]
+            moved = limit.Stream(places, list(lines), [1, 1, apart], index, threads, 1.0)
             assert moved.time(past_cache) > 0
-            assert not arrays[2][: 64 * lines[2]].any()
-            assert (arrays[2][64 * lines[2] :] == 7).all()
+            written = np.zeros(1000, bool)
+            written[(np.arange(lines[2]) * apart).astype(int)] = True
+            assert np.array_equal((arrays[2][:64_000].reshape(1000, 64) == 0).all(1), written)
+            assert np.array_equal((arrays[2][:64_000].reshape(1000, 64) == 7).all(1), ~written)
 
 
 @pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")
