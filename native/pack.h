@@ -270,12 +270,15 @@ void stretch_as(const char* __restrict from, ptrdiff_t stride, char* __restrict 
 }
 
 // The side of a square that is transposed in registers. Small elements do best in lanes of 16 bytes, whose shuffles are
-// the cheapest; of large ones those hold too few.
+// the cheapest; of large ones those hold too few. Two registers of 32 bytes are shuffled at a time, but one of 64.
 template <class T>
-constexpr size_t kSquareSide = (sizeof(T) < 4 ? 16 : kBytes) / sizeof(T);
-// Lanes of a register of small elements: so many squares are transposed at once. Wider ones were no faster.
+constexpr size_t kSquareSide = (sizeof(T) < 4 || (sizeof(T) == 4 && kBytes == 32) ? 16 : kBytes) / sizeof(T);
+// Lanes of a register: so many squares are transposed at once.
 template <class T>
-constexpr size_t kSquaresAtOnce = sizeof(T) < 4 && kBytes >= 32 ? 2 : 1;
+constexpr size_t kSquaresAtOnce = kSquareSide<T> * sizeof(T) < 32 && kBytes >= 32 ? 2 : 1;
+// Fewer rows or columns than these are filled up to a square.
+template <class T>
+constexpr size_t kFilledSide = (sizeof(T) < 4 ? 16 : kBytes) / sizeof(T);
 
 // From each lane of n elements, the first or the second half of a's and b's, interleaved.
 template <size_t n, bool second, class V, size_t... i>
@@ -283,18 +286,14 @@ inline V interleave(V a, V b, std::index_sequence<i...>) {
   return __builtin_shufflevector(a, b, int(i % 2 * sizeof...(i) + i / n * n + i % n / 2 + second * n / 2)...);
 }
 
-// One register of two that follow one another.
-template <class V, size_t... i>
-inline auto concatenate(V a, V b, std::index_sequence<i...>) {
-  return __builtin_shufflevector(a, b, int(i)...);
-}
-
 // n consecutive elements from each of so many squares.
 template <class T, size_t n, size_t squares>
-inline auto get_lanes(const char* from, ptrdiff_t to_next_square) {
+inline auto get_lanes(const char* from, [[maybe_unused]] ptrdiff_t to_next_square) {
   using Lane = Vec<T, n>;
   if constexpr (squares == 1) return get<Lane>(from);
-  else return concatenate(get<Lane>(from), get<Lane>(from + to_next_square), std::make_index_sequence<2 * n>{});
+#if defined(__AVX2__)
+  else return (Vec<T, 2 * n>)_mm256_loadu2_m128i((const __m128i*)(from + to_next_square), (const __m128i*)from);
+#endif
 }
 
 // Squares beside one another: n registers of n elements each. Interleaving the upper with the lower half of them
@@ -309,6 +308,14 @@ inline void transpose_registers(V (&v)[n], Indices indices) {
     }
     for (size_t i = 0; i < n; ++i) v[i] = next[i];
   }
+}
+
+// A stride of which the compiler knows nothing: it would keep all multiples of one ready, in more registers than there
+// are, which takes small squares half as long again. Large ones, of many shuffles, are not helped by it.
+template <size_t squares>
+inline ptrdiff_t in_register(ptrdiff_t stride) {
+  if constexpr (squares > 1) asm("" : "+r"(stride));
+  return stride;
 }
 
 // Rows of consecutive elements from columns of consecutive elements.
@@ -326,9 +333,12 @@ struct Turn {
   template <size_t n, size_t squares>
   void square(size_t r, size_t c) const {
     Vec<T, squares * n> v[n];
-    for (size_t i = 0; i < n; ++i) v[i] = get_lanes<T, n, squares>(source(r, c + i), ptrdiff_t(n) * stride);
+    const ptrdiff_t column = in_register<squares>(stride), row = in_register<squares>(ptrdiff_t(to_stride));
+    const char* p = source(r, c);
+    char* q = goal(r, c);
+    for (size_t i = 0; i < n; ++i) v[i] = get_lanes<T, n, squares>(p + ptrdiff_t(i) * column, ptrdiff_t(n) * column);
     transpose_registers(v, std::make_index_sequence<squares * n>{});
-    for (size_t i = 0; i < n; ++i) put(goal(r + i, c), v[i]);
+    for (size_t i = 0; i < n; ++i) put(q + ptrdiff_t(i) * row, v[i]);
   }
 
   template <size_t n, size_t squares>
@@ -390,7 +400,7 @@ struct Turn {
 
 template <class T>
 void transpose_as(const char* from, ptrdiff_t stride, char* to, size_t to_stride, size_t rows, size_t columns) {
-  constexpr size_t n = kSquareSide<T>;
+  constexpr size_t n = kFilledSide<T>;
   const Turn<T> turn{from, stride, to, to_stride, rows, columns};
   if (columns < n) turn.template few_columns<n>();
   else if (rows < n) turn.template few_rows<n>();

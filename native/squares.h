@@ -44,6 +44,7 @@ class Squares : public Cell {
     bands_ = Cuts(rows, length(side, pitch_), b_turns ? work.b : work.a, b_turns ? b_inner_ : a_inner_, item_);
     stacks_ = joined_ ? Cuts(columns) : Cuts(columns, column_side, work.out, out_outer_, result_);
     by_bands_ = bands_.count >= stacks_.count;
+    turned_ = std::max(line, (streams() ? kSquare : kTurned) / (pitch_ * item_) / line * line);
   }
 
   size_t units() const override { return by_bands_ ? bands_.count : stacks_.count; }
@@ -65,6 +66,8 @@ class Squares : public Cell {
 
  private:
   static constexpr size_t kSquare = 64 * 64 * 8;  // bytes; a side is a few cache lines
+  static constexpr size_t kTurned = kSquare / 2;  // the first cache holds so many before and after they are turned;
+                                                  // what comes from far away takes longer in two goes
   static constexpr size_t kField = 4;             // squares along a field
   static constexpr size_t kFew = 8;               // rows or columns
   static constexpr size_t kLongest = 1024;        // rows or columns of a square
@@ -150,14 +153,24 @@ class Squares : public Cell {
           fetch_ahead(a, a_outer_, a_inner_, next);
           fetch_ahead(b, b_outer_, b_inner_, next);
         }
-        const Square s = square(i, j);
-        const Part x = operand(a, a_outer_, a_inner_, s, a_buffer);
-        const Part y = operand(b, b_outer_, b_inner_, s, b_buffer);
-        char* z = out + ptrdiff_t(s.row) * out_outer_ + s.column * result_;
-        const Block block = joined_ ? Block{x.at, y.at, z, s.rows * s.columns}
-                                    : Block{x.at, y.at, z, s.columns, s.rows, x.stride, y.stride, out_outer_};
-        count += kernel_(table_, block, form_, reach_);
+        count += run_square(a, b, out, square(i, j), a_buffer, b_buffer);
       }
+    }
+    return count;
+  }
+
+  // A square, as many rows at a time as are turned in the first cache.
+  size_t run_square(const char* a, const char* b, char* out, const Square& whole, Brought& a_buffer,
+                    Brought& b_buffer) const {
+    size_t count = 0;
+    for (size_t done = 0; done < whole.rows; done += turned_) {
+      const Square s{whole.row + done, whole.column, std::min(turned_, whole.rows - done), whole.columns};
+      const Part x = operand(a, a_outer_, a_inner_, s, a_buffer);
+      const Part y = operand(b, b_outer_, b_inner_, s, b_buffer);
+      char* z = out + ptrdiff_t(s.row) * out_outer_ + s.column * result_;
+      const Block block = joined_ ? Block{x.at, y.at, z, s.rows * s.columns}
+                                  : Block{x.at, y.at, z, s.columns, s.rows, x.stride, y.stride, out_outer_};
+      count += kernel_(table_, block, form_, reach_);
     }
     return count;
   }
@@ -193,7 +206,8 @@ class Squares : public Cell {
 
   const bool joined_;
   bool by_bands_;
-  size_t pitch_;  // elements from row to row of what is brought over
+  size_t pitch_;   // elements from row to row of what is brought over,
+  size_t turned_;  // and rows of it at a time
   ptrdiff_t a_outer_, b_outer_, out_outer_, a_inner_, b_inner_;
   Cuts bands_, stacks_;
   Form form_;
