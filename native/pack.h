@@ -225,47 +225,71 @@ template <size_t copies, size_t first, class V, size_t... i>
 inline V spread(V v, std::index_sequence<i...>) {
   return __builtin_shufflevector(v, v, int((first + i) / copies)...);
 }
-template <class T, size_t copies, size_t... part>
-inline void spread_to(char* to, Vec<T, kBytes / sizeof(T)> v, std::index_sequence<part...>) {
-  constexpr size_t lanes = kBytes / sizeof(T);
-  (put(to + part * kBytes, spread<copies, part * lanes>(v, std::make_index_sequence<lanes>{})), ...);
+template <class T, size_t copies, class V, size_t... part>
+inline void spread_to(char* to, V v, std::index_sequence<part...>) {
+  constexpr size_t lanes = sizeof(V) / sizeof(T);
+  (put(to + part * sizeof(V), spread<copies, part * lanes>(v, std::make_index_sequence<lanes>{})), ...);
 }
 
-#if defined(__AVX512BW__)
-constexpr size_t kLeastSpread = 2;  // bytes of an element from which on shuffling one across a register is cheap
-#else
-constexpr size_t kLeastSpread = 4;
-#endif
+// Registers across which one shuffle moves an element; 0 where there are none.
+template <class T>
+constexpr size_t kOneSource = sizeof(T) < 4 ? kTwoSources<T> : kBytes;
 
-// A number of copies that is known at compile time; of consecutive elements a whole register at once.
-template <class T, size_t kCopies>
-void stretch_fixed(const char* __restrict from, ptrdiff_t stride, char* __restrict to, size_t rows) {
+// A number of copies that is known at compile time: a whole register of elements at once.
+template <class T, size_t copies>
+void stretch_fixed(const char* __restrict from, char* __restrict to, size_t rows) {
+  constexpr size_t lanes = kOneSource<T> / sizeof(T);
   size_t i = 0;
-  if constexpr (sizeof(T) >= kLeastSpread) {
-    constexpr size_t lanes = kBytes / sizeof(T);
-    for (; stride == sizeof(T) && i + lanes <= rows; i += lanes) {
-      spread_to<T, kCopies>(to + i * kCopies * sizeof(T), get<Vec<T, lanes>>(from + i * sizeof(T)),
-                            std::make_index_sequence<kCopies>{});
+  if constexpr (lanes > 0) {
+    for (; i + lanes <= rows; i += lanes) {
+      const auto v = get<Vec<T, lanes>>(from + i * sizeof(T));
+      spread_to<T, copies>(to + i * copies * sizeof(T), v, std::make_index_sequence<copies>{});
     }
   }
   for (; i < rows; ++i) {
-    const T value = get<T>(from + ptrdiff_t(i) * stride);
-    for (size_t j = 0; j < kCopies; ++j) put<T>(to + (i * kCopies + j) * sizeof(T), value);
+    for (size_t j = 0; j < copies; ++j) put(to + (i * copies + j) * sizeof(T), get<T>(from + i * sizeof(T)));
+  }
+}
+
+// Any number. As long as there is room for it, a register full of copies is written: those that are too many are
+// overwritten by the next element's.
+template <class T>
+void stretch_any(const char* __restrict from, char* __restrict to, size_t rows, size_t n) {
+  using V = Vec<T, kBytes / sizeof(T)>;
+  const size_t bytes = n * sizeof(T), written = (bytes + kBytes - 1) / kBytes * kBytes;
+  size_t i = 0;
+  for (; (rows - i) * bytes >= written; ++i) {
+    const V copies = V{} + get<T>(from + i * sizeof(T));
+    for (size_t at = 0; at < written; at += kBytes) put(to + i * bytes + at, copies);
+  }
+  for (; i < rows; ++i) {
+    for (size_t j = 0; j < n; ++j) put(to + i * bytes + j * sizeof(T), get<T>(from + i * sizeof(T)));
   }
 }
 
 template <class T>
-void stretch_as(const char* __restrict from, ptrdiff_t stride, char* __restrict to, size_t rows, size_t n) {
+void stretch_consecutive(const char* from, char* to, size_t rows, size_t n) {
   switch (n) {
-    case 2: return stretch_fixed<T, 2>(from, stride, to, rows);
-    case 3: return stretch_fixed<T, 3>(from, stride, to, rows);
-    case 4: return stretch_fixed<T, 4>(from, stride, to, rows);
-    case 8: return stretch_fixed<T, 8>(from, stride, to, rows);
-    default: break;
+    case 2: return stretch_fixed<T, 2>(from, to, rows);
+    case 3: return stretch_fixed<T, 3>(from, to, rows);
+    case 4: return stretch_fixed<T, 4>(from, to, rows);
+    case 5: return stretch_fixed<T, 5>(from, to, rows);
+    case 6: return stretch_fixed<T, 6>(from, to, rows);
+    case 7: return stretch_fixed<T, 7>(from, to, rows);
+    case 8: return stretch_fixed<T, 8>(from, to, rows);
+    default: return stretch_any<T>(from, to, rows, n);
   }
-  for (size_t i = 0; i < rows; ++i) {
-    const T value = get<T>(from + ptrdiff_t(i) * stride);
-    for (size_t j = 0; j < n; ++j) put<T>(to + (i * n + j) * sizeof(T), value);
+}
+
+template <class T>
+void stretch_as(const char* from, ptrdiff_t stride, char* to, size_t rows, size_t n) {
+  if (stride == ptrdiff_t(sizeof(T))) return stretch_consecutive<T>(from, to, rows, n);
+  constexpr size_t kColumn = 1024 / sizeof(T);  // elements brought together first
+  alignas(kLine) char column[kColumn * sizeof(T)];
+  for (size_t i = 0; i < rows; i += kColumn) {
+    const size_t k = rows - i < kColumn ? rows - i : kColumn;
+    gather_row<T>(from + ptrdiff_t(i) * stride, stride, column, k);
+    stretch_consecutive<T>(column, to + i * n * sizeof(T), k, n);
   }
 }
 

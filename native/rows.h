@@ -109,7 +109,7 @@ class Rows : public Cell {
   // Rows that are one row to the kernel.
   size_t run_joined(const char* a, const char* b, char* out, size_t rows, size_t n) const {
     Gathered a_buffer, b_buffer;
-    const size_t step = kChunk / n;
+    const size_t step = kBuffer / (n * item_);
     size_t count = 0;
     for (size_t r = 0; r < rows; r += step) {
       const size_t k = std::min(step, rows - r);

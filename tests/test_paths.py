@@ -54,7 +54,7 @@ def check(a, b, offset=0):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("width", [1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 100, 255, 257, 700])
+@pytest.mark.parametrize("width", [*range(1, 10), 15, 16, 17, 24, 100, 255, 257, 700])
 def test_rows_of_any_width_beside_rows_columns_and_scalars(dtype, width, threads):
     n = 40_000 // width
     a = placed((n, width), dtype, 0, 1)
@@ -65,6 +65,15 @@ def test_rows_of_any_width_beside_rows_columns_and_scalars(dtype, width, threads
     for x, y in itertools.product((a, sliced, strided, a[:, ::-1], a[::-1]), others):
         check(x, y)
         check(y, x)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("width", range(2, 18))
+def test_a_column_repeated_along_few_rows(dtype, width):
+    for rows, step in itertools.product((2, 3, 7, 16, 63, 64, 65, 130), (1, 2, 3, -2, 5)):
+        column = placed((abs(step) * rows, 1), dtype, 0, 1)[::step]
+        check(placed((rows, width), dtype, 0, 2), column, 8)
+        check(column, placed((2, rows, width), dtype, 0, 3))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
