@@ -36,10 +36,12 @@ constexpr bool kAsksLess = kBytes > 16;
 template <class V, class T, Access access>
 struct Source {
   static constexpr size_t kStep = (access == Access::second ? 2 : 1) * sizeof(T);
+  static constexpr size_t kLanes = sizeof(V) / sizeof(T);
   const char* p;
+  ptrdiff_t stride;  // where elements lie apart
   V same{};
 
-  explicit Source(const char* at) : p(at) {
+  Source(const char* at, ptrdiff_t apart) : p(at), stride(apart) {
     if constexpr (access == Access::same) same = V{} + get<T>(at);
   }
   // So many elements less can be had by whole registers: behind the last one there may be nothing to read.
@@ -47,6 +49,7 @@ struct Source {
   V full(size_t i) const {
     if constexpr (access == Access::same) return same;
     if constexpr (access == Access::each) return get<V>(p + i * kStep);
+    if constexpr (access == Access::apart) return all_apart(i);
     return evens(get<V>(p + i * kStep), get<V>(p + i * kStep + sizeof(V)));
   }
   // What Op takes of so many lanes.
@@ -59,6 +62,7 @@ struct Source {
   template <Reach reach = Reach::near>
   void fetch_ahead(size_t i, ptrdiff_t bytes = kAhead) const {
     constexpr int cache = reach == Reach::far ? kToSecond : kToFirst;
+    if constexpr (access == Access::apart) return;  // the CPU has more loads of single elements under way of itself
     if constexpr (access != Access::same) __builtin_prefetch(p + i * kStep + bytes, 0, cache);
     if constexpr (access == Access::second) __builtin_prefetch(p + i * kStep + bytes + kLine, 0, cache);
   }
@@ -67,13 +71,36 @@ struct Source {
     const char* from = p + i * kStep;
     if constexpr (access == Access::same) return load_part<V>(reinterpret_cast<const char*>(&same), n * sizeof(T));
     if constexpr (access == Access::each) return load_part<V>(from, n * sizeof(T));
+    if constexpr (access == Access::apart) return one_by_one(i, n);
     if (n == 0) __builtin_unreachable();
     const size_t bytes = (2 * n - 1) * sizeof(T), low = bytes < sizeof(V) ? bytes : sizeof(V);
     return evens(load_part<V>(from, low), bytes > low ? load_part<V>(from + low, bytes - low) : V{});
   }
 
  private:
-  static V evens(V low, V high) { return evens_of<T>(low, high, std::make_index_sequence<sizeof(V) / sizeof(T)>{}); }
+  static V evens(V low, V high) { return evens_of<T>(low, high, std::make_index_sequence<kLanes>{}); }
+  V all_apart(size_t i) const {
+#if defined(__AVX512FP16__)
+    // The instruction that loads a register of them. What has it beside float16 has no microcode that makes it slow.
+    const __m512i eight = _mm512_mullo_epi64(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), _mm512_set1_epi64(stride));
+    const char* from = p + ptrdiff_t(i) * stride;
+    if constexpr (sizeof(T) == 8) return (V)_mm512_i64gather_epi64(eight, from, 1);
+    if constexpr (sizeof(T) == 4 && kLanes == 8) return (V)_mm512_i64gather_epi32(eight, from, 1);
+    if constexpr (sizeof(T) == 4 && kLanes == 16) {
+      const __m256i low = _mm512_i64gather_epi32(eight, from, 1);
+      return (V)_mm512_inserti64x4(_mm512_castsi256_si512(low), _mm512_i64gather_epi32(eight, from + 8 * stride, 1), 1);
+    }
+#endif
+    return one_by_one(i, kLanes);
+  }
+  V one_by_one(size_t i, size_t n) const {
+    V found{};
+#pragma GCC unroll 16
+    for (size_t k = 0; k < kLanes; ++k) {
+      if (k < n) found[k] = get<T>(p + ptrdiff_t(i + k) * stride);
+    }
+    return found;
+  }
 };
 
 // What registers say of overflow, gathered over a block: an OR of them all, or the number of their sign bits.
@@ -122,16 +149,18 @@ constexpr bool is_slow<HardwareHalf> = true;
 #endif
 
 template <class Op, Access access_a, Access access_b, Reach reach, class Overflows>
-inline void row(Op op, const char* a, const char* b, char* out, size_t n, Overflows& overflows) {
+inline void row(Op op, const Block& block, const char* a, const char* b, char* out, Overflows& overflows) {
   using In = std::make_unsigned_t<typename Op::In>;
   using Out = typename Op::Out;
   using Operand = Vec<In, Op::lanes>;
   using Result = Vec<Out, Op::lanes>;
   using A = Source<Operand, In, access_a>;
   using B = Source<Operand, In, access_b>;
-  const A from_a(a);
-  const B from_b(b);
+  const A from_a(a, block.a_stride);
+  const B from_b(b, block.b_stride);
+  const size_t n = block.n;
   constexpr size_t less = A::kLess | B::kLess;
+  constexpr bool has_apart = access_a == Access::apart || access_b == Access::apart;
   // A store whose line is not in the first cache waits for it, and all later stores wait behind.
   const bool asks_for_out = (reach == Reach::near || reach == Reach::far) && Op::writes && out != a && out != b;
   Result over{};
@@ -167,7 +196,7 @@ inline void row(Op op, const char* a, const char* b, char* out, size_t n, Overfl
     overflows.add(over);
   };
   constexpr size_t in_line = kLine / sizeof(Result), line = in_line * Op::lanes;
-  if constexpr (reach != Reach::first && less == 0) {
+  if constexpr (reach != Reach::first && less == 0 && !has_apart) {
 #pragma GCC unroll kLinesAtOnce
     for (; i + line <= n; i += line) {
       ask(i);
@@ -184,6 +213,9 @@ inline void row(Op op, const char* a, const char* b, char* out, size_t n, Overfl
   }
   if (i < n) part(n - i);
 }
+
+template <Access access>
+constexpr bool in_steps = access == Access::second || access == Access::apart;
 
 // Bytes from a row to a later one that so many bytes lie ahead, if only what is in rows counts: between them there may
 // be lines that nobody reads.
@@ -210,8 +242,8 @@ inline void short_rows(Op op, const Block& block, Overflows& overflows) {
   char* out = block.out;
   Vec<Out, Op::lanes> over{};
   for (size_t r = 0; r < block.rows; ++r, a += block.a_step, b += block.b_step, out += block.out_step) {
-    const Source<Operand, In, access_a> from_a(a);
-    const Source<Operand, In, access_b> from_b(b);
+    const Source<Operand, In, access_a> from_a(a, 0);
+    const Source<Operand, In, access_b> from_b(b, 0);
     auto at = [&](size_t i) __attribute__((always_inline)) {
       const auto d = op(from_a.full(i), from_b.full(i), over);
       overflows.add(over);
@@ -231,8 +263,7 @@ inline void short_rows(Op op, const Block& block, Overflows& overflows) {
 template <class Op, Access access_a, Access access_b, Reach reach>
 size_t loop(Op op, const Block& block) {
   Tally<Vec<typename Op::Out, Op::lanes>, typename Op::Out, Op::reports> overflows;
-  constexpr bool in_steps = access_a == Access::second || access_b == Access::second;
-  if constexpr (can_be_short<Op> && reach != Reach::past && !in_steps) {
+  if constexpr (can_be_short<Op> && reach != Reach::past && !in_steps<access_a> && !in_steps<access_b>) {
     if (block.rows > 1 && block.n >= Op::lanes && block.n <= kShortRow * Op::lanes) {
       short_rows<Op, access_a, access_b, reach != Reach::first>(op, block, overflows);
       return overflows.total();
@@ -241,7 +272,7 @@ size_t loop(Op op, const Block& block) {
   const char *a = block.a, *b = block.b;
   char* out = block.out;
   for (size_t r = 0; r < block.rows; ++r, a += block.a_step, b += block.b_step, out += block.out_step) {
-    row<Op, access_a, access_b, reach>(op, a, b, out, block.n, overflows);
+    row<Op, access_a, access_b, reach>(op, block, a, b, out, overflows);
   }
   return overflows.total();
 }
@@ -251,6 +282,7 @@ template <class F>
 inline size_t with_access(Access access, F f) {
   if (access == Access::each) return f(std::integral_constant<Access, Access::each>{});
   if (access == Access::second) return f(std::integral_constant<Access, Access::second>{});
+  if (access == Access::apart) return f(std::integral_constant<Access, Access::apart>{});
   return f(std::integral_constant<Access, Access::same>{});
 }
 
@@ -259,9 +291,13 @@ size_t loop_of(Op op, const Block& block, Form form) {
   return with_access(form.a, [&](auto a) {
     return with_access(form.b, [&](auto b) -> size_t {
       constexpr Access x = decltype(a)::value, y = decltype(b)::value;
-      constexpr bool in_steps = x == Access::second || y == Access::second;
-      if constexpr (x == Access::same && y == Access::same) return 0;
-      else return loop<Op, x, y, in_steps && reach == Reach::first ? Reach::near : reach>(op, block);
+      constexpr bool has_apart = x == Access::apart || y == Access::apart;
+      constexpr bool exists = !(x == Access::same && y == Access::same) &&
+                              !(has_apart && (sizeof(typename Op::In) < kLeastApart || x == Access::second ||
+                                              y == Access::second));
+      constexpr bool as_near = has_apart || ((in_steps<x> || in_steps<y>) && reach == Reach::first);
+      if constexpr (!exists) return 0;
+      else return loop<Op, x, y, as_near ? Reach::near : reach>(op, block);
     });
   });
 }

@@ -16,12 +16,15 @@ enum class Element { f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, 
 // What is written where the exact difference does not fit, and whether such elements are counted.
 enum class Policy { wrap, error, saturate, widen, count };
 
-// Which elements of its memory a row of an operand has: each, every second, or the same again and again.
-enum class Access { each, second, same };
+// Which elements of its memory a row of an operand has: each, every second, those that lie a stride apart, or the same
+// again and again.
+enum class Access { each, second, apart, same };
 
+// At most one is `same`; `apart` there is of elements from kLeastApart on, and none beside `second`.
 struct Form {
-  Access a, b;  // at most one of them `same`
+  Access a, b;
 };
+constexpr size_t kLeastApart = 4;  // bytes of an element; smaller ones are sooner gathered
 
 // Where the memory is that a block reads and writes: in the first cache; in the next ones, so that lines are asked for in
 // time; farther away, and the result not past the caches, such as one that is written over an operand; or so far away
@@ -35,6 +38,7 @@ struct Block {
   char* out;
   size_t n, rows = 1;
   ptrdiff_t a_step = 0, b_step = 0, out_step = 0;
+  ptrdiff_t a_stride = 0, b_stride = 0;  // bytes from element to element of an operand whose access is `apart`
 };
 
 // Subtracts a block. A row of `out` is consecutive; nothing need be aligned, and `out` may be exactly a or b where each

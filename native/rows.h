@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 
 #include "cell.h"
 
@@ -33,15 +34,20 @@ class Rows : public Cell {
     joined_ = is_joinable();
     repeat_b_ = joined_ ? is_scalar(b_) : b_.inner == 0;
     repeat_a_ = !repeat_b_ && (joined_ ? is_scalar(a_) : a_.inner == 0);
-    form_ = {access(a_, repeat_a_), access(b_, repeat_b_)};
+    form_ = form(!joined_ && in_place_ && item_ >= kLeastApart);
     // Elements that lie across cache lines are written past the caches as bytes.
     detours_ = streams() && !joined_ && in_place_ && writes_ && reinterpret_cast<uintptr_t>(work.out) % result_ != 0 &&
                n_ * result_ >= kBuffer;
-    direct_ = !joined_ && in_place_ && !detours_ && is_direct(a_, repeat_a_) && is_direct(b_, repeat_b_);
+    const bool has_apart = form_.a == Access::apart || form_.b == Access::apart;
+    direct_ = !joined_ && in_place_ && !detours_ &&
+              (has_apart || (is_direct(a_, repeat_a_) && is_direct(b_, repeat_b_)));
     // A row whose ends share cache lines with its neighbours pays only if it is long.
     const bool streams_rows =
         joined_ || rows_ == 1 || out_.outer % ptrdiff_t(kLine) == 0 || n_ * result_ >= kLeastStreamedRow;
     row_reach_ = streams() && (detours_ || !in_place_ || !streams_rows) ? Reach::far : reach;
+    piece_ = kBuffer / std::max(item_, result_);
+    const size_t a_lines = in_lines(a_, repeat_a_), b_lines = in_lines(b_, repeat_b_);
+    if (a_lines > 0 && b_lines > 0) piece_ = std::min(piece_, std::max(kLeastPiece, kGathered / (a_lines + b_lines)));
     const bool reads = direct_ || (joined_ && (is_run(a_) || is_run(b_)));  // not only what lies in buffers
     if (reach == Reach::near && !reads) row_reach_ = Reach::first;
   }
@@ -68,6 +74,9 @@ class Rows : public Cell {
 
  private:
   static constexpr size_t kLeastStreamedRow = 2048;  // bytes
+  // Two columns of one matrix share cache lines, which are to be there still when the second is gathered.
+  static constexpr size_t kGathered = 32 << 10;  // bytes of lines
+  static constexpr size_t kLeastPiece = 128;     // elements
 
   // An operand brought together in a buffer, and which part of it that is.
   struct Gathered {
@@ -83,6 +92,24 @@ class Rows : public Cell {
   Access access(const Strides& s, bool repeats) const {
     if (repeats) return Access::same;
     return !consecutive(s.inner) && (joined_ ? is_run(s) : is_row(s)) ? Access::second : Access::each;
+  }
+  // What is not consecutive is gathered, or read one by one where it lies: that is sooner done for large elements, but
+  // not backwards, nor again and again for many rows.
+  bool is_apart(const Strides& s, bool repeats) const {
+    return !is_direct(s, repeats) && s.inner != -ptrdiff_t(item_) && (rows_ == 1 || s.outer != 0);
+  }
+  Form form(bool may_be_apart) const {
+    Form f{access(a_, repeat_a_), access(b_, repeat_b_)};
+    const bool a = may_be_apart && is_apart(a_, repeat_a_), b = may_be_apart && is_apart(b_, repeat_b_);
+    if (!(a || is_direct(a_, repeat_a_)) || !(b || is_direct(b_, repeat_b_)) || !(a || b)) return f;
+    if (a || f.a == Access::second) f.a = Access::apart;
+    if (b || f.b == Access::second) f.b = Access::apart;
+    return f;
+  }
+
+  // Bytes of cache lines that an element takes which has to be gathered; 0 where none has.
+  size_t in_lines(const Strides& s, bool repeats) const {
+    return is_direct(s, repeats) ? 0 : std::min(size_t(std::abs(s.inner)), kLine);
   }
 
   // Whether many rows are better taken as one: they are short, and their results follow one another.
@@ -101,7 +128,10 @@ class Rows : public Cell {
   size_t run_at(const char* a, const char* b, char* out, size_t row, size_t rows, size_t column, size_t n) const {
     auto at = [&](const Strides& s) { return ptrdiff_t(row) * s.outer + ptrdiff_t(column) * s.inner; };
     a += at(a_), b += at(b_), out += at(out_);
-    if (direct_) return kernel_(table_, {a, b, out, n, rows, a_.outer, b_.outer, out_.outer}, form_, row_reach_);
+    if (direct_) {
+      const Block block{a, b, out, n, rows, a_.outer, b_.outer, out_.outer, a_.inner, b_.inner};
+      return kernel_(table_, block, form_, row_reach_);
+    }
     if (joined_) return run_joined(a, b, out, rows, n);
     return run_gathered(a, b, out, rows, n);
   }
@@ -138,13 +168,12 @@ class Rows : public Cell {
 
   // Pieces of rows. Where an operand is the same in every row, it is gathered once for a column of pieces.
   size_t run_gathered(const char* a, const char* b, char* out, size_t rows, size_t n) const {
-    const size_t piece = kBuffer / std::max(item_, result_);
     const bool writes_there = in_place_ && !detours_;
     size_t count = 0;
-    for (size_t c = 0; c < n; c += piece) {
+    for (size_t c = 0; c < n; c += piece_) {
       Gathered a_buffer, b_buffer;
       alignas(64) char results[kBuffer];
-      const size_t k = std::min(piece, n - c);
+      const size_t k = std::min(piece_, n - c);
       for (size_t r = 0; r < rows; ++r) {
         const auto row = ptrdiff_t(r), column = ptrdiff_t(c);
         const char* x = gather(a + a_.outer * row + a_.inner * column, a_, repeat_a_, k, a_buffer);
@@ -168,6 +197,7 @@ class Rows : public Cell {
   size_t n_, rows_;
   Strides a_, b_, out_;
   Form form_;
+  size_t piece_;  // elements of a row that are gathered at a time
   bool in_place_, joined_, repeat_a_, repeat_b_, detours_, direct_;
   Reach row_reach_;
 };
