@@ -60,7 +60,7 @@ struct Source {
   }
   // Asks for what comes so many bytes later.
   template <Reach reach = Reach::near>
-  void fetch_ahead(size_t i, ptrdiff_t bytes = kAhead) const {
+  void fetch_ahead(size_t i, ptrdiff_t bytes) const {
     constexpr int cache = reach == Reach::far ? kToSecond : kToFirst;
     if constexpr (access == Access::apart) return;  // the CPU has more loads of single elements under way of itself
     if constexpr (access != Access::same) __builtin_prefetch(p + i * kStep + bytes, 0, cache);
@@ -148,8 +148,29 @@ template <>
 constexpr bool is_slow<HardwareHalf> = true;
 #endif
 
+template <Access access>
+constexpr bool in_steps = access == Access::second || access == Access::apart;
+
+// Bytes from a row to a later one that so many bytes lie ahead, if only what is in rows counts: between them there may
+// be lines that nobody reads.
+inline ptrdiff_t rows_ahead(size_t bytes, size_t row, ptrdiff_t step) {
+  return ptrdiff_t((bytes + row - 1) / row) * step;
+}
+
+// Bytes.
+struct Ahead {
+  ptrdiff_t a, b, out;
+};
+
+// How far ahead is asked for so many bytes: in the same row where it is long, or follows on; else in a later one.
+inline ptrdiff_t ask_ahead(size_t bytes, const Block& block, size_t item, ptrdiff_t step) {
+  const size_t row = block.n * item;
+  return block.rows == 1 || row > 2 * bytes || step == ptrdiff_t(row) ? ptrdiff_t(bytes) : rows_ahead(bytes, row, step);
+}
+
 template <class Op, Access access_a, Access access_b, Reach reach, class Overflows>
-inline void row(Op op, const Block& block, const char* a, const char* b, char* out, Overflows& overflows) {
+inline void row(Op op, const Block& block, const Ahead& ahead, const char* a, const char* b, char* out,
+                Overflows& overflows) {
   using In = std::make_unsigned_t<typename Op::In>;
   using Out = typename Op::Out;
   using Operand = Vec<In, Op::lanes>;
@@ -185,10 +206,10 @@ inline void row(Op op, const Block& block, const char* a, const char* b, char* o
   }
   auto ask = [&](size_t at) __attribute__((always_inline)) {  // for the lines that a line of the result needs
     if constexpr (reach != Reach::past || is_slow<Op>) {
-      from_a.template fetch_ahead<reach>(at);
-      from_b.template fetch_ahead<reach>(at);
+      from_a.template fetch_ahead<reach>(at, ahead.a);
+      from_b.template fetch_ahead<reach>(at, ahead.b);
     }
-    if (asks_for_out) __builtin_prefetch(out + at * sizeof(Out) + kStoreAhead, 1);
+    if (asks_for_out) __builtin_prefetch(out + at * sizeof(Out) + ahead.out, 1);
   };
   auto full = [&](size_t at) __attribute__((always_inline)) {
     const Result d = op(from_a.template lanes_of<Op>(at), from_b.template lanes_of<Op>(at), over);
@@ -212,15 +233,6 @@ inline void row(Op op, const Block& block, const char* a, const char* b, char* o
     for (; i + Op::lanes + less <= n; i += Op::lanes) full(i);
   }
   if (i < n) part(n - i);
-}
-
-template <Access access>
-constexpr bool in_steps = access == Access::second || access == Access::apart;
-
-// Bytes from a row to a later one that so many bytes lie ahead, if only what is in rows counts: between them there may
-// be lines that nobody reads.
-inline ptrdiff_t rows_ahead(size_t bytes, size_t row, ptrdiff_t step) {
-  return ptrdiff_t((bytes + row - 1) / row) * step;
 }
 
 // Rows of a few registers, of which the last one begins with elements of the one before: so much is to be done in every
@@ -269,10 +281,15 @@ size_t loop(Op op, const Block& block) {
       return overflows.total();
     }
   }
+  constexpr size_t steps_a = access_a == Access::second ? 2 : 1, steps_b = access_b == Access::second ? 2 : 1;
+  constexpr size_t in = sizeof(typename Op::In), result = sizeof(typename Op::Out);
+  const Ahead ahead{ask_ahead(kAhead, block, in * steps_a, block.a_step),
+                    ask_ahead(kAhead, block, in * steps_b, block.b_step),
+                    ask_ahead(kStoreAhead, block, result, block.out_step)};
   const char *a = block.a, *b = block.b;
   char* out = block.out;
   for (size_t r = 0; r < block.rows; ++r, a += block.a_step, b += block.b_step, out += block.out_step) {
-    row<Op, access_a, access_b, reach>(op, block, a, b, out, overflows);
+    row<Op, access_a, access_b, reach>(op, block, ahead, a, b, out, overflows);
   }
   return overflows.total();
 }
