@@ -396,7 +396,7 @@ struct Turn {
   template <size_t n>
   void few_rows() const {
     if constexpr (has_half<n>) {
-      if (rows <= n / 2) return few_rows<n / 2>();
+      if (rows <= n / 2 && stride <= ptrdiff_t(n / 2 * sizeof(T))) return few_rows<n / 2>();
     }
     size_t c = 0;
     if (0 < stride && stride <= ptrdiff_t(n * sizeof(T))) {

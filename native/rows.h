@@ -34,10 +34,10 @@ class Rows : public Cell {
     joined_ = is_joinable();
     repeat_b_ = joined_ ? is_scalar(b_) : b_.inner == 0;
     repeat_a_ = !repeat_b_ && (joined_ ? is_scalar(a_) : a_.inner == 0);
-    form_ = form(!joined_ && in_place_ && item_ >= kLeastApart);
     // Elements that lie across cache lines are written past the caches as bytes.
     detours_ = streams() && !joined_ && in_place_ && writes_ && reinterpret_cast<uintptr_t>(work.out) % result_ != 0 &&
                n_ * result_ >= kBuffer;
+    form_ = form(!joined_ && in_place_ && !detours_ && item_ >= kLeastApart);
     const bool has_apart = form_.a == Access::apart || form_.b == Access::apart;
     direct_ = !joined_ && in_place_ && !detours_ &&
               (has_apart || (is_direct(a_, repeat_a_) && is_direct(b_, repeat_b_)));

@@ -22,9 +22,12 @@ class Squares : public Cell {
                           l.out[inner] == ptrdiff_t(result_size(work.element, work.policy));
     if (l.rank < 2 || !in_place) return -1;
     for (int d = 0; d < inner; ++d) {
-      const bool a = l.a[d] == item && l.a[inner] != 0 && l.a[inner] != item;
-      const bool b = l.b[d] == item && l.b[inner] != 0 && l.b[inner] != item;
-      if ((a && pays(work, d, l.a[inner])) || (b && pays(work, d, l.b[inner]))) return d;
+      auto turns = [&](const ptrdiff_t* s) {
+        // What repeats along the dim between is sooner gathered once, as a row.
+        const bool repeats = d < inner - 1 && s[inner - 1] == 0 && l.size[inner - 1] >= kFew;
+        return s[d] == item && s[inner] != 0 && s[inner] != item && !repeats && pays(work, d, s[inner]);
+      };
+      if (turns(l.a) || turns(l.b)) return d;
     }
     return -1;
   }
@@ -69,7 +72,7 @@ class Squares : public Cell {
   static constexpr size_t kTurned = kSquare / 2;  // the first cache holds so many before and after they are turned;
                                                   // what comes from far away takes longer in two goes
   static constexpr size_t kField = 4;             // squares along a field
-  static constexpr size_t kFew = 8;               // rows or columns
+  static constexpr size_t kFew = 8, kMany = 64;   // rows or columns
   static constexpr size_t kLongest = 1024;        // rows or columns of a square
 
   // Whether squares are the way, where an operand's rows begin an element apart and its columns so many bytes.
@@ -77,7 +80,7 @@ class Squares : public Cell {
     const size_t rows = work.layout.size[outer], columns = work.layout.size[work.layout.rank - 1];
     if (columns < kFew) return columns < rows && is_joined(work, outer);
     const auto item = ptrdiff_t(item_size(work.element));  // every second element is read where it lies
-    return rows >= kFew || (2 * item < apart && apart <= ptrdiff_t(kFew) * item);
+    return rows >= kFew || (columns >= kMany && 2 * item < apart && apart <= ptrdiff_t(kFew) * item);
   }
 
   // Whether all is one row to the kernel: there are few columns, and results follow one another.

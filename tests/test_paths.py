@@ -146,6 +146,53 @@ def test_transposes_of_few_rows_or_few_columns(dtype, few, threads):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("rows", range(2, 8))
+def test_few_columns_cut_out_of_a_matrix_and_turned(dtype, rows, threads):
+    for wide, many in itertools.product((rows + 1, 8, 10), (64, 100, 6001)):
+        turned = placed((many, max(wide, rows)), dtype, 0, 1)[:, :rows].T
+        check(turned, placed((rows, many), dtype, 0, 2))
+        check(turned, placed((many, rows + 2), dtype, 8, 3)[:, 2:].T, 8)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("columns", [(0, 1), (3, 0), (5, 16)])
+def test_columns_of_one_matrix(dtype, columns, threads):
+    first, second = columns
+    for width, n in itertools.product((17, 40, 300), (1, 7, 16, 129, 1000, 40_000)):
+        matrix = placed((n * 300 // width if n > 1000 else n, width), dtype, 0, width)
+        a, b = matrix[:, first], matrix[:, second]
+        check(a, b)
+        check(a[::-1], b, 8)
+        check(a, b.copy(), 1)
+        check(a.copy(), b[:1])
+        check(a, np.repeat(b, 2)[::2])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("plane", [(2, 2), (2, 3), (3, 3), (4, 3), (7, 6), (2, 31), (8, 8), (5, 13)])
+def test_many_small_planes(dtype, plane, threads):
+    r, n = plane
+    for planes in (15, 16, 33, 3000):
+        turned = placed((planes, n, r), dtype, 0, 2).transpose(0, 2, 1)
+        cut = placed((planes, r + 1, n + 3), dtype, 8, 3)[:, 1:, 1:-2]
+        shapes = ((planes, r, n), (n,), (r, 1), (r, n), (planes, 1, 1), (planes, 1, n), (planes, r, 1), (1, 1, 1))
+        others = [placed(shape, dtype, 0, i) for i, shape in enumerate(shapes)]
+        others += [placed((2 * planes, r, 3 * n), dtype, 0, 4)[::2, :, ::3], placed((n, r, planes), dtype, 0, 5).T]
+        for other in others:
+            check(turned, other)
+            check(other, cut, 8)
+        a = others[0]
+        want = a - turned
+        assert np.array_equal(mn.subtract(a, turned, overflow="saturate"), np.where(a < turned, 0, want))
+        before = a.copy()
+        with pytest.raises(mn.OverflowFound):
+            mn.subtract(a, turned, overflow="error", out=a)
+        assert np.array_equal(a, before)
+        assert mn.subtract(a, turned, out=a) is a
+        assert np.array_equal(a, want)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("offset", [0, 16, 1])
 def test_what_is_larger_than_the_caches(dtype, offset, threads):
     item = np.dtype(dtype).itemsize
