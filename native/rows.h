@@ -45,9 +45,7 @@ class Rows : public Cell {
     const bool streams_rows =
         joined_ || rows_ == 1 || out_.outer % ptrdiff_t(kLine) == 0 || n_ * result_ >= kLeastStreamedRow;
     row_reach_ = streams() && (detours_ || !in_place_ || !streams_rows) ? Reach::far : reach;
-    piece_ = kBuffer / std::max(item_, result_);
-    const size_t a_lines = in_lines(a_, repeat_a_), b_lines = in_lines(b_, repeat_b_);
-    if (a_lines > 0 && b_lines > 0) piece_ = std::min(piece_, std::max(kLeastPiece, kGathered / (a_lines + b_lines)));
+    if (!direct_ && !joined_) piece_ = piece();
     const bool reads = direct_ || (joined_ && (is_run(a_) || is_run(b_)));  // not only what lies in buffers
     if (reach == Reach::near && !reads) row_reach_ = Reach::first;
   }
@@ -100,7 +98,8 @@ class Rows : public Cell {
   }
   Form form(bool may_be_apart) const {
     Form f{access(a_, repeat_a_), access(b_, repeat_b_)};
-    const bool a = may_be_apart && is_apart(a_, repeat_a_), b = may_be_apart && is_apart(b_, repeat_b_);
+    if (!may_be_apart) return f;
+    const bool a = is_apart(a_, repeat_a_), b = is_apart(b_, repeat_b_);
     if (!(a || is_direct(a_, repeat_a_)) || !(b || is_direct(b_, repeat_b_)) || !(a || b)) return f;
     if (a || f.a == Access::second) f.a = Access::apart;
     if (b || f.b == Access::second) f.b = Access::apart;
@@ -110,6 +109,13 @@ class Rows : public Cell {
   // Bytes of cache lines that an element takes which has to be gathered; 0 where none has.
   size_t in_lines(const Strides& s, bool repeats) const {
     return is_direct(s, repeats) ? 0 : std::min(size_t(std::abs(s.inner)), kLine);
+  }
+
+  size_t piece() const {
+    const size_t most = kBuffer / std::max(item_, result_);
+    const size_t a_lines = in_lines(a_, repeat_a_), b_lines = in_lines(b_, repeat_b_);
+    if (a_lines == 0 || b_lines == 0) return most;
+    return std::min(most, std::max(kLeastPiece, kGathered / (a_lines + b_lines)));
   }
 
   // Whether many rows are better taken as one: they are short, and their results follow one another.
@@ -197,7 +203,7 @@ class Rows : public Cell {
   size_t n_, rows_;
   Strides a_, b_, out_;
   Form form_;
-  size_t piece_;  // elements of a row that are gathered at a time
+  size_t piece_ = 0;  // elements of a row that are gathered at a time
   bool in_place_, joined_, repeat_a_, repeat_b_, detours_, direct_;
   Reach row_reach_;
 };
