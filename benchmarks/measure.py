@@ -148,17 +148,21 @@ def measure(cell: Cell, peers: Iterable[Peer], threads: int, effort: Effort, see
         AssertionError: minuend's own answer is wrong.
     """
     used = threads if cell.threads == "all" else int(cell.threads)
-    operands = make(cell, seed)
-    row = Row(cell)
-    forms = enter(operands, [Minuend(), *peers], used, row)
+    return measure_operands(make(cell, seed), peers, used, effort, seed)
+
+
+def measure_operands(operands: Operands, peers: Iterable[Peer], threads: int, effort: Effort, seed: int = 0) -> Row:
+    """Measure what is done with these operands, on so many threads; see :func:`measure`."""
+    row = Row(operands.cell)
+    forms = enter(operands, [Minuend(), *peers], threads, row)
     if MINUEND in row.wrong:
-        raise AssertionError(f"minuend is wrong in cell {cell}: {row.wrong[MINUEND]}")
+        raise AssertionError(f"minuend is wrong in cell {row.cell}: {row.wrong[MINUEND]}")
     operands.rest()
     contenders: dict[str, Contender] = {
         name: _fastest([Statement(form) for form in own]) for name, own in forms.items()
     }
-    contenders |= {f"limit {past}": Stores(found, past) for found, past in _stores(operands, used)}
-    readings = take_turns(contenders, effort, used > 1, random.Random(seed))
+    contenders |= {f"limit {past}": Stores(found, past) for found, past in _stores(operands, threads)}
+    readings = take_turns(contenders, effort, threads > 1, random.Random(seed))
     timings = {name: Timing.of(found) for name, found in readings.items()}
     row.times = {name: timings[name] for name in forms}
     row.limit = min((t.median for name, t in timings.items() if name.startswith("limit")), default=None)

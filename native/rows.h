@@ -92,20 +92,21 @@ class Rows : public Cell {
     return !consecutive(s.inner) && (joined_ ? is_run(s) : is_row(s)) ? Access::second : Access::each;
   }
   // What is not consecutive is gathered, or read one by one where it lies: that is sooner done for large elements, but
-  // not backwards, nor again and again for many rows.
+  // not backwards alone, nor again and again for many rows.
   bool is_apart(const Strides& s, bool repeats) const {
-    return !is_direct(s, repeats) && s.inner != -ptrdiff_t(item_) && (rows_ == 1 || s.outer != 0);
+    return !is_direct(s, repeats) && (rows_ == 1 || s.outer != 0);
   }
+  bool is_backwards(const Strides& s) const { return s.inner == -ptrdiff_t(item_); }
   Form form(bool may_be_apart) const {
     Form f{access(a_, repeat_a_), access(b_, repeat_b_)};
     if (!may_be_apart) return f;
     const bool a = is_apart(a_, repeat_a_), b = is_apart(b_, repeat_b_);
-    if (!(a || is_direct(a_, repeat_a_)) || !(b || is_direct(b_, repeat_b_)) || !(a || b)) return f;
+    const bool pays = (a && !is_backwards(a_)) || (b && !is_backwards(b_));
+    if (!pays || !(a || is_direct(a_, repeat_a_)) || !(b || is_direct(b_, repeat_b_))) return f;
     if (a || f.a == Access::second) f.a = Access::apart;
     if (b || f.b == Access::second) f.b = Access::apart;
     return f;
   }
-
   // Bytes of cache lines that an element takes which has to be gathered; 0 where none has.
   size_t in_lines(const Strides& s, bool repeats) const {
     return is_direct(s, repeats) ? 0 : std::min(size_t(std::abs(s.inner)), kLine);

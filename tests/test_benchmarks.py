@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import shutil
 import sys
 from dataclasses import replace
@@ -22,7 +23,21 @@ from minuend.subtract import POLICIES
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks import checks, limit, machine, measure, operands, page, peers, plot, policies, report, startup, text
+from benchmarks import (
+    checks,
+    layouts,
+    limit,
+    machine,
+    measure,
+    operands,
+    page,
+    peers,
+    plot,
+    policies,
+    report,
+    startup,
+    text,
+)
 from benchmarks.__main__ import main
 from benchmarks.concurrency import Throughput
 from benchmarks.grid import (
@@ -603,3 +618,34 @@ def test_bad_use_is_refused(arguments, message):
 def test_the_list_names_every_cell():
     listed = run("--list").output.splitlines()
     assert [line.strip() for line in listed if line.startswith("  ")] == [str(cell) for cell in cells_of(FULL)]
+
+
+# ---- random layouts --------------------------------------------------------------------------------------------
+
+
+def test_a_layout_lies_in_memory_as_its_dims_say():
+    dims = (layouts.Dim(1, step=-2), layouts.Dim(0, gap=3), layouts.Dim(2, repeats=True))
+    made = layouts.Layout("float32", (5, 6, 7), dims, (layouts.Dim(0), layouts.Dim(1), layouts.Dim(2))).operands()
+    assert (made.a.shape, made.a.strides) == ((5, 6, 1), (-8, 40, 4))
+    assert (made.b.shape, made.b.strides) == ((5, 6, 7), (168, 28, 4))
+    assert made.out.shape == (5, 6, 7)
+
+
+def test_a_seed_gives_the_same_layouts_again_and_all_of_them_subtract():
+    drawn = [layouts.draw(random.Random(seed), 500) for seed in range(200)]
+    assert drawn == [layouts.draw(random.Random(seed), 500) for seed in range(200)]
+    assert {len(layout.shape) for layout in drawn} == {1, 2, 3, 4}
+    assert {layout.dtype for layout in drawn} == set(ELEMENTS)
+    for layout in drawn:
+        made = layout.operands()
+        assert np.prod(layout.shape) <= 600
+        assert not mn.subtract(made.a, made.b, out=made.out).any()
+
+
+def test_random_layouts_as_a_command():
+    result = CliRunner().invoke(layouts.main, ["--count", "3", "--seconds", "0", "--most", "50", "--show", "2"])
+    assert result.exit_code == 0, result.output
+    first, second, last = result.output.splitlines()
+    for shown in (first, second):
+        assert re.fullmatch(r" *[\d.]+ +[\d.]+  \w+ +[\d.]+ \w+  \w+ \(.*\) \(.*\) − \(.*\) \(.*\)", shown), shown
+    assert re.fullmatch(r"3 layouts, \d behind; measured again, \d of those shown", last)
