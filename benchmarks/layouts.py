@@ -23,6 +23,7 @@ from benchmarks.report import ratio, time_of
 from minuend.dtypes import TYPES
 
 BEHIND = 0.95  # of a peer's speed
+OTHERS = ("numpy", "torch")  # those that take any layout
 FEW = (1, 2, 3, 4, 8, 16, 64)  # elements of a dim that real arrays often have
 
 
@@ -96,7 +97,7 @@ def _dims(rng: random.Random, rank: int) -> tuple[Dim, ...]:
 
 def measured(layouts: Iterable[Layout], threads: int, seconds: float) -> list[tuple[Layout, Row]]:
     """Measure layouts on so many threads, each for about so many seconds; the worst first."""
-    others: list[peers.Peer] = [peers.NumPy(), peers.Torch()]
+    others = [peers.PEERS[name] for name in OTHERS if peers.installed(name)]
     effort = Effort(seconds, least=3)
     rows = [(layout, measure_operands(layout.operands(), others, threads, effort)) for layout in layouts]
     return sorted(rows, key=lambda found: found[1].against(found[1].best) or math.inf)
@@ -129,6 +130,9 @@ def main(count: int, seed: int, most: int, threads: int, seconds: float, show: i
     again = {id(layout): row for layout, row in measured([layout for layout, _ in worst], threads, 10 * seconds)}
     for layout, row in worst:
         click.echo(line(layout, row, again[id(layout)]))
+    for name in OTHERS:
+        if not peers.installed(name):
+            click.echo(f"{name} is not installed and took no part; pip install '.[bench]'")
     behind = sum(is_behind(row) for _, row in rows)
     click.echo(
         f"{count} layouts, {behind} behind; measured again, {sum(map(is_behind, again.values()))} of those shown"
