@@ -15,14 +15,13 @@ from dataclasses import dataclass
 import click
 import numpy as np
 
-from benchmarks import peers
+from benchmarks import checks, peers
 from benchmarks.grid import ELEMENTS, Cell, Shape
 from benchmarks.measure import Effort, Row, measure_operands
 from benchmarks.operands import Array, Operands
 from benchmarks.report import ratio, time_of
 from minuend.dtypes import TYPES
 
-BEHIND = 0.95  # of a peer's speed
 OTHERS = ("numpy", "torch")  # those that take any layout
 FEW = (1, 2, 3, 4, 8, 16, 64)  # elements of a dim that real arrays often have
 
@@ -95,12 +94,16 @@ def _dims(rng: random.Random, rank: int) -> tuple[Dim, ...]:
     )
 
 
-def measured(layouts: Iterable[Layout], threads: int, seconds: float) -> list[tuple[Layout, Row]]:
-    """Measure layouts on so many threads, each for about so many seconds; the worst first."""
+def measured(layouts: Iterable[Layout], threads: int, seconds: float) -> list[Row]:
+    """Measure layouts on so many threads, each for about so many seconds."""
     others = [peers.PEERS[name] for name in OTHERS if peers.installed(name)]
     effort = Effort(seconds, least=3)
-    rows = [(layout, measure_operands(layout.operands(), others, threads, effort)) for layout in layouts]
-    return sorted(rows, key=lambda found: found[1].against(found[1].best) or math.inf)
+    return [measure_operands(layout.operands(), others, threads, effort) for layout in layouts]
+
+
+def by_best(row: Row) -> float:
+    """The best peer's time by minuend's; infinite where there is no peer."""
+    return row.against(row.best) or math.inf
 
 
 def line(layout: Layout, row: Row, again: Row) -> str:
@@ -125,23 +128,17 @@ def main(count: int, seed: int, most: int, threads: int, seconds: float, show: i
     minuend's time, and the shapes and strides (in bytes) of A and B.
     """
     rng = random.Random(seed)
-    rows = measured([draw(rng, most) for _ in range(count)], threads, seconds)
-    worst = rows[:show]
-    again = {id(layout): row for layout, row in measured([layout for layout, _ in worst], threads, 10 * seconds)}
-    for layout, row in worst:
-        click.echo(line(layout, row, again[id(layout)]))
+    layouts = [draw(rng, most) for _ in range(count)]
+    rows = measured(layouts, threads, seconds)
+    worst = sorted(zip(layouts, rows, strict=True), key=lambda found: by_best(found[1]))[:show]
+    again = measured([layout for layout, _ in worst], threads, 10 * seconds)
+    for (layout, row), second in zip(worst, again, strict=True):
+        click.echo(line(layout, row, second))
     for name in OTHERS:
         if not peers.installed(name):
             click.echo(f"{name} is not installed and took no part; pip install '.[bench]'")
-    behind = sum(is_behind(row) for _, row in rows)
-    click.echo(
-        f"{count} layouts, {behind} behind; measured again, {sum(map(is_behind, again.values()))} of those shown"
-    )
-
-
-def is_behind(row: Row) -> bool:
-    """Whether a peer is faster by more than noise."""
-    return (row.against(row.best) or math.inf) < BEHIND
+    behind, still = (sum(by_best(row) < 1 - checks.NOISE for row in found) for found in (rows, again))
+    click.echo(f"{count} layouts, {behind} behind; measured again, {still} of those shown")
 
 
 if __name__ == "__main__":

@@ -32,6 +32,12 @@ class Cell {
   bool streams() const { return reach_ == Reach::past; }
 
  protected:
+  // An operand brought together, and whether it is what all that follows needs as well.
+  struct Gathered {
+    alignas(64) char bytes[kBuffer];
+    bool ready = false;
+  };
+
   bool consecutive(ptrdiff_t stride) const { return stride == ptrdiff_t(item_); }
 
   const Kernel kernel_;

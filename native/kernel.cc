@@ -281,11 +281,11 @@ size_t loop(Op op, const Block& block) {
       return overflows.total();
     }
   }
-  constexpr size_t steps_a = access_a == Access::second ? 2 : 1, steps_b = access_b == Access::second ? 2 : 1;
-  constexpr size_t in = sizeof(typename Op::In), result = sizeof(typename Op::Out);
-  const Ahead ahead{ask_ahead(kAhead, block, in * steps_a, block.a_step),
-                    ask_ahead(kAhead, block, in * steps_b, block.b_step),
-                    ask_ahead(kStoreAhead, block, result, block.out_step)};
+  using In = std::make_unsigned_t<typename Op::In>;
+  using Operand = Vec<In, Op::lanes>;
+  const Ahead ahead{ask_ahead(kAhead, block, Source<Operand, In, access_a>::kStep, block.a_step),
+                    ask_ahead(kAhead, block, Source<Operand, In, access_b>::kStep, block.b_step),
+                    ask_ahead(kStoreAhead, block, sizeof(typename Op::Out), block.out_step)};
   const char *a = block.a, *b = block.b;
   char* out = block.out;
   for (size_t r = 0; r < block.rows; ++r, a += block.a_step, b += block.b_step, out += block.out_step) {

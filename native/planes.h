@@ -32,7 +32,7 @@ class Planes : public Cell {
   size_t grain() const override { return kLine; }  // no two threads write to one cache line of a result
 
   size_t run(const char* a, const char* b, char* out, size_t from, size_t to) const override {
-    Brought a_buffer, b_buffer;
+    Gathered a_buffer, b_buffer;
     const size_t plane = rows_ * n_, step = kBuffer / (plane * item_);
     size_t count = 0;
     for (size_t i = from; i < to; i += step) {
@@ -53,11 +53,6 @@ class Planes : public Cell {
     bool follows;
   };
 
-  struct Brought {
-    alignas(64) char bytes[kBuffer];
-    bool ready = false;
-  };
-
   static bool follows(const Layout& l, const ptrdiff_t* s, ptrdiff_t item) {
     const int p = l.rank - 3;
     const auto n = ptrdiff_t(l.size[p + 2]), rows = ptrdiff_t(l.size[p + 1]);
@@ -69,7 +64,7 @@ class Planes : public Cell {
   }
   static bool is_scalar(const Operand& s) { return s.plane == 0 && s.row == 0 && s.inner == 0; }
 
-  const char* bring(const char* p, const Operand& s, Access access, size_t planes, Brought& to) const {
+  const char* bring(const char* p, const Operand& s, Access access, size_t planes, Gathered& to) const {
     if (s.follows || access == Access::same) return p;
     if (to.ready) return to.bytes;  // every plane the same: the first, largest, step holds enough of them
     const size_t row = n_ * item_;

@@ -76,12 +76,6 @@ class Rows : public Cell {
   static constexpr size_t kGathered = 32 << 10;  // bytes of lines
   static constexpr size_t kLeastPiece = 128;     // elements
 
-  // An operand brought together in a buffer, and which part of it that is.
-  struct Gathered {
-    alignas(64) char bytes[kBuffer];
-    bool ready = false;
-  };
-
   static bool is_scalar(const Strides& s) { return s.outer == 0 && s.inner == 0; }
   // What the kernel reads where it lies.
   bool is_row(const Strides& s) const { return consecutive(s.inner) || s.inner == 2 * ptrdiff_t(item_); }
