@@ -11,9 +11,11 @@ from benchmarks.report import (
     HEADINGS,
     Report,
     Table,
+    again_table,
     axis_value,
     check_table,
     ratio,
+    share,
     shared,
     starting,
     summary,
@@ -40,6 +42,11 @@ ready, with the better of plain and non-temporal stores. A share of 100 % is as 
 noise can take it above. Below 1 MiB there is none. *×* is the peer's time by minuend's: above 1 minuend is faster."""
 
 
+AGAIN = """\
+Cells that missed a promise, and those that they are compared with, were measured a second time at the end, up to three
+times as long. The second figures are those of the tables above and below; each first one stands before it here."""
+
+
 def to_markdown(report: Report, plot: str = "") -> str:
     """Return the run as a page. ``plot`` is the picture's path, relative to the page."""
     kind = " --quick" if report.quick else ""
@@ -54,6 +61,8 @@ def to_markdown(report: Report, plot: str = "") -> str:
         *(["![Every cell's time by minuend's, and the share of the limit](" + plot + ")", ""] if plot else []),
     ]
     lines += _table([["", "promise", "target", "measured"], *check_table(report.checks())])
+    if report.first:
+        lines += ["", "## Measured again", "", AGAIN, "", *_table(again_table(report))]
     if report.throughput:
         lines += ["", "## Several callers at once", "", *_table(_throughput_table(report.throughput))]
     lines += ["", "## How it is measured", "", HOW]
@@ -92,8 +101,7 @@ def _full_table(rows: Sequence[Row], peers: Sequence[str]) -> Table:
     ]
     for row in rows:
         times = [_marked(row, peer) for peer in own]
-        share = "–" if row.of_limit is None else f"{row.of_limit:.0%}"
-        numbers = [time_of(row.limit), ratio(row.against(row.best)), ratio(row.against("numpy")), share]
+        numbers = [time_of(row.limit), ratio(row.against(row.best)), ratio(row.against("numpy")), share(row)]
         table.append(
             [
                 *(axis_value(row.cell, axis) for axis in axes),

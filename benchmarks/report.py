@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -18,6 +18,8 @@ AXES = ("dtype", "size", "shape", "layout", "memory", "threads", "policy")
 HEADINGS = {"dtype": "type", "memory": "result", "threads": "thr"}
 DEFAULTS = {"shape": "same", "layout": "contiguous", "policy": "wrap"}
 
+VERSION = 2  # of the JSON
+
 Table = list[list[str]]
 
 
@@ -28,6 +30,7 @@ class Report:
     Attributes:
         machine, releases: by heading. groups: title → rows. limit: why there is no limit, or nothing.
         left_out: cells that were not measured, with the reason. absent: peers that are not installed.
+        first: what was measured first of the cells that were measured again; ``groups`` hold the second figures.
     """
 
     machine: dict[str, str]
@@ -39,6 +42,7 @@ class Report:
     starts: dict[str, float] = field(default_factory=dict)
     throughput: list[Throughput] = field(default_factory=list)
     quick: bool = False
+    first: list[Row] = field(default_factory=list)
 
     @property
     def rows(self) -> list[Row]:
@@ -57,7 +61,7 @@ class Report:
 
     def to_json(self) -> str:
         data = {
-            "version": 1,
+            "version": VERSION,
             "tool": "minuend benchmarks",
             "quick": self.quick,
             "machine": self.machine,
@@ -68,6 +72,7 @@ class Report:
             "groups": {title: [row.to_json() for row in rows] for title, rows in self.groups.items()},
             "starts": self.starts,
             "throughput": [asdict(found) for found in self.throughput],
+            "first": [row.to_json() for row in self.first],
             "checks": [asdict(check) for check in self.checks()],
         }
         return json.dumps(data, indent=1)
@@ -75,13 +80,15 @@ class Report:
     @classmethod
     def from_json(cls, text: str) -> Report:
         data: dict[str, Any] = json.loads(text)
-        if data.get("tool") != "minuend benchmarks" or data.get("version") != 1:
-            raise ValueError("this is no result of these benchmarks (version 1); expected a file that -o wrote")
+        if data.get("tool") != "minuend benchmarks" or data.get("version") != VERSION:
+            raise ValueError(
+                f"this is no result of these benchmarks (version {VERSION}); expected a file that -o wrote"
+            )
         groups = {title: [Row.from_json(row) for row in rows] for title, rows in data["groups"].items()}
         throughput = [Throughput(**found) for found in data["throughput"]]
         return cls(
             data["machine"], data["releases"], groups, data["limit"], data["left_out"], data["absent"],
-            data["starts"], throughput, data["quick"],
+            data["starts"], throughput, data["quick"], [Row.from_json(row) for row in data["first"]],
         )  # fmt: skip
 
 
@@ -104,6 +111,11 @@ def ratio(value: float | None) -> str:
 
 def _digits(value: float) -> str:
     return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:.0f}"
+
+
+def share(row: Row) -> str:
+    """Show a row's share of the limit."""
+    return "–" if row.of_limit is None else f"{row.of_limit:.0%}"
 
 
 def axis_value(cell: Cell, axis: str) -> str:
@@ -142,7 +154,7 @@ def summary(report: Report) -> list[str]:
         f"Worst cell: {row.cell}: {row.best} takes {worst:.2f} of minuend's time.",
         "Geometric mean, peer's time by minuend's: " + "; ".join(_means(rows)) + ".",
     ]
-    shares = [share for row in rows if (share := row.of_limit) is not None]
+    shares = [reached for row in rows if (reached := row.of_limit) is not None]
     if shares:
         lines.append(f"Share of the limit, geometric mean over {len(shares)} cells: {geometric_mean(shares):.2f}.")
     return lines
@@ -178,3 +190,20 @@ def check_table(found: Iterable[Check]) -> Table:
         ["pass" if c.passed else "MISS", c.promise, c.target, c.measured + (f" ({c.where})" if c.where else "")]
         for c in told
     ]
+
+
+def again_table(report: Report) -> Table:
+    """What was measured twice: the first figure, then the one that counts."""
+    second = {row.cell: row for row in report.rows}
+    pairs = [(row, second[row.cell]) for row in report.first]
+
+    def both(show: Callable[[Row], str]) -> list[str]:
+        return [f"{show(before)}, {show(after)}" for before, after in pairs]
+
+    columns = [
+        ["cell", *(str(row.cell) for row in report.first)],
+        ["minuend", *both(lambda row: time_of(row.seconds))],
+        ["× best", *both(lambda row: ratio(row.against(row.best)))],
+        ["of limit", *both(share)],
+    ]
+    return [list(line) for line in zip(*columns, strict=True)]

@@ -11,9 +11,11 @@ from benchmarks.report import (
     HEADINGS,
     Report,
     Table,
+    again_table,
     axis_value,
     check_table,
     ratio,
+    share,
     shared,
     starting,
     summary,
@@ -32,6 +34,8 @@ def to_text(report: Report) -> str:
     lines += [f"{'no limit':14} {report.limit}"] if report.limit else []
     for title, rows in report.groups.items():
         lines += ["", f"{title} – {shared(rows)}", *_aligned(_short_table(rows), len(varying(rows)))]
+    if report.first:
+        lines += ["", "Measured again – first figure, second figure", *_aligned(again_table(report), 1)]
     lines += ["", *starting(report), *_throughput(report), "", *_aligned(check_table(report.checks()), 4)]
     lines += ["", *summary(report)]
     lines += [f"not measured: {cell}: {reason}" for cell, reason in report.left_out.items()]
@@ -44,9 +48,8 @@ def _short_table(rows: Sequence[Row]) -> Table:
     for row in rows:
         best = row.best
         peer = "–" if best is None else f"{best} {time_of(row.times[best].median)}"
-        share = "–" if row.of_limit is None else f"{row.of_limit:.0%}"
         cells = [axis_value(row.cell, axis) for axis in axes]
-        numbers = [ratio(row.against(best)), ratio(row.against("numpy")), share]
+        numbers = [ratio(row.against(best)), ratio(row.against("numpy")), share(row)]
         table.append([*cells, time_of(row.seconds), peer, *numbers])
     return table
 
