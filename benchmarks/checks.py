@@ -48,11 +48,17 @@ def cell_checks(rows: list[Row]) -> list[Check]:
         return None if other is None or not other.seconds or row.seconds is None else row.seconds / other.seconds
 
     def by_wrap(row: Row) -> float | None:
-        """Speed per byte moved, by that of wrap, or by the limit where wrap, in a cache perhaps, is beyond it."""
+        """Speed per byte moved by wrap's, or by that of the machine, of which wrap's share counts for 1 at most.
+
+        The caches may hold what wrap moves, and not the wider results: the machine itself is then slower per byte.
+        """
         other = by_cell.get(_wrapping(row.cell))
         if other is None or other.seconds is None or not row.seconds:
             return None
-        return max((row.cell.moved / row.seconds) / (other.cell.moved / other.seconds), row.of_limit or 0)
+        per_byte = (row.cell.moved / row.seconds) / (other.cell.moved / other.seconds)
+        if row.of_limit is None or other.of_limit is None:
+            return per_byte
+        return max(per_byte, row.of_limit / min(1.0, other.of_limit))
 
     def keep(test: Callable[[Cell], bool]) -> list[Row]:
         return [row for row in rows if test(row.cell)]

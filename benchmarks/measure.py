@@ -25,6 +25,7 @@ from benchmarks.peers import Form, Minuend, Peer
 
 READING = 200e-6  # seconds that one reading lasts at least
 WARMING = 1e-3  # seconds of calls before each reading: a CPU that has rested is slow at first
+GUESSING = 5e-3  # seconds of calls that tell about how long one takes
 WARM_CALLS = 3  # at least: after one, what stores past the caches drove out is still coming back (1.8 for 1.2 ms)
 FAR_BEHIND = 8.0  # times the fastest: from there on three readings are enough
 MINUEND = "minuend"
@@ -195,16 +196,14 @@ def take_turns(
     contenders: Mapping[str, Contender], effort: Effort, spinning: bool, rng: random.Random
 ) -> dict[str, list[float]]:
     """Return each contender's readings."""
-    calls, guesses = {}, {}
-    for name, contender in contenders.items():
-        guesses[name] = _guess(contender)
-        calls[name] = max(1, round(READING / guesses[name]))
-    fastest = min(guesses.values())
+    guesses = {name: _guess(contender) for name, contender in contenders.items()}
+    calls = {name: max(1, round(READING / guess)) for name, guess in guesses.items()}
+    far_behind = FAR_BEHIND * min(guesses.values())
     readings: dict[str, list[float]] = {name: [] for name in contenders}
     start = time.perf_counter()
     for turn in itertools.count(1):
         for name in rng.sample(list(contenders), len(contenders)):
-            if guesses[name] > FAR_BEHIND * fastest and len(readings[name]) >= min(3, effort.least):
+            if guesses[name] > far_behind and len(readings[name]) >= min(3, effort.least):
                 continue
             if spinning:
                 come_to_rest()
@@ -244,13 +243,13 @@ def _fastest(statements: list[Statement]) -> Statement:
 
 
 def _guess(contender: Contender) -> float:
-    """Return about how long a call takes, warm."""
-    seconds = contender.time(1)
-    for calls in (1, 10, 100, 1000):
-        if seconds * calls > READING:
-            break
-        seconds = contender.time(calls)
-    return max(seconds, 1e-9)
+    """Return about how long a call takes, warm: threads that wake up take turns on one CPU for a while."""
+    end = time.perf_counter() + GUESSING
+    seconds = max(contender.time(1), 1e-9)
+    while time.perf_counter() < end:
+        calls = min(1000, max(1, round(READING / seconds)))
+        seconds = max(min(seconds, contender.time(calls)), 1e-9)
+    return seconds
 
 
 def geometric_mean(values: Iterable[float]) -> float | None:
