@@ -80,18 +80,27 @@ inline V every(const char* p, std::index_sequence<k...>) {
   return found;
 }
 
-// Every second element, or of pixels one of three or four channels. What is read lies between elements, so the last is
-// left out. Returns how many there are.
-template <class T, size_t step>
-size_t gather_every(const char* __restrict from, char* __restrict to, size_t n) {
-  constexpr size_t width = step == 2 ? kBytes : kTwoSources<T>, lanes = width / sizeof(T);
-  size_t i = 0;
+// Every second element, or of pixels one of three or four channels, from the i-th on and a register of so many bytes at
+// a time. What is read lies between elements, so the last is left out. Returns how many there are.
+template <class T, size_t step, size_t width>
+size_t gather_every(const char* __restrict from, char* __restrict to, size_t i, size_t n) {
+  constexpr size_t lanes = width / sizeof(T);
   if constexpr (lanes > 0) {
     for (; i + lanes < n; i += lanes) {
       const char* p = from + step * i * sizeof(T);
       put(to + i * sizeof(T), every<T, step, Vec<T, lanes>>(p, std::make_index_sequence<step - 1>{}));
     }
   }
+  return i;
+}
+
+// The same, and what is too short for large registers in smaller ones.
+template <class T, size_t step>
+size_t gather_every(const char* from, char* to, size_t n) {
+  constexpr size_t width = step == 2 ? kBytes : kTwoSources<T>;
+  size_t i = gather_every<T, step, width>(from, to, 0, n);
+  if constexpr (width == 64) i = gather_every<T, step, 32>(from, to, i, n);
+  if constexpr (width >= 32) i = gather_every<T, step, 16>(from, to, i, n);
   return i;
 }
 
@@ -185,11 +194,20 @@ bool copy_short_rows(const Steps& s, size_t bytes) {
   return true;
 }
 
-// A few elements from each of many rows: a column at a time.
+// A few elements from each of many rows: a column at a time, where lines hold some of several columns of as many rows as
+// the first cache holds.
 template <class T>
 void gather_columns(const Steps& s) {
-  for (size_t i = 0; i < s.n; ++i) {
-    copy_steps<T>(s.from + ptrdiff_t(i) * s.stride, s.from_step, s.to + i * sizeof(T), s.to_step, s.rows);
+  constexpr size_t kHeld = 16 << 10;  // bytes
+  const size_t apart = size_t(s.stride < 0 ? -s.stride : s.stride);
+  const size_t step = apart < kLine ? kHeld / (s.n * apart + kLine) : s.rows;  // or columns share no lines
+  for (size_t r = 0; r < s.rows; r += step) {
+    const size_t rows = s.rows - r < step ? s.rows - r : step;
+    const char* from = s.from + ptrdiff_t(r) * s.from_step;
+    char* to = s.to + ptrdiff_t(r) * s.to_step;
+    for (size_t i = 0; i < s.n; ++i) {
+      copy_steps<T>(from + ptrdiff_t(i) * s.stride, s.from_step, to + i * sizeof(T), s.to_step, rows);
+    }
   }
 }
 
@@ -205,7 +223,9 @@ template <class T>
 void gather_as(const Steps& s) {
   constexpr size_t kFew = 16;  // elements
   const bool consecutive = s.stride == ptrdiff_t(sizeof(T));
-  if (s.from_step == 0 && s.to_step == ptrdiff_t(s.n * sizeof(T))) return gather_repeated<T>(s);
+  const bool joins = s.to_step == ptrdiff_t(s.n * sizeof(T));
+  if (joins && s.from_step == 0) return gather_repeated<T>(s);
+  if (joins && s.from_step == s.stride * ptrdiff_t(s.n)) return gather_row<T>(s.from, s.stride, s.to, s.rows * s.n);
   if (consecutive && copy_short_rows(s, s.n * sizeof(T))) return;
   const bool reversed = s.stride == -ptrdiff_t(sizeof(T)) && s.n * sizeof(T) >= 8;
   if (s.rows > s.n && !consecutive && !reversed && s.n <= kFew) return gather_columns<T>(s);
@@ -383,7 +403,7 @@ struct Turn {
     if constexpr (has_half<n>) {
       if (columns <= n / 2) return few_columns<n / 2>();
     }
-    if (rows < n) return one_by_one(0);
+    if (rows < n) return one_by_one(0, columns);
     in_pieces(rows, n, [&](size_t r) {
       Vec<T, n> v[n];
       for (size_t i = 0; i < n; ++i) v[i] = get<Vec<T, n>>(source(r, i < columns ? i : 0));
@@ -392,32 +412,37 @@ struct Turn {
     });
   }
 
-  // Few rows: n elements are read from where their columns lie so close together that a line of them belongs to others.
+  // Few rows are filled up to n with what lies behind them: other columns, or what is between them and so in pages of
+  // theirs. At the end of all memory that is theirs, where there is nothing behind, columns are taken one by one.
   template <size_t n>
   void few_rows() const {
+    const ptrdiff_t apart = stride < 0 ? -stride : stride;
     if constexpr (has_half<n>) {
-      if (rows <= n / 2 && stride <= ptrdiff_t(n / 2 * sizeof(T))) return few_rows<n / 2>();
+      if (rows <= n / 2 && apart <= ptrdiff_t(n / 2 * sizeof(T))) return few_rows<n / 2>();
     }
+    const bool backwards = stride < 0;
+    const char* const end = source(rows, backwards ? 0 : columns - 1);
     size_t c = 0;
-    if (0 < stride && stride <= ptrdiff_t(n * sizeof(T))) {
-      for (; source(n, c + n - 1) <= source(rows, columns - 1); c += n) {
-        Vec<T, n> v[n];
-        for (size_t i = 0; i < n; ++i) v[i] = get<Vec<T, n>>(source(0, c + i));
-        transpose_registers(v, std::make_index_sequence<n>{});
-        for (size_t i = 0; i < n; ++i) {
-          if (i < rows) put(goal(i, c), v[i]);
-        }
+    while (backwards && c < columns && source(n, c) > end) ++c;
+    one_by_one(0, c);
+    for (; apart <= kPage && c + n <= columns && source(n, backwards ? c : c + n - 1) <= end; c += n) {
+      Vec<T, n> v[n];
+      for (size_t i = 0; i < n; ++i) v[i] = get<Vec<T, n>>(source(0, c + i));
+      transpose_registers(v, std::make_index_sequence<n>{});
+      for (size_t i = 0; i < n; ++i) {
+        if (i < rows) put(goal(i, c), v[i]);
       }
     }
-    one_by_one(c);
+    one_by_one(c, columns);
   }
 
-  void one_by_one(size_t first_column) const {
+  void one_by_one(size_t first_column, size_t end) const {
     for (size_t r = 0; r < rows; ++r) {
-      for (size_t c = first_column; c < columns; ++c) put<T>(goal(r, c), get<T>(source(r, c)));
+      for (size_t c = first_column; c < end; ++c) put<T>(goal(r, c), get<T>(source(r, c)));
     }
   }
 
+  static constexpr ptrdiff_t kPage = 4096;  // bytes; of columns no farther apart every page between holds an element
   template <size_t n>
   static constexpr bool has_half = n >= 4 && n * sizeof(T) >= 16;
 };

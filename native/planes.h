@@ -7,24 +7,32 @@
 
 namespace minuend {
 
-// The two innermost dims are a plane of a few elements, the dim around them counts planes, and results follow one
-// another: as many planes as the first cache holds are one row to the kernel. An operand that does not follow on is
+// The innermost dims, two or more, are a plane of a few elements, the dim around them counts planes, and results follow
+// one another: as many planes as the first cache holds are one row to the kernel. An operand that does not follow on is
 // brought together first, a row of all these planes at a time. Units are planes.
 class Planes : public Cell {
  public:
-  static bool pays(const Work& work) {
+  // The dim that counts planes, the outermost that may; -1 where the work is not of this kind.
+  static int outer_dim(const Work& work) {
     const Layout& l = work.layout;
-    const int p = l.rank - 3;
-    if (p < 0 || work.policy == Policy::count || l.size[p] < kLeast || l.size[p + 1] * l.size[p + 2] > kMost) return false;
-    return follows(l, l.out, ptrdiff_t(result_size(work.element, work.policy)));
+    if (work.policy == Policy::count) return -1;
+    const auto item = ptrdiff_t(result_size(work.element, work.policy));
+    const size_t most = std::min(kMost, kMostBytes / item_size(work.element));
+    int found = -1;
+    size_t inside = 1;  // elements
+    for (int d = l.rank - 1; d >= 0 && inside <= most && l.out[d] == ptrdiff_t(inside) * item; --d) {
+      if (d <= l.rank - 3 && l.size[d] >= kLeast) found = d;
+      inside *= l.size[d];
+    }
+    return found;
   }
 
-  Planes(const Work& work, Reach reach) : Cell(work, reach, 3) {
+  Planes(const Work& work, Reach reach, int p)
+      : Cell(work, reach, work.layout.rank - p), a_(work.layout, work.layout.a, p), b_(work.layout, work.layout.b, p) {
     const Layout& l = work.layout;
-    const int p = l.rank - 3;
-    planes_ = l.size[p], rows_ = l.size[p + 1], n_ = l.size[p + 2];
-    a_ = operand(l, l.a), b_ = operand(l, l.b);
-    const bool same_b = is_scalar(b_), same_a = !same_b && is_scalar(a_);
+    planes_ = l.size[p];
+    for (int d = p + 1; d < l.rank; ++d) plane_ *= l.size[d];
+    const bool same_b = b_.is_scalar(), same_a = !same_b && a_.is_scalar();
     form_ = {same_a ? Access::same : Access::each, same_b ? Access::same : Access::each};
   }
 
@@ -33,51 +41,57 @@ class Planes : public Cell {
 
   size_t run(const char* a, const char* b, char* out, size_t from, size_t to) const override {
     Gathered a_buffer, b_buffer;
-    const size_t plane = rows_ * n_, step = kBuffer / (plane * item_);
+    const size_t step = kBuffer / (plane_ * item_);
     size_t count = 0;
     for (size_t i = from; i < to; i += step) {
       const size_t k = std::min(step, to - i);
-      const char* x = bring(a + ptrdiff_t(i) * a_.plane, a_, form_.a, k, a_buffer);
-      const char* y = bring(b + ptrdiff_t(i) * b_.plane, b_, form_.b, k, b_buffer);
-      count += kernel_(table_, {x, y, out + i * plane * result_, k * plane}, form_, reach_);
+      const char* x = bring(a + ptrdiff_t(i) * a_.apart, a_, form_.a, k, a_buffer);
+      const char* y = bring(b + ptrdiff_t(i) * b_.apart, b_, form_.b, k, b_buffer);
+      count += kernel_(table_, {x, y, out + i * plane_ * result_, k * plane_}, form_, reach_);
     }
     return count;
   }
 
  private:
-  static constexpr size_t kLeast = 16;  // planes
-  static constexpr size_t kMost = 64;   // elements of one
+  static constexpr size_t kLeast = 8;  // planes
+  static constexpr size_t kMost = 128, kMostBytes = 512;  // elements of one; the buffer holds some planes
 
+  // Of an operand: how far its planes lie apart, and its own rows within a plane, as long as its strides allow.
   struct Operand {
-    ptrdiff_t plane, row, inner;
-    bool follows;
+    Operand(const Layout& l, const ptrdiff_t* s, int p) : apart(s[p]), inner(s[l.rank - 1]), n(l.size[l.rank - 1]) {
+      row[0] = 0;
+      for (int d = l.rank - 2; d > p; --d) {
+        if (rows == 1 && s[d] == inner * ptrdiff_t(n)) {
+          n *= l.size[d];
+          continue;
+        }
+        for (size_t i = 1; i < l.size[d]; ++i) {
+          for (size_t r = 0; r < rows; ++r) row[i * rows + r] = row[r] + ptrdiff_t(i) * s[d];
+        }
+        rows *= l.size[d];
+      }
+    }
+    bool is_scalar() const { return apart == 0 && inner == 0 && rows == 1; }
+
+    ptrdiff_t apart, inner;  // bytes
+    size_t n, rows = 1;
+    ptrdiff_t row[kMost];  // bytes to the beginning of each
   };
 
-  static bool follows(const Layout& l, const ptrdiff_t* s, ptrdiff_t item) {
-    const int p = l.rank - 3;
-    const auto n = ptrdiff_t(l.size[p + 2]), rows = ptrdiff_t(l.size[p + 1]);
-    return s[p + 2] == item && s[p + 1] == n * item && s[p] == rows * n * item;
-  }
-  Operand operand(const Layout& l, const ptrdiff_t* s) const {
-    const int p = l.rank - 3;
-    return {s[p], s[p + 1], s[p + 2], follows(l, s, ptrdiff_t(item_))};
-  }
-  static bool is_scalar(const Operand& s) { return s.plane == 0 && s.row == 0 && s.inner == 0; }
-
   const char* bring(const char* p, const Operand& s, Access access, size_t planes, Gathered& to) const {
-    if (s.follows || access == Access::same) return p;
+    const auto plane = ptrdiff_t(plane_ * item_);
+    if (access == Access::same || (s.rows == 1 && consecutive(s.inner) && s.apart == plane)) return p;
     if (to.ready) return to.bytes;  // every plane the same: the first, largest, step holds enough of them
-    const size_t row = n_ * item_;
-    for (size_t r = 0; r < rows_; ++r) {
-      const char* from = p + ptrdiff_t(r) * s.row;
-      routines().gather(item_, {from, to.bytes + r * row, s.inner, n_, planes, s.plane, ptrdiff_t(rows_ * row)});
+    for (size_t r = 0; r < s.rows; ++r) {
+      char* const row = to.bytes + r * s.n * item_;
+      routines().gather(item_, {p + s.row[r], row, s.inner, s.n, planes, s.apart, plane});
     }
-    to.ready = s.plane == 0;
+    to.ready = s.apart == 0;
     return to.bytes;
   }
 
-  size_t planes_, rows_, n_;
-  Operand a_, b_;
+  const Operand a_, b_;
+  size_t planes_, plane_ = 1;
   Form form_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 
 #include "cell.h"
 
@@ -21,15 +22,20 @@ class Squares : public Cell {
     const bool in_place = work.policy == Policy::count || l.rank == 0 ||
                           l.out[inner] == ptrdiff_t(result_size(work.element, work.policy));
     if (l.rank < 2 || !in_place) return -1;
+    // The operand whose columns lie the farthest apart gains the most.
+    int found = -1;
+    ptrdiff_t farthest = 0;
     for (int d = 0; d < inner; ++d) {
-      auto turns = [&](const ptrdiff_t* s) {
+      auto consider = [&](const ptrdiff_t* s) {
         // What repeats along the dim between is sooner gathered once, as a row.
         const bool repeats = d < inner - 1 && s[inner - 1] == 0 && l.size[inner - 1] >= kFew;
-        return s[d] == item && s[inner] != 0 && s[inner] != item && !repeats && pays(work, d, s[inner]);
+        if (s[d] != item || s[inner] == 0 || s[inner] == item || repeats || !pays(work, d, s[inner])) return;
+        if (const ptrdiff_t apart = std::abs(s[inner]); apart > farthest) found = d, farthest = apart;
       };
-      if (turns(l.a) || turns(l.b)) return d;
+      consider(l.a);
+      consider(l.b);
     }
-    return -1;
+    return found;
   }
 
   Squares(const Work& work, Reach reach) : Cell(work, reach, 2), joined_(is_joined(work, work.layout.rank - 2)) {
@@ -41,7 +47,7 @@ class Squares : public Cell {
     a_outer_ = l.a[d], b_outer_ = l.b[d], out_outer_ = l.out[d];
     a_inner_ = l.a[d + 1], b_inner_ = l.b[d + 1];
     const bool repeats_b = repeats(b_outer_, b_inner_), repeats_a = !repeats_b && repeats(a_outer_, a_inner_);
-    form_ = {repeats_a ? Access::same : Access::each, repeats_b ? Access::same : Access::each};
+    form_ = {access(a_outer_, a_inner_, repeats_a), access(b_outer_, b_inner_, repeats_b)};
     // Whole cache lines of what is transposed and of the result; past the caches only those pay.
     const bool b_turns = consecutive(b_outer_) && !consecutive(b_inner_);
     bands_ = Cuts(rows, length(side, pitch_), b_turns ? work.b : work.a, b_turns ? b_inner_ : a_inner_, item_);
@@ -73,14 +79,18 @@ class Squares : public Cell {
                                                   // what comes from far away takes longer in two goes
   static constexpr size_t kField = 4;             // squares along a field
   static constexpr size_t kFew = 8, kMany = 64;   // rows or columns
+  static constexpr size_t kFarthest = 4096;       // bytes from column to column of a few rows
   static constexpr size_t kLongest = 1024;        // rows or columns of a square
 
-  // Whether squares are the way, where an operand's rows begin an element apart and its columns so many bytes.
+  // Whether squares are the way, where an operand's rows begin an element apart and its columns so many bytes. Few rows
+  // of large elements are sooner read one by one, unless columns share cache lines.
   static bool pays(const Work& work, int outer, ptrdiff_t apart) {
     const size_t rows = work.layout.size[outer], columns = work.layout.size[work.layout.rank - 1];
+    const size_t item = item_size(work.element), distance = size_t(std::abs(apart));
     if (columns < kFew) return columns < rows && is_joined(work, outer);
-    const auto item = ptrdiff_t(item_size(work.element));  // every second element is read where it lies
-    return rows >= kFew || (columns >= kMany && 2 * item < apart && apart <= ptrdiff_t(kFew) * item);
+    if (rows >= kFew) return true;
+    const size_t most = item < 8 && rows > item / 2 ? kFarthest : kFew * item;
+    return columns >= kMany && 2 * item < distance && distance <= most;  // every second element is read where it lies
   }
 
   // Whether all is one row to the kernel: there are few columns, and results follow one another.
@@ -137,6 +147,15 @@ class Squares : public Cell {
     size_t rows = 0;  // alike, of an operand that is the same in each
   };
 
+  // What is not turned may be read where it lies: that is sooner done than to gather so few elements of a row.
+  Access access(ptrdiff_t outer, ptrdiff_t inner, bool repeats) const {
+    if (repeats) return Access::same;
+    const bool turns = inner == 0 || consecutive(inner) || consecutive(outer);
+    const bool is_row = !joined_ || outer == inner * ptrdiff_t(pitch_);
+    const bool backwards = inner == -ptrdiff_t(item_);
+    return turns || !is_row || backwards || streams() || item_ < kLeastApart ? Access::each : Access::apart;
+  }
+
   // What the kernel is given one element of.
   bool repeats(ptrdiff_t outer, ptrdiff_t inner) const { return inner == 0 && (outer == 0 || !joined_); }
 
@@ -168,11 +187,12 @@ class Squares : public Cell {
     size_t count = 0;
     for (size_t done = 0; done < whole.rows; done += turned_) {
       const Square s{whole.row + done, whole.column, std::min(turned_, whole.rows - done), whole.columns};
-      const Part x = operand(a, a_outer_, a_inner_, s, a_buffer);
-      const Part y = operand(b, b_outer_, b_inner_, s, b_buffer);
+      const Part x = operand(a, a_outer_, a_inner_, form_.a, s, a_buffer);
+      const Part y = operand(b, b_outer_, b_inner_, form_.b, s, b_buffer);
       char* z = out + ptrdiff_t(s.row) * out_outer_ + s.column * result_;
-      const Block block = joined_ ? Block{x.at, y.at, z, s.rows * s.columns}
-                                  : Block{x.at, y.at, z, s.columns, s.rows, x.stride, y.stride, out_outer_};
+      const Block block =
+          joined_ ? Block{x.at, y.at, z, s.rows * s.columns, 1, 0, 0, 0, a_inner_, b_inner_}
+                  : Block{x.at, y.at, z, s.columns, s.rows, x.stride, y.stride, out_outer_, a_inner_, b_inner_};
       count += kernel_(table_, block, form_, reach_);
     }
     return count;
@@ -190,10 +210,10 @@ class Squares : public Cell {
     }
   }
 
-  Part operand(const char* p, ptrdiff_t outer, ptrdiff_t inner, const Square& s, Brought& to) const {
+  Part operand(const char* p, ptrdiff_t outer, ptrdiff_t inner, Access access, const Square& s, Brought& to) const {
     p += outer * ptrdiff_t(s.row) + inner * ptrdiff_t(s.column);
     const size_t width = pitch_ * item_;
-    if (repeats(outer, inner) || (consecutive(inner) && (!joined_ || outer == ptrdiff_t(width)))) return {p, outer};
+    if (access != Access::each || (consecutive(inner) && (!joined_ || outer == ptrdiff_t(width)))) return {p, outer};
     const bool is_there = joined_ && outer == 0 && to.rows >= s.rows;
     if (is_there) return {to.bytes, ptrdiff_t(width)};
     if (inner == 0) {

@@ -212,7 +212,7 @@ size_t subtract(Work& work) {
   collapse(work.layout, work.a, work.b, work.out);
   const Reach reach = reach_of(work, elements);
   const size_t bytes = bytes_of(work, elements);
-  if (Planes::pays(work)) return run(work, Planes(work, reach), bytes);
+  if (const int dim = Planes::outer_dim(work); dim >= 0) return run(work, Planes(work, reach, dim), bytes);
   if (const int dim = Squares::outer_dim(work); dim >= 0) {
     move_next_to_inner(work.layout, dim);
     return run(work, Squares(work, reach), bytes);

@@ -60,9 +60,10 @@ def test_rows_of_any_width_beside_rows_columns_and_scalars(dtype, width, threads
     a = placed((n, width), dtype, 0, 1)
     sliced = placed((n, width + 3), dtype, 0, 2)[:, 1:-2]
     strided = placed((n, 2 * width), dtype, 0, 3)[:, ::2]
+    pixels = placed((n, 3 * width), dtype, 0, 9)[:, ::3]
     others = [placed((width,), dtype, 16, 4), placed((n, 1), dtype, 8, 5), placed((1, 1), dtype, 0, 6)]
     others += [placed((2 * n, 1), dtype, 0, 7)[::2], placed((3 * width,), dtype, 0, 8)[::-3]]
-    for x, y in itertools.product((a, sliced, strided, a[:, ::-1], a[::-1]), others):
+    for x, y in itertools.product((a, sliced, strided, pixels, a[:, ::-1], a[::-1]), others):
         check(x, y)
         check(y, x)
 
@@ -122,7 +123,9 @@ def test_transposed_operands_at_any_address(dtype, offset, shape, threads):
     check(turned, placed((n,), dtype, 0, 3), offset)
     check(placed((m, 1), dtype, 0, 4), turned, offset)
     check(a[:, ::-1], turned, offset)
-    check(placed((m, 2 * n), dtype, 0, 5)[:, ::2], turned)
+    for step in (2, 3, -2, -5):  # at the first and the last element of its memory
+        check(placed((m, abs(step) * n), dtype, 0, 5)[:, ::step], turned)
+        check(turned, placed((m, abs(step) * (n - 1) + 1), dtype, 0, 8)[:, ::step])
     check(placed((3, m, n), dtype, offset, 6), placed((3, n, m), dtype, 8, 7).transpose(0, 2, 1))
 
 
@@ -148,10 +151,22 @@ def test_transposes_of_few_rows_or_few_columns(dtype, few, threads):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("rows", range(2, 8))
 def test_few_columns_cut_out_of_a_matrix_and_turned(dtype, rows, threads):
-    for wide, many in itertools.product((rows + 1, 8, 10), (64, 100, 6001)):
-        turned = placed((many, wide), dtype, 0, 1)[:, :rows].T
-        check(turned, placed((rows, many), dtype, 0, 2))
-        check(turned, placed((many, rows + 2), dtype, 8, 3)[:, 2:].T, 8)
+    sizes = [*itertools.product((rows + 1, 8, 10, 31, 100), (64, 100, 6001)), (4100, 64)]
+    for wide, many in sizes:
+        matrix = placed((many, wide), dtype, 0, 1)
+        for turned in (matrix[:, :rows].T, matrix[:, wide - rows :].T):
+            check(turned, placed((rows, many), dtype, 0, 2))
+            check(turned[:, ::-1], placed((rows, many), dtype, 0, 2), 1)
+            check(turned, placed((many, rows + 2), dtype, 8, 3)[:, 2:].T, 8)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(14, 24, 16), (3, 70, 16), (9, 8, 65), (16, 59, 5), (8, 33, 8)])
+def test_operands_that_are_turned_in_different_dims(dtype, shape, threads):
+    ways = list(itertools.permutations(range(3)))
+    views = [placed([shape[d] for d in way], dtype, 8, i).transpose(np.argsort(way)) for i, way in enumerate(ways)]
+    for a, b in itertools.product(views, views):
+        check(a, b)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -193,6 +208,31 @@ def test_many_small_planes(dtype, plane, threads):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("plane", [(3, 2, 8), (2, 3, 2), (2, 2, 2, 2, 2), (5, 5, 5), (1, 4, 2)])
+def test_planes_of_several_dims(dtype, plane, threads):
+    for outer in ((7,), (8,), (90,), (5, 8), (40, 3)):
+        shape = (*outer, *plane)
+        axes = range(len(shape))
+        a = placed(shape, dtype, 8, 1)
+        twice = placed([2 * n for n in shape], dtype, 0, 2)[tuple(slice(None, None, 2) for _ in axes)]
+        swapped = placed((*outer, *plane[::-1]), dtype, 0, 3).transpose(
+            *range(len(outer)), *reversed(axes[len(outer) :])
+        )
+        others = [
+            twice,
+            swapped,
+            placed(shape[::-1], dtype, 0, 4).T,
+            placed(plane, dtype, 0, 5),
+            a[..., :1],
+            a[:1, ..., ::-1],
+        ]
+        for x, y in itertools.combinations([a, *others], 2):
+            if np.broadcast_shapes(x.shape, y.shape) == shape:
+                check(x, y)
+                check(y, x, 8)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("offset", [0, 16, 1])
 def test_what_is_larger_than_the_caches(dtype, offset, threads):
     item = np.dtype(dtype).itemsize
@@ -227,3 +267,11 @@ def test_steps_are_read_up_to_a_fence_and_not_beyond(dtype):
             assert np.array_equal(mn.subtract(view, view[:1]), np.subtract(view, view[:1]))
             b = np.arange(n).astype(dtype)
             assert np.array_equal(mn.subtract(b, view), np.subtract(b, view))
+    for few, gap, many in itertools.product(range(2, 17), (0, 1, 13, 50), (64, 100)):
+        wide = few + gap  # the last column that is read ends at the fence
+        matrix = np.lib.stride_tricks.as_strided(
+            a[len(a) - (many - 1) * wide - few :], (few, many), (a.itemsize, wide * a.itemsize)
+        )
+        b = np.arange(few * many).astype(dtype).reshape(few, many)
+        for view in (matrix, matrix[:, ::-1], matrix[:, 1:]):
+            assert np.array_equal(mn.subtract(b[:, : view.shape[1]], view), b[:, : view.shape[1]] - view)
