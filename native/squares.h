@@ -29,7 +29,7 @@ class Squares : public Cell {
       auto consider = [&](const ptrdiff_t* s) {
         // What repeats along the dim between is sooner gathered once, as a row.
         const bool repeats = d < inner - 1 && s[inner - 1] == 0 && l.size[inner - 1] >= kFew;
-        if (s[d] != item || s[inner] == 0 || s[inner] == item || repeats || !pays(work, d, s[inner])) return;
+        if (!turns(s[d], s[inner], item) || repeats || !pays(work, d, s[d], s[inner])) return;
         if (const ptrdiff_t apart = std::abs(s[inner]); apart > farthest) found = d, farthest = apart;
       };
       consider(l.a);
@@ -42,18 +42,22 @@ class Squares : public Cell {
     const Layout& l = work.layout;
     const int d = l.rank - 2;
     const size_t side = item_ <= 2 ? 128 : 64;
-    const size_t rows = l.size[d], columns = l.size[d + 1], column_side = length(side, rows), line = kLine / item_;
-    pitch_ = joined_ ? columns : std::min(column_side, (columns + line - 1) / line * line);
+    const size_t rows = l.size[d], columns = l.size[d + 1], line = kLine / item_;
     a_outer_ = l.a[d], b_outer_ = l.b[d], out_outer_ = l.out[d];
     a_inner_ = l.a[d + 1], b_inner_ = l.b[d + 1];
+    skews_ = streams() && !joined_ && out_outer_ % ptrdiff_t(kLine) != 0 &&
+             out_outer_ % ptrdiff_t(result_) == 0 && reinterpret_cast<uintptr_t>(work.out) % result_ == 0;
+    const size_t column_side = length(side, rows) * (skews_ && item_ < 8 ? 2 : 1), more = skews_ ? kLine / result_ : 0;
+    pitch_ = joined_ ? columns : std::min(column_side + more, (columns + line - 1) / line * line);
     const bool repeats_b = repeats(b_outer_, b_inner_), repeats_a = !repeats_b && repeats(a_outer_, a_inner_);
     form_ = {access(a_outer_, a_inner_, repeats_a), access(b_outer_, b_inner_, repeats_b)};
     // Whole cache lines of what is transposed and of the result; past the caches only those pay.
-    const bool b_turns = consecutive(b_outer_) && !consecutive(b_inner_);
-    bands_ = Cuts(rows, length(side, pitch_), b_turns ? work.b : work.a, b_turns ? b_inner_ : a_inner_, item_);
+    const bool b_turns = turned(b_outer_, b_inner_) && consecutive(b_outer_);
+    const bool aligns = b_turns || consecutive(a_outer_);
+    bands_ = Cuts(rows, length(side, pitch_), b_turns ? work.b : work.a, !aligns ? 1 : b_turns ? b_inner_ : a_inner_, item_);
     stacks_ = joined_ ? Cuts(columns) : Cuts(columns, column_side, work.out, out_outer_, result_);
     by_bands_ = bands_.count >= stacks_.count;
-    turned_ = std::max(line, (streams() ? kSquare : kTurned) / (pitch_ * item_) / line * line);
+    turned_ = std::max(line, (skews_ ? kLargest : streams() ? kSquare : kTurned) / (pitch_ * item_) / line * line);
   }
 
   size_t units() const override { return by_bands_ ? bands_.count : stacks_.count; }
@@ -75,22 +79,42 @@ class Squares : public Cell {
 
  private:
   static constexpr size_t kSquare = 64 * 64 * 8;  // bytes; a side is a few cache lines
+  static constexpr size_t kLargest = kSquare / 4 * 5;  // a few columns more
   static constexpr size_t kTurned = kSquare / 2;  // the first cache holds so many before and after they are turned;
                                                   // what comes from far away takes longer in two goes
   static constexpr size_t kField = 4;             // squares along a field
   static constexpr size_t kFew = 8, kMany = 64;   // rows or columns
   static constexpr size_t kFarthest = 4096;       // bytes from column to column of a few rows
+  static constexpr size_t kPages = 1024, kSecondCache = 1 << 20;  // bytes
+  static constexpr ptrdiff_t kClose = 32;         // bytes from row to row of what is turned
+  static constexpr size_t kHeld = 128;            // rows that are brought together to be turned
   static constexpr size_t kLongest = 1024;        // rows or columns of a square
 
-  // Whether squares are the way, where an operand's rows begin an element apart and its columns so many bytes. Few rows
-  // of large elements are sooner read one by one, unless columns share cache lines.
-  static bool pays(const Work& work, int outer, ptrdiff_t apart) {
+  // Whether an operand with such strides runs along the outer dim, or close to it: several of its elements down a column
+  // share a cache line, along a row none do.
+  static bool turns(ptrdiff_t outer, ptrdiff_t inner, ptrdiff_t item) {
+    if (inner == 0 || inner == item || outer == 0) return false;
+    return outer == item || (std::abs(outer) <= kClose && std::abs(inner) >= ptrdiff_t(kLine));
+  }
+
+  // Whether squares are the way for an operand whose rows and columns begin so many bytes apart. Few rows of large
+  // elements are sooner read one by one, unless columns share cache lines.
+  static bool pays(const Work& work, int outer, ptrdiff_t down, ptrdiff_t apart) {
     const size_t rows = work.layout.size[outer], columns = work.layout.size[work.layout.rank - 1];
     const size_t item = item_size(work.element), distance = size_t(std::abs(apart));
+    const bool follows = down == ptrdiff_t(item);
+    if (rows >= kFew && columns >= kFew) return follows || item < kLeastApart || columns > held(distance);
+    if (!follows) return false;
     if (columns < kFew) return columns < rows && is_joined(work, outer);
-    if (rows >= kFew) return true;
     const size_t most = item < 8 && rows > item / 2 ? kFarthest : kFew * item;
     return columns >= kMany && 2 * item < distance && distance <= most;  // every second element is read where it lies
+  }
+
+  // So many lines that lie so far apart stay where they are quickly had again: the CPU's translation cache holds their
+  // pages, and the second cache the lines, which share few of its sets where a large power of two is between them.
+  static size_t held(size_t apart) {
+    const size_t power = apart & (~apart + 1);
+    return std::min(kPages, kSecondCache / std::max(power, kLine));
   }
 
   // Whether all is one row to the kernel: there are few columns, and results follow one another.
@@ -129,6 +153,7 @@ class Squares : public Cell {
 
   struct Square {
     size_t row, column, rows, columns;
+    size_t own;  // columns: the others are there for rows that end on a cache line behind them
   };
 
   // Squares from (i, j) up to, and without, (i_end, j_end).
@@ -143,17 +168,19 @@ class Squares : public Cell {
 
   // A square of an operand that is brought over.
   struct Brought {
-    alignas(64) char bytes[kSquare + kLine];
+    alignas(64) char bytes[kLargest + kLine];
     size_t rows = 0;  // alike, of an operand that is the same in each
   };
+
+  bool turned(ptrdiff_t outer, ptrdiff_t inner) const { return turns(outer, inner, ptrdiff_t(item_)); }
 
   // What is not turned may be read where it lies: that is sooner done than to gather so few elements of a row.
   Access access(ptrdiff_t outer, ptrdiff_t inner, bool repeats) const {
     if (repeats) return Access::same;
-    const bool turns = inner == 0 || consecutive(inner) || consecutive(outer);
+    const bool brought = inner == 0 || consecutive(inner) || turned(outer, inner);
     const bool is_row = !joined_ || outer == inner * ptrdiff_t(pitch_);
     const bool backwards = inner == -ptrdiff_t(item_);
-    return turns || !is_row || backwards || streams() || item_ < kLeastApart ? Access::each : Access::apart;
+    return brought || !is_row || backwards || streams() || item_ < kLeastApart ? Access::each : Access::apart;
   }
 
   // What the kernel is given one element of.
@@ -161,7 +188,8 @@ class Squares : public Cell {
 
   Square square(size_t i, size_t j) const {
     const size_t row = bands_.begin(i), column = stacks_.begin(j);
-    return {row, column, bands_.end(i) - row, stacks_.end(j) - column};
+    const size_t own = stacks_.end(j) - column, more = skews_ ? kLine / result_ - 1 : 0;
+    return {row, column, bands_.end(i) - row, std::min(own + more, stacks_.size - column), own};
   }
 
   // A field of squares: as many pages as the CPU's translation cache holds.
@@ -186,13 +214,38 @@ class Squares : public Cell {
                     Brought& b_buffer) const {
     size_t count = 0;
     for (size_t done = 0; done < whole.rows; done += turned_) {
-      const Square s{whole.row + done, whole.column, std::min(turned_, whole.rows - done), whole.columns};
+      const Square s{whole.row + done, whole.column, std::min(turned_, whole.rows - done), whole.columns, whole.own};
       const Part x = operand(a, a_outer_, a_inner_, form_.a, s, a_buffer);
       const Part y = operand(b, b_outer_, b_inner_, form_.b, s, b_buffer);
       char* z = out + ptrdiff_t(s.row) * out_outer_ + s.column * result_;
+      if (skews_) {
+        count += run_skewed(x, y, z, s);
+        continue;
+      }
       const Block block =
           joined_ ? Block{x.at, y.at, z, s.rows * s.columns, 1, 0, 0, 0, a_inner_, b_inner_}
                   : Block{x.at, y.at, z, s.columns, s.rows, x.stride, y.stride, out_outer_, a_inner_, b_inner_};
+      count += kernel_(table_, block, form_, reach_);
+    }
+    return count;
+  }
+
+  // Rows of the result that begin anywhere in cache lines, past the caches: of each, those columns that fill whole lines.
+  // Rows that begin alike are done together.
+  size_t run_skewed(const Part& x, const Part& y, char* z, const Square& s) const {
+    const auto apart = size_t(out_outer_), alike = kLine / (apart & (~apart + 1));
+    const bool first = s.column == 0, last = s.column + s.own == stacks_.size;
+    const size_t x_item = form_.a == Access::same ? 0 : item_, y_item = form_.b == Access::same ? 0 : item_;
+    const auto step = ptrdiff_t(alike);
+    size_t count = 0;
+    for (size_t r = 0; r < std::min(alike, s.rows); ++r) {
+      const auto row = ptrdiff_t(r);
+      char* const start = z + row * out_outer_;
+      const size_t ahead = (kLine - reinterpret_cast<uintptr_t>(start) % kLine) % kLine / result_;
+      const size_t from = first ? 0 : std::min(ahead, s.columns), to = last ? s.columns : std::min(s.own + ahead, s.columns);
+      if (from == to) continue;
+      const Block block{x.at + row * x.stride + from * x_item, y.at + row * y.stride + from * y_item, start + from * result_,
+                        to - from, (s.rows - r + alike - 1) / alike, x.stride * step, y.stride * step, out_outer_ * step};
       count += kernel_(table_, block, form_, reach_);
     }
     return count;
@@ -202,11 +255,14 @@ class Squares : public Cell {
   void fetch_ahead(const char* p, ptrdiff_t outer, ptrdiff_t inner, const Square& s) const {
     p += outer * ptrdiff_t(s.row) + inner * ptrdiff_t(s.column);
     const bool along = consecutive(inner);
-    if ((!along && !consecutive(outer)) || outer == 0) return;
-    const size_t runs = along ? s.rows : s.columns, bytes = (along ? s.columns : s.rows) * item_;
-    const ptrdiff_t stride = along ? outer : inner;
+    if (outer == 0 || (!along && !turned(outer, inner))) return;
+    if (outer < 0) p += outer * ptrdiff_t(s.rows - 1);
+    const size_t runs = along ? s.rows : s.columns, bytes = along ? s.columns * item_ : s.rows * size_t(std::abs(outer));
+    const ptrdiff_t stride = along ? std::abs(outer) : inner;
     for (size_t i = 0; i < runs; ++i) {
-      for (size_t at = 0; at < bytes; at += kLine) __builtin_prefetch(p + ptrdiff_t(i) * stride + at, 0, 2);
+      const char* const run = p + ptrdiff_t(i) * stride;
+      const size_t before = reinterpret_cast<uintptr_t>(run) % kLine;
+      for (size_t at = 0; at < before + bytes; at += kLine) __builtin_prefetch(run - before + at, 0, 2);
     }
   }
 
@@ -218,8 +274,8 @@ class Squares : public Cell {
     if (is_there) return {to.bytes, ptrdiff_t(width)};
     if (inner == 0) {
       routines().stretch(item_, p, outer, to.bytes, s.rows, s.columns);
-    } else if (consecutive(outer) && !consecutive(inner)) {
-      routines().transpose(item_, p, inner, to.bytes, width, s.rows, s.columns);
+    } else if (turned(outer, inner)) {
+      turn(p, outer, inner, to.bytes, s);
     } else {
       routines().gather(item_, {p, to.bytes, inner, s.columns, s.rows, outer, ptrdiff_t(width)});
     }
@@ -227,8 +283,25 @@ class Squares : public Cell {
     return {to.bytes, ptrdiff_t(width)};
   }
 
+  // Rows from columns. Where those have steps they are brought together first, a few at a time; the last few again with
+  // some of those before, for what is turned is as wide as a register.
+  void turn(const char* p, ptrdiff_t outer, ptrdiff_t inner, char* to, const Square& s) const {
+    const size_t width = pitch_ * item_;
+    if (consecutive(outer)) return routines().transpose(item_, p, inner, to, width, s.rows, s.columns);
+    alignas(64) char held[kBuffer];
+    for (size_t r = 0; r < s.rows; r += kHeld) {
+      const size_t rows = std::min(kHeld, s.rows - r), columns = std::min(kBuffer / (rows * item_), s.columns);
+      for (size_t done = 0; done < s.columns; done += columns) {
+        const size_t c = std::min(done, s.columns - columns);
+        const char* const from = p + ptrdiff_t(r) * outer + ptrdiff_t(c) * inner;
+        routines().gather(item_, {from, held, outer, rows, columns, inner, ptrdiff_t(rows * item_)});
+        routines().transpose(item_, held, ptrdiff_t(rows * item_), to + r * width + c * item_, width, rows, columns);
+      }
+    }
+  }
+
   const bool joined_;
-  bool by_bands_;
+  bool skews_, by_bands_;
   size_t pitch_;   // elements from row to row of what is brought over,
   size_t turned_;  // and rows of it at a time
   ptrdiff_t a_outer_, b_outer_, out_outer_, a_inner_, b_inner_;

@@ -130,6 +130,24 @@ def test_transposed_operands_at_any_address(dtype, offset, shape, threads):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("step", [-1, 2, -2, 3, 4, 7])
+@pytest.mark.parametrize("shape", [(8, 8), (9, 70), (130, 517), (300, 1030), (1100, 30)])
+def test_transposes_that_run_backwards_or_in_steps(dtype, step, shape, threads):
+    m, n = shape
+    a, whole = placed((m, n), dtype, 0, 1), placed((n, m * abs(step)), dtype, 8, 2)
+    turned = whole[:, ::step].T
+    check(a, turned, 8)
+    check(turned[:, ::-1], a, 1)
+    check(turned, placed((n,), dtype, 0, 3))
+    check(placed((m, 1), dtype, 0, 4), turned)
+    check(turned, placed((n, m), dtype, 0, 5).T)
+    check(np.rot90(placed((n, m, 3), dtype, 0, 6)), placed((m, n, 3), dtype, 0, 7))
+    want = a - turned
+    assert mn.subtract(a, turned, out=a) is a
+    assert np.array_equal(a, want)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("few", [*range(2, 20), 33, 65])
 def test_transposes_of_few_rows_or_few_columns(dtype, few, threads):
     for many in (few + 1, 100, 2200):
@@ -243,7 +261,11 @@ def test_what_is_larger_than_the_caches(dtype, offset, threads):
     check(a, placed((n,), dtype, offset, 3), offset)
     check(placed((m, 1), dtype, 0, 4), a, offset)
     check(a[:, ::2], b[:, 1::2][:, : (n + 1) // 2] if n % 2 == 0 else b[:, ::2], offset)
-    check(a, placed((n, m), dtype, offset, 5).T, offset)
+    for pitch in (n, n - n % 64, n - n % 64 + 1):  # rows of the result that begin on cache lines, and anywhere in them
+        shape, turned = (m, pitch), placed((pitch, 3 * m), dtype, offset, 5)
+        check(placed(shape, dtype, 0, 7), turned[:, :m].T, offset)
+        check(turned[:, ::-3].T, placed((m, 1), dtype, 0, 8), offset)
+        check(turned[:, m : 2 * m].T, turned[:, :m].T, offset)
     check(a.reshape(-1, 4), placed((m * n // 4, 1), dtype, 0, 6), offset)
     for over, (x, y) in itertools.product((0, 1), ((a.copy(), b.copy()), (a.copy(), b[:1].copy()))):
         if over == 0 or x.shape == y.shape:
