@@ -47,7 +47,8 @@ class Squares : public Cell {
     a_inner_ = l.a[d + 1], b_inner_ = l.b[d + 1];
     skews_ = streams() && !joined_ && out_outer_ % ptrdiff_t(kLine) != 0 &&
              out_outer_ % ptrdiff_t(result_) == 0 && reinterpret_cast<uintptr_t>(work.out) % result_ == 0;
-    const size_t column_side = length(side, rows) * (skews_ && item_ < 8 ? 2 : 1), more = skews_ ? kLine / result_ : 0;
+    const bool wide = skews_ && item_ < 8 && rows >= side;  // for fewer lines that are needed twice
+    const size_t column_side = length(side, rows) * (wide ? 2 : 1), more = skews_ ? kLine / result_ : 0;
     pitch_ = joined_ ? columns : std::min(column_side + more, (columns + line - 1) / line * line);
     const bool repeats_b = repeats(b_outer_, b_inner_), repeats_a = !repeats_b && repeats(a_outer_, a_inner_);
     form_ = {access(a_outer_, a_inner_, repeats_a), access(b_outer_, b_inner_, repeats_b)};
@@ -57,7 +58,8 @@ class Squares : public Cell {
     bands_ = Cuts(rows, length(side, pitch_), b_turns ? work.b : work.a, !aligns ? 1 : b_turns ? b_inner_ : a_inner_, item_);
     stacks_ = joined_ ? Cuts(columns) : Cuts(columns, column_side, work.out, out_outer_, result_);
     by_bands_ = bands_.count >= stacks_.count;
-    turned_ = std::max(line, (skews_ ? kLargest : streams() ? kSquare : kTurned) / (pitch_ * item_) / line * line);
+    turned_ = (skews_ ? kLargest : streams() ? kSquare : kTurned) / (pitch_ * item_);
+    turned_ = turned_ < line ? std::min(line, kLargest / (pitch_ * item_)) : turned_ / line * line;
   }
 
   size_t units() const override { return by_bands_ ? bands_.count : stacks_.count; }

@@ -273,6 +273,16 @@ def test_what_is_larger_than_the_caches(dtype, offset, threads):
             assert np.array_equal(mn.subtract(x, y, out=(x, y)[over]), want)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("few", [9, 21, 64, 129])
+def test_few_long_rows_or_columns_beyond_the_caches(dtype, few, threads):
+    many = (6 << 20) // few // np.dtype(dtype).itemsize // 64 * 64 + 1
+    for shape in ((few, many), (many, few)):
+        a, turned = placed(shape, dtype, 8, 1), placed(shape[::-1], dtype, 0, 2).T
+        check(a, turned)
+        check(turned, placed((1, 1), dtype, 0, 3), 16)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="pages are fenced by mprotect, as Linux has it")
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_steps_are_read_up_to_a_fence_and_not_beyond(dtype):
