@@ -194,8 +194,8 @@ bool copy_short_rows(const Steps& s, size_t bytes) {
   return true;
 }
 
-// A few elements from each of many rows: a column at a time, where lines hold some of several columns of as many rows as
-// the first cache holds.
+// A few elements from each of many rows: a column at a time, where lines hold some of several columns of as many rows
+// as the first cache holds.
 template <class T>
 void gather_columns(const Steps& s) {
   constexpr size_t kHeld = 16 << 10;  // bytes

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "cell.h"
+#include "cuts.h"
 
 namespace minuend {
 
@@ -53,10 +54,11 @@ class Squares : public Cell {
     const bool repeats_b = repeats(b_outer_, b_inner_), repeats_a = !repeats_b && repeats(a_outer_, a_inner_);
     form_ = {access(a_outer_, a_inner_, repeats_a), access(b_outer_, b_inner_, repeats_b)};
     // Whole cache lines of what is transposed and of the result; past the caches only those pay.
-    const bool b_turns = turned(b_outer_, b_inner_) && consecutive(b_outer_);
-    const bool aligns = b_turns || consecutive(a_outer_);
-    bands_ = Cuts(rows, length(side, pitch_), b_turns ? work.b : work.a, !aligns ? 1 : b_turns ? b_inner_ : a_inner_, item_);
-    stacks_ = joined_ ? Cuts(columns) : Cuts(columns, column_side, work.out, out_outer_, result_);
+    const size_t row_side = length(side, pitch_);
+    if (consecutive(b_outer_) && turned(b_outer_, b_inner_)) bands_ = Cuts(rows, row_side, work.b, b_inner_, item_);
+    else if (consecutive(a_outer_)) bands_ = Cuts(rows, row_side, work.a, a_inner_, item_);
+    else bands_ = Cuts(rows, row_side);
+    stacks_ = joined_ ? Cuts(columns, columns) : Cuts(columns, column_side, work.out, out_outer_, result_);
     by_bands_ = bands_.count >= stacks_.count;
     turned_ = (skews_ ? kLargest : streams() ? kSquare : kTurned) / (pitch_ * item_);
     turned_ = turned_ < line ? std::min(line, kLargest / (pitch_ * item_)) : turned_ / line * line;
@@ -92,8 +94,8 @@ class Squares : public Cell {
   static constexpr size_t kHeld = 128;            // rows that are brought together to be turned
   static constexpr size_t kLongest = 1024;        // rows or columns of a square
 
-  // Whether an operand with such strides runs along the outer dim, or close to it: several of its elements down a column
-  // share a cache line, along a row none do.
+  // Whether an operand with such strides runs along the outer dim, or close to it: several of its elements down a
+  // column share a cache line, along a row none do.
   static bool turns(ptrdiff_t outer, ptrdiff_t inner, ptrdiff_t item) {
     if (inner == 0 || inner == item || outer == 0) return false;
     return outer == item || (std::abs(outer) <= kClose && std::abs(inner) >= ptrdiff_t(kLine));
@@ -138,20 +140,6 @@ class Squares : public Cell {
   static size_t length(size_t side, size_t other) {
     return other >= side ? side : std::min(side * side / other / side * side, kLongest);
   }
-
-  // A dim cut into pieces of one length, of which the first may be shorter: then the others begin on cache lines.
-  struct Cuts {
-    Cuts() = default;
-    explicit Cuts(size_t n) : size(n), length(n), count(1) {}
-    Cuts(size_t n, size_t side, const char* first, ptrdiff_t stride, size_t item) : size(n), length(side) {
-      const size_t ahead = reinterpret_cast<uintptr_t>(first) % kLine;
-      if (stride % ptrdiff_t(kLine) == 0 && ahead % item == 0) before = ahead / item;
-      count = (before + n + side - 1) / side;
-    }
-    size_t begin(size_t i) const { return i == 0 ? 0 : i * length - before; }
-    size_t end(size_t i) const { return std::min((i + 1) * length - before, size); }
-    size_t size = 0, length = 1, before = 0, count = 0;  // `before`: what the first piece lacks
-  };
 
   struct Square {
     size_t row, column, rows, columns;
@@ -232,8 +220,8 @@ class Squares : public Cell {
     return count;
   }
 
-  // Rows of the result that begin anywhere in cache lines, past the caches: of each, those columns that fill whole lines.
-  // Rows that begin alike are done together.
+  // Rows of the result that begin anywhere in cache lines, past the caches: of each, those columns that fill whole
+  // lines. Rows that begin alike are done together.
   size_t run_skewed(const Part& x, const Part& y, char* z, const Square& s) const {
     const auto apart = size_t(out_outer_), alike = kLine / (apart & (~apart + 1));
     const bool first = s.column == 0, last = s.column + s.own == stacks_.size;
@@ -244,10 +232,14 @@ class Squares : public Cell {
       const auto row = ptrdiff_t(r);
       char* const start = z + row * out_outer_;
       const size_t ahead = (kLine - reinterpret_cast<uintptr_t>(start) % kLine) % kLine / result_;
-      const size_t from = first ? 0 : std::min(ahead, s.columns), to = last ? s.columns : std::min(s.own + ahead, s.columns);
+      const size_t from = first ? 0 : std::min(ahead, s.columns);
+      const size_t to = last ? s.columns : std::min(s.own + ahead, s.columns);
       if (from == to) continue;
-      const Block block{x.at + row * x.stride + from * x_item, y.at + row * y.stride + from * y_item, start + from * result_,
-                        to - from, (s.rows - r + alike - 1) / alike, x.stride * step, y.stride * step, out_outer_ * step};
+      const char* const x_at = x.at + row * x.stride + from * x_item;
+      const char* const y_at = y.at + row * y.stride + from * y_item;
+      const size_t rows = (s.rows - r + alike - 1) / alike;
+      const Block block{x_at, y_at, start + from * result_, to - from, rows, x.stride * step, y.stride * step,
+                        out_outer_ * step};
       count += kernel_(table_, block, form_, reach_);
     }
     return count;
@@ -259,7 +251,8 @@ class Squares : public Cell {
     const bool along = consecutive(inner);
     if (outer == 0 || (!along && !turned(outer, inner))) return;
     if (outer < 0) p += outer * ptrdiff_t(s.rows - 1);
-    const size_t runs = along ? s.rows : s.columns, bytes = along ? s.columns * item_ : s.rows * size_t(std::abs(outer));
+    const size_t runs = along ? s.rows : s.columns;
+    const size_t bytes = along ? s.columns * item_ : s.rows * size_t(std::abs(outer));
     const ptrdiff_t stride = along ? std::abs(outer) : inner;
     for (size_t i = 0; i < runs; ++i) {
       const char* const run = p + ptrdiff_t(i) * stride;
