@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <utility>
 
@@ -46,6 +47,7 @@ constexpr size_t kFirstCache = 48 << 10;
 constexpr size_t kLargestOwnCache = 64 << 20;
 constexpr size_t kLeastStreamed = 4 << 20;
 constexpr size_t kServerShare = 12;             // of a larger last cache one part in so many is counted on,
+constexpr size_t kTwiceShare = 4;               // or one in so many where what goes past the caches is written twice
 constexpr size_t kHardlyRead = 8;               // where less is read than one byte for so many that are written
 
 // Units [from, to) of a work, counted over its outer dims and the cell's own units.
@@ -91,8 +93,9 @@ size_t bytes_read(const Layout& l, const ptrdiff_t* strides, size_t item) {
 // From how many bytes on all that is touched no longer stays in the caches, so that writing past them pays: most of a
 // last cache that is the machine's own. A larger one is a server's, shared with programs that are not seen. Work that
 // reads was measured to find it no faster than memory, so the cores' own caches count; what is hardly more than written
-// stays in a part of it.
-size_t stream_threshold(bool reads) {
+// stays in a part of it. Elements of the result that lie across cache lines are first written into a buffer, which only
+// pays where more is touched than a larger part holds.
+size_t stream_threshold(bool reads, bool twice) {
   static const auto caches = [] {
     size_t own = 0, last = 0;
 #if defined(_SC_LEVEL3_CACHE_SIZE)
@@ -103,6 +106,7 @@ size_t stream_threshold(bool reads) {
   }();
   const auto [own, last] = caches;
   if (last <= kLargestOwnCache) return std::max(last / 4 * 3, kLeastStreamed);
+  if (twice) return last / kTwiceShare;
   return std::max(reads ? 2 * own : last / kServerShare, kLeastStreamed);
 }
 
@@ -110,11 +114,13 @@ Reach reach_of(const Work& work, size_t elements) {
   const size_t item = item_size(work.element);
   const size_t read = bytes_read(work.layout, work.layout.a, item) + bytes_read(work.layout, work.layout.b, item);
   const bool in_place = work.out == work.a || work.out == work.b;
-  const size_t written = elements * result_size(work.element, work.policy), bytes = read + (in_place ? 0 : written);
+  const size_t result = result_size(work.element, work.policy), written = elements * result;
+  const size_t bytes = read + (in_place ? 0 : written);
   if (bytes <= kFirstCache) return Reach::first;
-  if (bytes <= stream_threshold(read > written / kHardlyRead)) return Reach::near;
+  const bool reads = read > written / kHardlyRead, is_across = reinterpret_cast<uintptr_t>(work.out) % result != 0;
+  if (bytes <= stream_threshold(reads, false)) return Reach::near;
   // What is written over an operand is in the caches already.
-  return in_place ? Reach::far : Reach::past;
+  return in_place || (is_across && bytes <= stream_threshold(reads, true)) ? Reach::far : Reach::past;
 }
 
 size_t bytes_of(const Work& work, size_t elements) {

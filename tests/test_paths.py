@@ -274,6 +274,20 @@ def test_what_is_larger_than_the_caches(dtype, offset, threads):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("offset", [0, 1])
+def test_what_is_larger_than_all_caches_but_a_few(dtype, offset, threads):
+    m, n = 6000, 140_000_000 // 6000 // np.dtype(dtype).itemsize
+    a, b = placed((m, 1), dtype, 0, 1), placed((1, n), dtype, 0, 2)
+    room = np.full(m * n * a.itemsize + 2 * MARGIN, FENCE, np.uint8)
+    start = -room.ctypes.data % 64 + 64 + offset
+    out = room[start : start + m * n * a.itemsize].view(dtype).reshape(m, n)
+    mn.subtract(a, b, out=out)
+    assert all(np.array_equal(out[i], a[i] - b[0]) for i in range(m))
+    assert (room[:start] == FENCE).all()
+    assert (room[start + out.nbytes :] == FENCE).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("few", [9, 21, 64, 129])
 def test_few_long_rows_or_columns_beyond_the_caches(dtype, few, threads):
     many = (6 << 20) // few // np.dtype(dtype).itemsize // 64 * 64 + 1
