@@ -33,6 +33,7 @@ class Check:
 
 
 Value = Callable[[Row], float | None]
+Beside = Callable[[Cell], Cell]
 
 
 def cell_checks(rows: list[Row]) -> list[Check]:
@@ -139,9 +140,6 @@ def concurrency_checks(found: Iterable[concurrency.Throughput]) -> list[Check]:
             f"float32, {short(worst.size)} elements",
         )
     ]
-
-
-Beside = Callable[[Cell], Cell]
 
 
 def least(promise: str, target: float, rows: Iterable[Row], value: Value, beside: Beside | None = None) -> Check:

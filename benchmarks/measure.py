@@ -239,7 +239,7 @@ def _fastest(statements: list[Statement]) -> Statement:
     """Choose a library's best form by a short trial."""
     if len(statements) == 1:
         return statements[0]
-    return min(statements, key=lambda statement: min(_guess(statement) for _ in range(3)))
+    return min(statements, key=_guess)
 
 
 def _guess(contender: Contender) -> float:

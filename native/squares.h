@@ -82,14 +82,15 @@ class Squares : public Cell {
   }
 
  private:
-  static constexpr size_t kSquare = 64 * 64 * 8;  // bytes; a side is a few cache lines
-  static constexpr size_t kLargest = kSquare / 4 * 5;  // a few columns more
+  static constexpr size_t kSquare = 64 * 64 * 8;       // bytes; a side is a few cache lines
+  static constexpr size_t kLargest = kSquare / 4 * 5;  // bytes, with a few columns more
   static constexpr size_t kTurned = kSquare / 2;  // the first cache holds so many before and after they are turned;
                                                   // what comes from far away takes longer in two goes
   static constexpr size_t kField = 4;             // squares along a field
   static constexpr size_t kFew = 8, kMany = 64;   // rows or columns
   static constexpr size_t kFarthest = 4096;       // bytes from column to column of a few rows
-  static constexpr size_t kPages = 1024, kSecondCache = 1 << 20;  // bytes
+  static constexpr size_t kPages = 1024;          // that the CPU's translation cache holds
+  static constexpr size_t kSecondCache = 1 << 20;  // bytes
   static constexpr ptrdiff_t kClose = 32;         // bytes from row to row of what is turned
   static constexpr size_t kHeld = 128;            // rows that are brought together to be turned
   static constexpr size_t kLongest = 1024;        // rows or columns of a square
@@ -107,7 +108,7 @@ class Squares : public Cell {
     const size_t rows = work.layout.size[outer], columns = work.layout.size[work.layout.rank - 1];
     const size_t item = item_size(work.element), distance = size_t(std::abs(apart));
     const bool follows = down == ptrdiff_t(item);
-    if (rows >= kFew && columns >= kFew) return follows || item < kLeastApart || columns > held(distance);
+    if (rows >= kFew && columns >= kFew) return follows || item < kLeastApart || columns > kept_lines(distance);
     if (!follows) return false;
     if (columns < kFew) return columns < rows && is_joined(work, outer);
     const size_t most = item < 8 && rows > item / 2 ? kFarthest : kFew * item;
@@ -116,10 +117,11 @@ class Squares : public Cell {
 
   // So many lines that lie so far apart stay where they are quickly had again: the CPU's translation cache holds their
   // pages, and the second cache the lines, which share few of its sets where a large power of two is between them.
-  static size_t held(size_t apart) {
-    const size_t power = apart & (~apart + 1);
-    return std::min(kPages, kSecondCache / std::max(power, kLine));
+  static size_t kept_lines(size_t apart) {
+    return std::min(kPages, kSecondCache / std::max(power_of_two_in(apart), kLine));
   }
+  // The largest that divides n.
+  static size_t power_of_two_in(size_t n) { return n & (~n + 1); }
 
   // Whether all is one row to the kernel: there are few columns, and results follow one another.
   static bool is_joined(const Work& work, int outer) {
@@ -223,7 +225,7 @@ class Squares : public Cell {
   // Rows of the result that begin anywhere in cache lines, past the caches: of each, those columns that fill whole
   // lines. Rows that begin alike are done together.
   size_t run_skewed(const Part& x, const Part& y, char* z, const Square& s) const {
-    const auto apart = size_t(out_outer_), alike = kLine / (apart & (~apart + 1));
+    const size_t alike = kLine / power_of_two_in(size_t(out_outer_));
     const bool first = s.column == 0, last = s.column + s.own == stacks_.size;
     const size_t x_item = form_.a == Access::same ? 0 : item_, y_item = form_.b == Access::same ? 0 : item_;
     const auto step = ptrdiff_t(alike);
