@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from minuend.dtypes import TYPES
-from minuend.policies import POLICIES
+from minuend.core.elements import TYPES
+from minuend.core.policies import POLICIES
 
 Shape = tuple[int, ...]
 

@@ -20,7 +20,7 @@ from benchmarks.grid import ELEMENTS, Cell, Shape
 from benchmarks.measure import Effort, Row, measure_operands
 from benchmarks.operands import Array, Operands
 from benchmarks.report import ratio, time_of
-from minuend.dtypes import TYPES
+from minuend.core.elements import TYPES
 
 OTHERS = ("numpy", "torch")  # those that take any layout
 FEW = (1, 2, 3, 4, 8, 16, 64)  # elements of a dim that real arrays often have

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.grid import Cell, Shape
-from minuend.dtypes import TYPES, ElementType
+from minuend.core.elements import TYPES, ElementType
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from minuend.dtypes import ElementType
+from minuend.core.elements import ElementType
 
 Function = Callable[[Any, Any], Any]
 

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 import minuend as mn
-from minuend import dialects as dialects_module
-from minuend import dtypes
-from minuend.dialects import Dialect, dialects
+from minuend.core import elements
+from minuend.core.arrays import compute
 from minuend.errors import DTypeError, SpecError, listed
-from minuend.node import Node, TensorType
-from minuend.spec import OpVersion
-from minuend.subtract import compute
-from minuend.validate import infer_node, validate
+from minuend.standards import dialects as dialects_module
+from minuend.standards.dialects import Dialect, dialects
+from minuend.standards.node import Node, TensorType
+from minuend.standards.validation import infer_node, validate
+from minuend.standards.version import OpVersion
 
 DIALECTS = dialects()
 every_dialect = pytest.mark.parametrize("name", DIALECTS)
@@ -126,11 +126,11 @@ def test_a_later_version_takes_every_type_of_an_earlier_one(name):
 
 @every_version
 def test_types_are_of_the_one_table_in_its_order_and_spelled_by_the_dialect(row):
-    assert list(row.types) == [name for name in dtypes.TYPES if name in row.types]
+    assert list(row.types) == [name for name in elements.TYPES if name in row.types]
     for name in row.types:
         spelled = DIALECTS[row.dialect].spell(name)
         assert spelled == DIALECTS[row.dialect].spellings[name][0]
-        assert dtypes.find(spelled).name == name
+        assert elements.find(spelled).name == name
 
 
 @every_dialect
@@ -138,12 +138,12 @@ def test_every_spelling_is_found_and_means_its_type(name):
     for own, spellings in DIALECTS[name].spellings.items():
         assert spellings
         for spelling in spellings:
-            assert dtypes.find(spelling) is dtypes.TYPES[own]
+            assert elements.find(spelling) is elements.TYPES[own]
             assert TensorType(spelling).dtype == own
 
 
 def test_no_spelling_means_two_types_nor_another_type_s_name_nor_a_refused_one():
-    meant: dict[str, str] = {name: name for name in dtypes.TYPES}
+    meant: dict[str, str] = {name: name for name in elements.TYPES}
     for home in DIALECTS.values():
         for own, spellings in home.spellings.items():
             for spelling in spellings:
@@ -155,10 +155,10 @@ def test_no_spelling_means_two_types_nor_another_type_s_name_nor_a_refused_one()
 def test_a_refused_type_is_refused_with_the_dialect_s_reason(name):
     for spelling, reason in DIALECTS[name].refused.items():
         with pytest.raises(DTypeError) as caught:
-            dtypes.find(spelling)
+            elements.find(spelling)
         told = {home.refused[spelling] for home in DIALECTS.values() if spelling in home.refused}
         assert reason in told
-        assert str(caught.value) in {f"element type {spelling!r}: {r}; expected {listed(dtypes.TYPES)}" for r in told}
+        assert str(caught.value) in {f"element type {spelling!r}: {r}; expected {listed(elements.TYPES)}" for r in told}
 
 
 # ---- one operator ---------------------------------------------------------------------------------------------
@@ -184,7 +184,7 @@ def test_equal_shapes_join_into_that_shape(row):
 @every_version
 def test_a_type_outside_the_row_is_refused_under_the_dialect_s_name(row):
     home = DIALECTS[row.dialect]
-    for dtype in dtypes.TYPES:
+    for dtype in elements.TYPES:
         if dtype not in row.types:
             with pytest.raises(DTypeError) as caught:
                 validate(node(row, dtype))
@@ -195,9 +195,9 @@ def test_a_type_outside_the_row_is_refused_under_the_dialect_s_name(row):
             )
 
 
-@pytest.mark.parametrize("dtype", [name for name, t in dtypes.TYPES.items() if t.kernel != "table"])
+@pytest.mark.parametrize("dtype", [name for name, t in elements.TYPES.items() if t.kernel != "table"])
 def test_the_difference_of_equal_shapes_is_the_same_in_every_dialect(dtype):
-    element = dtypes.TYPES[dtype]
+    element = elements.TYPES[dtype]
     bits = np.random.default_rng(7).integers(0, 256, (2, 12 * element.itemsize), np.uint8)
     a, b = (row.view(element.memory).reshape(SHAPE) for row in bits)
     expected = mn.subtract(a, b)
@@ -224,9 +224,9 @@ def test_the_difference_of_equal_shapes_is_the_same_in_every_dialect(dtype):
 
 FOURTH = '''
 """A fourth standard, made up for a test."""
-from minuend import shapes
-from minuend.dialects import Dialect
-from minuend.spec import Attr, OpVersion, Param, Rows
+from minuend.core import shapes
+from minuend.standards.dialects import Dialect
+from minuend.standards.version import Attr, OpVersion, Param, Rows
 
 FIRST = OpVersion(
     dialect="fourth",
@@ -271,13 +271,13 @@ def fourth(tmp_path, monkeypatch):
 
 def forget():
     dialects_module.dialects.cache_clear()
-    dtypes._spellings.cache_clear()
+    elements._spellings.cache_clear()
 
 
 @pytest.mark.usefixtures("fourth")
 def test_a_fourth_dialect_is_a_folder_and_touches_no_shared_file():
     assert set(dialects_module.dialects()) == {*DIALECTS, "fourth"}
-    assert dtypes.find("REAL").name == "float32"
+    assert elements.find("REAL").name == "float32"
     assert str(mn.spec("fourth")) == "MINUS-2"
     assert [str(change) for change in mn.diff("fourth", 1, 2)] == ["types: +int8", "attributes: -axis"]
     answer = mn.infer("fourth", 2, TensorType("TINY", ("N", 1)), TensorType("int8", (3,)))
@@ -305,8 +305,8 @@ def test_a_fourth_dialect_is_a_folder_and_touches_no_shared_file():
             "Fourth has no edition 0 with MINUS; expected 1 or above (versions: 1 and 2)",
         ),
         (
-            lambda: dtypes.find("FUZZY"),
-            f"element type 'FUZZY': it has no differences; expected {listed(dtypes.TYPES)}",
+            lambda: elements.find("FUZZY"),
+            f"element type 'FUZZY': it has no differences; expected {listed(elements.TYPES)}",
         ),
         (lambda: mn.spec("fifth"), "no dialect 'fifth'; expected directml, fourth, onnx or openvino"),
     ],

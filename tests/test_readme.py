@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from minuend.cli import main
+from minuend.cli.program import main
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -26,8 +26,8 @@ from typing import Any
 import onnx
 from onnx.defs import OpSchema
 
-from minuend.onnx.convert import schemas
-from minuend.onnx.convert.adapters import ADAPTERS
+from minuend.onnx.opsets import schemas
+from minuend.onnx.opsets.adapters import ADAPTERS
 
 TARGET = Path(__file__).parents[1] / "src/minuend/onnx/convert/steps.json"
 

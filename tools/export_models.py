@@ -1,4 +1,4 @@
-"""Export the modules of ``tools/corpus`` to ``tests/models``, by both of PyTorch's exporters, at opsets 13 to 20.
+"""Export the modules of ``tools/corpus`` to ``tests/data/models``, by both of PyTorch's exporters, at opsets 13 to 20.
 
     python tools/export_models.py [MODULE …]
 
@@ -7,7 +7,7 @@ versions of the packages give the same bytes. What an exporter writes about the 
 with paths) is taken out. Every file is run by onnxruntime, at two settings of its dynamic dims, and must agree with
 PyTorch. With names, those modules alone are exported again and the rest of the index is kept.
 
-``tests/models/index.json`` says what each file is: module, family, exporter, opset, torch's version, inputs with
+``tests/data/models/index.json`` says what each file is: module, family, exporter, opset, torch's version, inputs with
 dtypes, shapes and ranges, the sizes of dynamic dims in the tests, and how many Sub nodes the file has.
 """
 
@@ -31,7 +31,7 @@ from corpus import CASES, SIZES, Case, Input
 from google.protobuf.message import Message
 from torch import Tensor, nn
 
-FOLDER = Path(__file__).parents[1] / "tests" / "models"
+FOLDER = Path(__file__).parents[1] / "tests" / "data" / "models"
 EXPORTERS = ("torchscript", "dynamo")
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from measure_target import TARGETS, measure
 
 from minuend.errors import MinuendError
-from minuend.runtimes import adapter
+from minuend.runtimes.running import adapter
 
 
 @dataclass(frozen=True)

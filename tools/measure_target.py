@@ -1,6 +1,6 @@
 """Measure what one release of a runtime does, and write it as a target's file.
 
-    python tools/measure_target.py openvino-cpu [--python OTHER_PYTHON] [-o src/minuend/targets]
+    python tools/measure_target.py openvino-cpu [--python OTHER_PYTHON] [-o src/minuend/runtimes/measured]
 
 The cases are made and judged here. ``--python`` names the Python of an environment that holds the release; NumPy and
 the runtime are all that it needs. Without it the release of this environment is measured.
@@ -13,12 +13,12 @@ import sys
 import time
 from pathlib import Path
 
-from minuend import targets
-from minuend.prove import measure as measure_runtime
-from minuend.runtimes import Runtime, adapters
+from minuend.runtimes import targets
+from minuend.runtimes.proving import measure as measure_runtime
+from minuend.runtimes.running import Runtime, adapters
 from minuend.storage.base import atomic
 
-TARGETS = Path(__file__).resolve().parent.parent / "src" / "minuend" / "targets"
+TARGETS = Path(__file__).resolve().parent.parent / "src" / "minuend" / "runtimes" / "measured"
 
 
 def measure(runtime: str, python: str | None, folder: Path) -> Path:

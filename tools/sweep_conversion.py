@@ -19,8 +19,8 @@ import onnx
 from onnx.backend.test.loader import load_model_tests
 from onnx.reference import ReferenceEvaluator
 
-from minuend.graph import ConversionRefused
-from minuend.onnx.convert import convert_proto
+from minuend.models.graph import ConversionRefused
+from minuend.onnx.opsets import convert_proto
 
 
 @dataclass

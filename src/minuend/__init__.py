@@ -21,39 +21,39 @@ from minuend.errors import (
 if TYPE_CHECKING:
     from minuend import directml, onnx, openvino
     from minuend._native import clear_cache, get_num_threads, set_cache_limit, set_num_threads
-    from minuend.check import check
-    from minuend.convert import convert
-    from minuend.dialects import diff_versions as diff
-    from minuend.dialects import spec
-    from minuend.fix import fix
-    from minuend.graph import ConversionRefused
-    from minuend.models import run
-    from minuend.node import TensorType
-    from minuend.prove import prove
-    from minuend.subtract import count_overflows, subtract
-    from minuend.validate import infer
+    from minuend.actions.checking import check
+    from minuend.actions.converting import convert
+    from minuend.actions.fixing import fix
+    from minuend.core.arrays import count_overflows, subtract
+    from minuend.models.graph import ConversionRefused
+    from minuend.models.opening import run
+    from minuend.runtimes.proving import prove
+    from minuend.standards.dialects import diff_versions as diff
+    from minuend.standards.dialects import spec
+    from minuend.standards.node import TensorType
+    from minuend.standards.validation import infer
 
 # Imported when they are first asked for: who asks for --help waits for no NumPy, who subtracts for no model reader.
 _LATER = {
-    "ConversionRefused": ("minuend.graph", "ConversionRefused"),
-    "TensorType": ("minuend.node", "TensorType"),
-    "check": ("minuend.check", "check"),
+    "ConversionRefused": ("minuend.models.graph", "ConversionRefused"),
+    "TensorType": ("minuend.standards.node", "TensorType"),
+    "check": ("minuend.actions.checking", "check"),
     "clear_cache": ("minuend._native", "clear_cache"),
-    "convert": ("minuend.convert", "convert"),
-    "count_overflows": ("minuend.subtract", "count_overflows"),
-    "diff": ("minuend.dialects", "diff_versions"),
+    "convert": ("minuend.actions.converting", "convert"),
+    "count_overflows": ("minuend.core.arrays", "count_overflows"),
+    "diff": ("minuend.standards.dialects", "diff_versions"),
     "directml": ("minuend.directml", None),
-    "fix": ("minuend.fix", "fix"),
+    "fix": ("minuend.actions.fixing", "fix"),
     "get_num_threads": ("minuend._native", "get_num_threads"),
-    "infer": ("minuend.validate", "infer"),
+    "infer": ("minuend.standards.validation", "infer"),
     "onnx": ("minuend.onnx", None),
     "openvino": ("minuend.openvino", None),
-    "prove": ("minuend.prove", "prove"),
-    "run": ("minuend.models", "run"),
+    "prove": ("minuend.runtimes.proving", "prove"),
+    "run": ("minuend.models.opening", "run"),
     "set_cache_limit": ("minuend._native", "set_cache_limit"),
     "set_num_threads": ("minuend._native", "set_num_threads"),
-    "spec": ("minuend.dialects", "spec"),
-    "subtract": ("minuend.subtract", "subtract"),
+    "spec": ("minuend.standards.dialects", "spec"),
+    "subtract": ("minuend.core.arrays", "subtract"),
 }
 
 __all__ = [

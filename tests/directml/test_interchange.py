@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import minuend as mn
-from minuend import shapes
+from minuend.core import shapes
 from minuend.directml import Model
 from minuend.directml.interchange import from_graph, to_graph
 from minuend.directml.views import View, fitted
 from minuend.errors import SpecError
-from minuend.graph import ConversionRefused, Graph, Step, Value
-from minuend.node import TensorType
+from minuend.models.graph import ConversionRefused, Graph, Step, Value
+from minuend.standards.node import TensorType
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples" / "directml"
 TYPES = ("float16", "float32", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")

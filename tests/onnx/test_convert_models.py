@@ -13,11 +13,11 @@ from onnx import ModelProto
 from onnx.reference import ReferenceEvaluator
 
 from minuend.errors import SpecError
-from minuend.graph import ConversionRefused
-from minuend.onnx.convert import convert_proto
-from minuend.onnx.convert.schemas import newest
+from minuend.models.graph import ConversionRefused
+from minuend.onnx.opsets import convert_proto
+from minuend.onnx.opsets.schemas import newest
 
-MODELS = Path(__file__).parents[1] / "models"
+MODELS = Path(__file__).parents[1] / "data" / "models"
 NEWEST_RUN = 26
 """The newest opset that onnxruntime 1.31 runs."""
 

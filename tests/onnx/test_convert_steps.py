@@ -14,10 +14,10 @@ import pytest
 from onnx import ModelProto
 from onnx.reference import ReferenceEvaluator
 
-from minuend.graph import ConversionRefused
-from minuend.onnx.convert import convert_proto, schemas
-from minuend.onnx.convert.scope import Names, Scope, learn
-from minuend.onnx.convert.steps import ADAPTERS, same_meaning
+from minuend.models.graph import ConversionRefused
+from minuend.onnx.opsets import convert_proto, schemas
+from minuend.onnx.opsets.scope import Names, Scope, learn
+from minuend.onnx.opsets.steps import ADAPTERS, same_meaning
 
 X = np.random.default_rng(0).standard_normal((2, 3, 4)).astype("float32")
 IMAGE = np.random.default_rng(1).standard_normal((1, 2, 6, 6)).astype("float32")

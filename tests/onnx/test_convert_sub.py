@@ -11,10 +11,10 @@ from onnx import ModelProto
 from onnx.reference import ReferenceEvaluator
 from onnx.version_converter import convert_version
 
-from minuend.graph import ConversionRefused
-from minuend.onnx.convert import convert_proto
-from minuend.onnx.convert.schemas import newest
+from minuend.models.graph import ConversionRefused
 from minuend.onnx.evaluator import Evaluator
+from minuend.onnx.opsets import convert_proto
+from minuend.onnx.opsets.schemas import newest
 
 OPSETS = (1, 5, 6, 7, 12, 13, 14, newest())
 PAIRS = list(itertools.product(OPSETS, OPSETS))

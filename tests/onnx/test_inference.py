@@ -8,11 +8,11 @@ import onnx
 import pytest
 from onnx import TensorProto, TypeProto
 
+from minuend.core.shapes import format_shape
 from minuend.errors import ShapeError, SpecError
-from minuend.node import TensorType
 from minuend.onnx.versions import DIALECT
-from minuend.shapes import format_shape
-from minuend.validate import infer
+from minuend.standards.node import TensorType
+from minuend.standards.validation import infer
 
 DIMS = (0, 1, 3, "N", "M", None)
 SHAPES = [None, *(shape for rank in range(3) for shape in itertools.product(DIMS, repeat=rank))]

@@ -11,12 +11,12 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper
 
+from minuend.core.shapes import Broadcast, numpy, onnx_legacy, pdpd
 from minuend.errors import SpecError
-from minuend.graph import ConversionRefused, Graph, Step, Value
-from minuend.node import TensorType
+from minuend.models.graph import ConversionRefused, Graph, Step, Value
 from minuend.onnx.interchange import from_graph, to_graph
 from minuend.onnx.model import read
-from minuend.shapes import Broadcast, numpy, onnx_legacy, pdpd
+from minuend.standards.node import TensorType
 
 NEWEST = onnx.defs.onnx_opset_version()
 FLOAT, INT = "tensor(float)", "tensor(int64)"

@@ -7,9 +7,9 @@ import onnx
 import pytest
 
 from minuend.errors import DTypeError, SpecError, Unsupported
-from minuend.node import TensorType
 from minuend.onnx import walk
 from minuend.onnx.model import read
+from minuend.standards.node import TensorType
 
 TEXT = """
 <ir_version: 10, opset_import: ["" : 13, "my" : 1]>

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minuend import dtypes
+from minuend.core import elements
 from minuend.errors import DTypeError, MinuendError, ScalarRangeError, ShapeError, SpecError
 from minuend.onnx import sub
 from minuend.onnx.versions import DIALECT
@@ -85,9 +85,9 @@ def test_the_six_shapes_that_the_pages_of_sub_1_and_6_list(opset, shape, axis, o
 
 
 @pytest.mark.parametrize("row", ROWS, ids=str)
-@pytest.mark.parametrize("name", [name for name, element in dtypes.TYPES.items() if element.numpy is not None])
+@pytest.mark.parametrize("name", [name for name, element in elements.TYPES.items() if element.numpy is not None])
 def test_a_version_takes_the_types_of_its_row_and_refuses_the_others(row, name):
-    element = dtypes.TYPES[name]
+    element = elements.TYPES[name]
     a, b = np.array([3, 2, 1]).astype(element.numpy), np.array([1, 1, 1]).astype(element.numpy)
     if name in row.types:
         c = sub(a, b, opset=row.version)
@@ -110,7 +110,7 @@ def test_a_version_takes_the_types_of_its_row_and_refuses_the_others(row, name):
     [(1, 1), (2, 1), (5, 1), (6, 6), (7, 7), (10, 7), (12, 7), (13, 13), (14, 14), (28, 14), (9999, 14), (None, 14)],
 )
 def test_the_version_in_force_is_the_newest_not_above_the_opset(opset, version):
-    four_bits = np.array(1, dtypes.TYPES["int4"].numpy)
+    four_bits = np.array(1, elements.TYPES["int4"].numpy)
     with pytest.raises(DTypeError) as caught:
         sub(four_bits, four_bits, opset=opset)
     assert str(caught.value).startswith(f"Sub-{version} takes no element type tensor(int4); expected tensor(float16), ")

@@ -7,7 +7,7 @@ import onnx.defs
 import pytest
 from onnx.defs import OpSchema
 
-from minuend import dtypes
+from minuend.core import elements
 from minuend.onnx.versions import DIALECT
 
 OPSETS = range(1, onnx.defs.onnx_opset_version() + 1)
@@ -89,7 +89,7 @@ def test_what_inference_answers_is_stated_in_step_with_the_registry(row):
 def test_spellings_are_onnx_own_and_name_one_type_each():
     for name, (text, proto) in DIALECT.spellings.items():
         code = onnx.TensorProto.DataType.Value(proto)
-        assert onnx.helper.tensor_dtype_to_np_dtype(code) == dtypes.TYPES[name].numpy
+        assert onnx.helper.tensor_dtype_to_np_dtype(code) == elements.TYPES[name].numpy
         declared = onnx.parser.parse_graph(f"agraph ({text.removeprefix('tensor(').removesuffix(')')}[1] x) => () {{}}")
         assert declared.input[0].type.tensor_type.elem_type == code
 
@@ -100,7 +100,7 @@ def test_every_onnx_type_is_spelled_or_refused_with_a_reason_or_unknown_to_subtr
     assert rest <= {"UNDEFINED", "FLOAT8E4M3FNUZ", "FLOAT8E5M2FNUZ", "FLOAT6E2M3", "FLOAT6E3M2"}
     for name in DIALECT.refused:
         with pytest.raises(TypeError) as caught:
-            dtypes.find(name)
+            elements.find(name)
         assert str(caught.value).startswith(f"element type {name!r}: {DIALECT.refused[name]}; expected float16, ")
 
 

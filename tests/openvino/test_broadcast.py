@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from minuend.core.shapes import Dim, Shape
 from minuend.errors import DTypeError, ShapeError, SpecError
-from minuend.node import TensorType
 from minuend.openvino import subtract
-from minuend.shapes import Dim, Shape
-from minuend.validate import infer
+from minuend.standards.node import TensorType
+from minuend.standards.validation import infer
 
 REJECTED = "rejected"
 

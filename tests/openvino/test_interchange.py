@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from ir_files import EDGE_R, TEXT, WEIGHTS, changed
 
-from minuend import shapes
+from minuend.core import shapes
 from minuend.errors import SpecError
-from minuend.graph import ConversionRefused, Graph, Step, Value
-from minuend.node import TensorType
+from minuend.models.graph import ConversionRefused, Graph, Step, Value
 from minuend.openvino import Tensor
 from minuend.openvino.builder import Builder
 from minuend.openvino.interchange import ADVICE, from_graph, to_graph
 from minuend.openvino.ir import Type
 from minuend.openvino.model import Model, read
 from minuend.openvino.notation import NUMERIC
+from minuend.standards.node import TensorType
 
 F32 = np.float32
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minuend import reference
-from minuend.dtypes import TYPES, ElementType
+from minuend.core import reference
+from minuend.core.elements import TYPES, ElementType
 from minuend.errors import SpecError
-from minuend.openvino.convert import convert
+from minuend.openvino.casts import convert
 from minuend.openvino.notation import NUMERIC
 
 RNG = np.random.default_rng(3)

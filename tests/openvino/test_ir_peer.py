@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minuend.dtypes import TYPES
+from minuend.core.elements import TYPES
 from minuend.errors import ShapeError
 from minuend.openvino import Tensor
 from minuend.openvino.builder import Builder

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from ir_files import EDGE_A, EDGE_B, EDGE_R, TEXT, WEIGHTS, changed
 
-from minuend.dtypes import TYPES
+from minuend.core.elements import TYPES
 from minuend.errors import DTypeError, ShapeError, SpecError, Unsupported
-from minuend.node import TensorType
 from minuend.openvino import Tensor
 from minuend.openvino.builder import Builder
 from minuend.openvino.ir import Type
 from minuend.openvino.layers import KINDS
 from minuend.openvino.model import Model, read
 from minuend.openvino.notation import NUMERIC
+from minuend.standards.node import TensorType
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "openvino"
 F32 = np.float32

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minuend import reference
-from minuend.dtypes import TYPES
+from minuend.core import reference
+from minuend.core.elements import TYPES
 from minuend.errors import DTypeError, ScalarRangeError, ShapeError
 from minuend.openvino import Tensor, subtract
 from minuend.openvino.tensor import NARROW

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minuend import reference
-from minuend.dtypes import TYPES
+from minuend.core import reference
+from minuend.core.elements import TYPES
 from minuend.errors import DTypeError, ShapeError, SpecError
 from minuend.openvino import Tensor
 from minuend.openvino.tensor import NARROW

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from minuend import errors, storage
-from minuend.dtypes import TYPES
+from minuend.core.elements import TYPES
 from minuend.storage import Result, open_tensors, write_tensors
 
 X = np.arange(6, dtype=np.int16)

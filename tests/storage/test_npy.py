@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from minuend import errors
-from minuend.dtypes import TYPES
+from minuend.core.elements import TYPES
 from minuend.storage import Result, open_tensors, write_tensors
 
 ARRAYS = [
@@ -118,7 +118,7 @@ def test_a_type_that_cannot_be_subtracted_is_named(tmp_path: Path, dtype: str) -
     np.save(path, np.zeros(2, dtype))
     with pytest.raises(errors.DTypeError) as caught:
         open_tensors(str(path))
-    from minuend.dtypes import refusal
+    from minuend.core.elements import refusal
 
     expected = errors.listed(TYPES)
     assert str(caught.value) == f"{refusal(np.dtype(dtype).name)}; expected {expected}, at {path}"

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from minuend import errors
-from minuend.dtypes import TYPES
+from minuend.core.elements import TYPES
 from minuend.storage import Result, open_tensors, write_tensors
 
 X = np.arange(24, dtype=np.int32).reshape(4, 6)

@@ -11,7 +11,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from minuend import errors
-from minuend.dtypes import TYPES
+from minuend.core.elements import TYPES
 from minuend.storage import Result, open_tensors, safetensors, write_tensors
 
 

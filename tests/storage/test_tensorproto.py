@@ -11,7 +11,7 @@ import pytest
 from onnx import TensorProto, numpy_helper
 
 from minuend import errors
-from minuend.dtypes import TYPES
+from minuend.core.elements import TYPES
 from minuend.storage import Result, open_tensors, tensorproto, write_tensors
 
 WORDS = errors.listed(tensorproto.WORDS.values())

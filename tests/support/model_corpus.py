@@ -1,6 +1,6 @@
-"""The models of ``tests/models``: their index, inputs for them, what running and converting them gives.
+"""The models of ``tests/data/models``: their index, inputs for them, what running and converting them gives.
 
-``tests/test_corpus.py`` asserts on it and ``tools/corpus_report.py`` writes it down, so both tell of one measurement.
+``tests/actions/test_corpus.py`` asserts on it and ``tools/corpus_report.py`` writes it down, so both tell of one measurement.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import onnx
 
-from minuend.graph import ConversionRefused
-from minuend.onnx.convert import convert_proto
+from minuend.models.graph import ConversionRefused
+from minuend.onnx.opsets import convert_proto
 
-FOLDER = Path(__file__).parents[1] / "models"
+FOLDER = Path(__file__).parents[1] / "data" / "models"
 INDEX: dict[str, dict[str, Any]] = json.loads((FOLDER / "index.json").read_text(encoding="utf-8"))
 ROUNDING = {"float16": 2.0**-9, "float32": 1e-5, "float64": 1e-13}
 """What "within float rounding" allows: a share of the largest magnitude in the output, about 2 units in the last

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from minuend import reference
-from minuend.dtypes import TYPES, ElementType
+from minuend.core import reference
+from minuend.core.elements import TYPES, ElementType
 from minuend.errors import OverflowFound
 
 Array = np.ndarray[Any, Any]

@@ -1,4 +1,4 @@
-"""The PyTorch modules whose exports are the test corpus ``tests/models``; ``tools/export_models.py`` exports them.
+"""The PyTorch modules whose exports are the test corpus ``tests/data/models``; ``tools/export_models.py`` exports them.
 
 A module is small, initialised at random from a fixed seed, and stands for a kind of model that people deploy. What
 matters is where it subtracts: ``1 - mask``, ``position - 1``, ``x - mean``, ``x - max``, ``1 - gate``, and

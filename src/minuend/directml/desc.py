@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from minuend import dtypes
+from minuend.core import elements
+from minuend.core.elements import ElementType
 from minuend.directml.enums import (
     DML_TENSOR_DATA_TYPE,
     DML_TENSOR_DIMENSION_COUNT_MAX1,
@@ -17,7 +18,6 @@ from minuend.directml.enums import (
 )
 from minuend.directml.structs import DML_BUFFER_TENSOR_DESC, DML_TENSOR_DESC
 from minuend.directml.versions import MAX_ELEMENTS, SPELLINGS, check_count, check_size
-from minuend.dtypes import ElementType
 from minuend.errors import DTypeError, ShapeError, SpecError, listed
 
 
@@ -173,7 +173,7 @@ def _extent(sizes: tuple[int, ...], strides: tuple[int, ...]) -> int:
 
 
 def _element(kind: DML_TENSOR_DATA_TYPE) -> ElementType:
-    return dtypes.TYPES[kind.name.lower()]
+    return elements.TYPES[kind.name.lower()]
 
 
 # ---- the rules of one description -----------------------------------------------------------------------------
@@ -187,13 +187,13 @@ def _data_type(value: object) -> DML_TENSOR_DATA_TYPE:
             raise DTypeError("types", "", f"DataType is {int(value)}, which stands for no element type; {wanted}")
         kind = DML_TENSOR_DATA_TYPE(value)
         if kind is DML_TENSOR_DATA_TYPE.UNKNOWN:
-            raise DTypeError("types", "", f"DataType: {dtypes.refusal(kind.name)}; {wanted}")
+            raise DTypeError("types", "", f"DataType: {elements.refusal(kind.name)}; {wanted}")
         return kind
     try:
-        row = dtypes.find(value)
+        row = elements.find(value)
     except DTypeError:
         name = value if isinstance(value, str) else str(getattr(value, "name", repr(value)))
-        raise DTypeError("types", "", f"DataType: {dtypes.refusal(name)}; {wanted}") from None
+        raise DTypeError("types", "", f"DataType: {elements.refusal(name)}; {wanted}") from None
     if row.name not in SPELLINGS:
         raise DTypeError("types", "", f"DataType: DirectML has no element type {row}; {wanted}")
     return DML_TENSOR_DATA_TYPE[SPELLINGS[row.name][0]]

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from minuend import dtypes
+from minuend.core import elements
+from minuend.core.elements import ElementType
+from minuend.core.shapes import size
 from minuend.directml.desc import TensorDesc
 from minuend.directml.dispatch import (
     INPUTS,
@@ -26,10 +28,8 @@ from minuend.directml.fields import placed
 from minuend.directml.json_reader import Item
 from minuend.directml.operator import check_descs, element_wise_subtract
 from minuend.directml.resources import IMAGES, VALUE_TYPES, Resource, inside
-from minuend.dtypes import ElementType
 from minuend.errors import DTypeError, MinuendError, SpecError, Unsupported, listed
-from minuend.shapes import size
-from minuend.spec import OpVersion
+from minuend.standards.version import OpVersion
 from minuend.storage import npy
 from minuend.storage.base import Array, Result, atomic, refuse_input
 
@@ -112,7 +112,7 @@ class Execution:
                 known = listed((repr(r) for r in self.resources), "and") or "none"
                 raise MinuendError(f"there is no resource {name!r} to pass a value for; the model has {known}")
             resource, array = self.resources[name], np.asarray(value)
-            element = dtypes.of_numpy(array.dtype)
+            element = elements.of_numpy(array.dtype)
             if resource.form == "mixed":
                 raise MinuendError(f"resource {name!r} holds values of several types; no array can replace them")
             if element not in VALUE_TYPES.values() or resource.element not in (None, element):

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from minuend.core.elements import ElementType
+from minuend.core.shapes import Broadcast, numpy, size
 from minuend.directml.desc import TensorDesc
 from minuend.directml.dispatch import INPUTS, OUTPUT, TENSORS, Binding, Dispatch, Dispatchable
 from minuend.directml.enums import DML_EXECUTION_FLAGS
@@ -16,10 +18,8 @@ from minuend.directml.model import Model
 from minuend.directml.resources import Resource
 from minuend.directml.versions import DIALECT
 from minuend.directml.views import View
-from minuend.dtypes import ElementType
-from minuend.graph import ConversionRefused, Graph, Kind, Step, Value
-from minuend.node import TensorType
-from minuend.shapes import Broadcast, numpy, size
+from minuend.models.graph import ConversionRefused, Graph, Kind, Step, Value
+from minuend.standards.node import TensorType
 
 _ADVICE = "A graph has subtractions of whole tensors in row-major order; repeated operands become broadcasting."
 

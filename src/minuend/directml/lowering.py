@@ -10,8 +10,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from minuend import dtypes
-from minuend.dialects import dialect
+from minuend.core import elements
+from minuend.core.elements import ElementType
+from minuend.core.shapes import format_shape, size
 from minuend.directml.desc import TensorDesc
 from minuend.directml.dispatch import INPUTS, TENSORS
 from minuend.directml.model import Model
@@ -19,11 +20,10 @@ from minuend.directml.operator import check_descs
 from minuend.directml.resources import VALUE_TYPES
 from minuend.directml.versions import DIALECT
 from minuend.directml.views import View, crossings, fitted
-from minuend.dtypes import ElementType
 from minuend.errors import SpecError, listed
-from minuend.graph import ConversionRefused, Graph, Step, Value
-from minuend.shapes import format_shape, size
-from minuend.spec import OpVersion
+from minuend.models.graph import ConversionRefused, Graph, Step, Value
+from minuend.standards.dialects import dialect
+from minuend.standards.version import OpVersion
 from minuend.storage.base import Array
 
 _ADVICE = "Leave these nodes out, or convert the model with a tool that knows all of DirectML's operators."
@@ -227,7 +227,7 @@ class _Lowering:
 
     def copied(self, name: str, buffer: _Buffer, view: View, place: str) -> _Buffer:
         """Copy a view into a buffer of its own, bit for bit: as integers of the same width, minus 0."""
-        element = buffer.element if buffer.element.is_integer else dtypes.TYPES[f"uint{buffer.element.bits}"]
+        element = buffer.element if buffer.element.is_integer else elements.TYPES[f"uint{buffer.element.bits}"]
         spelled = dialect(self.op.dialect).spell(element.name)
         if element.name not in self.op.types:
             later = [row for row in DIALECT.versions if element.name in row.types]

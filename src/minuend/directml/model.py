@@ -24,8 +24,8 @@ from minuend.directml.operator import check_descs
 from minuend.directml.resources import Resource, read_resource
 from minuend.directml.versions import DIALECT
 from minuend.errors import FileFormatError, MinuendError, SpecError
-from minuend.node import Node, TensorType
-from minuend.spec import OpVersion
+from minuend.standards.node import Node, TensorType
+from minuend.standards.version import OpVersion
 from minuend.storage.base import Array, atomic
 
 

@@ -12,15 +12,15 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from minuend.dialects import dialect, spec
+from minuend.core.overlap import null_step
+from minuend.core.plan import plan
+from minuend.core.shapes import Broadcast
 from minuend.directml.desc import TensorDesc
 from minuend.directml.enums import DML_TENSOR_FLAGS
 from minuend.errors import DTypeError, ShapeError, SpecError, listed
-from minuend.overlap import null_step
-from minuend.plan import plan
-from minuend.shapes import Broadcast
-from minuend.spec import OpVersion
-from minuend.validate import check_types
+from minuend.standards.dialects import dialect, spec
+from minuend.standards.validation import check_types
+from minuend.standards.version import OpVersion
 
 Memory: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
 Descs: TypeAlias = Mapping[str, TensorDesc]

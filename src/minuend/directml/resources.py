@@ -22,11 +22,11 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from minuend import dtypes
+from minuend.core import elements
+from minuend.core.elements import ElementType
 from minuend.directml.enums import DML_TENSOR_DATA_TYPE
 from minuend.directml.fields import UINT32, UINT64, enum_of
 from minuend.directml.json_reader import Item, describe
-from minuend.dtypes import ElementType
 from minuend.errors import MinuendError, Unsupported, listed
 from minuend.storage import npy
 from minuend.storage.base import Array, map_bytes
@@ -34,9 +34,9 @@ from minuend.storage.base import Array, map_bytes
 Form: TypeAlias = Literal["list", "constant", "sequence", "file", "mixed", "deferred"]
 
 VALUE_TYPES: dict[DML_TENSOR_DATA_TYPE, ElementType] = {
-    member: dtypes.TYPES[member.name.lower()]
+    member: elements.TYPES[member.name.lower()]
     for member in DML_TENSOR_DATA_TYPE
-    if member is not DML_TENSOR_DATA_TYPE.UNKNOWN and dtypes.TYPES[member.name.lower()].bits >= 8
+    if member is not DML_TENSOR_DATA_TYPE.UNKNOWN and elements.TYPES[member.name.lower()].bits >= 8
 }
 """The types that a resource's values can have: all of DirectML's but those of 4 bits."""
 

@@ -10,10 +10,10 @@ from minuend.directml.model import Model
 from minuend.directml.operator import check_descs
 from minuend.directml.versions import DIALECT
 from minuend.errors import SpecError
-from minuend.intervals.ranges import full
-from minuend.node import Node
-from minuend.provenance import PLAIN
-from minuend.sites import Site
+from minuend.models.purpose import PLAIN
+from minuend.models.ranges.interval import full
+from minuend.models.sites import Site
+from minuend.standards.node import Node
 
 
 def sites(model: Model) -> Iterator[Site]:

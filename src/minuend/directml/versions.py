@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from minuend import shapes
-from minuend.dialects import Dialect
+from minuend.core import shapes
+from minuend.core.shapes import Broadcast, Shape, format_dim
 from minuend.directml.enums import DML_FEATURE_LEVEL, DML_TENSOR_DATA_TYPE, c_name
 from minuend.errors import ShapeError, SpecError, listed
-from minuend.shapes import Broadcast, Shape, format_dim
-from minuend.spec import OpVersion, Param, Rows
+from minuend.standards.dialects import Dialect
+from minuend.standards.version import OpVersion, Param, Rows
 
 MAX_ELEMENTS = 2**32 - 1
 """The most elements that a tensor has, and the largest size and stride: they are 32-bit in C."""

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from minuend.onnx.convert.model import convert_proto
-from minuend.onnx.convert.schemas import newest
 from minuend.onnx.lifting import to_graph
 from minuend.onnx.lowering import from_graph
 from minuend.onnx.model import Model
+from minuend.onnx.opsets.model import convert_proto
+from minuend.onnx.opsets.schemas import newest
 from minuend.onnx.versions import number
 
 __all__ = ["convert", "from_graph", "to_graph"]
 
 
 def convert(model: Model, version: object = None) -> tuple[Model, list[str], list[str]]:
-    """Convert a model to an opset; see :func:`minuend.onnx.convert.model.convert_proto`. ``None`` is the newest."""
+    """Convert a model to an opset; see :func:`minuend.onnx.opsets.model.convert_proto`. ``None`` is the newest."""
     opset = newest() if version is None else number(version)
     proto, changes, losses = convert_proto(model.proto, opset)
     return Model(proto, folder=model.folder, name=model.name), changes, losses

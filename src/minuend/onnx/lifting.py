@@ -10,16 +10,16 @@ import numpy as np
 from onnx import AttributeProto, NodeProto, TensorProto, TypeProto, ValueInfoProto
 from onnx.helper import get_attribute_value
 
+from minuend.core.shapes import Broadcast, Shape, format_shape, numpy, size, static
 from minuend.errors import SpecError, listed
-from minuend.graph import ConversionRefused, Graph, Kind, Step, Value
-from minuend.node import Node, TensorType
+from minuend.models.graph import ConversionRefused, Graph, Kind, Step, Value
 from minuend.onnx import tensors, walk
 from minuend.onnx.evaluator import MAIN
 from minuend.onnx.model import Model
 from minuend.onnx.tensors import Array
 from minuend.onnx.versions import DIALECT
-from minuend.shapes import Broadcast, Shape, format_shape, numpy, size, static
-from minuend.validate import validate
+from minuend.standards.node import Node, TensorType
+from minuend.standards.validation import validate
 
 _ADVICE = (
     "Convert the rest with the format's own tool, then repair the subtractions with minuend fix. Local functions can "

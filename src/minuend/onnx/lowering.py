@@ -10,14 +10,14 @@ import numpy as np
 import onnx
 from onnx import ModelProto, TensorProto, ValueInfoProto, helper
 
+from minuend.core.shapes import Dim, Shape, format_shape, same
 from minuend.errors import FileFormatError, SpecError
-from minuend.graph import ConversionRefused, Graph, Step, Value
-from minuend.node import Node, TensorType
+from minuend.models.graph import ConversionRefused, Graph, Step, Value
 from minuend.onnx.model import Model
 from minuend.onnx.tensors import Array
 from minuend.onnx.versions import DIALECT, SPELLINGS
-from minuend.shapes import Dim, Shape, format_shape, same
-from minuend.validate import validate
+from minuend.standards.node import Node, TensorType
+from minuend.standards.validation import validate
 
 _OPERATORS = {
     "subtract": "Sub",

@@ -20,15 +20,15 @@ import onnx
 from google.protobuf.message import DecodeError, EncodeError  # type: ignore[import-untyped,unused-ignore]
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto
 
+from minuend.core.shapes import Dim, format_dim, format_shape, numpy, size, static
 from minuend.errors import FileFormatError, MinuendError, SpecError, Unsupported, listed
-from minuend.node import Node
 from minuend.onnx import external, inference, structure, tensors, walk
 from minuend.onnx.evaluator import Evaluator, SubNode
 from minuend.onnx.external import DataFiles
 from minuend.onnx.formats import SUFFIXES
 from minuend.onnx.tensors import Array
 from minuend.onnx.versions import DIALECT
-from minuend.shapes import Dim, format_dim, format_shape, numpy, size, static
+from minuend.standards.node import Node
 from minuend.storage.base import atomic, map_bytes
 
 _MOST_BYTES = (1 << 31) - 1

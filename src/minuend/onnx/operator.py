@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from minuend.core.arrays import Array, compute, operands
 from minuend.errors import SpecError
-from minuend.node import Node, TensorType
 from minuend.onnx.versions import DIALECT
-from minuend.spec import OpVersion
-from minuend.subtract import Array, compute, operands
-from minuend.validate import validate
+from minuend.standards.node import Node, TensorType
+from minuend.standards.validation import validate
+from minuend.standards.version import OpVersion
 
 
 def sub(

@@ -14,17 +14,17 @@ from typing import Any, TypeAlias
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto
 from onnx.helper import get_attribute_value
 
+from minuend.core.shapes import Shape
 from minuend.errors import SpecError, Unsupported
-from minuend.intervals.ranges import Range, full, join, of_array
-from minuend.intervals.rules import RULES, Step, result
-from minuend.node import Node
+from minuend.models.purpose import Flow, provenance
+from minuend.models.ranges.interval import Range, full, join, of_array
+from minuend.models.ranges.rules import RULES, Step, result
+from minuend.models.sites import Site, constants_of, typed
 from minuend.onnx import tensors
 from minuend.onnx.evaluator import MAIN
 from minuend.onnx.model import Model
 from minuend.onnx.walk import Scope, Subtraction, functions, subtractions, walk
-from minuend.provenance import Flow, provenance
-from minuend.shapes import Shape
-from minuend.sites import Site, constants_of, typed
+from minuend.standards.node import Node
 
 _MOST_CALLS = 2000
 """Calls of functions that are followed one by one; beyond, their operands can be anything."""

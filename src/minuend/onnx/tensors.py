@@ -18,7 +18,7 @@ import numpy as np
 from google.protobuf.unknown_fields import UnknownFieldSet  # type: ignore[import-untyped,unused-ignore]
 from onnx import TensorProto, helper, numpy_helper
 
-from minuend.dtypes import TYPES, ElementType
+from minuend.core.elements import TYPES, ElementType
 from minuend.errors import FileFormatError
 from minuend.onnx.versions import SPELLINGS
 

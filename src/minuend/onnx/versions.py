@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from minuend import shapes
-from minuend.dialects import Dialect
-from minuend.shapes import Broadcast, Shape
-from minuend.spec import Attr, OpVersion, Param, Rows
+from minuend.core import shapes
+from minuend.core.shapes import Broadcast, Shape
+from minuend.standards.dialects import Dialect
+from minuend.standards.version import Attr, OpVersion, Param, Rows
 
 SUB_1 = OpVersion(
     dialect="onnx",

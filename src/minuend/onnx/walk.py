@@ -11,11 +11,11 @@ from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProt
 from onnx.helper import get_attribute_value
 
 from minuend.errors import DTypeError, SpecError, Unsupported
-from minuend.node import Node, TensorType
 from minuend.onnx import tensors
 from minuend.onnx.evaluator import MAIN
 from minuend.onnx.versions import DIALECT
-from minuend.spec import OpVersion
+from minuend.standards.node import Node, TensorType
+from minuend.standards.version import OpVersion
 
 if TYPE_CHECKING:
     from minuend.onnx.inference import Inference
@@ -194,7 +194,7 @@ class Subtraction:
         return self.scope.place(self.index)
 
     def node(self) -> Node:
-        """Return it as a :class:`~minuend.node.Node`.
+        """Return it as a :class:`~minuend.standards.node.Node`.
 
         Raises:
             DTypeError: an operand of a type that no Sub takes. Unsupported: element types that cannot be inferred.

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from minuend import dtypes
+from minuend.core import elements
+from minuend.core.shapes import Shape
 from minuend.errors import DTypeError, listed
 from minuend.openvino import layers as table
 from minuend.openvino import notation
@@ -16,7 +17,6 @@ from minuend.openvino.ir import Array, Input, Layer, Output, Ref, Type
 from minuend.openvino.model import Model
 from minuend.openvino.tensor import NARROW, Tensor
 from minuend.openvino.versions import SPELLINGS
-from minuend.shapes import Shape
 
 UNKNOWN = Type("dynamic", None)
 
@@ -172,10 +172,10 @@ def _stored(value: Any) -> tuple[str, tuple[int, ...], Array]:
     array = np.asarray(value)
     if array.dtype == np.bool_:
         return "boolean", array.shape, np.frombuffer(array.tobytes(), np.uint8)
-    row = dtypes.of_numpy(array.dtype)
+    row = elements.of_numpy(array.dtype)
     if row is None or row.name not in SPELLINGS:
         expected = listed(names[0] for names in SPELLINGS.values())
-        raise DTypeError("types", "", f"{dtypes.refusal(array.dtype.name)}; expected {expected} or boolean")
+        raise DTypeError("types", "", f"{elements.refusal(array.dtype.name)}; expected {expected} or boolean")
     if row in NARROW:
         codes = np.ascontiguousarray(array).view(np.uint8).reshape(array.shape)
         return _stored(Tensor(row, np.asarray(codes & np.uint8((1 << row.bits) - 1))))

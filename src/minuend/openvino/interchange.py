@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from minuend.core.shapes import Dim, format_shape, may_be, numpy
 from minuend.errors import MinuendError, SpecError
-from minuend.graph import ConversionRefused, Graph, Step, Value
+from minuend.models.graph import ConversionRefused, Graph, Step, Value
 from minuend.openvino import layers as table
 from minuend.openvino.builder import Builder
 from minuend.openvino.ir import Layer, Ref
@@ -13,8 +14,7 @@ from minuend.openvino.layers import kind_of, lacking
 from minuend.openvino.model import Model
 from minuend.openvino.tensor import Tensor
 from minuend.openvino.versions import DIALECT, SPELLINGS
-from minuend.shapes import Dim, format_shape, may_be, numpy
-from minuend.validate import validate
+from minuend.standards.validation import validate
 
 ADVICE = "convert the model with the format's own tool and then run fix"
 

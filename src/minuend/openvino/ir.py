@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from minuend.core.shapes import Shape
 from minuend.openvino.ir_xml import Element
-from minuend.shapes import Shape
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 

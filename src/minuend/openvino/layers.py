@@ -13,17 +13,17 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from minuend import dtypes
+from minuend.core.arrays import compute as subtract_arrays
+from minuend.core.elements import of_numpy
+from minuend.core.shapes import Broadcast, Dim, Shape, bounds, format_shape, from_bounds, may_be, static
 from minuend.errors import DTypeError, ShapeError, SpecError, Unsupported, listed
-from minuend.node import Node, TensorType
 from minuend.openvino import notation
-from minuend.openvino.convert import convert
+from minuend.openvino.casts import convert
 from minuend.openvino.ir import Array, Layer, Type
 from minuend.openvino.notation import NUMERIC
 from minuend.openvino.versions import DIALECT, OPSETS, REFUSED, SPELLINGS, SUBTRACT_1
-from minuend.shapes import Broadcast, Dim, Shape, bounds, format_shape, from_bounds, may_be, static
-from minuend.subtract import compute as subtract_arrays
-from minuend.validate import check_attributes, validate
+from minuend.standards.node import Node, TensorType
+from minuend.standards.validation import check_attributes, validate
 
 Known: TypeAlias = Callable[[int], Array | None]
 """Gives the elements of an input where they are constant."""
@@ -634,5 +634,5 @@ def name_of(dtype: np.dtype[Any]) -> str | None:
     """Return OpenVINO's name of a NumPy dtype; ``None`` where it has none."""
     if dtype == np.bool_:
         return "boolean"
-    row = dtypes.of_numpy(dtype)
+    row = of_numpy(dtype)
     return None if row is None or row.name not in SPELLINGS else SPELLINGS[row.name][0]

@@ -35,8 +35,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from minuend.core.shapes import format_shape, may_be, size, static
 from minuend.errors import FileFormatError, SpecError, Unsupported, listed
-from minuend.node import Node
 from minuend.openvino import ir_writer, ir_xml, notation
 from minuend.openvino import layers as table
 from minuend.openvino.inference import infer, settle
@@ -45,7 +45,7 @@ from minuend.openvino.ir_reader import Reader
 from minuend.openvino.ir_xml import Element
 from minuend.openvino.layers import KINDS, kind_of, lacking
 from minuend.openvino.tensor import Tensor
-from minuend.shapes import format_shape, may_be, size, static
+from minuend.standards.node import Node
 from minuend.storage.base import map_bytes, quoted
 
 Value: TypeAlias = Array | Tensor
@@ -118,7 +118,7 @@ class Model:
     def subtractions(self) -> Iterator[Node]:
         """Every Subtract that a result depends on, those in bodies of other layers too, in an order that can run.
 
-        Each is a :class:`~minuend.node.Node` of Subtract-1: its types as inferred (behind a layer that this package
+        Each is a :class:`~minuend.standards.node.Node` of Subtract-1: its types as inferred (behind a layer that this package
         does not know, as the file states them), its attributes as stated (a missing axis of pdpd as the runtime reads
         it, 0), its layer as the place.
 

@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from minuend.dtypes import TYPES, ElementType
+from minuend.core.elements import TYPES, ElementType
+from minuend.core.shapes import Dim, Shape, check_dim, format_dim
 from minuend.errors import ShapeError, listed
 from minuend.openvino.versions import REFUSED, SPELLINGS
-from minuend.shapes import Dim, Shape, check_dim, format_dim
 
 NUMERIC: Mapping[str, ElementType] = MappingProxyType({names[0]: TYPES[name] for name, names in SPELLINGS.items()})
 """OpenVINO's name of each numeric element type that this package knows → its row."""

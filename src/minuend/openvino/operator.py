@@ -6,14 +6,14 @@ from typing import Any, TypeAlias, overload
 
 import numpy as np
 
-from minuend.dtypes import ElementType
+from minuend.core.arrays import Array, compute, operands, scalar
+from minuend.core.elements import ElementType
+from minuend.core.shapes import Broadcast
 from minuend.errors import DTypeError
-from minuend.node import Node, TensorType
 from minuend.openvino.tensor import Tensor
 from minuend.openvino.versions import SPELLINGS, SUBTRACT_1
-from minuend.shapes import Broadcast
-from minuend.subtract import Array, compute, operands, scalar
-from minuend.validate import validate
+from minuend.standards.node import Node, TensorType
+from minuend.standards.validation import validate
 
 
 @overload

@@ -8,16 +8,16 @@ from types import MappingProxyType
 from typing import Any
 
 from minuend.errors import SpecError, Unsupported
-from minuend.intervals.ranges import Range, full, of_array
-from minuend.intervals.rules import Step, result
-from minuend.node import Node
+from minuend.models.purpose import Flow, provenance
+from minuend.models.ranges.interval import Range, full, of_array
+from minuend.models.ranges.rules import Step, result
+from minuend.models.sites import Site, constants_of, typed
 from minuend.openvino import layers as table
 from minuend.openvino.ir import Layer, Ref, Section, Type
 from minuend.openvino.model import Model
 from minuend.openvino.notation import NUMERIC
 from minuend.openvino.versions import SUBTRACT_1
-from minuend.provenance import Flow, provenance
-from minuend.sites import Site, constants_of, typed
+from minuend.standards.node import Node
 
 NAMES: Mapping[str, str] = MappingProxyType(
     {

@@ -14,16 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from minuend import dtypes
-from minuend.dtypes import ElementType
+from minuend.core import elements
+from minuend.core.elements import ElementType
+from minuend.core.shapes import size
 from minuend.errors import DTypeError, ShapeError, SpecError, listed
 from minuend.openvino.versions import SPELLINGS, SUBTRACT_1
-from minuend.shapes import size
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 NARROW: tuple[ElementType, ...] = tuple(
-    dtypes.TYPES[name] for name in SUBTRACT_1.types if dtypes.TYPES[name].kernel == "table"
+    elements.TYPES[name] for name in SUBTRACT_1.types if elements.TYPES[name].kernel == "table"
 )
 
 
@@ -162,7 +162,7 @@ class Tensor:
 
 
 def _narrow(element_type: object) -> ElementType:
-    element = dtypes.find(element_type)
+    element = elements.find(element_type)
     if element not in NARROW:
         expected = listed(SPELLINGS[row.name][0] for row in NARROW)
         hint = "; pass a NumPy array of it instead" if element.name in SPELLINGS else ""
@@ -181,7 +181,7 @@ def _shifts(bits: int) -> Array:
 @functools.cache
 def _values(name: str) -> Array:
     """The value of every code, in float32."""
-    element = dtypes.TYPES[name]
+    element = elements.TYPES[name]
     if element.levels is not None:
         return np.array(element.levels, np.float32)
     return np.arange(1 << element.bits, dtype=np.uint8).view(element.memory).astype(np.float32)

@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from minuend import shapes
-from minuend.dialects import Dialect
-from minuend.dtypes import TYPES
-from minuend.shapes import Broadcast, Shape
-from minuend.spec import Attr, OpVersion, Param, Rows
+from minuend.core import shapes
+from minuend.core.elements import TYPES
+from minuend.core.shapes import Broadcast, Shape
+from minuend.standards.dialects import Dialect
+from minuend.standards.version import Attr, OpVersion, Param, Rows
 
 # ---- element types --------------------------------------------------------------------------------------------
 

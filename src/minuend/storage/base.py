@@ -14,10 +14,10 @@ from typing import Any, BinaryIO, Protocol, TypeAlias
 
 import numpy as np
 
-from minuend import dtypes
-from minuend.dtypes import ElementType
+from minuend.core import elements
+from minuend.core.elements import ElementType
+from minuend.core.shapes import size
 from minuend.errors import DTypeError, FileFormatError, MinuendError, Unsupported, listed
-from minuend.shapes import size
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
@@ -127,7 +127,7 @@ def element_of(dtype: np.dtype[Any], where: str) -> ElementType:
     """
     if dtype.hasobject:
         raise FileFormatError(f"{where} holds Python objects, which are pickles and can run code; expected numbers")
-    row = dtypes.of_numpy(dtype)
+    row = elements.of_numpy(dtype)
     nameless = dtype.kind == "V" and dtype.names is None
     if nameless or (row is not None and not is_numpys_own(row)):
         raise FileFormatError(
@@ -135,7 +135,7 @@ def element_of(dtype: np.dtype[Any], where: str) -> ElementType:
             "types so); expected a numeric type, write such tensors as .safetensors or .pb"
         )
     if row is None:
-        raise DTypeError("types", where, f"{dtypes.refusal(dtype.name)}; expected {listed(dtypes.TYPES)}")
+        raise DTypeError("types", where, f"{elements.refusal(dtype.name)}; expected {listed(elements.TYPES)}")
     return row
 
 

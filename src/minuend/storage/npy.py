@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from minuend.dtypes import ElementType
+from minuend.core.elements import ElementType
+from minuend.core.shapes import size
 from minuend.errors import DTypeError, FileFormatError
-from minuend.shapes import size
 from minuend.storage.base import Array, Result, Tensor, TensorFile, array_at, element_of, is_numpys_own, map_bytes
 
 NAMED = False

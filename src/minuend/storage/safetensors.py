@@ -16,9 +16,9 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
-from minuend.dtypes import TYPES
+from minuend.core.elements import TYPES
+from minuend.core.shapes import size
 from minuend.errors import DTypeError, FileFormatError, listed
-from minuend.shapes import size
 from minuend.storage.base import Array, Result, Tensor, TensorFile, array_at, map_bytes, need
 
 NAMED = True

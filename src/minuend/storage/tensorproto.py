@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from minuend.dtypes import TYPES, ElementType
+from minuend.core.elements import TYPES, ElementType
+from minuend.core.shapes import size
 from minuend.errors import DTypeError, FileFormatError, Unsupported, listed
 from minuend.onnx.versions import SPELLINGS
-from minuend.shapes import size
 from minuend.storage.base import Array, Result, Tensor, TensorFile, array_at, map_bytes, need
 
 NAMED = False

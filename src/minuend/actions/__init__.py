@@ -1,0 +1,1 @@
+"""What a user asks for: check, fix, convert, run, and subtract files."""

@@ -1,0 +1,362 @@
+"""A model against targets: will each subtraction give the contract's numbers there?
+
+Nothing is run. A target's answers were measured for every value class (:mod:`minuend.runtimes.targets`); what a node's operands
+can hold, worked out from the model, says which classes occur (:mod:`minuend.models.ranges`). A node is judged on operands
+that the contract gives: what a runtime makes wrong before it is that node's finding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from minuend.core.elements import ElementType
+from minuend.core.shapes import Shape, static
+from minuend.errors import ShapeError, SpecError, Unsupported, listed
+from minuend.models.opening import open_model
+from minuend.models.purpose import PLAIN
+from minuend.models.ranges import Range, reachable
+from minuend.models.sites import Site, sites
+from minuend.runtimes import targets, values
+from minuend.runtimes.cases import CONSTANTS, RELATIONS, relation_of
+from minuend.runtimes.report import Finding, Report
+from minuend.runtimes.targets import Answer, Target, Witness
+from minuend.standards.dialects import dialect, dialects
+from minuend.standards.node import Node, TensorType
+from minuend.standards.validation import check_ranks, validate
+
+_WORST = ("not-implemented", "different-numbers", "unknown", "ok")
+"""Verdicts of one node, the one that counts first."""
+
+AS_CONTRACTED = "the contract's numbers"
+"""The reason of an ok that needs no other."""
+
+_TAKEN_ANYWAY = {
+    ("openvino-cpu", "onnx_legacy"): "openvino's ONNX reader takes it all the same and joins the shapes by NumPy's rule"
+}
+"""What a runtime does with shapes that the broadcasting rule forbids: it does not say so."""
+
+
+def check(model: Any, target: str | Target | Iterable[str | Target], **options: Any) -> Report:
+    """Judge every subtraction of a model on one or more targets.
+
+    Args:
+        model: a path, bytes or text of a model in ONNX, OpenVINO IR or DxDispatch JSON, an ``onnx.ModelProto``, an
+            ``ov.Model``, or a Model of this package.
+        target: ``"openvino-cpu"`` (the newest release that was measured), ``"onnxruntime-cpu@1.31.1"``,
+            ``"directml@5.1"``, or several of them; a :class:`~minuend.runtimes.targets.Target` is taken as it is.
+        options: what the dialect's own ``read`` takes besides.
+
+    Returns:
+        A finding for each node and target: ``.verdict`` is ``"ok"``, ``"different-numbers"`` (with a ``.witness``),
+        ``"not-implemented"``, ``"invalid"`` or ``"unknown"``; ``.reason`` says why.
+
+    Raises:
+        SpecError: no such target. FileNotFoundError, FileFormatError, TypeError, Unsupported: see
+            :func:`minuend.models.opening.open_model`.
+
+    >>> text = '<ir_version: 10, opset_import: ["" : 14]> g (uint8[2] a, uint8[2] b) => (uint8[2] c) { c = Sub(a, b) }'
+    >>> [(finding.verdict, str(finding.witness)) for finding in check(text, "openvino-cpu@2026.4.1")]
+    [('different-numbers', '5 - 10: got 0, expected 251')]
+    """
+    chosen = find_targets(target)
+    opened = open_model(model, **options)
+    found = list(sites(opened))
+    findings = tuple(judge(site, one) for site in found for one in chosen)
+    notes = tuple(dict.fromkeys(note for site in found for note in site.notes))
+    return Report(title=_title(model), findings=findings, notes=notes)
+
+
+def _title(model: Any) -> str:
+    import os
+
+    short = isinstance(model, os.PathLike) or (isinstance(model, str) and "\n" not in model and model[:1] not in "<{")
+    return os.fspath(model) if short else "the model"
+
+
+def find_targets(target: str | Target | Iterable[str | Target]) -> tuple[Target, ...]:
+    """Return targets by their names, each once.
+
+    Raises:
+        SpecError: none at all, no such target, or a version of a standard.
+    """
+    wanted = [target] if isinstance(target, str | Target) else list(target)
+    if not wanted:
+        raise SpecError("targets", "", f"no target is given; expected {listed(_runtimes())}")
+    for name in wanted:
+        if isinstance(name, str) and ":" in name and name.partition(":")[0] in dialects():
+            raise SpecError(
+                "targets",
+                "",
+                f"{name!r} is a version of a standard, a goal of fix and convert; check takes what runs a model: "
+                f"{listed(_runtimes())}",
+            )
+    found = {one.name: one for one in (targets.find(w) if isinstance(w, str) else w for w in wanted)}
+    return tuple(found.values())
+
+
+def _runtimes() -> list[str]:
+    return list(dict.fromkeys(name.partition("@")[0] for name in targets.names()))
+
+
+# ---- one node on one target -----------------------------------------------------------------------------------
+
+
+def judge(site: Site, target: Target) -> Finding:
+    """Judge one subtraction on one target."""
+    if not isinstance(site.node, Node):
+        verdict = "unknown" if isinstance(site.node, Unsupported) else "invalid"
+        return _finding(site, target, verdict, _told(site.node))
+    try:
+        validate(site.node)
+    except SpecError as error:
+        anyway = _TAKEN_ANYWAY.get((target.runtime, site.op.broadcasting)) if isinstance(error, ShapeError) else None
+        return _finding(site, target, "invalid", error.message, *([anyway] if anyway else []))
+    if target.runtime == "directml":
+        return _on_directml(site, site.node, target)
+    if not _reads(target, site.op.dialect):
+        return _finding(site, target, "not-implemented", _convert_first(target, site.op.dialect))
+    relation = relation_of(site.node)
+    known = [relation] if relation is not None else possible_relations(site.node)
+    return min(
+        (_measured(site, site.node, target, one, relation is None) for one in known),
+        key=lambda finding: _WORST.index(finding.verdict),
+    )
+
+
+def _told(error: SpecError | Unsupported) -> str:
+    return error.message if isinstance(error, SpecError) else str(error)
+
+
+def _reads(target: Target, name: str) -> bool:
+    return any(version.partition(":")[0] == name for row in target.rows for version in row.opversions)
+
+
+def _convert_first(target: Target, name: str) -> str:
+    """What stands in for an answer where a runtime does not read a dialect's models."""
+    read = dict.fromkeys(version.partition(":")[0] for row in target.rows for version in row.opversions)
+    goal = next(iter(read), "onnx")
+    return f"{target.runtime} reads no {dialect(name).title} models; convert it first: minuend convert --to {goal}"
+
+
+def possible_relations(node: Node) -> list[str]:
+    """The relations that shapes which are not fixed can turn out to have; of empty tensors nothing can be wrong."""
+    rule = node.attribute("auto_broadcast") if "auto_broadcast" in node.op.attributes.names else node.op.broadcasting
+    if rule == "none" or (rule == "onnx_legacy" and not node.attribute("broadcast")):
+        return ["same"]
+    if rule == "pdpd":
+        return ["pdpd", "pdpd alone"]
+    if rule == "onnx_legacy":
+        return ["scalar", "one-sided", *(["legacy axis", "legacy axis alone"] if "axis" in node.attributes else [])]
+    ranks = (node.a.rank, node.b.rank)
+    return [
+        *(["rank 0"] if ranks in ((None, None), (0, None), (None, 0)) else []),
+        "same",
+        "scalar",
+        "one-sided",
+        "two-sided",
+    ]
+
+
+def answers_for(site: Site, node: Node, target: Target, relation: str, constants: str = "") -> dict[str, Answer]:
+    """Return a target's answers for the value classes that a node's operands can reach.
+
+    Args:
+        site: gives what the operands can hold. node: what is asked for, the site's own or one in its place.
+        relation: of its shapes. constants: those of the site by default.
+    """
+    element = node.a.element
+    everything = target.answer(node.op, element, relation, constants or site.constants)
+    empty = relation == "zero-size"
+    classes = (values.NO_VALUES.name,) if empty else reachable(element, site.a, site.b)
+    return {name: _of_these(name, everything[name], site) for name in classes}
+
+
+def _measured(site: Site, node: Node, target: Target, relation: str, guessed: bool) -> Finding:
+    """Look the answers up, keep those for classes that can occur, and put them into words."""
+    everything = target.answer(node.op, node.a.element, relation, site.constants)
+    answers = answers_for(site, node, target, relation)
+    verdict = min((one.verdict for one in answers.values()), key=_WORST.index, default="ok")
+    shown = "" if guessed else relation
+    if verdict == "ok":
+        reasons = [_why_ok(site, everything, answers)]
+        witness = None
+    elif verdict == "different-numbers":
+        name, witness = _choose(node.a.element, answers, site.a, site.b)
+        reasons = [_why_different(site, name, witness, answers)]
+    else:
+        witness = None
+        telling = {one.message for one in answers.values() if one.verdict == verdict and one.message}
+        reasons = [*sorted(telling)] or [f"{target.name} says nothing of it"]
+        if verdict == "unknown":
+            names = [name for name, one in answers.items() if one.verdict == "unknown"]
+            reasons.append(f"this concerns {listed([_example(name, everything[name]) for name in names], 'and')}")
+    if guessed and verdict != "ok":
+        reasons.append(f"the shapes are known when it runs; this holds for {RELATIONS[relation].words}")
+    folding = _folding(site, node, target, relation)
+    return _finding(site, target, verdict, *reasons, folding, relation=shown or "unknown", witness=witness)
+
+
+_SYSTEMATIC = ("lowest subtrahend", "wraps", "beyond int32")
+"""Classes all of whose members a runtime gets wrong, if any: one pair speaks for the others."""
+
+
+def _of_these(name: str, answer: Answer, site: Site) -> Answer:
+    """An answer for a class as it holds for these operands.
+
+    Where the measurement tells of which sizes operands were that deviate, others do not. Where all that it tells is one
+    pair, and the operands cannot make it, it says something of its class only if that class goes wrong as a whole.
+    """
+    if answer.witness is None or _can_occur(answer.witness, site.a, site.b):
+        return answer
+    spans = ((answer.a_spans, site.a), (answer.b_spans, site.b))
+    if name != "nan" and any(
+        known and not any(_has_sizes(operand, span) for span in known) for known, operand in spans
+    ):
+        return targets.OK
+    if name in _SYSTEMATIC or any(known for known, _ in spans):
+        return answer
+    return Answer("unknown", message="other operands than these are known to differ")
+
+
+def _has_sizes(operand: Range, sizes: tuple[float, float]) -> bool:
+    """Whether an operand can have a magnitude between two."""
+    low = 0 if operand.lo <= 0 <= operand.hi else min(abs(operand.lo), abs(operand.hi))
+    return low <= sizes[1] and max(abs(operand.lo), abs(operand.hi)) >= sizes[0]
+
+
+def _choose(element: ElementType, answers: Mapping[str, Answer], a: Range, b: Range) -> tuple[str, Witness | None]:
+    """The class and the witness that show a deviation best: one that these operands can make, of plain numbers."""
+    order = [row.name for row in values.rules(element)]
+    wrong = [(name, one.witness) for name, one in answers.items() if one.verdict == "different-numbers"]
+    return min(wrong, key=lambda item: (not _can_occur(item[1], a, b), -order.index(item[0])))
+
+
+def _can_occur(witness: Witness | None, a: Range, b: Range) -> bool:
+    return witness is not None and a.holds(witness.a) and b.holds(witness.b)
+
+
+# ---- in words -------------------------------------------------------------------------------------------------
+
+
+def _why_ok(site: Site, everything: Mapping[str, Answer], answers: Mapping[str, Answer]) -> str:
+    wrong = {name: one for name, one in everything.items() if one.verdict != "ok"}
+    reasons = []
+    if beyond := [values.CLASSES[name].words for name in wrong if name not in answers]:
+        reasons.append(f"{listed(beyond, 'and')} cannot occur")
+    if elsewhere := [_example(name, wrong[name]) for name in wrong if name in answers]:
+        reasons.append(f"other operands than these alone make {listed(elsewhere, 'and')}")
+    return f"{'; '.join(reasons)}: {_operands(site)}" if reasons else AS_CONTRACTED
+
+
+def _operands(site: Site) -> str:
+    assumed = listed(sorted(site.a.assumptions | site.b.assumptions), "and")
+    return f"A is {site.a}, B is {site.b}" + (f", where {assumed}" if assumed else "")
+
+
+def _example(name: str, answer: Answer) -> str:
+    """A class in words, with the pair that is known of it."""
+    words = values.CLASSES[name].words
+    return words if answer.witness is None else f"{words} ({_gives(answer)})"
+
+
+def _why_different(site: Site, name: str, witness: Witness | None, answers: Mapping[str, Answer]) -> str:
+    others = [key for key, one in answers.items() if one.verdict == "different-numbers" and key != name]
+    text = f"{values.CLASSES[name].words} differ"
+    if witness is not None:
+        text += f": {witness.a} - {witness.b} gives {witness.got}, expected {witness.expected}"
+    elif answers[name].message:
+        text = answers[name].message
+    if others:
+        text += f"; so do {listed([values.CLASSES[key].words for key in others], 'and')}"
+    if not (site.a.is_full and site.b.is_full):
+        text += f"; {_operands(site)}"
+        if witness is not None and not _can_occur(witness, site.a, site.b):
+            text += " (these operands make other pairs of this kind)"
+    return text
+
+
+def _folding(site: Site, node: Node, target: Target, relation: str) -> str:
+    """Say whether the answer depends on which operands are constants: then folding them changes it."""
+    now = answers_for(site, node, target, relation)
+    other: dict[str, str] = {}
+    for which, words in CONSTANTS.items():
+        then = answers_for(site, node, target, relation, which)
+        changed = [
+            then[name]
+            for name in now
+            if "unknown" not in (now[name].verdict, then[name].verdict) and _differ(now[name], then[name])
+        ]
+        if changed:
+            other[words] = _gives(min(changed, key=lambda one: not _can_occur(one.witness, site.a, site.b)))
+    if not other:
+        return ""
+    told = listed([f"{words} ({gives})" for words, gives in other.items()])
+    return f"constant folding changes this: other answers with {told}"
+
+
+def _differ(now: Answer, then: Answer) -> bool:
+    if now.verdict != then.verdict or now.witness is None or then.witness is None:
+        return now.verdict != then.verdict
+    same_pair = (now.witness.a, now.witness.b) == (then.witness.a, then.witness.b)
+    return same_pair and str(now.witness.got) != str(then.witness.got)
+
+
+def _gives(answer: Answer) -> str:
+    w = answer.witness
+    return answer.verdict if w is None else f"{w.a} - {w.b} gives {w.got}"
+
+
+def _finding(
+    site: Site, target: Target, verdict: str, *reasons: str, relation: str = "", witness: Witness | None = None
+) -> Finding:
+    node = site.node if isinstance(site.node, Node) else None
+    purpose = () if site.provenance == PLAIN else (site.provenance,)
+    return Finding(
+        target=target.name,
+        verdict=verdict,
+        node=site.name,
+        location=site.where,
+        dialect=site.op.dialect,
+        opversion=f"{site.op.dialect}:{site.op.version}",
+        dtype="" if node is None else node.a.dtype,
+        shape_relation=relation or (_relation(node) if node is not None else "unknown"),
+        constants=site.constants,
+        reason="; ".join(part for part in (*purpose, *reasons) if part),
+        witness=witness,
+        provenance=target.provenance,
+    )
+
+
+def _relation(node: Node) -> str:
+    try:
+        return relation_of(node) or "unknown"
+    except SpecError:
+        return "unknown"
+
+
+# ---- DirectML -------------------------------------------------------------------------------------------------
+
+
+def _on_directml(site: Site, node: Node, target: Target) -> Finding:
+    """DirectML takes the operator at fixed sizes; strides of 0 express every broadcast, 1s before them a lower rank."""
+    home = dialect("directml")
+    op = home.resolve(target.release)
+    shape: Shape = validate(node).shape
+    if node.op.dialect != "directml":
+        if shape is None or any(not isinstance(dim, int) for dim in shape):
+            return _finding(site, target, "unknown", "DirectML fixes sizes beforehand; give the model's dims numbers")
+        fixed = static(shape)
+        if 0 in fixed:
+            return _finding(site, target, "not-implemented", "DirectML has no empty tensors; leave the operator out")
+        shape = (1,) * max(op.ranks[0] - len(fixed), 0) + fixed
+    type_ = TensorType(node.a.dtype, shape)
+    try:
+        check_ranks(op, (shape, shape))
+        home.broadcast(op, shape, shape, {})
+    except SpecError as error:
+        return _finding(site, target, "not-implemented", error.message)
+    moved = Node(op=op, a=type_, b=type_, name=node.name, where=node.where)
+    finding = _measured(replace(site, constants="none"), moved, target, "same", False)
+    return replace(finding, constants=site.constants, shape_relation=_relation(node))

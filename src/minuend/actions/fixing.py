@@ -1,0 +1,201 @@
+"""Fix a model for a target: the smallest local rewrites after which its subtractions give the contract's numbers there.
+
+A subtraction is touched where the target gets values wrong that its operands can hold (:mod:`minuend.check`), or does
+not run it at all. What takes its place is a recipe (:mod:`minuend.actions.recipes.table`), a constant, or nothing but broadcasting
+spelt out. What no recipe keeps is refused, with the reason and the nearest thing that can be done.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from minuend.actions.recipes.compare import Comparison, compare
+from minuend.actions.recipes.work import Refusal, Work
+from minuend.core.policies import CONTRACTS, Contract
+from minuend.errors import SpecError, Unsupported, listed
+from minuend.models.opening import Model, dialect_of, open_model
+from minuend.runtimes import targets, values
+from minuend.runtimes.targets import Target
+from minuend.standards.dialects import dialect as find_dialect
+
+"""The policies that a fixed model can keep."""
+
+FLOATS = "floats"
+"""Accepts all value classes of floats."""
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """A fixed model.
+
+    Attributes:
+        model: an ``onnx.ModelProto`` or a :class:`minuend.openvino.Model`.
+        changes: what was done, a sentence each; at least one, which says so where there was nothing to do.
+        refused: what could not be done. untouched: how many subtractions were right as they are. touched: the element
+            types of those that were rewritten.
+        target: the target's name. overflow: the policy that was asked for.
+        comparison: what the target answered for the fixed model; ``None`` where it was not asked.
+        opened: the model with what saving it takes.
+    """
+
+    model: Any
+    changes: tuple[str, ...]
+    refused: tuple[Refusal, ...]
+    untouched: int
+    touched: tuple[str, ...]
+    target: str
+    overflow: Contract
+    comparison: Comparison | None
+    opened: Model = field(repr=False)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model, whole or not at all; see the model's own ``save``."""
+        self.opened.save(path)
+
+
+def fix(
+    model: Any,
+    target: str | Target,
+    *,
+    overflow: Contract = "wrap",
+    accept: Iterable[str] = (),
+    run: bool = True,
+    **options: Any,
+) -> Fixed:
+    """Rewrite the subtractions that a target gets wrong.
+
+    Args:
+        model: a path, bytes, text, ``onnx.ModelProto``, ``openvino.Model``, or a model of this package; it is not
+            changed.
+        target: a runtime, ``"openvino-cpu"`` or ``"onnxruntime-cpu@1.31"``, or an opset, ``"onnx:13"``, to which the
+            model is converted, with subtractions of types that it lacks computed in types that it has.
+        overflow: ``"wrap"``, the operator's own, or ``"saturate"``: then every integer subtraction that may overflow
+            is written so that it saturates on any target.
+        accept: value classes whose other numbers are taken as they come, such as ``"negative zero"`` or
+            ``"subnormal"`` (a ``-`` for the space will do); ``"floats"`` for all of floats.
+        run: whether to run the fixed model on the target, where that is installed, and to compare.
+        options: what the dialect's own ``read`` takes besides.
+
+    Returns:
+        The fixed model with the changes, the refusals and the comparison. Inputs, outputs and all other nodes are as
+        they were.
+
+    Raises:
+        SpecError: no such target, policy or value class. FileNotFoundError, FileFormatError, TypeError: see
+            :func:`minuend.models.opening.open_model`. Unsupported: a model of a format that fix does not rewrite.
+        ConversionRefused: other nodes stand in the way of the opset that is asked for.
+
+    >>> text = '<ir_version: 10, opset_import: ["" : 18]> g (uint8[2] a, uint8[2] b) => (uint8[2] c) { c = Sub(a, b) }'
+    >>> [node.op_type for node in fix(text, "openvino-cpu@2026.4.1", run=False).model.graph.node]
+    ['Cast', 'Cast', 'Sub', 'Constant', 'BitwiseAnd', 'Cast']
+    """
+    if overflow not in CONTRACTS:
+        raise SpecError("overflow", "", f"overflow is {overflow!r}; expected {listed(map(repr, CONTRACTS))}")
+    accepted = value_classes(accept)
+    goal = target if isinstance(target, Target) else _goal(target)
+    original = open_model(model, **options)
+    dialect = dialect_of(original)
+    if isinstance(goal, Target):
+        _check_reads(goal, dialect)
+    work: Work
+    if dialect == "onnx":
+        from minuend.onnx.fixing import OnnxWork
+
+        work = OnnxWork(original, goal, overflow, accepted)
+    elif dialect == "openvino":
+        from minuend.openvino.fixing import OpenVinoWork
+
+        work = OpenVinoWork(original, goal, overflow, accepted)
+    else:
+        raise Unsupported(
+            "fix rewrites ONNX models and OpenVINO IR; convert the model first: minuend convert --to onnx"
+        )
+    work.run()
+    fixed = work.result()
+    name = goal.name if isinstance(goal, Target) else f"onnx:{goal}"
+    comparison = None
+    if run and work.changed:
+        on = goal if isinstance(goal, Target) else None
+        comparison = compare(original, fixed, on, overflow, work.touched, work.spots)
+    return Fixed(
+        model=getattr(fixed, "proto", fixed),
+        changes=tuple(work.changes) or (_nothing(work, name),),
+        refused=_grouped(work.refused),
+        untouched=work.left,
+        touched=tuple(work.touched),
+        target=name,
+        overflow=overflow,
+        comparison=comparison,
+        opened=fixed,
+    )
+
+
+def value_classes(given: Iterable[str]) -> frozenset[str]:
+    """Return value classes by their names; a ``-`` or ``_`` may stand for a space, ``floats`` for all of floats.
+
+    Raises:
+        SpecError: no such class.
+
+    >>> sorted(value_classes(["negative-zero"]))
+    ['negative zero']
+    """
+    found: set[str] = set()
+    for name in given:
+        plain = name.strip().replace("-", " ").replace("_", " ")
+        if plain == FLOATS:
+            found.update(row.name for row in values.FLOAT_CLASSES)
+        elif plain in values.CLASSES:
+            found.add(plain)
+        else:
+            expected = listed([*(row.replace(" ", "-") for row in values.CLASSES), FLOATS])
+            raise SpecError("values", "", f"no value class {name!r} can be accepted; expected {expected}")
+    return frozenset(found)
+
+
+def _goal(name: str) -> Target | int:
+    """A runtime's target, or an opset."""
+    dialect, colon, version = name.partition(":")
+    if not colon:
+        found = targets.find(name)
+        if found.runtime == "directml":
+            raise SpecError(
+                "targets", "", "directml runs no models; fix an ONNX model for onnxruntime-directml and convert it"
+            )
+        return found
+    if dialect != "onnx" or not version.isdigit():
+        raise SpecError("targets", "", f"{name!r} is no goal of fix; expected a runtime, or onnx: and an opset")
+    find_dialect("onnx").resolve(version)
+    return int(version)
+
+
+def _check_reads(target: Target, dialect: str) -> None:
+    """Check that a target runs models of a dialect."""
+    read = dict.fromkeys(version.partition(":")[0] for row in target.rows for version in row.opversions)
+    if dialect in ("onnx", "openvino") and dialect not in read:
+        title, goal = find_dialect(dialect).title, next(iter(read), "onnx")
+        raise SpecError(
+            "targets", "", f"{target.runtime} reads no {title} models; convert it first: minuend convert --to {goal}"
+        )
+
+
+def _nothing(work: Work, target: str) -> str:
+    if work.refused:
+        return f"nothing: what {target} gets wrong here is refused"
+    if not work.left:
+        return f"nothing to fix for {target}: the model has no subtraction"
+    count = "its subtraction is" if work.left == 1 else f"its {work.left} subtractions are"
+    return f"nothing to fix for {target}: {count} right as {'it is' if work.left == 1 else 'they are'}"
+
+
+def _grouped(refused: Iterable[Refusal]) -> tuple[Refusal, ...]:
+    """Join refusals of one reason into one."""
+    found: dict[tuple[str, str, str], list[Refusal]] = {}
+    for one in refused:
+        found.setdefault((one.dtype, one.reason, one.instead), []).append(one)
+    return tuple(
+        Refusal(first.location, first.node, first.dtype, first.reason, first.instead, tuple(r.location for r in rest))
+        for first, *rest in found.values()
+    )

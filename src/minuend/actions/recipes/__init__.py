@@ -1,0 +1,1 @@
+"""Subtractions written with other operators."""

@@ -1,0 +1,321 @@
+"""Which recipe a subtraction needs on a target, or why none does it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from minuend.actions.checking import answers_for, judge, possible_relations
+from minuend.actions.recipes.table import OWN, Recipe, limits, readable, recipes
+from minuend.core.elements import TYPES, ElementType
+from minuend.core.policies import Contract
+from minuend.errors import SpecError, listed
+from minuend.models.ranges import Range, reachable
+from minuend.models.ranges.interval import full, within
+from minuend.models.sites import Site
+from minuend.onnx.versions import DIALECT
+from minuend.runtimes import values
+from minuend.runtimes.cases import relation_of
+from minuend.runtimes.targets import Answer, Target
+from minuend.standards.node import Node, TensorType
+from minuend.standards.version import OpVersion
+
+Writable: TypeAlias = Callable[[ElementType, Recipe], bool]
+"""Whether a model can say a recipe for an element type at some place."""
+
+SATURATE = "it may overflow, and saturation is asked for"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What to do with one subtraction.
+
+    Attributes:
+        action: ``"leave"``, ``"write"`` a recipe, ``"fold"`` it into a constant, ``"spell"`` its broadcasting out and
+            no more, or ``"refuse"``.
+        reason: why, in a sentence without a full stop. recipe: what to write. instead: what to do about a refusal.
+        classes: the value classes that go wrong.
+    """
+
+    action: Literal["leave", "write", "fold", "spell", "refuse"]
+    reason: str = ""
+    recipe: Recipe | None = None
+    instead: str = ""
+    classes: tuple[str, ...] = ()
+
+
+def choose(
+    site: Site,
+    target: Target,
+    overflow: Contract,
+    accept: Collection[str],
+    *,
+    writable: Writable,
+    foldable: Callable[[], str],
+    spelled: Node | None = None,
+) -> Choice:
+    """Choose for one subtraction of a model and one runtime.
+
+    Args:
+        site: the subtraction. target: the runtime. overflow: the contract's policy.
+        accept: value classes whose other numbers are taken as they come.
+        writable: whether the model's format can say a recipe there.
+        foldable: of a subtraction of two constants, why the result cannot stand in the model, or ``""``.
+        spelled: the same subtraction with its broadcasting spelt out, where it is by a rule that few runtimes keep.
+    """
+    finding = judge(site, target)
+    node = site.node
+    if not isinstance(node, Node) or finding.verdict == "invalid":
+        return Choice("refuse", finding.reason, instead="make the model valid and its types known first")
+    element = node.a.element
+    wrong = wrong_classes(site, node, target, accept)
+    saturates = overflow == "saturate" and "wraps" in reachable(element, site.a, site.b)
+    if not wrong and not saturates:
+        return _leave_or_narrow(site, element, target, overflow, writable)
+    after = wrong_classes(site, spelled, target, accept) if spelled is not None else wrong
+    reason = SATURATE if saturates else told(wrong, target)
+    if spelled is not None and not after and not saturates:
+        return Choice("spell", reason)
+    if site.constants == "both" and not foldable():
+        return Choice("fold", reason, classes=tuple(wrong))
+    nearest: set[str] | None = None
+    for recipe in recipes(element, overflow) if _holds(element, after, site) else ():
+        if saturates and recipe.overflow is None and not recipe.proof:
+            continue
+        if not (readable(recipe, target.runtime, target.release) and writable(element, recipe)):
+            continue
+        left = _left(recipe, site, spelled or node, target, after, accept)
+        if not left:
+            return Choice("write", _proved(recipe, site) or reason, recipe, classes=tuple(wrong))
+        if left <= set(FLOATS) and (nearest is None or len(left) < len(nearest)):
+            nearest = left
+    if saturates and after:
+        reason += f", and {told(after, target)}"
+    if element.is_integer and element.bits == 64 and "beyond int32" in after:
+        reason += f"; A is {site.a} and B is {site.b}"
+    why = f"{reason}; {foldable()}" if site.constants == "both" else reason
+    instead = _instead(element, target, after, nearest, site.constants == "both")
+    return Choice("refuse", why, instead=instead, classes=tuple(after))
+
+
+def _holds(element: ElementType, wrong: Mapping[str, Answer], site: Site) -> bool:
+    """Whether a target holds tensors of a type, so that a recipe can start from them.
+
+    A runtime that lacks Sub of a narrow type lacks the type; older ones fold its constants to nonsense.
+    """
+    lacks = any(one.verdict == "not-implemented" for one in wrong.values())
+    return element.bits >= 8 or not (lacks or site.constants == "both")
+
+
+def wrong_classes(site: Site, node: Node, target: Target, accept: Collection[str] = ()) -> dict[str, Answer]:
+    """Return the value classes that the operands can reach and that go wrong, with the target's answers."""
+    try:
+        relation = relation_of(node)
+    except SpecError:
+        return {}
+    found: dict[str, Answer] = {}
+    for one in [relation] if relation is not None else possible_relations(node):
+        for name, answer in answers_for(site, node, target, one).items():
+            if answer.verdict != "ok" and not (name in accept and answer.verdict in _ACCEPTABLE):
+                found.setdefault(name, answer)
+    return found
+
+
+_NAMED = re.compile(r" node with name '[^']*'")
+"""What a message says of the model that was measured."""
+
+_ACCEPTABLE = ("different-numbers", "unknown")
+
+
+def told(wrong: Mapping[str, Answer], target: Target) -> str:
+    """Say what goes wrong on a target: the plainest class with its witness, and the others by name."""
+    refused = next((one for one in wrong.values() if one.verdict == "not-implemented"), None)
+    if refused is not None:
+        said = _NAMED.sub("", refused.message)
+        return f"{target.name} does not run it" + (f": {said}" if said else "")
+    names = [name for name in values.CLASSES if name in wrong]
+    differ = [name for name in names if wrong[name].verdict == "different-numbers"]
+    if not differ:
+        words = listed([values.CLASSES[name].words for name in names], "and")
+        return f"nobody knows what {target.name} makes of {words}"
+    plainest = ("wraps", *differ[::-1])
+    name = next((one for one in plainest if one in differ and wrong[one].witness is not None), differ[0])
+    w = wrong[name].witness
+    text = f"{target.name} has other numbers for {values.CLASSES[name].words}"
+    if w is not None:
+        text += f": {w.a} - {w.b} gives {w.got}, expected {w.expected}"
+    others = [values.CLASSES[one].words for one in names if one != name]
+    return f"{text}; and for {listed(others, 'and')}" if others else text
+
+
+def _leave_or_narrow(
+    site: Site,
+    element: ElementType,
+    target: Target,
+    overflow: Contract,
+    writable: Writable,
+) -> Choice:
+    """A target that computes 64 bits in 32 gets what was proven written into the model."""
+    assert isinstance(site.node, Node)
+    if element.is_integer and element.bits == 64 and _in_int32(site, element):
+        everywhere = wrong_classes(replace(site, a=full(element.name), b=full(element.name)), site.node, target)
+        if everywhere.get("beyond int32", Answer("ok")).verdict == "different-numbers":
+            for recipe in recipes(element, overflow):
+                if recipe.proof and writable(element, recipe):
+                    return Choice("write", _proved(recipe, site), recipe)
+    return Choice("leave")
+
+
+def _in_int32(site: Site, element: ElementType) -> bool:
+    reached = reachable(element, site.a, site.b)
+    return "beyond int32" not in reached and "wraps" not in reached
+
+
+def _proved(recipe: Recipe, site: Site) -> str:
+    if not recipe.proof:
+        return ""
+    assumed = listed(sorted(site.a.assumptions | site.b.assumptions), "and")
+    return f"A is {site.a} and B is {site.b}" + (f", where {assumed}" if assumed else "")
+
+
+def _left(
+    recipe: Recipe, site: Site, node: Node, target: Target, wrong: Mapping[str, Answer], accept: Collection[str]
+) -> set[str]:
+    """The value classes that are still wrong with a recipe."""
+    element = node.a.element
+    if recipe.proof and not _in_int32(site, element):
+        return {"beyond int32"}
+    reached = set(reachable(element, site.a, site.b))
+    known = {name for name in limits(recipe, target.runtime, element, site.constants) if name in reached}
+    left = {name for name in known if name not in accept}
+    if recipe.wide == OWN:
+        return left | {name for name in wrong if name not in recipe.cures}
+    wide = TYPES[recipe.wide]
+    widened = replace(site, a=_widened(site.a, element, wide), b=_widened(site.b, element, wide))
+    moved = Node(
+        op=node.op, a=_as(node, "a", wide), b=_as(node, "b", wide), attributes=node.attributes, where=node.where
+    )
+    return left | set(wrong_classes(widened, moved, target, accept))
+
+
+def _as(node: Node, side: str, wide: ElementType) -> TensorType:
+    return TensorType(wide.name, getattr(node, side).shape)
+
+
+def _widened(range_: Range, element: ElementType, wide: ElementType) -> Range:
+    if range_.dtype is None:
+        return Range(None)
+    if element.is_integer:
+        return within(wide.name, range_.lo, range_.hi, integral=True)
+    return replace(range_, dtype=wide.name)
+
+
+# ---- what else can be done ------------------------------------------------------------------------------------
+
+
+def _instead(
+    element: ElementType, target: Target, wrong: Mapping[str, Answer], nearest: Collection[str] | None, constant: bool
+) -> str:
+    """The nearest thing that can be done about a refusal; ``nearest``: what the best recipe leaves wrong."""
+    if element.is_integer and element.bits == 64 and not constant:
+        return (
+            "bound both operands before it (Clip, or Cast from a narrower type), so that they are proven to stay in "
+            f"int32, or run the model where {element} is computed in full"
+        )
+    if element.bits == 64:
+        return f"run the model where {element} is computed in full"
+    classes = set(wrong) if all(one.verdict in _ACCEPTABLE for one in wrong.values()) else None
+    if nearest is not None and (classes is None or len(nearest) < len(classes)):
+        classes = set(nearest)
+    if classes and classes <= set(FLOATS):
+        names = ",".join(name.replace(" ", "-") for name in FLOATS if name in classes)
+        return f"take these numbers as they come (--accept {names}), or run the model where the contract is kept"
+    return f"run the model on another runtime than {target.name}"
+
+
+FLOATS = tuple(row.name for row in values.FLOAT_CLASSES)
+
+# ---- constants --------------------------------------------------------------------------------------------------
+
+_LARGEST_BFLOAT16 = float(2**127 * (2 - 2**-7))
+
+
+def kept(runtime: str, element: ElementType, array: Any) -> str:
+    """Say why a runtime does not keep a constant as the model has it; empty where it does."""
+    if runtime != "openvino-cpu" or array.size == 0:
+        return ""
+    if element.is_integer:
+        low, high = TYPES["int32"].limits
+        if int(array.min()) < low or int(array.max()) > high:
+            return f"the result is a constant of {element} beyond int32, which {runtime} clamps"
+        return ""
+    if element.bits > 32:
+        return f"{runtime} computes with constants of {element} in float32"
+    if element.kernel == "table":
+        return ""
+    exact = array.astype(np.float64)
+    small = np.abs(exact[exact != 0])
+    if element.name != "float16" and small.size and small.min() < 2.0**-126:
+        return f"the result holds subnormal numbers of {element}, and {runtime} takes them for 0 in constants"
+    if element.name == "float32" and (np.abs(exact[np.isfinite(exact)]) > _LARGEST_BFLOAT16).any():
+        return f"the result holds numbers beyond bfloat16's largest, which {runtime} clamps in constants"
+    return ""
+
+
+# ---- old opsets -------------------------------------------------------------------------------------------------
+
+
+def needs_modern(site: Site, target: Target, overflow: Contract, accept: Collection[str]) -> bool:
+    """Whether a Sub that broadcasts by the old rule cannot stay as it is."""
+    if not isinstance(site.node, Node) or site.op.broadcasting != "onnx_legacy":
+        return False
+    if judge(site, target).verdict == "invalid":
+        return False
+    saturates = overflow == "saturate" and "wraps" in reachable(site.node.a.element, site.a, site.b)
+    return saturates or bool(wrong_classes(site, site.node, target, accept))
+
+
+def lowest_opset(found: Iterable[Site], target: Target) -> int:
+    """Return the lowest opset with NumPy's broadcasting at which the target runs the most of some subtractions."""
+    dtypes = {site.node.a.dtype for site in found if isinstance(site.node, Node)}
+    modern = [op for op in DIALECT.versions if op.broadcasting == "numpy"]
+
+    def run(op: OpVersion) -> int:
+        answers = [target.answer(op, dtype, "same", "none") for dtype in dtypes if dtype in op.types]
+        return sum(any(one.verdict != "not-implemented" for one in answer.values()) for answer in answers)
+
+    return int(max(modern, key=lambda op: (run(op), -int(op.version))).version)
+
+
+# ---- opsets as goals --------------------------------------------------------------------------------------------
+
+
+def choose_for_opset(site: Site, opset: int, overflow: Contract, writable: Writable) -> Choice:
+    """Choose for one Sub of a model that goes to another opset."""
+    from minuend.onnx import recipes as builder
+
+    node = site.node
+    if not isinstance(node, Node):
+        return Choice("refuse", str(node), instead="make the model valid and its types known first")
+    element, op = node.a.element, DIALECT.resolve(opset)
+    lacks = element.name not in op.types
+    saturates = overflow == "saturate" and element.is_integer and "wraps" in reachable(element, site.a, site.b)
+    if not lacks and not saturates:
+        return Choice("leave")
+    reason = f"{op} takes no {element}" if lacks else SATURATE
+    for recipe in recipes(element, overflow):
+        if recipe.proof and not _in_int32(site, element):
+            continue
+        if recipe.wide == OWN and (lacks or recipe.overflow is None):
+            continue
+        if saturates and recipe.overflow is None and not recipe.proof:
+            continue
+        if writable(element, recipe) and builder.legal(recipe, element, opset):
+            return Choice("write", reason, recipe)
+    least = next((v.version for v in DIALECT.versions if int(v.version) > opset and element.name in v.types), None)
+    instead = f"take opset {least} or above" if least else "take a later opset"
+    return Choice("refuse", f"{reason}, and opset {opset} has not the operators to compute it", instead=instead)

@@ -1,0 +1,237 @@
+"""A fixed model on the runtime that it was fixed for, against this package's own subtraction and own run."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from minuend.actions.recipes.trial import DIMS, Array, Skip, asked, check_size, make_inputs
+from minuend.core.arrays import compute
+from minuend.core.elements import of_numpy
+from minuend.errors import MinuendError
+from minuend.models.opening import Model
+from minuend.runtimes.running import Runtime, adapters
+from minuend.runtimes.targets import Target
+from minuend.standards.node import Node, TensorType
+from minuend.standards.validation import validate
+
+_ROUNDS, _ENOUGH = 4, 20_000
+"""How often a small model is run, and after how many elements that is enough."""
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A subtraction that was rewritten, where its operands and its result can be watched.
+
+    Attributes:
+        node: the subtraction. where: its place.
+        a, b, c: what names operands and result in the model; an array where an operand is a constant.
+    """
+
+    node: Node
+    where: str
+    a: Any
+    b: Any
+    c: Any
+
+
+@dataclass
+class Tally:
+    """Elements that were compared.
+
+    Attributes:
+        elements, different: how many, and how many of them differ.
+        first: of the first that differs: its place, its index, what came, and what was expected.
+    """
+
+    elements: int = 0
+    different: int = 0
+    first: tuple[str, tuple[int, ...], str, str] | None = None
+
+    def add(self, name: str, got: Array, want: Array) -> None:
+        """Compare two arrays bit for bit, any NaN being like any other."""
+        if got.shape != want.shape or got.dtype != want.dtype:
+            raise Skip(f"{name} is {got.dtype} {got.shape}; expected {want.dtype} {want.shape}")
+        unlike = ~_same(got, want)
+        self.elements += want.size
+        self.different += int(unlike.sum())
+        if self.first is None and unlike.any():
+            at = tuple(int(n) for n in np.argwhere(unlike)[0])
+            self.first = (name, at, str(got[at]), str(want[at]))
+
+    def __str__(self) -> str:
+        if self.first is None:
+            return f"all {self.elements} elements are as expected"
+        name, index, got, expected = self.first
+        told = f"{self.different} of {self.elements} elements differ, the first at {name}, index {list(index)}"
+        return f"{told}: got {got}, expected {expected}"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What a runtime answered for a fixed model.
+
+    Attributes:
+        runtime: ``"openvino-cpu@2026.4.1"``: the release that is installed; ``"this package"`` where an opset was the
+            target.
+        subtractions: the rewritten subtractions, each on the operands that the runtime itself gave it.
+        outputs: the model's outputs against this package's run of the whole model; its other operators may round
+            otherwise there.
+        skipped: why nothing was run. unlike: why there is nothing to compare the outputs with.
+    """
+
+    runtime: str
+    subtractions: Tally = field(default_factory=Tally)
+    outputs: Tally = field(default_factory=Tally)
+    skipped: str = ""
+    unlike: str = ""
+
+    @property
+    def failed(self) -> bool:
+        """Whether a rewritten subtraction is wrong on the runtime."""
+        return self.subtractions.different > 0
+
+    @property
+    def _elsewhere(self) -> bool:
+        return self.outputs.different > 0 and self.subtractions.elements > 0 and not self.failed
+
+    def __str__(self) -> str:
+        if self.skipped:
+            return f"not run on {self.runtime}: {self.skipped}"
+        parts = []
+        if self.subtractions.elements:
+            parts.append(f"of the rewritten subtractions {self.subtractions}")
+        if self.outputs.elements:
+            elsewhere = ", as other operators may round otherwise there" if self._elsewhere else ""
+            parts.append(f"of the outputs {self.outputs}{elsewhere}")
+        if self.unlike:
+            parts.append(f"the outputs are not compared: {self.unlike}")
+        return f"run on {self.runtime}: {'; '.join(parts) or 'it has no elements'}"
+
+
+def compare(
+    original: Model,
+    fixed: Model,
+    target: Target | None,
+    overflow: str,
+    touched: Collection[str] = (),
+    spots: Sequence[Spot] = (),
+) -> Comparison:
+    """Run a fixed model on the target, where it is installed, and compare.
+
+    Inputs of touched element types are the type's edges and random bits; others are small numbers. Outputs are expected
+    to be what this package computes for the original model, or for the fixed one where it was asked to saturate.
+    Without a target this package runs the fixed model too.
+    """
+    adapter = None if target is None else adapters().get(target.runtime)
+    release = None if adapter is None else adapter.release()
+    if target is not None and release is None:
+        return Comparison(target.name, skipped="it is not installed here")
+    name = "this package" if target is None else f"{target.runtime}@{release}"
+    expected_of = original if overflow == "wrap" else fixed
+    try:
+        with Runtime(target.runtime) if target is not None else contextlib.nullcontext() as runtime:
+            return _compared(name, expected_of, fixed, runtime, overflow, touched, spots)
+    except (MinuendError, FileNotFoundError) as error:
+        return Comparison(name, skipped=str(error))
+
+
+def _compared(
+    name: str,
+    expected_of: Model,
+    fixed: Model,
+    runtime: Runtime | None,
+    overflow: str,
+    touched: Collection[str],
+    spots: Sequence[Spot],
+) -> Comparison:
+    check_size(fixed)
+    subtractions, outputs, unlike = Tally(), Tally(), ""
+    for turn in range(_ROUNDS):
+        inputs, expected, unlike = _expected(expected_of, touched, turn)
+        names = list(_output_names(fixed))
+        if runtime is None:
+            got = {key: _array(value) for key, value in fixed.run(inputs).items()}
+        else:
+            wanted = _watched(spots, {*inputs, *names})
+            got, seen = asked(fixed, inputs, names, wanted, runtime)
+            _judge(spots, {**inputs, **got}, wanted, seen, overflow, subtractions)
+        for output, want in expected.items():
+            outputs.add(repr(output), got[output], _array(want))
+        if max(subtractions.elements, outputs.elements) > _ENOUGH:
+            break
+    return Comparison(name, subtractions, outputs, unlike=unlike)
+
+
+def _output_names(model: Any) -> Sequence[str]:
+    proto = getattr(model, "proto", None)
+    return list(model.outputs) if proto is None else [value.name for value in proto.graph.output]
+
+
+def _watched(spots: Sequence[Spot], named: Collection[str]) -> list[Any]:
+    """What has to be watched besides inputs and outputs, each value once."""
+    found: list[Any] = []
+    for spot in spots:
+        for value in (spot.a, spot.b, spot.c):
+            known = isinstance(value, np.ndarray) or (isinstance(value, str) and value in named)
+            if not known and value not in found:
+                found.append(value)
+    return found
+
+
+def _judge(
+    spots: Sequence[Spot],
+    named: Any,
+    watched: Sequence[Any],
+    seen: Sequence[Array],
+    overflow: str,
+    tally: Tally,
+) -> None:
+    def value(of: Any) -> Array:
+        if isinstance(of, np.ndarray):
+            return of
+        return seen[watched.index(of)] if of in watched else named[of]
+
+    for spot in spots:
+        a, b, c = value(spot.a), value(spot.b), value(spot.c)
+        node = spot.node
+        types = (TensorType(node.a.dtype, a.shape), TensorType(node.b.dtype, b.shape))
+        joined = validate(Node(op=node.op, a=types[0], b=types[1], attributes=node.attributes))
+        tally.add(spot.where, c, compute(node.a.element, joined, a, b, None, overflow))
+
+
+def _expected(model: Model, touched: Collection[str], turn: int) -> tuple[dict[str, Array], dict[str, Any], str]:
+    """Inputs, what this package computes of them, and why it does not.
+
+    Numbers of all sizes are no good as indices or counts, nor are all dims long: then small ones are taken.
+    """
+    failure: MinuendError | None = None
+    inputs: dict[str, Array] = {}
+    for types, dim in itertools.product((touched, ()), DIMS):
+        inputs = make_inputs(model, types, turn, dim)
+        try:
+            return inputs, model.run(inputs), ""
+        except MinuendError as error:
+            failure = error
+    return inputs, {}, f"this package cannot run the model ({failure})"
+
+
+def _array(value: Any) -> Array:
+    codes = getattr(value, "codes", None)
+    return np.asarray(value if codes is None else codes)
+
+
+def _same(x: Array, y: Array) -> Array:
+    """Which elements are the same bits, any NaN being like any other."""
+    row = of_numpy(x.dtype)
+    if row is None or row.is_integer:
+        return np.asarray(x == y)
+    bits = f"u{x.dtype.itemsize}"
+    with np.errstate(all="ignore"):
+        both = np.isnan(x.astype(np.float64)) & np.isnan(y.astype(np.float64))
+    return np.asarray(both | (np.ascontiguousarray(x).view(bits) == np.ascontiguousarray(y).view(bits)))

@@ -1,0 +1,375 @@
+"""Recipes: subtractions written with other operators, which give the contract's answer where Sub itself does not.
+
+A recipe is data: steps over the operands ``a`` and ``b`` that end in ``c``. A dialect's builder
+(:mod:`minuend.onnx.recipes`, :mod:`minuend.openvino.recipes`) writes them into its models. That a recipe is right is
+not believed: the tests run every one on the installed runtimes, over all pairs of 8-bit types and the edges of wider
+ones, with operands that are inputs and constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TypeAlias
+
+from minuend.core.elements import TYPES, ElementType
+from minuend.core.policies import Contract
+from minuend.runtimes.values import rules
+
+MOST_FOLDED = 64 << 20
+"""Bytes of a constant that may take a subtraction's place (or as many as the larger operand has)."""
+
+OWN = "own"
+"""Stands for the operands' own element type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One operator of a recipe.
+
+    Attributes:
+        output: the value that it makes; the last step's is ``c``.
+        op: ONNX's name of it. Mod's result has the divisor's sign, Clip takes its bounds as second and third input.
+        inputs: values made before, ``a``, ``b``, numbers, or names of numbers that depend on the type (:func:`number`).
+        dtype: the type that it computes in (of Cast: that it converts to); :data:`OWN` for the operands' own.
+    """
+
+    output: str
+    op: str
+    inputs: tuple[str | int | float, ...]
+    dtype: str
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """One way to subtract.
+
+    Attributes:
+        name: for reports: ``"through int32, wrapped with BitwiseAnd"``.
+        overflow: the policy that it keeps; ``None`` where nothing overflows in it.
+        types: the element types that it is for.
+        steps: what to compute.
+        wide: the type that the difference is computed in; :data:`OWN` where it stays in the operands' own.
+        cures: value classes that it sets right although it subtracts in the operands' own type.
+        proof: whether it is right only for operands and differences that ``wide`` holds, which has to be proven.
+    """
+
+    name: str
+    overflow: Contract | None
+    types: tuple[str, ...]
+    steps: tuple[Step, ...]
+    wide: str = OWN
+    cures: tuple[str, ...] = ()
+    proof: bool = False
+
+
+Value: TypeAlias = "str | int | float"
+
+
+def _steps(*rows: tuple[str, str, tuple[Value, ...], str]) -> tuple[Step, ...]:
+    return tuple(Step(*row) for row in rows)
+
+
+def _through(wide: str, *rest: tuple[str, str, tuple[Value, ...], str]) -> tuple[Step, ...]:
+    """Widen both operands, subtract there, go on with ``d``, and end in the operands' own type."""
+    last = rest[-1][0] if rest else "d"
+    return _steps(
+        ("x", "Cast", ("a",), wide),
+        ("y", "Cast", ("b",), wide),
+        ("d", "Sub", ("x", "y"), wide),
+        *rest,
+        ("c", "Cast", (last,), OWN),
+    )
+
+
+def _names(choose: Callable[[ElementType], bool]) -> tuple[str, ...]:
+    return tuple(name for name, row in TYPES.items() if choose(row))
+
+
+def _integers(kinds: Iterable[str], least: int, most: int) -> tuple[str, ...]:
+    chosen = tuple(kinds)
+    return _names(lambda row: row.kind in chosen and least <= row.bits <= most)
+
+
+_BOTH = ("signed", "unsigned")
+
+
+def _wrapping(wide: str, op: str, by: str, least: int, most: int) -> Iterator[Recipe]:
+    """A difference in a wider type, brought back by its low bits; signed types are shifted to 0 and back."""
+    name = f"through {wide}, wrapped with {op}"
+    yield Recipe(name, "wrap", _integers(("unsigned",), least, most), _through(wide, ("w", op, ("d", by), wide)), wide)
+    shifted = _through(
+        wide,
+        ("s", "Add", ("d", "half"), wide),
+        ("m", op, ("s", by), wide),
+        ("w", "Sub", ("m", "half"), wide),
+    )
+    yield Recipe(name, "wrap", _integers(("signed",), least, most), shifted, wide)
+
+
+_FLOOR = (
+    ("q", "Mul", ("s", "inverse"), "float32"),
+    ("f", "Floor", ("q",), "float32"),
+    ("p", "Mul", ("f", "modulus"), "float32"),
+    ("m", "Sub", ("s", "p"), "float32"),
+)
+
+_ROWS = (
+    Recipe("through float32", None, ("bfloat16", "float16"), _through("float32"), "float32"),
+    *_wrapping("int32", "BitwiseAnd", "mask", 4, 16),
+    *_wrapping("int32", "Mod", "modulus", 4, 16),
+    *_wrapping("int64", "BitwiseAnd", "mask", 32, 32),
+    *_wrapping("int64", "Mod", "modulus", 32, 32),
+    Recipe(
+        "through float32, wrapped with Floor",
+        "wrap",
+        _integers(_BOTH, 4, 16),
+        _through("float32", ("s", "Sub", ("d", "low"), "float32"), *_FLOOR, ("w", "Add", ("m", "low"), "float32")),
+        "float32",
+    ),
+    Recipe(
+        "through int32, saturated with Clip",
+        "saturate",
+        _integers(_BOTH, 4, 16),
+        _through("int32", ("w", "Clip", ("d", "low", "high"), "int32")),
+        "int32",
+    ),
+    Recipe(
+        "through float32, saturated with Clip",
+        "saturate",
+        _integers(_BOTH, 4, 16),
+        _through("float32", ("w", "Clip", ("d", "low", "high"), "float32")),
+        "float32",
+    ),
+    Recipe(
+        "saturated with Max",
+        "saturate",
+        _integers(("unsigned",), 32, 64),
+        _steps(("m", "Max", ("a", "b"), OWN), ("c", "Sub", ("m", "b"), OWN)),
+    ),
+    # The least and the most that can be subtracted from A without leaving the type; neither bound overflows.
+    Recipe(
+        "saturated with Max and Min",
+        "saturate",
+        ("int32",),
+        _steps(
+            ("p", "Max", ("a", -1), OWN),
+            ("least", "Sub", ("p", "high"), OWN),
+            ("n", "Min", ("a", -1), OWN),
+            ("most", "Sub", ("n", "low"), OWN),
+            ("s", "Max", ("b", "least"), OWN),
+            ("t", "Min", ("s", "most"), OWN),
+            ("c", "Sub", ("a", "t"), OWN),
+        ),
+    ),
+    # A difference that wrapped has not A's sign, where A and B are of two signs.
+    Recipe(
+        "saturated with Where",
+        "saturate",
+        ("int64",),
+        _steps(
+            ("d", "Sub", ("a", "b"), OWN),
+            ("na", "Less", ("a", 0), OWN),
+            ("nb", "Less", ("b", 0), OWN),
+            ("nd", "Less", ("d", 0), OWN),
+            ("s", "Xor", ("na", "nb"), "bool"),
+            ("t", "Xor", ("na", "nd"), "bool"),
+            ("o", "And", ("s", "t"), "bool"),
+            ("l", "Where", ("na", "low", "high"), OWN),
+            ("c", "Where", ("o", "l", "d"), OWN),
+        ),
+    ),
+    Recipe(
+        "narrowed to int32, within proven ranges",
+        None,
+        _integers(_BOTH, 32, 64),
+        _through("int32"),
+        "int32",
+        proof=True,
+    ),
+    # a - (+0) is a, whatever a is. The sign of a zero shows in its reciprocal.
+    Recipe(
+        "with a - (+0) as a",
+        None,
+        ("float32", "float16"),
+        _steps(
+            ("r", "Div", (1.0, "b"), OWN),
+            ("u", "Greater", ("r", 0.0), OWN),
+            ("z", "Equal", ("b", 0.0), OWN),
+            ("k", "And", ("u", "z"), "bool"),
+            ("d", "Sub", ("a", "b"), OWN),
+            ("c", "Where", ("k", "a", "d"), OWN),
+        ),
+        cures=("negative zero",),
+    ),
+)
+
+RECIPES: tuple[Recipe, ...] = _ROWS
+"""Every recipe; where several serve, the first is the best."""
+
+
+# ---- where a recipe is not right -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """Value classes that a recipe leaves wrong on a runtime, as its tests found them.
+
+    Attributes:
+        recipes: their names. runtime: such as ``"openvino-cpu"``. types, constants: for which operands.
+        classes: names in :data:`minuend.runtimes.values.CLASSES`; empty: all. why: what the runtime does.
+    """
+
+    recipes: tuple[str, ...]
+    runtime: str
+    types: tuple[str, ...]
+    constants: tuple[str, ...]
+    classes: tuple[str, ...]
+    why: str
+
+
+_ANY = ("none", "A", "B", "both")
+
+LIMITS: tuple[Limit, ...] = (
+    Limit(
+        ("through int64, wrapped with BitwiseAnd", "through int64, wrapped with Mod"),
+        "openvino-cpu",
+        ("int32", "uint32"),
+        _ANY,
+        (),
+        "int64 is computed in int32, and the constants of the recipe are above it",
+    ),
+    Limit(
+        ("through float32",),
+        "openvino-cpu",
+        ("bfloat16",),
+        ("none", "A", "B"),
+        ("subnormal", "negative zero"),
+        "subnormal bfloat16 becomes zero when it is converted",
+    ),
+    Limit(
+        ("through float32",),
+        "openvino-cpu",
+        ("bfloat16",),
+        ("both",),
+        ("subnormal", "rounds"),
+        "folded constants are not rounded to nearest even",
+    ),
+    Limit(
+        ("through float32",),
+        "openvino-cpu",
+        ("float16",),
+        _ANY,
+        (),
+        "releases that have float16 wrong have it wrong when it is converted",
+    ),
+    Limit(
+        ("saturated with Max",),
+        "openvino-cpu",
+        ("uint32", "uint64"),
+        _ANY,
+        ("beyond int32",),
+        "unsigned numbers are compared as int32",
+    ),
+    Limit(
+        ("saturated with Max",),
+        "openvino-cpu",
+        ("uint32", "uint64"),
+        ("none", "A"),
+        ("wraps",),
+        "unsigned numbers are compared as int32",
+    ),
+    Limit(
+        ("saturated with Where",),
+        "openvino-cpu",
+        ("int64",),
+        _ANY,
+        (),
+        "int64 is computed in int32, and in float32 where the shape is known when it runs",
+    ),
+    Limit(
+        ("with a - (+0) as a",),
+        "openvino-cpu",
+        ("float32",),
+        ("A", "B", "both"),
+        ("negative zero", "subnormal", "ordinary", "rounds", "overflows"),
+        "constants lose subnormal numbers and what is beyond bfloat16's largest",
+    ),
+    Limit(
+        ("with a - (+0) as a",),
+        "onnxruntime-cpu",
+        ("float32", "float16"),
+        _ANY,
+        ("negative zero",),
+        "Where adds what it chose to a zero",
+    ),
+)
+"""Every known limit; the tests insist on each, so that a runtime that got better is noticed."""
+
+
+def limits(recipe: Recipe, runtime: str, element: ElementType, constants: str) -> frozenset[str]:
+    """Return the value classes that a recipe leaves wrong on a runtime."""
+    found: set[str] = set()
+    for row in LIMITS:
+        fits = recipe.name in row.recipes and row.runtime == runtime and element.name in row.types
+        if fits and constants in row.constants:
+            found.update(row.classes or (rule.name for rule in rules(element)))
+    return frozenset(found)
+
+
+_FROM: Mapping[tuple[str, str], tuple[int, ...]] = MappingProxyType({("openvino-cpu", "BitwiseAnd"): (2024, 4)})
+"""The releases of a runtime from which on it surely reads an operator, where not all that are measured do."""
+
+
+def readable(recipe: Recipe, runtime: str, release: str) -> bool:
+    """Whether a release of a runtime reads the operators of a recipe.
+
+    >>> recipe = next(recipe for recipe in RECIPES if "BitwiseAnd" in recipe.name)
+    >>> [readable(recipe, "openvino-cpu", release) for release in ("2023.3.0", "2026.4.1")]
+    [False, True]
+    """
+    parts = tuple(int(part) for part in release.split(".")[:2] if part.isdigit())
+    return all(parts >= _FROM.get((runtime, step.op), ()) for step in recipe.steps)
+
+
+# ---- look-up --------------------------------------------------------------------------------------------------
+
+_NUMBERS: Mapping[str, Callable[[ElementType], int | float]] = MappingProxyType(
+    {
+        "low": lambda row: row.limits[0],
+        "high": lambda row: row.limits[1],
+        "mask": lambda row: (1 << row.bits) - 1,
+        "modulus": lambda row: 1 << row.bits,
+        "half": lambda row: 1 << (row.bits - 1),
+        "inverse": lambda row: 2.0**-row.bits,
+    }
+)
+
+
+def number(value: Value, element: ElementType) -> int | float | None:
+    """Return the number that a step's input stands for; ``None`` where it names a value.
+
+    >>> number("mask", TYPES["uint8"]), number(-1, TYPES["int8"]), number("a", TYPES["int8"])
+    (255, -1, None)
+    """
+    if not isinstance(value, str):
+        return value
+    return _NUMBERS[value](element) if value in _NUMBERS else None
+
+
+def recipes(element: ElementType, overflow: Contract) -> Iterator[Recipe]:
+    """Yield the recipes for a type that keep a policy, the best first.
+
+    >>> [recipe.name for recipe in recipes(TYPES["bfloat16"], "wrap")]
+    ['through float32']
+    """
+    for recipe in RECIPES:
+        if element.name in recipe.types and recipe.overflow in (None, overflow):
+            yield recipe
+
+
+def main_step(recipe: Recipe) -> Step:
+    """Return the subtraction that is the original one's heir: the one that makes ``d``, else the last."""
+    subtractions = [step for step in recipe.steps if step.op == "Sub"]
+    return next((step for step in subtractions if step.output == "d"), subtractions[-1])

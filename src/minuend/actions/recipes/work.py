@@ -1,0 +1,106 @@
+"""One model on its way through fix: what was changed, what was refused, what stays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any
+
+from minuend.actions.recipes.choose import Choice, kept
+from minuend.actions.recipes.compare import Spot
+from minuend.core.policies import Contract
+from minuend.models.opening import Model
+from minuend.models.sites import Site
+from minuend.runtimes.targets import Target
+from minuend.standards.node import Node
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Subtractions that cannot be made right on the target, for one reason.
+
+    Attributes:
+        location: the place of the first one. node: its name, or ``""``. dtype: its element type, ``""`` if unknown.
+        reason: why. instead: the nearest thing that can be done. others: the places of more, for the same reason.
+    """
+
+    location: str
+    node: str
+    dtype: str
+    reason: str
+    instead: str
+    others: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        more = f" and {len(self.others)} more like it" if self.others else ""
+        return (
+            f"{self.location}{more}: {self.reason}; {self.instead}"
+            if self.instead
+            else f"{self.location}{more}: {self.reason}"
+        )
+
+
+class Work:
+    """One model on its way; a dialect has its own.
+
+    Attributes:
+        goal: the target, or an opset. overflow, accept: what is asked for.
+        changes, refused: so far. left: how many subtractions stay as they are. touched: the element types of those
+            that were rewritten. spots: where those can be watched. changed: whether the model is another one now.
+    """
+
+    def __init__(self, goal: Target | int, overflow: Contract, accept: Collection[str]) -> None:
+        self.goal = goal
+        self.overflow = overflow
+        self.accept = accept
+        self.changes: list[str] = []
+        self.refused: list[Refusal] = []
+        self.left = 0
+        self.touched: dict[str, None] = {}
+        self.spots: list[Spot] = []
+        self.changed = False
+
+    def run(self) -> None:
+        """Rewrite the model."""
+        raise NotImplementedError
+
+    def result(self) -> Model:
+        """Return the model as it is now."""
+        raise NotImplementedError
+
+    def note(self, site: Site, what: str, why: str) -> None:
+        """Take note of a change."""
+        assert isinstance(site.node, Node)
+        self.changed = True
+        self.touched[site.node.a.dtype] = None
+        self.changes.append(f"{site.where}: {site.op} of {site.node.a.dtype} {what}, because {why}")
+
+    def refuse(self, site: Site, choice: Choice) -> None:
+        """Take note of a refusal."""
+        dtype = site.node.a.dtype if isinstance(site.node, Node) else ""
+        self.refused.append(Refusal(site.where, site.name, dtype, choice.reason, choice.instead))
+
+
+class Fold:
+    """The difference of two constants, computed when somebody asks.
+
+    Calling it says why the result cannot stand in the model as a constant, or ``""``.
+    """
+
+    def __init__(self, goal: Target, node: Any, compute: Callable[[], Any]) -> None:
+        self._goal = goal
+        self._node = node
+        self._compute = compute
+        self._known: list[Any] = []
+
+    @property
+    def array(self) -> Any:
+        """The result; ``None`` where it cannot be computed beforehand."""
+        if not self._known:
+            self._known.append(self._compute())
+        return self._known[0]
+
+    def __call__(self) -> str:
+        if self.array is None:
+            return "its operands are computed from constants, or the result is too large to be stored"
+        return kept(self._goal.runtime, self._node.a.element, self.array)

@@ -1,0 +1,150 @@
+"""Run a model on files: inputs from tensor files, outputs into a folder."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from minuend.core import elements
+from minuend.core.shapes import format_shape
+from minuend.errors import SpecError, Unsupported, listed
+from minuend.models.opening import Model, open_model
+from minuend.storage import Result, check_output, open_tensors, write_tensors
+from minuend.storage.base import quoted
+
+SUFFIXES = (".npy", ".pb")
+"""Formats that outputs are written in: the first that holds the element type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """An output that was written: its name in the model, its type in words, and its file."""
+
+    name: str
+    element: str
+    shape: tuple[int, ...]
+    path: str
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a run did.
+
+    Attributes:
+        model: the model's path. outputs: what was written. printed: what the model itself printed.
+    """
+
+    model: str
+    outputs: list[Output]
+    printed: list[str] = field(default_factory=list)
+
+
+def run_files(model: str, inputs: Sequence[str], folder: str, *, max_bytes: int | None) -> Ran:
+    """Run a model and write its outputs to a folder, a file each.
+
+    Args:
+        model: the model's path.
+        inputs: ``NAME=FILE`` each, where a file is one of tensors and may select one by ``file::tensor``.
+        folder: where outputs are written, and files that the model itself writes; made if it is not there.
+        max_bytes: the size of the largest result that may be made; ``None`` for no limit.
+
+    Raises:
+        SpecError: an input without a name, twice, or of several tensors. Others as :func:`minuend.models.opening.run`.
+    """
+    files = _read_names(inputs)
+    arrays = {name: _read(name, path) for name, path in files.items()}
+    opened = open_model(model)
+    options = {"output_dir": folder} if hasattr(opened, "printed") else {}
+    if os.path.exists(folder) and not os.path.isdir(folder):
+        raise NotADirectoryError(f"{folder} is a file; expected a folder to write outputs to")
+    answers = _run(opened, arrays, max_bytes, options)
+    named = {name: _results(name, value) for name, value in answers.items()}
+    goals = _goals(folder, named)
+    sources = [model, *(path.partition("::")[0] for path in files.values())]
+    os.makedirs(folder, exist_ok=True)
+    for name, result in named.items():
+        check_output(goals[name], [result], sources)
+    for name, result in named.items():
+        write_tensors(goals[name], [result], sources)
+    written = [Output(name, str(r.element), r.shape, goals[name]) for name, r in named.items()]
+    return Ran(model, written, list(getattr(opened, "printed", [])))
+
+
+def _run(opened: Model, arrays: Mapping[str, Any], max_bytes: int | None, options: Mapping[str, Any]) -> dict[str, Any]:
+    return opened.run(arrays, max_bytes=max_bytes, **options)
+
+
+def _read_names(inputs: Sequence[str]) -> dict[str, str]:
+    files: dict[str, str] = {}
+    for text in inputs:
+        name, equals, path = text.partition("=")
+        if not equals or not name or not path:
+            raise SpecError("inputs", "", f"--input {text!r} names no input; expected NAME=FILE")
+        if name in files:
+            raise SpecError("inputs", "", f"--input gives {name!r} twice; give it once")
+        files[name] = path
+    return files
+
+
+def _read(name: str, path: str) -> Any:
+    found = open_tensors(path)
+    if len(found) != 1:
+        raise SpecError(
+            "inputs",
+            "",
+            f"input {name!r}: {path} holds {len(found)} tensors ({quoted(found)}); select one by file::name",
+        )
+    return next(iter(found.values())).read()
+
+
+def _results(name: str, value: Any) -> Result:
+    """An output as something that can be written."""
+    if not isinstance(value, np.ndarray):
+        raise Unsupported(
+            f"output {name!r} is a {type(value).__name__}, which no tensor file holds; run it from Python"
+        )
+    row = elements.of_numpy(value.dtype)
+    if row is None:
+        raise Unsupported(
+            f"output {name!r} is of {value.dtype.name}, which is no type of subtraction and is not written; "
+            "run it from Python"
+        )
+    return Result(name, row, value.shape, lambda: [value])
+
+
+def _goals(folder: str, results: Mapping[str, Result]) -> dict[str, str]:
+    """The file of each output: its name where that is a plain one, without what could lead out of the folder."""
+    goals: dict[str, str] = {}
+    for name, result in results.items():
+        stem = re.sub(r"[^A-Za-z0-9_.+-]", "_", name).lstrip(".") or "output"
+        suffix = next((s for s in SUFFIXES if _holds(s, result)), None)
+        if suffix is None:
+            raise Unsupported(
+                f"output {name!r} is of {result.element}, which neither of {listed(SUFFIXES, 'and')} holds; "
+                "run it from Python"
+            )
+        path = os.path.join(folder, stem + suffix)
+        number = 1
+        while path in goals.values():
+            path = os.path.join(folder, f"{stem}_{number}{suffix}")
+            number += 1
+        goals[name] = path
+    return goals
+
+
+def _holds(suffix: str, result: Result) -> bool:
+    try:
+        check_output(f"x{suffix}", [result])
+    except (TypeError, ValueError, Unsupported):
+        return False
+    return True
+
+
+def described(output: Output) -> str:
+    """Say what was written where."""
+    return f"{output.name}: {output.element} {format_shape(output.shape)} → {output.path}"

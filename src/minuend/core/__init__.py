@@ -1,0 +1,1 @@
+"""The operator itself: element types, shapes, policies, the array function and its exact twin."""

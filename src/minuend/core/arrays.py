@@ -1,0 +1,262 @@
+"""``subtract``: the array function, and what every dialect's operator shares with it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+
+from minuend import _native
+from minuend.core import elements, shapes
+from minuend.core.elements import ElementType
+from minuend.core.plan import Plan, plan, shares_addresses
+from minuend.core.policies import POLICIES, Overflow
+from minuend.core.shapes import Broadcast, format_shape, static
+from minuend.errors import DTypeError, OverflowFound, ScalarRangeError, ShapeError, SpecError, listed
+
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _with_fast_path(general: F) -> F:
+    """Let the kernel take plain arrays without a detour through Python; ``general`` decides everything else."""
+    for scalar_type, row in elements.by_scalar_type().items():
+        if row.kernel != "table":
+            _native.learn(np.dtype(scalar_type), row.kernel, row.widened.memory)
+    fast = _native.with_fast_path(general)
+    functools.update_wrapper(fast, general)
+    return fast
+
+
+@_with_fast_path
+def subtract(a: Any, b: Any, /, out: Array | None = None, *, overflow: Overflow = "wrap") -> Array:
+    """Subtract element by element: ``a - b``, exact, in the operands' own element type.
+
+    Integers wrap modulo 2**n unless ``overflow`` says otherwise. Floats give the exact difference rounded once,
+    to nearest even; subnormals, signed zeros, infinities and NaN are IEEE 754's. Nothing is promoted. Shapes
+    broadcast as NumPy's do; strides, byte order and alignment are free.
+
+    Args:
+        a: the minuend: an array of an element type in :data:`minuend.core.elements.TYPES`, a NumPy scalar, or a Python
+            number where ``b`` is an array.
+        b: the subtrahend, likewise.
+        out: an array to write to, of the result's shape and element type; it may overlap ``a`` and ``b``, the answer
+            is as if they had been copied first.
+        overflow: what integers do where the exact difference does not fit. ``"wrap"``; ``"saturate"``: the nearest
+            value that fits; ``"widen"``: the exact difference in the signed type of twice the width (64-bit operands
+            give int64); ``"error"``. Floats ignore it.
+
+    Returns:
+        ``out``, or a new array in native byte order: C-contiguous, of shape ``broadcast(a, b)``.
+
+    Raises:
+        DTypeError: element types that differ or are not in the table, or operands that are no arrays.
+        ShapeError: shapes that do not broadcast, or an ``out`` that does not fit.
+        OverflowFound: under ``"error"``, or ``"widen"`` of 64 bits, the exact difference does not fit somewhere;
+            operands keep their values even where ``out`` is one of them.
+        ScalarRangeError: a Python int that the array's element type cannot hold.
+
+    >>> import numpy as np
+    >>> a, b = np.array([5, 200], np.uint8), np.array([10, 100], np.uint8)
+    >>> subtract(a, b), subtract(a, b, overflow="saturate"), subtract(a, b, overflow="widen")
+    (array([251, 100], dtype=uint8), array([  0, 100], dtype=uint8), array([ -5, 100], dtype=int16))
+    """
+    x, y, element = operands(a, b)
+    return compute(element, shapes.numpy(x.shape, y.shape), x, y, out, overflow)
+
+
+def compute(
+    element: ElementType, joined: Broadcast, a: Array, b: Array, out: Array | None, overflow: str = "wrap"
+) -> Array:
+    """Compute a difference whose shapes have been joined by any of the four rules; see :func:`subtract`."""
+    if overflow not in POLICIES:
+        raise SpecError("overflow", "", f"overflow is {overflow!r}; expected {listed(map(repr, POLICIES))}")
+    result_type = element.widened if overflow == "widen" else element
+    shape = static(joined.shape or ())
+    if out is not None:
+        check_out(out, result_type, shape)
+    in_place = out is not None and any(np.may_share_memory(out, operand) for operand in (a, b))
+    wide_error = overflow == "widen" and element.bits == 64 and in_place  # may fail with A or B half overwritten
+    target = (
+        out if out is not None and out.dtype.isnative and not wide_error else _native.empty(shape, result_type.memory)
+    )
+    a, b = (_apart(operand, start, shape, target) for operand, start in ((a, joined.a_start), (b, joined.b_start)))
+    work = plan(element, joined, (a.shape, a.strides), (b.shape, b.strides), target.strides)
+    _run(work, a, b, target, overflow if element.is_integer else "wrap", in_place)
+    if out is None or out is target:
+        return target
+    out[...] = target
+    return out
+
+
+def count_overflows(a: Any, b: Any, /) -> int:
+    """Return how many elements of ``a - b`` do not fit the operands' integer type; 0 for floats.
+
+    >>> import numpy as np
+    >>> count_overflows(np.array([5, 200], np.uint8), np.array([10, 100], np.uint8))
+    1
+    """
+    x, y, element = operands(a, b)
+    if not element.is_integer:
+        return 0
+    joined = shapes.numpy(x.shape, y.shape)
+    work = plan(element, joined, (x.shape, x.strides), (y.shape, y.strides), (0,) * len(joined.shape or ()))
+    return work.run(x, y, x, "count")
+
+
+def _run(work: Plan, a: Array, b: Array, target: Array, policy: str, in_place: bool) -> None:
+    """Run a plan; where overflow is an error and the target is an operand, look before anything is written."""
+    if policy == "error" and in_place:
+        if count := work.run(a, b, target, "count"):
+            raise _overflow(work, a, b, policy, count)
+        policy = "wrap"
+    if found := work.run(a, b, target, policy):
+        count = work.run(a, b, target, "count") if policy == "error" else found  # "error" only tells whether
+        raise _overflow(work, a, b, policy, count)
+
+
+def _overflow(work: Plan, a: Array, b: Array, policy: str, count: int) -> OverflowFound:
+    index = work.first_overflow(a, b, policy)
+    views = ((a, work.a), (b, work.b))
+    x, y = (int(np.lib.stride_tricks.as_strided(v, work.sizes, strides)[index]) for v, strides in views)
+    element = work.element
+    goal = element.widened if policy == "widen" else element
+    low, high = goal.limits
+    hint = "" if policy == "widen" else "; overflow='wrap', 'saturate' or 'widen' gives an answer"
+    return OverflowFound(
+        f"{count} of {shapes.size(work.sizes)} differences do not fit {goal} ({low} to {high}); "
+        f"the first is at index {index}: {x} - {y} = {x - y}{hint}",
+        count=count,
+        index=index,
+        a=x,
+        b=y,
+    )
+
+
+def check_out(out: Any, element: ElementType, shape: tuple[int, ...]) -> None:
+    """Check that a result of this type and shape can be written to ``out``.
+
+    Raises:
+        DTypeError: ``out`` is no array, or of another type. ShapeError: another shape, read-only, or an array in which
+            two elements share an address.
+    """
+    if not isinstance(out, np.ndarray):
+        raise DTypeError("out", "", f"out is a {type(out).__name__}; expected a NumPy array of {element}")
+    if out.dtype.type is not element.memory.type and elements.of_numpy(out.dtype) is not element:
+        raise DTypeError("out", "", f"out is of {out.dtype.name}; the result is {element}, and nothing is converted")
+    if out.shape != shape:
+        raise ShapeError("out", "", f"out has shape {out.shape}; the result has shape {format_shape(shape)}")
+    if not out.flags.writeable:
+        raise ShapeError("out", "", "out is read-only; pass an array that can be written to")
+    # An element's bytes count as one more dim: elements that overlap in part would spoil each other as well.
+    if not out.flags.c_contiguous and shares_addresses((*out.shape, out.itemsize), (*out.strides, 1)):
+        raise ShapeError("out", "", f"two elements of out share an address (strides {out.strides}); pass a plain array")
+
+
+def _apart(operand: Array, start: int, shape: tuple[int, ...], target: Array) -> Array:
+    """Return the operand, copied where writing the target would change it before it is read."""
+    if not np.may_share_memory(operand, target) or _is_target(operand, start, shape, target):
+        return operand
+    return operand.copy()
+
+
+def _is_target(operand: Array, start: int, shape: tuple[int, ...], target: Array) -> bool:
+    """Whether each element of the operand is read from the very place where its difference is written."""
+    laid = [*[(1, 0)] * start, *zip(operand.shape, operand.strides, strict=True)]
+    laid += [(1, 0)] * (len(shape) - len(laid))
+    return (
+        operand.__array_interface__["data"][0] == target.__array_interface__["data"][0]
+        and operand.itemsize == target.itemsize
+        and all(
+            size == 1 or (own == size and stride == goal)
+            for size, (own, stride), goal in zip(shape, laid, target.strides, strict=True)
+        )
+    )
+
+
+# ---- operands -------------------------------------------------------------------------------------------------
+
+
+def operands(a: Any, b: Any) -> tuple[Array, Array, ElementType]:
+    """Return both operands as arrays in native byte order, and the element type that they share.
+
+    Raises:
+        DTypeError: no arrays, types outside the table, or two different ones. ScalarRangeError: a Python int that does
+            not fit the other operand's type.
+    """
+    x, y = _array(a, "a"), _array(b, "b")
+    if x is not None:
+        element = element_of(x, "a")
+        if y is not None and (other := element_of(y, "b")) is not element:
+            raise DTypeError(
+                "types", "", f"a is of {element} and b of {other}; nothing is promoted, convert one with .astype()"
+            )
+    elif y is not None:
+        element = element_of(y, "b")
+    else:
+        raise DTypeError(
+            "types", "", "a and b are both Python numbers, which have no element type; make one of them a NumPy array"
+        )
+    x = scalar(a, element) if x is None else x
+    y = scalar(b, element) if y is None else y
+    return _in_native_order(x), _in_native_order(y), element
+
+
+def element_of(array: Array, name: str) -> ElementType:
+    """Return the row of an array's element type."""
+    row = elements.of_numpy(array.dtype)
+    if row is None:
+        reason = elements.refusal(array.dtype.name)
+        raise DTypeError("types", "", f"{name}: {reason}; expected {listed(elements.TYPES)}")
+    return row
+
+
+def _array(operand: Any, name: str) -> Array | None:
+    """Return an operand as an array; ``None`` for a Python number, which takes the other operand's type."""
+    if type(operand) is np.ndarray:
+        return operand
+    if isinstance(operand, np.ndarray):
+        if isinstance(operand, np.ma.MaskedArray):
+            raise DTypeError(
+                "types", "", f"{name} is a masked array, whose mask would be lost; pass .data or .filled()"
+            )
+        return np.asarray(operand)
+    if isinstance(operand, np.generic):
+        return np.asarray(operand)
+    if isinstance(operand, int | float) and not isinstance(operand, bool):
+        return None
+    raise DTypeError(
+        "types",
+        "",
+        f"{name} is a {type(operand).__name__}; expected a NumPy array, a NumPy scalar or a Python int or float",
+    )
+
+
+def _in_native_order(array: Array) -> Array:
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def scalar(value: int | float, element: ElementType) -> Array:
+    """Return a Python number as a 0-d array of an element type, rounded once.
+
+    Raises:
+        DTypeError: a float for an integer type. ScalarRangeError: an int that the type cannot hold.
+    """
+    if element.is_integer:
+        if not isinstance(value, int):
+            raise DTypeError(
+                "types", "", f"the Python float {value!r} has no place in {element}; nothing is promoted, pass an int"
+            )
+        low, high = element.limits
+        if not low <= value <= high:
+            raise ScalarRangeError(f"the Python int {value} does not fit {element} ({low} to {high})")
+        return np.asarray(value, element.memory)
+    if element.name == "float64" and isinstance(value, float):
+        return np.asarray(value)
+    from minuend.core import reference
+
+    code = reference.encode(element, value)
+    return np.asarray(code, f"u{element.itemsize}").view(element.memory)

@@ -1,0 +1,452 @@
+"""The slow, obvious, exact oracle; it shares nothing with the kernel.
+
+Everything here is Python integers and exact fractions. An element is its *code*: the bits of one element, read as
+an unsigned number. Of the rest of the package only the rows of :mod:`minuend.core.elements` are read.
+
+A finite float is ``n * 2**(e - bias - mantissa)`` with an integer ``n``. A difference is then one subtraction of
+integers over the smaller ``e``, which is exact, and one rounding (:func:`_round`), which is the only one.
+
+:func:`table` makes the answers that the kernel looks up for types of 8 bits or fewer.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from minuend.core.elements import ElementType, FloatFormat
+from minuend.core.policies import POLICIES
+from minuend.errors import DTypeError, OverflowFound, ScalarRangeError, ShapeError, listed
+
+Value: TypeAlias = int | Fraction | float
+"""What a code stands for: an ``int``, an exact ``Fraction``, or the ``float`` -0.0, inf, -inf or nan."""
+
+TABLE_POLICIES = (*POLICIES, "count")
+
+
+# ---- one code -------------------------------------------------------------------------------------------------
+
+
+def decode(element: ElementType, code: int) -> Value:
+    """Return the exact value of a code.
+
+    Args:
+        element: the element type. code: the element's bits, from 0 to ``2**element.bits - 1``.
+
+    Returns:
+        An ``int`` for integer types; for floats a ``Fraction``, or one of the floats ``-0.0``, ``inf``, ``-inf``
+        and ``nan``.
+
+    Raises:
+        ValueError: the code has more bits than the type.
+
+    >>> from minuend.core.elements import TYPES
+    >>> decode(TYPES["int8"], 0xFF), decode(TYPES["bfloat16"], 0x3FC0), decode(TYPES["float16"], 0x8000)
+    (-1, Fraction(3, 2), -0.0)
+    """
+    _check_code(element, code)
+    if element.is_integer:
+        return _signed(code, element.bits) if element.kind == "signed" else code
+    if element.levels is not None:
+        return Fraction(element.levels[code])
+    f = _format(element)
+    if _is_nan(f, code):
+        return math.nan
+    negative = bool(code & _sign_bit(f))
+    if _is_inf(f, code):
+        return -math.inf if negative else math.inf
+    n, e = _number(f, code)
+    if n == 0:
+        return -0.0 if negative else Fraction(0)
+    return n * Fraction(2) ** (e - f.bias - f.mantissa)
+
+
+def encode(element: ElementType, value: Value) -> int:
+    """Return the code of a value, rounded once, straight to the element type.
+
+    Floats round to nearest, ties to even, and overflow as the type says: to infinity; to NaN where the type has no
+    infinity; to the largest value where it has neither. ``float8_e8m0fnu`` has no value at or below 0, which is NaN.
+    A code book (nf4) takes its nearest level, of two equally near ones that nearer to 0.
+
+    Args:
+        element: the element type. value: an ``int``, ``Fraction`` or ``float``; for integer types a whole number.
+
+    Raises:
+        ScalarRangeError: an integer type that cannot hold the value.
+        ValueError: a fraction for an integer type. DTypeError (a ValueError): NaN for a type that has none.
+
+    >>> from minuend.core.elements import TYPES
+    >>> hex(encode(TYPES["bfloat16"], 1 + 2**-8 + 2**-40)), hex(encode(TYPES["float16"], 10**400))
+    ('0x3f81', '0x7c00')
+    >>> encode(TYPES["int8"], -1)
+    255
+    """
+    if element.is_integer:
+        return _encode_integer(element, value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return _encode_special(element, value)
+    if element.levels is not None:
+        return _nearest_level(element.levels, Fraction(value))
+    f = _format(element)
+    if value == 0:
+        negative = isinstance(value, float) and math.copysign(1.0, value) < 0
+        return _zero(f, negative)
+    return _round(f, *_scaled(f, Fraction(value)))
+
+
+def _check_code(element: ElementType, code: int) -> None:
+    if not 0 <= code < 1 << element.bits:
+        raise ValueError(f"{code} is no code of {element}; expected 0 to {(1 << element.bits) - 1}")
+
+
+def _signed(code: int, bits: int) -> int:
+    return code - ((code >> (bits - 1)) << bits)
+
+
+def _encode_integer(element: ElementType, value: Value) -> int:
+    if not isinstance(value, int) and (isinstance(value, float) or value.denominator != 1):
+        raise ValueError(f"{value!r} is no value of the integer type {element}; pass an int")
+    low, high = element.limits
+    if not low <= value <= high:
+        raise ScalarRangeError(f"{value} does not fit {element} ({low} to {high})")
+    return int(value) & ((1 << element.bits) - 1)
+
+
+def _encode_special(element: ElementType, value: float) -> int:
+    """The code of NaN or an infinity."""
+    if element.levels is not None:
+        if not math.isnan(value):
+            return _nearest_level(element.levels, max(map(Fraction, element.levels)) * (1 if value > 0 else -1))
+    elif not math.isnan(value):
+        return _overflow(_format(element), negative=value < 0)
+    elif _format(element).special != "finite":
+        return _nan(_format(element))
+    raise DTypeError("types", "", f"{element} has no NaN, so it cannot hold {value!r}")
+
+
+def _nearest_level(levels: Sequence[float], value: Fraction) -> int:
+    """The level nearest to the exact value; of two equally near ones, that nearer to 0."""
+    exact = [Fraction(level) for level in levels]
+    return min(range(len(exact)), key=lambda code: (abs(exact[code] - value), abs(exact[code])))
+
+
+# ---- float layouts --------------------------------------------------------------------------------------------
+
+
+def _format(element: ElementType) -> FloatFormat:
+    if element.format is None:
+        raise TypeError(f"{element} has no float layout")
+    return element.format
+
+
+def _sign_bit(f: FloatFormat) -> int:
+    return 1 << (f.exponent + f.mantissa) if f.signed else 0
+
+
+def _magnitude(f: FloatFormat, code: int) -> int:
+    return code & ((1 << (f.exponent + f.mantissa)) - 1)
+
+
+def _infinity(f: FloatFormat) -> int:
+    """All exponent bits set: infinity of an IEEE type, and where its NaNs start."""
+    return ((1 << f.exponent) - 1) << f.mantissa
+
+
+def _is_nan(f: FloatFormat, code: int) -> bool:
+    if f.special == "ieee":
+        return _magnitude(f, code) > _infinity(f)
+    return f.special == "nan-only" and _magnitude(f, code) == (1 << (f.exponent + f.mantissa)) - 1
+
+
+def _is_inf(f: FloatFormat, code: int) -> bool:
+    return f.special == "ieee" and _magnitude(f, code) == _infinity(f)
+
+
+def _nan(f: FloatFormat) -> int:
+    """The canonical quiet NaN: sign clear; of an IEEE type, the highest mantissa bit alone is set."""
+    if f.special == "ieee":
+        return _infinity(f) | (1 << (f.mantissa - 1))
+    return (1 << (f.exponent + f.mantissa)) - 1
+
+
+def _overflow(f: FloatFormat, *, negative: bool) -> int:
+    """What a value beyond the largest becomes: infinity, NaN, or the largest."""
+    sign = _sign_bit(f) if negative else 0
+    if f.special == "ieee":
+        return sign | _infinity(f)
+    if f.special == "nan-only":
+        return _nan(f)
+    return sign | ((1 << (f.exponent + f.mantissa)) - 1)
+
+
+def _zero(f: FloatFormat, negative: bool) -> int:
+    """A signed zero; a type without a sign has no zero either (float8_e8m0fnu), and NaN in its place."""
+    if not f.signed:
+        return _nan(f)
+    return _sign_bit(f) if negative else 0
+
+
+def _number(f: FloatFormat, code: int) -> tuple[int, int]:
+    """Return ``n, e`` of a finite code: its value is ``n * 2**(e - bias - mantissa)``."""
+    e = (code >> f.mantissa) & ((1 << f.exponent) - 1)
+    n = code & ((1 << f.mantissa) - 1)
+    if e or not f.signed:  # exponent 0 holds the subnormals; the type without a sign has none
+        n |= 1 << f.mantissa
+    else:
+        e = 1
+    return (-n if f.signed and code >> (f.exponent + f.mantissa) else n), e
+
+
+def _scaled(f: FloatFormat, value: Fraction) -> tuple[int, int]:
+    """Return ``n, e`` of a fraction, with enough bits of ``n`` that rounding it rounds the fraction.
+
+    Where the fraction has no end in base 2, the lowest bit of ``n`` says that more follows.
+    """
+    n, d = value.numerator, value.denominator
+    if d & (d - 1) == 0:
+        return n, f.bias + f.mantissa - (d.bit_length() - 1)
+    shift = max(0, f.mantissa + 4 - abs(n).bit_length() + d.bit_length())
+    whole, rest = divmod(abs(n) << shift, d)
+    n = (whole << 1) | (rest != 0)
+    return (-n if value < 0 else n), f.bias + f.mantissa - shift - 1
+
+
+def _round(f: FloatFormat, n: int, e: int) -> int:
+    """Return the code nearest to ``n * 2**(e - bias - mantissa)``, ties to even; ``n`` is not 0.
+
+    A type without a sign (float8_e8m0fnu) has the significand 1 alone, which is odd: its ties go up. Positive
+    values below its smallest become that.
+    """
+    negative = n < 0
+    if negative:
+        if not f.signed:
+            return _nan(f)
+        n = -n
+    exponent = max(e + n.bit_length() - 1 - f.mantissa, 1 if f.signed else 0)
+    drop = exponent - e
+    if drop <= 0:
+        kept = n << -drop
+    else:
+        kept, rest, half = n >> drop, n & ((1 << drop) - 1), 1 << (drop - 1)
+        if rest > half or (rest == half and kept & 1):
+            kept += 1
+    # The hidden bit of `kept` adds 1 to the exponent field; so does a carry out of the rounding.
+    code = max(((exponent - 1) << f.mantissa) + kept, 0)
+    largest = _infinity(f) - 1 if f.special == "ieee" else (1 << (f.exponent + f.mantissa)) - 1
+    if code > largest or (f.special == "nan-only" and code == largest):
+        return _overflow(f, negative=negative)
+    return code | _sign_bit(f) if negative else code
+
+
+# ---- one difference -------------------------------------------------------------------------------------------
+
+
+def subtract(element: ElementType, a: int, b: int, overflow: str = "wrap") -> int:
+    """Return the code of ``a - b`` for two codes, exact and rounded at most once.
+
+    Args:
+        element: the operands' element type. a, b: codes of it.
+        overflow: ``"wrap"``, ``"saturate"``, ``"widen"`` (the answer is a code of ``element.widened``) or ``"error"``;
+            floats ignore it.
+
+    Raises:
+        OverflowFound: under ``"error"``, or ``"widen"`` of 64 bits, the difference does not fit.
+        ValueError: a code with more bits than the type, or no such policy.
+
+    >>> from minuend.core.elements import TYPES
+    >>> subtract(TYPES["uint8"], 5, 10), subtract(TYPES["uint8"], 5, 10, "saturate")
+    (251, 0)
+    >>> hex(subtract(TYPES["float16"], 0x3C00, 0x3800))  # 1.0 - 0.5
+    '0x3800'
+    """
+    if overflow not in POLICIES:
+        raise ValueError(f"overflow is {overflow!r}; expected {listed(map(repr, POLICIES))}")
+    limit = 1 << element.bits
+    if not (0 <= a < limit and 0 <= b < limit):
+        _check_code(element, a)
+        _check_code(element, b)
+    if element.format is not None:
+        return _subtract_floats(element.format, a, b)
+    if element.levels is not None:
+        return _nearest_level(element.levels, Fraction(element.levels[a]) - Fraction(element.levels[b]))
+    return _subtract_integers(element, a, b, overflow)
+
+
+def overflows(element: ElementType, a: int, b: int) -> bool:
+    """Whether the exact difference of two codes does not fit their own integer type; never for floats.
+
+    >>> from minuend.core.elements import TYPES
+    >>> overflows(TYPES["uint8"], 5, 10), overflows(TYPES["int8"], 5, 10)
+    (True, False)
+    """
+    if not element.is_integer:
+        return False
+    low, high = element.limits
+    return not low <= _integer(element, a) - _integer(element, b) <= high
+
+
+def _integer(element: ElementType, code: int) -> int:
+    _check_code(element, code)
+    return _signed(code, element.bits) if element.kind == "signed" else code
+
+
+def _subtract_integers(element: ElementType, a: int, b: int, overflow: str) -> int:
+    x, y = _integer(element, a), _integer(element, b)
+    goal = element.widened if overflow == "widen" else element
+    low, high = goal.limits
+    exact = x - y
+    if overflow == "saturate":
+        exact = min(max(exact, low), high)
+    elif overflow != "wrap" and not low <= exact <= high:
+        message = f"{x} - {y} = {exact} does not fit {goal} ({low} to {high})"
+        raise OverflowFound(message, count=1, index=(), a=x, b=y)
+    return exact & ((1 << goal.bits) - 1)
+
+
+def _subtract_floats(f: FloatFormat, a: int, b: int) -> int:
+    # A NaN gives NaN; infinities of one sign cancel to NaN; any other infinity wins over what is finite.
+    if _is_nan(f, a) or _is_nan(f, b):
+        return _nan(f)
+    if _is_inf(f, a):
+        return _nan(f) if a == b else a
+    if _is_inf(f, b):
+        return b ^ _sign_bit(f)
+    x, x_e = _number(f, a)
+    y, y_e = _number(f, b)
+    e = min(x_e, y_e)
+    exact = (x << (x_e - e)) - (y << (y_e - e))
+    if exact:
+        return _round(f, exact, e)
+    # Equal numbers give +0. Only -0 - (+0) is -0: both addends of -0 + (-0) are negative.
+    return _zero(f, negative=x == 0 and a == _sign_bit(f) and b == 0)
+
+
+# ---- tables and arrays ----------------------------------------------------------------------------------------
+
+
+@functools.cache
+def table(element: ElementType, policy: str) -> bytes:
+    """Return all answers of a type of 8 bits or fewer, as the kernel reads them.
+
+    Args:
+        element: the element type. policy: ``"wrap"``, ``"saturate"``, ``"widen"``, ``"error"`` or ``"count"``;
+            the last two hold the answers of ``"wrap"``.
+
+    Returns:
+        131,072 bytes. Of the first 65,536, byte ``a << 8 | b`` is the code of ``a - b`` (of the widened type under
+        ``"widen"``) with upper bits clear; of the others, byte ``65536 + (a << 8 | b)`` is 1 where ``a - b`` does not
+        fit the integer type, else 0. ``a`` and ``b`` are whole bytes, of which the low ``element.bits`` count.
+
+    Raises:
+        ValueError: a wider type, a widened type that is wider, or no such policy.
+
+    >>> from minuend.core.elements import TYPES
+    >>> answers = table(TYPES["uint4"], "wrap")
+    >>> len(answers), answers[1 << 8 | 2], answers[0xF1 << 8 | 0x72], answers[65536 + (1 << 8 | 2)]
+    (131072, 15, 15, 1)
+    """
+    if element.bits > 8:
+        raise ValueError(f"{element} has {element.bits} bits; a table holds 8 bits or fewer")
+    if policy not in TABLE_POLICIES:
+        raise ValueError(f"overflow is {policy!r}; expected {listed(map(repr, TABLE_POLICIES))}")
+    how = policy if policy in ("saturate", "widen") else "wrap"
+    if how == "widen" and element.widened.bits > 8:
+        goal = element.widened
+        raise ValueError(
+            f"differences of {element} widened to {goal} have {goal.bits} bits; a table holds 8 bits or fewer"
+        )
+    codes = range(1 << element.bits)
+    repeat = 256 // len(codes)
+    answers, flags = bytearray(), bytearray()
+    for a in codes:
+        answers += bytes(subtract(element, a, b, how) for b in codes) * repeat
+        flags += bytes(overflows(element, a, b) for b in codes) * repeat
+    return bytes(answers) * repeat + bytes(flags) * repeat
+
+
+def subtract_arrays(
+    element: ElementType,
+    a: np.ndarray[Any, Any],
+    b: np.ndarray[Any, Any],
+    overflow: str = "wrap",
+    *,
+    b_start: int | None = None,
+) -> np.ndarray[Any, Any]:
+    """Subtract two arrays element by element, in a Python loop.
+
+    Args:
+        element: the element type of both. a, b: arrays of ``element.memory``, in any layout and byte order.
+        overflow: as :func:`subtract` takes it.
+        b_start: ``None`` aligns the shapes at the right and lets either repeat (NumPy's rule); a number is the axis
+            of A at which B's first dim sits, and B alone repeats (A grows from 1 to 0 only).
+
+    Returns:
+        A new C-contiguous array of ``element.memory``, or of the widened type's.
+
+    Raises:
+        ShapeError: the shapes do not join.
+        OverflowFound: as :func:`subtract`, with the count and the first index over the whole array.
+
+    >>> import numpy as np
+    >>> from minuend.core.elements import TYPES
+    >>> subtract_arrays(TYPES["int16"], np.array([[1], [2]], np.int16), np.array([3, 4], np.int16))
+    array([[-2, -3],
+           [-1, -2]], dtype=int16)
+    """
+    shape = _joined(a.shape, b.shape, b_start)
+    a_start, start = (len(shape) - a.ndim, len(shape) - b.ndim) if b_start is None else (0, b_start)
+    x, y = _codes(element, a), _codes(element, b)
+    answers: list[int] = []
+    found: list[tuple[tuple[int, ...], OverflowFound]] = []
+    for index in itertools.product(*(range(n) for n in shape)):
+        i, j = _offset(index, a.shape, a_start), _offset(index, b.shape, start)
+        try:
+            answers.append(subtract(element, x[i], y[j], overflow))
+        except OverflowFound as error:
+            found.append((index, error))
+    if found:
+        index, first = found[0]
+        raise OverflowFound(
+            f"{len(found)} of {math.prod(shape)} differences overflow, the first at {index}: {first}",
+            count=len(found),
+            index=index,
+            a=first.a,
+            b=first.b,
+        )
+    goal = element.widened if overflow == "widen" else element
+    return np.array(answers, f"u{goal.itemsize}").view(goal.memory).reshape(shape)
+
+
+def _codes(element: ElementType, array: np.ndarray[Any, Any]) -> list[int]:
+    """The codes of an array in C order; bits of a byte above a narrow type's do not count."""
+    low = (1 << element.bits) - 1
+    native = array.astype(element.memory)
+    return [code & low for code in np.frombuffer(native.tobytes(), f"u{element.itemsize}").tolist()]
+
+
+def _joined(a: tuple[int, ...], b: tuple[int, ...], b_start: int | None) -> tuple[int, ...]:
+    rank = max(len(a), len(b)) if b_start is None else len(a)
+    start = rank - len(b) if b_start is None else b_start
+    if start < 0 or start + len(b) > rank:
+        raise ShapeError("broadcasting", "", f"B's shape {b} does not fit into A's {a} from axis {start}")
+    x = (1,) * (rank - len(a)) + a
+    y = (1,) * start + b + (1,) * (rank - start - len(b))
+    for axis, (m, n) in enumerate(zip(x, y, strict=True)):
+        grows = b_start is None or n == 0
+        if n not in (m, 1) and not (m == 1 and grows):
+            raise ShapeError("broadcasting", "", f"A's shape {a} and B's {b} do not join at axis {axis}: {m} and {n}")
+    return tuple(n if m == 1 else m for m, n in zip(x, y, strict=True))
+
+
+def _offset(index: tuple[int, ...], shape: tuple[int, ...], start: int) -> int:
+    """Where an operand's element for a result's index stands in C order; its 1s repeat."""
+    offset = 0
+    for axis, n in enumerate(shape):
+        offset = offset * n + (index[start + axis] if n != 1 else 0)
+    return offset

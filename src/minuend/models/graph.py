@@ -1,0 +1,99 @@
+"""The waist between formats: a graph of the few operators that every dialect can say.
+
+A dialect's ``interchange.py`` turns its model into a :class:`Graph` and back. What a format can say beyond these
+operators is not converted: it is refused, each node with its reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from minuend.core.shapes import Broadcast
+from minuend.errors import MinuendError
+from minuend.standards.node import TensorType
+
+Kind: TypeAlias = Literal["subtract", "cast", "identity", "reshape", "unsqueeze", "squeeze", "expand"]
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A tensor of the graph: its type, and its elements where it is constant (unpacked, in native byte order)."""
+
+    name: str
+    type: TensorType
+    constant: np.ndarray[Any, np.dtype[Any]] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Step:
+    """One operator.
+
+    Attributes:
+        kind: what it does. ``cast`` goes to the type of its output.
+        inputs: names of values: A and B of a subtraction, else one. output: the name of the value that it makes.
+        name: the node's own name in its file, or ``""``. where: its place there.
+        joined: of a subtraction, how the shapes join (any of the four rules: ``b_start`` says where B sits in A).
+        shape: of ``reshape`` the new dims, at most one -1; of ``expand`` the dims that it broadcasts to, both ways.
+        axes: of ``unsqueeze`` and ``squeeze``, not negative, in the output's and the input's dims.
+    """
+
+    kind: Kind
+    inputs: tuple[str, ...]
+    output: str
+    name: str = ""
+    where: str = ""
+    joined: Broadcast | None = None
+    shape: tuple[int, ...] = ()
+    axes: tuple[int, ...] = ()
+
+
+@dataclass
+class Graph:
+    """Steps in an order in which each can run, over values by name.
+
+    Attributes:
+        name: the graph's name. inputs, outputs: names of values, in order. values: every value by name.
+        losses: what the model said that a graph cannot hold (documentation, metadata, …), a sentence each.
+    """
+
+    name: str
+    inputs: list[str] = field(default_factory=list)
+    outputs: list[str] = field(default_factory=list)
+    values: dict[str, Value] = field(default_factory=dict)
+    steps: list[Step] = field(default_factory=list)
+    losses: list[str] = field(default_factory=list)
+
+    def add(self, value: Value) -> Value:
+        """Add a value; names are unique."""
+        if value.name in self.values:
+            raise ValueError(f"the graph has two values {value.name!r}")
+        self.values[value.name] = value
+        return value
+
+    def constants(self) -> Iterator[Value]:
+        """The values that are constant."""
+        return (value for value in self.values.values() if value.constant is not None)
+
+    def fresh(self, base: str) -> str:
+        """Return a name that no value has yet."""
+        if base not in self.values:
+            return base
+        return next(name for i in range(1, len(self.values) + 2) if (name := f"{base}_{i}") not in self.values)
+
+
+class ConversionRefused(MinuendError):
+    """A model that cannot be converted whole; nothing of it is written.
+
+    Attributes:
+        nodes: what stands in the way, by place: ``{"graph.node[3] 'conv'": "DirectML has no …"}``.
+    """
+
+    def __init__(self, goal: str, nodes: Mapping[str, str], advice: str = "") -> None:
+        self.nodes = dict(nodes)
+        reasons = "".join(f"\n  {place}: {reason}" for place, reason in nodes.items())
+        count = f"{len(nodes)} node{'s' if len(nodes) != 1 else ''}"
+        super().__init__(f"cannot convert to {goal}: {count} in the way{reasons}{advice and chr(10) + advice}")

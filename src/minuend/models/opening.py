@@ -1,0 +1,188 @@
+"""Models of any dialect: opened, and run.
+
+A dialect that has model files has a ``formats.py`` (``SUFFIXES``, ``OBJECTS``, ``looks_like``), which imports nothing,
+and a ``model.py`` (``read``, ``Model``). Nothing here lists the dialects.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+import os
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Protocol, cast
+
+from minuend.errors import FileFormatError, Unsupported, listed
+from minuend.standards.dialects import dialects
+from minuend.standards.node import Node
+
+_HEAD = 256
+
+
+class Formats(Protocol):
+    """A dialect's ``formats.py``.
+
+    Attributes:
+        SUFFIXES: what the names of its files end in. OBJECTS: classes that are its models, as ``package.Class``.
+    """
+
+    SUFFIXES: tuple[str, ...]
+    OBJECTS: tuple[str, ...]
+
+    def looks_like(self, head: bytes) -> bool:
+        """Whether these first bytes can be those of a model."""
+
+
+class Model(Protocol):
+    """A model of some dialect."""
+
+    def run(self, inputs: Mapping[str, Any], *, max_bytes: int | None = 4 << 30) -> dict[str, Any]:
+        """Run it; a result of more than ``max_bytes`` is refused (``None``: no limit)."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it, whole or not at all."""
+
+    def subtractions(self) -> Iterator[Node]:
+        """Walk its subtractions."""
+
+
+@functools.cache
+def formats() -> Mapping[str, Formats]:
+    """The dialects that have model files, by name."""
+    found = {}
+    for name in dialects():
+        if importlib.util.find_spec(f"minuend.{name}.formats") is not None:
+            found[name] = cast(Formats, importlib.import_module(f"minuend.{name}.formats"))
+    return MappingProxyType(found)
+
+
+def dialect_of(source: Any) -> str:
+    """Return the name of the dialect that a model is of.
+
+    A path tells by its suffix, bytes and text by how they begin, an object by its class.
+
+    Raises:
+        FileFormatError: a suffix or bytes of no dialect. TypeError: an object of no dialect.
+
+    >>> dialect_of("model.onnx"), dialect_of(b"\\x08\\x0a\\x12\\x00")
+    ('onnx', 'onnx')
+    """
+    if isinstance(source, bytes | bytearray | memoryview):
+        return _by_content(bytes(source[:_HEAD]), "these bytes")
+    if isinstance(source, str) and (source.lstrip()[:1] in ("<", "{") or "\n" in source):
+        return _by_content(source.lstrip()[:_HEAD].encode(errors="replace"), "this text")
+    if isinstance(source, str | os.PathLike):
+        return _by_suffix(os.fsdecode(source))
+    for name, known in formats().items():
+        if any(_is(source, kind) for kind in (*known.OBJECTS, f"minuend.{name}.Model")):
+            return name
+    kinds = [kind for known in formats().values() for kind in known.OBJECTS]
+    raise TypeError(f"a {type(source).__name__} is no model; expected a path, bytes, text, or {listed(kinds)}")
+
+
+def _by_content(head: bytes, what: str) -> str:
+    found = [name for name, known in formats().items() if known.looks_like(head)]
+    if len(found) != 1:
+        raise FileFormatError(f"{what} ({head[:16]!r} …) begin as no model does; expected {listed(_titles())}")
+    return found[0]
+
+
+def _by_suffix(path: str) -> str:
+    suffix = os.path.splitext(path)[1].lower()
+    for name, known in formats().items():
+        if suffix in known.SUFFIXES:
+            return name
+    came = f"the suffix {suffix!r}" if suffix else "no suffix"
+    known_suffixes = [f"{s} ({title})" for n, title in _titles_by_name() for s in formats()[n].SUFFIXES]
+    raise FileFormatError(f"{path} has {came}, which names no kind of model; expected {listed(known_suffixes)}")
+
+
+def _titles_by_name() -> list[tuple[str, str]]:
+    return [(name, dialects()[name].title) for name in formats()]
+
+
+def _titles() -> list[str]:
+    return [title for _, title in _titles_by_name()]
+
+
+def _is(source: Any, kind: str) -> bool:
+    """Whether an object is of a class that is named ``package.Class`` or ``minuend.dialect.Model``."""
+    *package, name = kind.split(".")
+    return any(
+        cls.__name__ == name and cls.__module__.split(".")[: len(package)] == package for cls in type(source).__mro__
+    )
+
+
+def open_model(source: Any, **options: Any) -> Model:
+    """Open a model of whichever dialect it is.
+
+    Args:
+        source: a path, bytes, text, a model object of another package (``onnx.ModelProto``), or a Model, which is
+            returned as it is.
+        options: what the dialect's own ``read`` takes besides, such as ONNX's ``base_dir``.
+
+    Returns:
+        The dialect's model: it has ``run``, ``save`` and ``subtractions``.
+
+    Raises:
+        FileNotFoundError: no such file. FileFormatError: no model, or a broken one. TypeError: an object that is no
+            model. Unsupported: the dialect needs a package that is not installed.
+    """
+    name = dialect_of(source)
+    if _is(source, f"minuend.{name}.Model"):
+        return cast(Model, source)
+    if isinstance(source, str | os.PathLike) and _names_file(source) and not os.path.exists(source):
+        raise FileNotFoundError(f"there is no file {os.fsdecode(source)}")
+    try:
+        module = importlib.import_module(f"minuend.{name}.model")
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package in ("", "minuend"):
+            raise
+        raise Unsupported(
+            f'models of {dialects()[name].title} need the package {package!r}: pip install "minuend[{name}]"'
+        ) from None
+    return cast(Model, module.read(source, **options))
+
+
+def _names_file(source: str | os.PathLike[str]) -> bool:
+    return os.path.splitext(os.fsdecode(source))[1].lower() in {s for f in formats().values() for s in f.SUFFIXES}
+
+
+def run(model: Any, inputs: Mapping[str, Any], *, max_bytes: int | None = 4 << 30, **options: Any) -> dict[str, Any]:
+    """Run a model of any dialect: every subtraction by the rules of its own version.
+
+    Args:
+        model: whatever :func:`open_model` takes.
+        inputs: arrays by the model's own names of its inputs.
+        max_bytes: the size of the largest result that may be made; ``None`` for no limit.
+        options: what the dialect's own ``run`` takes besides.
+
+    Returns:
+        The outputs by name.
+
+    Raises:
+        SpecError: inputs that do not fit, or a subtraction that breaks a rule of its version. Others: see
+            :func:`open_model` and the dialect's ``Model.run``.
+
+    >>> import numpy as np
+    >>> text = '<ir_version: 10, opset_import: ["" : 14]> g (uint8[2] a, uint8[2] b) => (uint8[2] c) { c = Sub(a, b) }'
+    >>> run(text, {"a": np.uint8([3, 2]), "b": np.uint8([1, 3])})
+    {'c': array([  2, 255], dtype=uint8)}
+    """
+    return open_model(model).run(inputs, max_bytes=max_bytes, **options)
+
+
+def check_suffix(path: str, dialect_name: str) -> None:
+    """Check that a path to write a model to has a suffix of its dialect.
+
+    Raises:
+        FileFormatError: another suffix, under which nobody would find the model again.
+    """
+    wanted = formats()[dialect_name].SUFFIXES
+    if os.path.splitext(path)[1].lower() not in wanted:
+        raise FileFormatError(
+            f"{path} is no name for a model of {dialects()[dialect_name].title}; expected {listed(wanted)}"
+        )

@@ -1,0 +1,615 @@
+"""What an operator makes of its operands' ranges: a row for each operator, under ONNX's name of it.
+
+Other dialects name their operators by these rows. An operator without a row, or one whose operands are of unknown
+types, can give any value of its result's type.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from minuend.core.elements import TYPES
+from minuend.core.shapes import Shape, bounds
+from minuend.models.ranges import interval as ranges
+from minuend.models.ranges.interval import DIMS, INFINITY, MOST_DIM, Range, full, join, outward, within
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One operator with what is known of its operands.
+
+    Attributes:
+        kind: its name. inputs: the operands' ranges; ``None`` for one that is left out. shapes: their shapes.
+        outputs: the element types of its results, ``None`` where unknown.
+        attributes: by name, as Python values; a tensor as its range. opset: the dialect's number in force.
+    """
+
+    kind: str
+    inputs: Sequence[Range | None]
+    outputs: Sequence[str | None]
+    shapes: Sequence[Shape] = ()
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    opset: int = 0
+
+    def given(self, index: int) -> Range | None:
+        """An operand, or ``None`` where it is left out."""
+        return self.inputs[index] if index < len(self.inputs) else None
+
+    def operand(self, index: int) -> Range:
+        """An operand that must be there; one of an unknown type otherwise."""
+        return self.given(index) or Range(None)
+
+    def shape(self, index: int) -> Shape:
+        """The shape of an operand."""
+        return self.shapes[index] if index < len(self.shapes) else None
+
+    def dtype(self, index: int = 0) -> str | None:
+        """The element type of a result."""
+        return self.outputs[index] if index < len(self.outputs) else None
+
+
+Rule: TypeAlias = Callable[[Step], "Range | Sequence[Range]"]
+
+
+def result(step: Step) -> list[Range]:
+    """Return the ranges of an operator's results; their types are those of the step where it states them.
+
+    >>> x = Range("float32", -1.0, 7.0, integral=False)
+    >>> [str(r) for r in result(Step(kind="Relu", inputs=[x], outputs=["float32"]))]
+    ['0..7 (Relu)']
+    """
+    rule = RULES.get(step.kind)
+    found = rule(step) if rule is not None else ()
+    given = [found] if isinstance(found, Range) else list(found)
+    constant = bool(step.inputs) and all(r is None or r.constant for r in step.inputs) and step.kind not in _RANDOM
+    if step.kind in ("Shape", "Size"):  # of a fixed shape, whatever the tensor holds
+        constant = all(isinstance(dim, int) for dim in step.shape(0) or (None,))
+    results = []
+    for i, dtype in enumerate(step.outputs):
+        one = given[i] if i < len(given) else Range(None)
+        if one.dtype is None or (dtype is not None and one.dtype != dtype):
+            one = full(dtype)
+        why = one.why if one.why and step.kind in _TRANSPARENT else step.kind
+        results.append(replace(one, constant=constant or (one.constant and not step.inputs), why=why))
+    return results
+
+
+_RANDOM = ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
+
+
+# ---- values that pass through ---------------------------------------------------------------------------------
+
+
+def _first(step: Step) -> Range:
+    return step.operand(0)
+
+
+def _first_everywhere(step: Step) -> list[Range]:
+    return [step.operand(0)] * len(step.outputs)
+
+
+def _all(step: Step) -> Range:
+    return join([r for r in step.inputs if r is not None])
+
+
+def _where(step: Step) -> Range:
+    return join([step.operand(1), step.operand(2)])
+
+
+def _pad(step: Step) -> Range:
+    data = step.operand(0)
+    if step.attributes.get("mode", "constant") != "constant":
+        return data
+    value = step.attributes.get("value", 0)
+    added = within(data.dtype, value, value, integral=float(value).is_integer()) if step.opset < 11 else None
+    return join([data, added or step.given(2) or within(data.dtype, 0, 0, integral=True)])
+
+
+def _with_zero(step: Step) -> Range:
+    data = step.operand(0)
+    return join([data, within(data.dtype, 0, 0, integral=True)])
+
+
+def _dropout(step: Step) -> Range | Sequence[Range]:
+    training = step.opset < 7 or step.given(2) is not None
+    return Range(None) if training else step.operand(0)
+
+
+def _scatter(step: Step) -> Range:
+    if step.attributes.get("reduction", "none") != "none":
+        return Range(None)
+    return join([step.operand(0), step.operand(2)])
+
+
+def _one_hot(step: Step) -> Range:
+    return step.operand(2)
+
+
+def _resize(step: Step) -> Range:
+    nearest = step.attributes.get("mode", "nearest") == "nearest"
+    crops = step.attributes.get("coordinate_transformation_mode") == "tf_crop_and_resize"
+    return step.operand(0) if nearest and not crops else Range(None)
+
+
+# ---- shapes and positions -------------------------------------------------------------------------------------
+
+
+def _dim_bounds(dim: Any) -> tuple[int, int, frozenset[str]]:
+    lo, hi = bounds(dim)
+    return (lo, MOST_DIM, frozenset({DIMS})) if hi is None else (lo, hi, frozenset())
+
+
+def _counting(step: Step, index: int = 0) -> str:
+    """The type of sizes and positions: int64, or int32 where a dialect has it so."""
+    dtype = step.dtype(index)
+    return dtype if dtype in ("int32", "int64") else "int64"
+
+
+def _shape(step: Step) -> Range:
+    shape = step.shape(0)
+    if shape is None:
+        return within(_counting(step), 0, MOST_DIM, assumptions=frozenset({DIMS}))
+    part = shape[step.attributes.get("start") : step.attributes.get("end")]
+    dims = [_dim_bounds(dim) for dim in part] or [(0, 0, frozenset())]
+    assumed = frozenset().union(*(a for _, _, a in dims))
+    return within(_counting(step), min(lo for lo, _, _ in dims), max(hi for _, hi, _ in dims), assumptions=assumed)
+
+
+def _count(shape: Shape) -> int | None:
+    """The most elements that a shape can have."""
+    if shape is None:
+        return None
+    highs = [bounds(dim)[1] for dim in shape]
+    return math.prod(hi for hi in highs if hi is not None) if None not in highs else None
+
+
+def _size(step: Step) -> Range:
+    shape = step.shape(0)
+    most = _count(shape)
+    if shape is None or most is None:
+        return within("int64", 0, 2**63 - 1)
+    return within("int64", math.prod(bounds(dim)[0] for dim in shape), most)
+
+
+def _position(step: Step) -> Range:
+    """An index into one axis of the operand."""
+    return _index(_counting(step), step.shape(0), step.attributes.get("axis", 0))
+
+
+def _index(dtype: str, shape: Shape, axis: int | None) -> Range:
+    known = shape is not None and (axis is None or -len(shape) <= axis < len(shape))
+    dims = [_dim_bounds(None)] if shape is None or not known else [
+        _dim_bounds(dim) for dim in (shape if axis is None else (shape[axis],))
+    ]  # fmt: skip
+    most = max((hi for _, hi, _ in dims), default=1)
+    return within(dtype, 0, max(most - 1, 0), assumptions=frozenset().union(*(a for _, _, a in dims)))
+
+
+def _non_zero(step: Step) -> Range:
+    return _index(_counting(step), step.shape(0), None)
+
+
+def _top_k(step: Step) -> list[Range]:
+    return [step.operand(0), _index(_counting(step, 1), step.shape(0), step.attributes.get("axis", -1))]
+
+
+def _range(step: Step) -> Range:
+    start, limit, delta = (step.operand(i) for i in range(3))
+    if any(r.dtype is None or (r.is_float and (not r.integral or r.nan)) for r in (start, limit, delta)):
+        return Range(None)
+    lo, hi = min(start.lo, limit.lo), max(start.hi, limit.hi)
+    if delta.lo > 0:
+        lo, hi = start.lo, max(start.hi, limit.hi - 1)
+    elif delta.hi < 0:
+        lo, hi = min(start.lo, limit.lo + 1), start.hi
+    exact = not start.is_float or all(abs(end) <= 2**11 for end in (lo, hi))
+    return within(start.dtype, lo, hi, (start, limit, delta), **_floats(start, integral=True)) if exact else Range(None)
+
+
+def _floats(like: Range, **fields: Any) -> dict[str, Any]:
+    """Fields that only floats have."""
+    return fields if like.is_float else {}
+
+
+# ---- one operand ----------------------------------------------------------------------------------------------
+
+
+def _cast(step: Step) -> Range:
+    return cast(step.operand(0), step.dtype())
+
+
+def cast(x: Range, goal: str | None) -> Range:
+    """Return what a range becomes in another type; what does not fit can become anything.
+
+    >>> str(cast(Range("uint8", 3, 200), "float32"))
+    '3..200'
+    """
+    everything = full(goal)
+    if x.is_full and x.dtype != goal and x.why:
+        x = replace(x, why=f"{x.dtype} {x.why}")
+    if x.dtype is None or everything.dtype is None or x.dtype == goal:
+        return x if x.dtype == goal else everything
+    if goal == "bool":
+        return everything
+    if not everything.is_float:
+        if x.is_float and (x.nan or not math.isfinite(x.lo) or not math.isfinite(x.hi)):
+            return everything
+        return within(goal, math.trunc(x.lo), math.trunc(x.hi), (x,), why=x.why)
+    if TYPES[str(goal)].bits < 16:
+        return everything
+    lo, hi = outward(
+        str(goal), float(x.lo) if x.is_float else _exact(x.lo), float(x.hi) if x.is_float else _exact(x.hi)
+    )
+    zero = x.negative_zero or (x.is_float and x.lo < 0 and not x.integral)
+    return within(goal, lo, hi, (x,), nan=x.nan, negative_zero=zero, integral=x.integral, why=x.why)
+
+
+def _exact(value: float) -> Any:
+    from fractions import Fraction
+
+    return Fraction(value)
+
+
+def _relu(step: Step) -> Range:
+    x = step.operand(0)
+    if x.dtype is None:
+        return x
+    return replace(x, lo=max(x.lo, type(x.lo)(0)), hi=max(x.hi, type(x.hi)(0)), constant=False)
+
+
+def _clip(step: Step) -> Range:
+    x = step.operand(0)
+    if x.dtype is None:
+        return x
+    low, high = (_bound(step, x, name, i) for name, i in (("min", 1), ("max", 2)))
+    if low is None or high is None:
+        return full(x.dtype)
+    lo = min(max(x.lo, low.lo), high.lo)
+    hi = min(max(x.hi, low.hi), high.hi)
+    nan, zero = (any(getattr(r, f) for r in (x, low, high)) for f in ("nan", "negative_zero"))
+    parts = [x, *(r for r in (low, high) if math.isfinite(r.lo))]
+    assumed = frozenset().union(*(r.assumptions for r in parts))
+    whole = all(r.integral for r in parts)
+    return Range(x.dtype, lo, hi, nan, zero, whole, assumptions=assumed)
+
+
+def _bound(step: Step, x: Range, name: str, index: int) -> Range | None:
+    """A bound of Clip as a range; one that is left out does not bind. ``None``: nothing is known of it."""
+    if (step.opset and step.opset < 11) or name in step.attributes:
+        value = step.attributes.get(name, -INFINITY if name == "min" else INFINITY)
+        if not x.is_float:
+            limits = full(x.dtype)
+            value = limits.lo if value < limits.lo else limits.hi if value > limits.hi else value
+            value = math.ceil(value) if name == "min" else math.floor(value)
+            return Range(x.dtype, value, value)
+        lo, hi = outward(str(x.dtype), float(value), float(value))
+        return Range(x.dtype, lo, hi, integral=lo == hi and (math.isinf(lo) or lo.is_integer()))
+    given = step.given(index)
+    if given is None:
+        everything = full(x.dtype)
+        value = everything.lo if name == "min" else everything.hi
+        return Range(x.dtype, value, value)
+    return given if given.dtype == x.dtype else None
+
+
+def _neg(step: Step) -> Range:
+    x = step.operand(0)
+    return x if x.dtype is None else ranges.negate(x)
+
+
+def _abs(step: Step) -> Range:
+    x = step.operand(0)
+    if x.dtype is None:
+        return x
+    ends = (abs(x.lo), abs(x.hi))
+    low = type(x.lo)(0) if x.lo <= 0 <= x.hi else min(ends)
+    return within(x.dtype, low, max(ends), (x,), **_floats(x, nan=x.nan, integral=x.integral))
+
+
+def _sign(step: Step) -> Range:
+    x = step.operand(0)
+    if x.dtype is None:
+        return x
+    low, high = ((v > 0) - (v < 0) for v in (x.lo, x.hi))
+    return within(x.dtype, low, high, (x,), **_floats(x, nan=x.nan, negative_zero=x.negative_zero, integral=True))
+
+
+def _rounding(function: Callable[[float], float]) -> Rule:
+    def rule(step: Step) -> Range:
+        x = step.operand(0)
+        if not x.is_float:
+            return Range(None)
+        lo, hi = (v if math.isinf(v) else float(function(v)) for v in (x.lo, x.hi))
+        zero = x.negative_zero or (x.lo < 0 and not x.integral)
+        return within(x.dtype, lo, hi, (x,), nan=x.nan, negative_zero=zero, integral=True)
+
+    return rule
+
+
+def _within(low: float, high: float) -> Rule:
+    """A float function whose values lie in an interval, whatever its operand."""
+
+    def rule(step: Step) -> Range:
+        x = step.operand(0)
+        zero = low < 0
+        return (
+            within(step.dtype() or x.dtype, low, high, (x,), nan=True, negative_zero=zero)
+            if x.is_float
+            else Range(None)
+        )
+
+    return rule
+
+
+def _sqrt(step: Step) -> Range:
+    x = step.operand(0)
+    if not x.is_float:
+        return Range(None)
+    return within(x.dtype, 0, INFINITY, (x,), nan=x.nan or x.lo < 0, negative_zero=x.negative_zero)
+
+
+def _exp(step: Step) -> Range:
+    x = step.operand(0)
+    return within(x.dtype, 0, INFINITY, (x,), nan=x.nan) if x.is_float else Range(None)
+
+
+def _bitwise_not(step: Step) -> Range:
+    x = step.operand(0)
+    everything = full(x.dtype)
+    if x.dtype is None or x.is_float:
+        return Range(None)
+    top = everything.lo + everything.hi  # -1, or the highest value of an unsigned type
+    return within(x.dtype, top - x.hi, top - x.lo, (x,))
+
+
+# ---- two operands ---------------------------------------------------------------------------------------------
+
+
+def _binary(function: Callable[[Range, Range], Range]) -> Rule:
+    def rule(step: Step) -> Range:
+        a, b = step.operand(0), step.operand(1)
+        return function(a, b) if a.dtype is not None and a.dtype == b.dtype else Range(None)
+
+    return rule
+
+
+def _extreme(pick: Callable[[Any], Any]) -> Rule:
+    def rule(step: Step) -> Range:
+        parts = [r for r in step.inputs if r is not None]
+        whole = join(parts)
+        return (
+            whole
+            if whole.dtype is None
+            else replace(whole, lo=pick([r.lo for r in parts]), hi=pick([r.hi for r in parts]))
+        )
+
+    return rule
+
+
+def _sum(step: Step) -> Range:
+    parts = [r for r in step.inputs if r is not None]
+    if any(r.dtype is None or r.dtype != parts[0].dtype for r in parts) or not parts:
+        return Range(None)
+    if parts[0].is_float and len(parts) > 2:
+        return Range(None)  # the order of the roundings is not fixed
+    total = parts[0]
+    for part in parts[1:]:
+        total = ranges.add(total, part)
+    return total
+
+
+def _mod(step: Step) -> Range:
+    a, b = step.operand(0), step.operand(1)
+    if a.dtype is None or a.dtype != b.dtype or a.is_float or b.lo <= 0 <= b.hi:
+        return Range(None)
+    most = max(abs(int(b.lo)), abs(int(b.hi))) - 1
+    if step.attributes.get("fmod", 0):  # the sign is A's
+        return within(a.dtype, max(-most, min(a.lo, 0)), min(most, max(a.hi, 0)), (a, b))
+    if b.lo > 0:  # the sign is B's
+        return within(a.dtype, 0, min(most, a.hi) if a.lo >= 0 else most, (a, b))
+    return within(a.dtype, -most, 0, (a, b))
+
+
+def _bitwise_and(step: Step) -> Range:
+    a, b = step.operand(0), step.operand(1)
+    highs = [r.hi for r in (a, b) if r.lo >= 0]
+    if a.dtype is None or a.dtype != b.dtype or a.is_float or not highs:
+        return Range(None)
+    return within(a.dtype, 0, min(highs), (a, b))
+
+
+def _bitwise_or(step: Step) -> Range:
+    a, b = step.operand(0), step.operand(1)
+    if a.dtype is None or a.dtype != b.dtype or a.is_float or min(a.lo, b.lo) < 0:
+        return Range(None)
+    return within(a.dtype, 0, (1 << max(int(a.hi).bit_length(), int(b.hi).bit_length())) - 1, (a, b))
+
+
+def _dequantize(step: Step) -> Range:
+    x, scale, zero = step.operand(0), step.operand(1), step.given(2)
+    goal = scale.dtype
+    if x.dtype is None or x.is_float or not scale.is_float or (zero is not None and zero.dtype != x.dtype):
+        return Range(None)
+    lo, hi = x.lo - (zero.hi if zero else 0), x.hi - (zero.lo if zero else 0)
+    exact = TYPES[x.dtype].bits <= 16 if x.dtype in TYPES else False
+    if not exact or goal not in ("float32", "float16", "bfloat16") or not (scale.lo > 0 and scale.hi < INFINITY):
+        return Range(None)
+    # The product is rounded in float32 and then in the scale's type, or at once: both stay within the outer bounds.
+    difference = Range("float32", float(lo), float(hi))
+    product = ranges.multiply(difference, replace(scale, dtype="float32"))
+    return cast(product, goal)
+
+
+# ---- reductions -----------------------------------------------------------------------------------------------
+
+
+def _reduce_extreme(end: str) -> Rule:
+    def rule(step: Step) -> Range:
+        x = step.operand(0)
+        shape = step.shape(0)
+        if x.dtype is None:
+            return x
+        if shape is not None and all(bounds(dim)[0] > 0 for dim in shape):
+            return x
+        nothing = getattr(full(x.dtype), end)  # of no elements
+        return join([x, Range(x.dtype, nothing, nothing)])
+
+    return rule
+
+
+def _reduce_sum(step: Step) -> Range:
+    x = step.operand(0)
+    count = _count(step.shape(0))
+    if x.dtype is None:
+        return x
+    if not x.is_float:
+        if count is None:
+            return Range(None)
+        return within(x.dtype, min(0, x.lo * count), max(0, x.hi * count), (x,))
+    return _signed_sum(x)
+
+
+def _cumulative_sum(step: Step) -> Range:
+    """Each element is the sum of at most one axis of the operand."""
+    x = step.operand(0)
+    if x.dtype is None or x.is_float:
+        return _signed_sum(x) if x.dtype else x
+    ends = [_dim_bounds(dim) for dim in step.shape(0) or (None,)]
+    count = max(hi for _, hi, _ in ends)
+    assumed = frozenset().union(*(a for _, _, a in ends))
+    return within(x.dtype, min(0, x.lo * count), max(0, x.hi * count), (x,), assumptions=assumed)
+
+
+def _signed_sum(x: Range, empty_nan: bool = False) -> Range:
+    """A sum of floats in any order: rounding hides all but the sign."""
+    nan = x.nan or (x.lo == -INFINITY and x.hi == INFINITY) or (x.lo < 0 and x.hi > 0) or empty_nan
+    lo, hi = (0.0 if x.lo >= 0 else -INFINITY), (0.0 if x.hi <= 0 else INFINITY)
+    return Range(x.dtype, lo, hi, nan, x.negative_zero or x.lo < 0, False)
+
+
+def _reduce_mean(step: Step) -> Range:
+    x = step.operand(0)
+    count = _count(step.shape(0))
+    if x.is_float:
+        return _signed_sum(x, empty_nan=True)
+    if x.dtype is None or count is None:
+        return Range(None)
+    fits = within(x.dtype, min(0, x.lo * count), max(0, x.hi * count)) != full(x.dtype)
+    return join([x, Range(x.dtype)]) if fits else full(x.dtype)
+
+
+def _squares(step: Step) -> Range:
+    x = step.operand(0)
+    return within(x.dtype, 0, INFINITY, (x,), nan=x.nan or _can_be_infinite(x)) if x.is_float else Range(None)
+
+
+def _can_be_infinite(x: Range) -> bool:
+    return math.isinf(x.lo) or math.isinf(x.hi)
+
+
+def _constant(step: Step) -> Range:
+    for name in ("value", "value_int", "value_ints", "value_float", "value_floats"):
+        found = step.attributes.get(name)
+        if isinstance(found, Range):
+            return found
+    return Range(None, constant=True)
+
+
+def _constant_of_shape(step: Step) -> Range:
+    value = step.attributes.get("value")
+    return value if isinstance(value, Range) else Range("float32", 0.0, 0.0)
+
+
+def _eye(step: Step) -> Range:
+    return within(step.dtype() or step.operand(0).dtype, 0, 1, integral=True)
+
+
+_PASSING = (
+    "DepthToSpace", "Expand", "Flatten", "Gather", "GatherElements", "GatherND", "GlobalMaxPool", "Identity",
+    "Reshape", "ReverseSequence", "Slice", "SpaceToDepth", "Squeeze", "Tile", "Transpose", "Unsqueeze", "Compress",
+)  # fmt: skip
+_TRANSPARENT = (
+    *_PASSING,
+    "Split",
+    "Cast",
+    "CastLike",
+    "Where",
+    "Concat",
+    "If",
+    "Constant",
+    "Max",
+    "Min",
+    "Pad",
+    "Trilu",
+)
+"""Operators of whose results the reason is the operand's."""
+
+RULES: Mapping[str, Rule] = MappingProxyType(
+    {
+        **dict.fromkeys(_PASSING, _first),
+        "Abs": _abs,
+        "Add": _binary(ranges.add),
+        "ArgMax": _position,
+        "ArgMin": _position,
+        "BitwiseAnd": _bitwise_and,
+        "BitwiseNot": _bitwise_not,
+        "BitwiseOr": _bitwise_or,
+        "BitwiseXor": _bitwise_or,
+        "Cast": _cast,
+        "CastLike": _cast,
+        "Ceil": _rounding(math.ceil),
+        "Clip": _clip,
+        "Concat": _all,
+        "CumSum": _cumulative_sum,
+        "Constant": _constant,
+        "ConstantOfShape": _constant_of_shape,
+        "Cos": _within(-1, 1),
+        "DequantizeLinear": _dequantize,
+        "Div": _binary(ranges.divide),
+        "Dropout": _dropout,
+        "Erf": _within(-1, 1),
+        "Exp": _exp,
+        "EyeLike": _eye,
+        "Floor": _rounding(math.floor),
+        "HardSigmoid": _within(0, 1),
+        "Max": _extreme(max),
+        "Min": _extreme(min),
+        "Mod": _mod,
+        "Mul": _binary(ranges.multiply),
+        "Neg": _neg,
+        "NonZero": _non_zero,
+        "OneHot": _one_hot,
+        "Pad": _pad,
+        "Range": _range,
+        "ReduceL2": _squares,
+        "ReduceMax": _reduce_extreme("lo"),
+        "ReduceMean": _reduce_mean,
+        "ReduceMin": _reduce_extreme("hi"),
+        "ReduceSum": _reduce_sum,
+        "ReduceSumSquare": _squares,
+        "Relu": _relu,
+        "Resize": _resize,
+        "Round": _rounding(round),
+        "ScatterElements": _scatter,
+        "ScatterND": _scatter,
+        "Shape": _shape,
+        "Sigmoid": _within(0, 1),
+        "Sign": _sign,
+        "Sin": _within(-1, 1),
+        "Size": _size,
+        "Softmax": _within(0, 1),
+        "Split": _first_everywhere,
+        "Sqrt": _sqrt,
+        "Sub": _binary(ranges.subtract),
+        "Sum": _sum,
+        "Tanh": _within(-1, 1),
+        "TopK": _top_k,
+        "Trilu": _with_zero,
+        "Where": _where,
+    }
+)
+"""The operators that say more of their results than the element type does."""

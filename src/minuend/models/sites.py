@@ -1,0 +1,60 @@
+"""Where a model subtracts: each node with what its operands can hold and which of them are constants of the model.
+
+A dialect that has models has a ``sites.py`` with ``sites(model) -> Iterator[Site]``; this module finds it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from minuend.errors import SpecError, Unsupported
+from minuend.models.opening import dialect_of
+from minuend.models.ranges.interval import Range, full
+from minuend.standards.node import Node
+from minuend.standards.version import OpVersion
+
+Constants = Literal["none", "A", "B", "both"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site:
+    """One subtraction of a model.
+
+    Attributes:
+        op: the version that governs it. name: the node's own, or ``""``. where: its place in its file.
+        node: the node, or why there is none: a type that subtraction does not take, or one that is not known.
+        a, b: what the operands can hold. constants: which of them are fixed in the model.
+        provenance: what it is there for, in words. notes: what a reader should know of it besides.
+    """
+
+    op: OpVersion
+    name: str
+    where: str
+    node: Node | SpecError | Unsupported
+    a: Range
+    b: Range
+    constants: Constants
+    provenance: str
+    notes: tuple[str, ...] = ()
+
+
+def constants_of(a: Range, b: Range) -> Constants:
+    """Return which of two operands are constants."""
+    if a.constant and b.constant:
+        return "both"
+    return "A" if a.constant else "B" if b.constant else "none"
+
+
+def typed(range_: Range, dtype: str | None, why: str = "input") -> Range:
+    """Return a range of a type that is known elsewhere: all of its values where the range knows none."""
+    return range_ if range_.dtype == dtype or dtype is None else full(dtype, why)
+
+
+def sites(model: Any) -> Iterator[Site]:
+    """Yield every subtraction of a model of any dialect."""
+    module = importlib.import_module(f"minuend.{dialect_of(model)}.sites")
+    found: Iterator[Site] = module.sites(model)
+    return found

@@ -1,7 +1,0 @@
-"""Convert whole ONNX models from one opset to another."""
-
-from __future__ import annotations
-
-from minuend.onnx.convert.model import convert_proto
-
-__all__ = ["convert_proto"]

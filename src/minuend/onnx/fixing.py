@@ -1,0 +1,152 @@
+"""fix for ONNX models: functions put in place, old opsets left behind, Subs rewritten."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import partial
+from typing import Any, cast
+
+from onnx import ModelProto, inliner
+
+from minuend.actions.recipes.choose import Choice, choose, choose_for_opset, lowest_opset, needs_modern
+from minuend.actions.recipes.compare import Spot
+from minuend.actions.recipes.work import Fold, Refusal, Work
+from minuend.core.policies import Contract
+from minuend.errors import Unsupported, listed
+from minuend.models.graph import ConversionRefused
+from minuend.models.opening import Model
+from minuend.models.sites import sites
+from minuend.onnx.model import Model as OnnxModel
+from minuend.onnx.opsets import convert_proto
+from minuend.onnx.rewriting import Rewriter
+from minuend.onnx.walk import Subtraction
+from minuend.runtimes.targets import Target
+from minuend.standards.node import Node
+
+_WITHOUT_FUNCTIONS = ("openvino-cpu",)
+"""Runtimes that read no ONNX model with local functions."""
+
+
+class OnnxWork(Work):
+    """An ONNX model on its way."""
+
+    def __init__(self, model: Any, goal: Target | int, overflow: Contract, accept: Collection[str]) -> None:
+        super().__init__(goal, overflow, accept)
+        proto = ModelProto()
+        proto.CopyFrom(model.proto)
+        self.original = model
+        self.model = OnnxModel(proto, folder=model.folder, path=model.path, name=model.name)
+
+    def result(self) -> Model:
+        return cast(Model, self.model)
+
+    def run(self) -> None:
+        if isinstance(self.goal, Target):
+            self._inline(self.goal)
+            self._modernise(self.goal)
+        if not self.refused:
+            self._rewrite()
+        if isinstance(self.goal, int):
+            self._reach(self.goal)
+
+    def _inline(self, target: Target) -> None:
+        """Put the bodies of functions in the places of their calls, where the target or the types want it."""
+        if not self.model.proto.functions:
+            return
+        why = ""
+        if target.runtime in _WITHOUT_FUNCTIONS:
+            why = f"{target.name} has no local functions"
+        elif any(isinstance(site.node, Unsupported) for site in sites(self.model) if site.where.startswith("function")):
+            why = "their calls are of several types"
+        if why:
+            names = listed(dict.fromkeys(function.name for function in self.model.proto.functions), "and")
+            proto = inliner.inline_local_functions(self.model.proto)
+            self.model = OnnxModel(proto, folder=self.model.folder, path=self.model.path, name=self.model.name)
+            self.changed = True
+            self.changes.append(f"the calls of {names} became the nodes of the functions, because {why}")
+
+    def _reach(self, opset: int) -> None:
+        """Convert to the opset that is asked for; what stands in the way is refused, and the model stays as it was."""
+        try:
+            self._convert(opset)
+        except ConversionRefused as refusal:
+            known = {one.location for one in self.refused}
+            others = [Refusal(place, "", "", why, "") for place, why in refusal.nodes.items() if place not in known]
+            self.refused += [one for one in others if one.reason not in known]
+            self.changes.clear()
+            self.touched.clear()
+            self.changed = False
+            self.model = OnnxModel(
+                self.original.proto, folder=self.model.folder, path=self.model.path, name=self.model.name
+            )
+
+    def _convert(self, opset: int) -> None:
+        proto, changes, losses = convert_proto(self.model.proto, opset)
+        if proto != self.model.proto:
+            self.changed = True
+            self.changes += [*changes, *(f"lost: {loss}" for loss in losses)]
+        self.model = OnnxModel(proto, folder=self.model.folder, path=self.model.path, name=self.model.name)
+
+    def _modernise(self, target: Target) -> None:
+        """Bring a model whose Subs broadcast by the old rule to the lowest opset that the target runs."""
+        found = list(sites(self.model))
+        old = [site for site in found if needs_modern(site, target, self.overflow, self.accept)]
+        if not old:
+            return
+        try:
+            self._convert(lowest_opset(found, target))
+        except ConversionRefused as refusal:
+            told = listed([f"{place}: {reason}" for place, reason in refusal.nodes.items()], "and")
+            for site in old:
+                self.refuse(
+                    site,
+                    Choice(
+                        "refuse",
+                        f"{target.name} does not run {site.op} as it is defined, and the model cannot be brought to a "
+                        f"later opset: {told}",
+                        instead="rewrite those nodes first",
+                    ),
+                )
+            return
+        self.touched.update(dict.fromkeys(site.node.a.dtype for site in old if isinstance(site.node, Node)))
+
+    def _rewrite(self) -> None:
+        rewriter = Rewriter(self.model)
+        for site, one in zip(list(sites(self.model)), rewriter.subtractions, strict=True):
+            node = site.node
+            fold: Fold | None = None
+            if isinstance(self.goal, int):
+                choice = choose_for_opset(site, self.goal, self.overflow, partial(rewriter.writable, one))
+            else:
+                fold = Fold(self.goal, node, partial(_folded, rewriter, one, node, self.overflow))
+                choice = choose(
+                    site,
+                    self.goal,
+                    self.overflow,
+                    self.accept,
+                    writable=partial(rewriter.writable, one),
+                    foldable=fold,
+                )
+            if choice.action == "refuse" or not isinstance(node, Node):
+                self.refuse(site, choice)
+            elif choice.action == "leave":
+                self.left += 1
+            elif choice.action == "fold" and fold is not None:
+                self._watch(site.where, node, one, rewriter)
+                rewriter.fold(one, fold.array)
+                self.note(site, "became a constant", choice.reason)
+            elif choice.recipe is not None:
+                self._watch(site.where, node, one, rewriter)
+                kinds = rewriter.write(one, node.a.element, choice.recipe)
+                self.note(site, f"became {', '.join(kinds)} ({choice.recipe.name})", choice.reason)
+        rewriter.apply()
+
+    def _watch(self, where: str, node: Node, one: Subtraction, rewriter: Rewriter) -> None:
+        if one.scope.where == "graph" and isinstance(self.goal, Target):
+            stored = [rewriter.constant(one.scope, name) for name in one.proto.input]
+            a, b = (name if array is None else array for name, array in zip(one.proto.input, stored, strict=True))
+            self.spots.append(Spot(node, where, a, b, one.proto.output[0]))
+
+
+def _folded(rewriter: Rewriter, one: Subtraction, node: Any, overflow: Contract) -> Any:
+    return rewriter.folded(one, node, overflow)

@@ -1,0 +1,108 @@
+"""The types inside local functions, which only their callers know."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import onnx
+from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TypeProto, ValueInfoProto
+
+from minuend.onnx.opsets import schemas
+from minuend.onnx.opsets.scope import graphs, infer, own_types
+
+
+class Calls:
+    """The types of values in local functions, as their callers make them.
+
+    Attributes:
+        types: for each function that is called, a graph of its nodes with the types that hold in every call.
+    """
+
+    def __init__(self, model: ModelProto) -> None:
+        self.functions = {(f.domain, f.name): f for f in model.functions}
+        self.bare = ModelProto(ir_version=max(model.ir_version, 8))
+        self.bare.functions.extend(model.functions)
+        self.imports = model.opset_import
+        self.types: dict[tuple[str, str], GraphProto] = {}
+        self.done: set[bytes] = set()
+
+    def follow(self, graph: GraphProto, depth: int = 0) -> None:
+        """Look at every call in a graph whose types are inferred."""
+        types = own_types(graph)
+        for node in graph.node:
+            for _, body in graphs(node):
+                self.follow(body, depth)
+            function = self.functions.get((node.domain, node.op_type))
+            if function is not None and depth < 100:
+                self.enter(function, node, types, depth)
+
+    def enter(self, function: FunctionProto, call: NodeProto, types: dict[str, TypeProto], depth: int) -> None:
+        """Infer the types inside one call."""
+        graph = GraphProto(name=function.name, node=function.node)
+        for name, value in zip(function.input, call.input, strict=False):
+            if value in types:
+                graph.input.append(ValueInfoProto(name=name, type=types[value]))
+        attributes = {a.name: a for a in (*function.attribute_proto, *call.attribute)}
+        for node in graph.node:
+            _put_in(node, attributes)
+        key = graph.SerializeToString(deterministic=True)
+        if key in self.done:
+            return
+        self.done.add(key)
+        model = ModelProto()
+        model.CopyFrom(self.bare)
+        imports = {row.domain: row.version for row in (*self.imports, *function.opset_import)}
+        for domain, version in imports.items():
+            model.opset_import.add(domain=domain, version=version)
+        model.graph.CopyFrom(graph)
+        typed = infer(model).graph
+        slot = (function.domain, function.name)
+        if slot in self.types:
+            _merge(self.types[slot], typed)
+        else:
+            self.types[slot] = copy.deepcopy(typed)
+        self.follow(typed, depth + 1)
+
+
+def _put_in(node: NodeProto, attributes: dict[str, onnx.AttributeProto]) -> None:
+    for i in reversed(range(len(node.attribute))):
+        reference, name = node.attribute[i].ref_attr_name, node.attribute[i].name
+        if reference:
+            del node.attribute[i]
+            if reference in attributes:
+                value = node.attribute.add()
+                value.CopyFrom(attributes[reference])
+                value.name = name
+    for _, body in graphs(node):
+        for inner in body.node:
+            _put_in(inner, attributes)
+
+
+def _merge(graph: GraphProto, other: GraphProto) -> None:
+    """Keep of a graph's types what holds in another call too."""
+    theirs = own_types(other)
+    for rows in (graph.input, graph.value_info):
+        for i in reversed(range(len(rows))):
+            mine, theirs_ = rows[i].type, theirs.get(rows[i].name)
+            text = schemas.type_text(mine)
+            if theirs_ is None or text is None or text != schemas.type_text(theirs_):
+                del rows[i]
+            elif mine.HasField("tensor_type"):
+                _merge_shape(mine.tensor_type, theirs_.tensor_type)
+            elif mine != theirs_:
+                del rows[i]
+    for node, twin in zip(graph.node, other.node, strict=True):
+        for (_, body), (_, twin_body) in zip(graphs(node), graphs(twin), strict=True):
+            _merge(body, twin_body)
+
+
+def _merge_shape(mine: Any, theirs: Any) -> None:
+    if not mine.HasField("shape"):
+        return
+    if not theirs.HasField("shape") or len(theirs.shape.dim) != len(mine.shape.dim):
+        mine.ClearField("shape")
+        return
+    for x, y in zip(mine.shape.dim, theirs.shape.dim, strict=True):
+        if x != y:
+            x.Clear()

@@ -1,0 +1,153 @@
+"""A node as the nodes of its operator's function body: ONNX's own, and one that ONNX lacks (Trilu)."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+import onnx
+from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TypeProto
+
+from minuend.onnx.opsets import schemas
+from minuend.onnx.opsets.schemas import MAIN, Refusal
+from minuend.onnx.opsets.scope import Scope, graphs
+
+EXACT = frozenset({"CastLike", "CenterCropPad", "SequenceMap", "Trilu"})
+"""Operators whose bodies only move elements, or cast them as they do: nothing is rounded another way."""
+
+
+def bodies(node: NodeProto, opset: int, scope: Scope, *, rising: bool) -> Iterator[tuple[FunctionProto, int, str]]:
+    """Every function body for a node of the main domain: the function, the opset of its nodes, and whose it is.
+
+    Args:
+        rising: bodies of newer opsets first.
+    """
+    op: Any = schemas.schema(node.op_type, opset)  # onnx's type hints lack its versioned bodies
+    for version in sorted(op.all_function_opset_versions, reverse=rising):
+        if version > opset:
+            continue
+        function = _body(op, version, node, scope)
+        if function is not None and function.node:
+            stated = next((i.version for i in function.opset_import if i.domain in MAIN), version)
+            yield function, stated, "ONNX's function body"
+    if node.op_type in OWN:
+        since, text = OWN[node.op_type](node, scope)
+        yield onnx.parser.parse_function(text), since, "what ONNX says of it"
+
+
+def _body(op: Any, version: int, node: NodeProto, scope: Scope) -> FunctionProto | None:
+    if version in op.function_opset_versions:
+        data = op.get_function_with_opset_version(version)
+    elif schemas.refers(node):
+        return None  # the body is made for the values of the attributes
+    else:
+        types = [(scope.type(name) or TypeProto()).SerializeToString() for name in node.input]
+        plain = copy.deepcopy(node)
+        plain.domain = ""
+        try:
+            data = op.get_context_dependent_function_with_opset_version(version, plain.SerializeToString(), types)
+        except (RuntimeError, ValueError):
+            return None
+    function = FunctionProto()
+    function.ParseFromString(data)
+    return function
+
+
+def instantiate(function: FunctionProto, node: NodeProto, opset: int, scope: Scope, base: str) -> list[NodeProto]:
+    """The nodes of a function body in a node's place: its values, fresh names, its attributes put in."""
+    names = {"": ""}
+    for i, name in enumerate(function.input):
+        names[name] = node.input[i] if i < len(node.input) else ""
+    outputs = dict(zip(function.output, node.output, strict=False))
+    made = {name for inner in function.node for name in inner.output}
+    for name, output in outputs.items():
+        if output and name in made:
+            names[name] = output
+    given = {a.name: a for a in node.attribute}
+    defaults = {a.name: a for a in function.attribute_proto}
+    op = schemas.schema(node.op_type, opset)
+    for name, row in op.attributes.items():
+        if row.default_value.type:
+            defaults.setdefault(name, row.default_value)
+    nodes = [_rename(copy.deepcopy(inner), names, scope, base, {**defaults, **given}) for inner in function.node]
+    for name, output in outputs.items():  # an output that is an input goes through a node of its own
+        if output and name not in made:
+            nodes.append(onnx.helper.make_node("Identity", [names[name]], [output]))
+    return nodes
+
+
+def _rename(
+    node: NodeProto, names: dict[str, str], scope: Scope, base: str, attributes: dict[str, AttributeProto]
+) -> NodeProto:
+    for field in (node.input, node.output):
+        for i, name in enumerate(field):
+            if name not in names:
+                names[name] = scope.names.fresh(f"{base}_{name}")
+            field[i] = names[name]
+    if node.name:
+        node.name = f"{base}_{node.name}"
+    for i in reversed(range(len(node.attribute))):
+        reference = node.attribute[i].ref_attr_name
+        if not reference:
+            continue
+        own = node.attribute[i].name
+        del node.attribute[i]
+        if reference in attributes:
+            value = copy.deepcopy(attributes[reference])
+            value.name = own
+            node.attribute.append(value)
+    for _, body in graphs(node):
+        _rename_graph(body, names, scope, base, attributes)
+    return node
+
+
+def _rename_graph(
+    graph: GraphProto, outer: dict[str, str], scope: Scope, base: str, attributes: dict[str, AttributeProto]
+) -> None:
+    names = dict(outer)
+    for value in (*graph.input, *graph.initializer):
+        names[value.name] = scope.names.fresh(f"{base}_{value.name}")
+        value.name = names[value.name]
+    for node in graph.node:
+        _rename(node, names, scope, base, attributes)
+    for value in (*graph.output, *graph.value_info):
+        value.name = names.get(value.name, value.name)
+
+
+def _trilu(node: NodeProto, scope: Scope) -> tuple[int, str]:
+    """Trilu by comparing row and column numbers."""
+    element = scope.element(node.input[0])
+    if not element:
+        raise Refusal(f"Trilu needs the element type of {node.input[0]!r}, which is unknown")
+    k = "k" if len(node.input) > 1 and node.input[1] else "zero"
+    keeps = "GreaterOrEqual" if schemas.attribute(node, "upper", 1) else "LessOrEqual"
+    if element == onnx.TensorProto.BOOL:
+        choose = "y = And(x, keep)"
+    else:
+        choose = f"nothing = Cast <to: int = {element}> (zero)\n y = Where(keep, x, nothing)"
+    return (
+        13,
+        f"""
+        <domain: "", opset_import: ["" : 13]>
+        Trilu (x, k) => (y) {{
+            shape = Shape(x)
+            at_rows = Constant <value_int: int = -2> ()
+            at_columns = Constant <value_int: int = -1> ()
+            zero = Constant <value_int: int = 0> ()
+            one = Constant <value_int: int = 1> ()
+            inside = Constant <value_ints: ints = [1]> ()
+            rows = Gather(shape, at_rows)
+            columns = Gather(shape, at_columns)
+            row = Range(zero, rows, one)
+            column = Range(zero, columns, one)
+            down = Unsqueeze(row, inside)
+            right = Sub(column, down)
+            keep = {keeps}(right, {k})
+            {choose}
+        }}""",
+    )
+
+
+OWN = {"Trilu": _trilu}
+"""Operators that ONNX has no body for: the opset of the nodes and the function, in ONNX's text."""

@@ -1,0 +1,164 @@
+"""Steps of operators on images: sampling, pooling, resizing."""
+
+from __future__ import annotations
+
+import numpy as np
+from onnx import NodeProto
+
+from minuend.onnx.opsets.inputs import constant, given, one_of, put, rank_of, set_inputs
+from minuend.onnx.opsets.schemas import Refusal, attribute, drop_attribute, set_attribute
+from minuend.onnx.opsets.scope import Builder
+from minuend.onnx.opsets.steps import drop_new, step
+
+
+@step("RoiAlign", at=(10, 16))
+def roi_align_named(node: NodeProto, new: Builder) -> None:
+    set_attribute(node, "coordinate_transformation_mode", "output_half_pixel")
+    new.keep(node)
+
+
+@step("RoiAlign", at=(16, 10))
+def roi_align_unnamed(node: NodeProto, new: Builder) -> None:
+    one_of(node, "coordinate_transformation_mode", b"half_pixel", (b"output_half_pixel",), 10)
+    drop_attribute(node, "coordinate_transformation_mode")
+    new.keep(node)
+
+
+GRID_MODES = {b"bilinear": b"linear", b"bicubic": b"cubic"}
+
+
+@step("GridSample", at=(16, 20))
+def grid_modes(node: NodeProto, new: Builder) -> None:
+    mode = attribute(node, "mode", b"bilinear")
+    set_attribute(node, "mode", GRID_MODES.get(mode, mode))
+    new.keep(node)
+
+
+@step("GridSample", at=(20, 16))
+def grid_modes_of_images(node: NodeProto, new: Builder) -> None:
+    if rank_of(node, "GridSample-16", new) != 4:
+        raise Refusal("GridSample-16 takes images alone, inputs of rank 4")
+    mode = attribute(node, "mode", b"linear")
+    set_attribute(node, "mode", {now: was for was, now in GRID_MODES.items()}.get(mode, mode))
+    new.keep(node)
+
+
+# ---- pooling --------------------------------------------------------------------------------------------------
+
+
+@step("MaxPool", at=(12, 22))
+@step("MaxPool", at=(22, 12))
+@step("AveragePool", at=(19, 22))
+@step("AveragePool", at=(22, 19))
+@step("AveragePool", at=(11, 19))
+def windows_in_the_padding(node: NodeProto, new: Builder) -> None:
+    """Version 22 leaves out windows that would start in the padding at the end; no window may."""
+    _no_window_there(node, new)
+    new.keep(node)
+
+
+@step("AveragePool", at=(19, 11))
+def undilated(node: NodeProto, new: Builder) -> None:
+    _no_window_there(node, new)
+    if any(d != 1 for d in attribute(node, "dilations") or ()):
+        raise Refusal("AveragePool-11 has no dilations")
+    drop_attribute(node, "dilations")
+    new.keep(node)
+
+
+def _no_window_there(node: NodeProto, new: Builder) -> None:
+    if not attribute(node, "ceil_mode", 0) or attribute(node, "auto_pad", b"NOTSET") != b"NOTSET":
+        return
+    kernel = attribute(node, "kernel_shape")
+    n = len(kernel)
+    strides, dilations = attribute(node, "strides") or [1] * n, attribute(node, "dilations") or [1] * n
+    pads = attribute(node, "pads") or [0] * (2 * n)
+    shape = new.scope.shape(node.input[0])
+    dims = shape[2:] if shape is not None and len(shape) == n + 2 else (None,) * n
+    for k, s, d, before, after, size in zip(kernel, strides, dilations, pads[:n], pads[n:], dims, strict=True):
+        reach = (k - 1) * d + 1
+        if s + after <= reach:
+            continue
+        if not isinstance(size, int) or -(-(size + before + after - reach) // s) * s >= size + before:
+            raise Refusal(
+                f"{node.op_type} with ceil_mode=1 is not proven to mean the same: "
+                "a window may start in the padding at the end, which opset 22 leaves out"
+            )
+
+
+# ---- resize ---------------------------------------------------------------------------------------------------
+
+
+@step("Resize", at=(10, 11))
+def resize_asymmetric(node: NodeProto, new: Builder) -> None:
+    """Resize-10 scales from the corner; upwards its nearest is the one below."""
+    nearest = attribute(node, "mode", b"nearest") == b"nearest"
+    if nearest:
+        scales = constant(node, 1, "the scales", new)
+        if scales is None or (scales < 1).any():
+            raise Refusal("Resize-10 does not say which element is nearest where it shrinks")
+        set_attribute(node, "nearest_mode", "floor")
+    set_attribute(node, "coordinate_transformation_mode", "asymmetric")
+    set_inputs(node, [node.input[0], new.constant("roi", [], np.float32), node.input[1]])
+    new.keep(node)
+
+
+@step("Resize", at=(11, 13))
+def resize_coordinates(node: NodeProto, new: Builder) -> None:
+    if attribute(node, "coordinate_transformation_mode", b"half_pixel") == b"tf_half_pixel_for_nn":
+        raise Refusal("Resize-13 has no coordinate_transformation_mode='tf_half_pixel_for_nn'")
+    new.keep(node)
+
+
+@step("Resize", at=(13, 11))
+def resize_with_empties(node: NodeProto, new: Builder) -> None:
+    """What may be left out in version 13 must be there in 11, and empty."""
+    names = [node.input[0], given(node, 1), given(node, 2), given(node, 3)]
+    for i, hint in ((1, "roi"), (2, "scales")):
+        names[i] = names[i] or new.constant(hint, [], np.float32)
+    set_inputs(node, names)
+    new.keep(node)
+
+
+@step("Resize", at=(18, 13))
+def resize_all_axes(node: NodeProto, new: Builder) -> None:
+    """Resize-13 resizes every axis, without anti-aliasing, to sizes as they are."""
+    axes = attribute(node, "axes")
+    if axes:
+        rank = rank_of(node, "Resize-13", new)
+        at = [axis % rank for axis in axes]
+        names = [node.input[0], given(node, 1), given(node, 2), given(node, 3)]
+        if names[1] and new.scope.shape(names[1]) != (0,):
+            raise Refusal("Resize-13 takes a region of interest over every axis alone")
+        if names[2] and new.scope.shape(names[2]) != (0,):
+            names[2] = put(names[2], at, new.constant("ones", [1] * rank, np.float32), "scales", new)
+        if names[3]:
+            names[3] = put(names[3], at, new.add("Shape", [node.input[0]], "shape"), "sizes", new)
+        set_inputs(node, names)
+    drop_attribute(node, "axes")
+    if not given(node, 3):
+        drop_attribute(node, "keep_aspect_ratio_policy")
+    drop_new(node, 18, 13)
+    new.keep(node)
+
+
+@step("Resize", at=(19, 18))
+def resize_modes(node: NodeProto, new: Builder) -> None:
+    name = "coordinate_transformation_mode"
+    if attribute(node, name, b"half_pixel") == b"half_pixel_symmetric":
+        raise Refusal(f"Resize-18 has no {name}='half_pixel_symmetric'")
+    new.keep(node)
+
+
+@step("Upsample", at=(7, 9))
+def upsample_to_input(node: NodeProto, new: Builder) -> None:
+    scales = attribute(node, "scales")
+    drop_attribute(node, "scales")
+    set_inputs(node, [node.input[0], new.constant("scales", scales, np.float32)])
+    new.keep(node)
+
+
+@step("Upsample", at=(9, 10))
+def upsample_to_resize(node: NodeProto, new: Builder) -> None:
+    node.op_type = "Resize"
+    new.keep(node)

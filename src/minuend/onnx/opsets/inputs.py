@@ -1,0 +1,74 @@
+"""What adapters ask of a node and do to its inputs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from onnx import NodeProto
+
+from minuend.onnx.opsets.schemas import Refusal, attribute
+from minuend.onnx.opsets.scope import Builder
+
+
+def given(node: NodeProto, index: int) -> str:
+    """The name of an input, or ``""`` where it is left out."""
+    return node.input[index] if index < len(node.input) else ""
+
+
+def constant(node: NodeProto, index: int, what: str, new: Builder) -> np.ndarray[Any, Any] | None:
+    """The value of a constant input, ``None`` where the input is left out.
+
+    Raises:
+        Refusal: the input is not constant.
+    """
+    name = given(node, index)
+    if not name:
+        return None
+    value = new.scope.constant(name)
+    if value is None:
+        raise Refusal(f"{what} ({name!r}) must be constant for this step, and it is computed or given from outside")
+    return value
+
+
+def integers(node: NodeProto, index: int, what: str, new: Builder) -> list[int] | None:
+    """A constant input as a list of ints, ``None`` where it is left out."""
+    value = constant(node, index, what, new)
+    return None if value is None else [int(x) for x in value.reshape(-1)]
+
+
+def set_inputs(node: NodeProto, names: list[str]) -> None:
+    """Replace a node's inputs; those left out at the end go."""
+    while names and not names[-1]:
+        names.pop()
+    del node.input[:]
+    node.input.extend(names)
+
+
+def rank_of(node: NodeProto, what: str, new: Builder) -> int:
+    """The rank of the first input.
+
+    Raises:
+        Refusal: it is unknown.
+    """
+    rank = new.scope.rank(node.input[0])
+    if rank is None:
+        raise Refusal(f"{what} needs the rank of {node.input[0]!r}, which is unknown")
+    return rank
+
+
+def put(name: str, at: list[int], into: str, hint: str, new: Builder) -> str:
+    """Put the elements of a tensor of rank 1 at some places of another."""
+    value, base = new.scope.constant(name), new.scope.constant(into)
+    if value is not None and base is not None:
+        whole = base.copy()
+        whole[at] = value
+        return new.constant(hint, whole, whole.dtype)
+    return new.add("ScatterElements", [into, new.constant("at", at), name], hint)
+
+
+def one_of(node: NodeProto, name: str, fallback: bytes, may: tuple[bytes, ...], version: int) -> None:
+    """Refuse a value that the older version does not have."""
+    value = attribute(node, name, fallback)
+    if value not in may:
+        raise Refusal(f"{node.op_type}-{version} has no {name}={value.decode('utf-8', 'replace')!r}")

@@ -1,0 +1,427 @@
+"""Steps where a default moved, a hint went, or a version says less: training, softmax, casts, shapes."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+from onnx import NodeProto, TensorProto
+
+from minuend.core.shapes import same
+from minuend.onnx.opsets.fold import elements
+from minuend.onnx.opsets.inputs import constant, given, integers, one_of, rank_of, set_inputs
+from minuend.onnx.opsets.schemas import Refusal, attribute, drop_attribute, has_attribute, set_attribute
+from minuend.onnx.opsets.scope import Builder
+from minuend.onnx.opsets.steps import count_from_0, drop_new, spell_defaults, step
+
+HINTED = (
+    "Abs",
+    "Ceil",
+    "Elu",
+    "Exp",
+    "Floor",
+    "HardSigmoid",
+    "InstanceNormalization",
+    "LeakyRelu",
+    "Log",
+    "Max",
+    "Mean",
+    "Min",
+    "Neg",
+    "PRelu",
+    "Reciprocal",
+    "Relu",
+    "Selu",
+    "Sigmoid",
+    "Sqrt",
+    "Sum",
+    "Tanh",
+)
+"""Operators whose version 6 lost ``consumed_inputs``, the hint of an old memory planner, and nothing else."""
+
+
+@step(*HINTED, at=(1, 6))
+def drop_hint(node: NodeProto, new: Builder) -> None:
+    drop_attribute(node, "consumed_inputs")
+    spell_defaults(node, 1, 6)
+    new.keep(node)
+
+
+@step("BatchNormalization", "Dropout", at=(1, 6))
+def drop_hint_and_keep_is_test(node: NodeProto, new: Builder) -> None:
+    drop_attribute(node, "consumed_inputs")
+    new.keep(node)
+
+
+@step("BatchNormalization", at=(6, 1))
+def hint_is_required(node: NodeProto, new: Builder) -> None:
+    set_attribute(node, "consumed_inputs", [0] * len(node.input))
+    new.keep(node)
+
+
+@step("Dropout", at=(6, 1))
+def dropout_as_it_is(node: NodeProto, new: Builder) -> None:
+    new.keep(node)
+
+
+@step("Concat", at=(1, 4))
+def concat_axis(node: NodeProto, new: Builder) -> None:
+    set_attribute(node, "axis", attribute(node, "axis", 1))
+    new.keep(node)
+
+
+@step("Concat", at=(4, 1))
+def concat_as_it_is(node: NodeProto, new: Builder) -> None:
+    new.keep(node)
+
+
+@step("Reshape", at=(1, 5))
+def reshape_to_input(node: NodeProto, new: Builder) -> None:
+    shape = attribute(node, "shape", [])
+    drop_attribute(node, "shape", "consumed_inputs")
+    set_inputs(node, [node.input[0], new.constant("shape", shape)])
+    new.keep(node)
+
+
+@step("Reshape", at=(5, 1))
+def reshape_to_attribute(node: NodeProto, new: Builder) -> None:
+    set_attribute(node, "shape", integers(node, 1, "the shape", new))
+    set_inputs(node, [node.input[0]])
+    new.keep(node)
+
+
+@step("Cast", at=(1, 6))
+def cast_by_number(node: NodeProto, new: Builder) -> None:
+    set_attribute(node, "to", TensorProto.DataType.Value(attribute(node, "to").decode()))
+    new.keep(node)
+
+
+@step("Cast", at=(6, 1))
+def cast_by_name(node: NodeProto, new: Builder) -> None:
+    set_attribute(node, "to", TensorProto.DataType.Name(attribute(node, "to")))
+    new.keep(node)
+
+
+@step(*HINTED, at=(6, 1))
+def without_hint(node: NodeProto, new: Builder) -> None:
+    spell_defaults(node, 6, 1)
+    new.keep(node)
+
+
+# ---- training -------------------------------------------------------------------------------------------------
+
+
+@step("BatchNormalization", "Dropout", at=(6, 7))
+def tested_only(node: NodeProto, new: Builder) -> None:
+    if not attribute(node, "is_test", 0):
+        raise Refusal(f"{node.op_type}-6 without is_test=1 trains, and {node.op_type}-7 does not")
+    drop_attribute(node, "is_test")
+    new.keep(node)
+
+
+@step("BatchNormalization", "Dropout", at=(7, 6))
+def say_tested(node: NodeProto, new: Builder) -> None:
+    _outputs(node, 1)
+    set_attribute(node, "is_test", 1)
+    new.keep(node)
+
+
+@step("BatchNormalization", at=(7, 9))
+@step("BatchNormalization", at=(9, 7))
+def spatial(node: NodeProto, new: Builder) -> None:
+    if attribute(node, "spatial", 1) != 1:
+        raise Refusal("BatchNormalization-9 has no spatial=0")
+    drop_attribute(node, "spatial")
+    new.keep(node)
+
+
+@step("BatchNormalization", at=(9, 14))
+@step("BatchNormalization", at=(14, 9))
+def normalize_tested(node: NodeProto, new: Builder) -> None:
+    if attribute(node, "training_mode", 0):
+        raise Refusal("BatchNormalization-9 has no training_mode")
+    _outputs(node, 1)
+    drop_attribute(node, "training_mode")
+    new.keep(node)
+
+
+def _outputs(node: NodeProto, most: int) -> None:
+    if any(node.output[most:]):
+        raise Refusal(f"output {most} of {node.op_type} ({node.output[most]!r}) is another one in the other version")
+    del node.output[most:]
+
+
+@step("Dropout", at=(7, 10))
+@step("Dropout", at=(10, 7))
+def without_mask(node: NodeProto, new: Builder) -> None:
+    _outputs(node, 1)
+    new.keep(node)
+
+
+@step("Dropout", at=(10, 12))
+def dropout_to_input(node: NodeProto, new: Builder) -> None:
+    ratio = attribute(node, "ratio", 0.5)
+    drop_attribute(node, "ratio")
+    node.input.append(new.constant("ratio", ratio, np.float32))
+    new.keep(node)
+
+
+@step("Dropout", at=(12, 10))
+def dropout_to_attribute(node: NodeProto, new: Builder) -> None:
+    """What does not train is the identity, whatever its ratio and its seed are."""
+    training = constant(node, 2, "training_mode", new)
+    if training is not None and training.reshape(-1)[0]:
+        raise Refusal("Dropout-10 does not train")
+    drop_attribute(node, "seed")
+    ratio = new.scope.constant(given(node, 1)) if given(node, 1) else None
+    if ratio is not None:
+        set_attribute(node, "ratio", float(ratio.reshape(-1)[0]))
+    set_inputs(node, [node.input[0]])
+    new.keep(node)
+
+
+# ---- softmax --------------------------------------------------------------------------------------------------
+
+
+@step("Softmax", "LogSoftmax", "Hardmax", at=(11, 13))
+def softmax_unflattened(node: NodeProto, new: Builder) -> None:
+    """Version 11 flattens to two dims at axis; where axis is the last, that is one axis anyway."""
+    axis, rank = attribute(node, "axis", 1), new.scope.rank(node.input[0])
+    drop_attribute(node, "axis")
+    if axis == -1 or (rank is not None and axis % max(rank, 1) == rank - 1):
+        set_attribute(node, "axis", -1)
+        new.keep(node)
+        return
+    x, output = node.input[0], node.output[0]
+    shape = new.add("Shape", [x], "shape")
+    set_inputs(node, [new.add("Flatten", [x], "flat", axis=axis)])
+    node.output[0] = new.fresh("flat_result")
+    set_attribute(node, "axis", -1)
+    new.keep(node)
+    new.add("Reshape", [node.output[0], shape], output=output)
+
+
+@step("Softmax", "LogSoftmax", "Hardmax", at=(13, 11))
+def softmax_flattened(node: NodeProto, new: Builder) -> None:
+    """Another axis than the last is brought there and back."""
+    axis, rank = attribute(node, "axis", -1), new.scope.rank(node.input[0])
+    if axis == -1 or (rank is not None and axis % max(rank, 1) == rank - 1):
+        set_attribute(node, "axis", -1 if rank is None else rank - 1)
+        new.keep(node)
+        return
+    rank = rank_of(node, f"{node.op_type}-11 with axis={axis}", new)
+    order = [i for i in range(rank) if i != axis % rank] + [axis % rank]
+    output = node.output[0]
+    set_inputs(node, [new.add("Transpose", [node.input[0]], "turned", perm=order)])
+    node.output[0] = new.fresh("turned_result")
+    set_attribute(node, "axis", rank - 1)
+    new.keep(node)
+    new.add("Transpose", [node.output[0]], output=output, perm=[order.index(i) for i in range(rank)])
+
+
+FLOAT8 = frozenset(number for name, number in TensorProto.DataType.items() if name.startswith("FLOAT8"))
+
+# ---- casts and quantization -----------------------------------------------------------------------------------
+
+
+def _float8(node: NodeProto, new: Builder) -> bool:
+    if node.op_type == "Cast":
+        return attribute(node, "to") in FLOAT8
+    elements = {new.scope.element(name) for name in (*node.input[1:], *node.output) if name}
+    return bool(elements & FLOAT8) or elements == {0}
+
+
+@step("Cast", at=(19, 13))
+@step("CastLike", at=(19, 15))
+def cast_plain(node: NodeProto, new: Builder) -> None:
+    """``saturate`` speaks of the 8-bit floats alone."""
+    drop_new(node, 19, 13 if node.op_type == "Cast" else 15, () if _float8(node, new) else ("saturate",))
+    new.keep(node)
+
+
+@step("QuantizeLinear", at=(19, 13))
+def quantize_plain(node: NodeProto, new: Builder) -> None:
+    drop_new(node, 19, 13, () if _float8(node, new) else ("saturate",))
+    new.keep(node)
+
+
+@step("Cast", "CastLike", at=(24, 23))
+def cast_up(node: NodeProto, new: Builder) -> None:
+    """``round_mode`` speaks of float8e8m0 alone, which opset 23 lacks."""
+    drop_attribute(node, "round_mode")
+    new.keep(node)
+
+
+@step("QuantizeLinear", "DequantizeLinear", at=(13, 10))
+def per_tensor(node: NodeProto, new: Builder) -> None:
+    if new.scope.rank(node.input[1]) != 0:
+        raise Refusal(f"{node.op_type}-10 takes one scale for the whole tensor, a scalar")
+    drop_attribute(node, "axis")
+    new.keep(node)
+
+
+@step("QuantizeLinear", at=(21, 19))
+def quantize_without_type(node: NodeProto, new: Builder) -> None:
+    """The type of the result is the zero point's; where there is none it is uint8, or gets one."""
+    dtype = attribute(node, "output_dtype", 0)
+    drop_attribute(node, "output_dtype")
+    if dtype and not given(node, 2) and dtype != TensorProto.UINT8:
+        shape = new.scope.shape(node.input[1])
+        if shape is None or not all(isinstance(dim, int) for dim in shape):
+            raise Refusal("QuantizeLinear-19 has no output_dtype, and a zero point needs the scale's shape")
+        zeros = np.zeros(tuple(int(str(dim)) for dim in shape), onnx.helper.tensor_dtype_to_np_dtype(dtype))
+        set_inputs(node, [*node.input[:2], new.constant("zero_point", zeros, zeros.dtype)])
+    drop_new(node, 21, 19)
+    new.keep(node)
+
+
+@step("DequantizeLinear", at=(23, 21))
+def dequantize_without_type(node: NodeProto, new: Builder) -> None:
+    if attribute(node, "output_dtype", 0) in (0, new.scope.element(node.input[1])):
+        drop_attribute(node, "output_dtype")
+    drop_new(node, 23, 21)
+    new.keep(node)
+
+
+# ---- shapes ---------------------------------------------------------------------------------------------------
+
+
+@step("Reshape", at=(14, 13))
+def reshape_zero(node: NodeProto, new: Builder) -> None:
+    """``allowzero`` says something only where the new shape holds a 0.
+
+    Version 13 copies the input's dim for a 0. That is the same 0 where the element is the size of that very dim. A
+    new shape that the model computes may hold a 0 else only when a tensor is empty; that is a loss, and said.
+    """
+    if attribute(node, "allowzero", 0) and not _copies_alike(node, new):
+        name = node.input[1]
+        if new.scope.maker(name) is None:
+            raise Refusal(f"Reshape-13 has no allowzero, and its new shape ({name!r}) may hold a 0")
+        new.losses.append(
+            f"Reshape's allowzero=1 is gone: where its new shape ({name!r}) holds a 0, as for empty tensors, "
+            "the input's dim is taken"
+        )
+    drop_attribute(node, "allowzero")
+    new.keep(node)
+
+
+def _copies_alike(node: NodeProto, new: Builder) -> bool:
+    """Whether each element of the new shape is no 0, or the size of the input's dim at its place."""
+    goal = elements(node.input[1], new.scope)
+    result = new.scope.shape(node.output[0])
+    if goal is None and result is not None and len(result) > 0:
+        goal = [None] * len(result)
+    if goal is None:
+        return False
+    dims = new.scope.shape(node.input[0]) or ()
+    for i, size in enumerate(goal):
+        known = result[i] if result is not None and len(result) == len(goal) else None
+        if size == 0:
+            return False
+        never = isinstance(size, int) or (isinstance(known, int) and known != 0)
+        if not never and not (i < len(dims) and isinstance(size, str) and size == dims[i]):
+            return False
+    return True
+
+
+@step("Shape", at=(15, 13))
+def shape_part(node: NodeProto, new: Builder) -> None:
+    start, end = attribute(node, "start", 0), attribute(node, "end")
+    drop_attribute(node, "start", "end")
+    if start == 0 and end is None:
+        new.keep(node)
+        return
+    output = node.output[0]
+    node.output[0] = new.fresh("shape")
+    new.keep(node)
+    ends = new.constant("end", [np.iinfo(np.int64).max if end is None else end])
+    new.add("Slice", [node.output[0], new.constant("start", [start]), ends, new.constant("axis", [0])], output=output)
+
+
+@step("Constant", at=(12, 11))
+def constant_value(node: NodeProto, new: Builder) -> None:
+    if has_attribute(node, "value") or has_attribute(node, "sparse_value"):
+        new.keep(node)
+        return
+    for a in list(node.attribute):
+        if a.name.startswith("value_"):
+            value = attribute(node, a.name)
+            if a.name.startswith("value_string"):
+                strings = [value] if isinstance(value, bytes) else value
+                dims = [] if isinstance(value, bytes) else [len(strings)]
+                tensor = TensorProto(name=node.output[0], data_type=TensorProto.STRING, dims=dims, string_data=strings)
+            else:
+                dtype = np.int64 if a.name.startswith("value_int") else np.float32
+                tensor = onnx.numpy_helper.from_array(np.array(value, dtype), node.output[0])
+            drop_attribute(node, a.name)
+            set_attribute(node, "value", tensor)
+    new.keep(node)
+
+
+@step("Sum", "Max", "Min", "Mean", at=(8, 6))
+def unbroadcast(node: NodeProto, new: Builder) -> None:
+    shapes = [new.scope.shape(name) for name in node.input]
+    first = shapes[0] if shapes else None
+    if len(node.input) > 1 and not all(
+        first is not None
+        and shape is not None
+        and len(first) == len(shape)
+        and all(same(x, y) for x, y in zip(first, shape, strict=True))
+        for shape in shapes
+    ):
+        raise Refusal(f"{node.op_type}-6 does not broadcast, and its inputs are not proven to have one shape")
+    new.keep(node)
+
+
+@step("Gemm", at=(6, 7))
+def gemm_broadcasts(node: NodeProto, new: Builder) -> None:
+    drop_attribute(node, "broadcast")
+    new.keep(node)
+
+
+@step("Gemm", at=(7, 6))
+def gemm_limited(node: NodeProto, new: Builder) -> None:
+    if new.scope.rank(node.input[2]) != 1 and new.scope.shape(node.input[2]) != new.scope.shape(node.output[0]):
+        raise Refusal("Gemm-6 takes a C of the result's shape, or of one row")
+    set_attribute(node, "broadcast", 1)
+    new.keep(node)
+
+
+@step("Gemm", at=(11, 9))
+def gemm_with_c(node: NodeProto, new: Builder) -> None:
+    if not given(node, 2):
+        raise Refusal("Gemm-9 needs its input C")
+    new.keep(node)
+
+
+@step("Gather", at=(11, 1))
+@step("OneHot", at=(11, 9))
+def indices_from_0(node: NodeProto, new: Builder) -> None:
+    index = 0 if node.op_type == "OneHot" else 1
+    if any(i < 0 for i in integers(node, index, "the indices", new) or ()):
+        raise Refusal(f"{node.op_type} of opset 10 takes no negative index")
+    count_from_0(node, new)
+    new.keep(node)
+
+
+# ---- values that an attribute may have ------------------------------------------------------------------------
+
+
+@step("ScatterElements", "ScatterND", at=(18, 16))
+def scatter_reductions(node: NodeProto, new: Builder) -> None:
+    one_of(node, "reduction", b"none", (b"none", b"add", b"mul"), 16)
+    new.keep(node)
+
+
+@step("Scatter", at=(9, 11))
+def scatter_renamed(node: NodeProto, new: Builder) -> None:
+    node.op_type = "ScatterElements"
+    new.keep(node)
+
+
+@step("Mod", at=(28, 13))
+def mod_of_floats(node: NodeProto, new: Builder) -> None:
+    element = new.scope.element(node.input[0])
+    integral = element and np.dtype(onnx.helper.tensor_dtype_to_np_dtype(element)).kind in "iu"
+    if not integral and not attribute(node, "fmod", 0):
+        raise Refusal("Mod-13 wants fmod=1 for floats")
+    new.keep(node)

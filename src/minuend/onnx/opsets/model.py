@@ -1,0 +1,322 @@
+"""Whole models from one opset to another: graphs, bodies and local functions, or a refusal that lists why."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import onnx
+from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TypeProto
+
+from minuend.errors import SpecError
+from minuend.models.graph import ConversionRefused
+from minuend.onnx.opsets import expand, schemas
+from minuend.onnx.opsets import nodes as convert_nodes
+from minuend.onnx.opsets.calls import Calls
+from minuend.onnx.opsets.schemas import MAIN, Refusal
+from minuend.onnx.opsets.scope import Names, Scope, all_inputs, for_inference, graphs, infer, own_types, skeleton
+
+
+def convert_proto(proto: ModelProto, opset: int) -> tuple[ModelProto, list[str], list[str]]:
+    """Convert a model to an opset of ONNX's main domain, up or down.
+
+    Nodes whose operator means the same in both opsets stay as they are; others are rewritten, or expanded into the
+    nodes of ONNX's function body. Local functions, metadata, names, documentation and fields that onnx does not know
+    stay. Other domains keep their opsets.
+
+    Args:
+        proto: the model; it is not changed. External data stays where it is.
+        opset: the goal, from 1 to the newest that the installed onnx knows.
+
+    Returns:
+        The new model, what changed and what was lost, a sentence each.
+
+    Raises:
+        ConversionRefused: nodes stand in the way; ``.nodes`` says which and why. Nothing is converted halfway.
+        SpecError: no such opset, or a model that imports the main domain twice.
+
+    >>> model = onnx.parser.parse_model('''
+    ...     <ir_version: 10, opset_import: ["" : 14]>
+    ...     agraph (float[3] a, float[3] b) => (float[3] c) { c = Sub(a, b) }''')
+    >>> convert_proto(model, 13)[1]
+    ['opset 14 became 13']
+    """
+    if isinstance(opset, bool) or not isinstance(opset, int) or not 1 <= opset <= schemas.newest():
+        raise SpecError("opset", "", f"opset {opset!r} is not known; expected 1 to {schemas.newest()}")
+    before = main_opset(proto.opset_import, "model", 1 if proto.ir_version < 3 else None)
+    if before is None:
+        raise SpecError("opset_import", "model", "the model does not import ONNX's main domain; nothing to convert")
+    if before > schemas.newest():
+        raise SpecError("opset_import", "model", f"opset {before} is newer than onnx {onnx.__version__} knows")
+    if proto.training_info:
+        raise ConversionRefused(f"onnx:{opset}", {"training_info": "graphs for training are not converted"})
+    model = ModelProto()
+    model.CopyFrom(proto)
+    work = _Work(model, before, opset)
+    work.convert()
+    if work.refused:
+        raise ConversionRefused(f"onnx:{opset}", work.refused)
+    if before != opset:
+        work.changes.insert(0, f"opset {before} became {opset}")
+    elif not work.changes:
+        work.changes.append(f"nothing: the model is at opset {opset} already")
+    _set_imports(model, opset, work.changes)
+    _check(model, proto, opset)
+    return model, work.changes, work.losses
+
+
+def main_opset(imports: Any, where: str, fallback: int | None = None) -> int | None:
+    """The opset of the main domain that a model or function imports, under either of its names.
+
+    Raises:
+        SpecError: a domain is imported twice.
+    """
+    seen: dict[str, int] = {}
+    for row in imports:
+        domain = "" if row.domain in MAIN else row.domain
+        if domain in seen:
+            name = domain or "ai.onnx (the main domain)"
+            raise SpecError(
+                "opset_import",
+                where,
+                f"the domain {name} is imported twice, at {seen[domain]} and {row.version}; expected one import",
+            )
+        seen[domain] = row.version
+    return seen.get("", fallback)
+
+
+def place(where: str, index: int, node: NodeProto) -> str:
+    """Say where a node stands: ``graph.node[3] 'sub_mean'``."""
+    return f"{where}.node[{index}]" + (f" {node.name!r}" if node.name else "")
+
+
+@dataclass
+class _Work:
+    """One conversion under way."""
+
+    model: ModelProto
+    before: int
+    after: int
+    changes: list[str] = field(default_factory=list)
+    losses: list[str] = field(default_factory=list)
+    refused: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.names = Names(_all_names(self.model))
+        self.functions = frozenset((f.domain, f.name) for f in self.model.functions)
+        self.detached: set[str] = set()
+
+    def convert(self) -> None:
+        """Convert every list of nodes, in place."""
+        typed = infer(for_inference(self.model, self.before))
+        calls = Calls(self.model)
+        calls.follow(typed.graph)
+        self.graph(self.model.graph, typed.graph, "graph", None, self.before)
+        for function in self.model.functions:
+            where = f"function {function.name!r}"
+            opset = main_opset(function.opset_import, where)
+            if opset is None:
+                continue
+            graph = calls.types.get((function.domain, function.name)) or GraphProto(node=function.node)
+            scope = self.scope(where, None, own_types(graph))
+            self.nodes(function.node, graph, scope, opset)
+        if not self.refused:
+            self.tidy()
+            for holder in _all_graphs(self.model):
+                self.hoist(holder)
+
+    def hoist(self, holder: Any) -> None:
+        """Make initializers of Constant nodes whose type the opset's Constant does not take."""
+        for i in reversed(range(len(holder.node))):
+            node = holder.node[i]
+            if node.op_type != "Constant" or node.domain not in MAIN or self.before == self.after:
+                continue
+            tensor = next((a.t for a in node.attribute if a.name == "value" and not a.ref_attr_name), None)
+            types = {} if tensor is None else {node.output[0]: onnx.helper.make_tensor_type_proto(tensor.data_type, [])}
+            why = schemas.illegal(node, self.after, types.get, {node.output[0]: frozenset()})
+            if not why:
+                continue
+            if tensor is None or isinstance(holder, FunctionProto):
+                of = f"function {holder.name!r}" if isinstance(holder, FunctionProto) else "graph"
+                self.refused[f"{of}: {node.output[0]!r}"] = f"Constant: {why}"
+                continue
+            kept = holder.initializer.add()
+            kept.CopyFrom(tensor)
+            kept.name = node.output[0]
+            self.changes.append(f"the constant {kept.name!r} became an initializer, for {why}")
+            if self.model.ir_version < 4:
+                self.changes.append(f"IR version {self.model.ir_version} became 4, for initializers that are no inputs")
+                self.model.ir_version = 4
+            del holder.node[i]
+
+    def scope(self, where: str, parent: Scope | None, types: dict[str, TypeProto]) -> Scope:
+        return Scope(where, self.names, self.functions, parent, types)
+
+    def graph(self, graph: GraphProto, typed: GraphProto, where: str, parent: Scope | None, opset: int) -> None:
+        """Convert a graph or body; ``typed`` is the same one after inference."""
+        scope = self.scope(where, parent, own_types(typed))
+        overridable = {i.name for i in graph.input} if self.model.ir_version >= 4 else set()
+        scope.constants.update({t.name: t for t in graph.initializer if t.name not in overridable})
+        self.nodes(graph.node, typed, scope, opset)
+
+    def nodes(self, nodes: Any, typed: GraphProto, scope: Scope, opset: int) -> None:
+        """Convert a list of nodes in place."""
+        result: list[NodeProto] = []
+        for i, node in enumerate(nodes):
+            where = place(scope.where, i, node)
+            scope.define(node, opset)
+            inner = dict(graphs(typed.node[i])) if i < len(typed.node) else {}
+            for name, body in graphs(node):
+                self.graph(body, inner.get(name, body), f"{scope.where}.node[{i}].{name}", scope, opset)
+            try:
+                outcome = convert_nodes.convert(node, opset, self.after, scope)
+            except Refusal as why:
+                self.refused[where] = f"{node.op_type}: {convert_nodes.type_hint(node, self.after, str(why))}"
+                continue
+            if len(outcome.nodes) > 1:
+                outcome.nodes = _read(outcome.nodes, node)
+            self.note(node, outcome, where, opset)
+            result += outcome.nodes
+        if not self.refused and result != list(nodes):
+            copies = [copy.deepcopy(node) for node in result]
+            del nodes[:]
+            nodes.extend(copies)
+
+    def note(self, node: NodeProto, outcome: convert_nodes.Outcome, where: str, opset: int) -> None:
+        """Say what became of a node, and hand its name and documentation on."""
+        if outcome.nodes == [node]:
+            return
+        heir = next((n for n in outcome.nodes if set(n.output) & set(filter(None, node.output))), outcome.nodes[-1])
+        if node.name:
+            heir.name = node.name
+        heir.doc_string = node.doc_string
+        del heir.metadata_props[:]
+        heir.metadata_props.extend(node.metadata_props)
+        self.losses += [f"{where}: {loss}" for loss in outcome.losses]
+        for n in outcome.nodes:  # runtimes want unique names
+            if n is not heir and node.name and (not n.name or n.name == node.name):
+                n.name = self.names.fresh(f"{node.name}_{n.op_type}")
+        for name in set(node.input) - {name for n in outcome.nodes for name in all_inputs(n)}:
+            self.detached.add(name)
+        was = f"{node.op_type}-{schemas.version_in(node.op_type, opset)}"
+        if outcome.expanded:
+            whose = outcome.expanded[0][3]
+            count = len(outcome.nodes)
+            own = outcome.expanded[0][0] == node.op_type
+            how = "expanded" if own else f"rewritten with {outcome.expanded[0][0]} expanded"
+            self.changes.append(f"{where}: {was} {how} into {count} nodes by {whose}")
+            if not {row[0] for row in outcome.expanded} <= expand.EXACT:
+                self.losses.append(f"{where}: {was} is {count} nodes now, which may round differently")
+            return
+        now = [f"{n.op_type}-{schemas.version_in(n.op_type, self.after)}" for n in outcome.nodes]
+        self.changes.append(f"{where}: {was} became {', '.join(now)}{_difference(node, outcome.nodes)}")
+
+    def tidy(self) -> None:
+        """Remove constants that only a rewritten node read."""
+        read = {name for graph in _all_graphs(self.model) for node in graph.node for name in node.input}
+        for graph in _all_graphs(self.model):
+            read |= {value if isinstance(value, str) else value.name for value in (*graph.output, *graph.input)}
+        gone = self.detached - read
+        for holder in (*_all_graphs(self.model), *self.model.functions):
+            for i in reversed(range(len(holder.node))):
+                node = holder.node[i]
+                if node.op_type == "Constant" and node.domain in MAIN and node.output[0] in gone:
+                    del holder.node[i]
+            for rows in (getattr(holder, "initializer", []), holder.value_info):
+                for i in reversed(range(len(rows))):
+                    if rows[i].name in gone:
+                        del rows[i]
+
+
+def _read(nodes: list[NodeProto], node: NodeProto) -> list[NodeProto]:
+    """Leave out what nobody reads: constants that became attributes again, outputs that the node does not ask for."""
+    wanted, kept = set(filter(None, node.output)), []
+    for n in reversed(nodes):
+        if wanted.intersection(n.output) or not n.output:
+            wanted.update(all_inputs(n))
+            kept.append(n)
+    return kept[::-1]
+
+
+def _difference(node: NodeProto, now: list[NodeProto]) -> str:
+    """What a reader of the node would miss, or see for the first time."""
+    heir = next((n for n in now if n.op_type == node.op_type), None)
+    if heir is None:
+        return ""
+    was, is_ = ({a.name for a in n.attribute} for n in (node, heir))
+    parts = [f"without {name}" for name in sorted(was - is_)] + [f"with {name}" for name in sorted(is_ - was)]
+    if len(heir.input) != len(node.input):
+        parts.append(f"{len(heir.input)} inputs for {len(node.input)}")
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def _all_graphs(model: ModelProto) -> Iterator[Any]:
+    """Every graph and function of a model, bodies included."""
+
+    def within(holder: Any) -> Iterator[Any]:
+        yield holder
+        for node in holder.node:
+            for _, body in graphs(node):
+                yield from within(body)
+
+    for holder in (model.graph, *model.functions):
+        yield from within(holder)
+
+
+def _all_names(model: ModelProto) -> Iterator[str]:
+    for holder in _all_graphs(model):
+        for node in holder.node:
+            yield from node.input
+            yield from node.output
+            yield node.name
+        for value in (*holder.input, *holder.output):
+            yield value if isinstance(value, str) else value.name
+        yield from (value.name for value in (*getattr(holder, "initializer", ()), *holder.value_info))
+
+
+def _set_imports(model: ModelProto, opset: int, changes: list[str]) -> None:
+    """State the new opset everywhere, and the IR version that it needs."""
+    found = False
+    for holder in (model, *model.functions):
+        for row in holder.opset_import:
+            if row.domain in MAIN:
+                row.version = opset
+                found = found or holder is model
+    if not found:
+        model.opset_import.add(domain="", version=opset)
+    least = onnx.helper.find_min_ir_version_for(model.opset_import, ignore_unknown=True)
+    least = max(least, 3)
+    if model.ir_version < least:
+        changes.append(f"IR version {model.ir_version} became {least}, the first that has opset {opset}")
+        model.ir_version = least
+
+
+def _check(model: ModelProto, source: ModelProto, opset: int) -> None:
+    """Let ONNX's checker and its strict inference judge the result.
+
+    Raises:
+        ConversionRefused: they find it invalid.
+    """
+    reason = _fault(model)
+    if reason:
+        own = _fault(source)
+        advice = "the model that came has no fault: please report this"
+        if own:
+            advice = "the model that came has " + ("the same fault" if own == reason else f"a fault already: {own}")
+        raise ConversionRefused(f"onnx:{opset}", {"model": f"ONNX's checker refuses the result: {reason}"}, advice)
+
+
+def _fault(model: ModelProto) -> str:
+    bare = skeleton(model)
+    for graph in _all_graphs(bare):  # onnx's strict inference forgets the default of this one attribute
+        for node in graph.node:
+            if node.op_type == "MeanVarianceNormalization" and node.domain in MAIN and not node.attribute:
+                node.attribute.append(onnx.helper.make_attribute("axes", [0, 2, 3]))
+    try:
+        onnx.checker.check_model(bare, full_check=True)
+        onnx.shape_inference.infer_shapes(bare, check_type=True, strict_mode=True, data_prop=True)
+    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError, RuntimeError, ValueError) as error:
+        return " ".join(str(error).split())
+    return ""

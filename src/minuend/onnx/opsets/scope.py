@@ -1,0 +1,392 @@
+"""What is known about the values that a list of nodes sees: types, shapes, constants, and names still free."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto
+
+from minuend.core.shapes import Dim, Shape
+from minuend.onnx.opsets.fold import SMALL, fold
+from minuend.onnx.opsets.schemas import MAIN, refers
+
+
+class Names:
+    """The names of values that a model uses anywhere; a fresh one is none of them."""
+
+    def __init__(self, used: Iterable[str] = ()) -> None:
+        self.used = set(used)
+
+    def fresh(self, base: str) -> str:
+        """Return a name that is used nowhere, and take it."""
+        name, i = base, 0
+        while name in self.used:
+            i += 1
+            name = f"{base}_{i}"
+        self.used.add(name)
+        return name
+
+
+@dataclass
+class Scope:
+    """A list of nodes and what it sees: its own values, then those of the scopes around it.
+
+    Attributes:
+        where: its place: ``graph``, ``graph.node[2].then_branch``, ``function 'f'``.
+        types: types of its own values by name. constants: its own constants: a tensor, or a Constant node.
+        makers: the nodes that made its own values so far, each with its opset. folded: values computed from them.
+        parent: the scope around a body of If, Loop or Scan. names: shared by the whole model.
+        functions: the model's local functions, as (domain, name).
+    """
+
+    where: str
+    names: Names
+    functions: frozenset[tuple[str, str]] = frozenset()
+    parent: Scope | None = None
+    types: dict[str, TypeProto] = field(default_factory=dict)
+    constants: dict[str, TensorProto | NodeProto] = field(default_factory=dict)
+    makers: dict[str, tuple[NodeProto, int]] = field(default_factory=dict)
+    folded: dict[str, np.ndarray[Any, Any] | None] = field(default_factory=dict)
+
+    def type(self, name: str) -> TypeProto | None:
+        """The type of a value, if it is known."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.types:
+                return scope.types[name]
+            scope = scope.parent
+        return None
+
+    def element(self, name: str) -> int:
+        """The element type of a tensor, as ``TensorProto.DataType``; 0 where it is unknown."""
+        found = self.type(name)
+        return found.tensor_type.elem_type if found is not None and found.HasField("tensor_type") else 0
+
+    def shape(self, name: str) -> Shape:
+        """The shape of a tensor: dims are an int, a name or ``None``; ``None`` for an unknown rank."""
+        found = self.type(name)
+        if found is None or not found.HasField("tensor_type") or not found.tensor_type.HasField("shape"):
+            return None
+        return tuple(_dim(dim) for dim in found.tensor_type.shape.dim)
+
+    def rank(self, name: str) -> int | None:
+        """The rank of a tensor, if it is known."""
+        shape = self.shape(name)
+        return None if shape is None else len(shape)
+
+    def constant(self, name: str, depth: int = 50) -> np.ndarray[Any, Any] | None:
+        """The elements of a constant; ``None`` for what is computed, given from outside or kept in another file.
+
+        What is computed from constants and known shapes alone, such as the axes of a function body, is constant,
+        if no more than ``depth`` nodes in a row compute it.
+        """
+        source = self.source(name)
+        if source is not None:
+            try:
+                return _constant_node(source) if isinstance(source, NodeProto) else _elements(source)
+            except (ValueError, TypeError, KeyError):  # a malformed tensor: the checker says what is wrong with it
+                return None
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.makers:
+                if name not in scope.folded:
+                    scope.folded[name] = None  # a circle ends here
+                    scope.folded[name] = fold(*scope.makers[name], scope, depth - 1) if depth else None
+                return scope.folded[name]
+            scope = scope.parent
+        return None
+
+    def maker(self, name: str) -> NodeProto | None:
+        """The node that makes a value, if it came by already."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.makers:
+                return scope.makers[name][0]
+            scope = scope.parent
+        return None
+
+    def source(self, name: str) -> TensorProto | NodeProto | None:
+        """The tensor or Constant node that a name stands for."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.constants:
+                return scope.constants[name]
+            scope = scope.parent
+        return None
+
+    def define(self, node: NodeProto, opset: int) -> None:
+        """Take note of a node, which comes before those that read its values."""
+        if node.domain in MAIN and (node.domain, node.op_type) not in self.functions:
+            if node.op_type == "Constant" and node.output:
+                self.constants[node.output[0]] = node
+            elif len(node.output) == 1:
+                self.makers[node.output[0]] = (node, opset)
+
+
+def _dim(dim: Any) -> Dim:
+    kind = dim.WhichOneof("value")
+    if kind == "dim_value":
+        return dim.dim_value if dim.dim_value >= 0 else None
+    return dim.dim_param or None if kind == "dim_param" else None
+
+
+def _elements(tensor: TensorProto) -> np.ndarray[Any, Any] | None:
+    if tensor.data_location == TensorProto.EXTERNAL or any(dim < 0 for dim in tensor.dims):
+        return None
+    return onnx.numpy_helper.to_array(tensor)
+
+
+def _constant_node(node: NodeProto) -> np.ndarray[Any, Any] | None:
+    for a in node.attribute:
+        if a.ref_attr_name:
+            return None
+        if a.name == "value":
+            return _elements(a.t)
+        if a.name in ("value_int", "value_ints"):
+            return np.array(onnx.helper.get_attribute_value(a), np.int64)
+        if a.name in ("value_float", "value_floats"):
+            return np.array(onnx.helper.get_attribute_value(a), np.float32)
+    return None
+
+
+class Builder:
+    """Collects the nodes that take one node's place.
+
+    Attributes:
+        scope: what the node sees. nodes: what was added so far. base: what names of new values start with.
+        losses: what the nodes no longer say, a sentence each.
+    """
+
+    def __init__(self, scope: Scope, node: NodeProto) -> None:
+        self.scope = scope
+        self.nodes: list[NodeProto] = []
+        self.losses: list[str] = []
+        self.base = node.name or next((name for name in node.output if name), node.op_type)
+
+    def fresh(self, hint: str) -> str:
+        """A new name for a value."""
+        return self.scope.names.fresh(f"{self.base}_{hint}")
+
+    def constant(self, hint: str, value: Any, dtype: Any = np.int64) -> str:
+        """Add a constant and return its name."""
+        array = np.asarray(value, dtype)
+        name = self.fresh(hint)
+        node = onnx.helper.make_node("Constant", [], [name], value=onnx.numpy_helper.from_array(array, name))
+        self.nodes.append(node)
+        self.scope.constants[name] = node
+        self.scope.types[name] = onnx.helper.make_tensor_type_proto(
+            onnx.helper.np_dtype_to_tensor_dtype(array.dtype), array.shape
+        )
+        return name
+
+    def add(self, op_type: str, inputs: list[str], hint: str = "", output: str = "", **attributes: Any) -> str:
+        """Add a node and return its output's name: ``output``, or a new one."""
+        output = output or self.fresh(hint or op_type.lower())
+        self.nodes.append(onnx.helper.make_node(op_type, inputs, [output], **attributes))
+        return output
+
+    def keep(self, node: NodeProto) -> None:
+        """Put the node itself here."""
+        self.nodes.append(node)
+
+
+# ---- inference ------------------------------------------------------------------------------------------------
+
+
+def graphs(node: NodeProto) -> Iterator[tuple[str, GraphProto]]:
+    """The bodies that a node holds, each with its attribute's name."""
+    for a in node.attribute:
+        if a.HasField("g"):
+            yield a.name, a.g
+        for i, body in enumerate(a.graphs):
+            yield f"{a.name}[{i}]", body
+
+
+def skeleton(model: ModelProto) -> ModelProto:
+    """Copy a model without the data of large and external initializers; they become inputs of the same type.
+
+    The main domain is spelled ``""`` in it. The copy is for inference and for the checker alone.
+    """
+    bare = ModelProto()
+    for f, value in model.ListFields():
+        if f.name != "graph":
+            _copy_field(bare, f, value)
+    for f, value in model.graph.ListFields():
+        if f.name != "initializer":
+            _copy_field(bare.graph, f, value)
+    inputs = {i.name for i in model.graph.input}
+    for tensor in model.graph.initializer:
+        if tensor.data_location != TensorProto.EXTERNAL and np.prod(tensor.dims, dtype=object) <= SMALL:
+            bare.graph.initializer.append(tensor)
+        elif tensor.name not in inputs:
+            bare.graph.input.append(
+                onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims))
+            )
+    for holder in (bare, *bare.functions):
+        for row in holder.opset_import:
+            row.domain = "" if row.domain in MAIN else row.domain
+    for holder in (bare.graph, *bare.functions):
+        _one_spelling(holder)
+    return bare
+
+
+def _one_spelling(holder: Any) -> None:
+    """Spell the main domain as every version of onnx knows it."""
+    for node in holder.node:
+        if node.domain in MAIN:
+            node.domain = ""
+        for _, body in graphs(node):
+            _one_spelling(body)
+
+
+def _copy_field(target: Any, f: Any, value: Any) -> None:
+    if isinstance(value, int | float | str | bytes):
+        setattr(target, f.name, value)
+    elif hasattr(value, "CopyFrom"):
+        getattr(target, f.name).CopyFrom(value)
+    else:
+        getattr(target, f.name).extend(value)
+
+
+def own_types(graph: GraphProto) -> dict[str, TypeProto]:
+    """The types that a graph states for its own values."""
+    types = {t.name: onnx.helper.make_tensor_type_proto(t.data_type, list(t.dims)) for t in graph.initializer}
+    for info in (*graph.value_info, *graph.output, *graph.input):
+        if info.HasField("type"):
+            types[info.name] = info.type
+    return types
+
+
+LEGACY = frozenset({"Add", "Sub", "Mul", "Div"})
+"""Operators whose result has A's shape up to opset 6."""
+
+
+def for_inference(model: ModelProto, opset: int) -> ModelProto:
+    """Copy a model so that ONNX's inference understands its old nodes.
+
+    Sub-1 and its like have no inference, and what ONNX infers for Sub-6 ignores the operator's own text only by
+    luck: the result has A's shape and type, which is what Identity says of A.
+    """
+    bare = skeleton(model)
+    if opset < 7:
+        _plain(bare.graph)
+    return bare
+
+
+def _plain(graph: GraphProto) -> None:
+    for node in graph.node:
+        consumed = any(a.name == "consumed_inputs" for a in node.attribute) and len(node.input) == 1
+        if node.domain in MAIN and node.input and (node.op_type in LEGACY or consumed):
+            node.op_type = "Identity"
+            del node.input[1:]
+            del node.attribute[:]
+        for _, body in graphs(node):
+            _plain(body)
+
+
+def infer(model: ModelProto) -> ModelProto:
+    """Run ONNX's shape inference, data propagation included; what it cannot tell stays open."""
+    typed = _infer(model)
+    if any(row.domain in MAIN and row.version == 10 for row in model.opset_import):
+        return _infer(model) if _open_slices(model.graph, typed.graph, model) else typed
+    return typed
+
+
+def _infer(model: ModelProto) -> ModelProto:
+    try:
+        return onnx.shape_inference.infer_shapes(model, data_prop=True)
+    except (onnx.shape_inference.InferenceError, onnx.checker.ValidationError, RuntimeError, ValueError):
+        return model  # the checker says what is wrong
+
+
+def _open_slices(graph: GraphProto, typed: GraphProto, model: ModelProto) -> bool:
+    """Hide where the Slice nodes of opset 10 end, if their input has a named dim; say whether there are any.
+
+    ONNX's inference for Slice-10 gives a named dim to the result whatever is cut off.
+    """
+    types, found = own_types(typed), False
+    for node, twin in zip(graph.node, typed.node, strict=False):
+        dims = types[node.input[0]].tensor_type.shape.dim if node.input and node.input[0] in types else ()
+        if node.op_type == "Slice" and node.domain in MAIN and any(dim.dim_param for dim in dims):
+            hidden = "minuend: the ends of a Slice"
+            if hidden not in {value.name for value in model.graph.input}:
+                model.graph.input.append(onnx.helper.make_tensor_value_info(hidden, TensorProto.INT64, [None]))
+            node.input[2] = hidden
+            found = True
+        for (_, body), (_, twin_body) in zip(graphs(node), graphs(twin), strict=False):
+            found = _open_slices(body, twin_body, model) or found
+    return found
+
+
+def learn(nodes: list[NodeProto], opset: int, scope: Scope) -> None:
+    """Take note of what a run of new nodes makes: constants, types, and numbers that follow from known shapes.
+
+    A number that is found this way may tell inference more shapes, so the two take turns.
+    """
+    for node in nodes:
+        scope.define(node, opset)
+    made = {name for node in nodes for name in node.output if name}
+    known = {name for name in made if scope.type(name) is not None}
+    numbers: dict[str, np.ndarray[Any, Any]] = {}
+    for _ in range(4):
+        for name, found in _infer_chunk(nodes, opset, scope, made, numbers).items():
+            if name not in known:
+                scope.types[name] = found
+        for name in made:
+            if scope.folded.get(name, 0) is None:
+                del scope.folded[name]
+        before = len(numbers)
+        for name in made - set(numbers):
+            value = scope.constant(name) if scope.source(name) is None else None
+            if value is not None:
+                numbers[name] = value
+        if len(numbers) == before:
+            break
+
+
+def _infer_chunk(
+    nodes: list[NodeProto], opset: int, scope: Scope, made: set[str], numbers: dict[str, np.ndarray[Any, Any]]
+) -> dict[str, TypeProto]:
+    """Infer the types of the values that a run of nodes makes, and of those in its bodies."""
+    read = {name for node in nodes for name in all_inputs(node)} - made - {""}
+    graph = GraphProto(name="chunk")
+    for name in sorted(read):
+        value = scope.constant(name)
+        found = scope.type(name)
+        if value is not None and value.size <= SMALL and value.dtype != object:
+            graph.initializer.append(onnx.numpy_helper.from_array(value, name))
+        elif found is not None:
+            graph.input.append(ValueInfoProto(name=name, type=found))
+    for node in nodes:
+        if len(node.output) == 1 and node.output[0] in numbers:
+            tensor = onnx.numpy_helper.from_array(numbers[node.output[0]])
+            graph.node.append(onnx.helper.make_node("Constant", [], list(node.output), value=tensor))
+        elif not refers(node):  # inference would take such an attribute for 0
+            graph.node.append(node)
+    model = ModelProto(ir_version=10, graph=graph)
+    model.opset_import.add(domain="", version=opset)
+    return all_types(infer(model).graph, made)
+
+
+def all_inputs(node: NodeProto) -> Iterator[str]:
+    """Every name that a node reads, its bodies included."""
+    yield from node.input
+    for _, body in graphs(node):
+        for inner in body.node:
+            yield from all_inputs(inner)
+        yield from (output.name for output in body.output)
+
+
+def all_types(graph: GraphProto, made: set[str] | None = None) -> dict[str, TypeProto]:
+    """The types of a graph's values and of those in its bodies."""
+    types = {}
+    for node in graph.node:
+        for _, body in graphs(node):
+            types.update(all_types(body))
+    own = own_types(graph)
+    types.update(own if made is None else {name: own[name] for name in own if name in made})
+    return types

@@ -1,0 +1,257 @@
+"""Steps where attributes became inputs: axes, sizes, bounds, pads."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+from onnx import NodeProto, TensorProto
+
+from minuend.onnx.opsets.inputs import constant, given, integers, one_of, put, rank_of, set_inputs
+from minuend.onnx.opsets.schemas import Refusal, attribute, drop_attribute, set_attribute
+from minuend.onnx.opsets.scope import Builder
+from minuend.onnx.opsets.steps import count_from_0, step
+
+REDUCES = (
+    "ReduceL1",
+    "ReduceL2",
+    "ReduceLogSum",
+    "ReduceLogSumExp",
+    "ReduceMax",
+    "ReduceMean",
+    "ReduceMin",
+    "ReduceProd",
+    "ReduceSumSquare",
+)
+
+# ---- axes -----------------------------------------------------------------------------------------------------
+
+
+@step(*REDUCES, at=(13, 18))
+@step("ReduceSum", "Squeeze", "Unsqueeze", at=(11, 13))
+def axes_to_input(node: NodeProto, new: Builder) -> None:
+    axes = attribute(node, "axes")
+    drop_attribute(node, "axes")
+    if axes:
+        node.input.append(new.constant("axes", axes))
+    new.keep(node)
+
+
+@step(*REDUCES, at=(18, 13))
+@step("ReduceSum", "Squeeze", "Unsqueeze", at=(13, 11))
+def axes_to_attribute(node: NodeProto, new: Builder) -> None:
+    axes = integers(node, 1, "axes", new)
+    unreduced = not axes and attribute(node, "noop_with_empty_axes", 0)
+    drop_attribute(node, "noop_with_empty_axes")
+    if unreduced:
+        if node.op_type not in ("ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum"):
+            raise Refusal(f"{node.op_type} over no axes (noop_with_empty_axes=1) has no older form")
+        drop_attribute(node, "keepdims")
+        node.op_type = "Identity"
+    elif axes:
+        set_attribute(node, "axes", axes)
+    set_inputs(node, [node.input[0]])
+    new.keep(node)
+
+
+@step("Split", at=(2, 11))
+@step("Split", at=(11, 2))
+def split_as_it_is(node: NodeProto, new: Builder) -> None:
+    count_from_0(node, new)
+    new.keep(node)
+
+
+@step("Split", at=(11, 13))
+def split_to_input(node: NodeProto, new: Builder) -> None:
+    sizes = attribute(node, "split")
+    drop_attribute(node, "split")
+    if sizes:
+        node.input.append(new.constant("split", sizes))
+    new.keep(node)
+
+
+@step("Split", at=(13, 11))
+def split_to_attribute(node: NodeProto, new: Builder) -> None:
+    sizes = integers(node, 1, "the sizes of the parts", new)
+    if sizes is not None:
+        set_attribute(node, "split", sizes)
+    set_inputs(node, [node.input[0]])
+    new.keep(node)
+
+
+@step("Split", at=(13, 18))
+def split_count(node: NodeProto, new: Builder) -> None:
+    if not given(node, 1):
+        set_attribute(node, "num_outputs", len(node.output))
+    new.keep(node)
+
+
+@step("Split", at=(18, 13))
+def split_sizes(node: NodeProto, new: Builder) -> None:
+    """Split-13 splits without sizes too, but only where the parts are equal."""
+    count = attribute(node, "num_outputs")
+    drop_attribute(node, "num_outputs")
+    if count is not None and not given(node, 1):
+        shape = new.scope.shape(node.input[0])
+        axis = attribute(node, "axis", 0)
+        size = shape[axis] if shape is not None and -len(shape) <= axis < len(shape) else None
+        if not isinstance(size, int):
+            raise Refusal(f"Split-13 needs the size of axis {axis} of {node.input[0]!r}, which is unknown")
+        if size % count:
+            part = -(-size // count)
+            set_inputs(
+                node, [node.input[0], new.constant("split", [max(0, min(part, size - i * part)) for i in range(count)])]
+            )
+    new.keep(node)
+
+
+# ---- attributes that became inputs ----------------------------------------------------------------------------
+
+
+@step("Clip", at=(6, 11))
+def clip_to_inputs(node: NodeProto, new: Builder) -> None:
+    element = new.scope.element(node.input[0])
+    bounds = []
+    for name in ("min", "max"):
+        value = attribute(node, name)
+        drop_attribute(node, name)
+        if value is None and element != TensorProto.DOUBLE:
+            bounds.append("")
+            continue
+        if value is None:  # the default is float32's largest number, whatever the type
+            value = np.finfo(np.float32).min if name == "min" else np.finfo(np.float32).max
+        if not element:
+            raise Refusal(f"Clip-11 needs the element type of {node.input[0]!r}, which is unknown")
+        bounds.append(new.constant(name, value, onnx.helper.tensor_dtype_to_np_dtype(element)))
+    set_inputs(node, [node.input[0], *bounds])
+    new.keep(node)
+
+
+@step("Clip", at=(11, 6))
+def clip_to_attributes(node: NodeProto, new: Builder) -> None:
+    for i, name in enumerate(("min", "max"), 1):
+        value = constant(node, i, name, new)
+        if value is not None:
+            number = float(value.reshape(-1)[0])
+            if float(np.float32(number)) != number:
+                raise Refusal(f"Clip-6 keeps {name} as float32, which cannot hold {number}")
+            set_attribute(node, name, number)
+        elif new.scope.element(node.input[0]) == TensorProto.DOUBLE:
+            raise Refusal(f"Clip-6 without {name} clips double at float32's largest number")
+    set_inputs(node, [node.input[0]])
+    new.keep(node)
+
+
+@step("Pad", at=(2, 11))
+def pad_to_inputs(node: NodeProto, new: Builder) -> None:
+    pads, value = attribute(node, "pads"), attribute(node, "value")
+    drop_attribute(node, "pads", "value")
+    names = [node.input[0], new.constant("pads", pads)]
+    if value is not None:
+        element = new.scope.element(node.input[0])
+        if not element:
+            raise Refusal(f"Pad-11 needs the element type of {node.input[0]!r}, which is unknown")
+        names.append(new.constant("value", value, onnx.helper.tensor_dtype_to_np_dtype(element)))
+    set_inputs(node, names)
+    new.keep(node)
+
+
+@step("Pad", at=(11, 2))
+def pad_to_attributes(node: NodeProto, new: Builder) -> None:
+    set_attribute(node, "pads", integers(node, 1, "pads", new))
+    value = constant(node, 2, "the value", new)
+    if value is not None:
+        number = float(value.reshape(-1)[0])
+        if float(np.float32(number)) != number:
+            raise Refusal(f"Pad-2 keeps the value as float32, which cannot hold {number}")
+        set_attribute(node, "value", number)
+    set_inputs(node, [node.input[0]])
+    new.keep(node)
+
+
+@step("Pad", at=(18, 13))
+def pad_all_axes(node: NodeProto, new: Builder) -> None:
+    """Pad-13 pads every axis: the pads of some are put among zeros."""
+    axes = integers(node, 3, "axes", new)
+    if axes is not None:
+        rank = rank_of(node, "Pad-13", new)
+        at = [axis % rank for axis in axes] + [axis % rank + rank for axis in axes]
+        pads = put(node.input[1], at, new.constant("none", [0] * (2 * rank)), "pads", new)
+        set_inputs(node, [node.input[0], pads, given(node, 2)])
+    set_inputs(node, list(node.input)[:3])
+    new.keep(node)
+
+
+@step("Pad", at=(19, 18))
+def pad_modes(node: NodeProto, new: Builder) -> None:
+    one_of(node, "mode", b"constant", (b"constant", b"reflect", b"edge"), 18)
+    new.keep(node)
+
+
+@step("Slice", at=(1, 10))
+def slice_to_inputs(node: NodeProto, new: Builder) -> None:
+    names = [node.input[0]]
+    for name in ("starts", "ends", "axes"):
+        value = attribute(node, name)
+        drop_attribute(node, name)
+        if value is not None:
+            names.append(new.constant(name, value))
+    set_inputs(node, names)
+    new.keep(node)
+
+
+@step("Slice", at=(10, 1))
+def slice_to_attributes(node: NodeProto, new: Builder) -> None:
+    if any(s != 1 for s in integers(node, 4, "steps", new) or ()):
+        raise Refusal("Slice-1 has no steps")
+    for i, name in enumerate(("starts", "ends", "axes"), 1):
+        value = integers(node, i, name, new)
+        if value is not None:
+            set_attribute(node, name, value)
+    set_inputs(node, [node.input[0]])
+    new.keep(node)
+
+
+@step("Slice", at=(11, 10))
+def slice_forwards(node: NodeProto, new: Builder) -> None:
+    axes = integers(node, 3, "axes", new)
+    if any(s < 1 for s in integers(node, 4, "steps", new) or ()):
+        raise Refusal("Slice-10 does not say that a negative step goes backwards")
+    if axes is not None and min(axes, default=0) < 0:
+        rank = rank_of(node, "a negative axis", new)
+        names = list(node.input)
+        names[3] = new.constant("axes", [axis % rank for axis in axes])
+        set_inputs(node, names)
+    new.keep(node)
+
+
+@step("TopK", at=(1, 10))
+def topk_to_input(node: NodeProto, new: Builder) -> None:
+    k = attribute(node, "k")
+    drop_attribute(node, "k")
+    set_inputs(node, [node.input[0], new.constant("k", [k])])
+    new.keep(node)
+
+
+@step("TopK", at=(10, 1))
+def topk_to_attribute(node: NodeProto, new: Builder) -> None:
+    k = integers(node, 1, "K", new)
+    assert k is not None
+    set_attribute(node, "k", k[0])
+    set_inputs(node, [node.input[0]])
+    new.keep(node)
+
+
+@step("DFT", at=(17, 20))
+def dft_to_input(node: NodeProto, new: Builder) -> None:
+    axis = new.constant("axis", attribute(node, "axis", 1))
+    drop_attribute(node, "axis")
+    set_inputs(node, [node.input[0], given(node, 1), axis])
+    new.keep(node)
+
+
+@step("DFT", at=(20, 17))
+def dft_to_attribute(node: NodeProto, new: Builder) -> None:
+    axis = integers(node, 2, "axis", new)
+    set_attribute(node, "axis", -2 if axis is None else axis[0])
+    set_inputs(node, list(node.input)[:2])
+    new.keep(node)

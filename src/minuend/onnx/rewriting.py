@@ -1,0 +1,141 @@
+"""Rewrites the Subs of an ONNX model: recipes and folded constants in the place of nodes, nothing else touched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper
+
+from minuend.actions.recipes.table import MOST_FOLDED, Recipe
+from minuend.core.arrays import compute
+from minuend.core.elements import ElementType
+from minuend.core.policies import Contract
+from minuend.core.shapes import size, static
+from minuend.onnx import recipes as builder
+from minuend.onnx import walk
+from minuend.onnx.evaluator import MAIN
+from minuend.onnx.model import Model
+from minuend.standards.node import Node
+from minuend.standards.validation import validate
+
+
+class Rewriter:
+    """A model whose Subs are replaced.
+
+    Attributes:
+        model: the model, changed in place by :meth:`apply`. subtractions: its Subs, in the order of its sites.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.subtractions = list(walk.subtractions(model))
+        self._used = set(_names(model.proto))
+        self._planned: list[tuple[walk.Subtraction, list[NodeProto]]] = []
+
+    def fresh(self, base: str) -> str:
+        """Return a name that is used nowhere in the model, and take it."""
+        name, i = base, 0
+        while name in self._used:
+            i += 1
+            name = f"{base}_{i}"
+        self._used.add(name)
+        return name
+
+    def writable(self, one: walk.Subtraction, element: ElementType, recipe: Recipe) -> bool:
+        """Whether the opset in force has the operators of a recipe."""
+        return one.op.broadcasting == "numpy" and builder.legal(recipe, element, one.scope.opset or 0)
+
+    def write(self, one: walk.Subtraction, element: ElementType, recipe: Recipe) -> list[str]:
+        """Plan a recipe for a Sub; return the operators of the new nodes."""
+        nodes = builder.build(recipe, element, one.proto, self.fresh, one.scope.opset or 0)
+        self._planned.append((one, nodes))
+        return [node.op_type for node in nodes if node.op_type != "Constant"]
+
+    # ---- constants --------------------------------------------------------------------------------------------
+
+    def operands(self, one: walk.Subtraction) -> tuple[Any, Any] | None:
+        """The elements of two operands that stand in the model as constants; ``None`` where one does not."""
+        found = [self.constant(one.scope, name) for name in one.proto.input]
+        return None if found[0] is None or found[1] is None else (found[0], found[1])
+
+    def constant(self, scope: walk.Scope, name: str) -> Any:
+        """The elements of a value that stands in the model as a constant, else ``None``."""
+        outer: walk.Scope | None = scope
+        while outer is not None:
+            if isinstance(outer.proto, GraphProto):
+                for tensor in outer.proto.initializer:
+                    if tensor.name == name:
+                        return self.model.array(tensor)
+            for node in outer.nodes:
+                if name in node.output:
+                    return self._stored(node)
+            outer = outer.parent
+        return None
+
+    def _stored(self, node: NodeProto) -> Any:
+        if node.op_type != "Constant" or node.domain not in MAIN:
+            return None
+        tensor = next((a.t for a in node.attribute if a.name == "value" and not a.ref_attr_name), None)
+        return None if tensor is None else self.model.array(tensor, "a Constant")
+
+    def folded(self, one: walk.Subtraction, node: Node, overflow: Contract) -> Any:
+        """The difference of two constants; ``None`` where it cannot be computed here or would be too large."""
+        operands = self.operands(one)
+        joined = validate(node)
+        if operands is None or joined.shape is None or any(not isinstance(dim, int) for dim in joined.shape):
+            return None
+        if size(static(joined.shape)) * node.a.element.itemsize > max(MOST_FOLDED, *(x.nbytes for x in operands)):
+            return None
+        return compute(node.a.element, joined, *operands, None, overflow)
+
+    def fold(self, one: walk.Subtraction, array: Any) -> None:
+        """Plan a constant in the place of a Sub."""
+        name = one.proto.output[0]
+        tensor = TensorProto(name=name, data_type=helper.np_dtype_to_tensor_dtype(array.dtype), dims=array.shape)
+        little = array.astype(array.dtype.newbyteorder("<")) if array.dtype.byteorder == ">" else array
+        tensor.raw_data = np.ascontiguousarray(little).tobytes()
+        made = helper.make_node("Constant", [], [name], value=tensor)
+        builder.take_over(made, one.proto)
+        self._planned.append((one, [made]))
+
+    def apply(self) -> None:
+        """Put the planned nodes in their places: inner bodies first, for a list of nodes is written anew."""
+        by_scope: dict[str, dict[int, list[NodeProto]]] = {}
+        scopes = {one.scope.where: one.scope for one, _ in self._planned}
+        for one, nodes in self._planned:
+            by_scope.setdefault(one.scope.where, {})[one.index] = nodes
+        for where in sorted(by_scope, key=lambda where: -_depth(scopes[where])):
+            _replace(scopes[where].nodes, by_scope[where])
+        self._planned.clear()
+
+
+def _depth(scope: walk.Scope) -> int:
+    return 0 if scope.parent is None else 1 + _depth(scope.parent)
+
+
+def _replace(nodes: Any, planned: Mapping[int, list[NodeProto]]) -> None:
+    first = min(planned)
+    later: list[NodeProto] = []
+    for i in range(first, len(nodes)):
+        if i in planned:
+            later += planned[i]
+        else:
+            copy = NodeProto()
+            copy.CopyFrom(nodes[i])
+            later.append(copy)
+    del nodes[first:]
+    nodes.extend(later)
+
+
+def _names(model: ModelProto) -> Iterator[str]:
+    """Every name of a value or node, in the graph, in bodies and in functions."""
+    for scope in walk.walk(model):
+        proto = scope.proto
+        for node in scope.nodes:
+            yield from (*node.input, *node.output, node.name)
+        for value in (*proto.input, *proto.output):
+            yield value if isinstance(value, str) else value.name
+        yield from (value.name for value in (*getattr(proto, "initializer", ()), *proto.value_info))
+        yield from (sparse.values.name for sparse in getattr(proto, "sparse_initializer", ()))

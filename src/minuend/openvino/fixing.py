@@ -1,0 +1,114 @@
+"""fix for OpenVINO IR: Subtracts rewritten, pdpd spelt out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import partial
+from typing import Any, cast
+
+from minuend.actions.recipes.choose import Choice, choose
+from minuend.actions.recipes.compare import Spot
+from minuend.actions.recipes.table import Recipe
+from minuend.actions.recipes.work import Fold, Work
+from minuend.core.elements import ElementType
+from minuend.core.policies import Contract
+from minuend.errors import SpecError
+from minuend.models.opening import Model
+from minuend.models.sites import Site, sites
+from minuend.openvino import layers as table
+from minuend.openvino import rewriting as rewrite_openvino
+from minuend.openvino.ir import Layer, Ref
+from minuend.openvino.model import read
+from minuend.runtimes.targets import Target
+from minuend.standards.node import Node
+from minuend.standards.validation import validate
+
+
+class OpenVinoWork(Work):
+    """An OpenVINO IR on its way."""
+
+    def __init__(self, model: Any, goal: Target | int, overflow: Contract, accept: Collection[str]) -> None:
+        super().__init__(goal, overflow, accept)
+        if isinstance(goal, int):
+            raise SpecError("targets", "", f"onnx:{goal} is an opset, and the model is OpenVINO IR; convert it instead")
+        xml, weights = model.to_bytes()
+        self.model = read(xml, weights)
+        self.model.files = model.files
+
+    def result(self) -> Model:
+        self.model.infer()
+        return cast(Model, self.model)
+
+    def run(self) -> None:
+        assert isinstance(self.goal, Target)
+        target = self.goal
+        rewriter = rewrite_openvino.Rewriter(self.model)
+        for site, layer in zip(list(sites(self.model)), rewriter.subtractions, strict=True):
+            node = site.node
+            spelled = rewrite_openvino.spelled(node) if isinstance(node, Node) and _valid(node) else None
+            fold = Fold(target, node, partial(_folded, rewriter, layer, node, self.overflow))
+            choice = choose(
+                site,
+                target,
+                self.overflow,
+                self.accept,
+                writable=_always,
+                foldable=fold,
+                spelled=spelled,
+            )
+            if choice.action == "leave":
+                self.left += 1
+            elif choice.action == "refuse" or not isinstance(node, Node):
+                self.refuse(site, choice)
+            elif layer is None:
+                why = f"{choice.reason}; it stands in a body of another layer, which is kept as its file has it"
+                inside = Choice("refuse", why, instead="fix the ONNX model that the IR was made from")
+                self.refuse(site, inside)
+            else:
+                self._write(site, node, layer, choice, fold, rewriter)
+
+    def _write(
+        self,
+        site: Site,
+        node: Node,
+        layer: Layer,
+        choice: Choice,
+        fold: Fold,
+        rewriter: rewrite_openvino.Rewriter,
+    ) -> None:
+        a, b = layer.sources()
+        if choice.action == "spell":
+            rewriter.spell(layer, node)
+            self.note(site, "has its broadcasting spelt out", choice.reason)
+        elif choice.action == "fold":
+            rewriter.fold(layer, node.a.element, fold.array)
+            self.note(site, "became a Const", choice.reason)
+        elif choice.recipe is not None:
+            kinds = rewriter.write(layer, node, node.a.element, choice.recipe)
+            self.note(site, f"became {', '.join(kinds)} ({choice.recipe.name})", choice.reason)
+        self.spots.append(Spot(node, site.where, _watched(a), _watched(b), Ref(rewriter.last, 0)))
+
+
+def _watched(ref: Ref) -> Any:
+    """An operand as it can be watched: a constant's elements, an input's name, or a reference."""
+    if ref.layer.type == "Const":
+        return table.elements(ref.layer)
+    if ref.layer.type == "Parameter":
+        return next(iter((*ref.port.names, ref.layer.name)))
+    return ref
+
+
+def _valid(node: Node) -> bool:
+    try:
+        validate(node)
+    except SpecError:
+        return False
+    return True
+
+
+def _always(element: ElementType, recipe: Recipe) -> bool:
+    return True
+
+
+def _folded(rewriter: rewrite_openvino.Rewriter, layer: Layer | None, node: Any, overflow: Contract) -> Any:
+    return None if layer is None else rewriter.folded(layer, node, overflow)

@@ -1,0 +1,146 @@
+"""Rewrites the Subtracts of an OpenVINO IR: recipes, constants and plain broadcasting in the place of layers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minuend.actions.recipes.table import MOST_FOLDED, Recipe
+from minuend.core.arrays import compute
+from minuend.core.elements import ElementType
+from minuend.core.policies import Contract
+from minuend.core.shapes import size, static
+from minuend.openvino import layers as table
+from minuend.openvino import recipes as builder
+from minuend.openvino.builder import Builder
+from minuend.openvino.ir import Layer, Ref
+from minuend.openvino.model import Model
+from minuend.standards.node import Node, TensorType
+from minuend.standards.validation import validate
+
+
+class Rewriter:
+    """A model whose Subtracts are replaced, at once.
+
+    Attributes:
+        model: the model. subtractions: its Subtracts in the order of its sites; ``None`` for those in bodies of other
+            layers. last: the layer that gives what the Subtract that was replaced last gave.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.subtractions: list[Layer | None] = []
+        for within, section in model._sections():
+            found = [layer for layer in section.order() if layer.type == "Subtract"]
+            self.subtractions += [None if within else layer for layer in found]
+        self._used = {layer.name for layer in model.layers}
+        self.last: Layer
+
+    def fresh(self, base: str) -> str:
+        """Return a name that no layer has, and take it."""
+        name, i = base, 0
+        while name in self._used:
+            i += 1
+            name = f"{base}_{i}"
+        self._used.add(name)
+        return name
+
+    # ---- broadcasting -----------------------------------------------------------------------------------------
+
+    def write(self, layer: Layer, node: Node, element: ElementType, recipe: Recipe) -> list[str]:
+        """Put a recipe in a Subtract's place; return the types of the new layers."""
+        start = len(self.model.layers)
+        adding = Builder(model=self.model)
+        a, b = layer.sources()
+        b = self._aligned(layer, node, b, adding)
+        last = builder.build(recipe, element, layer, a, b, adding, self.fresh)
+        self._put(layer, last, start)
+        return [made.type for made in self.model.layers if made in self._made and made.type != "Const"]
+
+    def spell(self, layer: Layer, node: Node) -> None:
+        """Reshape B to where pdpd puts it, and broadcast by numpy's rule."""
+        start = len(self.model.layers)
+        b = layer.sources()[1]
+        port = layer.inputs[1]
+        port.source = self._aligned(layer, node, b, Builder(model=self.model))
+        _plain(layer)
+        self._move(layer, start)
+        self.last = layer
+
+    def _aligned(self, layer: Layer, node: Node, b: Ref, adding: Builder) -> Ref:
+        behind = dims_behind(node)
+        if not behind:
+            return b
+        rank = node.b.rank
+        assert rank is not None
+        name = self.fresh(f"{layer.name}/b")
+        return adding.unsqueeze(name, b, list(range(rank, rank + behind)), names=())
+
+    # ---- constants --------------------------------------------------------------------------------------------
+
+    def folded(self, layer: Layer, node: Node, overflow: Contract) -> Any:
+        """The difference of two constants; ``None`` where an operand is computed or the result would be too large."""
+        sources = [ref.layer for ref in layer.sources()]
+        joined = validate(node)
+        if any(source.type != "Const" for source in sources) or joined.shape is None:
+            return None
+        operands = [table.elements(source) for source in sources]
+        if any(not isinstance(dim, int) for dim in joined.shape):
+            return None
+        if size(static(joined.shape)) * node.a.element.itemsize > max(MOST_FOLDED, *(x.nbytes for x in operands)):
+            return None
+        return compute(node.a.element, joined, operands[0], operands[1], None, overflow)
+
+    def fold(self, layer: Layer, element: ElementType, array: Any) -> None:
+        """Put a constant in a Subtract's place."""
+        from minuend.openvino.tensor import NARROW, Tensor
+
+        start = len(self.model.layers)
+        value = Tensor(element, array) if element in NARROW else array
+        made = Builder(model=self.model).constant(layer.name, value, names=())
+        self._put(layer, made.layer, start)
+
+    # ---- places -----------------------------------------------------------------------------------------------
+
+    def _put(self, old: Layer, new: Layer, start: int) -> None:
+        """Let a new layer feed what an old one fed, under its names, and take the old one out."""
+        new.name = old.name
+        new.attributes.update(old.attributes)
+        new.extra = [child for child in old.extra if child.tag != "data"]
+        (gone,), (port,) = old.outputs, new.outputs
+        port.names, port.extra = gone.names, gone.extra
+        port.attributes.update(gone.attributes)
+        for layer in self.model.layers:
+            for way in layer.inputs:
+                if way.source is not None and way.source.layer is old:
+                    way.source = Ref(new, way.source.output)
+        self._move(old, start)
+        self.model.layers.remove(old)
+        self.last = new
+
+    def _move(self, old: Layer, start: int) -> None:
+        """Put the layers that were added at the end to where an old one stands."""
+        layers = self.model.layers
+        self._made = layers[start:]
+        del layers[start:]
+        at = layers.index(old)
+        layers[at:at] = self._made
+
+
+def _plain(layer: Layer) -> None:
+    layer.data["auto_broadcast"] = "numpy"
+    layer.data.pop(table.AXIS, None)
+
+
+def dims_behind(node: Node) -> int:
+    """How many dims of A come after B's last one; 0 where B sits at A's end, or by another rule than pdpd."""
+    if node.attribute("auto_broadcast") != "pdpd" or node.a.rank is None or node.b.rank is None:
+        return 0
+    return node.a.rank - node.b.rank - validate(node).b_start
+
+
+def spelled(node: Node) -> Node | None:
+    """The same subtraction by numpy's rule; ``None`` where it is not by pdpd, or a rank is not known."""
+    if node.attribute("auto_broadcast") != "pdpd" or node.a.rank is None or node.b.shape is None:
+        return None
+    b = TensorType(node.b.dtype, (*node.b.shape, *(1,) * dims_behind(node)))
+    return Node(op=node.op, a=node.a, b=b, attributes={"auto_broadcast": "numpy"}, name=node.name, where=node.where)

@@ -1,0 +1,1 @@
+"""Runtimes, a file each, which needs NumPy and the runtime alone."""

@@ -1,0 +1,350 @@
+"""Cases: what a runtime is asked. Version × element type × relation of the shapes × which operands are constants.
+
+Cases come from the rows of the versions; answers come from the reference, never from a runtime. A case holds every
+pair of :mod:`minuend.runtimes.values` that its relation can hold and is judged one value class at a time.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from minuend.core.elements import TYPES, ElementType
+from minuend.core.shapes import Broadcast, Shape
+from minuend.errors import SpecError
+from minuend.runtimes import values
+from minuend.runtimes.values import Codes, Operands, ValueClass
+from minuend.standards.dialects import dialect
+from minuend.standards.node import Node
+from minuend.standards.validation import validate
+from minuend.standards.version import OpVersion
+
+CONSTANTS: Mapping[str, str] = MappingProxyType(
+    {
+        "none": "no constants",
+        "A": "A constant",
+        "B": "B constant",
+        "both": "both constant",
+    }
+)
+"""Which operands are constants of the model, and how a sentence says it."""
+
+_SCALARS = 16
+"""How many values a scalar takes; each needs a node of its own."""
+
+_PAIRS = (3, 5)
+"""How many pairs of each class two scalars take: of the best ones, and of all others."""
+
+
+# ---- operands of one node -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One subtraction of a case.
+
+    Attributes:
+        a, b: codes of the operands, in their shapes. spread_a, spread_b: the same over the answer's elements.
+        expected: codes of the answer, in its shape.
+        classes: of each element, the index of its class in ``values.rules(element)``.
+        rank: of each element, how good a witness it makes; lower is better.
+    """
+
+    a: Codes
+    b: Codes
+    expected: Codes
+    classes: Codes
+    rank: Codes
+    spread_a: Codes
+    spread_b: Codes
+
+
+Layout = Callable[[Operands], list[Operation]]
+
+
+def _over(operands: Operands, i: Codes, j: Codes, b_start: int | None = None) -> Operation:
+    """The operation whose operands are ``codes[i]`` and ``codes[j]``; B starts at an axis of A, or both at the end."""
+    aligned = j if b_start is None else j.reshape(j.shape + (1,) * (i.ndim - j.ndim - b_start))
+    x, y = np.broadcast_arrays(i, aligned)
+    codes = operands.codes
+    judged = (table[x, y] for table in (operands.expected, operands.classes, operands.rank))
+    return Operation(*map(np.asarray, (codes[i], codes[j], *judged, codes[x], codes[y])))
+
+
+def _all(operands: Operands) -> Codes:
+    return np.arange(len(operands.codes))
+
+
+def _same(operands: Operands) -> list[Operation]:
+    n = len(operands.codes)
+    grid = _over(operands, np.repeat(_all(operands), n), np.tile(_all(operands), n))
+    later = np.arange(len(operands.more_a)) + 4 * n
+    joined = (
+        (grid.a, operands.more_a),
+        (grid.b, operands.more_b),
+        (grid.expected, operands.more_expected),
+        (grid.classes, operands.more_classes),
+        (grid.rank, later),
+        (grid.a, operands.more_a),
+        (grid.b, operands.more_b),
+    )
+    return [Operation(*(np.concatenate(parts) for parts in joined))]
+
+
+def _scalar_b(operands: Operands) -> list[Operation]:
+    chosen = list(dict.fromkeys(j for _, j in operands.telling(*_PAIRS)))[:_SCALARS]
+    return [_over(operands, _all(operands), np.array(j)) for j in chosen]
+
+
+def _scalar_a(operands: Operands) -> list[Operation]:
+    chosen = list(dict.fromkeys(i for i, _ in operands.telling(*_PAIRS)))[:_SCALARS]
+    return [_over(operands, np.array(i), _all(operands)) for i in chosen]
+
+
+def _suffix_b(operands: Operands) -> list[Operation]:
+    every = _all(operands)
+    return [_over(operands, np.repeat(every[:, None], every.size, axis=1), every)]
+
+
+def _suffix_a(operands: Operands) -> list[Operation]:
+    every = _all(operands)
+    return [_over(operands, every, np.repeat(every[:, None], every.size, axis=1))]
+
+
+def _two_sided(operands: Operands) -> list[Operation]:
+    every = _all(operands)
+    return [_over(operands, every[:, None], every[None, :])]
+
+
+def _prefix(operands: Operands) -> list[Operation]:
+    """B along the first axis of a square A: NumPy's rule would join them too, and read B along the last."""
+    every = _all(operands)
+    return [_over(operands, np.repeat(every[None, :], every.size, axis=0), every, 0)]
+
+
+def _prefix_alone(operands: Operands) -> list[Operation]:
+    """B along the first axis of an A that is not square: NumPy's rule refuses these shapes."""
+    every = _all(operands)
+    wider = np.append(every, every[:1])
+    return [_over(operands, np.repeat(wider[None, :], every.size, axis=0), every, 0)]
+
+
+def _rank_0(operands: Operands) -> list[Operation]:
+    return [_over(operands, np.array(i), np.array(j)) for i, j in operands.telling(*_PAIRS)]
+
+
+def _zero_size(operands: Operands) -> list[Operation]:
+    empty = np.zeros((0, 3), np.intp)
+    return [_over(operands, empty, np.arange(3) % len(operands.codes))]
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """How the operands' shapes relate, under the rules that know this relation.
+
+    Attributes:
+        name: short, for tables. words: for sentences.
+        layouts: broadcasting rule → the operations that have this relation.
+        attributes: broadcasting rule → what the node has to state.
+        alone: whether its nodes are likely to be refused, and so need a model of their own.
+    """
+
+    name: str
+    words: str
+    layouts: Mapping[str, Layout]
+    attributes: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
+    alone: bool = False
+
+
+def _both(first: Layout, second: Layout) -> Layout:
+    return lambda operands: first(operands) + second(operands)
+
+
+_LEGACY = {"onnx_legacy": {"broadcast": 1}}
+_FROM_0 = {"axis": 0}
+
+_RELATIONS = (
+    Relation("same", "same shapes", {"onnx_legacy": _same, "numpy": _same}),
+    Relation("scalar", "one a scalar", {"onnx_legacy": _scalar_b, "numpy": _both(_scalar_b, _scalar_a)}, _LEGACY),
+    Relation("one-sided", "one-sided", {"onnx_legacy": _suffix_b, "numpy": _both(_suffix_b, _suffix_a)}, _LEGACY),
+    Relation("two-sided", "two-sided", {"numpy": _two_sided}),
+    Relation("legacy axis", "legacy axis", {"onnx_legacy": _prefix}, {"onnx_legacy": {"broadcast": 1, **_FROM_0}}),
+    Relation(
+        "legacy axis alone",
+        "legacy axis that NumPy's rule refuses",
+        {"onnx_legacy": _prefix_alone},
+        {"onnx_legacy": {"broadcast": 1, **_FROM_0}},
+        alone=True,
+    ),
+    Relation("pdpd", "pdpd", {"pdpd": _prefix}, {"pdpd": {"auto_broadcast": "pdpd", **_FROM_0}}, alone=True),
+    Relation(
+        "pdpd alone",
+        "pdpd that NumPy's rule refuses",
+        {"pdpd": _prefix_alone},
+        {"pdpd": {"auto_broadcast": "pdpd", **_FROM_0}},
+        alone=True,
+    ),
+    Relation("zero-size", "empty tensors", {"onnx_legacy": _zero_size, "numpy": _zero_size}, _LEGACY, alone=True),
+    Relation("rank 0", "two scalars", {"onnx_legacy": _rank_0, "numpy": _rank_0}),
+)
+
+RELATIONS: Mapping[str, Relation] = MappingProxyType({row.name: row for row in _RELATIONS})
+"""Every relation by name."""
+
+
+def _rule(op: OpVersion, relation: Relation) -> str | None:
+    """The broadcasting rule under which a version knows a relation; ``None`` where it does not.
+
+    OpenVINO's one version has several rules, named in its attribute; DirectML has no shapes of its own to join.
+    """
+    rules = [value for attr in op.attributes for value in attr.values if value in ("numpy", "pdpd")]
+    return next((rule for rule in rules or [op.broadcasting] if rule in relation.layouts), None)
+
+
+# ---- cases ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Case:
+    """One model to ask a runtime about.
+
+    Attributes:
+        op: the version of the operator. element: the operands' type.
+        relation: a name in :data:`RELATIONS`. constants: a name in :data:`CONSTANTS`.
+        full: whether it holds all pairs of a narrow type, or the edges alone.
+    """
+
+    op: OpVersion
+    element: ElementType
+    relation: str
+    constants: str
+    full: bool = True
+
+    @property
+    def opversion(self) -> str:
+        """The version as targets name it: ``"onnx:14"``."""
+        return f"{self.op.dialect}:{self.op.version}"
+
+    @property
+    def id(self) -> str:
+        """A sentence: ``"Sub-14 of uint8, one-sided, B constant"``."""
+        return f"{self.op} of {self.element}, {RELATIONS[self.relation].words}, {CONSTANTS[self.constants]}"
+
+    def id_of(self, value_class: str) -> str:
+        """The sentence for one value class: ``"… B constant: values that wrap"``."""
+        return f"{self.id}: {values.CLASSES[value_class].words}"
+
+    @property
+    def attributes(self) -> Mapping[str, Any]:
+        """What the node states."""
+        relation = RELATIONS[self.relation]
+        rule = _rule(self.op, relation)
+        return relation.attributes.get(rule or "", {})
+
+    @property
+    def operations(self) -> tuple[Operation, ...]:
+        """The case's subtractions; a model has a node for each."""
+        return _operations(self.element, self.relation, _rule(self.op, RELATIONS[self.relation]) or "", self.full)
+
+    @property
+    def classes(self) -> tuple[ValueClass, ...]:
+        """The value classes that occur."""
+        return _present(self.element, self.relation, _rule(self.op, RELATIONS[self.relation]) or "", self.full)
+
+
+@functools.lru_cache(maxsize=64)
+def _operations(element: ElementType, relation: str, rule: str, full: bool) -> tuple[Operation, ...]:
+    return tuple(RELATIONS[relation].layouts[rule](values.of(element, full=full)))
+
+
+@functools.cache
+def _present(element: ElementType, relation: str, rule: str, full: bool) -> tuple[ValueClass, ...]:
+    found = {int(i) for operation in _operations(element, relation, rule, full) for i in np.unique(operation.classes)}
+    return tuple(row for i, row in enumerate(values.rules(element)) if i in found) or (values.NO_VALUES,)
+
+
+def relations(op: OpVersion) -> tuple[str, ...]:
+    """Return the relations that a version knows.
+
+    >>> from minuend import spec
+    >>> relations(spec("onnx", 6))
+    ('same', 'scalar', 'one-sided', 'legacy axis', 'legacy axis alone', 'zero-size', 'rank 0')
+    """
+    return tuple(row.name for row in _RELATIONS if _rule(op, row) is not None)
+
+
+def cases(dialect_name: str, *, full: bool = True, constants: tuple[str, ...] = tuple(CONSTANTS)) -> Iterator[Case]:
+    """Yield every case of a dialect: a version's types, in the order of its row, under each relation it knows.
+
+    Args:
+        dialect_name: ``"onnx"`` or ``"openvino"``. full: all pairs of 8-bit types; otherwise their edges.
+        constants: names in :data:`CONSTANTS`.
+
+    >>> next(iter(cases("onnx"))).id
+    'Sub-1 of float16, same shapes, no constants'
+    """
+    for op in dialect(dialect_name).versions:
+        for name in op.types:
+            for which in constants:
+                for relation in relations(op):
+                    yield Case(op, TYPES[name], relation, which, full)
+
+
+# ---- where a node of a model belongs --------------------------------------------------------------------------
+
+
+def relation_of(node: Node) -> str | None:
+    """Return the relation of a node's shapes; ``None`` where they are not known well enough to tell.
+
+    Dims that are not known count as what they would have to be for the simplest relation only where they are the
+    same symbol on both sides.
+
+    Raises:
+        SpecError: the node breaks a rule of its version.
+
+    >>> from minuend import TensorType, spec
+    >>> relation_of(Node(op=spec("onnx"), a=TensorType("uint8", (4, 3)), b=TensorType("uint8", (3,))))
+    'one-sided'
+    """
+    joined = validate(node)
+    a, b = node.a.shape, node.b.shape
+    if a is None or b is None or joined.assumptions:
+        return None
+    if any(dim == 0 for dim in (*a, *b)):
+        return "zero-size"
+    if a == b:
+        return "same" if a else "rank 0"
+    if all(dim == 1 for dim in b) or all(dim == 1 for dim in a):
+        return "scalar"
+    return _apart(node, a, b, joined) or _sides(a, b, joined)
+
+
+def _apart(node: Node, a: tuple[Any, ...], b: tuple[Any, ...], joined: Broadcast) -> str | None:
+    """The relation of a B that does not sit at A's end."""
+    if joined.a_start or joined.b_start == len(a) - len(b):
+        return None
+    name = "legacy axis" if node.op.broadcasting == "onnx_legacy" else "pdpd"
+    try:
+        from minuend.core import shapes
+
+        shapes.numpy(a, b)
+    except SpecError:
+        return f"{name} alone"
+    return name
+
+
+def _sides(a: tuple[Any, ...], b: tuple[Any, ...], joined: Broadcast) -> str:
+    shape: Shape = joined.shape
+    grown = [len(own) != len(shape or ()) or tuple(own) != shape for own in (a, b)]
+    return "two-sided" if all(grown) else "one-sided"
+
+
+def count(case: Case) -> int:
+    """Return how many pairs of operands a case holds."""
+    return sum(math.prod(operation.expected.shape) for operation in case.operations)

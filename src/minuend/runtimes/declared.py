@@ -1,0 +1,81 @@
+"""Targets that documents describe and nobody measured here: DirectML, and onnxruntime on DirectML.
+
+DirectML's rows are made from its versions. Its documents list element types and ranks; of overflow, NaN, signed zero
+and subnormal numbers they say nothing, so those are unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from minuend.core.elements import TYPES
+from minuend.directml.versions import LEVELS
+from minuend.runtimes import cases, values
+from minuend.runtimes.targets import EVERY, OK, Answer, Row, Target
+from minuend.standards.dialects import dialect
+from minuend.standards.version import OpVersion
+
+_PLAIN = ("in range", "lowest subtrahend", "beyond int32", "ordinary", "rounds", "no values")
+"""The classes whose answer follows from the element type alone: a type that is taken holds these differences."""
+
+_STRIDED = ("same", "scalar", "one-sided", "two-sided")
+"""What strides express; DirectML has no empty tensors and no rank 0."""
+
+_ONNXRUNTIME_RELEASES = ("1.24.4",)
+"""Releases whose operator registration was read."""
+
+_ONNXRUNTIME_VERSIONS = ("7", "13", "14")
+
+
+def declared() -> Iterator[Target]:
+    """Yield every declared target."""
+    home = dialect("directml")
+    for level in LEVELS:
+        yield Target(
+            "directml",
+            level,
+            tuple(_rows(home.resolve(level), _STRIDED)),
+            declared=True,
+            source="the page of DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC",
+        )
+    for release in _ONNXRUNTIME_RELEASES:
+        yield Target(
+            "onnxruntime-directml",
+            release,
+            tuple(_onnxruntime_rows()),
+            declared=True,
+            source="onnxruntime's registration of Sub 7, 13 and 14 for its DirectML provider",
+        )
+
+
+def _rows(op: OpVersion, relations: tuple[str, ...]) -> Iterator[Row]:
+    name = f"{op.dialect}:{op.version}"
+    for dtype in TYPES:
+        for constants in (("none",),):
+            answers = _answers(dtype) if dtype in op.types else _refused(f"{op} lists no element type {dtype}")
+            yield Row((name,), (dtype,), relations, constants, answers)
+
+
+def _onnxruntime_rows() -> Iterator[Row]:
+    taken = dialect("directml").versions[-1].types  # the provider registers what the newest DirectML takes
+    constants = tuple(cases.CONSTANTS)
+    for op in dialect("onnx").versions:
+        name, relations = f"onnx:{op.version}", cases.relations(op)
+        for dtype in op.types:
+            if str(op.version) not in _ONNXRUNTIME_VERSIONS:
+                answers = _refused(f"the DirectML provider registers no {op}")
+            elif dtype not in taken:
+                answers = _refused(f"the DirectML provider registers {op} without {dtype}")
+            else:
+                answers = _answers(dtype)
+            yield Row((name,), (dtype,), relations, constants, answers)
+
+
+def _refused(message: str) -> dict[str, Answer]:
+    return {EVERY: Answer("not-implemented", message=message)}
+
+
+def _answers(dtype: str) -> dict[str, Answer]:
+    silent = Answer("unknown", message="the documents do not say what these differences are")
+    names = [row.name for row in values.rules(TYPES[dtype])]
+    return {name: silent for name in names if name not in _PLAIN} or {names[-1]: OK}

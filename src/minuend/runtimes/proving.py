@@ -1,0 +1,410 @@
+"""``prove``: ask a runtime every case, and compare what it answers with the contract and with what is known of it."""
+
+from __future__ import annotations
+
+import functools
+import math
+import platform
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from types import MappingProxyType
+
+import numpy as np
+
+from minuend.core import reference
+from minuend.core.elements import ElementType
+from minuend.runtimes import cases, targets, values
+from minuend.runtimes.cases import Case, Operation
+from minuend.runtimes.report import Finding, Report
+from minuend.runtimes.running import Output, Refused, Runtime
+from minuend.runtimes.targets import EVERY, OK, Answer, Row, Span, Target, Witness
+from minuend.runtimes.values import Codes
+
+Progress = Callable[[int, int], None]
+
+_KEPT = 12
+"""How many witnesses of a case are kept, so that cases which deviate alike can name the same one."""
+
+# ---- one case -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A case's verdicts.
+
+    Attributes:
+        case: the case. answers: value class → answer; of :data:`~minuend.runtimes.targets.EVERY` where the runtime refused.
+        witnesses: value class → the best witnesses of different numbers, the first being the answer's.
+    """
+
+    case: Case
+    answers: Mapping[str, Answer]
+    witnesses: Mapping[str, tuple[Witness, ...]]
+
+
+def judge(case: Case, outputs: list[Output] | Refused) -> Judged:
+    """Compare a runtime's results with the reference's, one value class at a time."""
+    none: Mapping[str, tuple[Witness, ...]] = MappingProxyType({})
+    if isinstance(outputs, Refused):
+        return Judged(case, {EVERY: Answer("not-implemented", message=outputs.message)}, none)
+    wrong = _misshapen(case, outputs)
+    if wrong:
+        return Judged(case, {EVERY: Answer("different-numbers", message=wrong)}, none)
+    pairs = list(zip(case.operations, outputs, strict=True))
+    bad = [_differs(case.element, output.codes, operation.expected) for operation, output in pairs]
+    answers: dict[str, Answer] = {}
+    witnesses: dict[str, tuple[Witness, ...]] = {}
+    order = values.rules(case.element)
+    for row in case.classes:
+        answers[row.name] = OK
+        if row in order and any(mask.any() for mask in bad):
+            found = _witnesses(case.element, pairs, bad, order.index(row))
+            if found:
+                witnesses[row.name] = found
+                answers[row.name] = Answer(
+                    "different-numbers", found[0], "", *(_spans(case, bad, order.index(row), side) for side in "ab")
+                )
+    return Judged(case, answers, witnesses)
+
+
+def _misshapen(case: Case, outputs: list[Output]) -> str:
+    """Say which result has not the type or shape that it should have."""
+    if len(outputs) != len(case.operations):
+        return f"{len(outputs)} results for {len(case.operations)} subtractions"
+    for operation, output in zip(case.operations, outputs, strict=True):
+        if output.element is not case.element:
+            return f"the result is of {output.element or 'an unknown element type'}, not of {case.element}"
+        if output.codes.shape != operation.expected.shape:
+            return f"the result has shape {output.codes.shape}, not {operation.expected.shape}"
+    return ""
+
+
+def _differs(element: ElementType, got: Codes, expected: Codes) -> Codes:
+    """Where codes differ; any two NaNs are one value."""
+    different: Codes = got != expected
+    if element.format is not None and element.format.special != "finite" and different.any():
+        different &= ~(_is_nan(element, got) & _is_nan(element, expected))
+    return different
+
+
+def _is_nan(element: ElementType, codes: Codes) -> Codes:
+    f = element.format
+    assert f is not None
+    magnitude: Codes = codes & codes.dtype.type((1 << (f.exponent + f.mantissa)) - 1)
+    infinity = ((1 << f.exponent) - 1) << f.mantissa
+    last = (1 << (f.exponent + f.mantissa)) - 1
+    found: Codes = magnitude > infinity if f.special == "ieee" else magnitude == last
+    return found
+
+
+def _witnesses(
+    element: ElementType, pairs: list[tuple[Operation, Output]], bad: list[Codes], index: int
+) -> tuple[Witness, ...]:
+    """The best witnesses of a class, over all operations of a case."""
+    found: dict[tuple[int, int], tuple[int, int, int]] = {}
+    for (operation, output), mask in zip(pairs, bad, strict=True):
+        places = np.nonzero((mask & (operation.classes == index)).reshape(-1))[0]
+        ranks = operation.rank.reshape(-1)[places]
+        a, b = operation.spread_a.reshape(-1), operation.spread_b.reshape(-1)
+        got, expected = output.codes.reshape(-1), operation.expected.reshape(-1)
+        for place in places[np.argsort(ranks, kind="stable")[:_KEPT]]:
+            key = (int(a[place]), int(b[place]))
+            found.setdefault(key, (int(operation.rank.reshape(-1)[place]), int(got[place]), int(expected[place])))
+    best = sorted(found.items(), key=lambda item: item[1][0])[:_KEPT]
+    return tuple(
+        Witness(*(values.number(element, code) for code in (a, b, got, expected)))
+        for (a, b), (_, got, expected) in best
+    )
+
+
+def _spans(case: Case, bad: list[Codes], index: int, side: str) -> tuple[Span, ...] | None:
+    """Which magnitudes of an operand deviate in a class, over all operations of a case."""
+    asked: dict[float, bool] = {}
+    for operation, mask in zip(case.operations, bad, strict=True):
+        spread, chosen = getattr(operation, f"spread_{side}"), operation.classes == index
+        for part, deviates in ((chosen, False), (chosen & mask, True)):
+            for code in np.unique(spread[part]).tolist():
+                if (size := _size(case.element, code)) is not None:
+                    asked[size] = asked.get(size, False) or deviates
+    return targets.joined_spans(_runs(asked, _size_limit(case.element)))
+
+
+def _runs(asked: Mapping[float, bool], limit: float) -> tuple[Span, ...]:
+    """Spans between magnitudes that are fine, which they do not hold; the outermost reach to 0 and to the limit."""
+    spans: list[Span] = []
+    open_at: float | None = None
+    low: float = 0
+    for size in sorted(asked):
+        if asked[size]:
+            open_at = low if open_at is None else open_at
+        else:
+            if open_at is not None:
+                spans.append((open_at, _beside(size, -1)))
+                open_at = None
+            low = _beside(size, 1)
+    return (*spans, (open_at, limit)) if open_at is not None else tuple(spans)
+
+
+def _beside(size: float, step: int) -> float:
+    """The next number below or above."""
+    return size + step if isinstance(size, int) else math.nextafter(size, step * math.inf)
+
+
+@functools.cache
+def _size_limit(element: ElementType) -> float:
+    """The largest magnitude of an element type."""
+    sizes = (_size(element, int(code)) for code in values.of(element).codes)
+    return max(size for size in sizes if size is not None)
+
+
+@functools.cache
+def _size(element: ElementType, code: int) -> float | None:
+    """A code's magnitude, exact: what :func:`minuend.runtimes.values.number` writes shorter may lie beside it."""
+    value = reference.decode(element, code)
+    if isinstance(value, int):
+        return abs(value)
+    return None if math.isnan(value) else abs(float(value))
+
+
+# ---- a whole runtime ------------------------------------------------------------------------------------------
+
+
+Expected = Callable[[Case], Mapping[str, Answer]]
+
+
+def judge_all(
+    runtime: Runtime, *, full: bool = True, expected: Expected | None = None, progress: Progress | None = None
+) -> list[Judged]:
+    """Ask a runtime every case that it can be asked.
+
+    Numbers that are not as expected are asked for once more, in a new process: some runtimes mix up the constants of
+    models that lived in one process before, so what does not repeat is not taken for a fact.
+
+    Args:
+        runtime: the runtime. full: all pairs of 8-bit types; otherwise their edges.
+        expected: a case → the answers that are no surprise, by value class; a class that is left out is ok.
+        progress: called with the number of cases done and of all.
+    """
+    asked = list(runtime.cases(full=full))
+    known = expected or (lambda case: {})
+    judged = []
+    for done, (case, outputs) in enumerate(runtime.run_all(asked)):
+        judged.append(judge(case, outputs))
+        if progress:
+            progress(done + 1, len(asked))
+    doubted = [i for i, one in enumerate(judged) if EVERY not in one.answers and _surprises(one, known(one.case))]
+    runtime.restart()
+    for i, (case, outputs) in zip(doubted, runtime.run_all(judged[i].case for i in doubted), strict=True):
+        judged[i] = _settle(judged[i], judge(case, outputs), known(case))
+    return judged
+
+
+def _surprises(judged: Judged, known: Mapping[str, Answer]) -> bool:
+    return any(answer.verdict != known.get(name, OK).verdict for name, answer in judged.answers.items())
+
+
+def _settle(first: Judged, second: Judged, known: Mapping[str, Answer]) -> Judged:
+    """Of two answers to one case, class by class: what both say, or else what is no surprise."""
+    if EVERY in second.answers:
+        return second
+    answers = dict(first.answers)
+    for name, answer in second.answers.items():
+        if answer.verdict == known.get(name, OK).verdict:
+            answers[name] = answer
+    witnesses: dict[str, tuple[Witness, ...]] = {}
+    for name, answer in answers.items():
+        if answer.verdict == "different-numbers":
+            here, there = (judged.witnesses.get(name, ()) for judged in (first, second))
+            witnesses[name] = tuple(w for w in here if w in there) or here or there
+            told = [one.answers[name] for one in (first, second) if one.answers.get(name, OK).verdict != "ok"]
+            spans = (_common([getattr(one, key) for one in told]) for key in ("a_spans", "b_spans"))
+            answers[name] = Answer(answer.verdict, witnesses[name][0], "", *spans)
+    return Judged(first.case, answers, witnesses)
+
+
+def _common(known: list[tuple[Span, ...] | None]) -> tuple[Span, ...] | None:
+    """What the spans of one or two answers to one case have in common; where that is nothing, all of them."""
+    first, last = (spans or () for spans in (known[0], known[-1]))
+    common = tuple((max(a, c), min(b, d)) for a, b in first for c, d in last if max(a, c) <= min(b, d))
+    return targets.joined_spans(common or (*first, *last))
+
+
+def measure(runtime: Runtime, *, progress: Progress | None = None) -> Target:
+    """Return what a runtime does as a target."""
+    return Target(
+        runtime.name,
+        runtime.release,
+        rows_of(judge_all(runtime, progress=progress)),
+        date=date.today().isoformat(),
+        cpu=processor(),
+        python=runtime.python,
+    )
+
+
+def processor() -> str:
+    """Return the processor's name, and those of its extensions that change how runtimes compute."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as stream:
+            lines = dict(line.split(":", 1) for line in stream if ":" in line)
+    except OSError:
+        return platform.processor() or platform.machine()
+    told = {key.strip(): value.strip() for key, value in lines.items()}
+    flags = set(told.get("flags", "").split())
+    extensions = [name for name in ("avx2", "avx512f", "avx512_bf16", "avx512_fp16", "amx_tile") if name in flags]
+    return ", ".join([told.get("model name") or platform.machine(), *extensions])
+
+
+def rows_of(judged: Iterable[Judged]) -> tuple[Row, ...]:
+    """Join cases that were answered alike; different numbers are alike where one witness serves both.
+
+    Cases with other constants are joined only if all is equal: a constant deviates by itself, at sizes of its own, and
+    what holds for A and for B together says little of either. The spans of joined cases are those of all of them.
+    """
+    cells: dict[tuple[str, str, str, str], Mapping[str, Answer]] = {}
+    groups: dict[tuple[str, str, str], list[_Alike]] = {}
+    members: list[tuple[Judged, _Alike]] = []
+    for one in judged:
+        known = groups.setdefault((one.case.opversion, one.case.element.name, one.case.constants), [])
+        alike = next((other for other in known if other.join(one)), None)
+        if alike is None:
+            alike = _Alike(one)
+            known.append(alike)
+        members.append((one, alike))
+    for one, alike in members:
+        case = one.case
+        answers = {name: alike.answer(name, answer) for name, answer in one.answers.items() if answer.verdict != "ok"}
+        cells[case.opversion, case.element.name, case.relation, case.constants] = answers
+    return tuple(Row(*names_of, content) for names_of, content in targets.merge(cells))
+
+
+class _Alike:
+    """Cases that were answered alike: by class, the witnesses that hold for all of them, and the spans of all."""
+
+    def __init__(self, first: Judged) -> None:
+        self.verdicts = _verdicts(first)
+        self.witnesses = dict(first.witnesses)
+        self.spans = {name: (first.answers[name].a_spans, first.answers[name].b_spans) for name in first.witnesses}
+
+    def join(self, other: Judged) -> bool:
+        """Take a case in, if it was answered alike."""
+        if self.verdicts != _verdicts(other):
+            return False
+        kept = {name: tuple(w for w in found if w in other.witnesses[name]) for name, found in self.witnesses.items()}
+        if not all(kept.values()):
+            return False
+        self.witnesses = kept
+        for name, (a, b) in self.spans.items():
+            more = other.answers[name]
+            self.spans[name] = targets.joined_spans(a, more.a_spans), targets.joined_spans(b, more.b_spans)
+        return True
+
+    def answer(self, name: str, own: Answer) -> Answer:
+        """Return the answer of all for a class."""
+        if name not in self.witnesses:
+            return own
+        return Answer(own.verdict, self.witnesses[name][0], own.message, *self.spans[name])
+
+
+def _verdicts(judged: Judged) -> dict[str, tuple[str, str]]:
+    return {name: (a.verdict, a.message) for name, a in judged.answers.items() if a.verdict != "ok"}
+
+
+# ---- the report -----------------------------------------------------------------------------------------------
+
+
+def prove(
+    runtime: str, *, quick: bool = False, ledger: Target | None = None, progress: Progress | None = None
+) -> Report:
+    """Ask an installed runtime every case and report where it deviates from the contract.
+
+    Args:
+        runtime: ``"onnx-reference"``, ``"onnxruntime-cpu"``, ``"openvino-cpu"``, ``"numpy"`` or ``"torch-cpu"``.
+        quick: take the edges of 8-bit types in place of all 65,536 pairs.
+        ledger: the known deviations; by default the measured target of the same release, where there is one.
+        progress: called with the number of cases done and of all.
+
+    Returns:
+        A report with a finding for each case, or for each value class of a case that deviates. A deviation that the
+        ledger does not list is unexpected, and so is a listed one that is gone; ``.ok`` tells whether there are any.
+
+    Raises:
+        SpecError: no such runtime. Unsupported: it is not installed.
+    """
+    start = time.perf_counter()
+    with Runtime(runtime) as asked:
+        release = asked.release
+        name = f"{runtime}@{release}"
+        if ledger is None and name in targets.names():
+            ledger = targets.find(name)
+        judged = judge_all(asked, full=not quick, expected=lambda case: _listed(case, ledger), progress=progress)
+    provenance = {"release": release, "date": date.today().isoformat(), "cpu": processor()}
+    findings = [finding for one in judged for finding in _findings(one, name, provenance, ledger)]
+    pairs = sum(cases.count(one.case) for one in judged)
+    return Report(
+        title=f"prove {name}",
+        findings=tuple(findings),
+        notes=(_ledger_note(name, ledger),),
+        strict=True,
+        facts={
+            "runtime": runtime,
+            "release": release,
+            "cases": len(judged),
+            "pairs": pairs,
+            "seconds": round(time.perf_counter() - start, 1),
+            "quick": quick,
+        },
+    )
+
+
+def _ledger_note(name: str, ledger: Target | None) -> str:
+    if ledger is None:
+        return f"no deviations of {name} are listed, so every one counts; tools/measure_target.py makes a list"
+    return f"known deviations: {ledger.name}, measured {ledger.date} on {ledger.cpu}"
+
+
+def _findings(judged: Judged, name: str, provenance: dict[str, str], ledger: Target | None) -> list[Finding]:
+    case = judged.case
+    listed = _listed(case, ledger)
+    found = []
+    for value_class in (row.name for row in case.classes):
+        answer = judged.answers.get(EVERY) or judged.answers[value_class]
+        known = listed.get(value_class, OK).verdict
+        unexpected = ""
+        gone = answer.verdict == "ok" and known != "ok"
+        if answer.verdict != known and (case.full or not gone):  # the edges alone need not show every deviation
+            unexpected = f"listed as {known}, but gone" if gone else "not listed"
+        if answer.verdict != "ok" or unexpected:
+            found.append(_finding(case, name, provenance, answer, value_class, unexpected))
+    if not found:
+        found.append(_finding(case, name, provenance, OK, "", ""))
+    return found
+
+
+def _listed(case: Case, ledger: Target | None) -> Mapping[str, Answer]:
+    if ledger is None:
+        return {}
+    answers = ledger.answer(case.opversion, case.element, case.relation, case.constants)
+    return {name: answer for name, answer in answers.items() if answer.verdict != "unknown"}
+
+
+def _finding(
+    case: Case, name: str, provenance: dict[str, str], answer: Answer, value_class: str, unexpected: str
+) -> Finding:
+    return Finding(
+        target=name,
+        verdict=answer.verdict,
+        node=f"{case.op}",
+        dialect=case.op.dialect,
+        opversion=case.opversion,
+        dtype=case.element.name,
+        shape_relation=case.relation,
+        constants=case.constants,
+        reason=answer.message,
+        witness=answer.witness,
+        provenance=provenance,
+        case=case.id_of(value_class) if value_class else case.id,
+        value_class=value_class,
+        unexpected=unexpected,
+    )

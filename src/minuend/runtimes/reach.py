@@ -1,0 +1,154 @@
+"""Which value classes two operands can reach: a row for each class of :mod:`minuend.runtimes.values`.
+
+A class that is left out cannot occur, whatever the operands are; one that is named may be out of reach after all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from types import MappingProxyType
+
+from minuend.core.elements import TYPES, ElementType
+from minuend.models.ranges.interval import Range
+from minuend.runtimes.values import rules
+
+
+@dataclass(frozen=True, slots=True)
+class _Operands:
+    element: ElementType
+    a: Range
+    b: Range
+
+    @property
+    def difference(self) -> tuple[float | Fraction, float | Fraction]:
+        """The lowest and highest exact difference; an infinity where there is none."""
+        a, b = self.a, self.b
+        finite = [math.isfinite(x) for x in (a.lo, a.hi, b.lo, b.hi)]
+        low = Fraction(a.lo) - Fraction(b.hi) if finite[0] and finite[3] else -math.inf
+        high = Fraction(a.hi) - Fraction(b.lo) if finite[1] and finite[2] else math.inf
+        return low, high
+
+    @property
+    def whole(self) -> bool:
+        """Whether both operands are whole numbers, and so the difference."""
+        return self.a.integral and self.b.integral
+
+    def exact_below(self, bits: int) -> bool:
+        """Whether operands and difference are whole numbers of at most ``bits`` bits, which such a float holds."""
+        ends = (self.a.lo, self.a.hi, self.b.lo, self.b.hi, *self.difference)
+        return self.whole and all(abs(end) <= 2**bits for end in ends)
+
+
+def _lowest_subtrahend(o: _Operands) -> bool:
+    return o.element.kind == "signed" and o.b.lo == o.element.limits[0] and o.a.lo < 0
+
+
+def _wraps(o: _Operands) -> bool:
+    low, high = o.element.limits
+    return o.difference[0] < low or o.difference[1] > high
+
+
+def _beyond_int32(o: _Operands) -> bool:
+    low, high = TYPES["int32"].limits
+    return any(not low <= end <= high for end in (o.a.lo, o.a.hi, o.b.lo, o.b.hi, *o.difference))
+
+
+def _nan(o: _Operands) -> bool:
+    alike = any(getattr(o.a, end) == getattr(o.b, end) == value for end, value in (("lo", -math.inf), ("hi", math.inf)))
+    odd = o.element.format is not None and not o.element.format.signed  # a difference below 0 is NaN there
+    return o.a.nan or o.b.nan or alike or odd
+
+
+def _infinite(o: _Operands) -> bool:
+    return any(math.isinf(end) for end in (o.a.lo, o.a.hi, o.b.lo, o.b.hi))
+
+
+def _negative_zero(o: _Operands) -> bool:
+    return o.a.negative_zero or o.b.negative_zero
+
+
+def _subnormal(o: _Operands) -> bool:
+    f = o.element.format
+    if f is None:
+        return False
+    least = _least_normal(o.element)
+    for r in (o.a, o.b):
+        if not (r.integral and least <= 1) and _between(r.lo, r.hi, least):
+            return True
+    if o.whole and least <= 1:
+        return False
+    # Numbers of this size are multiples of the least normal one, and so is what lies between two of them.
+    coarse = least * 2 ** (f.mantissa + 2)
+    return _between(*o.difference, least) and all(_smallest(r) < coarse for r in (o.a, o.b))
+
+
+def _smallest(r: Range) -> float:
+    """The smallest magnitude in a range."""
+    return 0 if r.lo <= 0 <= r.hi else min(abs(r.lo), abs(r.hi))
+
+
+def _least_normal(element: ElementType) -> Fraction:
+    assert element.format is not None
+    return Fraction(2) ** (1 - element.format.bias)
+
+
+def _between(lo: float | Fraction, hi: float | Fraction, bound: Fraction) -> bool:
+    """Whether an interval has numbers other than 0 that are nearer to 0 than a bound."""
+    return (hi > 0 and lo < bound) or (lo < 0 and hi > -bound)
+
+
+def _overflows(o: _Operands) -> bool:
+    f = o.element.format
+    if f is None or o.element.bits < 16:
+        return True
+    largest = Fraction(2 ** (f.mantissa + 1) - 1) * Fraction(2) ** (f.bias - f.mantissa)
+    low, high = o.difference
+    return low < -largest or high > largest
+
+
+def _beyond_float32(o: _Operands) -> bool:
+    single = TYPES["float32"].format
+    assert single is not None
+    return o.element.name == "float64" and not o.exact_below(single.mantissa + 1)
+
+
+def _rounds(o: _Operands) -> bool:
+    f = o.element.format
+    return f is None or o.element.bits < 16 or not o.exact_below(f.mantissa + 1)
+
+
+def _always(o: _Operands) -> bool:
+    return True
+
+
+MAY_OCCUR: Mapping[str, Callable[[_Operands], bool]] = MappingProxyType(
+    {
+        "lowest subtrahend": _lowest_subtrahend,
+        "wraps": _wraps,
+        "beyond int32": _beyond_int32,
+        "in range": _always,
+        "nan": _nan,
+        "infinite": _infinite,
+        "negative zero": _negative_zero,
+        "subnormal": _subnormal,
+        "overflows": _overflows,
+        "beyond float32": _beyond_float32,
+        "rounds": _rounds,
+        "ordinary": _always,
+    }
+)
+"""For each value class, whether two operands within their ranges can make it occur."""
+
+
+def reachable(element: ElementType, a: Range, b: Range) -> tuple[str, ...]:
+    """Return the names of the value classes that differences of two ranges can fall into, in their order.
+
+    >>> from minuend.core.elements import TYPES
+    >>> reachable(TYPES["uint8"], Range("uint8", 128, 255), Range("uint8", 0, 127))
+    ('in range',)
+    """
+    operands = _Operands(element, a, b)
+    return tuple(row.name for row in rules(element) if MAY_OCCUR[row.name](operands))

@@ -1,0 +1,259 @@
+"""Runtimes: can it build this node, and what does it answer.
+
+One small file a runtime, which needs NumPy and the runtime alone: ``NAME``, ``PACKAGE``, ``DIALECTS`` (whose models it
+reads), ``FORM`` (how its own dialect's cases reach it: ``"onnx"``, ``"ir"`` or ``"arrays"``), ``CONSTANTS`` (which
+operands can be constants), ``RULES`` (the broadcasting rules that it can be asked for; ``None``: all), ``release()``
+and ``prepare(head, model, weights)``. A new runtime is a new file here.
+
+Runtimes run in a child process (:mod:`minuend.runtimes.worker`), under this Python or one that holds another release.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import itertools
+import pkgutil
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType, TracebackType
+from typing import IO, Any
+
+import numpy as np
+
+from minuend.core import elements
+from minuend.core.elements import ElementType
+from minuend.errors import DTypeError, SpecError, Unsupported, listed
+from minuend.runtimes import adapters as folder
+from minuend.runtimes import case_models as models
+from minuend.runtimes import worker
+from minuend.runtimes.cases import CONSTANTS, RELATIONS, Case, cases
+from minuend.runtimes.values import Codes
+
+_SECONDS = 120
+"""How long one model may take; a runtime that hangs is stopped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A runtime did not build or did not run a model: its message, and the ``stage``, ``"build"`` or ``"run"``."""
+
+    message: str
+    stage: str
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One result: its element type (``None``: one that this package lacks), and codes in their shape."""
+
+    element: ElementType | None
+    codes: Codes
+
+
+@functools.cache
+def adapters() -> Mapping[str, Any]:
+    """Every runtime's module by the runtime's name."""
+    found = {}
+    for module in pkgutil.iter_modules(folder.__path__):
+        adapter = importlib.import_module(f"{folder.__name__}.{module.name}")
+        found[adapter.NAME] = adapter
+    return MappingProxyType(found)
+
+
+def adapter(name: str) -> Any:
+    """Return a runtime's module, or say which there are.
+
+    Raises:
+        SpecError: no such runtime.
+    """
+    try:
+        return adapters()[name]
+    except KeyError:
+        raise SpecError("runtime", "", f"no runtime {name!r}; expected {listed(sorted(adapters()))}") from None
+
+
+class Runtime:
+    """A runtime in a child process.
+
+    Args:
+        name: its name, such as ``"onnxruntime-cpu"``. python: the Python whose release is asked; by default this one.
+
+    Attributes:
+        name: its name. release: the release that answers. python: its Python's version.
+
+    Raises:
+        SpecError: no such runtime. Unsupported: it is not installed there.
+    """
+
+    def __init__(self, name: str, python: str | None = None) -> None:
+        self.adapter = adapter(name)
+        self.name = name
+        self._python = python or sys.executable
+        if python is None and self.adapter.release() is None:
+            raise Unsupported(f"{name} needs the package {self.adapter.PACKAGE}, which is not installed")
+        self._process: subprocess.Popen[bytes] | None = None
+        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
+        about = self._start()
+        if about["release"] is None:
+            self.close()
+            raise Unsupported(f"{name} needs the package {self.adapter.PACKAGE}, which {self._python} does not have")
+        self.release: str = about["release"]
+        self.python: str = about["python"]
+
+    def __enter__(self) -> Runtime:
+        return self
+
+    def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop the child process."""
+        self.restart()
+        self._errors.close()
+
+    def restart(self) -> None:
+        """Stop the child process; the next case starts a new one."""
+        self._end()
+
+    def _end(self) -> int:
+        """Close the pipes and return the process's status."""
+        process, self._process = self._process, None
+        if process is None:
+            return 0
+        for pipe in (process.stdin, process.stdout):
+            assert pipe is not None
+            with contextlib.suppress(BrokenPipeError):  # what was not sent to a process that has died
+                pipe.close()
+        try:
+            return process.wait(_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return process.wait()
+
+    def cases(self, *, full: bool = True) -> Iterator[Case]:
+        """Yield the cases that this runtime can be asked."""
+        allowed = tuple(which for which in CONSTANTS if which in self.adapter.CONSTANTS)
+        for dialect_name in self.adapter.DIALECTS:
+            for case in cases(dialect_name, full=full, constants=allowed):
+                if self.adapter.RULES is None or case.attributes.get("auto_broadcast", "numpy") in self.adapter.RULES:
+                    yield case
+
+    def run(self, case: Case) -> list[Output] | Refused:
+        """Build a case's model and run it once."""
+        return self._run([case])
+
+    def run_all(self, asked: Iterable[Case]) -> Iterator[tuple[Case, list[Output] | Refused]]:
+        """Run cases and yield each with its answer; those that can share a model do.
+
+        Where a shared model is refused, each case of it is asked on its own.
+        """
+        for (*_, alone), group in itertools.groupby(asked, key=_model_of):
+            together = list(group)
+            answer = Refused("", "") if alone or len(together) == 1 else self._run(together)
+            if isinstance(answer, Refused):
+                yield from ((case, self._run([case])) for case in together)
+                continue
+            outputs = iter(answer)
+            for case in together:
+                yield case, list(itertools.islice(outputs, len(case.operations)))
+
+    def _run(self, together: Sequence[Case]) -> list[Output] | Refused:
+        first = together[0]
+        form = "onnx" if first.op.dialect == "onnx" else self.adapter.FORM
+        model, weights = b"", b""
+        if form == "onnx":
+            model = models.onnx_model(together).SerializeToString()
+        elif form == "ir":
+            model, weights = models.ir_model(together)
+        fed = [(name, codes) for name, side, codes in models.operands(together) if not models.is_constant(first, side)]
+        head = {"form": form, "inputs": [[name, first.element.name, list(codes.shape)] for name, codes in fed]}
+        lay = models.pack if form == "ir" else lambda _, codes: codes.tobytes()
+        answer = self._ask(head, [model, weights, *(lay(first.element, codes) for _, codes in fed)])
+        if isinstance(answer, Refused):
+            return answer
+        return [_output(form, dtype, tuple(shape), data) for (dtype, shape), data in answer]
+
+    def _ask(self, head: Mapping[str, Any], parts: list[bytes]) -> list[tuple[Any, bytes]] | Refused:
+        if self._process is None:
+            self._start()
+        process = self._process
+        assert process is not None
+        timer = threading.Timer(_SECONDS, process.kill)
+        timer.start()
+        try:
+            worker.write(process.stdin, head, parts)
+            answer = worker.read(process.stdout)
+        except BrokenPipeError:
+            answer = None
+        finally:
+            timer.cancel()
+        if answer is None:
+            return Refused(f"the process ended with status {self._end()}", "run")
+        told, data = answer
+        if "refused" in told:
+            return Refused(_short(told["refused"]), told["stage"])
+        return list(zip(told["outputs"], data, strict=True))
+
+    def _start(self) -> Mapping[str, Any]:
+        # -I: the worker's folder must not be where it finds modules, for its neighbours bear runtimes' names.
+        self._process = subprocess.Popen(
+            [self._python, "-I", worker.__file__, self.adapter.__file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+        )
+        told = worker.read(self._process.stdout)
+        if told is None:
+            self._errors.seek(0)
+            self._end()
+            lines = self._errors.read().decode(errors="replace").strip().splitlines()
+            why = lines[-1] if lines else "it says nothing"
+            raise Unsupported(f"{self.name} does not start under {self._python}: {why}")
+        about: Mapping[str, Any] = told[0]
+        return about
+
+
+def _model_of(case: Case) -> tuple[Any, ...]:
+    """What cases that share a model have in common."""
+    alone = RELATIONS[case.relation].alone
+    return case.opversion, case.element.name, case.constants, case.relation if alone else "", alone
+
+
+def _output(form: str, dtype: str, shape: tuple[int, ...], data: bytes) -> Output:
+    try:
+        element = elements.find(dtype)
+    except DTypeError:
+        return Output(None, np.zeros(shape, np.uint8))
+    if form == "ir":
+        return Output(element, models.unpack(element, shape, data))
+    return Output(element, np.frombuffer(data, f"u{element.itemsize}").reshape(shape))
+
+
+_NOISE = (
+    (r"Exception from \S+:\d+:?|Check '[^']*' failed at \S+:|\S*src/\S+:\d+:?", ""),  # places in a runtime's source
+    (r"\[\w+\] END: node: .*? CALLBACK HAS THROWN:?", ""),  # the graph around the node, types and shapes included
+    (r"While validating node '.*?' with friendly_name '.*?':", ""),
+    (r"0x[0-9a-f]{6,}", "0x…"),
+    (r"\[\d+(, ?\d+)*\]|\{\d+(, ?\d+)*\}|\(\d+(, ?\d+)+,?\)", "[…]"),  # shapes
+    (r"ortshared_\w+", "a0"),
+    (r"(?<![A-Za-z0-9])([abc]|sub)\d+(?!\w)", r"\g<1>0"),  # the nodes of a case say the same
+    (r"\s+", " "),
+)
+"""What changes from case to case and release to release, and says nothing to a user."""
+
+_LONGEST = 240
+
+
+def _short(message: str) -> str:
+    """A message without what only the runtime's makers can read, on one line."""
+    kind, _, text = message.partition(": ")
+    for pattern, instead in _NOISE:
+        text = re.sub(pattern, instead, text, flags=re.DOTALL)
+    text = text.strip() or f"{kind} without a message"
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

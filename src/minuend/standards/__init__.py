@@ -1,0 +1,1 @@
+"""What every standard has: versions of the operator, their rules, a node, and its validation."""

@@ -1,0 +1,138 @@
+"""What a dialect has to say of itself, and where the dialects are found.
+
+A dialect is a folder of this package with a ``versions.py`` that ends in ``DIALECT = Dialect(...)``. Nothing
+lists the folders: a fourth one is found as the three are.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from minuend.errors import SpecError, listed
+from minuend.standards.version import Change, OpVersion, diff
+
+if TYPE_CHECKING:
+    from minuend.core.shapes import Broadcast, Shape
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dialect:
+    """One standard's view of the operator.
+
+    Attributes:
+        name: the folder's name.
+        title: the standard's own name.
+        versions: oldest first.
+        number: reads a version as users write it (``13``, ``"13"``, ``"4.1"``, ``"DML_FEATURE_LEVEL_4_1"``)
+            into something that sorts; raises ``ValueError`` where it is none.
+        counted: what a version counts, for messages: ``"opset"``, ``"feature level"``.
+        broadcast: the rule that a version applies to two shapes under the node's attributes.
+        spellings: this package's type name → the dialect's names for it, the one that reports show first.
+        refused: names of types that the dialect knows and this operator cannot have → the reason.
+    """
+
+    name: str
+    title: str
+    versions: tuple[OpVersion, ...]
+    number: Callable[[object], Any]
+    counted: str
+    broadcast: Callable[[OpVersion, Shape, Shape, Mapping[str, Any]], Broadcast]
+    spellings: Mapping[str, tuple[str, ...]]
+    refused: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __post_init__(self) -> None:
+        for table in ("spellings", "refused"):
+            object.__setattr__(self, table, MappingProxyType(dict(getattr(self, table))))
+
+    def resolve(self, version: object = None) -> OpVersion:
+        """Return the newest version that is not above ``version``; ``None`` means the newest of all.
+
+        Raises:
+            SpecError: not a version, or one from before the operator existed.
+        """
+        if version is None:
+            return self.versions[-1]
+        first = self.versions[0]
+        try:
+            wanted = self.number(version)
+            found = [v for v in self.versions if self.number(v.version) <= wanted]
+        except SpecError:  # the dialect says more of it than the sentence below
+            raise
+        except ValueError:
+            found = []
+        if not found:
+            known = listed((v.version for v in self.versions), "and")
+            above = f" or above (versions: {known})" if len(self.versions) > 1 else ", the only one"
+            raise SpecError(
+                "version",
+                "",
+                f"{self.title} has no {self.counted} {version!r} with {first.operator}; "
+                f"expected {first.version}{above}",
+            )
+        return found[-1]
+
+    def spell(self, type_name: str) -> str:
+        """Return what this dialect calls a type; this package's own name where it has none."""
+        return self.spellings.get(type_name, (type_name,))[0]
+
+
+@functools.cache
+def dialects() -> Mapping[str, Dialect]:
+    """Every dialect by name, found in this package's folder."""
+    import minuend
+
+    found = {}
+    for module in pkgutil.iter_modules(minuend.__path__):
+        folder = os.path.join(module.module_finder.path, module.name)  # type: ignore[union-attr]
+        if module.ispkg and os.path.exists(os.path.join(folder, "versions.py")):
+            found[module.name] = importlib.import_module(f"minuend.{module.name}.versions").DIALECT
+    return MappingProxyType(found)
+
+
+def dialect(name: str) -> Dialect:
+    """Return a dialect by name, or say which there are."""
+    try:
+        return dialects()[name]
+    except KeyError:
+        raise SpecError("dialect", "", f"no dialect {name!r}; expected {listed(sorted(dialects()))}") from None
+
+
+def spec(dialect_name: str, version: object = None) -> OpVersion:
+    """Return the version of subtraction in force at a dialect's version number.
+
+    Args:
+        dialect_name: ``"onnx"``, ``"openvino"`` or ``"directml"``.
+        version: an ONNX opset number, OpenVINO's 1, a DirectML feature level such as ``"4.1"``; ``None`` is the newest.
+
+    Raises:
+        SpecError: no such dialect or version.
+
+    >>> spec("onnx", 10).version
+    7
+    >>> "bfloat16" in spec("onnx", 13).types, "uint8" in spec("onnx", 13).types
+    (True, False)
+    """
+    return dialect(dialect_name).resolve(version)
+
+
+def diff_versions(dialect_name: str, old: object, new: object) -> list[Change]:
+    """List what changed in a dialect from one version to another.
+
+    Returns:
+        One :class:`~minuend.standards.version.Change` a field: ``.field``, ``.added``, ``.removed``. Empty where both numbers
+        mean the same version.
+
+    Raises:
+        SpecError: no such dialect or version.
+
+    >>> [str(change) for change in diff_versions("onnx", 7, 13) if change.field == "types"]
+    ['types: +bfloat16']
+    """
+    return diff(spec(dialect_name, old), spec(dialect_name, new))

@@ -1,0 +1,148 @@
+"""Check a node against its version, and infer its result. The rules are numbered where they are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from minuend.core.shapes import Broadcast, Shape
+from minuend.errors import DTypeError, ShapeError, SpecError, listed
+from minuend.standards.dialects import Dialect, dialect
+from minuend.standards.node import Node, TensorType
+from minuend.standards.version import Attr, OpVersion
+
+
+def validate(node: Node) -> Broadcast:
+    """Check every rule that the node's version states, and return how its shapes join.
+
+    Raises:
+        SpecError: an attribute that the version does not take. DTypeError: an element type outside the version's,
+            or two different ones. ShapeError: a rank outside the version's, or shapes that do not join.
+    """
+    home = dialect(node.op.dialect)
+    try:
+        check_attributes(node.op, node.attributes)
+        check_types(node.op, node.a.dtype, node.b.dtype)
+        check_ranks(node.op, (node.a.shape, node.b.shape))
+        return home.broadcast(node.op, node.a.shape, node.b.shape, node.attributes)
+    except SpecError as error:
+        raise error.at(node.where) from None
+
+
+def infer(dialect_name: str, version: object, a: TensorType, b: TensorType, **attrs: Any) -> TensorType:
+    """Infer the type of A - B as a standard's own shape inference does.
+
+    Args:
+        dialect_name: ``"onnx"``, ``"openvino"`` or ``"directml"``.
+        version: what the dialect counts in: an ONNX opset number, OpenVINO's 1, a DirectML feature level.
+        a, b: the operands' types.
+        attrs: the node's attributes, by the standard's names.
+
+    Returns:
+        The result's type. ``.assumptions`` tells, a sentence each, what symbolic dims had to be for it to hold.
+
+    Raises:
+        SpecError: no such version, or an attribute that it does not take. DTypeError: an element type that it does
+            not take, or two different ones. ShapeError: shapes that cannot join, whatever the unknown dims are.
+
+    >>> infer("onnx", 14, TensorType("float32", ("N", 3)), TensorType("float32", (3,)))
+    TensorType(float32 (N, 3))
+    >>> infer("onnx", 14, TensorType("int8", ("N",)), TensorType("int8", (3,))).assumptions
+    ('axis 0: N of A is 1 or 3',)
+    """
+    return infer_node(Node(op=dialect(dialect_name).resolve(version), a=a, b=b, attributes=attrs))
+
+
+def infer_node(node: Node) -> TensorType:
+    """Infer a node's result; see :func:`infer`."""
+    joined = validate(node)
+    answer = {
+        "element type only": Broadcast(None),
+        "shape of A": Broadcast(node.a.shape, assumptions=joined.assumptions),
+        "broadcast shape": joined,
+    }[node.op.inference]
+    return TensorType(node.a.dtype, answer.shape, answer.assumptions)
+
+
+# ---- the rules ------------------------------------------------------------------------------------------------
+
+
+def check_attributes(op: OpVersion, attributes: Mapping[str, Any]) -> None:
+    """Check names and values of the attributes that a node states."""
+    for name, value in attributes.items():
+        # 1. A version takes the attributes that its row lists, and no other.
+        if name not in op.attributes.names:
+            takes = f"takes {listed(op.attributes.names, 'and')}" if op.attributes else "takes none"
+            raise SpecError("attributes", "", f"{op} takes no attribute {name!r}{_history(op, name)}; it {takes}")
+        _check_value(op, op.attributes[name], value)
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+_IS_OF_TYPE: Mapping[str, Callable[[Any], bool]] = {
+    "int": _is_int,
+    "ints": lambda value: isinstance(value, list | tuple) and all(map(_is_int, value)),
+    "float": lambda value: isinstance(value, float) or _is_int(value),
+    "string": lambda value: isinstance(value, str),
+}
+"""What an attribute of each type may hold; standards spell the types in their own case."""
+
+
+def _check_value(op: OpVersion, attr: Attr, value: Any) -> None:
+    # 2. An attribute's value has the attribute's type, and one of the values that the standard fixes.
+    fits = _IS_OF_TYPE[attr.type.lower()](value)
+    if value is None and not attr.required and attr.default is None:
+        return
+    if not fits:
+        raise SpecError("attributes", "", f"attribute {attr.name!r} of {op} is {value!r}; expected type {attr.type}")
+    known = value.lower() if isinstance(value, str) else value
+    if attr.values and known not in attr.values:
+        raise SpecError(
+            "attributes", "", f"attribute {attr.name!r} of {op} is {value!r}; expected {listed(attr.values)}"
+        )
+
+
+def _history(op: OpVersion, name: str) -> str:
+    """Say in which version an attribute came or went."""
+    versions = dialect(op.dialect).versions
+    having = [i for i, version in enumerate(versions) if name in version.attributes.names]
+    if not having:
+        return ""
+    if versions.index(op) > having[-1]:
+        return f" (removed in version {versions[having[-1] + 1].version})"
+    return f" (it came in version {versions[having[0]].version})"
+
+
+def check_types(op: OpVersion, a: str, b: str) -> None:
+    """Check the two operands' element types."""
+    home = dialect(op.dialect)
+    # 3. A and B have one element type; nothing is promoted.
+    if a != b:
+        raise DTypeError(
+            "types",
+            "",
+            f"{op} takes two operands of one element type; A is {home.spell(a)} and B is {home.spell(b)}; "
+            "convert one of them first",
+        )
+    # 4. The element type is one that the version's row lists.
+    if a not in op.types:
+        raise DTypeError("types", "", _type_refusal(home, op, a))
+
+
+def _type_refusal(home: Dialect, op: OpVersion, name: str) -> str:
+    later = [version for version in home.versions if name in version.types]
+    came = f" (it came with {home.counted} {later[0].version})" if later else ""
+    allowed = listed(home.spell(t) for t in op.types)
+    return f"{op} takes no element type {home.spell(name)}{came}; expected {allowed}"
+
+
+def check_ranks(op: OpVersion, shapes: tuple[Shape, ...]) -> None:
+    """Check the operands' ranks, where they are known."""
+    lo, hi = op.ranks
+    for param, shape in zip(op.inputs, shapes, strict=True):
+        # 5. A rank lies within the version's limits.
+        if shape is not None and not (lo <= len(shape) and (hi is None or len(shape) <= hi)):
+            wanted = str(lo) if lo == hi else f"{lo} to {hi}"
+            raise ShapeError("ranks", "", f"{param.name} of {op} has rank {len(shape)}; expected {wanted}")

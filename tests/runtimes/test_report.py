@@ -1,0 +1,93 @@
+"""Reports: what counts, and the formats that programs read."""
+
+from __future__ import annotations
+
+import json
+from xml.etree import ElementTree
+
+from minuend.runtimes.report import Finding, Report
+from minuend.runtimes.targets import Witness
+
+MEASURED = {"release": "2026.4.1", "date": "2026-11-21", "cpu": "a processor"}
+WRAPS = Finding(
+    target="openvino-cpu@2026.4.1",
+    verdict="different-numbers",
+    node="diff",
+    location="graph.node[0]",
+    dialect="onnx",
+    opversion="onnx:14",
+    dtype="uint8",
+    shape_relation="same",
+    constants="none",
+    reason="it saturates",
+    witness=Witness(5, 10, 0, 251),
+    provenance=MEASURED,
+)
+FINE = Finding(target="onnxruntime-cpu@1.31.1", verdict="ok", node="diff", location="graph.node[0]")
+
+
+def test_a_report_of_a_model_counts_every_verdict_that_is_not_ok() -> None:
+    report = Report(title="check", findings=(WRAPS, FINE))
+    assert report.failures == (WRAPS,)
+    assert not report.ok
+    assert Report(title="check", findings=(FINE,)).ok
+    assert list(report) == [WRAPS, FINE]
+    assert len(report) == 2
+
+
+def test_a_strict_report_counts_only_what_is_unexpected() -> None:
+    assert Report(title="prove", findings=(WRAPS,), strict=True).ok
+
+
+def test_measured_and_declared_exclude_each_other() -> None:
+    assert (WRAPS.declared, WRAPS.measured) == (False, MEASURED)
+    assert (FINE.declared, FINE.measured) == (True, None)
+
+
+def test_json_holds_every_field_of_the_contract() -> None:
+    data = json.loads(Report(title="check", findings=(WRAPS, FINE)).to_json("minuend 1"))
+    assert data["version"] == 1
+    assert data["tool"] == "minuend 1"
+    assert data["findings"][0] == {
+        "target": "openvino-cpu@2026.4.1",
+        "node": "diff",
+        "location": "graph.node[0]",
+        "dialect": "onnx",
+        "opversion": "onnx:14",
+        "dtype": "uint8",
+        "shape_relation": "same",
+        "constants": "none",
+        "verdict": "different-numbers",
+        "reason": "it saturates",
+        "witness": {"a": 5, "b": 10, "got": 0, "expected": 251},
+        "measured": MEASURED,
+    }
+    assert data["findings"][1]["measured"] == "declared"
+    assert data["findings"][1]["witness"] is None
+
+
+def test_junit_has_a_test_for_each_finding_and_fails_those_that_count() -> None:
+    suite = ElementTree.fromstring(Report(title="check m.onnx", findings=(WRAPS, FINE)).to_junit())
+    assert suite.attrib == {"name": "check m.onnx", "tests": "2", "failures": "1", "errors": "0"}
+    (failure,) = suite.iter("failure")
+    assert failure.attrib["message"] == "different-numbers; 5 - 10: got 0, expected 251; it saturates"
+
+
+def test_junit_survives_control_characters_of_a_message() -> None:
+    finding = Finding(target="t", verdict="not-implemented", node="n", reason="bad \x00\x1b thing <&>")
+    suite = ElementTree.fromstring(Report(title="check", findings=(finding,)).to_junit())
+    assert next(suite.iter("failure")).text == "bad  thing <&>"
+
+
+def test_sarif_names_rule_place_and_message() -> None:
+    data = json.loads(Report(title="check", findings=(WRAPS, FINE)).to_sarif("1.0", "models\\m.onnx"))
+    (run,) = data["runs"]
+    assert data["version"] == "2.1.0"
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["different-numbers"]
+    (result,) = run["results"]
+    assert result["message"]["text"] == (
+        "diff on openvino-cpu@2026.4.1: different-numbers; 5 - 10: got 0, expected 251; it saturates"
+    )
+    (place,) = result["locations"]
+    assert place["physicalLocation"] == {"artifactLocation": {"uri": "models/m.onnx"}}
+    assert place["logicalLocations"] == [{"fullyQualifiedName": "graph.node[0]"}]
