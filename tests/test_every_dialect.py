@@ -17,6 +17,7 @@ from minuend.errors import DTypeError, SpecError, listed
 from minuend.standards import dialects as dialects_module
 from minuend.standards.dialects import Dialect, dialects
 from minuend.standards.node import Node, TensorType
+from minuend.standards.spelling import find
 from minuend.standards.validation import infer_node, validate
 from minuend.standards.version import OpVersion
 
@@ -130,7 +131,7 @@ def test_types_are_of_the_one_table_in_its_order_and_spelled_by_the_dialect(row)
     for name in row.types:
         spelled = DIALECTS[row.dialect].spell(name)
         assert spelled == DIALECTS[row.dialect].spellings[name][0]
-        assert elements.find(spelled).name == name
+        assert find(spelled).name == name
 
 
 @every_dialect
@@ -138,7 +139,7 @@ def test_every_spelling_is_found_and_means_its_type(name):
     for own, spellings in DIALECTS[name].spellings.items():
         assert spellings
         for spelling in spellings:
-            assert elements.find(spelling) is elements.TYPES[own]
+            assert find(spelling) is elements.TYPES[own]
             assert TensorType(spelling).dtype == own
 
 
@@ -155,7 +156,7 @@ def test_no_spelling_means_two_types_nor_another_type_s_name_nor_a_refused_one()
 def test_a_refused_type_is_refused_with_the_dialect_s_reason(name):
     for spelling, reason in DIALECTS[name].refused.items():
         with pytest.raises(DTypeError) as caught:
-            elements.find(spelling)
+            find(spelling)
         told = {home.refused[spelling] for home in DIALECTS.values() if spelling in home.refused}
         assert reason in told
         assert str(caught.value) in {f"element type {spelling!r}: {r}; expected {listed(elements.TYPES)}" for r in told}
@@ -277,7 +278,7 @@ def forget():
 @pytest.mark.usefixtures("fourth")
 def test_a_fourth_dialect_is_a_folder_and_touches_no_shared_file():
     assert set(dialects_module.dialects()) == {*DIALECTS, "fourth"}
-    assert elements.find("REAL").name == "float32"
+    assert find("REAL").name == "float32"
     assert str(mn.spec("fourth")) == "MINUS-2"
     assert [str(change) for change in mn.diff("fourth", 1, 2)] == ["types: +int8", "attributes: -axis"]
     answer = mn.infer("fourth", 2, TensorType("TINY", ("N", 1)), TensorType("int8", (3,)))
@@ -305,7 +306,7 @@ def test_a_fourth_dialect_is_a_folder_and_touches_no_shared_file():
             "Fourth has no edition 0 with MINUS; expected 1 or above (versions: 1 and 2)",
         ),
         (
-            lambda: elements.find("FUZZY"),
+            lambda: find("FUZZY"),
             f"element type 'FUZZY': it has no differences; expected {listed(elements.TYPES)}",
         ),
         (lambda: mn.spec("fifth"), "no dialect 'fifth'; expected directml, fourth, onnx or openvino"),

@@ -24,10 +24,10 @@ An opset is one number for all nodes of a model, so its Sub nodes reach another 
 too. `minuend convert MODEL --to onnx:N` moves a whole model or refuses it and names each node in the way; nothing is
 converted halfway.
 
-What share of real models converts is measured on {files} files (`tests/data/models`): {modules} small models that PyTorch
-exported, {torchscript} files by its TorchScript exporter and {dynamo} by dynamo, at opsets 13 to 20, with {subs} Sub
-nodes among them. Each file is converted, checked by `onnx.checker` (full) and strict shape inference, and run by
-onnxruntime before and after, without graph optimisation and on one thread.
+What share of real models converts is measured on {files} files (`tests/data/models`): {modules} small models that
+PyTorch exported, {torchscript} files by its TorchScript exporter and {dynamo} by dynamo, at opsets 13 to 20, with
+{subs} Sub nodes among them. Each file is converted, checked by `onnx.checker` (full) and strict shape inference, and
+run by onnxruntime before and after, without graph optimisation and on one thread.
 
 Measured with {versions}; `tools/corpus_report.py` writes this page.
 """

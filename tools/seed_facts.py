@@ -3,7 +3,7 @@
     python tools/seed_facts.py PAGES_FOLDER > tests/data/seed_facts.json
 
 Facts are names, numbers, type lists, attributes with types and defaults, inputs and outputs, levels, ranks and the
-operands of examples. Prose stays where it is. ``tests/standards/test_seeds.py`` finds each fact in the rows of its dialect.
+operands of examples. Prose stays where it is. ``tests/standards/test_seeds.py`` finds each in its dialect's rows.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ import onnx
 from onnx.backend.test.loader import load_model_tests
 from onnx.reference import ReferenceEvaluator
 
-from minuend.models.graph import ConversionRefused
+from minuend.errors import ConversionRefused
 from minuend.onnx.opsets import convert_proto
 
 

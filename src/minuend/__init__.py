@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from minuend.actions.converting import convert
     from minuend.actions.fixing import fix
     from minuend.core.arrays import count_overflows, subtract
-    from minuend.models.graph import ConversionRefused
+    from minuend.errors import ConversionRefused
     from minuend.models.opening import run
     from minuend.runtimes.proving import prove
     from minuend.standards.dialects import diff_versions as diff
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 # Imported when they are first asked for: who asks for --help waits for no NumPy, who subtracts for no model reader.
 _LATER = {
-    "ConversionRefused": ("minuend.models.graph", "ConversionRefused"),
+    "ConversionRefused": ("minuend.errors", "ConversionRefused"),
     "TensorType": ("minuend.standards.node", "TensorType"),
     "check": ("minuend.actions.checking", "check"),
     "clear_cache": ("minuend._native", "clear_cache"),

@@ -6,6 +6,7 @@ Python users expect those, so that ``except ValueError`` keeps working.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 
@@ -69,6 +70,20 @@ class FileFormatError(MinuendError, ValueError):
 
 class Unsupported(MinuendError, NotImplementedError):
     """Something valid that this package does not do; the message says what it does instead."""
+
+
+class ConversionRefused(MinuendError):
+    """A model that cannot be converted whole; nothing of it is written.
+
+    Attributes:
+        nodes: what stands in the way, by place: ``{"graph.node[3] 'conv'": "DirectML has no …"}``.
+    """
+
+    def __init__(self, goal: str, nodes: Mapping[str, str], advice: str = "") -> None:
+        self.nodes = dict(nodes)
+        reasons = "".join(f"\n  {place}: {reason}" for place, reason in nodes.items())
+        count = f"{len(nodes)} node{'s' if len(nodes) != 1 else ''}"
+        super().__init__(f"cannot convert to {goal}: {count} in the way{reasons}{advice and chr(10) + advice}")
 
 
 def listed(items: Any, last: str = "or") -> str:

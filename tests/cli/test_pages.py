@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from minuend import plain
 from minuend.actions.difference import Answers, CompareReport, Comparison, SubReport, Written
 from minuend.cli import pages
 from minuend.cli.pages import Table
@@ -38,7 +39,7 @@ def test_markdown_aligns_numbers_right() -> None:
 
 
 def test_json_has_no_numbers_that_json_lacks() -> None:
-    assert json.loads(pages.as_json({"a": [float("nan"), float("-inf"), 1.5], "b": (1, None)})) == {
+    assert json.loads(plain.as_json({"a": [float("nan"), float("-inf"), 1.5], "b": (1, None)})) == {
         "a": ["nan", "-inf", 1.5],
         "b": [1, None],
     }

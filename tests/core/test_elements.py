@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from minuend.core import elements
-from minuend.core.elements import TYPES, ElementType, find, of_numpy
+from minuend.core.elements import TYPES, ElementType, of_numpy
 from minuend.errors import DTypeError
 from minuend.standards.dialects import dialects
+from minuend.standards.spelling import find
 
 ROWS = list(TYPES.values())
 INTEGERS = [row for row in ROWS if row.is_integer]

@@ -13,8 +13,8 @@ from minuend.core import shapes
 from minuend.directml import Model
 from minuend.directml.interchange import from_graph, to_graph
 from minuend.directml.views import View, fitted
-from minuend.errors import SpecError
-from minuend.models.graph import ConversionRefused, Graph, Step, Value
+from minuend.errors import ConversionRefused, SpecError
+from minuend.models.graph import Graph, Step, Value
 from minuend.standards.node import TensorType
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples" / "directml"

@@ -14,11 +14,23 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 
 from minuend.core.elements import TYPES
-from minuend.models.ranges import MAY_OCCUR, Range, full, join, of_array, reachable
-from minuend.models.ranges.interval import DIMS, add, divide, multiply, negate, outward, subtract
+from minuend.models.ranges.interval import (
+    DIMS,
+    Range,
+    add,
+    divide,
+    full,
+    join,
+    multiply,
+    negate,
+    of_array,
+    outward,
+    subtract,
+)
 from minuend.onnx.model import read
 from minuend.onnx.sites import value_ranges
 from minuend.runtimes import values
+from minuend.runtimes.reach import MAY_OCCUR, reachable
 
 INTS = {"uint8": TensorProto.UINT8, "int8": TensorProto.INT8, "int32": TensorProto.INT32, "int64": TensorProto.INT64}
 FLOATS = {"float32": TensorProto.FLOAT, "float16": TensorProto.FLOAT16, "float64": TensorProto.DOUBLE}

@@ -12,8 +12,7 @@ import pytest
 from onnx import ModelProto
 from onnx.reference import ReferenceEvaluator
 
-from minuend.errors import SpecError
-from minuend.models.graph import ConversionRefused
+from minuend.errors import ConversionRefused, SpecError
 from minuend.onnx.opsets import convert_proto
 from minuend.onnx.opsets.schemas import newest
 

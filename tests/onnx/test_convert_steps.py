@@ -14,7 +14,7 @@ import pytest
 from onnx import ModelProto
 from onnx.reference import ReferenceEvaluator
 
-from minuend.models.graph import ConversionRefused
+from minuend.errors import ConversionRefused
 from minuend.onnx.opsets import convert_proto, schemas
 from minuend.onnx.opsets.scope import Names, Scope, learn
 from minuend.onnx.opsets.steps import ADAPTERS, same_meaning

@@ -11,7 +11,7 @@ from onnx import ModelProto
 from onnx.reference import ReferenceEvaluator
 from onnx.version_converter import convert_version
 
-from minuend.models.graph import ConversionRefused
+from minuend.errors import ConversionRefused
 from minuend.onnx.evaluator import Evaluator
 from minuend.onnx.opsets import convert_proto
 from minuend.onnx.opsets.schemas import newest

@@ -12,8 +12,8 @@ import pytest
 from onnx import TensorProto, helper
 
 from minuend.core.shapes import Broadcast, numpy, onnx_legacy, pdpd
-from minuend.errors import SpecError
-from minuend.models.graph import ConversionRefused, Graph, Step, Value
+from minuend.errors import ConversionRefused, SpecError
+from minuend.models.graph import Graph, Step, Value
 from minuend.onnx.interchange import from_graph, to_graph
 from minuend.onnx.model import read
 from minuend.standards.node import TensorType

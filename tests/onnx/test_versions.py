@@ -9,6 +9,7 @@ from onnx.defs import OpSchema
 
 from minuend.core import elements
 from minuend.onnx.versions import DIALECT
+from minuend.standards import spelling
 
 OPSETS = range(1, onnx.defs.onnx_opset_version() + 1)
 VERSIONS = DIALECT.versions
@@ -100,7 +101,7 @@ def test_every_onnx_type_is_spelled_or_refused_with_a_reason_or_unknown_to_subtr
     assert rest <= {"UNDEFINED", "FLOAT8E4M3FNUZ", "FLOAT8E5M2FNUZ", "FLOAT6E2M3", "FLOAT6E3M2"}
     for name in DIALECT.refused:
         with pytest.raises(TypeError) as caught:
-            elements.find(name)
+            spelling.find(name)
         assert str(caught.value).startswith(f"element type {name!r}: {DIALECT.refused[name]}; expected float16, ")
 
 

@@ -9,8 +9,8 @@ import pytest
 from ir_files import EDGE_R, TEXT, WEIGHTS, changed
 
 from minuend.core import shapes
-from minuend.errors import SpecError
-from minuend.models.graph import ConversionRefused, Graph, Step, Value
+from minuend.errors import ConversionRefused, SpecError
+from minuend.models.graph import Graph, Step, Value
 from minuend.openvino import Tensor
 from minuend.openvino.builder import Builder
 from minuend.openvino.interchange import ADVICE, from_graph, to_graph

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minuend.core import elements
 from minuend.core.elements import TYPES
 from minuend.errors import DTypeError, SpecError, listed
 from minuend.openvino import Tensor, subtract
 from minuend.openvino.versions import DIALECT, OPSETS, SPELLINGS, SUBTRACT_1
 from minuend.standards.dialects import dialect, dialects, spec
 from minuend.standards.node import TensorType
+from minuend.standards.spelling import find
 from minuend.standards.validation import infer
 
 ALL_TYPES = listed(TYPES)
@@ -80,7 +80,7 @@ def test_every_numeric_type_that_openvino_names_is_taken_and_no_other() -> None:
 
 @pytest.mark.parametrize(("name", "spelling"), [(name, s) for name, all_ in SPELLINGS.items() for s in all_])
 def test_every_spelling_is_found(name: str, spelling: str) -> None:
-    assert elements.find(spelling) is TYPES[name]
+    assert find(spelling) is TYPES[name]
     assert infer("openvino", 1, TensorType(spelling, (2,)), TensorType(name, ())).dtype == name
 
 
@@ -115,7 +115,7 @@ BITS = {"u3": "8 elements into 3 bytes", "u6": "4 elements into 3 bytes"}
 @pytest.mark.parametrize(
     "ask",
     [
-        elements.find,
+        find,
         lambda name: TensorType(name, (2,)),
         lambda name: Tensor(name, np.zeros(2, np.uint8)),
         lambda name: Tensor.unpack(name, (8,), bytes(3)),
@@ -151,7 +151,7 @@ def test_booleans_and_strings_are_refused_in_ir_spelling_too() -> None:
     for name in ("BOOL", "string", "STRING"):
         assert name in DIALECT.refused
         with pytest.raises(DTypeError):
-            elements.find(name)
+            find(name)
 
 
 def test_int2_is_not_openvinos() -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from minuend.core import elements
 from minuend.onnx import sub
+from minuend.standards import spelling
 from minuend.standards.dialects import dialect, diff_versions, spec
 from minuend.standards.node import TensorType
 from minuend.standards.validation import infer
@@ -28,7 +28,7 @@ on_each_onnx_section = pytest.mark.parametrize(("page", "version"), ONNX)
 
 def names(dialect_name: str, spelled) -> set[str]:
     """This package's names for types in a dialect's spelling, checked to be that dialect's."""
-    found = {elements.find(text).name for text in spelled}
+    found = {spelling.find(text).name for text in spelled}
     own = {text for name in found for text in dialect(dialect_name).spellings[name]}
     assert set(spelled) <= own
     return found

@@ -1,6 +1,6 @@
 """The models of ``tests/data/models``: their index, inputs for them, what running and converting them gives.
 
-``tests/actions/test_corpus.py`` asserts on it and ``tools/corpus_report.py`` writes it down, so both tell of one measurement.
+``tests/actions/test_corpus.py`` asserts on it and ``tools/corpus_report.py`` writes it down: one measurement.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from minuend.models.graph import ConversionRefused
+from minuend.errors import ConversionRefused
 from minuend.onnx.opsets import convert_proto
 
 FOLDER = Path(__file__).parents[1] / "data" / "models"

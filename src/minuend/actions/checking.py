@@ -1,8 +1,8 @@
 """A model against targets: will each subtraction give the contract's numbers there?
 
-Nothing is run. A target's answers were measured for every value class (:mod:`minuend.runtimes.targets`); what a node's operands
-can hold, worked out from the model, says which classes occur (:mod:`minuend.models.ranges`). A node is judged on operands
-that the contract gives: what a runtime makes wrong before it is that node's finding.
+Nothing is run. A target's answers were measured for every value class (:mod:`minuend.runtimes.targets`); what a node's
+operands can hold, worked out from the model, says which classes occur (:mod:`minuend.models.ranges`). A node is judged
+on operands that the contract gives: what a runtime makes wrong before it is that node's finding.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from minuend.core.shapes import Shape, static
 from minuend.errors import ShapeError, SpecError, Unsupported, listed
 from minuend.models.opening import open_model
 from minuend.models.purpose import PLAIN
-from minuend.models.ranges import Range, reachable
+from minuend.models.ranges.interval import Range
 from minuend.models.sites import Site, sites
 from minuend.runtimes import targets, values
 from minuend.runtimes.cases import CONSTANTS, RELATIONS, relation_of
+from minuend.runtimes.reach import reachable
 from minuend.runtimes.report import Finding, Report
 from minuend.runtimes.targets import Answer, Target, Witness
 from minuend.standards.dialects import dialect, dialects

@@ -1,8 +1,9 @@
 """Fix a model for a target: the smallest local rewrites after which its subtractions give the contract's numbers there.
 
-A subtraction is touched where the target gets values wrong that its operands can hold (:mod:`minuend.check`), or does
-not run it at all. What takes its place is a recipe (:mod:`minuend.actions.recipes.table`), a constant, or nothing but broadcasting
-spelt out. What no recipe keeps is refused, with the reason and the nearest thing that can be done.
+A subtraction is touched where the target gets values wrong that its operands can hold
+(:mod:`minuend.actions.checking`), or does not run it at all. What takes its place is a recipe
+(:mod:`minuend.actions.recipes.table`), a constant, or nothing but broadcasting spelt out. What no recipe keeps is
+refused, with the reason and the nearest thing that can be done.
 """
 
 from __future__ import annotations

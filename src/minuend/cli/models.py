@@ -20,13 +20,13 @@ def run(*, model: str, inputs: tuple[str, ...], folder: str, max_bytes: int, as_
     Inputs are .npy, .npz, .safetensors or .pb files. Each output becomes a .npy file in DIR (a .pb where NumPy has no
     such type), named as the output.
     """
+    from minuend import plain
     from minuend.actions.running import described, run_files
-    from minuend.cli import pages
 
     ran = run_files(model, inputs, folder, max_bytes=max_bytes)
     if as_json:
         outputs = [{"name": o.name, "dtype": o.element, "shape": list(o.shape), "path": o.path} for o in ran.outputs]
-        click.echo(pages.as_json({"model": ran.model, "outputs": outputs, "printed": ran.printed}), nl=False)
+        click.echo(plain.as_json({"model": ran.model, "outputs": outputs, "printed": ran.printed}), nl=False)
         return
     for line in (*ran.printed, *map(described, ran.outputs)):
         click.echo(line)
@@ -43,9 +43,9 @@ def convert(*, model: str, goal: str, out: str, as_json: bool) -> int:
     What was changed and what was lost is listed. A model that cannot be converted whole is refused, each node with its
     reason: exit status 1, and nothing is written.
     """
+    from minuend import plain
     from minuend.actions.converting import convert as convert_model
-    from minuend.cli import pages
-    from minuend.models.graph import ConversionRefused
+    from minuend.errors import ConversionRefused
     from minuend.models.opening import check_suffix
     from minuend.storage.base import refuse_input
 
@@ -55,14 +55,14 @@ def convert(*, model: str, goal: str, out: str, as_json: bool) -> int:
         converted = convert_model(model, goal)
     except ConversionRefused as refused:
         if as_json:
-            click.echo(pages.as_json({"model": model, "to": goal, "refused": refused.nodes}), nl=False)
+            click.echo(plain.as_json({"model": model, "to": goal, "refused": refused.nodes}), nl=False)
         click.echo(f"error: {refused}", err=True)
         return 1
     converted.save(out)
     report: dict[str, Any] = {"model": model, "to": goal, "path": out}
     report |= {"changes": converted.changes, "losses": converted.losses}
     if as_json:
-        click.echo(pages.as_json(report), nl=False)
+        click.echo(plain.as_json(report), nl=False)
         return 0
     click.echo(f"{model} → {out} ({goal}, {os.path.getsize(out):,} bytes)")
     for sign, title, lines in (("~", "changed", converted.changes), ("-", "lost", converted.losses)):

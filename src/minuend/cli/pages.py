@@ -6,14 +6,13 @@ terminal text (:func:`text`) or Markdown (:func:`markdown`); JSON is made from t
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from minuend.core.elements import TYPES
 from minuend.core.shapes import format_shape
+from minuend.plain import as_json, plain
 from minuend.standards.dialects import Dialect, dialect
 from minuend.standards.version import Change, OpVersion
 
@@ -128,23 +127,6 @@ def _escaped(cell: str) -> str:
     return cell.replace("\n", " ")
 
 
-def as_json(data: Any) -> str:
-    """Write plain data as JSON, one newline at the end; numbers that JSON lacks (NaN, infinities) become strings."""
-    return json.dumps(_plain(data), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _plain(data: Any) -> Any:
-    if is_dataclass(data) and not isinstance(data, type):
-        return {f.name: _plain(getattr(data, f.name)) for f in fields(data)}
-    if isinstance(data, Mapping):
-        return {key: _plain(value) for key, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [_plain(item) for item in data]
-    if isinstance(data, float) and not math.isfinite(data):
-        return str(data)
-    return data
-
-
 # ---- the spec -------------------------------------------------------------------------------------------------
 
 
@@ -237,7 +219,7 @@ def _changed(home: Dialect, change: Change) -> str:
 
 def spec_json(op: OpVersion) -> str:
     """A version's row as JSON; ``spelled`` gives its types in the dialect's own names."""
-    return as_json({**_plain(op), "spelled": [dialect(op.dialect).spell(name) for name in op.types]})
+    return as_json({**plain(op), "spelled": [dialect(op.dialect).spell(name) for name in op.types]})
 
 
 def matrix_json(homes: Sequence[Dialect]) -> str:
@@ -357,7 +339,7 @@ def _skipped(names: Sequence[str]) -> list[str]:
 
 def sub_json(report: SubReport | CompareReport, tool: str) -> str:
     """What was subtracted as JSON: the report's fields, element types by name, and the format's ``version``."""
-    data = _plain(report)
+    data = plain(report)
     for tensor in data["tensors"]:
         for row in (tensor, *tensor.get("answers", ())):
             row.update({key: row[key]["name"] for key in ("element", "result") if key in row})

@@ -29,9 +29,10 @@ def fix(
     types that it has. Where the runtime is installed, the fixed model is run on it and compared. What cannot be fixed
     is listed with the reason: exit status 1, and nothing is written without --partial.
     """
+    from minuend import plain
     from minuend.actions.fixing import fix as fix_model
     from minuend.cli import pages
-    from minuend.models.graph import ConversionRefused
+    from minuend.errors import ConversionRefused
     from minuend.models.opening import check_suffix, dialect_of
     from minuend.storage.base import refuse_input
 
@@ -44,7 +45,7 @@ def fix(
     except ConversionRefused as refused:
         if as_json:
             click.echo(
-                pages.as_json({"version": 1, "model": model, "target": target, "refused": refused.nodes}), nl=False
+                plain.as_json({"version": 1, "model": model, "target": target, "refused": refused.nodes}), nl=False
             )
         click.echo(f"error: {refused}", err=True)
         return 1

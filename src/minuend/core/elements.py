@@ -13,8 +13,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from minuend.errors import DTypeError, listed
-
 Kind = Literal["float", "signed", "unsigned"]
 
 
@@ -160,60 +158,24 @@ def of_numpy(dtype: np.dtype[Any]) -> ElementType | None:
     return by_scalar_type().get(dtype.type)
 
 
-def find(name: object) -> ElementType:
-    """Look an element type up by name, in this package's spelling or any dialect's.
+REFUSED = {
+    "bool": "subtraction is not defined for bool; use Xor or cast",
+    "complex64": "no version of Sub takes complex numbers; subtract real and imaginary parts",
+    "complex128": "no version of Sub takes complex numbers; subtract real and imaginary parts",
+    "string": "subtraction is not defined for strings",
+}
+"""Types that arrays and models have and no standard subtracts, each with the reason."""
 
-    Args:
-        name: ``"float32"``, ``"FLOAT16"`` (ONNX, DirectML), ``"f16"`` (OpenVINO), ``"tensor(float)"``,
-            ``"DML_TENSOR_DATA_TYPE_INT8"``, a NumPy or ml_dtypes dtype or scalar type, or a row itself.
-            ``"i8"`` and ``"u1"`` are OpenVINO's 8-bit and 1-bit integers, not NumPy's byte counts.
 
-    Raises:
-        DTypeError: the name is unknown, or stands for a type that this operator does not have.
+def refusal(name: str, reason: str = "") -> str:
+    """Say why a type outside the table is not taken.
 
-    >>> find("tensor(bfloat16)").name
-    'bfloat16'
-    >>> find("f8e4m3").bits
-    8
+    >>> refusal("bool")
+    "element type 'bool': subtraction is not defined for bool; use Xor or cast"
     """
-    if isinstance(name, ElementType):
-        return name
-    if isinstance(name, str):
-        row = TYPES.get(name) or _spellings().get(name)
-        if row is not None:
-            return row
-        if name == "float":
-            raise DTypeError(
-                "types", "", "element type 'float' is float32 in ONNX's text and float64 in NumPy; say which"
-            )
-        raise DTypeError("types", "", f"{refusal(name)}; expected {listed(TYPES)}")
-    dtype = name if isinstance(name, np.dtype) else None
-    if isinstance(name, type) and issubclass(name, np.generic):
-        dtype = np.dtype(name)
-    row = None if dtype is None else of_numpy(dtype)
-    if row is None:
-        shown = repr(name) if dtype is None else dtype.name
-        raise DTypeError("types", "", f"{refusal(shown)}; expected {listed(TYPES)}")
-    return row
-
-
-def refusal(name: str) -> str:
-    """Say why a type outside the table is not taken; dialects know of types that they name but cannot compute."""
-    from minuend.standards.dialects import dialects
-
-    for dialect in dialects().values():
-        if name in dialect.refused:
-            return f"element type {name!r}: {dialect.refused[name]}"
-    return f"element type {name!r} is not one that subtraction is defined for"
-
-
-@functools.cache
-def _spellings() -> dict[str, ElementType]:
-    from minuend.standards.dialects import dialects
-
-    return {
-        spelling: TYPES[name]
-        for dialect in dialects().values()
-        for name, spellings in dialect.spellings.items()
-        for spelling in spellings
-    }
+    reason = reason or REFUSED.get(name, "")
+    return (
+        f"element type {name!r}: {reason}"
+        if reason
+        else f"element type {name!r} is not one that subtraction is defined for"
+    )

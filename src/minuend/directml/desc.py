@@ -19,6 +19,7 @@ from minuend.directml.enums import (
 from minuend.directml.structs import DML_BUFFER_TENSOR_DESC, DML_TENSOR_DESC
 from minuend.directml.versions import MAX_ELEMENTS, SPELLINGS, check_count, check_size
 from minuend.errors import DTypeError, ShapeError, SpecError, listed
+from minuend.standards import spelling
 
 
 @dataclass(frozen=True, init=False)
@@ -187,13 +188,13 @@ def _data_type(value: object) -> DML_TENSOR_DATA_TYPE:
             raise DTypeError("types", "", f"DataType is {int(value)}, which stands for no element type; {wanted}")
         kind = DML_TENSOR_DATA_TYPE(value)
         if kind is DML_TENSOR_DATA_TYPE.UNKNOWN:
-            raise DTypeError("types", "", f"DataType: {elements.refusal(kind.name)}; {wanted}")
+            raise DTypeError("types", "", f"DataType: {spelling.refusal(kind.name)}; {wanted}")
         return kind
     try:
-        row = elements.find(value)
+        row = spelling.find(value)
     except DTypeError:
         name = value if isinstance(value, str) else str(getattr(value, "name", repr(value)))
-        raise DTypeError("types", "", f"DataType: {elements.refusal(name)}; {wanted}") from None
+        raise DTypeError("types", "", f"DataType: {spelling.refusal(name)}; {wanted}") from None
     if row.name not in SPELLINGS:
         raise DTypeError("types", "", f"DataType: DirectML has no element type {row}; {wanted}")
     return DML_TENSOR_DATA_TYPE[SPELLINGS[row.name][0]]

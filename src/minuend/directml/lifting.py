@@ -18,7 +18,8 @@ from minuend.directml.model import Model
 from minuend.directml.resources import Resource
 from minuend.directml.versions import DIALECT
 from minuend.directml.views import View
-from minuend.models.graph import ConversionRefused, Graph, Kind, Step, Value
+from minuend.errors import ConversionRefused
+from minuend.models.graph import Graph, Kind, Step, Value
 from minuend.standards.node import TensorType
 
 _ADVICE = "A graph has subtractions of whole tensors in row-major order; repeated operands become broadcasting."

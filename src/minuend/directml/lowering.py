@@ -20,8 +20,8 @@ from minuend.directml.operator import check_descs
 from minuend.directml.resources import VALUE_TYPES
 from minuend.directml.versions import DIALECT
 from minuend.directml.views import View, crossings, fitted
-from minuend.errors import SpecError, listed
-from minuend.models.graph import ConversionRefused, Graph, Step, Value
+from minuend.errors import ConversionRefused, SpecError, listed
+from minuend.models.graph import Graph, Step, Value
 from minuend.standards.dialects import dialect
 from minuend.standards.version import OpVersion
 from minuend.storage.base import Array

@@ -6,14 +6,13 @@ operators is not converted: it is refused, each node with its reason.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from minuend.core.shapes import Broadcast
-from minuend.errors import MinuendError
 from minuend.standards.node import TensorType
 
 Kind: TypeAlias = Literal["subtract", "cast", "identity", "reshape", "unsqueeze", "squeeze", "expand"]
@@ -83,17 +82,3 @@ class Graph:
         if base not in self.values:
             return base
         return next(name for i in range(1, len(self.values) + 2) if (name := f"{base}_{i}") not in self.values)
-
-
-class ConversionRefused(MinuendError):
-    """A model that cannot be converted whole; nothing of it is written.
-
-    Attributes:
-        nodes: what stands in the way, by place: ``{"graph.node[3] 'conv'": "DirectML has no …"}``.
-    """
-
-    def __init__(self, goal: str, nodes: Mapping[str, str], advice: str = "") -> None:
-        self.nodes = dict(nodes)
-        reasons = "".join(f"\n  {place}: {reason}" for place, reason in nodes.items())
-        count = f"{len(nodes)} node{'s' if len(nodes) != 1 else ''}"
-        super().__init__(f"cannot convert to {goal}: {count} in the way{reasons}{advice and chr(10) + advice}")

@@ -12,8 +12,7 @@ from minuend.actions.recipes.choose import Choice, choose, choose_for_opset, low
 from minuend.actions.recipes.compare import Spot
 from minuend.actions.recipes.work import Fold, Refusal, Work
 from minuend.core.policies import Contract
-from minuend.errors import Unsupported, listed
-from minuend.models.graph import ConversionRefused
+from minuend.errors import ConversionRefused, Unsupported, listed
 from minuend.models.opening import Model
 from minuend.models.sites import sites
 from minuend.onnx.model import Model as OnnxModel

@@ -11,8 +11,8 @@ from onnx import AttributeProto, NodeProto, TensorProto, TypeProto, ValueInfoPro
 from onnx.helper import get_attribute_value
 
 from minuend.core.shapes import Broadcast, Shape, format_shape, numpy, size, static
-from minuend.errors import SpecError, listed
-from minuend.models.graph import ConversionRefused, Graph, Kind, Step, Value
+from minuend.errors import ConversionRefused, SpecError, listed
+from minuend.models.graph import Graph, Kind, Step, Value
 from minuend.onnx import tensors, walk
 from minuend.onnx.evaluator import MAIN
 from minuend.onnx.model import Model

@@ -11,8 +11,8 @@ import onnx
 from onnx import ModelProto, TensorProto, ValueInfoProto, helper
 
 from minuend.core.shapes import Dim, Shape, format_shape, same
-from minuend.errors import FileFormatError, SpecError
-from minuend.models.graph import ConversionRefused, Graph, Step, Value
+from minuend.errors import ConversionRefused, FileFormatError, SpecError
+from minuend.models.graph import Graph, Step, Value
 from minuend.onnx.model import Model
 from minuend.onnx.tensors import Array
 from minuend.onnx.versions import DIALECT, SPELLINGS

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from minuend.core import shapes
+from minuend.core.elements import REFUSED
 from minuend.core.shapes import Broadcast, Shape
 from minuend.standards.dialects import Dialect
 from minuend.standards.version import Attr, OpVersion, Param, Rows
@@ -134,11 +135,6 @@ DIALECT = Dialect(
     broadcast=broadcast,
     spellings=SPELLINGS,
     refused={
-        **dict.fromkeys(("bool", "tensor(bool)", "BOOL"), "subtraction is not defined for bool; use Xor or cast"),
-        **dict.fromkeys(
-            ("complex64", "complex128", "tensor(complex64)", "tensor(complex128)", "COMPLEX64", "COMPLEX128"),
-            "no version of Sub takes complex numbers; subtract real and imaginary parts",
-        ),
-        **dict.fromkeys(("string", "tensor(string)", "STRING"), "subtraction is not defined for strings"),
+        spelled: reason for name, reason in REFUSED.items() for spelled in (name, f"tensor({name})", name.upper())
     },
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from minuend.core.shapes import Dim, format_shape, may_be, numpy
-from minuend.errors import MinuendError, SpecError
-from minuend.models.graph import ConversionRefused, Graph, Step, Value
+from minuend.errors import ConversionRefused, MinuendError, SpecError
+from minuend.models.graph import Graph, Step, Value
 from minuend.openvino import layers as table
 from minuend.openvino.builder import Builder
 from minuend.openvino.ir import Layer, Ref

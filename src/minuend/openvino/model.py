@@ -118,9 +118,9 @@ class Model:
     def subtractions(self) -> Iterator[Node]:
         """Every Subtract that a result depends on, those in bodies of other layers too, in an order that can run.
 
-        Each is a :class:`~minuend.standards.node.Node` of Subtract-1: its types as inferred (behind a layer that this package
-        does not know, as the file states them), its attributes as stated (a missing axis of pdpd as the runtime reads
-        it, 0), its layer as the place.
+        Each is a :class:`~minuend.standards.node.Node` of Subtract-1: its types as inferred (behind a layer that this
+        package does not know, as the file states them), its attributes as stated (a missing axis of pdpd as the
+        runtime reads it, 0), its layer as the place.
 
         Raises:
             DTypeError: a Subtract whose element type is not known, or none that Subtract takes.

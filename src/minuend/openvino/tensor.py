@@ -19,6 +19,7 @@ from minuend.core.elements import ElementType
 from minuend.core.shapes import size
 from minuend.errors import DTypeError, ShapeError, SpecError, listed
 from minuend.openvino.versions import SPELLINGS, SUBTRACT_1
+from minuend.standards import spelling
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -162,7 +163,7 @@ class Tensor:
 
 
 def _narrow(element_type: object) -> ElementType:
-    element = elements.find(element_type)
+    element = spelling.find(element_type)
     if element not in NARROW:
         expected = listed(SPELLINGS[row.name][0] for row in NARROW)
         hint = "; pass a NumPy array of it instead" if element.name in SPELLINGS else ""

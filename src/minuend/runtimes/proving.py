@@ -35,7 +35,8 @@ class Judged:
     """A case's verdicts.
 
     Attributes:
-        case: the case. answers: value class → answer; of :data:`~minuend.runtimes.targets.EVERY` where the runtime refused.
+        case: the case.
+        answers: value class → answer; of :data:`~minuend.runtimes.targets.EVERY` where the runtime refused.
         witnesses: value class → the best witnesses of different numbers, the first being the answer's.
     """
 

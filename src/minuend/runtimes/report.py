@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from minuend.plain import as_json
 from minuend.runtimes.targets import Witness
 
 
@@ -97,10 +98,8 @@ class Report:
 
     def to_json(self, tool: str = "minuend") -> str:
         """Return the report as JSON text."""
-        from minuend.cli import pages
-
         findings = [finding.to_json() for finding in self.findings]
-        return pages.as_json({"version": 1, "tool": tool, **self.facts, "notes": self.notes, "findings": findings})
+        return as_json({"version": 1, "tool": tool, **self.facts, "notes": self.notes, "findings": findings})
 
     def to_junit(self) -> str:
         """Return the report as JUnit XML: a test case a finding; those that count have failed."""
@@ -124,8 +123,6 @@ class Report:
 
     def to_sarif(self, tool_version: str, artifact: str = "") -> str:
         """Return the findings that count as SARIF 2.1.0; ``artifact`` is the file that was looked at."""
-        from minuend.cli import pages
-
         rules = dict.fromkeys(finding.verdict for finding in self.failures)
         driver = {
             "name": "minuend",
@@ -133,7 +130,7 @@ class Report:
             "rules": [{"id": rule, "shortDescription": {"text": _RULES[rule]}} for rule in rules],
         }
         results = [_sarif(finding, artifact) for finding in self.failures]
-        return pages.as_json(
+        return as_json(
             {
                 "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
                 "version": "2.1.0",

@@ -27,7 +27,6 @@ from typing import IO, Any
 
 import numpy as np
 
-from minuend.core import elements
 from minuend.core.elements import ElementType
 from minuend.errors import DTypeError, SpecError, Unsupported, listed
 from minuend.runtimes import adapters as folder
@@ -35,6 +34,7 @@ from minuend.runtimes import case_models as models
 from minuend.runtimes import worker
 from minuend.runtimes.cases import CONSTANTS, RELATIONS, Case, cases
 from minuend.runtimes.values import Codes
+from minuend.standards import spelling
 
 _SECONDS = 120
 """How long one model may take; a runtime that hangs is stopped."""
@@ -227,7 +227,7 @@ def _model_of(case: Case) -> tuple[Any, ...]:
 
 def _output(form: str, dtype: str, shape: tuple[int, ...], data: bytes) -> Output:
     try:
-        element = elements.find(dtype)
+        element = spelling.find(dtype)
     except DTypeError:
         return Output(None, np.zeros(shape, np.uint8))
     if form == "ir":

@@ -17,10 +17,10 @@ from importlib import resources
 from types import MappingProxyType
 from typing import Any, Literal
 
-from minuend.core.elements import find as find_type
 from minuend.errors import SpecError, listed
 from minuend.runtimes import cases, values
 from minuend.standards.dialects import dialect
+from minuend.standards.spelling import find as find_type
 from minuend.standards.version import OpVersion
 
 Verdict = Literal["ok", "different-numbers", "not-implemented", "invalid", "unknown"]
@@ -163,7 +163,8 @@ class Target:
 
         Args:
             opversion: an :class:`~minuend.standards.version.OpVersion`, or ``"onnx:14"``. dtype: in any spelling.
-            relation: a name in :data:`minuend.runtimes.cases.RELATIONS`. constants: ``"none"``, ``"A"``, ``"B"`` or ``"both"``.
+            relation: a name in :data:`minuend.runtimes.cases.RELATIONS`.
+            constants: ``"none"``, ``"A"``, ``"B"`` or ``"both"``.
 
         Returns:
             Class name → answer; ``"unknown"`` where nobody measured it and no document says it.

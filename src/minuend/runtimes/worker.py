@@ -1,7 +1,7 @@
 """Answers models in a process of its own, so that a runtime that crashes takes nobody with it.
 
 Runs as a script under any Python from 3.10 on that has NumPy and the runtime, this package not needed:
-``python -I worker.py ADAPTER.py``. ADAPTER is a file of this folder with ``prepare``; see :mod:`minuend.runtimes.running`.
+``python -I worker.py ADAPTER.py``. ADAPTER is a file of ``adapters``; see :mod:`minuend.runtimes.running`.
 
 A message on standard input or output is a line of JSON that ends in the sizes of the byte strings behind it:
 ``{"head": {…}, "sizes": [12, 4]}``. A request's head is a model (``form``, ``inputs``: [name, dtype, shape]…); its

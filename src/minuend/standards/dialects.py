@@ -126,8 +126,8 @@ def diff_versions(dialect_name: str, old: object, new: object) -> list[Change]:
     """List what changed in a dialect from one version to another.
 
     Returns:
-        One :class:`~minuend.standards.version.Change` a field: ``.field``, ``.added``, ``.removed``. Empty where both numbers
-        mean the same version.
+        One :class:`~minuend.standards.version.Change` a field: ``.field``, ``.added``, ``.removed``. Empty where both
+        numbers mean the same version.
 
     Raises:
         SpecError: no such dialect or version.

@@ -11,6 +11,7 @@ from minuend.core import elements
 from minuend.core.elements import ElementType
 from minuend.core.shapes import Shape, check_dim, format_shape
 from minuend.errors import ShapeError
+from minuend.standards import spelling
 from minuend.standards.version import OpVersion
 
 
@@ -19,7 +20,7 @@ class TensorType:
     """An element type and a shape, and what had to be assumed to know them.
 
     Args:
-        dtype: an element type in any spelling (see :func:`minuend.core.elements.find`).
+        dtype: an element type in any spelling (see :func:`minuend.standards.spelling.find`).
         shape: dims that are an ``int``, a name, ``None`` (unknown) or an interval ``(lo, hi)`` (``hi`` ``None``:
             open); ``None`` for an unknown rank.
         assumptions: sentences; inference fills them.
@@ -43,7 +44,7 @@ class TensorType:
             if isinstance(shape, str) or not isinstance(shape, Iterable):
                 raise ShapeError("shape", "", f"{shape!r} is no shape; expected a tuple of dims, or None")
             shape = tuple(check_dim(dim) for dim in shape)
-        object.__setattr__(self, "dtype", elements.find(dtype).name)
+        object.__setattr__(self, "dtype", spelling.find(dtype).name)
         object.__setattr__(self, "shape", shape)
         object.__setattr__(self, "assumptions", tuple(assumptions))
 

@@ -14,12 +14,12 @@ from minuend.actions.recipes.table import OWN, Recipe, limits, readable, recipes
 from minuend.core.elements import TYPES, ElementType
 from minuend.core.policies import Contract
 from minuend.errors import SpecError, listed
-from minuend.models.ranges import Range, reachable
-from minuend.models.ranges.interval import full, within
+from minuend.models.ranges.interval import Range, full, within
 from minuend.models.sites import Site
 from minuend.onnx.versions import DIALECT
 from minuend.runtimes import values
 from minuend.runtimes.cases import relation_of
+from minuend.runtimes.reach import reachable
 from minuend.runtimes.targets import Answer, Target
 from minuend.standards.node import Node, TensorType
 from minuend.standards.version import OpVersion

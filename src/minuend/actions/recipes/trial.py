@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from minuend.core.elements import TYPES, ElementType, find, of_numpy
+from minuend.core.elements import TYPES, ElementType, of_numpy
 from minuend.errors import DTypeError, MinuendError
 from minuend.models.opening import Model, dialect_of
 from minuend.runtimes import case_models as models
 from minuend.runtimes import values
 from minuend.runtimes.running import Refused, Runtime
+from minuend.standards.spelling import find
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -10,8 +10,7 @@ from typing import Any
 import onnx
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TypeProto
 
-from minuend.errors import SpecError
-from minuend.models.graph import ConversionRefused
+from minuend.errors import ConversionRefused, SpecError
 from minuend.onnx.opsets import expand, schemas
 from minuend.onnx.opsets import nodes as convert_nodes
 from minuend.onnx.opsets.calls import Calls

@@ -1,0 +1,37 @@
+"""Anything that this package reports as plain data, and that as JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+
+def as_json(data: Any) -> str:
+    """Write anything as JSON, one newline at the end.
+
+    >>> print(as_json({"low": float("-inf"), "shape": (2, 3)}), end="")
+    {
+      "low": "-inf",
+      "shape": [
+        2,
+        3
+      ]
+    }
+    """
+    return json.dumps(plain(data), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def plain(data: Any) -> Any:
+    """Return dataclasses as dicts and tuples as lists; numbers that JSON lacks (NaN, infinities) become strings."""
+    if is_dataclass(data) and not isinstance(data, type):
+        return {f.name: plain(getattr(data, f.name)) for f in fields(data)}
+    if isinstance(data, Mapping):
+        return {key: plain(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [plain(item) for item in data]
+    if isinstance(data, float) and not math.isfinite(data):
+        return str(data)
+    return data
