@@ -15,6 +15,7 @@ from minuend.core import elements
 from minuend.core.arrays import compute
 from minuend.errors import DTypeError, SpecError, listed
 from minuend.standards import dialects as dialects_module
+from minuend.standards import spelling as spellings_module
 from minuend.standards.dialects import Dialect, dialects
 from minuend.standards.node import Node, TensorType
 from minuend.standards.spelling import find
@@ -272,7 +273,7 @@ def fourth(tmp_path, monkeypatch):
 
 def forget():
     dialects_module.dialects.cache_clear()
-    elements._spellings.cache_clear()
+    spellings_module._spellings.cache_clear()
 
 
 @pytest.mark.usefixtures("fourth")

@@ -1,4 +1,4 @@
-"""Make src/minuend/onnx/convert/steps.json: the steps between operator versions that keep an operator's meaning.
+"""Make src/minuend/onnx/opsets/steps.json: the steps between operator versions that keep an operator's meaning.
 
 A step is in the table when an old node means the same under the new version, its attributes written out where a
 default changed, and a new node that says nothing new means the same under the old one. The reason is one of:
@@ -29,7 +29,7 @@ from onnx.defs import OpSchema
 from minuend.onnx.opsets import schemas
 from minuend.onnx.opsets.adapters import ADAPTERS
 
-TARGET = Path(__file__).parents[1] / "src/minuend/onnx/convert/steps.json"
+TARGET = Path(__file__).parents[1] / "src/minuend/onnx/opsets/steps.json"
 
 WRONG = {
     ("Hardmax", 11, 13): "the input was flattened to two dims at axis, as Softmax's was",

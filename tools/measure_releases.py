@@ -19,7 +19,7 @@ from pathlib import Path
 from measure_target import TARGETS, measure
 
 from minuend.errors import MinuendError
-from minuend.runtimes.running import adapter
+from minuend.runtimes.adapting import adapter
 
 
 @dataclass(frozen=True)

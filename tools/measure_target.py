@@ -14,8 +14,9 @@ import time
 from pathlib import Path
 
 from minuend.runtimes import targets
+from minuend.runtimes.adapting import adapters
 from minuend.runtimes.proving import measure as measure_runtime
-from minuend.runtimes.running import Runtime, adapters
+from minuend.runtimes.running import Runtime
 from minuend.storage.base import atomic
 
 TARGETS = Path(__file__).resolve().parent.parent / "src" / "minuend" / "runtimes" / "measured"

@@ -11,17 +11,20 @@ pytest.importorskip("onnx")
 import onnx
 from onnx import helper
 
-from minuend.actions.recipes.table import LIMITS, RECIPES, limits, main_step, number, recipes
+from minuend.actions.recipes.table import RECIPES, main_step, number, recipes
 from minuend.core import reference
 from minuend.core.elements import TYPES
+from minuend.core.packing import pack, unpack
 from minuend.onnx import recipes as in_onnx
+from minuend.onnx import tensors
 from minuend.openvino import recipes as in_openvino
 from minuend.openvino.builder import Builder
 from minuend.openvino.ir import Ref
 from minuend.openvino.tensor import Tensor
 from minuend.openvino.versions import SPELLINGS
-from minuend.runtimes import case_models as models
 from minuend.runtimes import values
+from minuend.runtimes.adapting import adapters
+from minuend.runtimes.quirks import quirks
 from minuend.runtimes.running import Refused, Runtime
 
 CONSTANTS = ("none", "A", "B", "both")
@@ -86,7 +89,7 @@ def counter():
 def onnx_model(recipe, dtype, a, b, constants, opset=NEWEST, dynamic=False, wide=False):
     """A recipe as a model, its result as it is or as float32."""
     element = TYPES[dtype]
-    kind = in_onnx.data_type(dtype)
+    kind = tensors.number(dtype)
     inputs, initializers = [], []
     for name, codes, side in (("a", a, "A"), ("b", b, "B")):
         if constants in (side, "both"):
@@ -150,13 +153,13 @@ def answered(runtime, form, model, weights, dtype, a, b, constants):
     element = TYPES[dtype]
     fed = [(name, codes) for name, codes, side in (("a", a, "A"), ("b", b, "B")) if constants not in (side, "both")]
     head = {"form": form, "inputs": [[name, dtype, list(codes.shape)] for name, codes in fed]}
-    answer = runtime._ask(head, [model, weights, *(models.pack(element, codes) for _, codes in fed)])
+    answer = runtime._ask(head, [model, weights, *(pack(element, codes) for _, codes in fed)])
     if isinstance(answer, Refused):
         return answer.message
     (((came, shape), data),) = answer
     if dtype == "bfloat16" and came in ("float32", "f32"):
         return np.frombuffer(data, np.float32).astype(element.memory).view(np.uint16).reshape(shape)
-    return models.unpack(element, tuple(shape), data)
+    return unpack(element, tuple(shape), data)
 
 
 def cases(wanted):
@@ -176,7 +179,7 @@ IR_CASES = cases(lambda recipe, dtype: dtype in SPELLINGS)
 
 def check(recipe, runtime, dtype, constants, wrong):
     """A recipe goes wrong where its limits say so, and nowhere else."""
-    known = limits(recipe, runtime, TYPES[dtype], constants)
+    known = quirks(runtime).left_wrong(recipe.name, TYPES[dtype], constants)
     everything = {row.name for row in values.rules(TYPES[dtype])}
     if known == everything:  # not for this type and runtime at all
         return
@@ -224,7 +227,7 @@ OLDER_CASES = [
     for case in ONNX_CASES
     for opset in (7, 13)
     if in_onnx.legal(case.values[0], TYPES[case.values[1]], opset)
-    and not limits(case.values[0], "onnxruntime-cpu", TYPES[case.values[1]], "none")
+    and not quirks("onnxruntime-cpu").left_wrong(case.values[0].name, TYPES[case.values[1]], "none")
 ]
 
 
@@ -255,7 +258,7 @@ def test_a_recipe_joins_shapes_as_sub_does(recipe, dtype, overflow, shapes, runt
 
 def test_every_limit_names_recipes_types_and_classes_that_there_are():
     names = {recipe.name for recipe in RECIPES}
-    for row in LIMITS:
+    for row in (row for runtime in adapters() for row in quirks(runtime).limits):
         assert set(row.recipes) <= names
         for name in row.recipes:
             assert any(recipe.name == name and set(row.types) & set(recipe.types) for recipe in RECIPES)

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minuend import cli
 from minuend.actions import difference
+from minuend.cli import program as cli
 from minuend.core import elements
 from minuend.errors import SpecError
 from minuend.standards import dialects
@@ -278,8 +278,9 @@ def minuend(*argv: str, code: str = "from minuend.cli.program import main; raise
 def test_a_real_ctrl_c_leaves_nothing() -> None:
     np.save("big.npy", np.zeros((2000, 2000), np.int32))
     slow = (
-        "import time; from minuend.storage import difference; difference.BLOCK_BYTES = 1000; "
-        "from minuend import cli; cli._Bar.__call__ = lambda *_: time.sleep(0.01); raise SystemExit(cli.main())"
+        "import time; from minuend.actions import difference; difference.BLOCK_BYTES = 1000; "
+        "from minuend.cli import program; program._Bar.__call__ = lambda *_: time.sleep(0.01); "
+        "raise SystemExit(program.main())"
     )
     work = subprocess.Popen(minuend("sub", "big.npy", "big.npy", "-o", "o.npy", code=slow), stderr=subprocess.PIPE)
     deadline = time.monotonic() + 20

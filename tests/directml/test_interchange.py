@@ -11,7 +11,8 @@ import pytest
 import minuend as mn
 from minuend.core import shapes
 from minuend.directml import Model
-from minuend.directml.interchange import from_graph, to_graph
+from minuend.directml.lifting import to_graph
+from minuend.directml.lowering import from_graph
 from minuend.directml.views import View, fitted
 from minuend.errors import ConversionRefused, SpecError
 from minuend.models.graph import Graph, Step, Value

@@ -11,6 +11,7 @@ import pytest
 from minuend.errors import FileFormatError, Unsupported
 from minuend.models import opening as models
 from minuend.models.opening import dialect_of, open_model, run
+from minuend.standards import abilities
 from minuend.standards.dialects import dialects
 
 TEXT = '<ir_version: 10, opset_import: ["" : 14]> g (uint8[2] a, uint8[2] b) => (uint8[2] c) { c = Sub(a, b) }'
@@ -67,7 +68,7 @@ def test_a_package_that_is_not_installed_is_named(monkeypatch):
         return importlib.__import__(name)
 
     models.formats()
-    monkeypatch.setattr(models.importlib, "import_module", missing)
+    monkeypatch.setattr(abilities.importlib, "import_module", missing)
     with pytest.raises(Unsupported) as caught:
         open_model(b"\x08\x0a")
     assert str(caught.value) == ("models of ONNX need the package 'onnx': pip install \"minuend[onnx]\"")

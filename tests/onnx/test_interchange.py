@@ -14,7 +14,8 @@ from onnx import TensorProto, helper
 from minuend.core.shapes import Broadcast, numpy, onnx_legacy, pdpd
 from minuend.errors import ConversionRefused, SpecError
 from minuend.models.graph import Graph, Step, Value
-from minuend.onnx.interchange import from_graph, to_graph
+from minuend.onnx.lifting import to_graph
+from minuend.onnx.lowering import from_graph
 from minuend.onnx.model import read
 from minuend.standards.node import TensorType
 

@@ -13,8 +13,9 @@ from minuend.errors import ConversionRefused, SpecError
 from minuend.models.graph import Graph, Step, Value
 from minuend.openvino import Tensor
 from minuend.openvino.builder import Builder
-from minuend.openvino.interchange import ADVICE, from_graph, to_graph
 from minuend.openvino.ir import Type
+from minuend.openvino.lifting import ADVICE, to_graph
+from minuend.openvino.lowering import from_graph
 from minuend.openvino.model import Model, read
 from minuend.openvino.notation import NUMERIC
 from minuend.standards.node import TensorType

@@ -20,8 +20,7 @@ from minuend import cli, spec
 from minuend.cli import pages
 from minuend.core.elements import TYPES
 from minuend.errors import SpecError, Unsupported
-from minuend.runtimes import running as runtimes
-from minuend.runtimes import targets
+from minuend.runtimes import adapting, targets
 from minuend.runtimes.cases import Case
 from minuend.runtimes.proving import Judged, judge, prove, rows_of
 from minuend.runtimes.running import Output, Refused, Runtime
@@ -200,10 +199,10 @@ def test_joined_cases_keep_the_spans_of_all_unless_other_operands_are_constants(
 
 
 def test_every_adapter_answers_for_itself() -> None:
-    for name, adapter in runtimes.adapters().items():
+    for name, adapter in adapting.adapters().items():
         assert name == adapter.NAME
         assert adapter.release() is None or isinstance(adapter.release(), str)
-    assert set(runtimes.adapters()) == {"numpy", "onnx-reference", "onnxruntime-cpu", "openvino-cpu", "torch-cpu"}
+    assert set(adapting.adapters()) == {"numpy", "onnx-reference", "onnxruntime-cpu", "openvino-cpu", "torch-cpu"}
 
 
 def test_an_unknown_runtime_is_refused_with_those_there_are() -> None:
@@ -215,7 +214,7 @@ def test_an_unknown_runtime_is_refused_with_those_there_are() -> None:
 
 
 def test_a_runtime_that_is_not_installed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runtimes.adapter("torch-cpu"), "release", lambda: None)
+    monkeypatch.setattr(adapting.adapter("torch-cpu"), "release", lambda: None)
     with pytest.raises(Unsupported) as caught:
         Runtime("torch-cpu")
     assert str(caught.value) == "torch-cpu needs the package torch, which is not installed"
@@ -223,7 +222,7 @@ def test_a_runtime_that_is_not_installed_is_told(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("name", ["onnxruntime-cpu", "onnx-reference", "openvino-cpu", "numpy"])
 def test_installed_runtimes_answer_small_cases(name: str) -> None:
-    adapter = runtimes.adapter(name)
+    adapter = adapting.adapter(name)
     if adapter.release() is None or importlib.util.find_spec("onnx") is None:
         pytest.skip(f"{name} is not installed")
     op = spec("onnx", 14) if "onnx" in adapter.DIALECTS else spec("openvino", 1)
@@ -238,7 +237,7 @@ def test_installed_runtimes_answer_small_cases(name: str) -> None:
 ADAPTER = """
 import os
 
-NAME, PACKAGE, DIALECTS, FORM = "fake", "fake", ("openvino",), "arrays"
+NAME, PACKAGE, DIALECTS, ARRAYS = "fake", "fake", ("openvino",), True
 CONSTANTS, RULES = ("none",), ("numpy",)
 
 
@@ -279,7 +278,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType
     assert module_spec.loader is not None
     module = importlib.util.module_from_spec(module_spec)
     module_spec.loader.exec_module(module)
-    monkeypatch.setattr(runtimes, "adapters", lambda: {"fake": module})
+    monkeypatch.setattr(adapting, "adapters", lambda: {"fake": module})
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     return module
 
@@ -378,7 +377,7 @@ def test_numbers_that_do_not_repeat_in_a_new_process_are_not_taken_for_facts(
 
 
 def test_what_is_installed_and_measured_deviates_as_its_target_says() -> None:
-    adapter = runtimes.adapter("onnxruntime-cpu")
+    adapter = adapting.adapter("onnxruntime-cpu")
     name = f"onnxruntime-cpu@{adapter.release()}"
     if name not in targets.names():
         pytest.skip(f"{name} was not measured")

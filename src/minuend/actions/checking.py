@@ -7,12 +7,11 @@ on operands that the contract gives: what a runtime makes wrong before it is tha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from minuend.core.elements import ElementType
-from minuend.core.shapes import Shape, static
 from minuend.errors import ShapeError, SpecError, Unsupported, listed
 from minuend.models.opening import open_model
 from minuend.models.purpose import PLAIN
@@ -20,23 +19,19 @@ from minuend.models.ranges.interval import Range
 from minuend.models.sites import Site, sites
 from minuend.runtimes import targets, values
 from minuend.runtimes.cases import CONSTANTS, RELATIONS, relation_of
+from minuend.runtimes.quirks import quirks
 from minuend.runtimes.reach import reachable
 from minuend.runtimes.report import Finding, Report
-from minuend.runtimes.targets import Answer, Target, Witness
-from minuend.standards.dialects import dialect, dialects
-from minuend.standards.node import Node, TensorType
-from minuend.standards.validation import check_ranks, validate
+from minuend.runtimes.targets import Answer, Target, Unfit, Witness
+from minuend.standards.dialects import dialects
+from minuend.standards.node import Node
+from minuend.standards.validation import validate
 
 _WORST = ("not-implemented", "different-numbers", "unknown", "ok")
 """Verdicts of one node, the one that counts first."""
 
 AS_CONTRACTED = "the contract's numbers"
 """The reason of an ok that needs no other."""
-
-_TAKEN_ANYWAY = {
-    ("openvino-cpu", "onnx_legacy"): "openvino's ONNX reader takes it all the same and joins the shapes by NumPy's rule"
-}
-"""What a runtime does with shapes that the broadcasting rule forbids: it does not say so."""
 
 
 def check(model: Any, target: str | Target | Iterable[str | Target], **options: Any) -> Report:
@@ -112,12 +107,14 @@ def judge(site: Site, target: Target) -> Finding:
     try:
         validate(site.node)
     except SpecError as error:
-        anyway = _TAKEN_ANYWAY.get((target.runtime, site.op.broadcasting)) if isinstance(error, ShapeError) else None
+        anyway = (
+            quirks(target.runtime).takes_anyway.get(site.op.broadcasting) if isinstance(error, ShapeError) else None
+        )
         return _finding(site, target, "invalid", error.message, *([anyway] if anyway else []))
-    if target.runtime == "directml":
-        return _on_directml(site, site.node, target)
-    if not _reads(target, site.op.dialect):
-        return _finding(site, target, "not-implemented", _convert_first(target, site.op.dialect))
+    if target.translate is not None:
+        return _translated(site, site.node, target.translate, target)
+    if site.op.dialect not in target.dialects:
+        return _finding(site, target, "not-implemented", target.convert_first(site.op.dialect))
     relation = relation_of(site.node)
     known = [relation] if relation is not None else possible_relations(site.node)
     return min(
@@ -128,17 +125,6 @@ def judge(site: Site, target: Target) -> Finding:
 
 def _told(error: SpecError | Unsupported) -> str:
     return error.message if isinstance(error, SpecError) else str(error)
-
-
-def _reads(target: Target, name: str) -> bool:
-    return any(version.partition(":")[0] == name for row in target.rows for version in row.opversions)
-
-
-def _convert_first(target: Target, name: str) -> str:
-    """What stands in for an answer where a runtime does not read a dialect's models."""
-    read = dict.fromkeys(version.partition(":")[0] for row in target.rows for version in row.opversions)
-    goal = next(iter(read), "onnx")
-    return f"{target.runtime} reads no {dialect(name).title} models; convert it first: minuend convert --to {goal}"
 
 
 def possible_relations(node: Node) -> list[str]:
@@ -337,27 +323,11 @@ def _relation(node: Node) -> str:
         return "unknown"
 
 
-# ---- DirectML -------------------------------------------------------------------------------------------------
-
-
-def _on_directml(site: Site, node: Node, target: Target) -> Finding:
-    """DirectML takes the operator at fixed sizes; strides of 0 express every broadcast, 1s before them a lower rank."""
-    home = dialect("directml")
-    op = home.resolve(target.release)
-    shape: Shape = validate(node).shape
-    if node.op.dialect != "directml":
-        if shape is None or any(not isinstance(dim, int) for dim in shape):
-            return _finding(site, target, "unknown", "DirectML fixes sizes beforehand; give the model's dims numbers")
-        fixed = static(shape)
-        if 0 in fixed:
-            return _finding(site, target, "not-implemented", "DirectML has no empty tensors; leave the operator out")
-        shape = (1,) * max(op.ranks[0] - len(fixed), 0) + fixed
-    type_ = TensorType(node.a.dtype, shape)
+def _translated(site: Site, node: Node, moved: Callable[[Node], Node], target: Target) -> Finding:
+    """Ask a target that is a standard of its own, whose operands are never constants of a model."""
     try:
-        check_ranks(op, (shape, shape))
-        home.broadcast(op, shape, shape, {})
-    except SpecError as error:
-        return _finding(site, target, "not-implemented", error.message)
-    moved = Node(op=op, a=type_, b=type_, name=node.name, where=node.where)
-    finding = _measured(replace(site, constants="none"), moved, target, "same", False)
+        asked = moved(node)
+    except Unfit as unfit:
+        return _finding(site, target, unfit.verdict, unfit.reason)
+    finding = _measured(replace(site, constants="none"), asked, target, "same", False)
     return replace(finding, constants=site.constants, shape_relation=_relation(node))

@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Any
 
-from minuend.errors import SpecError
-from minuend.models.graph import Graph
+from minuend.errors import SpecError, Unsupported
 from minuend.models.opening import Model, dialect_of, open_model
+from minuend.standards.abilities import ability
 from minuend.standards.dialects import dialect
-
-
-class Interchange(Protocol):
-    """A dialect's ``interchange.py``: its models as graphs and back.
-
-    It may also have ``convert(model, version)``, from one of its versions to another within the dialect, which keeps
-    what no graph can hold.
-    """
-
-    def to_graph(self, model: Any) -> Graph:
-        """Turn a model into a graph."""
-
-    def from_graph(self, graph: Graph, version: object = None) -> tuple[Any, list[str], list[str]]:
-        """Turn a graph into a model of a version; return what was changed and what was lost besides."""
 
 
 @dataclass(frozen=True)
@@ -73,15 +58,22 @@ def convert(model: Any, to: str) -> Converted:
         goal.resolve(version)
     opened = open_model(model)
     source = dialect_of(opened)
-    if source == name and hasattr(_interchange(name), "convert"):
-        result, changes, losses = cast(Any, _interchange(name)).convert(opened, version or None)
+    versioning = ability(name, "versioning")
+    if source == name and versioning is not None:
+        result, changes, losses = versioning.convert(opened, version or None)
     elif source == name and len(goal.versions) == 1:
         raise SpecError("to", "", f"the model is {goal.title}'s already, which has one version; nothing to convert")
     else:
-        graph = _interchange(source).to_graph(opened)
-        result, changes, losses = _interchange(name).from_graph(graph, version or None)
+        graph = _able(source, "lifting").to_graph(opened)
+        result, changes, losses = _able(name, "lowering").from_graph(graph, version or None)
     return Converted(getattr(result, "proto", result), changes, losses, result)
 
 
-def _interchange(name: str) -> Interchange:
-    return cast(Interchange, importlib.import_module(f"minuend.{name}.interchange"))
+def _able(name: str, file: str) -> Any:
+    found = ability(name, file)
+    if found is None:
+        raise Unsupported(f"models of {dialect(name).title} are not converted {_WAYS[file]} other formats")
+    return found
+
+
+_WAYS = {"lifting": "to", "lowering": "from"}

@@ -17,9 +17,10 @@ from minuend.actions.recipes.compare import Comparison, compare
 from minuend.actions.recipes.work import Refusal, Work
 from minuend.core.policies import CONTRACTS, Contract
 from minuend.errors import SpecError, Unsupported, listed
-from minuend.models.opening import Model, dialect_of, open_model
+from minuend.models.opening import Model, dialect_of, formats, open_model
 from minuend.runtimes import targets, values
 from minuend.runtimes.targets import Target
+from minuend.standards.abilities import ability, able
 from minuend.standards.dialects import dialect as find_dialect
 
 """The policies that a fixed model can keep."""
@@ -96,27 +97,18 @@ def fix(
     if overflow not in CONTRACTS:
         raise SpecError("overflow", "", f"overflow is {overflow!r}; expected {listed(map(repr, CONTRACTS))}")
     accepted = value_classes(accept)
-    goal = target if isinstance(target, Target) else _goal(target)
+    goal, name = (target, target.name) if isinstance(target, Target) else _goal(target)
     original = open_model(model, **options)
-    dialect = dialect_of(original)
-    if isinstance(goal, Target):
-        _check_reads(goal, dialect)
-    work: Work
-    if dialect == "onnx":
-        from minuend.onnx.fixing import OnnxWork
-
-        work = OnnxWork(original, goal, overflow, accepted)
-    elif dialect == "openvino":
-        from minuend.openvino.fixing import OpenVinoWork
-
-        work = OpenVinoWork(original, goal, overflow, accepted)
-    else:
-        raise Unsupported(
-            "fix rewrites ONNX models and OpenVINO IR; convert the model first: minuend convert --to onnx"
-        )
+    source = dialect_of(original)
+    fixing = ability(source, "fixing")
+    if fixing is None:
+        kinds = [formats()[one].MODELS for one in able("fixing")]
+        instead = f"minuend convert --to {next(able('fixing'))}"
+        raise Unsupported(f"fix rewrites {listed(kinds, 'and')}; convert the model first: {instead}")
+    _check_goal(goal, name, source)
+    work: Work = fixing.work(original, goal, overflow, accepted)
     work.run()
     fixed = work.result()
-    name = goal.name if isinstance(goal, Target) else f"onnx:{goal}"
     comparison = None
     if run and work.changed:
         on = goal if isinstance(goal, Target) else None
@@ -156,29 +148,31 @@ def value_classes(given: Iterable[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _goal(name: str) -> Target | int:
-    """A runtime's target, or an opset."""
-    dialect, colon, version = name.partition(":")
+def _goal(name: str) -> tuple[Target | int, str]:
+    """A runtime's target, or a version of a dialect whose models can be moved to it; and what that is called."""
+    home, colon, version = name.partition(":")
     if not colon:
         found = targets.find(name)
-        if found.runtime == "directml":
-            raise SpecError(
-                "targets", "", "directml runs no models; fix an ONNX model for onnxruntime-directml and convert it"
-            )
-        return found
-    if dialect != "onnx" or not version.isdigit():
-        raise SpecError("targets", "", f"{name!r} is no goal of fix; expected a runtime, or onnx: and an opset")
-    find_dialect("onnx").resolve(version)
-    return int(version)
+        if found.runs_nothing:
+            raise SpecError("targets", "", found.runs_nothing)
+        return found, found.name
+    goals = [one for one in able("fixing") if one in able("versioning")]
+    if home not in goals or not version.isdigit():
+        expected = listed(["a runtime,", *(f"{one}: and an {find_dialect(one).counted}" for one in goals)])
+        raise SpecError("targets", "", f"{name!r} is no goal of fix; expected {expected}")
+    find_dialect(home).resolve(version)
+    return int(version), name
 
 
-def _check_reads(target: Target, dialect: str) -> None:
-    """Check that a target runs models of a dialect."""
-    read = dict.fromkeys(version.partition(":")[0] for row in target.rows for version in row.opversions)
-    if dialect in ("onnx", "openvino") and dialect not in read:
-        title, goal = find_dialect(dialect).title, next(iter(read), "onnx")
+def _check_goal(goal: Target | int, name: str, source: str) -> None:
+    """Check that models of a dialect can be fixed for a goal."""
+    if isinstance(goal, Target):
+        if source not in goal.dialects:
+            raise SpecError("targets", "", goal.convert_first(source))
+    elif name.partition(":")[0] != source:
+        counted = find_dialect(name.partition(":")[0]).counted
         raise SpecError(
-            "targets", "", f"{target.runtime} reads no {title} models; convert it first: minuend convert --to {goal}"
+            "targets", "", f"{name} is an {counted}, and the model is {formats()[source].MODELS}; convert it instead"
         )
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 SUFFIXES: Final = (".json",)
+MODELS: Final = "DxDispatch models"
+"""What sentences call them."""
+
 OBJECTS: Final = ()
 
 

@@ -1,7 +1,7 @@
 """The waist between formats: a graph of the few operators that every dialect can say.
 
-A dialect's ``interchange.py`` turns its model into a :class:`Graph` and back. What a format can say beyond these
-operators is not converted: it is refused, each node with its reason.
+A dialect's ``lifting.py`` turns its model into a :class:`Graph`, its ``lowering.py`` a graph into its model. What a
+format can say beyond these operators is not converted: it is refused, each node with its reason.
 """
 
 from __future__ import annotations

@@ -7,14 +7,13 @@ and a ``model.py`` (``read``, ``Model``). Nothing here lists the dialects.
 from __future__ import annotations
 
 import functools
-import importlib
-import importlib.util
 import os
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Protocol, cast
 
-from minuend.errors import FileFormatError, Unsupported, listed
+from minuend.errors import FileFormatError, listed
+from minuend.standards.abilities import ability, able
 from minuend.standards.dialects import dialects
 from minuend.standards.node import Node
 
@@ -25,10 +24,12 @@ class Formats(Protocol):
     """A dialect's ``formats.py``.
 
     Attributes:
-        SUFFIXES: what the names of its files end in. OBJECTS: classes that are its models, as ``package.Class``.
+        SUFFIXES: what the names of its files end in. MODELS: what sentences call them.
+        OBJECTS: classes that are its models, as ``package.Class``.
     """
 
     SUFFIXES: tuple[str, ...]
+    MODELS: str
     OBJECTS: tuple[str, ...]
 
     def looks_like(self, head: bytes) -> bool:
@@ -51,11 +52,7 @@ class Model(Protocol):
 @functools.cache
 def formats() -> Mapping[str, Formats]:
     """The dialects that have model files, by name."""
-    found = {}
-    for name in dialects():
-        if importlib.util.find_spec(f"minuend.{name}.formats") is not None:
-            found[name] = cast(Formats, importlib.import_module(f"minuend.{name}.formats"))
-    return MappingProxyType(found)
+    return MappingProxyType({name: cast(Formats, ability(name, "formats")) for name in able("formats")})
 
 
 def dialect_of(source: Any) -> str:
@@ -135,15 +132,7 @@ def open_model(source: Any, **options: Any) -> Model:
         return cast(Model, source)
     if isinstance(source, str | os.PathLike) and _names_file(source) and not os.path.exists(source):
         raise FileNotFoundError(f"there is no file {os.fsdecode(source)}")
-    try:
-        module = importlib.import_module(f"minuend.{name}.model")
-    except ModuleNotFoundError as error:
-        package = (error.name or "").partition(".")[0]
-        if package in ("", "minuend"):
-            raise
-        raise Unsupported(
-            f'models of {dialects()[name].title} need the package {package!r}: pip install "minuend[{name}]"'
-        ) from None
+    module: Any = ability(name, "model")
     return cast(Model, module.read(source, **options))
 
 

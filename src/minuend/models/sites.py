@@ -5,7 +5,6 @@ A dialect that has models has a ``sites.py`` with ``sites(model) -> Iterator[Sit
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -13,6 +12,7 @@ from typing import Any, Literal
 from minuend.errors import SpecError, Unsupported
 from minuend.models.opening import dialect_of
 from minuend.models.ranges.interval import Range, full
+from minuend.standards.abilities import ability
 from minuend.standards.node import Node
 from minuend.standards.version import OpVersion
 
@@ -55,6 +55,5 @@ def typed(range_: Range, dtype: str | None, why: str = "input") -> Range:
 
 def sites(model: Any) -> Iterator[Site]:
     """Yield every subtraction of a model of any dialect."""
-    module = importlib.import_module(f"minuend.{dialect_of(model)}.sites")
-    found: Iterator[Site] = module.sites(model)
+    found: Iterator[Site] = ability(dialect_of(model), "sites").sites(model)
     return found

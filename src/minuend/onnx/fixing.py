@@ -8,22 +8,26 @@ from typing import Any, cast
 
 from onnx import ModelProto, inliner
 
-from minuend.actions.recipes.choose import Choice, choose, choose_for_opset, lowest_opset, needs_modern
+from minuend.actions.recipes.choose import Choice, choose
 from minuend.actions.recipes.compare import Spot
 from minuend.actions.recipes.work import Fold, Refusal, Work
 from minuend.core.policies import Contract
 from minuend.errors import ConversionRefused, Unsupported, listed
 from minuend.models.opening import Model
 from minuend.models.sites import sites
+from minuend.onnx.goals import choose_for_opset, lowest_opset, needs_modern
 from minuend.onnx.model import Model as OnnxModel
 from minuend.onnx.opsets import convert_proto
 from minuend.onnx.rewriting import Rewriter
 from minuend.onnx.walk import Subtraction
+from minuend.runtimes.quirks import quirks
 from minuend.runtimes.targets import Target
 from minuend.standards.node import Node
 
-_WITHOUT_FUNCTIONS = ("openvino-cpu",)
-"""Runtimes that read no ONNX model with local functions."""
+
+def work(model: Any, goal: Target | int, overflow: Contract, accept: Collection[str]) -> Work:
+    """Return a model on its way to a runtime or an opset."""
+    return OnnxWork(model, goal, overflow, accept)
 
 
 class OnnxWork(Work):
@@ -53,7 +57,7 @@ class OnnxWork(Work):
         if not self.model.proto.functions:
             return
         why = ""
-        if target.runtime in _WITHOUT_FUNCTIONS:
+        if not quirks(target.runtime).local_functions:
             why = f"{target.name} has no local functions"
         elif any(isinstance(site.node, Unsupported) for site in sites(self.model) if site.where.startswith("function")):
             why = "their calls are of several types"

@@ -7,6 +7,9 @@ from typing import Final
 SUFFIXES: Final = (".onnx", ".onnxtxt")
 """What the names of ONNX models end in: protobuf, and ONNX's text form."""
 
+MODELS: Final = "ONNX models"
+"""What sentences call them."""
+
 OBJECTS: Final = ("onnx.ModelProto",)
 """Classes of other packages that are ONNX models."""
 

@@ -10,6 +10,7 @@ from onnx import NodeProto, helper, numpy_helper
 
 from minuend.actions.recipes.table import OWN, Recipe, Step, main_step, number
 from minuend.core.elements import TYPES, ElementType
+from minuend.onnx import tensors
 from minuend.onnx.versions import SPELLINGS
 
 
@@ -45,7 +46,7 @@ def build(
             names[step.output] = fresh(f"{base}_{step.output}")
         made = helper.make_node(step.op, inputs, [names[step.output]])
         if step.op == "Cast":
-            made.attribute.append(helper.make_attribute("to", data_type(dtype)))
+            made.attribute.append(helper.make_attribute("to", tensors.number(dtype)))
         if clip:
             bounds = (number(given, element) for given in step.inputs[1:])
             made.attribute.extend(
@@ -74,12 +75,6 @@ _CLIP_TAKES_INPUTS = 11
 def _float(value: int | float | None) -> float:
     assert value is not None
     return float(value)
-
-
-def data_type(dtype: str) -> int:
-    """Return ONNX's number of an element type."""
-    found: int = onnx.TensorProto.DataType.Value(SPELLINGS[dtype][-1])
-    return found
 
 
 def _constant(name: str, value: int | float, dtype: str) -> NodeProto:

@@ -74,6 +74,16 @@ def data_type(number: int) -> DataType | None:
     return DataType(word, helper.tensor_dtype_to_field(number), element.bits if element else bits, dtype, element)
 
 
+def number(name: str) -> int:
+    """Return ONNX's number of an element type.
+
+    >>> number("uint8")
+    2
+    """
+    found: int = TensorProto.DataType.Value(SPELLINGS[name][-1])
+    return found
+
+
 def is_external(tensor: TensorProto) -> bool:
     """Whether the elements are in another file."""
     return bool(tensor.data_location == TensorProto.EXTERNAL)

@@ -22,8 +22,8 @@ import numpy as np
 
 from minuend.core.elements import TYPES, ElementType
 from minuend.errors import SpecError
+from minuend.onnx import tensors
 from minuend.runtimes import cases, values
-from minuend.runtimes.case_models import onnx_type
 from minuend.runtimes.values import Codes
 from minuend.standards.dialects import dialect
 from minuend.standards.version import OpVersion
@@ -161,7 +161,7 @@ def write(
 def _write_test(folder: str, test: Vector) -> None:
     from onnx import helper
 
-    kind = onnx_type(test.element)
+    kind = tensors.number(test.element.name)
     data = os.path.join(folder, "test_data_set_0")
     os.makedirs(data)
     named = (("A", "input_0.pb", test.a), ("B", "input_1.pb", test.b), ("C", "output_0.pb", test.expected))

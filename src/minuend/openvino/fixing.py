@@ -24,13 +24,16 @@ from minuend.standards.node import Node
 from minuend.standards.validation import validate
 
 
+def work(model: Any, goal: Target | int, overflow: Contract, accept: Collection[str]) -> Work:
+    """Return an IR on its way to a runtime."""
+    return OpenVinoWork(model, goal, overflow, accept)
+
+
 class OpenVinoWork(Work):
     """An OpenVINO IR on its way."""
 
     def __init__(self, model: Any, goal: Target | int, overflow: Contract, accept: Collection[str]) -> None:
         super().__init__(goal, overflow, accept)
-        if isinstance(goal, int):
-            raise SpecError("targets", "", f"onnx:{goal} is an opset, and the model is OpenVINO IR; convert it instead")
         xml, weights = model.to_bytes()
         self.model = read(xml, weights)
         self.model.files = model.files

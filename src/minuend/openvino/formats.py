@@ -7,6 +7,9 @@ from typing import Final
 SUFFIXES: Final = (".xml",)
 """What the names of OpenVINO models end in; the ``.bin`` lies beside."""
 
+MODELS: Final = "OpenVINO IR"
+"""What sentences call them."""
+
 OBJECTS: Final = ("openvino.Model",)
 """Classes of other packages that are OpenVINO models."""
 

@@ -1,8 +1,7 @@
 """``Tensor``: codes of a narrow element type, and the bytes in which OpenVINO packs them.
 
-A code is the element's bit pattern as a number. In memory each takes a byte of its own. In a file, elements of fewer
-than 8 bits share bytes: one-bit elements from the highest bit of a byte down, all others from the lowest bits up; the
-unused bits of the last byte are 0. Elements are in C order and rows do not start new bytes.
+A code is the element's bit pattern as a number. In memory each takes a byte of its own; in a file, elements of fewer
+than 8 bits share bytes (:mod:`minuend.core.packing`).
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from minuend.core import elements
+from minuend.core import elements, packing
 from minuend.core.elements import ElementType
 from minuend.core.shapes import size
 from minuend.errors import DTypeError, ShapeError, SpecError, listed
@@ -143,9 +142,7 @@ class Tensor:
             raise ShapeError(
                 "bytes", "", f"{stored.size} bytes hold no {name} tensor of shape {shape}; expected {wanted}"
             )
-        shifts = _shifts(element.bits)
-        codes = (stored[:, None] >> shifts) & np.uint8((1 << element.bits) - 1)
-        return cls(element, codes.reshape(-1)[:count].reshape(shape))
+        return cls(element, packing.unpack(element, shape, data))
 
     def pack(self) -> bytes:
         """Return the elements as OpenVINO packs them.
@@ -154,12 +151,7 @@ class Tensor:
         >>> Tensor("u1", np.array([1, 0, 1], np.uint8)).pack().hex()
         'a0'
         """
-        shifts = _shifts(self.element.bits)
-        flat = self.codes.reshape(-1)
-        padded = np.zeros((-(-flat.size // shifts.size), shifts.size), np.uint8)
-        padded.reshape(-1)[: flat.size] = flat
-        joined: Array = np.bitwise_or.reduce(padded << shifts, axis=1)
-        return joined.astype(np.uint8).tobytes()
+        return packing.pack(self.element, self.codes)
 
 
 def _narrow(element_type: object) -> ElementType:
@@ -171,12 +163,6 @@ def _narrow(element_type: object) -> ElementType:
             "types", "", f"a Tensor holds codes of a narrow type, not of {element}{hint}; expected {expected}"
         )
     return element
-
-
-def _shifts(bits: int) -> Array:
-    """How far each element of a byte lies from its lowest bit, in the order of the elements."""
-    shifts = np.arange(0, 8, bits, dtype=np.uint8)
-    return shifts[::-1] if bits == 1 else shifts
 
 
 @functools.cache

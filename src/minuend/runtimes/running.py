@@ -1,20 +1,12 @@
 """Runtimes: can it build this node, and what does it answer.
 
-One small file a runtime, which needs NumPy and the runtime alone: ``NAME``, ``PACKAGE``, ``DIALECTS`` (whose models it
-reads), ``FORM`` (how its own dialect's cases reach it: ``"onnx"``, ``"ir"`` or ``"arrays"``), ``CONSTANTS`` (which
-operands can be constants), ``RULES`` (the broadcasting rules that it can be asked for; ``None``: all), ``release()``
-and ``prepare(head, model, weights)``. A new runtime is a new file here.
-
 Runtimes run in a child process (:mod:`minuend.runtimes.worker`), under this Python or one that holds another release.
 """
 
 from __future__ import annotations
 
 import contextlib
-import functools
-import importlib
 import itertools
-import pkgutil
 import re
 import subprocess
 import sys
@@ -22,17 +14,18 @@ import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType, TracebackType
+from types import TracebackType
 from typing import IO, Any
 
 import numpy as np
 
 from minuend.core.elements import ElementType
-from minuend.errors import DTypeError, SpecError, Unsupported, listed
-from minuend.runtimes import adapters as folder
-from minuend.runtimes import case_models as models
+from minuend.core.packing import pack, unpack
+from minuend.errors import DTypeError, Unsupported
 from minuend.runtimes import worker
+from minuend.runtimes.adapting import adapter
 from minuend.runtimes.cases import CONSTANTS, RELATIONS, Case, cases
+from minuend.runtimes.probing import is_constant, operands, probing
 from minuend.runtimes.values import Codes
 from minuend.standards import spelling
 
@@ -54,28 +47,6 @@ class Output:
 
     element: ElementType | None
     codes: Codes
-
-
-@functools.cache
-def adapters() -> Mapping[str, Any]:
-    """Every runtime's module by the runtime's name."""
-    found = {}
-    for module in pkgutil.iter_modules(folder.__path__):
-        adapter = importlib.import_module(f"{folder.__name__}.{module.name}")
-        found[adapter.NAME] = adapter
-    return MappingProxyType(found)
-
-
-def adapter(name: str) -> Any:
-    """Return a runtime's module, or say which there are.
-
-    Raises:
-        SpecError: no such runtime.
-    """
-    try:
-        return adapters()[name]
-    except KeyError:
-        raise SpecError("runtime", "", f"no runtime {name!r}; expected {listed(sorted(adapters()))}") from None
 
 
 class Runtime:
@@ -165,19 +136,27 @@ class Runtime:
 
     def _run(self, together: Sequence[Case]) -> list[Output] | Refused:
         first = together[0]
-        form = "onnx" if first.op.dialect == "onnx" else self.adapter.FORM
-        model, weights = b"", b""
-        if form == "onnx":
-            model = models.onnx_model(together).SerializeToString()
-        elif form == "ir":
-            model, weights = models.ir_model(together)
-        fed = [(name, codes) for name, side, codes in models.operands(together) if not models.is_constant(first, side)]
+        form, model, weights = "arrays", b"", b""
+        if not self.adapter.ARRAYS:
+            asking = probing(first.op.dialect)
+            form = asking.FORM
+            model, weights = asking.case_model(together)
+        fed = [(name, codes) for name, side, codes in operands(together) if not is_constant(first, side)]
         head = {"form": form, "inputs": [[name, first.element.name, list(codes.shape)] for name, codes in fed]}
-        lay = models.pack if form == "ir" else lambda _, codes: codes.tobytes()
+        lay = (lambda _, codes: codes.tobytes()) if self.adapter.ARRAYS else pack
         answer = self._ask(head, [model, weights, *(lay(first.element, codes) for _, codes in fed)])
         if isinstance(answer, Refused):
             return answer
-        return [_output(form, dtype, tuple(shape), data) for (dtype, shape), data in answer]
+        return [self._output(dtype, tuple(shape), data) for (dtype, shape), data in answer]
+
+    def _output(self, dtype: str, shape: tuple[int, ...], data: bytes) -> Output:
+        try:
+            element = spelling.find(dtype)
+        except DTypeError:
+            return Output(None, np.zeros(shape, np.uint8))
+        if self.adapter.ARRAYS:
+            return Output(element, np.frombuffer(data, f"u{element.itemsize}").reshape(shape))
+        return Output(element, unpack(element, shape, data))
 
     def _ask(self, head: Mapping[str, Any], parts: list[bytes]) -> list[tuple[Any, bytes]] | Refused:
         if self._process is None:
@@ -223,16 +202,6 @@ def _model_of(case: Case) -> tuple[Any, ...]:
     """What cases that share a model have in common."""
     alone = RELATIONS[case.relation].alone
     return case.opversion, case.element.name, case.constants, case.relation if alone else "", alone
-
-
-def _output(form: str, dtype: str, shape: tuple[int, ...], data: bytes) -> Output:
-    try:
-        element = spelling.find(dtype)
-    except DTypeError:
-        return Output(None, np.zeros(shape, np.uint8))
-    if form == "ir":
-        return Output(element, models.unpack(element, shape, data))
-    return Output(element, np.frombuffer(data, f"u{element.itemsize}").reshape(shape))
 
 
 _NOISE = (

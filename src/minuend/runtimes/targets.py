@@ -11,7 +11,7 @@ import functools
 import itertools
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from types import MappingProxyType
@@ -19,7 +19,9 @@ from typing import Any, Literal
 
 from minuend.errors import SpecError, listed
 from minuend.runtimes import cases, values
+from minuend.standards.abilities import ability, able
 from minuend.standards.dialects import dialect
+from minuend.standards.node import Node
 from minuend.standards.spelling import find as find_type
 from minuend.standards.version import OpVersion
 
@@ -128,6 +130,14 @@ class Row:
     answers: Mapping[str, Answer] = field(default_factory=lambda: MappingProxyType({}))
 
 
+class Unfit(Exception):
+    """What stands in for an answer where a target cannot be asked for a node: ``verdict`` and ``reason``."""
+
+    def __init__(self, verdict: Verdict, reason: str) -> None:
+        self.verdict, self.reason = verdict, reason
+        super().__init__(reason)
+
+
 @dataclass(frozen=True)
 class Target:
     """One release of a runtime.
@@ -137,6 +147,8 @@ class Target:
         rows: what it does.
         date, cpu, python: when, on which processor and under which Python it was measured; empty where declared.
         declared: whether documents say so rather than a measurement. source: which documents.
+        translate: of a target that is a standard: how it is asked for a node of another one; raises :class:`Unfit`.
+        runs_nothing: why no model can be fixed for it, where it runs none; else ``""``.
     """
 
     runtime: str
@@ -147,6 +159,19 @@ class Target:
     python: str = ""
     declared: bool = False
     source: str = ""
+    translate: Callable[[Node], Node] | None = None
+    runs_nothing: str = ""
+
+    @property
+    def dialects(self) -> tuple[str, ...]:
+        """Whose models it reads."""
+        return tuple(dict.fromkeys(version.partition(":")[0] for row in self.rows for version in row.opversions))
+
+    def convert_first(self, dialect_name: str) -> str:
+        """What is said where it does not read a dialect's models."""
+        goal = next(iter(self.dialects), "onnx")
+        title = dialect(dialect_name).title
+        return f"{self.runtime} reads no {title} models; convert it first: minuend convert --to {goal}"
 
     @property
     def name(self) -> str:
@@ -297,9 +322,8 @@ def _files() -> Mapping[str, Any]:
 
 @functools.cache
 def _declared() -> Mapping[str, Target]:
-    from minuend.runtimes.declared import declared
-
-    return {target.name: target for target in declared()}
+    found = (target for name in able("declared") for target in ability(name, "declared").targets())
+    return {target.name: target for target in found}
 
 
 def names() -> tuple[str, ...]:

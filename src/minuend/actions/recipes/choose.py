@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
-
-import numpy as np
+from typing import Literal, TypeAlias
 
 from minuend.actions.checking import answers_for, judge, possible_relations
-from minuend.actions.recipes.table import OWN, Recipe, limits, readable, recipes
+from minuend.actions.recipes.table import OWN, Recipe, recipes
 from minuend.core.elements import TYPES, ElementType
 from minuend.core.policies import Contract
 from minuend.errors import SpecError, listed
 from minuend.models.ranges.interval import Range, full, within
 from minuend.models.sites import Site
-from minuend.onnx.versions import DIALECT
 from minuend.runtimes import values
 from minuend.runtimes.cases import relation_of
+from minuend.runtimes.quirks import quirks
 from minuend.runtimes.reach import reachable
 from minuend.runtimes.targets import Answer, Target
 from minuend.standards.node import Node, TensorType
-from minuend.standards.version import OpVersion
 
 Writable: TypeAlias = Callable[[ElementType, Recipe], bool]
 """Whether a model can say a recipe for an element type at some place."""
@@ -83,10 +80,11 @@ def choose(
     if site.constants == "both" and not foldable():
         return Choice("fold", reason, classes=tuple(wrong))
     nearest: set[str] | None = None
+    known = quirks(target.runtime)
     for recipe in recipes(element, overflow) if _holds(element, after, site) else ():
         if saturates and recipe.overflow is None and not recipe.proof:
             continue
-        if not (readable(recipe, target.runtime, target.release) and writable(element, recipe)):
+        if not (known.reads((step.op for step in recipe.steps), target.release) and writable(element, recipe)):
             continue
         left = _left(recipe, site, spelled or node, target, after, accept)
         if not left:
@@ -161,7 +159,7 @@ def _leave_or_narrow(
 ) -> Choice:
     """A target that computes 64 bits in 32 gets what was proven written into the model."""
     assert isinstance(site.node, Node)
-    if element.is_integer and element.bits == 64 and _in_int32(site, element):
+    if element.is_integer and element.bits == 64 and in_int32(site, element):
         everywhere = wrong_classes(replace(site, a=full(element.name), b=full(element.name)), site.node, target)
         if everywhere.get("beyond int32", Answer("ok")).verdict == "different-numbers":
             for recipe in recipes(element, overflow):
@@ -170,7 +168,7 @@ def _leave_or_narrow(
     return Choice("leave")
 
 
-def _in_int32(site: Site, element: ElementType) -> bool:
+def in_int32(site: Site, element: ElementType) -> bool:
     reached = reachable(element, site.a, site.b)
     return "beyond int32" not in reached and "wraps" not in reached
 
@@ -187,10 +185,12 @@ def _left(
 ) -> set[str]:
     """The value classes that are still wrong with a recipe."""
     element = node.a.element
-    if recipe.proof and not _in_int32(site, element):
+    if recipe.proof and not in_int32(site, element):
         return {"beyond int32"}
     reached = set(reachable(element, site.a, site.b))
-    known = {name for name in limits(recipe, target.runtime, element, site.constants) if name in reached}
+    known = {
+        name for name in quirks(target.runtime).left_wrong(recipe.name, element, site.constants) if name in reached
+    }
     left = {name for name in known if name not in accept}
     if recipe.wide == OWN:
         return left | {name for name in wrong if name not in recipe.cures}
@@ -238,84 +238,3 @@ def _instead(
 
 
 FLOATS = tuple(row.name for row in values.FLOAT_CLASSES)
-
-# ---- constants --------------------------------------------------------------------------------------------------
-
-_LARGEST_BFLOAT16 = float(2**127 * (2 - 2**-7))
-
-
-def kept(runtime: str, element: ElementType, array: Any) -> str:
-    """Say why a runtime does not keep a constant as the model has it; empty where it does."""
-    if runtime != "openvino-cpu" or array.size == 0:
-        return ""
-    if element.is_integer:
-        low, high = TYPES["int32"].limits
-        if int(array.min()) < low or int(array.max()) > high:
-            return f"the result is a constant of {element} beyond int32, which {runtime} clamps"
-        return ""
-    if element.bits > 32:
-        return f"{runtime} computes with constants of {element} in float32"
-    if element.kernel == "table":
-        return ""
-    exact = array.astype(np.float64)
-    small = np.abs(exact[exact != 0])
-    if element.name != "float16" and small.size and small.min() < 2.0**-126:
-        return f"the result holds subnormal numbers of {element}, and {runtime} takes them for 0 in constants"
-    if element.name == "float32" and (np.abs(exact[np.isfinite(exact)]) > _LARGEST_BFLOAT16).any():
-        return f"the result holds numbers beyond bfloat16's largest, which {runtime} clamps in constants"
-    return ""
-
-
-# ---- old opsets -------------------------------------------------------------------------------------------------
-
-
-def needs_modern(site: Site, target: Target, overflow: Contract, accept: Collection[str]) -> bool:
-    """Whether a Sub that broadcasts by the old rule cannot stay as it is."""
-    if not isinstance(site.node, Node) or site.op.broadcasting != "onnx_legacy":
-        return False
-    if judge(site, target).verdict == "invalid":
-        return False
-    saturates = overflow == "saturate" and "wraps" in reachable(site.node.a.element, site.a, site.b)
-    return saturates or bool(wrong_classes(site, site.node, target, accept))
-
-
-def lowest_opset(found: Iterable[Site], target: Target) -> int:
-    """Return the lowest opset with NumPy's broadcasting at which the target runs the most of some subtractions."""
-    dtypes = {site.node.a.dtype for site in found if isinstance(site.node, Node)}
-    modern = [op for op in DIALECT.versions if op.broadcasting == "numpy"]
-
-    def run(op: OpVersion) -> int:
-        answers = [target.answer(op, dtype, "same", "none") for dtype in dtypes if dtype in op.types]
-        return sum(any(one.verdict != "not-implemented" for one in answer.values()) for answer in answers)
-
-    return int(max(modern, key=lambda op: (run(op), -int(op.version))).version)
-
-
-# ---- opsets as goals --------------------------------------------------------------------------------------------
-
-
-def choose_for_opset(site: Site, opset: int, overflow: Contract, writable: Writable) -> Choice:
-    """Choose for one Sub of a model that goes to another opset."""
-    from minuend.onnx import recipes as builder
-
-    node = site.node
-    if not isinstance(node, Node):
-        return Choice("refuse", str(node), instead="make the model valid and its types known first")
-    element, op = node.a.element, DIALECT.resolve(opset)
-    lacks = element.name not in op.types
-    saturates = overflow == "saturate" and element.is_integer and "wraps" in reachable(element, site.a, site.b)
-    if not lacks and not saturates:
-        return Choice("leave")
-    reason = f"{op} takes no {element}" if lacks else SATURATE
-    for recipe in recipes(element, overflow):
-        if recipe.proof and not _in_int32(site, element):
-            continue
-        if recipe.wide == OWN and (lacks or recipe.overflow is None):
-            continue
-        if saturates and recipe.overflow is None and not recipe.proof:
-            continue
-        if writable(element, recipe) and builder.legal(recipe, element, opset):
-            return Choice("write", reason, recipe)
-    least = next((v.version for v in DIALECT.versions if int(v.version) > opset and element.name in v.types), None)
-    instead = f"take opset {least} or above" if least else "take a later opset"
-    return Choice("refuse", f"{reason}, and opset {opset} has not the operators to compute it", instead=instead)

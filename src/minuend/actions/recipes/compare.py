@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from minuend.actions.recipes.trial import DIMS, Array, Skip, asked, check_size, make_inputs
+from minuend.actions.recipes.trial import DIMS, Array, asked, check_size, make_inputs
 from minuend.core.arrays import compute
 from minuend.core.elements import of_numpy
 from minuend.errors import MinuendError
 from minuend.models.opening import Model
-from minuend.runtimes.running import Runtime, adapters
+from minuend.runtimes.adapting import adapters
+from minuend.runtimes.probing import Skip
+from minuend.runtimes.running import Runtime
 from minuend.runtimes.targets import Target
 from minuend.standards.node import Node, TensorType
 from minuend.standards.validation import validate

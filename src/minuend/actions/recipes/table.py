@@ -15,7 +15,6 @@ from typing import TypeAlias
 
 from minuend.core.elements import TYPES, ElementType
 from minuend.core.policies import Contract
-from minuend.runtimes.values import rules
 
 MOST_FOLDED = 64 << 20
 """Bytes of a constant that may take a subtraction's place (or as many as the larger operand has)."""
@@ -207,130 +206,6 @@ _ROWS = (
 
 RECIPES: tuple[Recipe, ...] = _ROWS
 """Every recipe; where several serve, the first is the best."""
-
-
-# ---- where a recipe is not right -------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """Value classes that a recipe leaves wrong on a runtime, as its tests found them.
-
-    Attributes:
-        recipes: their names. runtime: such as ``"openvino-cpu"``. types, constants: for which operands.
-        classes: names in :data:`minuend.runtimes.values.CLASSES`; empty: all. why: what the runtime does.
-    """
-
-    recipes: tuple[str, ...]
-    runtime: str
-    types: tuple[str, ...]
-    constants: tuple[str, ...]
-    classes: tuple[str, ...]
-    why: str
-
-
-_ANY = ("none", "A", "B", "both")
-
-LIMITS: tuple[Limit, ...] = (
-    Limit(
-        ("through int64, wrapped with BitwiseAnd", "through int64, wrapped with Mod"),
-        "openvino-cpu",
-        ("int32", "uint32"),
-        _ANY,
-        (),
-        "int64 is computed in int32, and the constants of the recipe are above it",
-    ),
-    Limit(
-        ("through float32",),
-        "openvino-cpu",
-        ("bfloat16",),
-        ("none", "A", "B"),
-        ("subnormal", "negative zero"),
-        "subnormal bfloat16 becomes zero when it is converted",
-    ),
-    Limit(
-        ("through float32",),
-        "openvino-cpu",
-        ("bfloat16",),
-        ("both",),
-        ("subnormal", "rounds"),
-        "folded constants are not rounded to nearest even",
-    ),
-    Limit(
-        ("through float32",),
-        "openvino-cpu",
-        ("float16",),
-        _ANY,
-        (),
-        "releases that have float16 wrong have it wrong when it is converted",
-    ),
-    Limit(
-        ("saturated with Max",),
-        "openvino-cpu",
-        ("uint32", "uint64"),
-        _ANY,
-        ("beyond int32",),
-        "unsigned numbers are compared as int32",
-    ),
-    Limit(
-        ("saturated with Max",),
-        "openvino-cpu",
-        ("uint32", "uint64"),
-        ("none", "A"),
-        ("wraps",),
-        "unsigned numbers are compared as int32",
-    ),
-    Limit(
-        ("saturated with Where",),
-        "openvino-cpu",
-        ("int64",),
-        _ANY,
-        (),
-        "int64 is computed in int32, and in float32 where the shape is known when it runs",
-    ),
-    Limit(
-        ("with a - (+0) as a",),
-        "openvino-cpu",
-        ("float32",),
-        ("A", "B", "both"),
-        ("negative zero", "subnormal", "ordinary", "rounds", "overflows"),
-        "constants lose subnormal numbers and what is beyond bfloat16's largest",
-    ),
-    Limit(
-        ("with a - (+0) as a",),
-        "onnxruntime-cpu",
-        ("float32", "float16"),
-        _ANY,
-        ("negative zero",),
-        "Where adds what it chose to a zero",
-    ),
-)
-"""Every known limit; the tests insist on each, so that a runtime that got better is noticed."""
-
-
-def limits(recipe: Recipe, runtime: str, element: ElementType, constants: str) -> frozenset[str]:
-    """Return the value classes that a recipe leaves wrong on a runtime."""
-    found: set[str] = set()
-    for row in LIMITS:
-        fits = recipe.name in row.recipes and row.runtime == runtime and element.name in row.types
-        if fits and constants in row.constants:
-            found.update(row.classes or (rule.name for rule in rules(element)))
-    return frozenset(found)
-
-
-_FROM: Mapping[tuple[str, str], tuple[int, ...]] = MappingProxyType({("openvino-cpu", "BitwiseAnd"): (2024, 4)})
-"""The releases of a runtime from which on it surely reads an operator, where not all that are measured do."""
-
-
-def readable(recipe: Recipe, runtime: str, release: str) -> bool:
-    """Whether a release of a runtime reads the operators of a recipe.
-
-    >>> recipe = next(recipe for recipe in RECIPES if "BitwiseAnd" in recipe.name)
-    >>> [readable(recipe, "openvino-cpu", release) for release in ("2023.3.0", "2026.4.1")]
-    [False, True]
-    """
-    parts = tuple(int(part) for part in release.split(".")[:2] if part.isdigit())
-    return all(parts >= _FROM.get((runtime, step.op), ()) for step in recipe.steps)
 
 
 # ---- look-up --------------------------------------------------------------------------------------------------

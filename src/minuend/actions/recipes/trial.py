@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from minuend.core.elements import TYPES, ElementType, of_numpy
-from minuend.errors import DTypeError, MinuendError
+from minuend.core.packing import pack, unpack
+from minuend.errors import DTypeError
 from minuend.models.opening import Model, dialect_of
-from minuend.runtimes import case_models as models
 from minuend.runtimes import values
+from minuend.runtimes.probing import Skip, probing
+from minuend.runtimes.quirks import quirks
 from minuend.runtimes.running import Refused, Runtime
 from minuend.standards.spelling import find
 
@@ -26,10 +28,6 @@ _MOST_BYTES = 256 << 20
 """Bytes of inputs, and of constants, up to which a model is run."""
 
 
-class Skip(MinuendError):
-    """A model that is not run here; the message says why."""
-
-
 # ---- inputs -----------------------------------------------------------------------------------------------------
 
 
@@ -39,7 +37,7 @@ def make_inputs(model: Model, touched: Collection[str], turn: int, dim: int) -> 
     made: dict[str, np.ndarray[Any, Any]] = {}
     source = random.Random(f"minuend fix {turn}")
     total = 0
-    for name, dtype, dims in _declared(model):
+    for name, dtype, dims in probing(dialect_of(model)).declared(model):
         if dims is None:
             raise Skip(f"the rank of the input {name!r} is not known")
         shape = tuple(_dim(own, names, dim) for own in dims)
@@ -76,52 +74,13 @@ def _elements(element: ElementType | None, count: int, wild: bool, source: rando
     return chosen.view(element.memory)
 
 
-def _declared(model: Model) -> Iterator[tuple[str, str, tuple[Any, ...] | None]]:
-    """Yield name, element type and dims of every input that has to be given."""
-    if dialect_of(model) == "onnx":
-        yield from _declared_onnx(model)
-        return
-    from minuend.openvino.notation import NUMERIC
-
-    for name, type_ in model.inputs.items():  # type: ignore[attr-defined]
-        if type_.element != "boolean" and type_.element not in NUMERIC:
-            raise Skip(f"the input {name!r} is of {type_.element}")
-        yield name, "bool" if type_.element == "boolean" else NUMERIC[type_.element].name, type_.shape
-
-
-def _declared_onnx(model: Any) -> Iterator[tuple[str, str, tuple[Any, ...] | None]]:
-    from minuend.onnx import tensors
-
-    stored = {tensor.name for tensor in model.proto.graph.initializer}
-    for value in model.proto.graph.input:
-        if value.name in stored:
-            continue
-        kind = tensors.data_type(value.type.tensor_type.elem_type) if value.type.HasField("tensor_type") else None
-        if kind is None or (kind.element is None and kind.word != "BOOL"):
-            raise Skip(f"the input {value.name!r} is no tensor of numbers")
-        dims: tuple[Any, ...] | None = None
-        if value.type.tensor_type.HasField("shape"):
-            dims = tuple(
-                dim.dim_value if dim.HasField("dim_value") else dim.dim_param or None
-                for dim in value.type.tensor_type.shape.dim
-            )
-        yield value.name, "bool" if kind.element is None else kind.element.name, dims
-
-
-def check_size(model: Any) -> None:
+def check_size(model: Model) -> None:
     """Check that a model is not too large to be run in passing.
 
     Raises:
         Skip: it is.
     """
-    if dialect_of(model) == "onnx":
-        from minuend.onnx import tensors
-        from minuend.onnx.model import all_tensors
-
-        kinds = ((tensors.data_type(tensor.data_type), tensor) for tensor, _ in all_tensors(model.proto))
-        nbytes = sum(kind.nbytes(math.prod(tensor.dims)) for kind, tensor in kinds if kind is not None)
-    else:
-        nbytes = model.weights.size
+    nbytes = probing(dialect_of(model)).nbytes(model)
     if nbytes > _MOST_BYTES:
         raise Skip(f"its constants take {nbytes} bytes, more than {_MOST_BYTES}")
 
@@ -137,13 +96,9 @@ def asked(
     Raises:
         Skip: the runtime refuses the model, or it is too large.
     """
-    if dialect_of(model) == "onnx":
-        form, weights = "onnx", b""
-        data, wide = _onnx_bytes(model, watched, runtime.name)
-    else:
-        form, wide = "ir", frozenset[int]()
-        data, weights = _ir_bytes(model, watched)
-    head = {"form": form, "inputs": [[name, _dtype(array), list(array.shape)] for name, array in inputs.items()]}
+    asking = probing(dialect_of(model))
+    data, weights, wide = asking.model_bytes(model, watched, quirks(runtime.name).bfloat16_out)
+    head = {"form": asking.FORM, "inputs": [[name, _dtype(array), list(array.shape)] for name, array in inputs.items()]}
     answer = runtime._ask(head, [data, weights, *map(_bytes, inputs.values())])
     if isinstance(answer, Refused):
         raise Skip(f"it refuses the model: {answer.message}")
@@ -162,7 +117,7 @@ def _bytes(array: Array) -> bytes:
     row = of_numpy(array.dtype)
     if row is None or row.bits >= 8:
         return array.tobytes()
-    return models.pack(row, array.view(np.uint8) & np.uint8((1 << row.bits) - 1))
+    return pack(row, array.view(np.uint8) & np.uint8((1 << row.bits) - 1))
 
 
 def _read(dtype: str, shape: tuple[int, ...], raw: bytes) -> Array:
@@ -174,53 +129,4 @@ def _read(dtype: str, shape: tuple[int, ...], raw: bytes) -> Array:
         return np.frombuffer(raw, np.dtype(dtype)).reshape(shape)
     if row.bits >= 8:
         return np.frombuffer(raw, row.memory).reshape(shape)
-    return models.unpack(row, shape, raw).view(row.memory)
-
-
-_NO_BFLOAT16 = ("onnxruntime-cpu",)
-"""Runtimes that hand no bfloat16 out; others may leave a conversion out that is undone behind it."""
-
-
-def _onnx_bytes(model: Any, watched: Sequence[str], runtime: str) -> tuple[bytes, frozenset[int]]:
-    """A model in one piece with more outputs, and the numbers of those that leave it as float32 for bfloat16."""
-    from onnx import ModelProto, TensorProto, ValueInfoProto, helper
-
-    from minuend.onnx import external
-    from minuend.onnx.inference import infer_types
-    from minuend.onnx.model import all_tensors
-    from minuend.onnx.tensors import is_external
-
-    proto = ModelProto()
-    proto.CopyFrom(model.proto)
-    for tensor, where in all_tensors(proto):
-        if is_external(tensor):
-            tensor.CopyFrom(external.inline(tensor, model.files.bytes(tensor, f"{model.name}: {where}")))
-    if watched:
-        types = infer_types(model).types["graph"]
-        proto.graph.output.extend(ValueInfoProto(name=name, type=types.get(name)) for name in watched)
-    if runtime not in _NO_BFLOAT16:
-        return proto.SerializeToString(), frozenset()
-    used = {name for node in proto.graph.node for name in (*node.input, *node.output)}
-    wide: dict[int, str] = {}
-    for i, value in enumerate(proto.graph.output):
-        if value.type.tensor_type.elem_type == TensorProto.BFLOAT16:
-            name = next(n for k in range(len(used) + 1) if (n := f"{value.name}_as_float32_{k}") not in used)
-            proto.graph.node.append(helper.make_node("Cast", [value.name], [name], to=TensorProto.FLOAT))
-            value.name, wide[i] = name, name
-            value.type.tensor_type.elem_type = TensorProto.FLOAT
-    return proto.SerializeToString(), frozenset(wide)
-
-
-def _ir_bytes(model: Any, watched: Sequence[Any]) -> tuple[bytes, bytes]:
-    """A model's files with more results; the model is afterwards as it was."""
-    from minuend.openvino.builder import Builder
-
-    before = list(model.layers)
-    builder = Builder(model=model)
-    for i, ref in enumerate(watched):
-        builder.result(ref, f"watched/{i}")
-    try:
-        found: tuple[bytes, bytes] = model.to_bytes()
-    finally:
-        model.layers[:] = before
-    return found
+    return unpack(row, shape, raw).view(row.memory)

@@ -6,11 +6,12 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
-from minuend.actions.recipes.choose import Choice, kept
+from minuend.actions.recipes.choose import Choice
 from minuend.actions.recipes.compare import Spot
 from minuend.core.policies import Contract
 from minuend.models.opening import Model
 from minuend.models.sites import Site
+from minuend.runtimes.quirks import quirks
 from minuend.runtimes.targets import Target
 from minuend.standards.node import Node
 
@@ -103,4 +104,4 @@ class Fold:
     def __call__(self) -> str:
         if self.array is None:
             return "its operands are computed from constants, or the result is too large to be stored"
-        return kept(self._goal.runtime, self._node.a.element, self.array)
+        return quirks(self._goal.runtime).kept(self._node.a.element, self.array)

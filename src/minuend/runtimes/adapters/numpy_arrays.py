@@ -8,7 +8,7 @@ from typing import Any
 NAME = "numpy"
 PACKAGE = "numpy"
 DIALECTS = ("openvino",)
-FORM = "arrays"
+ARRAYS = True
 CONSTANTS = ("none",)
 RULES = ("numpy",)
 

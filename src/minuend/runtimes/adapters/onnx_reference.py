@@ -8,7 +8,7 @@ from typing import Any
 NAME = "onnx-reference"
 PACKAGE = "onnx"
 DIALECTS = ("onnx",)
-FORM = "onnx"
+ARRAYS = False
 CONSTANTS = ("none", "A", "B", "both")
 RULES = None
 

@@ -8,9 +8,21 @@ from typing import Any
 NAME = "onnxruntime-cpu"
 PACKAGE = "onnxruntime"
 DIALECTS = ("onnx",)
-FORM = "onnx"
+ARRAYS = False
 CONSTANTS = ("none", "A", "B", "both")
 RULES = None
+
+# ---- beyond the measured data ---------------------------------------------------------------------------------
+
+BFLOAT16_OUT = False
+
+_ANY = ("none", "A", "B", "both")
+LIMITS = (
+    (("with a - (+0) as a",), ("float32", "float16"), _ANY, ("negative zero",), "Where adds what it chose to a zero"),
+)
+"""Recipes that are not right here: their names, element types, constants, value classes (none: all), and why."""
+
+# ---- running --------------------------------------------------------------------------------------------------
 
 
 def release() -> str | None:

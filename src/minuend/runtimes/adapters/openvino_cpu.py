@@ -8,9 +8,95 @@ from typing import Any
 NAME = "openvino-cpu"
 PACKAGE = "openvino"
 DIALECTS = ("openvino", "onnx")
-FORM = "ir"
+ARRAYS = False
 CONSTANTS = ("none", "A", "B", "both")
 RULES = None
+
+# ---- beyond the measured data ---------------------------------------------------------------------------------
+
+TAKES_ANYWAY = {"onnx_legacy": "openvino's ONNX reader takes it all the same and joins the shapes by NumPy's rule"}
+LOCAL_FUNCTIONS = False
+OPERATORS_FROM = {"BitwiseAnd": (2024, 4)}
+
+_ANY = ("none", "A", "B", "both")
+LIMITS = (
+    (
+        ("through int64, wrapped with BitwiseAnd", "through int64, wrapped with Mod"),
+        ("int32", "uint32"),
+        _ANY,
+        (),
+        "int64 is computed in int32, and the constants of the recipe are above it",
+    ),
+    (
+        ("through float32",),
+        ("bfloat16",),
+        ("none", "A", "B"),
+        ("subnormal", "negative zero"),
+        "subnormal bfloat16 becomes zero when it is converted",
+    ),
+    (
+        ("through float32",),
+        ("bfloat16",),
+        ("both",),
+        ("subnormal", "rounds"),
+        "folded constants are not rounded to nearest even",
+    ),
+    (
+        ("through float32",),
+        ("float16",),
+        _ANY,
+        (),
+        "releases that have float16 wrong have it wrong when it is converted",
+    ),
+    (("saturated with Max",), ("uint32", "uint64"), _ANY, ("beyond int32",), "unsigned numbers are compared as int32"),
+    (
+        ("saturated with Max",),
+        ("uint32", "uint64"),
+        ("none", "A"),
+        ("wraps",),
+        "unsigned numbers are compared as int32",
+    ),
+    (
+        ("saturated with Where",),
+        ("int64",),
+        _ANY,
+        (),
+        "int64 is computed in int32, and in float32 where the shape is known when it runs",
+    ),
+    (
+        ("with a - (+0) as a",),
+        ("float32",),
+        ("A", "B", "both"),
+        ("negative zero", "subnormal", "ordinary", "rounds", "overflows"),
+        "constants lose subnormal numbers and what is beyond bfloat16's largest",
+    ),
+)
+"""Recipes that are not right here: their names, element types, constants, value classes (none: all), and why."""
+
+_LARGEST_BFLOAT16 = float(2**127 * (2 - 2**-7))
+
+
+def loses(name: str, kind: str, bits: int, array: Any) -> str:
+    """Say why a constant is not kept as the model has it; empty where it is."""
+    import numpy as np
+
+    if kind != "float":
+        beyond = int(array.min()) < -(2**31) or int(array.max()) >= 2**31
+        return f"the result is a constant of {name} beyond int32, which {NAME} clamps" if beyond else ""
+    if bits > 32:
+        return f"{NAME} computes with constants of {name} in float32"
+    if bits < 16:
+        return ""
+    exact = array.astype(np.float64)
+    small = np.abs(exact[exact != 0])
+    if name != "float16" and small.size and small.min() < 2.0**-126:
+        return f"the result holds subnormal numbers of {name}, and {NAME} takes them for 0 in constants"
+    if name == "float32" and (np.abs(exact[np.isfinite(exact)]) > _LARGEST_BFLOAT16).any():
+        return f"the result holds numbers beyond bfloat16's largest, which {NAME} clamps in constants"
+    return ""
+
+
+# ---- running --------------------------------------------------------------------------------------------------
 
 _STATE: dict[str, Any] = {}
 

@@ -8,7 +8,7 @@ from typing import Any
 NAME = "torch-cpu"
 PACKAGE = "torch"
 DIALECTS = ("openvino",)
-FORM = "arrays"
+ARRAYS = True
 CONSTANTS = ("none",)
 RULES = ("numpy",)
 

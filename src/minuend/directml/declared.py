@@ -6,13 +6,18 @@ and subnormal numbers they say nothing, so those are unknown.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 
 from minuend.core.elements import TYPES
-from minuend.directml.versions import LEVELS
+from minuend.core.shapes import static
+from minuend.directml.versions import DIALECT, LEVELS
+from minuend.errors import SpecError
 from minuend.runtimes import cases, values
-from minuend.runtimes.targets import EVERY, OK, Answer, Row, Target
+from minuend.runtimes.targets import EVERY, OK, Answer, Row, Target, Unfit
 from minuend.standards.dialects import dialect
+from minuend.standards.node import Node, TensorType
+from minuend.standards.validation import check_ranks, validate
 from minuend.standards.version import OpVersion
 
 _PLAIN = ("in range", "lowest subtrahend", "beyond int32", "ordinary", "rounds", "no values")
@@ -27,16 +32,17 @@ _ONNXRUNTIME_RELEASES = ("1.24.4",)
 _ONNXRUNTIME_VERSIONS = ("7", "13", "14")
 
 
-def declared() -> Iterator[Target]:
+def targets() -> Iterator[Target]:
     """Yield every declared target."""
-    home = dialect("directml")
     for level in LEVELS:
         yield Target(
             "directml",
             level,
-            tuple(_rows(home.resolve(level), _STRIDED)),
+            tuple(_rows(DIALECT.resolve(level), _STRIDED)),
             declared=True,
             source="the page of DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC",
+            translate=functools.partial(_at_level, level),
+            runs_nothing="directml runs no models; fix an ONNX model for onnxruntime-directml and convert it",
         )
     for release in _ONNXRUNTIME_RELEASES:
         yield Target(
@@ -48,6 +54,26 @@ def declared() -> Iterator[Target]:
         )
 
 
+def _at_level(level: str, node: Node) -> Node:
+    """DirectML takes the operator at fixed sizes; strides of 0 express every broadcast, 1s before them a lower rank."""
+    op = DIALECT.resolve(level)
+    shape = validate(node).shape
+    if node.op.dialect != DIALECT.name:
+        if shape is None or any(not isinstance(dim, int) for dim in shape):
+            raise Unfit("unknown", "DirectML fixes sizes beforehand; give the model's dims numbers")
+        fixed = static(shape)
+        if 0 in fixed:
+            raise Unfit("not-implemented", "DirectML has no empty tensors; leave the operator out")
+        shape = (1,) * max(op.ranks[0] - len(fixed), 0) + fixed
+    type_ = TensorType(node.a.dtype, shape)
+    try:
+        check_ranks(op, (shape, shape))
+        DIALECT.broadcast(op, shape, shape, {})
+    except SpecError as error:
+        raise Unfit("not-implemented", error.message) from None
+    return Node(op=op, a=type_, b=type_, name=node.name, where=node.where)
+
+
 def _rows(op: OpVersion, relations: tuple[str, ...]) -> Iterator[Row]:
     name = f"{op.dialect}:{op.version}"
     for dtype in TYPES:
@@ -57,7 +83,7 @@ def _rows(op: OpVersion, relations: tuple[str, ...]) -> Iterator[Row]:
 
 
 def _onnxruntime_rows() -> Iterator[Row]:
-    taken = dialect("directml").versions[-1].types  # the provider registers what the newest DirectML takes
+    taken = DIALECT.versions[-1].types  # the provider registers what the newest DirectML takes
     constants = tuple(cases.CONSTANTS)
     for op in dialect("onnx").versions:
         name, relations = f"onnx:{op.version}", cases.relations(op)

@@ -1,19 +1,16 @@
-"""OpenVINO models as graphs of the few operators that every dialect has, and back."""
+"""OpenVINO models as graphs of the few operators that every dialect has."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from minuend.core.shapes import Dim, format_shape, may_be, numpy
-from minuend.errors import ConversionRefused, MinuendError, SpecError
+from minuend.core.shapes import format_shape, may_be
+from minuend.errors import ConversionRefused, SpecError
 from minuend.models.graph import Graph, Step, Value
 from minuend.openvino import layers as table
-from minuend.openvino.builder import Builder
 from minuend.openvino.ir import Layer, Ref
 from minuend.openvino.layers import kind_of, lacking
 from minuend.openvino.model import Model
-from minuend.openvino.tensor import Tensor
-from minuend.openvino.versions import DIALECT, SPELLINGS
 from minuend.standards.validation import validate
 
 ADVICE = "convert the model with the format's own tool and then run fix"
@@ -21,9 +18,6 @@ ADVICE = "convert the model with the format's own tool and then run fix"
 
 class _Refusal(Exception):
     """Why one layer or step cannot be converted."""
-
-
-# ---- OpenVINO → graph -----------------------------------------------------------------------------------------
 
 
 def to_graph(model: Model) -> Graph:
@@ -204,159 +198,3 @@ def _losses(model: Model) -> list[str]:
         if extra := [*(name for name in layer.attributes if name not in known), *(f"<{e.tag}>" for e in layer.extra)]:
             losses.append(f"{layer.where} states what is not carried over: {', '.join(dict.fromkeys(extra))}")
     return losses
-
-
-# ---- graph → OpenVINO -----------------------------------------------------------------------------------------
-
-
-def from_graph(graph: Graph, version: object = None) -> tuple[Model, list[str], list[str]]:
-    """Return a graph as a model of IR version 11, with what was changed and what was lost, a sentence each.
-
-    Every subtraction broadcasts by numpy's rule: where B sits inside A it first gets 1s behind its dims, since the CPU
-    runtime drops pdpd for signed types.
-
-    Args:
-        graph: the graph. version: OpenVINO's version of Subtract, 1.
-
-    Raises:
-        ConversionRefused: element types that OpenVINO has not; each place with its reason. SpecError: no such version.
-    """
-    DIALECT.resolve(version)
-    return _FromGraph(graph).done()
-
-
-class _FromGraph:
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
-        self.builder = Builder(graph.name)
-        self.refs: dict[str, Ref] = {}
-        self.taken: set[str] = set()
-        self.changes: list[str] = []
-        self.losses: list[str] = []
-
-    def done(self) -> tuple[Model, list[str], list[str]]:
-        """Convert all."""
-        self.refuse()
-        for name in self.graph.inputs:
-            self.parameter(self.graph.values[name])
-        for value in self.graph.constants():
-            if value.name not in self.refs:
-                self.constant(value)
-        for step in self.graph.steps:
-            self.step(step)
-        for name in self.graph.outputs:
-            ref = self.refs[name]
-            stated = () if ref.port.names[:1] == (name,) else (name,)
-            self.builder.result(ref, self.unique(f"{name}/result"), output_names=stated)
-        self.builder.model.infer()
-        return self.builder.model, self.changes, self.losses
-
-    def refuse(self) -> None:
-        """Raise where a value has an element type that OpenVINO has not."""
-        refused = {
-            f"value {value.name!r}": f"OpenVINO has no element type {value.type.dtype}"
-            for value in self.graph.values.values()
-            if value.type.dtype not in SPELLINGS
-        }
-        if refused:
-            raise ConversionRefused("openvino", refused, "convert it to a wider type first")
-
-    def unique(self, base: str) -> str:
-        """Return a layer's name that no other has."""
-        names = (base, *(f"{base}_{i}" for i in range(1, len(self.taken) + 2)))
-        name = next(name for name in names if name not in self.taken)
-        self.taken.add(name)
-        return name
-
-    def parameter(self, value: Value) -> None:
-        """An input; names of dims are lost."""
-        shape = value.type.shape
-        if lost := [dim for dim in shape or () if isinstance(dim, str)]:
-            self.losses.append(f"input {value.name!r}: the names of its dims ({', '.join(dict.fromkeys(lost))})")
-        element = SPELLINGS[value.type.dtype][0]
-        self.refs[value.name] = self.builder.parameter(
-            self.unique(value.name), element, None if shape is None else tuple(map(_unnamed, shape)), names=[value.name]
-        )
-
-    def constant(self, value: Value) -> None:
-        """A constant; codes of nf4 as the type they are of."""
-        row, held = value.type.element, value.constant
-        stored = Tensor(row, held) if row.numpy is None and held is not None else held
-        self.refs[value.name] = self.builder.constant(self.unique(value.name), stored, names=[value.name])
-
-    def step(self, step: Step) -> None:
-        """A layer for a step."""
-        # Without axes nothing changes; OpenVINO's Squeeze would take every 1.
-        if step.kind == "identity" or (step.kind in ("squeeze", "unsqueeze") and not step.axes):
-            self.identity(step)
-            return
-        name = self.unique(step.name or step.output)
-        operands = [self.refs[operand] for operand in step.inputs]
-        try:
-            self.refs[step.output] = self.layer(step, name, operands)
-        except MinuendError as error:
-            place = step.where or f"{step.kind} {step.name or step.output!r}"
-            message = error.message if isinstance(error, SpecError) else str(error)
-            raise ConversionRefused("openvino", {place: message}) from None
-
-    def layer(self, step: Step, name: str, operands: list[Ref]) -> Ref:
-        """The layer itself."""
-        x, names = operands[0], [step.output]
-        if step.kind == "cast":
-            element = SPELLINGS[self.graph.values[step.output].type.dtype][0]
-            return self.builder.convert(name, x, element, names=names)
-        if step.kind == "reshape":
-            return self.builder.reshape(name, x, step.shape, names=names)
-        if step.kind == "unsqueeze":
-            return self.builder.unsqueeze(name, x, step.axes, names=names)
-        if step.kind == "squeeze":
-            return self.builder.squeeze(name, x, step.axes, names=names)
-        if step.kind == "expand":
-            return self.builder.broadcast(name, x, step.shape, mode="bidirectional", names=names)
-        return self.subtract(step, name, operands)
-
-    def subtract(self, step: Step, name: str, operands: list[Ref]) -> Ref:
-        """A subtraction by numpy's rule, its operands led there by 1s."""
-        joined = step.joined
-        assert joined is not None
-        if joined.shape is not None:
-            starts = (joined.a_start, joined.b_start)
-            operands = [
-                self.lengthened(ref, len(joined.shape), start, side, name)
-                for ref, start, side in zip(operands, starts, "AB", strict=True)
-            ]
-        self.losses += [f"{step.where or name}: that {sentence} is not checked" for sentence in self.unchecked(step)]
-        return self.builder.subtract(name, operands[0], operands[1], names=[step.output])
-
-    def unchecked(self, step: Step) -> list[str]:
-        """What the step's own rule takes for granted and checks when it runs, and numpy's does not."""
-        joined = step.joined
-        a, b = (self.graph.values[name].type.shape for name in step.inputs)
-        if joined is None or joined.shape is None or a is None or b is None:
-            return []
-        behind = len(joined.shape) - joined.b_start - len(b)
-        same = numpy(a, (*b, *(1,) * behind)).assumptions
-        return [sentence for sentence in joined.assumptions if sentence not in same]
-
-    def lengthened(self, ref: Ref, rank: int, start: int, side: str, name: str) -> Ref:
-        """An operand with 1s behind its dims, as many as lie behind it in the result."""
-        own = ref.port.type.shape
-        behind = 0 if own is None else rank - start - len(own)
-        if not own or behind <= 0:
-            return ref
-        axes = tuple(range(len(own), len(own) + behind))
-        self.changes.append(f"{name}: {side} gets dims of 1 at axes {list(axes)} by Unsqueeze, then numpy's rule holds")
-        return self.builder.unsqueeze(self.unique(f"{name}/{side.lower()}"), ref, axes, names=())
-
-    def identity(self, step: Step) -> None:
-        """Another name of a tensor."""
-        ref = self.refs[step.inputs[0]]
-        ref.port.names = (*ref.port.names, step.output)
-        self.refs[step.output] = ref
-        self.changes.append(
-            f"{step.name or step.output}: the {step.kind} changes nothing; it is a further name of {step.inputs[0]!r}"
-        )
-
-
-def _unnamed(dim: Dim) -> Dim:
-    return None if isinstance(dim, str) else dim

@@ -1,15 +1,11 @@
-"""ONNX models to and from the graph that all formats convert through, and from one opset to another."""
+"""ONNX models from one opset to another."""
 
 from __future__ import annotations
 
-from minuend.onnx.lifting import to_graph
-from minuend.onnx.lowering import from_graph
 from minuend.onnx.model import Model
 from minuend.onnx.opsets.model import convert_proto
 from minuend.onnx.opsets.schemas import newest
 from minuend.onnx.versions import number
-
-__all__ = ["convert", "from_graph", "to_graph"]
 
 
 def convert(model: Model, version: object = None) -> tuple[Model, list[str], list[str]]:

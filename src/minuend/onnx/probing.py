@@ -1,0 +1,91 @@
+"""ONNX models for runtimes: cases as Subs, and any model in one piece."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from onnx import ModelProto, TensorProto, ValueInfoProto, helper
+
+from minuend.onnx import external, tensors
+from minuend.onnx.inference import infer_types
+from minuend.onnx.model import all_tensors
+from minuend.onnx.tensors import is_external
+from minuend.runtimes.cases import Case
+from minuend.runtimes.probing import Skip, is_constant, nodes, operands
+
+FORM = "onnx"
+
+OLDEST_IR_VERSION = 7
+"""The oldest file version of ONNX that has all of Sub's types; every runtime since 2020 reads it."""
+
+
+def case_model(together: Sequence[Case]) -> tuple[bytes, bytes]:
+    """Return cases as an ONNX model."""
+    first = together[0]
+    kind = tensors.number(first.element.name)
+    made, inputs, outputs, initializers = [], [], [], []
+    for name, side, codes in operands(together):
+        if is_constant(first, side):
+            initializers.append(helper.make_tensor(name, kind, codes.shape, codes.tobytes(), raw=True))
+        else:
+            inputs.append(helper.make_tensor_value_info(name, kind, codes.shape))
+    for i, case, operation in nodes(together):
+        made.append(helper.make_node("Sub", [f"a{i}", f"b{i}"], [f"c{i}"], name=f"sub{i}", **case.attributes))
+        outputs.append(helper.make_tensor_value_info(f"c{i}", kind, operation.expected.shape))
+    graph = helper.make_graph(made, "case", inputs, outputs, initializers)
+    imports = [helper.make_opsetid("", int(first.op.version))]
+    model = helper.make_model(graph, ir_version=OLDEST_IR_VERSION, opset_imports=imports, producer_name="minuend")
+    return model.SerializeToString(), b""
+
+
+def declared(model: Any) -> Iterator[tuple[str, str, tuple[Any, ...] | None]]:
+    """Yield name, element type and dims of every input that has to be given."""
+    stored = {tensor.name for tensor in model.proto.graph.initializer}
+    for value in model.proto.graph.input:
+        if value.name in stored:
+            continue
+        kind = tensors.data_type(value.type.tensor_type.elem_type) if value.type.HasField("tensor_type") else None
+        if kind is None or (kind.element is None and kind.word != "BOOL"):
+            raise Skip(f"the input {value.name!r} is no tensor of numbers")
+        dims: tuple[Any, ...] | None = None
+        if value.type.tensor_type.HasField("shape"):
+            dims = tuple(
+                dim.dim_value if dim.HasField("dim_value") else dim.dim_param or None
+                for dim in value.type.tensor_type.shape.dim
+            )
+        yield value.name, "bool" if kind.element is None else kind.element.name, dims
+
+
+def nbytes(model: Any) -> int:
+    """Bytes of a model's tensors."""
+    kinds = ((tensors.data_type(tensor.data_type), tensor) for tensor, _ in all_tensors(model.proto))
+    return sum(kind.nbytes(math.prod(tensor.dims)) for kind, tensor in kinds if kind is not None)
+
+
+def model_bytes(model: Any, watched: Sequence[str], bfloat16_out: bool) -> tuple[bytes, bytes, frozenset[int]]:
+    """Return a model in one piece with more outputs, and the numbers of those that leave as float32 for bfloat16."""
+    proto = ModelProto()
+    proto.CopyFrom(model.proto)
+    for tensor, where in all_tensors(proto):
+        if is_external(tensor):
+            tensor.CopyFrom(external.inline(tensor, model.files.bytes(tensor, f"{model.name}: {where}")))
+    if watched:
+        types = infer_types(model).types["graph"]
+        proto.graph.output.extend(ValueInfoProto(name=name, type=types.get(name)) for name in watched)
+    wide = {} if bfloat16_out else _widened(proto)
+    return proto.SerializeToString(), b"", frozenset(wide)
+
+
+def _widened(proto: ModelProto) -> dict[int, str]:
+    """Let outputs of bfloat16 leave as float32; return their new names by their numbers."""
+    used = {name for node in proto.graph.node for name in (*node.input, *node.output)}
+    wide: dict[int, str] = {}
+    for i, value in enumerate(proto.graph.output):
+        if value.type.tensor_type.elem_type == TensorProto.BFLOAT16:
+            name = next(n for k in range(len(used) + 1) if (n := f"{value.name}_as_float32_{k}") not in used)
+            proto.graph.node.append(helper.make_node("Cast", [value.name], [name], to=TensorProto.FLOAT))
+            value.name, wide[i] = name, name
+            value.type.tensor_type.elem_type = TensorProto.FLOAT
+    return wide

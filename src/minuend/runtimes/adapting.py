@@ -1,0 +1,42 @@
+"""The runtimes that are known here: a file of ``adapters`` each, which needs NumPy and the runtime alone.
+
+An adapter says ``NAME``, ``PACKAGE``, ``DIALECTS`` (whose models it reads; where ``ARRAYS``, whose cases it is asked as
+bare arrays), ``CONSTANTS`` (which operands can be constants), ``RULES`` (the broadcasting rules that it can be asked
+for; ``None``: all), ``release()`` and ``prepare(head, model, weights)``. What is known of the runtime beyond its
+measured data stands in the same file, under the names that :mod:`minuend.runtimes.quirks` reads. A new runtime is a new
+file.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from minuend.errors import SpecError, listed
+from minuend.runtimes import adapters as folder
+
+
+@functools.cache
+def adapters() -> Mapping[str, Any]:
+    """Every runtime's module by the runtime's name."""
+    found = {}
+    for module in pkgutil.iter_modules(folder.__path__):
+        adapter = importlib.import_module(f"{folder.__name__}.{module.name}")
+        found[adapter.NAME] = adapter
+    return MappingProxyType(found)
+
+
+def adapter(name: str) -> Any:
+    """Return a runtime's module, or say which there are.
+
+    Raises:
+        SpecError: no such runtime.
+    """
+    try:
+        return adapters()[name]
+    except KeyError:
+        raise SpecError("runtime", "", f"no runtime {name!r}; expected {listed(sorted(adapters()))}") from None

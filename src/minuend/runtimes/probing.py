@@ -1,0 +1,88 @@
+"""Models for runtimes: cases as models, and any model as it can be asked.
+
+A dialect whose models runtimes read has a ``probing.py`` with the names of :class:`Probing`. The cases of one model
+share version, element type and constants; its inputs are named ``a0``, ``b0``, ``a1``, …, its outputs ``c0``, ``c1``,
+…, and constants stand in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol, cast
+
+from minuend.errors import MinuendError, Unsupported
+from minuend.runtimes.cases import Case, Operation
+from minuend.runtimes.values import Codes
+from minuend.standards.abilities import ability
+from minuend.standards.dialects import dialect
+
+
+class Skip(MinuendError):
+    """A model that is not run here; the message says why."""
+
+
+class Probing(Protocol):
+    """A dialect's ``probing.py``.
+
+    Attributes:
+        FORM: what adapters call its models, such as ``"onnx"``.
+    """
+
+    FORM: str
+
+    def case_model(self, together: Sequence[Case]) -> tuple[bytes, bytes]:
+        """Return cases as one model: its bytes, and those of its weights."""
+
+    def declared(self, model: Any) -> Iterator[tuple[str, str, tuple[Any, ...] | None]]:
+        """Yield name, element type (``"bool"`` among them) and dims of every input that has to be given.
+
+        Raises:
+            Skip: an input of another kind.
+        """
+
+    def nbytes(self, model: Any) -> int:
+        """Bytes of a model's constants."""
+
+    def model_bytes(
+        self, model: Any, watched: Sequence[Any], bfloat16_out: bool
+    ) -> tuple[bytes, bytes, frozenset[int]]:
+        """Return a model in one piece with more outputs, and its weights.
+
+        Args:
+            model: the model; afterwards it is as it was.
+            watched: the values to be given out besides, each as the dialect's ``fixing`` names it.
+            bfloat16_out: whether outputs of bfloat16 may leave the runtime as they are; else as float32.
+
+        Returns:
+            The model, its weights, and the numbers of the outputs that leave as float32 for bfloat16.
+        """
+
+
+def probing(name: str) -> Probing:
+    """Return a dialect's ``probing.py``.
+
+    Raises:
+        Unsupported: it has none, or it needs a package that is not installed.
+    """
+    found = ability(name, "probing")
+    if found is None:
+        raise Unsupported(f"no runtime reads models of {dialect(name).title}")
+    return cast(Probing, found)
+
+
+def is_constant(case: Case, side: str) -> bool:
+    """Whether an operand, ``"A"`` or ``"B"``, is a constant of the model."""
+    return case.constants in (side, "both")
+
+
+def nodes(together: Sequence[Case]) -> Iterator[tuple[int, Case, Operation]]:
+    """Yield number, case and operation of every node."""
+    every = ((case, operation) for case in together for operation in case.operations)
+    return ((i, case, operation) for i, (case, operation) in enumerate(every))
+
+
+def operands(together: Sequence[Case]) -> Iterator[tuple[str, str, Codes]]:
+    """Yield name, side (``"A"`` or ``"B"``) and codes of every operand, in the order of the nodes."""
+    for i, _, operation in nodes(together):
+        yield f"a{i}", "A", operation.a
+        yield f"b{i}", "B", operation.b

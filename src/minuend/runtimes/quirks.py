@@ -1,0 +1,87 @@
+"""What is known of a runtime beyond its measured data, in one place for each: its adapter's file.
+
+All of it was found by running recipes and models on the runtime; the tests insist on each row, so that a runtime that
+got better is noticed.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from minuend.core.elements import ElementType
+from minuend.runtimes.adapting import adapters
+from minuend.runtimes.values import rules
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """Value classes that a recipe leaves wrong on a runtime, as its tests found them.
+
+    Attributes:
+        recipes: their names. types, constants: for which operands.
+        classes: names in :data:`minuend.runtimes.values.CLASSES`; empty: all. why: what the runtime does.
+    """
+
+    recipes: tuple[str, ...]
+    types: tuple[str, ...]
+    constants: tuple[str, ...]
+    classes: tuple[str, ...]
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Quirks:
+    """What a runtime does besides computing.
+
+    Attributes:
+        takes_anyway: broadcasting rule → what it does with shapes that the rule forbids: it does not say so.
+        local_functions: whether it reads ONNX models with local functions.
+        bfloat16_out: whether it hands bfloat16 out; one that does may leave a conversion out that is undone behind it.
+        operators_from: operator → the release from which on it surely reads it, where not all that are measured do.
+        limits: where recipes are not right.
+        loses: an element type's name, kind and bits, and elements → why it does not keep such a constant, or ``""``.
+    """
+
+    takes_anyway: Mapping[str, str] = field(default_factory=dict)
+    local_functions: bool = True
+    bfloat16_out: bool = True
+    operators_from: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    limits: tuple[Limit, ...] = ()
+    loses: Callable[[str, str, int, Any], str] = lambda name, kind, bits, array: ""
+
+    def reads(self, operators: Iterable[str], release: str) -> bool:
+        """Whether a release reads all of some operators.
+
+        >>> [quirks("openvino-cpu").reads(["BitwiseAnd"], release) for release in ("2023.3.0", "2026.4.1")]
+        [False, True]
+        """
+        parts = tuple(int(part) for part in release.split(".")[:2] if part.isdigit())
+        return all(parts >= self.operators_from.get(name, ()) for name in operators)
+
+    def left_wrong(self, recipe: str, element: ElementType, constants: str) -> frozenset[str]:
+        """Return the value classes that a recipe leaves wrong."""
+        found: set[str] = set()
+        for row in self.limits:
+            if recipe in row.recipes and element.name in row.types and constants in row.constants:
+                found.update(row.classes or (rule.name for rule in rules(element)))
+        return frozenset(found)
+
+    def kept(self, element: ElementType, array: Any) -> str:
+        """Say why the runtime does not keep a constant as the model has it; empty where it does."""
+        return self.loses(element.name, element.kind, element.bits, array) if array.size else ""
+
+
+@functools.cache
+def quirks(runtime: str) -> Quirks:
+    """Return what is known of a runtime; of one without an adapter here nothing is."""
+    stated = vars(adapters()[runtime]) if runtime in adapters() else {}
+    known = {name.lower(): stated[name] for name in _NAMES if name in stated}
+    if "limits" in known:
+        known["limits"] = tuple(Limit(*row) for row in known["limits"])
+    return Quirks(**known)
+
+
+_NAMES = ("TAKES_ANYWAY", "LOCAL_FUNCTIONS", "BFLOAT16_OUT", "OPERATORS_FROM", "LIMITS", "loses")
