@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import sys
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from minuend.errors import (
@@ -85,18 +83,6 @@ __all__ = [
     "spec",
     "subtract",
 ]
-
-
-class _Package(ModuleType):
-    """This package. ``minuend.spec`` is the function, also after something has imported the module of that name."""
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if isinstance(value, ModuleType) and name in _LATER and _LATER[name][1] is not None:
-            return  # the import system binds each submodule to its name here
-        super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:

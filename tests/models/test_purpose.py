@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from minuend.models.purpose import Flow, provenance
+from minuend.models.purpose import Flow, purpose_of
 from minuend.onnx.model import read
 from minuend.onnx.sites import sites
 
 
 def purposes(body: str, inputs: str = "float[2,3,4] x", opset: int = 17) -> list[str]:
     model = read(f'<ir_version: 8, opset_import: ["" : {opset}]> g ({inputs}) => (float y) {{ {body} }}')
-    return [site.provenance for site in sites(model)]
+    return [site.purpose for site in sites(model)]
 
 
 CASES = {
@@ -68,5 +68,5 @@ def test_sizes_and_positions_are_shape_arithmetic():
 
 
 def test_a_value_without_a_maker_is_no_trouble():
-    assert provenance(Flow([("Sub", ("a", "b"), ("c",))], ()), 0) == "plain"
-    assert provenance(Flow([("Sub", ("c", "c"), ("c",))], ()), 0) == "plain"
+    assert purpose_of(Flow([("Sub", ("a", "b"), ("c",))], ()), 0) == "plain"
+    assert purpose_of(Flow([("Sub", ("c", "c"), ("c",))], ()), 0) == "plain"

@@ -299,7 +299,7 @@ def _finding(
     site: Site, target: Target, verdict: str, *reasons: str, relation: str = "", witness: Witness | None = None
 ) -> Finding:
     node = site.node if isinstance(site.node, Node) else None
-    purpose = () if site.provenance == PLAIN else (site.provenance,)
+    purpose = () if site.purpose == PLAIN else (site.purpose,)
     return Finding(
         target=target.name,
         verdict=verdict,

@@ -35,5 +35,5 @@ def sites(model: Model) -> Iterator[Site]:
             a=full(nodes[name].a.dtype, "buffer"),
             b=full(nodes[name].b.dtype, "buffer"),
             constants="none",
-            provenance=PLAIN,
+            purpose=PLAIN,
         )

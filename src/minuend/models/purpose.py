@@ -87,14 +87,14 @@ class Flow:
         return self.source(name, (*_SHAPES, "Cast", "DequantizeLinear")) in self.constants
 
 
-def provenance(flow: Flow, index: int) -> str:
+def purpose_of(flow: Flow, index: int) -> str:
     """Say what the subtraction at an index of the flow is there for.
 
     Returns:
         ``"dequantisation zero point"``, ``"attention mask"``, ``"mean subtraction"``, ``"softmax shift"``,
         ``"shape arithmetic"``, or ``"plain"``.
 
-    >>> provenance(Flow([("ReduceMean", ("x",), ("m",)), ("Sub", ("x", "m"), ("y",))], ()), 1)
+    >>> purpose_of(Flow([("ReduceMean", ("x",), ("m",)), ("Sub", ("x", "m"), ("y",))], ()), 1)
     'mean subtraction'
     """
     _, (a, b), (result, *_) = flow.steps[index]

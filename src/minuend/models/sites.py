@@ -27,7 +27,8 @@ class Site:
         op: the version that governs it. name: the node's own, or ``""``. where: its place in its file.
         node: the node, or why there is none: a type that subtraction does not take, or one that is not known.
         a, b: what the operands can hold. constants: which of them are fixed in the model.
-        provenance: what it is there for, in words. notes: what a reader should know of it besides.
+        purpose: what it is there for, in words. notes: what a reader should know of it besides.
+        live: the node itself, as the dialect's ``fixing`` rewrites it; ``None`` where it cannot.
     """
 
     op: OpVersion
@@ -37,8 +38,9 @@ class Site:
     a: Range
     b: Range
     constants: Constants
-    provenance: str
+    purpose: str
     notes: tuple[str, ...] = ()
+    live: Any = None
 
 
 def constants_of(a: Range, b: Range) -> Constants:

@@ -115,8 +115,8 @@ class OnnxWork(Work):
 
     def _rewrite(self) -> None:
         rewriter = Rewriter(self.model)
-        for site, one in zip(list(sites(self.model)), rewriter.subtractions, strict=True):
-            node = site.node
+        for site in list(sites(self.model)):
+            node, one = site.node, cast(Subtraction, site.live)
             fold: Fold | None = None
             if isinstance(self.goal, int):
                 choice = choose_for_opset(site, self.goal, self.overflow, partial(rewriter.writable, one))

@@ -25,12 +25,11 @@ class Rewriter:
     """A model whose Subs are replaced.
 
     Attributes:
-        model: the model, changed in place by :meth:`apply`. subtractions: its Subs, in the order of its sites.
+        model: the model, changed in place by :meth:`apply`.
     """
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self.subtractions = list(walk.subtractions(model))
         self._used = set(_names(model.proto))
         self._planned: list[tuple[walk.Subtraction, list[NodeProto]]] = []
 

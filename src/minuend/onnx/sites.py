@@ -16,7 +16,7 @@ from onnx.helper import get_attribute_value
 
 from minuend.core.shapes import Shape
 from minuend.errors import SpecError, Unsupported
-from minuend.models.purpose import Flow, provenance
+from minuend.models.purpose import Flow, purpose_of
 from minuend.models.ranges.interval import Range, full, join, of_array
 from minuend.models.ranges.rules import RULES, Step, result
 from minuend.models.sites import Site, constants_of, typed
@@ -58,7 +58,8 @@ def sites(model: Model) -> Iterator[Site]:
             a=a,
             b=b,
             constants=constants_of(a, b),
-            provenance=provenance(flow, one.index),
+            purpose=purpose_of(flow, one.index),
+            live=one,
         )
 
 
@@ -86,7 +87,7 @@ def _node(one: Subtraction) -> Node | SpecError | Unsupported:
 
 
 def _flow(scope: Scope) -> Flow:
-    """A scope's nodes as provenance reads them."""
+    """A scope's nodes as their purposes are read off them."""
     steps = [
         (
             node.op_type if node.domain in MAIN else f"{node.domain}.{node.op_type}",

@@ -46,8 +46,8 @@ class OpenVinoWork(Work):
         assert isinstance(self.goal, Target)
         target = self.goal
         rewriter = rewrite_openvino.Rewriter(self.model)
-        for site, layer in zip(list(sites(self.model)), rewriter.subtractions, strict=True):
-            node = site.node
+        for site in list(sites(self.model)):
+            node, layer = site.node, cast(Layer | None, site.live)
             spelled = rewrite_openvino.spelled(node) if isinstance(node, Node) and _valid(node) else None
             fold = Fold(target, node, partial(_folded, rewriter, layer, node, self.overflow))
             choice = choose(

@@ -22,16 +22,11 @@ class Rewriter:
     """A model whose Subtracts are replaced, at once.
 
     Attributes:
-        model: the model. subtractions: its Subtracts in the order of its sites; ``None`` for those in bodies of other
-            layers. last: the layer that gives what the Subtract that was replaced last gave.
+        model: the model. last: the layer that gives what the Subtract that was replaced last gave.
     """
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self.subtractions: list[Layer | None] = []
-        for within, section in model._sections():
-            found = [layer for layer in section.order() if layer.type == "Subtract"]
-            self.subtractions += [None if within else layer for layer in found]
         self._used = {layer.name for layer in model.layers}
         self.last: Layer
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from minuend.errors import SpecError, Unsupported
-from minuend.models.purpose import Flow, provenance
+from minuend.models.purpose import Flow, purpose_of
 from minuend.models.ranges.interval import Range, full, of_array
 from minuend.models.ranges.rules import Step, result
 from minuend.models.sites import Site, constants_of, typed
@@ -81,7 +81,8 @@ def sites(model: Model) -> Iterator[Site]:
                 a=a,
                 b=b,
                 constants=constants_of(a, b),
-                provenance=provenance(flow, numbers[layer]),
+                purpose=purpose_of(flow, numbers[layer]),
+                live=None if within else layer,
                 notes=tuple(table.notes(layer)),
             )
 
@@ -139,7 +140,7 @@ def _constant(layer: Layer, dtype: str | None) -> Range:
 
 
 def _flow(section: Section) -> tuple[Flow, dict[Layer, int]]:
-    """A section's layers as provenance reads them, and the number of each there."""
+    """A section's layers as their purposes are read off them, and the number of each there."""
 
     def name(ref: Ref) -> str:
         return f"{ref.layer.name}\0{ref.layer.id}.{ref.output}"
