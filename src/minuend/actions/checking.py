@@ -252,7 +252,7 @@ def _why_different(site: Site, name: str, witness: Witness | None, answers: Mapp
     others = [key for key, one in answers.items() if one.verdict == "different-numbers" and key != name]
     text = f"{values.CLASSES[name].words} differ"
     if witness is not None:
-        text += f": {witness.a} - {witness.b} gives {witness.got}, expected {witness.expected}"
+        text += f": {witness.gives}, expected {witness.expected}"
     elif answers[name].message:
         text = answers[name].message
     if others:
@@ -291,8 +291,7 @@ def _differ(now: Answer, then: Answer) -> bool:
 
 
 def _gives(answer: Answer) -> str:
-    w = answer.witness
-    return answer.verdict if w is None else f"{w.a} - {w.b} gives {w.got}"
+    return answer.verdict if answer.witness is None else answer.witness.gives
 
 
 def _finding(

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from minuend.core import shapes
+from minuend.core import operation, shapes
 from minuend.core.arrays import compute, operands
 from minuend.core.elements import ElementType
 from minuend.core.plan import Plan, plan
@@ -454,7 +454,7 @@ class _Blocks:
         others = "wrap or saturate" if policy == "widen" else "wrap, saturate or widen"
         return OverflowFound(
             f"{count} of {size(self.pair.shape)} differences do not fit {goal} ({low} to {high}){self.pair.where}; the "
-            f"first is at index {index}: {error.a} - {error.b} = {error.a - error.b}; "
+            f"first is at index {index}: {operation.equation(error.a, error.b)}; "
             f"--overflow {others} gives an answer",
             count=count,
             index=index,

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from minuend.core import operation
 from minuend.core.elements import TYPES
 from minuend.core.shapes import format_shape
 from minuend.plain import as_json, plain
@@ -293,7 +294,7 @@ def _found_lines(tensor: Comparison) -> list[str]:
     if tensor.first is None:
         return [told]
     index, a, b = tensor.first
-    return [told, f"the first is at index {index}: {a} - {b} = {a - b}"]
+    return [told, f"the first is at index {index}: {operation.equation(a, b)}"]
 
 
 def _answers(tensor: Comparison) -> Table:
@@ -489,7 +490,7 @@ def _difference(witness: Witness | None) -> str:
     if witness is None:
         return ""
     a, b, got, expected = map(_short, (witness.a, witness.b, witness.got, witness.expected))
-    return f"{a} - {b} = {got}, not {expected}"
+    return f"{operation.said(a, b)} = {got}, not {expected}"
 
 
 def _short(value: float) -> str:
@@ -585,7 +586,8 @@ def targets_diff_page(old: Target, new: Target, changes: Sequence[TargetChange])
 def _told(answer: Answer) -> str:
     if answer.witness is None:
         return answer.verdict
-    return f"{_short(answer.witness.a)} - {_short(answer.witness.b)} = {_short(answer.witness.got)}"
+    w = answer.witness
+    return f"{operation.said(_short(w.a), _short(w.b))} = {_short(w.got)}"
 
 
 def targets_json(targets: Sequence[Target], tool: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from minuend import _native
-from minuend.core import elements, shapes
+from minuend.core import elements, operation, shapes
 from minuend.core.elements import ElementType
 from minuend.core.plan import Plan, plan, shares_addresses
 from minuend.core.policies import POLICIES, Overflow
@@ -128,7 +128,7 @@ def _overflow(work: Plan, a: Array, b: Array, policy: str, count: int) -> Overfl
     hint = "" if policy == "widen" else "; overflow='wrap', 'saturate' or 'widen' gives an answer"
     return OverflowFound(
         f"{count} of {shapes.size(work.sizes)} differences do not fit {goal} ({low} to {high}); "
-        f"the first is at index {index}: {x} - {y} = {x - y}{hint}",
+        f"the first is at index {index}: {operation.equation(x, y)}{hint}",
         count=count,
         index=index,
         a=x,

@@ -16,16 +16,15 @@ import itertools
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
+from minuend.core import operation
 from minuend.core.elements import ElementType, FloatFormat
+from minuend.core.operation import Value
 from minuend.core.policies import POLICIES
 from minuend.errors import DTypeError, OverflowFound, ScalarRangeError, ShapeError, listed
-
-Value: TypeAlias = int | Fraction | float
-"""What a code stands for: an ``int``, an exact ``Fraction``, or the ``float`` -0.0, inf, -inf or nan."""
 
 TABLE_POLICIES = (*POLICIES, "count")
 
@@ -287,8 +286,7 @@ def overflows(element: ElementType, a: int, b: int) -> bool:
     """
     if not element.is_integer:
         return False
-    low, high = element.limits
-    return not low <= _integer(element, a) - _integer(element, b) <= high
+    return not operation.fits(element, operation.exact(_integer(element, a), _integer(element, b)))
 
 
 def _integer(element: ElementType, code: int) -> int:
@@ -300,11 +298,12 @@ def _subtract_integers(element: ElementType, a: int, b: int, overflow: str) -> i
     x, y = _integer(element, a), _integer(element, b)
     goal = element.widened if overflow == "widen" else element
     low, high = goal.limits
-    exact = x - y
+    exact = operation.exact(x, y)
+    assert isinstance(exact, int)
     if overflow == "saturate":
         exact = min(max(exact, low), high)
-    elif overflow != "wrap" and not low <= exact <= high:
-        message = f"{x} - {y} = {exact} does not fit {goal} ({low} to {high})"
+    elif overflow != "wrap" and not operation.fits(goal, exact):
+        message = f"{operation.equation(x, y)} does not fit {goal} ({low} to {high})"
         raise OverflowFound(message, count=1, index=(), a=x, b=y)
     return exact & ((1 << goal.bits) - 1)
 

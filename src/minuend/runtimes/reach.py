@@ -12,6 +12,7 @@ from fractions import Fraction
 from types import MappingProxyType
 
 from minuend.core.elements import TYPES, ElementType
+from minuend.core.operation import reach
 from minuend.models.ranges.interval import Range
 from minuend.runtimes.values import rules
 
@@ -25,11 +26,7 @@ class _Operands:
     @property
     def difference(self) -> tuple[float | Fraction, float | Fraction]:
         """The lowest and highest exact difference; an infinity where there is none."""
-        a, b = self.a, self.b
-        finite = [math.isfinite(x) for x in (a.lo, a.hi, b.lo, b.hi)]
-        low = Fraction(a.lo) - Fraction(b.hi) if finite[0] and finite[3] else -math.inf
-        high = Fraction(a.hi) - Fraction(b.lo) if finite[1] and finite[2] else math.inf
-        return low, high
+        return reach((self.a.lo, self.a.hi), (self.b.lo, self.b.hi))
 
     @property
     def whole(self) -> bool:

@@ -17,6 +17,7 @@ from importlib import resources
 from types import MappingProxyType
 from typing import Any, Literal
 
+from minuend.core import operation
 from minuend.errors import SpecError, listed
 from minuend.runtimes import cases, values
 from minuend.standards.abilities import ability, able
@@ -50,7 +51,12 @@ class Witness:
     expected: float
 
     def __str__(self) -> str:
-        return f"{self.a} - {self.b}: got {self.got}, expected {self.expected}"
+        return f"{operation.said(self.a, self.b)}: got {self.got}, expected {self.expected}"
+
+    @property
+    def gives(self) -> str:
+        """What the runtime gave, for a sentence: ``"5 - 10 gives 0"``."""
+        return f"{operation.said(self.a, self.b)} gives {self.got}"
 
 
 Span = tuple[float, float]

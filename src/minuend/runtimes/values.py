@@ -20,7 +20,7 @@ import numpy as np
 
 from minuend.core import reference
 from minuend.core.elements import TYPES, ElementType
-from minuend.core.reference import Value
+from minuend.core.operation import Value, exact, fits
 
 Codes = np.ndarray[Any, np.dtype[Any]]
 
@@ -52,8 +52,7 @@ class ValueClass:
 
 
 def _out_of_type(pair: Pair) -> bool:
-    low, high = pair.element.limits
-    return pair.exact is not None and not low <= pair.exact <= high
+    return not fits(pair.element, pair.exact)
 
 
 def _beyond_int32(pair: Pair) -> bool:
@@ -170,14 +169,8 @@ def classify(element: ElementType, a: int, b: int) -> ValueClass:
     """
     x, y = reference.decode(element, a), reference.decode(element, b)
     result = reference.decode(element, reference.subtract(element, a, b))
-    pair = Pair(element, x, y, result, _exact(x, y))
+    pair = Pair(element, x, y, result, exact(x, y))
     return next(row for row in rules(element) if row.holds(pair))
-
-
-def _exact(a: Value, b: Value) -> int | Fraction | None:
-    if isinstance(a, int) and isinstance(b, int):
-        return a - b
-    return Fraction(a) - Fraction(b) if math.isfinite(a) and math.isfinite(b) else None
 
 
 @functools.cache
@@ -294,7 +287,7 @@ def _answers(element: ElementType, pairs: list[tuple[int, int]]) -> tuple[list[i
     classes = []
     for (a, b), answer in zip(pairs, expected, strict=True):
         x, y = value(a), value(b)
-        pair = Pair(element, x, y, value(answer), _exact(x, y))
+        pair = Pair(element, x, y, value(answer), exact(x, y))
         classes.append(next(i for i, row in enumerate(order) if row.holds(pair)))
     return expected, classes
 

@@ -145,7 +145,7 @@ def told(wrong: Mapping[str, Answer], target: Target) -> str:
     w = wrong[name].witness
     text = f"{target.name} has other numbers for {values.CLASSES[name].words}"
     if w is not None:
-        text += f": {w.a} - {w.b} gives {w.got}, expected {w.expected}"
+        text += f": {w.gives}, expected {w.expected}"
     others = [values.CLASSES[one].words for one in names if one != name]
     return f"{text}; and for {listed(others, 'and')}" if others else text
 

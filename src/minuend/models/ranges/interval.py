@@ -11,10 +11,11 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from minuend.core import operation
 from minuend.core.elements import TYPES, ElementType
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -291,7 +292,8 @@ def subtract(a: Range, b: Range) -> Range:
     ('1..255', '0..255')
     """
     if not a.is_float:
-        return within(a.dtype, a.lo - b.hi, a.hi - b.lo, (a, b))
+        low, high = operation.reach((a.lo, a.hi), (b.lo, b.hi))
+        return within(a.dtype, cast(int, low), cast(int, high), (a, b))
     difference = add(a, negate(replace(b, negative_zero=False)))
     zero = a.negative_zero and b.lo <= 0 <= b.hi
     return replace(difference, negative_zero=zero)
