@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import itertools
+import shutil
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,8 +16,12 @@ import minuend as mn
 from minuend.core import elements
 from minuend.core.arrays import compute
 from minuend.errors import DTypeError, SpecError, listed
+from minuend.models import opening
+from minuend.runtimes.cases import CONSTANTS, RELATIONS
+from minuend.runtimes.targets import Answer, Row, Target, Witness
 from minuend.standards import dialects as dialects_module
 from minuend.standards import spelling as spellings_module
+from minuend.standards.abilities import ABILITIES, ability
 from minuend.standards.dialects import Dialect, dialects
 from minuend.standards.node import Node, TensorType
 from minuend.standards.spelling import find
@@ -224,43 +230,12 @@ def test_the_difference_of_equal_shapes_is_the_same_in_every_dialect(dtype):
 
 # ---- a fourth dialect -----------------------------------------------------------------------------------------
 
-FOURTH = '''
-"""A fourth standard, made up for a test."""
-from minuend.core import shapes
-from minuend.standards.dialects import Dialect
-from minuend.standards.version import Attr, OpVersion, Param, Rows
-
-FIRST = OpVersion(
-    dialect="fourth",
-    operator="MINUS",
-    version=1,
-    types=("float32",),
-    attributes=Rows([Attr("axis", "int", -1)]),
-    inputs=Rows([Param("x", "T", "left"), Param("y", "T", "right")]),
-    outputs=Rows([Param("z", "T", "difference")]),
-    broadcasting="numpy",
-    inference="broadcast shape",
-    ranks=(1, 2),
-)
-DIALECT = Dialect(
-    name="fourth",
-    title="Fourth",
-    versions=(FIRST, FIRST.evolve(2, add_types=("int8",), remove_attributes=("axis",))),
-    number=int,
-    counted="edition",
-    broadcast=lambda op, a, b, attributes: shapes.numpy(a, b),
-    spellings={"float32": ("REAL",), "int8": ("TINY",)},
-    refused={"FUZZY": "it has no differences"},
-)
-'''
+FOURTH = Path(__file__).parent / "data" / "fourth"
 
 
 @pytest.fixture
 def fourth(tmp_path, monkeypatch):
-    folder = tmp_path / "fourth"
-    folder.mkdir()
-    (folder / "__init__.py").write_text('"""Fourth."""\n')
-    (folder / "versions.py").write_text(FOURTH)
+    shutil.copytree(FOURTH, tmp_path / "fourth")
     monkeypatch.setattr(mn, "__path__", [*mn.__path__, str(tmp_path)])
     importlib.invalidate_caches()
     forget()
@@ -273,6 +248,7 @@ def fourth(tmp_path, monkeypatch):
 
 def forget():
     dialects_module.dialects.cache_clear()
+    opening.formats.cache_clear()
     spellings_module._spellings.cache_clear()
 
 
@@ -317,6 +293,80 @@ def test_the_shared_rules_speak_a_fourth_dialect(call, message):
     with pytest.raises(SpecError) as caught:
         call()
     assert str(caught.value) == message
+
+
+SCRIPT = b"""FOURTH 2
+INPUT x TINY 2 3
+INPUT y TINY 3
+MINUS z x y
+OUTPUT z
+"""
+
+SATURATES = Row(
+    ("fourth:2",),
+    ("int8",),
+    tuple(RELATIONS),
+    tuple(CONSTANTS),
+    {"wraps": Answer("different-numbers", Witness(-100, 100, -128, 56))},
+)
+CLAMPER = Target("clamper", "1", (SATURATES, Row(("fourth:2",), ("int32",), tuple(RELATIONS), tuple(CONSTANTS))))
+
+
+@pytest.mark.usefixtures("fourth")
+def test_a_fourth_dialect_s_models_are_opened_run_and_walked(tmp_path):
+    path = tmp_path / "m.fourth"
+    path.write_bytes(SCRIPT)
+    x, y = np.arange(-3, 3, dtype=np.int8).reshape(2, 3) * 40, np.int8([100, 0, -100])
+    for source in (SCRIPT, str(path)):
+        assert mn.run(source, {"x": x, "y": y})["z"].tolist() == mn.subtract(x, y).tolist()
+    (node,) = opening.open_model(path).subtractions()
+    assert (str(node.op), node.where) == ("MINUS-2", "MINUS z")
+
+
+@pytest.mark.usefixtures("fourth")
+def test_a_fourth_dialect_is_checked_and_fixed():
+    (found,) = mn.check(SCRIPT, CLAMPER)
+    assert (found.verdict, str(found.witness)) == ("different-numbers", "-100 - 100: got -128, expected 56")
+    (elsewhere,) = mn.check(SCRIPT, "onnxruntime-cpu")
+    assert elsewhere.verdict == "not-implemented"
+    assert elsewhere.reason == ("onnxruntime-cpu reads no Fourth models; convert it first: minuend convert --to onnx")
+    fixed = mn.fix(SCRIPT, CLAMPER, run=False)
+    assert (fixed.refused, fixed.untouched) == ((), 0)
+    assert fixed.model.recipes == {"z": "through int32, wrapped with BitwiseAnd"}
+    assert fixed.changes == (
+        (
+            "MINUS z: MINUS-2 of int8 is computed through int32, wrapped with BitwiseAnd, because clamper@1 has other "
+            "numbers for values that wrap: -100 - 100 gives -128, expected 56"
+        ),
+    )
+
+
+@pytest.mark.usefixtures("fourth")
+@pytest.mark.parametrize("through", ["onnx:14", "openvino", "directml:5.1"])
+def test_a_fourth_dialect_is_converted_to_the_others_and_back(through):
+    there = mn.convert(SCRIPT, through)
+    back = mn.convert(there.opened, "fourth")
+    x, y = np.int8([[1, 2, 3], [-100, 0, 100]]), np.int8([100, 0, -100])
+    if through.startswith("directml"):  # sizes are equal there: B repeats by strides, which Fourth cannot say
+        assert there.model is not None
+        return
+    (output,) = mn.run(back.opened, {"x": x, "y": y}).values()
+    assert output.tolist() == mn.subtract(x, y).tolist()
+
+
+@pytest.mark.usefixtures("fourth")
+def test_a_fourth_dialect_moves_between_its_versions():
+    older = SCRIPT.replace(b"FOURTH 2", b"FOURTH 1").replace(b"TINY", b"REAL")
+    moved = mn.convert(older, "fourth:2")
+    assert (moved.model.edition, moved.changes) == (2, ["edition 1 became 2"])
+
+
+@every_dialect
+def test_an_ability_s_file_holds_the_names_that_rooms_ask_for(name):
+    for file, names in ABILITIES.items():
+        module = ability(name, file)
+        if module is not None:
+            assert [n for n in names if not hasattr(module, n)] == [], f"{name}/{file}.py"
 
 
 def test_the_fourth_dialect_is_gone_again():

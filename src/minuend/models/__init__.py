@@ -1,1 +1,5 @@
-"""Models of any dialect: opened, walked for subtractions, and carried from one format to another."""
+"""Models of any dialect: opened, walked for subtractions (sites), and carried from format to format as a graph.
+
+What operands can hold (ranges) and what a subtraction is for (purpose) are worked out here for all dialects.
+It may import :mod:`minuend.storage`, :mod:`minuend.standards` and :mod:`minuend.core`.
+"""

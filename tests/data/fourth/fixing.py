@@ -1,0 +1,38 @@
+"""fix for Fourth: a MINUS that a target gets wrong is written by a recipe."""
+
+import copy
+
+from minuend.actions.recipes.choose import choose
+from minuend.actions.recipes.work import Work
+from minuend.models.sites import sites
+
+
+def work(model, goal, overflow, accept):
+    """Return a model on its way to a runtime."""
+    return FourthWork(model, goal, overflow, accept)
+
+
+class FourthWork(Work):
+    """A model on its way."""
+
+    def __init__(self, model, goal, overflow, accept):
+        super().__init__(goal, overflow, accept)
+        self.model = copy.deepcopy(model)
+
+    def result(self):
+        """The model as it is now."""
+        return self.model
+
+    def run(self):
+        """Write a recipe for each MINUS that needs one."""
+        for site in sites(self.model):
+            choice = choose(
+                site, self.goal, self.overflow, self.accept, writable=lambda *_: True, foldable=lambda: "no constants"
+            )
+            if choice.action == "leave":
+                self.left += 1
+            elif choice.recipe is None:
+                self.refuse(site, choice)
+            else:
+                self.model.recipes[site.live] = choice.recipe.name
+                self.note(site, f"is computed {choice.recipe.name}", choice.reason)

@@ -1,0 +1,10 @@
+"""What Fourth's models look like from outside."""
+
+SUFFIXES = (".fourth",)
+MODELS = "Fourth scripts"
+OBJECTS = ()
+
+
+def looks_like(head):
+    """Whether these first bytes can be those of a model."""
+    return head.startswith(b"FOURTH")

@@ -1,0 +1,14 @@
+"""MINUS as a function of arrays."""
+
+from minuend.fourth.versions import DIALECT
+
+from minuend.core.arrays import compute, operands
+from minuend.standards.node import Node, TensorType
+from minuend.standards.validation import validate
+
+
+def minus(x, y):
+    """Subtract by the newest edition's rules."""
+    a, b, element = operands(x, y)
+    types = (TensorType(element, a.shape), TensorType(element, b.shape))
+    return compute(element, validate(Node(op=DIALECT.versions[-1], a=types[0], b=types[1])), a, b, None)
