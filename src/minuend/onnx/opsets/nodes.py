@@ -16,7 +16,6 @@ from minuend.onnx.opsets import (
 )
 from minuend.onnx.opsets.schemas import MAIN, Refusal
 from minuend.onnx.opsets.scope import Builder, Scope, graphs, learn
-from minuend.onnx.versions import DIALECT
 
 DEPTH = 20
 """How deep bodies may expand into bodies; ONNX's own nest three deep."""
@@ -173,6 +172,7 @@ def _expanded(
 
 def type_hint(node: NodeProto, opset: int, why: str) -> str:
     """Add to a refusal of a Sub's type what helps."""
-    if node.op_type == "Sub" and f"{DIALECT.resolve(opset)} takes no tensor" in why and "minuend fix" not in why:
+    lacks = f"Sub-{schemas.version_in('Sub', opset)} takes no tensor" in why
+    if node.op_type == "Sub" and lacks and "minuend fix" not in why:
         return f"{why}; `minuend fix --target onnx:{opset}` puts such a Sub between casts"
     return why
