@@ -15,8 +15,9 @@ from onnx import ModelProto
 from onnx.reference import ReferenceEvaluator
 
 from minuend.errors import ConversionRefused
+from minuend.names import Names
 from minuend.onnx.opsets import convert_proto, schemas
-from minuend.onnx.opsets.scope import Names, Scope, learn
+from minuend.onnx.opsets.scope import Scope, learn
 from minuend.onnx.opsets.steps import ADAPTERS, same_meaning
 
 X = np.random.default_rng(0).standard_normal((2, 3, 4)).astype("float32")

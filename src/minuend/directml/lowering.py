@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from minuend.directml.versions import DIALECT
 from minuend.directml.views import View, crossings, fitted
 from minuend.errors import ConversionRefused, SpecError, listed
 from minuend.models.graph import Graph, Step, Value
+from minuend.names import Names
 from minuend.standards.dialects import dialect
 from minuend.standards.version import OpVersion
 from minuend.storage.base import Array
@@ -60,13 +60,14 @@ class _Lowering:
     buffers: list[_Buffer] = field(default_factory=list)
     dispatches: list[_Dispatch] = field(default_factory=list)
     zeros: dict[str, _Buffer] = field(default_factory=dict)
-    names: set[str] = field(default_factory=set)
+    names: Names = field(default_factory=Names)
+    dispatch_names: Names = field(default_factory=Names)
     nodes: dict[str, str] = field(default_factory=dict)
     changes: list[str] = field(default_factory=list)
     losses: list[str] = field(default_factory=list)
 
     def run(self) -> None:
-        self.names = set(self.graph.values)
+        self.names = Names(self.graph.values)
         for name in self.graph.inputs:
             self.attempt(f"input {name!r}", name, lambda name=name: self.input(name))  # type: ignore[misc]
         for i, step in enumerate(self.graph.steps):
@@ -147,15 +148,6 @@ class _Lowering:
         if odd:
             self.losses.append(f"{name!r}: sign and payload of {odd} NaNs; JSON has one word for all of them")
 
-    def fresh(self, base: str) -> str:
-        name = (
-            base
-            if base not in self.names
-            else next(n for i in range(1, 1 << 62) if (n := f"{base}_{i}") not in self.names)
-        )
-        self.names.add(name)
-        return name
-
     # ---- steps ------------------------------------------------------------------------------------------------
 
     def step(self, step: Step, place: str) -> None:
@@ -183,7 +175,7 @@ class _Lowering:
             raise _Refused(f"it makes {format_shape(sizes)} of {format_shape(view.sizes)}, which is another count")
         found = view.reshaped(sizes)
         if found is None:
-            copy = self.copied(self.fresh(f"{step.inputs[0]}_copy"), buffer, view, place)
+            copy = self.copied(self.names.fresh(f"{step.inputs[0]}_copy"), buffer, view, place)
             return copy, View.packed(sizes)
         return buffer, found
 
@@ -199,12 +191,9 @@ class _Lowering:
                 self.changes.append(f"{place}: {name} {own.sizes} is repeated by strides {view.strides}")
         descs = self.descs(target.type.element, [*views, View.packed(sizes)], place)
         result = self.hold(step.output, target, "result")
-        name = self.fresh_dispatch(step.name or "subtract")
+        name = self.dispatch_names.fresh(step.name or "subtract")
         self.dispatches.append(_Dispatch(name, descs, [operands[0][0], operands[1][0], result]))
         self.tensors[step.output] = result, View.packed(sizes)
-
-    def fresh_dispatch(self, base: str) -> str:
-        return _unused(base, {dispatch.name for dispatch in self.dispatches})
 
     def descs(self, element: ElementType, views: list[View], place: str) -> list[TensorDesc]:
         """Describe A, B and the output at a rank that the level takes."""
@@ -239,12 +228,12 @@ class _Lowering:
         views = [view, View(view.sizes, (0,) * len(view.sizes)), View.packed(view.sizes)]
         descs = self.descs(element, views, place)
         if zero is None:
-            zero = _Buffer(self.fresh("zero"), element, 1, "constant", np.zeros(1, element.memory))
+            zero = _Buffer(self.names.fresh("zero"), element, 1, "constant", np.zeros(1, element.memory))
             self.buffers.append(zero)
             self.zeros[element.name] = zero
         copy = _Buffer(name, buffer.element, size(view.sizes), "result")
         self.buffers.append(copy)
-        self.dispatches.append(_Dispatch(self.fresh_dispatch("copy"), descs, [buffer, zero, copy]))
+        self.dispatches.append(_Dispatch(self.dispatch_names.fresh("copy"), descs, [buffer, zero, copy]))
         self.changes.append(
             f"{place}: {buffer.name!r} is copied into {name!r} by subtracting 0 as {spelled}, bit for bit"
         )
@@ -259,7 +248,7 @@ class _Lowering:
                 self.changes.append(f"{place}: the resource {buffer.name!r} is named {name!r}")
             buffer.name = name
         else:
-            own = name if all(other.name != name for other in self.buffers) else self.fresh(f"{name}_out")
+            own = name if all(other.name != name for other in self.buffers) else self.names.fresh(f"{name}_out")
             if own != name:
                 self.changes.append(f"{place}: its resource is {own!r}, since {name!r} is another")
             buffer = self.copied(own, buffer, view, place)
@@ -268,12 +257,6 @@ class _Lowering:
         found = next(one.descs[-1].sizes for one in self.dispatches if one.buffers[-1] is buffer)
         if found != shape:
             self.changes.append(f"{place}: its sizes are {format_shape(found)}, {format_shape(shape)} in the graph")
-
-
-def _unused(base: str, taken: set[str]) -> str:
-    if base not in taken:
-        return base
-    return next(name for i in itertools.count(1) if (name := f"{base}_{i}") not in taken)
 
 
 def from_graph(graph: Graph, version: object = None) -> tuple[Model, list[str], list[str]]:

@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from minuend.core.shapes import Broadcast
+from minuend.names import unused
 from minuend.standards.node import TensorType
 
 Kind: TypeAlias = Literal["subtract", "cast", "identity", "reshape", "unsqueeze", "squeeze", "expand"]
@@ -79,6 +80,4 @@ class Graph:
 
     def fresh(self, base: str) -> str:
         """Return a name that no value has yet."""
-        if base not in self.values:
-            return base
-        return next(name for i in range(1, len(self.values) + 2) if (name := f"{base}_{i}") not in self.values)
+        return unused(base, self.values)

@@ -13,6 +13,7 @@ from onnx import ModelProto, TensorProto, ValueInfoProto, helper
 from minuend.core.shapes import Dim, Shape, format_shape, same
 from minuend.errors import ConversionRefused, FileFormatError, SpecError
 from minuend.models.graph import Graph, Step, Value
+from minuend.names import Names
 from minuend.onnx.model import Model
 from minuend.onnx.tensors import Array
 from minuend.onnx.versions import DIALECT, SPELLINGS
@@ -75,10 +76,10 @@ class _Lowering:
     losses: list[str] = field(default_factory=list)
     made: list[onnx.NodeProto] = field(default_factory=list)
     added: dict[str, Array] = field(default_factory=dict)  # constants that say shapes and axes
-    names: set[str] = field(default_factory=set)
+    names: Names = field(default_factory=Names)
 
     def run(self) -> None:
-        self.names = set(self.graph.values)
+        self.names = Names(self.graph.values)
         for name in (*self.graph.inputs, *self.graph.outputs):
             kind = "input" if name in self.graph.inputs else "output"
             if self.graph.values[name].type.shape is None:
@@ -128,14 +129,6 @@ class _Lowering:
         graph.value_info.extend(_info(value) for value in steps)
         return proto
 
-    def fresh(self, base: str) -> str:
-        name, number = base, 0
-        while name in self.names:
-            number += 1
-            name = f"{base}_{number}"
-        self.names.add(name)
-        return name
-
     def shape_of(self, name: str) -> tuple[Dim, ...]:
         shape = self.graph.values[name].type.shape
         if shape is None:
@@ -163,7 +156,7 @@ class _Lowering:
         if self.opset < since:
             self.emit(op, [source], output, label, **{name: list(numbers)})
             return
-        constant = self.fresh(f"{output}_{name}")
+        constant = self.names.fresh(f"{output}_{name}")
         self.added[constant] = np.array(numbers, np.int64)
         extra = {"allowzero": 1} if op == "Reshape" and 0 in numbers and self.opset >= 14 else {}
         self.emit(op, [source, constant], output, label, **extra)
@@ -233,7 +226,7 @@ class _Lowering:
             rank = len(self.shape_of(name))
             ones = len(step.joined.shape) - start - rank
             if ones:
-                names[i] = self.fresh(f"{name}_aligned")
+                names[i] = self.names.fresh(f"{name}_aligned")
                 self.listed("Unsqueeze", "axes", range(rank, rank + ones), name, names[i])
                 which = "AB"[i]
                 self.changes.append(
@@ -261,7 +254,7 @@ class _Lowering:
                     f"{rule} and wants B to be a run of its dims; B {format_shape(b)} is not one of A {format_shape(a)}"
                 )
             if last - first < len(b):
-                names[1] = self.fresh(f"{names[1]}_trimmed")
+                names[1] = self.names.fresh(f"{names[1]}_trimmed")
                 gone = [axis for axis in range(len(b)) if not first <= axis < last]
                 self.listed("Squeeze", "axes", gone, step.inputs[1], names[1])
                 self.changes.append(f"{place}: the outer 1s of B {format_shape(b)} are taken off by Squeeze")

@@ -13,6 +13,7 @@ from minuend.core.arrays import compute
 from minuend.core.elements import ElementType
 from minuend.core.policies import Contract
 from minuend.core.shapes import size, static
+from minuend.names import Names
 from minuend.onnx import recipes as builder
 from minuend.onnx import walk
 from minuend.onnx.evaluator import MAIN
@@ -30,17 +31,8 @@ class Rewriter:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self._used = set(_names(model.proto))
+        self._names = Names(_names(model.proto))
         self._planned: list[tuple[walk.Subtraction, list[NodeProto]]] = []
-
-    def fresh(self, base: str) -> str:
-        """Return a name that is used nowhere in the model, and take it."""
-        name, i = base, 0
-        while name in self._used:
-            i += 1
-            name = f"{base}_{i}"
-        self._used.add(name)
-        return name
 
     def writable(self, one: walk.Subtraction, element: ElementType, recipe: Recipe) -> bool:
         """Whether the opset in force has the operators of a recipe."""
@@ -48,7 +40,7 @@ class Rewriter:
 
     def write(self, one: walk.Subtraction, element: ElementType, recipe: Recipe) -> list[str]:
         """Plan a recipe for a Sub; return the operators of the new nodes."""
-        nodes = builder.build(recipe, element, one.proto, self.fresh, one.scope.opset or 0)
+        nodes = builder.build(recipe, element, one.proto, self._names.fresh, one.scope.opset or 0)
         self._planned.append((one, nodes))
         return [node.op_type for node in nodes if node.op_type != "Constant"]
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from minuend.core.shapes import format_shape, may_be
 from minuend.errors import ConversionRefused, SpecError
 from minuend.models.graph import Graph, Step, Value
+from minuend.names import unused
 from minuend.openvino import layers as table
 from minuend.openvino.ir import Layer, Ref
 from minuend.openvino.layers import kind_of, lacking
@@ -86,11 +87,7 @@ class _ToGraph:
     def fresh(self, base: str) -> str:
         """Return a name that neither a value nor a result has."""
         taken = {*self.graph.values, *self.names.values(), *self.results}
-        return (
-            base
-            if base not in taken
-            else next(n for i in range(1, len(taken) + 2) if (n := f"{base}_{i}") not in taken)
-        )
+        return unused(base, taken)
 
     def result(self, name: str) -> None:
         """Make a tensor an output of the graph: itself, or by an identity where it has another name."""

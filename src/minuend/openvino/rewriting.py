@@ -9,6 +9,7 @@ from minuend.core.arrays import compute
 from minuend.core.elements import ElementType
 from minuend.core.policies import Contract
 from minuend.core.shapes import size, static
+from minuend.names import Names
 from minuend.openvino import layers as table
 from minuend.openvino import recipes as builder
 from minuend.openvino.builder import Builder
@@ -27,17 +28,8 @@ class Rewriter:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self._used = {layer.name for layer in model.layers}
+        self._names = Names(layer.name for layer in model.layers)
         self.last: Layer
-
-    def fresh(self, base: str) -> str:
-        """Return a name that no layer has, and take it."""
-        name, i = base, 0
-        while name in self._used:
-            i += 1
-            name = f"{base}_{i}"
-        self._used.add(name)
-        return name
 
     # ---- broadcasting -----------------------------------------------------------------------------------------
 
@@ -47,7 +39,7 @@ class Rewriter:
         adding = Builder(model=self.model)
         a, b = layer.sources()
         b = self._aligned(layer, node, b, adding)
-        last = builder.build(recipe, element, layer, a, b, adding, self.fresh)
+        last = builder.build(recipe, element, layer, a, b, adding, self._names.fresh)
         self._put(layer, last, start)
         return [made.type for made in self.model.layers if made in self._made and made.type != "Const"]
 
@@ -67,7 +59,7 @@ class Rewriter:
             return b
         rank = node.b.rank
         assert rank is not None
-        name = self.fresh(f"{layer.name}/b")
+        name = self._names.fresh(f"{layer.name}/b")
         return adding.unsqueeze(name, b, list(range(rank, rank + behind)), names=())
 
     # ---- constants --------------------------------------------------------------------------------------------

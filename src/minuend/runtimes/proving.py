@@ -54,7 +54,7 @@ def judge(case: Case, outputs: list[Output] | Refused) -> Judged:
     if wrong:
         return Judged(case, {EVERY: Answer("different-numbers", message=wrong)}, none)
     pairs = list(zip(case.operations, outputs, strict=True))
-    bad = [_differs(case.element, output.codes, operation.expected) for operation, output in pairs]
+    bad = [values.differ(case.element, output.codes, operation.expected) for operation, output in pairs]
     answers: dict[str, Answer] = {}
     witnesses: dict[str, tuple[Witness, ...]] = {}
     order = values.rules(case.element)
@@ -80,24 +80,6 @@ def _misshapen(case: Case, outputs: list[Output]) -> str:
         if output.codes.shape != operation.expected.shape:
             return f"the result has shape {output.codes.shape}, not {operation.expected.shape}"
     return ""
-
-
-def _differs(element: ElementType, got: Codes, expected: Codes) -> Codes:
-    """Where codes differ; any two NaNs are one value."""
-    different: Codes = got != expected
-    if element.format is not None and element.format.special != "finite" and different.any():
-        different &= ~(_is_nan(element, got) & _is_nan(element, expected))
-    return different
-
-
-def _is_nan(element: ElementType, codes: Codes) -> Codes:
-    f = element.format
-    assert f is not None
-    magnitude: Codes = codes & codes.dtype.type((1 << (f.exponent + f.mantissa)) - 1)
-    infinity = ((1 << f.exponent) - 1) << f.mantissa
-    last = (1 << (f.exponent + f.mantissa)) - 1
-    found: Codes = magnitude > infinity if f.special == "ieee" else magnitude == last
-    return found
 
 
 def _witnesses(

@@ -337,6 +337,32 @@ def _float_edges(element: ElementType) -> set[int]:
     return low | {code | sign for code in low}
 
 
+# ---- comparing ------------------------------------------------------------------------------------------------
+
+
+def differ(element: ElementType, got: Codes, expected: Codes) -> Codes:
+    """Return where codes differ; any two NaNs are one value.
+
+    >>> from minuend.core.elements import TYPES
+    >>> differ(TYPES["float16"], np.uint16([0x7E00, 0x8000]), np.uint16([0xFE01, 0]))
+    array([False,  True])
+    """
+    different: Codes = got != expected
+    if element.format is not None and element.format.special != "finite" and different.any():
+        different &= ~(_is_nan(element, got) & _is_nan(element, expected))
+    return different
+
+
+def _is_nan(element: ElementType, codes: Codes) -> Codes:
+    f = element.format
+    assert f is not None
+    last = (1 << (f.exponent + f.mantissa)) - 1
+    magnitude: Codes = codes & codes.dtype.type(last)
+    infinity = ((1 << f.exponent) - 1) << f.mantissa
+    found: Codes = magnitude > infinity if f.special == "ieee" else magnitude == last
+    return found
+
+
 # ---- values as text -------------------------------------------------------------------------------------------
 
 

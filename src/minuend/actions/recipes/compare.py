@@ -15,6 +15,7 @@ from minuend.core.arrays import compute
 from minuend.core.elements import of_numpy
 from minuend.errors import MinuendError
 from minuend.models.opening import Model
+from minuend.runtimes import values
 from minuend.runtimes.adapting import adapters
 from minuend.runtimes.probing import Skip
 from minuend.runtimes.running import Runtime
@@ -59,7 +60,7 @@ class Tally:
         """Compare two arrays bit for bit, any NaN being like any other."""
         if got.shape != want.shape or got.dtype != want.dtype:
             raise Skip(f"{name} is {got.dtype} {got.shape}; expected {want.dtype} {want.shape}")
-        unlike = ~_same(got, want)
+        unlike = _unlike(got, want)
         self.elements += want.size
         self.different += int(unlike.sum())
         if self.first is None and unlike.any():
@@ -228,12 +229,10 @@ def _array(value: Any) -> Array:
     return np.asarray(value if codes is None else codes)
 
 
-def _same(x: Array, y: Array) -> Array:
-    """Which elements are the same bits, any NaN being like any other."""
+def _unlike(x: Array, y: Array) -> Array:
+    """Which elements are not the same bits, any NaN being like any other."""
     row = of_numpy(x.dtype)
-    if row is None or row.is_integer:
-        return np.asarray(x == y)
-    bits = f"u{x.dtype.itemsize}"
-    with np.errstate(all="ignore"):
-        both = np.isnan(x.astype(np.float64)) & np.isnan(y.astype(np.float64))
-    return np.asarray(both | (np.ascontiguousarray(x).view(bits) == np.ascontiguousarray(y).view(bits)))
+    if row is None:
+        return np.asarray(x != y)
+    codes = (np.ascontiguousarray(one).view(f"u{x.dtype.itemsize}").reshape(one.shape) for one in (x, y))
+    return values.differ(row, *codes)

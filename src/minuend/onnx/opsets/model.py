@@ -11,11 +11,12 @@ import onnx
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TypeProto
 
 from minuend.errors import ConversionRefused, SpecError
+from minuend.names import Names
 from minuend.onnx.opsets import expand, schemas
 from minuend.onnx.opsets import nodes as convert_nodes
 from minuend.onnx.opsets.calls import Calls
 from minuend.onnx.opsets.schemas import MAIN, Refusal
-from minuend.onnx.opsets.scope import Names, Scope, all_inputs, for_inference, graphs, infer, own_types, skeleton
+from minuend.onnx.opsets.scope import Scope, all_inputs, for_inference, graphs, infer, own_types, skeleton
 
 
 def convert_proto(proto: ModelProto, opset: int) -> tuple[ModelProto, list[str], list[str]]:

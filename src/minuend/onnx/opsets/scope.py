@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,24 +11,9 @@ import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto
 
 from minuend.core.shapes import Dim, Shape
+from minuend.names import Names
 from minuend.onnx.opsets.fold import SMALL, fold
 from minuend.onnx.opsets.schemas import MAIN, refers
-
-
-class Names:
-    """The names of values that a model uses anywhere; a fresh one is none of them."""
-
-    def __init__(self, used: Iterable[str] = ()) -> None:
-        self.used = set(used)
-
-    def fresh(self, base: str) -> str:
-        """Return a name that is used nowhere, and take it."""
-        name, i = base, 0
-        while name in self.used:
-            i += 1
-            name = f"{base}_{i}"
-        self.used.add(name)
-        return name
 
 
 @dataclass
