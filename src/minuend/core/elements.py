@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from minuend.errors import DTypeError, listed
+from minuend.errors import DTypeError, listed, shown
 
 Kind = Literal["float", "signed", "unsigned"]
 
@@ -192,8 +192,8 @@ def find(name: object) -> ElementType:
         dtype = np.dtype(name)
     row = None if dtype is None else of_numpy(dtype)
     if row is None:
-        shown = repr(name) if dtype is None else dtype.name
-        raise DTypeError("types", "", f"{refusal(shown)}; expected {listed(TYPES)}")
+        told = shown(name) if dtype is None else dtype.name
+        raise DTypeError("types", "", f"{refusal(told)}; expected {listed(TYPES)}")
     return row
 
 

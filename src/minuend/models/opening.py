@@ -135,8 +135,17 @@ def open_model(source: Any, **options: Any) -> Model:
         return cast(Model, source)
     if isinstance(source, str | os.PathLike) and _names_file(source) and not os.path.exists(source):
         raise FileNotFoundError(f"there is no file {os.fsdecode(source)}")
+    return cast(Model, part_of(name, "model").read(source, **options))
+
+
+def part_of(name: str, part: str) -> Any:
+    """Import a module of a dialect's folder.
+
+    Raises:
+        Unsupported: it needs a package that is not installed.
+    """
     try:
-        module = importlib.import_module(f"minuend.{name}.model")
+        return importlib.import_module(f"minuend.{name}.{part}")
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         if package in ("", "minuend"):
@@ -144,7 +153,6 @@ def open_model(source: Any, **options: Any) -> Model:
         raise Unsupported(
             f'models of {dialects()[name].title} need the package {package!r}: pip install "minuend[{name}]"'
         ) from None
-    return cast(Model, module.read(source, **options))
 
 
 def _names_file(source: str | os.PathLike[str]) -> bool:

@@ -29,7 +29,7 @@ import numpy as np
 
 from minuend.core import elements
 from minuend.core.elements import ElementType
-from minuend.errors import DTypeError, SpecError, Unsupported, listed
+from minuend.errors import DTypeError, SpecError, Unsupported, listed, near, shown
 from minuend.runtimes import adapters as folder
 from minuend.runtimes import case_models as models
 from minuend.runtimes import worker
@@ -72,10 +72,10 @@ def adapter(name: str) -> Any:
     Raises:
         SpecError: no such runtime.
     """
-    try:
+    if isinstance(name, str) and name in adapters():
         return adapters()[name]
-    except KeyError:
-        raise SpecError("runtime", "", f"no runtime {name!r}; expected {listed(sorted(adapters()))}") from None
+    meant = near(name, adapters()) if isinstance(name, str) else ""
+    raise SpecError("runtime", "", f"no runtime {shown(name)}{meant}; expected {listed(sorted(adapters()))}")
 
 
 class Runtime:
@@ -99,7 +99,11 @@ class Runtime:
             raise Unsupported(f"{name} needs the package {self.adapter.PACKAGE}, which is not installed")
         self._process: subprocess.Popen[bytes] | None = None
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
-        about = self._start()
+        try:
+            about = self._start()
+        except BaseException as error:
+            self.__exit__(type(error), error, None)
+            raise
         if about["release"] is None:
             self.close()
             raise Unsupported(f"{name} needs the package {self.adapter.PACKAGE}, which {self._python} does not have")
@@ -109,7 +113,9 @@ class Runtime:
     def __enter__(self) -> Runtime:
         return self
 
-    def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
+    def __exit__(self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None) -> None:
+        if error is not None and self._process is not None:
+            self._process.kill()  # nobody waits for its answer any more
         self.close()
 
     def close(self) -> None:
