@@ -13,7 +13,7 @@ from typing import Any
 
 # ---- values in messages ---------------------------------------------------------------------------------------
 
-_LONGEST_WORD, _LONGEST_LINE = 400, 2000
+_LONGEST_WORD, _LONGEST_LINE = 1000, 2000
 """Characters of a message: what is longer is no name, path or list that anybody reads, but a file's filling."""
 
 
@@ -55,7 +55,7 @@ def readable(text: str) -> str:
     """Make a text fit for a message: escaped, and endless words and lines cut.
 
     >>> len(readable("x" * 5000))
-    401
+    1001
     """
     text = escaped(text)
     if len(text) <= _LONGEST_WORD:

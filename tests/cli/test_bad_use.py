@@ -86,7 +86,7 @@ BAD: list[tuple[list[str], str]] = [
     ),
     (["convert", "m\udcff.onnx", "--to", "onnx", "-o", "o.onnx"], r"there is no file m\udcff.onnx"),
     (["convert", "m\x1b[31m.onnx", "--to", "onnx", "-o", "o.onnx"], r"there is no file m\x1b[31m.onnx"),
-    (["convert", f"{LONG}.onnx", "--to", "onnx", "-o", "o.onnx"], f"there is no file {'9' * 300}…{'9' * 95}.onnx"),
+    (["convert", f"{LONG}.onnx", "--to", "onnx", "-o", "o.onnx"], f"there is no file {'9' * 900}…{'9' * 95}.onnx"),
     # fix, check: where it is to run
     (["fix", "m.onnx", "--target", "", "-o", "o.onnx"], no_target("''")),
     (

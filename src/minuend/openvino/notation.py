@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from minuend.core.elements import TYPES, ElementType
 from minuend.core.shapes import Dim, Shape, check_dim, format_dim
-from minuend.errors import ShapeError, listed, shown
+from minuend.errors import ShapeError, cut, listed, shown
 from minuend.openvino.versions import REFUSED, SPELLINGS
 
 NUMERIC: Mapping[str, ElementType] = MappingProxyType({names[0]: TYPES[name] for name, names in SPELLINGS.items()})
@@ -111,7 +111,7 @@ def _dim(text: str, whole: str, axis: int) -> Dim:
         try:
             return check_dim((int(lo or 0), int(hi) if hi else None))
         except ShapeError:
-            raise ValueError(f"is {shown(whole)}, whose dim {axis} is the empty interval {shown(text)}") from None
+            raise ValueError(f"is {shown(whole)}, whose dim {axis} is the empty interval {cut(text)}") from None
     if not dots and _fits(text):
         return int(text)
     raise ValueError(
