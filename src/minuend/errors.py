@@ -6,12 +6,89 @@ Python users expect those, so that ``except ValueError`` keeps working.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import difflib
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any
+
+# ---- values in messages ---------------------------------------------------------------------------------------
+
+_LONGEST_WORD, _LONGEST_LINE = 1000, 2000
+"""Characters of a message: what is longer is no name, path or list that anybody reads, but a file's filling."""
+
+
+def shown(value: object, most: int = 60) -> str:
+    """Quote a value for a message: cut where it is long, with everything that a terminal would obey escaped.
+
+    >>> shown("axis"), shown("\x1b[2J"), len(shown("9" * 5000)), shown(10**5000)
+    ("'axis'", "'\\\\x1b[2J'", 63, 'a number of 16610 bits')
+    """
+    if isinstance(value, str):
+        return repr(cut(value, most))
+    try:
+        return cut(repr(value), most)
+    except ValueError:  # Python writes no integer of more than 4,300 digits
+        return f"a number of {value.bit_length()} bits" if isinstance(value, int) else f"a {type(value).__name__}"
+
+
+def cut(text: str, most: int = 60) -> str:
+    """Cut a text off where it is long.
+
+    >>> cut("minuend", 3), cut("minuend", 7)
+    ('min…', 'minuend')
+    """
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
+def escaped(text: str) -> str:
+    r"""Escape what is not printed, line ends aside: a name in a file may hold what a terminal obeys.
+
+    >>> escaped("a\x1b[31m\nb\u202e")
+    'a\\x1b[31m\nb\\u202e'
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+
+
+def readable(text: str) -> str:
+    """Make a text fit for a message: escaped, and endless words and lines cut.
+
+    >>> len(readable("x" * 5000))
+    1001
+    """
+    text = escaped(text)
+    if len(text) <= _LONGEST_WORD:
+        return text
+    text = re.sub(rf"\S{{{_LONGEST_WORD},}}", _middle_out, text)
+    return "\n".join(cut(line, _LONGEST_LINE) for line in text.split("\n"))
+
+
+def _middle_out(word: re.Match[str]) -> str:
+    return f"{word[0][: _LONGEST_WORD - 100]}…{word[0][-100:]}" if len(word[0]) > _LONGEST_WORD else word[0]
+
+
+def near(word: str, known: Iterable[object]) -> str:
+    """Ask whether something near was meant: the middle of a sentence, or nothing.
+
+    >>> near("onxn", ["directml", "onnx"]), near("tosa", ["directml", "onnx"])
+    (" (did you mean 'onnx'?)", '')
+    """
+    found = difflib.get_close_matches(word[:100], [str(one) for one in known], n=1)
+    return f" (did you mean {found[0]!r}?)" if found else ""
+
+
+# ---- the errors -----------------------------------------------------------------------------------------------
 
 
 class MinuendError(Exception):
-    """The base of every error that this package raises on purpose."""
+    """The base of every error that this package raises on purpose.
+
+    Whatever a message quotes from a file, it stays short and harmless: see :func:`readable`.
+    """
+
+    def __init__(self, *told: object) -> None:
+        super().__init__(*(readable(one) if isinstance(one, str) else one for one in told))
 
 
 class SpecError(MinuendError, ValueError):
@@ -25,8 +102,8 @@ class SpecError(MinuendError, ValueError):
 
     def __init__(self, rule: str, where: str, message: str) -> None:
         self.rule = rule
-        self.where = where
-        self.message = message
+        self.where = where = readable(where)
+        self.message = message = readable(message)
         super().__init__(f"{message}, at {where}" if where else message)
 
     def at(self, where: str) -> SpecError:

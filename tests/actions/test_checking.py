@@ -549,6 +549,7 @@ def test_a_model_of_a_gigabyte_is_checked_in_10_seconds_and_a_gigabyte(use: str,
         text=True,
         env=environment,
         check=False,
+        timeout=60,
     )
     assert done.stderr == ""
     count, seconds, kilobytes = (float(part) for part in done.stdout.split())

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from children import child
 
 from minuend.actions import difference
 from minuend.cli import program as cli
@@ -278,16 +279,18 @@ def minuend(*argv: str, code: str = "from minuend.cli.program import main; raise
 def test_a_real_ctrl_c_leaves_nothing() -> None:
     np.save("big.npy", np.zeros((2000, 2000), np.int32))
     slow = (
+        # In the background SIGINT comes ignored, and a child inherits that.
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
         "import time; from minuend.actions import difference; difference.BLOCK_BYTES = 1000; "
         "from minuend.cli import program; program._Bar.__call__ = lambda *_: time.sleep(0.01); "
         "raise SystemExit(program.main())"
     )
-    work = subprocess.Popen(minuend("sub", "big.npy", "big.npy", "-o", "o.npy", code=slow), stderr=subprocess.PIPE)
-    deadline = time.monotonic() + 20
-    while not any(name.endswith(".part") for name in os.listdir()) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    work.send_signal(signal.SIGINT)
-    _, err = work.communicate(timeout=20)
+    with child(minuend("sub", "big.npy", "big.npy", "-o", "o.npy", code=slow)) as work:
+        deadline = time.monotonic() + 20
+        while not any(name.endswith(".part") for name in os.listdir()) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        work.send_signal(signal.SIGINT)
+        _, err = work.communicate(timeout=20)
     assert (work.returncode, err.decode().strip()) == (130, "error: interrupted; nothing was written")
     assert sorted(os.listdir()) == ["a.npy", "b.npy", "big.npy", "f.npy"]
 
@@ -317,7 +320,11 @@ def test_progress_is_shown_on_a_terminal_once_the_work_is_long(
 
 def test_help_is_quick_it_imports_nothing_that_it_does_not_show() -> None:
     work = subprocess.run(
-        [sys.executable, "-X", "importtime", *minuend("--help")[1:]], capture_output=True, text=True, check=True
+        [sys.executable, "-X", "importtime", *minuend("--help")[1:]],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
     )
     imported = {line.rpartition("|")[2].strip() for line in work.stderr.splitlines() if "|" in line}
     assert "minuend.cli.program" in imported
@@ -331,12 +338,15 @@ def test_a_comparison_of_npy_files_imports_no_optional_package() -> None:
         "import sys; from minuend.cli.program import main; status = main(); "
         "raise SystemExit(status or len({'onnx', 'safetensors', 'openvino', 'torch'} & set(sys.modules)))"
     )
-    assert subprocess.run(minuend("sub", "a.npy", "b.npy", code=code), capture_output=True, check=False).returncode == 0
+    done = subprocess.run(minuend("sub", "a.npy", "b.npy", code=code), capture_output=True, check=False, timeout=60)
+    assert done.returncode == 0
 
 
 def test_what_is_piped_has_no_colour_codes() -> None:
     environment = {**os.environ, "FORCE_COLOR": "1", "COLUMNS": "200"}
-    out = subprocess.run(minuend("spec"), capture_output=True, text=True, check=True, env=environment).stdout
+    out = subprocess.run(
+        minuend("spec"), capture_output=True, text=True, check=True, env=environment, timeout=60
+    ).stdout
     assert "\x1b" not in out
     assert max(map(len, out.splitlines())) <= 80
 

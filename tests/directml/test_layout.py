@@ -275,8 +275,10 @@ def test_the_real_header_has_every_value_size_and_offset(tmp_path):
     source.write_text(probe())
     folders = [f"-I{INCLUDE / folder}" for folder in ("wsl/stubs", "directx")]
     subprocess.run(
-        [COMPILER, "-w", "-DDML_TARGET_VERSION_USE_LATEST", *folders, str(source), "-o", str(program)], check=True
+        [COMPILER, "-w", "-DDML_TARGET_VERSION_USE_LATEST", *folders, str(source), "-o", str(program)],
+        check=True,
+        timeout=60,
     )
-    lines = subprocess.run([program], check=True, capture_output=True, text=True).stdout.splitlines()
+    lines = subprocess.run([program], check=True, capture_output=True, text=True, timeout=60).stdout.splitlines()
     printed = {name: int(value) for name, value in (line.split("=") for line in lines)}
     assert printed == stated()

@@ -119,7 +119,7 @@ def test_places_are_found_in_lists_that_are_read_at_once():
 
 def test_keys_that_are_no_words_are_quoted_and_long_ones_cut():
     assert format_path(("resources", "in/put", 0, "é")) == 'resources["in/put"][0]["é"]'
-    assert format_path(("x" * 100, 1)) == f"{'x' * 57}...[1]"
+    assert format_path(("x" * 100, 1)) == f"{'x' * 60}…[1]"
 
 
 @pytest.mark.parametrize(

@@ -156,7 +156,7 @@ def test_changing_the_number_of_threads_and_the_target_meanwhile_changes_no_answ
 def test_a_forked_child_subtracts_after_its_parent_used_threads():
     result = run_python(
         """
-        import os, sys, threading, warnings
+        import os, signal, sys, threading, warnings
         import numpy as np
         from minuend import _native
         from minuend.core.arrays import subtract
@@ -172,6 +172,7 @@ def test_a_forked_child_subtracts_after_its_parent_used_threads():
         for _ in range(5):
             child = os.fork()
             if child == 0:
+                signal.alarm(30)  # it ends, even where nobody waits for it any more
                 ok = all(np.array_equal(subtract(a, b), want) for _ in range(5))
                 os._exit(0 if ok else 3)
             _, status = os.waitpid(child, 0)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from minuend.core.elements import ElementType
-from minuend.errors import ShapeError, SpecError, Unsupported, listed
+from minuend.errors import ShapeError, SpecError, Unsupported, listed, shown
 from minuend.models.opening import open_model
 from minuend.models.purpose import PLAIN
 from minuend.models.ranges.interval import Range
@@ -77,6 +77,8 @@ def find_targets(target: str | Target | Iterable[str | Target]) -> tuple[Target,
     Raises:
         SpecError: none at all, no such target, or a version of a standard.
     """
+    if not isinstance(target, str | Target | Iterable):
+        raise TypeError(f"a {type(target).__name__} is no target; expected a name such as 'openvino-cpu', or several")
     wanted = [target] if isinstance(target, str | Target) else list(target)
     if not wanted:
         raise SpecError("targets", "", f"no target is given; expected {listed(_runtimes())}")
@@ -85,10 +87,10 @@ def find_targets(target: str | Target | Iterable[str | Target]) -> tuple[Target,
             raise SpecError(
                 "targets",
                 "",
-                f"{name!r} is a version of a standard, a goal of fix and convert; check takes what runs a model: "
+                f"{shown(name)} is a version of a standard, a goal of fix and convert; check takes what runs a model: "
                 f"{listed(_runtimes())}",
             )
-    found = {one.name: one for one in (targets.find(w) if isinstance(w, str) else w for w in wanted)}
+    found = {one.name: one for one in (w if isinstance(w, Target) else targets.find(w) for w in wanted)}
     return tuple(found.values())
 
 

@@ -6,10 +6,10 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from minuend.errors import SpecError, Unsupported
+from minuend.errors import SpecError, Unsupported, listed, shown
 from minuend.models.opening import Model, dialect_of, open_model
 from minuend.standards.abilities import ability
-from minuend.standards.dialects import dialect
+from minuend.standards.dialects import dialect, dialects
 
 
 @dataclass(frozen=True)
@@ -52,21 +52,45 @@ def convert(model: Any, to: str) -> Converted:
     >>> [node.op_type for node in convert(model, "onnx:13").model.graph.node]
     ['Constant', 'Unsqueeze', 'Sub']
     """
-    name, colon, version = to.partition(":")
+    name, version = goal_of(to)
     goal = dialect(name)
-    if colon:
-        goal.resolve(version)
     opened = open_model(model)
     source = dialect_of(opened)
     versioning = ability(name, "versioning")
     if source == name and versioning is not None:
-        result, changes, losses = versioning.convert(opened, version or None)
+        result, changes, losses = versioning.convert(opened, version)
     elif source == name and len(goal.versions) == 1:
         raise SpecError("to", "", f"the model is {goal.title}'s already, which has one version; nothing to convert")
     else:
         graph = _able(source, "lifting").to_graph(opened)
-        result, changes, losses = _able(name, "lowering").from_graph(graph, version or None)
+        result, changes, losses = _able(name, "lowering").from_graph(graph, version)
     return Converted(getattr(result, "proto", result), changes, losses, result)
+
+
+def goal_of(to: str) -> tuple[str, str | None]:
+    """Read what a model is to be converted to: a dialect, and a version of it where one is named.
+
+    Raises:
+        SpecError: no such dialect or version. TypeError: no text.
+
+    >>> goal_of("onnx:13"), goal_of("openvino")
+    (('onnx', '13'), ('openvino', None))
+    """
+    if not isinstance(to, str):
+        raise TypeError(f"a {type(to).__name__} is no goal of conversion; expected a text such as 'onnx:13'")
+    name, colon, version = to.partition(":")
+    if not colon and name not in dialects() and (meant := [f"{one}:{to}" for one in dialects() if _has(one, to)]):
+        raise SpecError("to", "", f"{shown(to)} names no dialect; did you mean {listed(map(repr, meant))}?")
+    dialect(name).resolve(version if colon else None)
+    return name, version if colon else None
+
+
+def _has(name: str, version: str) -> bool:
+    try:
+        dialect(name).resolve(version)
+    except SpecError:
+        return False
+    return True
 
 
 def _able(name: str, file: str) -> Any:

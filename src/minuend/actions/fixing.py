@@ -16,7 +16,7 @@ from typing import Any
 from minuend.actions.recipes.compare import Comparison, compare
 from minuend.actions.recipes.work import Refusal, Work
 from minuend.core.policies import CONTRACTS, Contract
-from minuend.errors import SpecError, Unsupported, listed
+from minuend.errors import SpecError, Unsupported, listed, near, shown
 from minuend.models.opening import Model, dialect_of, formats, open_model
 from minuend.runtimes import targets, values
 from minuend.runtimes.targets import Target
@@ -94,8 +94,8 @@ def fix(
     >>> [node.op_type for node in fix(text, "openvino-cpu@2026.4.1", run=False).model.graph.node]
     ['Cast', 'Cast', 'Sub', 'Constant', 'BitwiseAnd', 'Cast']
     """
-    if overflow not in CONTRACTS:
-        raise SpecError("overflow", "", f"overflow is {overflow!r}; expected {listed(map(repr, CONTRACTS))}")
+    if not isinstance(overflow, str) or overflow not in CONTRACTS:
+        raise SpecError("overflow", "", f"overflow is {shown(overflow)}; expected {listed(map(repr, CONTRACTS))}")
     accepted = value_classes(accept)
     goal, name = (target, target.name) if isinstance(target, Target) else _goal(target)
     original = open_model(model, **options)
@@ -135,33 +135,38 @@ def value_classes(given: Iterable[str]) -> frozenset[str]:
     >>> sorted(value_classes(["negative-zero"]))
     ['negative zero']
     """
+    if not isinstance(given, Iterable):
+        raise TypeError(f"a {type(given).__name__} names no value classes; expected names such as 'negative-zero'")
     found: set[str] = set()
-    for name in given:
+    for name in [given] if isinstance(given, str) else given:
+        if not isinstance(name, str):
+            raise TypeError(f"a {type(name).__name__} is no value class; expected a name such as 'negative-zero'")
         plain = name.strip().replace("-", " ").replace("_", " ")
         if plain == FLOATS:
             found.update(row.name for row in values.FLOAT_CLASSES)
         elif plain in values.CLASSES:
             found.add(plain)
         else:
-            expected = listed([*(row.replace(" ", "-") for row in values.CLASSES), FLOATS])
-            raise SpecError("values", "", f"no value class {name!r} can be accepted; expected {expected}")
+            known = [*(row.replace(" ", "-") for row in values.CLASSES), FLOATS]
+            meant, expected = near(name, known), listed(known)
+            raise SpecError("values", "", f"no value class {shown(name)}{meant} can be accepted; expected {expected}")
     return frozenset(found)
 
 
 def _goal(name: str) -> tuple[Target | int, str]:
     """A runtime's target, or a version of a dialect whose models can be moved to it; and what that is called."""
-    home, colon, version = name.partition(":")
+    home, colon, version = name.partition(":") if isinstance(name, str) else ("", "", "")
     if not colon:
         found = targets.find(name)
         if found.runs_nothing:
             raise SpecError("targets", "", found.runs_nothing)
         return found, found.name
     goals = [one for one in able("fixing") if one in able("versioning")]
-    if home not in goals or not version.isdigit():
+    if home not in goals or not version:
         expected = listed(["a runtime,", *(f"{one}: and an {find_dialect(one).counted}" for one in goals)])
-        raise SpecError("targets", "", f"{name!r} is no goal of fix; expected {expected}")
+        raise SpecError("targets", "", f"{shown(name)} is no goal of fix{near(home, goals)}; expected {expected}")
     find_dialect(home).resolve(version)
-    return int(version), name
+    return int(find_dialect(home).number(version)), name
 
 
 def _check_goal(goal: Target | int, name: str, source: str) -> None:

@@ -7,12 +7,17 @@ from typing import Any
 
 import click
 
+from minuend.cli.arguments import path, size
+from minuend.errors import escaped, readable
+
 
 @click.command()
-@click.argument("model", metavar="MODEL")
+@click.argument("model", type=path, metavar="MODEL")
 @click.option("--input", "inputs", metavar="NAME=FILE", multiple=True, help="An input; once for each.")
-@click.option("-o", "--output", "folder", metavar="DIR", required=True, help="The folder that outputs are written to.")
-@click.option("--max-bytes", type=click.IntRange(0), default=4 << 30, show_default=True, help="Largest result allowed.")
+@click.option(
+    "-o", "--output", "folder", type=path, metavar="DIR", required=True, help="The folder that outputs are written to."
+)
+@click.option("--max-bytes", type=size, default=4 << 30, show_default=True, help="Largest result allowed.")
 @click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
 def run(*, model: str, inputs: tuple[str, ...], folder: str, max_bytes: int, as_json: bool) -> None:
     """Run MODEL (.onnx, OpenVINO .xml, DxDispatch .json) with every subtraction computed by its own version's rules.
@@ -29,13 +34,13 @@ def run(*, model: str, inputs: tuple[str, ...], folder: str, max_bytes: int, as_
         click.echo(plain.as_json({"model": ran.model, "outputs": outputs, "printed": ran.printed}), nl=False)
         return
     for line in (*ran.printed, *map(described, ran.outputs)):
-        click.echo(line)
+        click.echo(escaped(line))
 
 
 @click.command()
-@click.argument("model", metavar="MODEL")
+@click.argument("model", type=path, metavar="MODEL")
 @click.option("--to", "goal", metavar="V", required=True, help="onnx:13, onnx, openvino, directml:5.1 …")
-@click.option("-o", "--output", "out", metavar="OUT", required=True, help="The file to write.")
+@click.option("-o", "--output", "out", type=path, metavar="OUT", required=True, help="The file to write.")
 @click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
 def convert(*, model: str, goal: str, out: str, as_json: bool) -> int:
     """Convert MODEL to another version of its standard, or to another standard's format.
@@ -45,18 +50,19 @@ def convert(*, model: str, goal: str, out: str, as_json: bool) -> int:
     """
     from minuend import plain
     from minuend.actions.converting import convert as convert_model
+    from minuend.actions.converting import goal_of
     from minuend.errors import ConversionRefused
     from minuend.models.opening import check_suffix
     from minuend.storage.base import refuse_input
 
     refuse_input(out, [model])
-    check_suffix(out, goal.partition(":")[0])
+    check_suffix(out, goal_of(goal)[0])
     try:
         converted = convert_model(model, goal)
     except ConversionRefused as refused:
         if as_json:
             click.echo(plain.as_json({"model": model, "to": goal, "refused": refused.nodes}), nl=False)
-        click.echo(f"error: {refused}", err=True)
+        click.echo(f"error: {readable(str(refused))}", err=True)
         return 1
     converted.save(out)
     report: dict[str, Any] = {"model": model, "to": goal, "path": out}
@@ -64,8 +70,8 @@ def convert(*, model: str, goal: str, out: str, as_json: bool) -> int:
     if as_json:
         click.echo(plain.as_json(report), nl=False)
         return 0
-    click.echo(f"{model} → {out} ({goal}, {os.path.getsize(out):,} bytes)")
+    click.echo(escaped(f"{model} → {out} ({goal}, {os.path.getsize(out):,} bytes)"))
     for sign, title, lines in (("~", "changed", converted.changes), ("-", "lost", converted.losses)):
         for line in lines:
-            click.echo(f"{sign} {title}: {line}")
+            click.echo(escaped(f"{sign} {title}: {line}"))
     return 0

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from minuend.core import operation
 from minuend.core.elements import TYPES
 from minuend.core.shapes import format_shape
+from minuend.errors import escaped
 from minuend.plain import as_json, plain
 from minuend.standards.dialects import Dialect, dialect
 from minuend.standards.version import Change, OpVersion
@@ -72,7 +73,7 @@ def text(page: Page, width: int = WIDTH) -> str:
     for i, part in enumerate(page):
         if i and (isinstance(part, Table) or isinstance(page[i - 1], Table)):
             stream.write("\n")
-        shown = Text(part) if isinstance(part, str) else _grid(part)
+        shown = Text(escaped(part)) if isinstance(part, str) else _grid(part)
         console.width = _MEASURING
         console.width = max(width, Measurement.get(console, console.options, shown).minimum)
         console.print(shown)
@@ -98,7 +99,7 @@ def _grid(table: Table) -> Any:
             no_wrap=bool(split) or i in table.right,
         )
     for row in table.rows:
-        grid.add_row(*map(Text, row))
+        grid.add_row(*(Text(escaped(cell)) for cell in row))
     return grid
 
 

@@ -2,48 +2,150 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import os
+import shlex
 import sys
 import time
+import traceback
 from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, cast
 
 import click
 
+from minuend.cli import signals
+from minuend.cli.arguments import path
 from minuend.cli.models import convert, run
 from minuend.cli.rewriting import fix
 from minuend.core.policies import POLICIES, Overflow
-from minuend.errors import MinuendError, OverflowFound, SpecError, listed
+from minuend.errors import MinuendError, OverflowFound, SpecError, cut, listed, readable, shown
 from minuend.standards.dialects import Dialect, dialect, dialects
 from minuend.standards.version import Attr, OpVersion, diff
+from minuend.text import whole_number
+from minuend.written import remembered, written
 
-FINE, FINDINGS, BAD_USE, INTERRUPTED = 0, 1, 2, 130
+FINE, FINDINGS, BAD_USE, DEFECT, INTERRUPTED, NO_READER = 0, 1, 2, 3, 130, 141
+
+TRACEBACK = "MINUEND_TRACEBACK"
+"""The environment variable that shows where an error comes from that is none of this package's own."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and return the exit status: 0 fine, 1 findings or refusals, 2 bad use or bad input."""
+    """Run the command line and return the exit status.
+
+    0 fine, 1 findings or refusals, 2 bad use or bad input, 3 a defect of this program; 128 and a signal's number where
+    that signal ended it, 141 where nobody reads its output any more.
+    """
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    _complete_streams()
+    with remembered():
+        try:
+            with signals.raised():
+                status = _run(arguments)
+                click.echo(nl=False)  # a full disk may show only here
+                return status
+        except signals.Ended as ended:
+            name = "" if ended.status == INTERRUPTED else f" by {ended}"
+            return _fail(f"interrupted{name}; {_done()}", ended.status)
+        except (click.Abort, KeyboardInterrupt):
+            return _fail(f"interrupted; {_done()}", INTERRUPTED)
+        except BrokenPipeError:
+            _drop(sys.stdout)
+            return NO_READER
+        except Exception as error:
+            return _explain(error, arguments)
+
+
+def _run(arguments: Sequence[str]) -> int:
+    """Parse and call; click's own way around both would take a broken pipe for status 1."""
+    if "_MINUEND_COMPLETE" in os.environ:  # a shell asks how a command goes on
+        minuend.main(list(arguments), prog_name="minuend")
     try:
-        status = minuend.main(argv if argv is None else list(argv), prog_name="minuend", standalone_mode=False)
-        return int(status or FINE)
-    except (click.Abort, KeyboardInterrupt):
-        return _fail("interrupted; nothing was written", INTERRUPTED)
-    except click.UsageError as error:
-        command = "minuend" if error.ctx is None else error.ctx.command_path
-        return _fail(f"{error.format_message()} ({command} --help shows the options)", BAD_USE)
-    except OverflowFound as error:
-        return _fail(str(error), FINDINGS)
-    except MinuendError as error:
-        return _fail(str(error), BAD_USE)
-    except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
-        return _fail(f"{place}{error.strerror}" if error.strerror else str(error), BAD_USE)
-    except MemoryError:
-        return _fail("there is not enough memory for this", BAD_USE)
+        with minuend.make_context("minuend", list(arguments)) as ctx:
+            return int(minuend.invoke(ctx) or FINE)
+    except click.exceptions.Exit as done:
+        return done.exit_code
 
 
-def _fail(message: str, status: int) -> int:
-    click.echo(f"error: {message}", err=True)
+def _explain(error: Exception, arguments: Sequence[str]) -> int:
+    """Say what went wrong, and return the status."""
+    match error:
+        case click.UsageError():
+            command = "minuend" if error.ctx is None else error.ctx.command_path
+            return _fail(f"{error.format_message()} ({command} --help shows the options)", BAD_USE)
+        case OverflowFound():
+            return _fail(str(error), FINDINGS)
+        case MinuendError():
+            return _fail(str(error), BAD_USE, done=True)
+        case OSError():
+            return _fail(_system_error(error), BAD_USE, done=True)
+        case MemoryError():
+            return _fail("there is not enough memory for this", BAD_USE, done=True)
+        case RecursionError():
+            return _fail("the input nests deeper than this program can follow", BAD_USE, done=True)
+        case ModuleNotFoundError() if error.name and not error.name.startswith("minuend"):
+            return _fail(f"this needs the package {error.name.partition('.')[0]!r}, which is not installed", BAD_USE)
+    if os.environ.get(TRACEBACK):
+        click.echo("".join(traceback.format_exception(error)), err=True, nl=False)
+    told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return _fail(
+        f"this is a defect of minuend {_version()}: {cut(told, 300)}\n"
+        f"please report it, with the command: minuend {cut(shlex.join(arguments), 1000)}\n"
+        f"{TRACEBACK}=1 shows where it happened; {_done()}",
+        DEFECT,
+    )
+
+
+def _system_error(error: OSError) -> str:
+    """Name the file, or standard output where that is what cannot be written."""
+    place = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) and error.filename else ""
+    if any(frame.filename == click.utils.__file__ for frame in traceback.extract_tb(error.__traceback__)):
+        _drop(sys.stdout)
+        place = "standard output: "
+    return f"{place}{error.strerror}" if error.strerror else str(error)
+
+
+def _done() -> str:
+    """Say what was written before something went wrong."""
+    found = written()
+    return f"{listed(found, 'and')} {'was' if len(found) == 1 else 'were'} written" if found else "nothing was written"
+
+
+def _fail(message: str, status: int, *, done: bool = False) -> int:
+    if done and written():
+        message = f"{message}; {_done()}"
+    try:
+        click.echo(f"error: {readable(message)}", err=True)
+    except OSError:  # nobody can be told
+        _drop(sys.stderr)
     return status
+
+
+def _complete_streams() -> None:
+    """Make standard streams that can be written to.
+
+    One that was closed (``>&-``) is replaced by one that keeps nothing: else the next file to be opened would get its
+    number, and with it what libraries print. Characters that a stream cannot hold are escaped.
+    """
+    for name in ("stdin", "stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            number = os.open(os.devnull, os.O_RDWR)  # the lowest that is free: the closed stream's own
+            setattr(sys, name, os.fdopen(number, "r" if name == "stdin" else "w", closefd=False, encoding="utf-8"))
+        elif isinstance(stream, io.TextIOWrapper) and name != "stdin":
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _drop(stream: Any) -> None:
+    """Let go of what a stream could not write, or the interpreter would try it again at its end and complain."""
+    with contextlib.suppress(OSError, ValueError):
+        number = stream.fileno()
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, number)
+        os.close(nothing)
+        stream.flush()
 
 
 def _version() -> str:
@@ -67,7 +169,7 @@ def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 def minuend(ctx: click.Context) -> None:
     """Element-wise subtraction as ONNX, OpenVINO and DirectML define it.
 
-    Exit status: 0 fine, 1 findings or refusals, 2 bad use or bad input.
+    Exit status: 0 fine, 1 findings or refusals, 2 bad use or bad input, 3 a defect of this program.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
@@ -77,9 +179,11 @@ def minuend(ctx: click.Context) -> None:
 
 
 @minuend.command()
-@click.argument("a")
-@click.argument("b")
-@click.option("-o", "--output", "out", metavar="OUT", help="The file to write; without it nothing is written.")
+@click.argument("a", type=path)
+@click.argument("b", type=path)
+@click.option(
+    "-o", "--output", "out", type=path, metavar="OUT", help="The file to write; without it nothing is written."
+)
 @click.option("--overflow", type=click.Choice(POLICIES), help="What integers do that do not fit (default: wrap).")
 @click.option("--as", "rules", metavar="RULES", help="Whose rules: onnx:13, onnx:6,axis=1,broadcast=1, openvino:pdpd …")
 @click.option("--count", is_flag=True, help="Count the differences that overflow.")
@@ -164,18 +268,18 @@ def _parse_item(op: OpVersion, home: Dialect, item: str) -> tuple[str, Any]:
             return attr.name, item
     words = [value for attr in op.attributes for value in attr.values if isinstance(value, str)]
     expected = listed([f"the {home.counted} in first place", "NAME=VALUE", *words])
-    raise SpecError("attributes", "", f"{item!r} says nothing to {home.title} {op}; expected {expected}")
+    raise SpecError("attributes", "", f"{shown(item)} says nothing to {home.title} {op}; expected {expected}")
 
 
 def _parse_value(op: OpVersion, attr: Attr, value: str) -> Any:
     if attr.type == "string":
         return value
     try:
-        return [int(part) for part in value.split("/")] if attr.type == "INTS" else int(value)
+        return [whole_number(part) for part in value.split("/")] if attr.type == "INTS" else whole_number(value)
     except ValueError:
         wanted = "whole numbers with a / between them" if attr.type == "INTS" else "a whole number"
         raise SpecError(
-            "attributes", "", f"attribute {attr.name!r} of {op} is {value!r}; expected {wanted} ({attr.type})"
+            "attributes", "", f"attribute {attr.name!r} of {op} is {shown(value)}; expected {wanted} ({attr.type})"
         ) from None
 
 
@@ -252,12 +356,12 @@ def diff_command(old: str, new: str, as_json: bool) -> None:
 
 
 @minuend.command()
-@click.argument("model", metavar="MODEL")
+@click.argument("model", type=path, metavar="MODEL")
 @click.option(
     "--target", "targets", metavar="T[,T…]", multiple=True, required=True, help="Runtimes, as openvino-cpu@2026.4."
 )
 @click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
-@click.option("--sarif", metavar="FILE", help="Write the findings as SARIF 2.1.0 too, for code scanning.")
+@click.option("--sarif", type=path, metavar="FILE", help="Write the findings as SARIF 2.1.0 too, for code scanning.")
 def check(model: str, targets: tuple[str, ...], as_json: bool, sarif: str | None) -> int:
     """Judge every subtraction of MODEL (.onnx, OpenVINO .xml, DxDispatch .json) on runtimes.
 
@@ -292,7 +396,7 @@ minuend.add_command(fix)
 @minuend.command()
 @click.argument("runtime")
 @click.option("--quick", is_flag=True, help="Take the edges of 8-bit types in place of all 65,536 pairs.")
-@click.option("--junit", metavar="FILE", help="Write a JUnit report.")
+@click.option("--junit", type=path, metavar="FILE", help="Write a JUnit report.")
 @click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
 def prove(runtime: str, quick: bool, junit: str | None, as_json: bool) -> int:
     """Ask an installed runtime every case, and report where it deviates from the contract.
@@ -314,17 +418,19 @@ def prove(runtime: str, quick: bool, junit: str | None, as_json: bool) -> int:
 
 @minuend.command()
 @click.option("--opset", "opsets", metavar="N,…", help="ONNX opsets; by default those that changed Sub.")
-@click.option("-o", "--output", "out", metavar="DIR", required=True, help="The folder to make; it must not exist.")
+@click.option(
+    "-o", "--output", "out", type=path, metavar="DIR", required=True, help="The folder to make; it must not exist."
+)
 def vectors(opsets: str | None, out: str) -> None:
     """Write test cases for ONNX runtimes, as folders that ONNX's own test runner reads."""
-    from minuend.onnx.vectors import write
+    from minuend.standards.abilities import ability, able
 
     try:
-        chosen = None if opsets is None else [int(part) for part in opsets.split(",")]
+        chosen = None if opsets is None else [whole_number(part) for part in opsets.split(",")]
     except ValueError:
-        raise click.BadParameter(f"{opsets!r}; expected opsets with commas between them, as 6,14") from None
+        raise click.BadParameter(f"{shown(opsets)}; expected opsets with commas between them, as 6,14") from None
     with _Bar("writing") as bar:
-        made = write(out, chosen, progress=bar)
+        made = ability(next(able("vectors")), "vectors").write(out, chosen, progress=bar)
     _print([f"{len(made)} test cases written to {out}"])
 
 
@@ -350,8 +456,8 @@ def targets(two: tuple[str, str] | None, as_json: bool) -> None:
 
 
 def _resolve(text: str) -> OpVersion:
-    name, _, version = text.partition(":")
-    return dialect(name).resolve(version or None)
+    name, colon, version = text.partition(":")
+    return dialect(name).resolve(version if colon else None)
 
 
 def _report(shown: Any) -> None:

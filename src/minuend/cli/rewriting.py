@@ -7,13 +7,15 @@ from typing import Any
 
 import click
 
+from minuend.cli.arguments import path
 from minuend.core.policies import CONTRACTS
+from minuend.errors import escaped, readable
 
 
 @click.command()
-@click.argument("model", metavar="MODEL")
+@click.argument("model", type=path, metavar="MODEL")
 @click.option("--target", metavar="T", required=True, help="A runtime, as openvino-cpu@2026.4, or an opset, onnx:13.")
-@click.option("-o", "--output", "out", metavar="OUT", required=True, help="The file to write.")
+@click.option("-o", "--output", "out", type=path, metavar="OUT", required=True, help="The file to write.")
 @click.option("--overflow", type=click.Choice(CONTRACTS), default="wrap", show_default=True, help="For integers.")
 @click.option("--partial", is_flag=True, help="Write what could be fixed although something was refused.")
 @click.option(
@@ -47,7 +49,7 @@ def fix(
             click.echo(
                 plain.as_json({"version": 1, "model": model, "target": target, "refused": refused.nodes}), nl=False
             )
-        click.echo(f"error: {refused}", err=True)
+        click.echo(f"error: {readable(str(refused))}", err=True)
         return 1
     failed = bool(fixed.refused) or (fixed.comparison is not None and fixed.comparison.failed)
     written = out if not failed or (partial and fixed.touched) else ""
@@ -57,5 +59,5 @@ def fix(
         click.echo(pages.fix_json(fixed, model, written), nl=False)
     else:
         for line in pages.fix_lines(fixed, model, written):
-            click.echo(line)
+            click.echo(escaped(line))
     return 1 if failed else 0

@@ -11,12 +11,18 @@ size 1 repeat where the result is larger; that is all that a plan needs to know.
 
 from __future__ import annotations
 
+import contextlib
 import math
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from minuend.errors import ShapeError
+from minuend.errors import ShapeError, shown
+from minuend.text import INT64
+
+MAX_RANK = 64
+"""The most dims that NumPy's arrays have; models may state more."""
 
 Dim: TypeAlias = int | str | tuple[int, int | None] | None
 Shape: TypeAlias = tuple[Dim, ...] | None
@@ -53,18 +59,21 @@ def check_dim(dim: object) -> Dim:
     """
     if isinstance(dim, int) and not isinstance(dim, bool):
         if dim < 0:
-            raise ShapeError("dim", "", f"a size cannot be {dim}; use None for an unknown dim")
+            raise ShapeError("dim", "", f"a size cannot be {shown(dim)}; use None for an unknown dim")
+        if dim > INT64[1]:
+            raise ShapeError("dim", "", f"a size cannot be {shown(dim)}; every standard holds sizes in 64 bits")
         return dim
     if dim is None or (isinstance(dim, str) and dim):
         return dim
     if isinstance(dim, tuple) and len(dim) == 2:
         lo, hi = dim
-        if type(lo) is int and lo >= 0 and (hi is None or (type(hi) is int and hi >= lo)):
+        if type(lo) is int and 0 <= lo <= INT64[1] and (hi is None or (type(hi) is int and lo <= hi <= INT64[1])):
             return lo if lo == hi else (None if (lo, hi) == (0, None) else (lo, hi))
     if hasattr(dim, "__index__") and not isinstance(dim, bool):
-        return check_dim(int(dim.__index__()))
+        with contextlib.suppress(TypeError):  # an array has it too, and may be of several elements
+            return check_dim(operator.index(dim))
     raise ShapeError(
-        "dim", "", f"{dim!r} is no dim; expected a size, a name, None or an interval (lo, hi) with 0 <= lo <= hi"
+        "dim", "", f"{shown(dim)} is no dim; expected a size, a name, None or an interval (lo, hi) with 0 <= lo <= hi"
     )
 
 
@@ -77,7 +86,7 @@ def bounds(dim: Dim) -> tuple[int, int | None]:
 
 def from_bounds(lo: int, hi: int | None) -> Dim:
     """Return the dim of an interval: an ``int`` where it holds one size, ``None`` where it holds all."""
-    return check_dim((lo, hi))
+    return check_dim((lo, None if hi is not None and hi > INT64[1] else hi))
 
 
 def may_be(dim: Dim, size: int) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import operator
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +19,7 @@ from minuend.directml.enums import (
 )
 from minuend.directml.structs import DML_BUFFER_TENSOR_DESC, DML_TENSOR_DESC
 from minuend.directml.versions import MAX_ELEMENTS, SPELLINGS, check_count, check_size
-from minuend.errors import DTypeError, ShapeError, SpecError, listed
+from minuend.errors import DTypeError, ShapeError, SpecError, listed, shown
 from minuend.standards import spelling
 
 
@@ -185,7 +186,9 @@ def _data_type(value: object) -> DML_TENSOR_DATA_TYPE:
     wanted = f"expected {listed(spelling for spelling, _ in SPELLINGS.values())}"
     if isinstance(value, int) and not isinstance(value, bool):
         if value not in list(DML_TENSOR_DATA_TYPE):
-            raise DTypeError("types", "", f"DataType is {int(value)}, which stands for no element type; {wanted}")
+            raise DTypeError(
+                "types", "", f"DataType is {shown(int(value))}, which stands for no element type; {wanted}"
+            )
         kind = DML_TENSOR_DATA_TYPE(value)
         if kind is DML_TENSOR_DATA_TYPE.UNKNOWN:
             raise DTypeError("types", "", f"DataType: {spelling.refusal(kind.name)}; {wanted}")
@@ -201,14 +204,20 @@ def _data_type(value: object) -> DML_TENSOR_DATA_TYPE:
 
 
 def _integer(value: Any, name: str) -> int:
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise SpecError("integers", "", f"{name} is {value!r}; expected an integer")
-    return int(value.__index__())
+    try:
+        number = None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = None
+    if number is None:
+        raise SpecError("integers", "", f"{name} is {shown(value)}; expected an integer")
+    if number.bit_length() > 64:
+        raise SpecError("integers", "", f"{name} is {shown(value)}; expected an integer of at most 64 bits")
+    return number
 
 
 def _integers(values: Any, name: str) -> tuple[int, ...]:
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise ShapeError("integers", "", f"{name} is {values!r}; expected a sequence of integers")
+        raise ShapeError("integers", "", f"{name} is {shown(values)}; expected a sequence of integers")
     return tuple(_integer(value, f"{name}[{i}]") for i, value in enumerate(values))
 
 

@@ -28,7 +28,7 @@ from minuend.directml.fields import placed
 from minuend.directml.json_reader import Item
 from minuend.directml.operator import check_descs, element_wise_subtract
 from minuend.directml.resources import IMAGES, VALUE_TYPES, Resource, inside
-from minuend.errors import DTypeError, MinuendError, SpecError, Unsupported, listed
+from minuend.errors import DTypeError, MinuendError, SpecError, Unsupported, cut, listed, shown
 from minuend.standards.version import OpVersion
 from minuend.storage import npy
 from minuend.storage.base import Array, Result, atomic, refuse_input
@@ -95,7 +95,7 @@ class Execution:
     def _check_operators(self) -> None:
         foreign = [one for one in self.dispatchables.values() if not one.subtracts]
         if foreign:
-            rows = [f"\n  {one.name!r}: {one.type}, at {one.item.place}" for one in foreign[:_MOST]]
+            rows = [f"\n  {shown(one.name)}: {cut(one.type)}, at {one.item.place}" for one in foreign[:_MOST]]
             rows += [f"\n  and {len(foreign) - _MOST} more"] if len(foreign) > _MOST else []
             raise Unsupported(
                 f"these dispatchables are no {self.op.operator}, the one operator that runs here:{''.join(rows)}"
@@ -211,7 +211,7 @@ class Execution:
         path = inside(self.folder, command.target.replace("\\", "/"))
         if path is None:
             raise item.error(
-                f"{command.target[:200]!r} leads out of the output folder; files are written within it alone"
+                f"{shown(command.target, 200)} leads out of the output folder; files are written within it alone"
             )
         if os.path.isdir(path):
             raise item.error(f"{path} is a folder; expected a file name")

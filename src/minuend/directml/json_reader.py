@@ -11,10 +11,10 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from minuend.errors import FileFormatError, MinuendError
+from minuend.errors import FileFormatError, MinuendError, cut, shown
 
 Path: TypeAlias = tuple[str | int, ...]
 
@@ -41,14 +41,24 @@ class Document:
     value: Any
     text: str | None = None
     name: str = ""
+    _offsets: dict[Path, int] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def place(self, path: Path) -> str:
         """Say where a value stands: its JSON path, the file, its line and column (both from 1)."""
         found = [] if not self.name else [self.name]
         if self.text is not None:
-            found.append(line_and_column(self.text, _Parser(self.text, self.name, goal=path).find()))
-        shown = format_path(path)
-        return f"{shown} ({', '.join(found)})" if found else shown
+            found.append(line_and_column(self.text, self._offset(path)))
+        told = format_path(path)
+        return f"{told} ({', '.join(found)})" if found else told
+
+    def _offset(self, path: Path) -> int:
+        """Where a value begins. The text is read again for the first one alone, and lists of numbers when asked for."""
+        assert self.text is not None
+        if not self._offsets:
+            _Parser(self.text, self.name, self._offsets).parse()
+        if path not in self._offsets:
+            _Parser(self.text, self.name, self._offsets, path[:-1]).list(self._offsets[path[:-1]])
+        return self._offsets[path]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +168,8 @@ def format_path(path: Path) -> str:
     parts = []
     for key in path:
         plain = isinstance(key, str) and _PLAIN_KEY.fullmatch(key)
-        parts.append(f".{_short(key)}" if plain else f"[{json.dumps(_short(key), ensure_ascii=False)}]")
+        short = cut(key) if isinstance(key, str) else key
+        parts.append(f".{short}" if plain else f"[{json.dumps(short, ensure_ascii=False)}]")
     return "".join(parts).removeprefix(".") or "the top"
 
 
@@ -171,31 +182,24 @@ def describe(value: Any) -> str:
     if isinstance(value, dict | list):
         return "an object" if isinstance(value, dict) else "a list"
     if isinstance(value, str):
-        return f"the string {_short(value)!r}"
-    return json.dumps(value) if value is None or isinstance(value, bool) else f"the number {_short(repr(value))}"
-
-
-def _short(key: Any) -> Any:
-    return f"{key[:57]}..." if isinstance(key, str) and len(key) > 60 else key
+        return f"the string {shown(value)}"
+    return json.dumps(value) if value is None or isinstance(value, bool) else f"the number {shown(value)}"
 
 
 class _Parser:
     """Recursive descent over the text; offsets go in and out of every method.
 
-    With a goal it only looks for the offset of that path's value.
+    With ``offsets`` it notes where each value begins, the entries of plain lists of numbers aside; with a ``path`` too
+    it reads one such list, entry by entry.
     """
 
-    def __init__(self, text: str, name: str, goal: Path | None = None) -> None:
-        self.text, self.name = text, name
-        self.path: list[str | int] = []
-        self.goal, self.found = None if goal is None else list(goal), 0
+    def __init__(self, text: str, name: str, offsets: dict[Path, int] | None = None, path: Path = ()) -> None:
+        self.text, self.name, self.offsets = text, name, offsets
+        self.path: list[str | int] = list(path)
+        self.at_once = not path
 
     def parse(self) -> Any:
         return self.value(self.gap(0))[0]
-
-    def find(self) -> int:
-        self.parse()
-        return self.found
 
     def fail(self, offset: int, message: str) -> FileFormatError:
         where = line_and_column(self.text, offset)
@@ -210,8 +214,8 @@ class _Parser:
         return end
 
     def value(self, at: int) -> tuple[Any, int]:
-        if self.goal == self.path:
-            self.found = at
+        if self.offsets is not None:
+            self.offsets[tuple(self.path)] = at
         first = self.text[at : at + 1]
         if first in ("{", "["):
             if len(self.path) >= MAX_DEPTH:
@@ -234,7 +238,7 @@ class _Parser:
             return int(digits), found.end()
         value = float(digits)
         if math.isinf(value):
-            raise self.fail(at, f"the number {_short(digits)} is beyond a double's range")
+            raise self.fail(at, f"the number {cut(digits)} is beyond a double's range")
         return value, found.end()
 
     def string(self, at: int) -> tuple[str, int]:
@@ -254,7 +258,7 @@ class _Parser:
         return value, end + 1
 
     def list(self, at: int) -> tuple[list[Any], int]:
-        if self.goal is None:
+        if self.at_once:
             found = _NUMBERS.match(self.text, at)
             if found is not None:
                 try:
@@ -281,10 +285,10 @@ class _Parser:
                 raise self.fail(at, f'{self.came(at)}; expected a key in " or }}')
             key, end = self.string(at)
             if key in values:
-                raise self.fail(at, f"the key {_short(key)!r} comes twice in one object; keep one")
+                raise self.fail(at, f"the key {shown(key)} comes twice in one object; keep one")
             end = self.gap(end)
             if self.text[end : end + 1] != ":":
-                raise self.fail(end, f"{self.came(end)}; expected : after the key {_short(key)!r}")
+                raise self.fail(end, f"{self.came(end)}; expected : after the key {shown(key)}")
             self.path.append(key)
             values[key], at = self.value(self.gap(end + 1))
             self.path.pop()

@@ -27,7 +27,7 @@ from minuend.core.elements import ElementType
 from minuend.directml.enums import DML_TENSOR_DATA_TYPE
 from minuend.directml.fields import UINT32, UINT64, enum_of
 from minuend.directml.json_reader import Item, describe
-from minuend.errors import MinuendError, Unsupported, listed
+from minuend.errors import MinuendError, Unsupported, listed, shown
 from minuend.storage import npy
 from minuend.storage.base import Array, map_bytes
 
@@ -269,7 +269,7 @@ def _beneath(item: Item, folder: str | None) -> str:
     # DxDispatch is at home where folders are divided by backslashes.
     path = inside(folder, name.replace("\\", "/"))
     if path is None:
-        raise item.error(f"{name[:200]!r} leads out of the model's folder; files are read from within it alone")
+        raise item.error(f"{shown(name, 200)} leads out of the model's folder; files are read from within it alone")
     if not os.path.exists(path):
         raise FileNotFoundError(f"there is no file {path}, at {item.place}")
     if not stat.S_ISREG(os.stat(path).st_mode):

@@ -12,7 +12,7 @@ from typing import Any
 from minuend.core import shapes
 from minuend.core.shapes import Broadcast, Shape, format_dim
 from minuend.directml.enums import DML_FEATURE_LEVEL, DML_TENSOR_DATA_TYPE, c_name
-from minuend.errors import ShapeError, SpecError, listed
+from minuend.errors import ShapeError, SpecError, listed, shown
 from minuend.standards.dialects import Dialect
 from minuend.standards.version import OpVersion, Param, Rows
 
@@ -115,7 +115,7 @@ def number(level: object) -> int:
         text = str(level).removeprefix("DML_FEATURE_LEVEL_").replace("_", ".")
         if text in LEVELS:
             return int(LEVELS[text])
-    raise SpecError("version", "", f"DirectML has no feature level {level!r}; expected {listed(LEVELS)}")
+    raise SpecError("version", "", f"DirectML has no feature level {shown(level)}; expected {listed(LEVELS)}")
 
 
 SPELLINGS = {

@@ -24,7 +24,7 @@ from typing import BinaryIO
 import numpy as np
 from onnx import TensorProto
 
-from minuend.errors import FileFormatError
+from minuend.errors import FileFormatError, shown
 from minuend.onnx import tensors
 from minuend.onnx.tensors import Array
 
@@ -93,7 +93,9 @@ def _number(stated: Mapping[str, str], key: str, default: int, where: str) -> in
     if key not in stated:
         return default
     if not _NUMBER.match(stated[key]):
-        raise FileFormatError(f"{where} has the {key} {stated[key]!r} of its external data; expected a number of bytes")
+        raise FileFormatError(
+            f"{where} has the {key} {shown(stated[key])} of its external data; expected a number of bytes"
+        )
     return int(stated[key])
 
 

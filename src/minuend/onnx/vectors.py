@@ -21,12 +21,13 @@ from typing import Any
 import numpy as np
 
 from minuend.core.elements import TYPES, ElementType
-from minuend.errors import SpecError
-from minuend.onnx import tensors
+from minuend.errors import SpecError, shown
 from minuend.runtimes import cases, values
 from minuend.runtimes.values import Codes
 from minuend.standards.dialects import dialect
 from minuend.standards.version import OpVersion
+from minuend.storage.base import need
+from minuend.written import announce
 
 KIND = "sub"
 """The kind of the tests, as ONNX's loader calls the folder that holds them."""
@@ -140,10 +141,17 @@ def write(
         The tests' names; test ``t`` stands in ``folder/sub/t``.
 
     Raises:
-        SpecError: an opset that does not exist, or a folder that does. ModuleNotFoundError: onnx is not installed.
+        SpecError: an opset that does not exist, or a folder that does. Unsupported: onnx is not installed.
+        FileNotFoundError: the folder that is to hold the new one is not there.
     """
-    if os.path.exists(folder):
+    newest = need("onnx", "onnx", "vectors").defs.onnx_opset_version()
+    if (above := max(opsets or (), default=0)) > newest:
+        raise SpecError("vectors", "", f"opset {shown(above)} is not known; expected 1 to {newest}")
+    if os.path.lexists(folder):
         raise SpecError("vectors", "", f"{folder} exists; name a folder that does not")
+    beside = os.path.dirname(os.path.abspath(folder))
+    if not os.path.isdir(beside):
+        raise FileNotFoundError(f"there is no folder {beside} to make {os.path.basename(folder)} in")
     tests = list(vectors(opsets))
     part = f"{os.path.abspath(folder)}.{secrets.token_hex(4)}.part"
     try:
@@ -151,6 +159,7 @@ def write(
             _write_test(os.path.join(part, KIND, test.name), test)
             if progress:
                 progress(done + 1, len(tests))
+        announce(part, folder)
         os.rename(part, folder)
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
@@ -160,6 +169,8 @@ def write(
 
 def _write_test(folder: str, test: Vector) -> None:
     from onnx import helper
+
+    from minuend.onnx import tensors
 
     kind = tensors.number(test.element.name)
     data = os.path.join(folder, "test_data_set_0")

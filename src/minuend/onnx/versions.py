@@ -14,6 +14,7 @@ from minuend.core.elements import REFUSED
 from minuend.core.shapes import Broadcast, Shape
 from minuend.standards.dialects import Dialect
 from minuend.standards.version import Attr, OpVersion, Param, Rows
+from minuend.text import INT64, whole_number
 
 SUB_1 = OpVersion(
     dialect="onnx",
@@ -93,9 +94,9 @@ def number(version: object) -> int:
     """Read an opset number: 13 or ``"13"``; 0 and below are none."""
     if isinstance(version, bool) or not isinstance(version, int | str):
         raise ValueError(version)
-    opset = int(version)
-    if opset < 1:
-        raise ValueError(version)
+    opset = whole_number(version) if isinstance(version, str) else version
+    if not 1 <= opset <= INT64[1]:
+        raise ValueError("no opset")
     return opset
 
 

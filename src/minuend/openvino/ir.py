@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from minuend.core.shapes import Shape
+from minuend.errors import shown
 from minuend.openvino.ir_xml import Element
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
@@ -93,7 +94,7 @@ class Layer:
     @property
     def where(self) -> str:
         """The layer's place in messages."""
-        return f"layer {self.id} {self.name!r}"
+        return f"layer {self.id} {shown(self.name, 200)}"
 
     def sources(self) -> list[Ref]:
         """What feeds each input; inputs without an edge are left out."""

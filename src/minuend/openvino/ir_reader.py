@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal, TypeVar
 
-from minuend.errors import FileFormatError, SpecError, listed
+from minuend.errors import FileFormatError, SpecError, cut, listed, shown
 from minuend.openvino import layers as table
 from minuend.openvino import notation
 from minuend.openvino.ir import Array, Input, Layer, Output, Ref, Section, Type, circle
@@ -32,6 +33,7 @@ class Reader:
         self.source = source
         self.weights = weights
         self.weights_name = weights_name
+        self._ports: dict[tuple[Layer, str], dict[int, int]] = {}  # where each port's id stands, as edges ask for it
 
     def fail(self, element: Element, place: str, message: str) -> FileFormatError:
         """Make the error about an element of the file."""
@@ -61,7 +63,7 @@ class Reader:
     def net(self, root: Element) -> tuple[str, int, dict[str, str], Section]:
         """Read the whole: name, version of the format, further attributes, layers."""
         if root.tag.lower() != "net":
-            raise self.fail(root, "the root", f"is <{root.tag[:40]}>; expected <net>")
+            raise self.fail(root, "the root", f"is <{cut(root.tag)}>; expected <net>")
         rest = dict(root.attrib)
         version = self.take(root, "the root", "version", notation.natural, rest)
         if version not in IR_VERSIONS:
@@ -82,7 +84,9 @@ class Reader:
             if layer.id in by_id:
                 first = by_id[layer.id]
                 raise self.fail(
-                    child, _inside(within, layer.where), f"id {layer.id} is taken by {first.name!r} (line {first.line})"
+                    child,
+                    _inside(within, layer.where),
+                    f"id {layer.id} is taken by {shown(first.name)} (line {first.line})",
                 )
             by_id[layer.id] = layer
             elements[layer] = child
@@ -100,7 +104,7 @@ class Reader:
     def layer(self, element: Element, within: str) -> Layer:
         """Read a layer, its ports and its data."""
         rest = dict(element.attrib)
-        place = _inside(within, f"layer {rest.get('id', '?')} {rest.get('name', '?')!r}")
+        place = _inside(within, f"layer {cut(rest.get('id', '?'), 20)} {shown(rest.get('name', '?'), 200)}")
         number = self.take(element, place, "id", notation.natural, rest)
         name, kind, opset = (self.take(element, place, key, str, rest) for key in ("name", "type", "version"))
         layer = Layer(
@@ -134,7 +138,7 @@ class Reader:
         """Return a layer's type as the table has it."""
         found = canonical(name)
         if right := MISNAMED.get(name.lower()):
-            raise self.fail(element, place, f"no opset has a type {name!r}; expected {right!r}")
+            raise self.fail(element, place, f"no opset has a type {shown(name)}; expected {right!r}")
         if found in ("Const", "Result") and name != found:
             raise self.fail(element, place, f"type {name!r} is not what the runtime takes for one; write {found!r}")
         return found
@@ -149,7 +153,7 @@ class Reader:
             raise self.fail(
                 element,
                 place,
-                f"{layer.type} of version {notation.shown(layer.opset)}; expected {known[0]} to opset{OPSETS[-1]}",
+                f"{layer.type} of version {shown(layer.opset)}; expected {known[0]} to opset{OPSETS[-1]}",
             )
 
     def input(self, element: Element, place: str) -> Input:
@@ -186,7 +190,7 @@ class Reader:
         """Check that no two ports have one number."""
         for side, ids in (("input", [p.id for p in layer.inputs]), ("output", [p.id for p in layer.outputs])):
             if len(set(ids)) < len(ids):
-                twice = next(n for i, n in enumerate(ids) if n in ids[:i])
+                twice = next(n for n, count in Counter(ids).items() if count > 1)
                 raise self.fail(element, place, f"two {side} ports have the id {twice}")
 
     # ---- constants --------------------------------------------------------------------------------------------
@@ -229,8 +233,8 @@ class Reader:
             if ends[key] not in by_id:
                 raise self.fail(element, place, f"{key} is {ends[key]}, and no layer has that id")
         source, goal = by_id[ends["from-layer"]], by_id[ends["to-layer"]]
-        index = self.port(element, _inside(within, source.where), "output", source.outputs, ends["from-port"])
-        port = goal.inputs[self.port(element, _inside(within, goal.where), "input", goal.inputs, ends["to-port"])]
+        index = self.port(element, source, "output", ends["from-port"], within)
+        port = goal.inputs[self.port(element, goal, "input", ends["to-port"], within)]
         if port.source is not None:
             raise self.fail(
                 element,
@@ -240,13 +244,17 @@ class Reader:
         port.source = Ref(source, index)
         port.edge = rest
 
-    def port(self, element: Element, place: str, side: str, ports: Iterable[Input | Output], number: int) -> int:
+    def port(self, element: Element, layer: Layer, side: Literal["input", "output"], number: int, within: str) -> int:
         """Return where a port of this number stands among a layer's."""
-        ids = [port.id for port in ports]
+        ids = self._ports.get((layer, side))
+        if ids is None:
+            ports: Sequence[Input | Output] = layer.inputs if side == "input" else layer.outputs
+            ids = self._ports[layer, side] = {port.id: i for i, port in enumerate(ports)}
         if number in ids:
-            return ids.index(number)
-        has = f"it has {listed(ids, 'and')}" if ids else f"it has no {side} ports"
-        raise self.fail(element, place, f"an edge names {side} port {number}; {has}")
+            return ids[number]
+        few = listed(ids, "and") if len(ids) < 20 else f"{', '.join(map(str, list(ids)[:20]))} and {len(ids) - 20} more"
+        has = f"it has {few}" if ids else f"it has no {side} ports"
+        raise self.fail(element, _inside(within, layer.where), f"an edge names {side} port {number}; {has}")
 
     def check(self, layer: Layer, element: Element, within: str) -> None:
         """Check that a layer that runs has the ports it takes, each with its edge."""

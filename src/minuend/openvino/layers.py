@@ -6,6 +6,7 @@ Reading, running, ``fix`` and conversion ask this table; a layer that is not in 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -15,8 +16,8 @@ import numpy as np
 
 from minuend.core.arrays import compute as subtract_arrays
 from minuend.core.elements import of_numpy
-from minuend.core.shapes import Broadcast, Dim, Shape, bounds, format_shape, from_bounds, may_be, static
-from minuend.errors import DTypeError, ShapeError, SpecError, Unsupported, listed
+from minuend.core.shapes import MAX_RANK, Broadcast, Dim, Shape, bounds, format_shape, from_bounds, may_be, static
+from minuend.errors import DTypeError, ShapeError, SpecError, Unsupported, cut, listed, shown
 from minuend.openvino import notation
 from minuend.openvino.casts import convert
 from minuend.openvino.ir import Array, Layer, Type
@@ -78,7 +79,7 @@ def broadcasting(layer: Layer) -> dict[str, Any]:
         stated["auto_broadcast"] = rule(layer)
         known = SUBTRACT_1.attributes["auto_broadcast"].values
         if stated["auto_broadcast"] not in known:
-            came = notation.shown(layer.data["auto_broadcast"])
+            came = shown(layer.data["auto_broadcast"])
             raise SpecError("attributes", "", f"attribute 'auto_broadcast' is {came}; expected {listed(known)}")
     if AXIS in layer.data:
         stated["axis"] = _read(layer, AXIS, notation.integer)
@@ -107,18 +108,18 @@ def notes(layer: Layer) -> list[str]:
 def _flag(layer: Layer, name: str) -> bool:
     text = layer.data.get(name, "false").lower()
     if text not in ("true", "false", "1", "0"):
-        raise SpecError("attributes", "", f"attribute {name!r} is {notation.shown(text)}; expected true or false")
+        raise SpecError("attributes", "", f"attribute {name!r} is {shown(text)}; expected true or false")
     return text in ("true", "1")
 
 
+_FLOAT = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE | re.ASCII)
+"""A number as C++ reads one; Python's ``float`` takes ``1_0`` and other scripts' digits too."""
+
+
 def _number(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if math.isnan(value):
-        raise ValueError(f"is {notation.shown(text)}; expected a number")
-    return value
+    if _FLOAT.fullmatch(text.strip()) is None:
+        raise ValueError(f"is {shown(text)}; expected a number")
+    return float(text)
 
 
 def _read(layer: Layer, name: str, reader: Callable[[str], Any], default: str | None = None) -> Any:
@@ -303,10 +304,6 @@ def _clamp(layer: Layer, arrays: Sequence[Array], types: Sequence[Type]) -> Arra
 # ---- shapes ---------------------------------------------------------------------------------------------------
 
 
-MAX_RANK = 64
-"""NumPy's limit."""
-
-
 def _numbers(known: Array | None) -> list[int] | None:
     return None if known is None else [int(n) for n in known.ravel()]
 
@@ -462,7 +459,7 @@ def _mode(layer: Layer) -> str:
 
 
 def _other_mode(layer: Layer) -> str:
-    return "" if _mode(layer) in ("numpy", "bidirectional") else f"of mode {notation.shown(_mode(layer))}"
+    return "" if _mode(layer) in ("numpy", "bidirectional") else f"of mode {shown(_mode(layer))}"
 
 
 def _spread(layer: Layer, target: list[int], shape: Shape) -> Shape:
@@ -611,7 +608,7 @@ def kind_of(layer: Layer) -> Kind | None:
 def lacking(layer: Layer) -> str:
     """Say what a layer without a row is."""
     kind = KINDS.get(layer.type)
-    return layer.type if kind is None else f"{layer.type} {kind.foreign(layer)}"
+    return cut(layer.type) if kind is None else f"{layer.type} {kind.foreign(layer)}"
 
 
 def canonical(name: str) -> str:

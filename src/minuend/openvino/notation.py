@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from minuend.core.elements import TYPES, ElementType
 from minuend.core.shapes import Dim, Shape, check_dim, format_dim
-from minuend.errors import ShapeError, listed
+from minuend.errors import ShapeError, cut, listed, shown
 from minuend.openvino.versions import REFUSED, SPELLINGS
 
 NUMERIC: Mapping[str, ElementType] = MappingProxyType({names[0]: TYPES[name] for name, names in SPELLINGS.items()})
@@ -50,11 +50,6 @@ def integer(text: str, *, least: int = -(2**63), most: int = MAX_SIZE) -> int:
 def natural(text: str) -> int:
     """Read a whole number from 0 on."""
     return integer(text, least=0)
-
-
-def shown(text: str) -> str:
-    """Quote a text of a file, cut where it is long."""
-    return repr(text if len(text) <= 40 else f"{text[:40]}…")
 
 
 def element_type(text: str) -> str:
@@ -116,7 +111,7 @@ def _dim(text: str, whole: str, axis: int) -> Dim:
         try:
             return check_dim((int(lo or 0), int(hi) if hi else None))
         except ShapeError:
-            raise ValueError(f"is {shown(whole)}, whose dim {axis} is the empty interval {text}") from None
+            raise ValueError(f"is {shown(whole)}, whose dim {axis} is the empty interval {cut(text)}") from None
     if not dots and _fits(text):
         return int(text)
     raise ValueError(

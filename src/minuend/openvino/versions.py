@@ -15,6 +15,7 @@ from minuend.core.elements import TYPES
 from minuend.core.shapes import Broadcast, Shape
 from minuend.standards.dialects import Dialect
 from minuend.standards.version import Attr, OpVersion, Param, Rows
+from minuend.text import whole_number
 
 # ---- element types --------------------------------------------------------------------------------------------
 
@@ -144,11 +145,12 @@ def number(version: object) -> int:
     Raises:
         ValueError: none of these. Version 2 does not exist, so it is not taken for the newest.
     """
-    if isinstance(version, str) and version.startswith("opset") and int(version.removeprefix("opset")) in OPSETS:
-        return 1
-    known = (1, "1", "Subtract-1")
-    if isinstance(version, bool) or version not in known:
-        raise ValueError(version)
+    if isinstance(version, str) and version.startswith("opset"):
+        fits = whole_number(version.removeprefix("opset")) in OPSETS
+    else:
+        fits = version in ("1", "Subtract-1") if isinstance(version, str) else type(version) is int and version == 1
+    if not fits:
+        raise ValueError("no version of Subtract")
     return 1
 
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from minuend.errors import SpecError, listed
+from minuend.errors import SpecError, listed, near, shown
 from minuend.runtimes import adapters as folder
 
 
@@ -36,7 +36,7 @@ def adapter(name: str) -> Any:
     Raises:
         SpecError: no such runtime.
     """
-    try:
+    if isinstance(name, str) and name in adapters():
         return adapters()[name]
-    except KeyError:
-        raise SpecError("runtime", "", f"no runtime {name!r}; expected {listed(sorted(adapters()))}") from None
+    meant = near(name, adapters()) if isinstance(name, str) else ""
+    raise SpecError("runtime", "", f"no runtime {shown(name)}{meant}; expected {listed(sorted(adapters()))}")

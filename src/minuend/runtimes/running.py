@@ -70,7 +70,11 @@ class Runtime:
             raise Unsupported(f"{name} needs the package {self.adapter.PACKAGE}, which is not installed")
         self._process: subprocess.Popen[bytes] | None = None
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
-        about = self._start()
+        try:
+            about = self._start()
+        except BaseException as error:
+            self.__exit__(type(error), error, None)
+            raise
         if about["release"] is None:
             self.close()
             raise Unsupported(f"{name} needs the package {self.adapter.PACKAGE}, which {self._python} does not have")
@@ -80,7 +84,9 @@ class Runtime:
     def __enter__(self) -> Runtime:
         return self
 
-    def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
+    def __exit__(self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None) -> None:
+        if error is not None and self._process is not None:
+            self._process.kill()  # nobody waits for its answer any more
         self.close()
 
     def close(self) -> None:

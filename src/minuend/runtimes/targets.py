@@ -11,6 +11,7 @@ import functools
 import itertools
 import json
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import resources
@@ -18,7 +19,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from minuend.core import operation
-from minuend.errors import SpecError, listed
+from minuend.errors import SpecError, listed, near, shown
 from minuend.runtimes import cases, values
 from minuend.standards.abilities import ability, able
 from minuend.standards.dialects import dialect
@@ -39,6 +40,9 @@ _NAMES = ("opversions", "dtypes", "relations", "constants")
 """What a row lists the names of."""
 
 _SPANS = ("a_spans", "b_spans")
+
+_NUMBER = re.compile("[0-9]{1,9}")
+"""A part of a release that is compared as a number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,7 +343,7 @@ def names() -> tuple[str, ...]:
 
 def _release(name: str) -> tuple[tuple[int, str], ...]:
     parts = name.partition("@")[2].replace("+", ".").split(".")
-    return tuple((int(part), "") if part.isdigit() else (-1, part) for part in parts)
+    return tuple((int(part), "") if _NUMBER.fullmatch(part) else (-1, part) for part in parts)
 
 
 @functools.lru_cache(maxsize=16)
@@ -362,17 +366,22 @@ def find(name: str) -> Target:
     >>> find("openvino-cpu@2026.4").name
     'openvino-cpu@2026.4.1'
     """
-    runtime, _, release = name.partition("@")
+    if not isinstance(name, str):
+        raise TypeError(f"a {type(name).__name__} is no target; expected a name such as 'openvino-cpu@2026.4'")
+    runtime, at, release = name.partition("@")
     known = [other for other in names() if other.partition("@")[0] == runtime]
-    wanted = _release(name) if release else ()
+    wanted = _release(name) if at else ()
     fitting = [other for other in known if _release(other)[: len(wanted)] == wanted]
     if fitting:
         return _load(fitting[-1])
     if not known:
         runtimes = listed(dict.fromkeys(other.partition("@")[0] for other in names()))
-        raise SpecError("targets", "", f"no target {name!r}; expected {runtimes}, each with an @release if need be")
+        meant = near(runtime, [other.partition("@")[0] for other in names()])
+        raise SpecError(
+            "targets", "", f"no target {shown(name)}{meant}; expected {runtimes}, each with an @release if need be"
+        )
     releases = listed(other.partition("@")[2] for other in known)
-    raise SpecError("targets", "", f"no release of {runtime} that starts with {release!r}; there are {releases}")
+    raise SpecError("targets", "", f"no release of {runtime} that starts with {shown(release)}; there are {releases}")
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from minuend.errors import SpecError, listed
+from minuend.errors import SpecError, listed, near, shown
 from minuend.standards.version import Change, OpVersion, diff
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Dialect:
             raise SpecError(
                 "version",
                 "",
-                f"{self.title} has no {self.counted} {version!r} with {first.operator}; "
+                f"{self.title} has no {self.counted} {shown(version)} with {first.operator}; "
                 f"expected {first.version}{above}",
             )
         return found[-1]
@@ -98,10 +98,10 @@ def dialects() -> Mapping[str, Dialect]:
 
 def dialect(name: str) -> Dialect:
     """Return a dialect by name, or say which there are."""
-    try:
+    if isinstance(name, str) and name in dialects():
         return dialects()[name]
-    except KeyError:
-        raise SpecError("dialect", "", f"no dialect {name!r}; expected {listed(sorted(dialects()))}") from None
+    meant = near(name, dialects()) if isinstance(name, str) else ""
+    raise SpecError("dialect", "", f"no dialect {shown(name)}{meant}; expected {listed(sorted(dialects()))}")
 
 
 def spec(dialect_name: str, version: object = None) -> OpVersion:

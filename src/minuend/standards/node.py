@@ -10,7 +10,7 @@ from typing import Any
 from minuend.core import elements
 from minuend.core.elements import ElementType
 from minuend.core.shapes import Shape, check_dim, format_shape
-from minuend.errors import ShapeError
+from minuend.errors import ShapeError, shown
 from minuend.standards import spelling
 from minuend.standards.version import OpVersion
 
@@ -42,7 +42,7 @@ class TensorType:
     def __init__(self, dtype: object, shape: Iterable[Any] | None = None, assumptions: Iterable[str] = ()) -> None:
         if shape is not None:
             if isinstance(shape, str) or not isinstance(shape, Iterable):
-                raise ShapeError("shape", "", f"{shape!r} is no shape; expected a tuple of dims, or None")
+                raise ShapeError("shape", "", f"{shown(shape)} is no shape; expected a tuple of dims, or None")
             shape = tuple(check_dim(dim) for dim in shape)
         object.__setattr__(self, "dtype", spelling.find(dtype).name)
         object.__setattr__(self, "shape", shape)

@@ -8,7 +8,7 @@ import numpy as np
 
 from minuend.core import elements
 from minuend.core.elements import TYPES, ElementType
-from minuend.errors import DTypeError, listed
+from minuend.errors import DTypeError, listed, shown
 from minuend.standards.dialects import dialects
 
 
@@ -44,8 +44,8 @@ def find(name: object) -> ElementType:
         dtype = np.dtype(name)
     row = None if dtype is None else elements.of_numpy(dtype)
     if row is None:
-        shown = repr(name) if dtype is None else dtype.name
-        raise DTypeError("types", "", f"{refusal(shown)}; expected {listed(TYPES)}")
+        told = shown(name) if dtype is None else dtype.name
+        raise DTypeError("types", "", f"{refusal(told)}; expected {listed(TYPES)}")
     return row
 
 

@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from minuend.core.shapes import Broadcast, Shape
-from minuend.errors import DTypeError, ShapeError, SpecError, listed
+from minuend.errors import DTypeError, ShapeError, SpecError, listed, shown
 from minuend.standards.dialects import Dialect, dialect
 from minuend.standards.node import Node, TensorType
 from minuend.standards.version import Attr, OpVersion
+from minuend.text import INT64
 
 
 def validate(node: Node) -> Broadcast:
@@ -42,6 +43,7 @@ def infer(dialect_name: str, version: object, a: TensorType, b: TensorType, **at
         The result's type. ``.assumptions`` tells, a sentence each, what symbolic dims had to be for it to hold.
 
     Raises:
+        TypeError: operands that are no TensorType.
         SpecError: no such version, or an attribute that it does not take. DTypeError: an element type that it does
             not take, or two different ones. ShapeError: shapes that cannot join, whatever the unknown dims are.
 
@@ -50,6 +52,9 @@ def infer(dialect_name: str, version: object, a: TensorType, b: TensorType, **at
     >>> infer("onnx", 14, TensorType("int8", ("N",)), TensorType("int8", (3,))).assumptions
     ('axis 0: N of A is 1 or 3',)
     """
+    for name, type_ in (("a", a), ("b", b)):
+        if not isinstance(type_, TensorType):
+            raise TypeError(f"{name} is a {type(type_).__name__}; expected a TensorType")
     return infer_node(Node(op=dialect(dialect_name).resolve(version), a=a, b=b, attributes=attrs))
 
 
@@ -73,12 +78,12 @@ def check_attributes(op: OpVersion, attributes: Mapping[str, Any]) -> None:
         # 1. A version takes the attributes that its row lists, and no other.
         if name not in op.attributes.names:
             takes = f"takes {listed(op.attributes.names, 'and')}" if op.attributes else "takes none"
-            raise SpecError("attributes", "", f"{op} takes no attribute {name!r}{_history(op, name)}; it {takes}")
+            raise SpecError("attributes", "", f"{op} takes no attribute {shown(name)}{_history(op, name)}; it {takes}")
         _check_value(op, op.attributes[name], value)
 
 
 def _is_int(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, int) and not isinstance(value, bool) and INT64[0] <= value <= INT64[1]
 
 
 _IS_OF_TYPE: Mapping[str, Callable[[Any], bool]] = {
@@ -96,11 +101,13 @@ def _check_value(op: OpVersion, attr: Attr, value: Any) -> None:
     if value is None and not attr.required and attr.default is None:
         return
     if not fits:
-        raise SpecError("attributes", "", f"attribute {attr.name!r} of {op} is {value!r}; expected type {attr.type}")
+        raise SpecError(
+            "attributes", "", f"attribute {attr.name!r} of {op} is {shown(value)}; expected type {attr.type}"
+        )
     known = value.lower() if isinstance(value, str) else value
     if attr.values and known not in attr.values:
         raise SpecError(
-            "attributes", "", f"attribute {attr.name!r} of {op} is {value!r}; expected {listed(attr.values)}"
+            "attributes", "", f"attribute {attr.name!r} of {op} is {shown(value)}; expected {listed(attr.values)}"
         )
 
 

@@ -18,6 +18,7 @@ from minuend.core import elements
 from minuend.core.elements import ElementType
 from minuend.core.shapes import size
 from minuend.errors import DTypeError, FileFormatError, MinuendError, Unsupported, listed
+from minuend.written import announce
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
@@ -186,6 +187,7 @@ def atomic(path: str, inputs: Iterable[str] = ()) -> Iterator[BinaryIO]:
     try:
         with open(part, "xb") as stream:
             yield stream
+        announce(part, path)
         os.replace(part, goal)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):

@@ -11,6 +11,7 @@ import numpy as np
 
 from minuend.core.elements import TYPES, ElementType, of_numpy
 from minuend.core.packing import pack, unpack
+from minuend.core.shapes import MAX_RANK
 from minuend.errors import DTypeError
 from minuend.models.opening import Model, dialect_of
 from minuend.runtimes import values
@@ -41,6 +42,8 @@ def make_inputs(model: Model, touched: Collection[str], turn: int, dim: int) -> 
         if dims is None:
             raise Skip(f"the rank of the input {name!r} is not known")
         shape = tuple(_dim(own, names, dim) for own in dims)
+        if len(shape) > MAX_RANK:
+            raise Skip(f"the input {name!r} has rank {len(shape)}, and NumPy's arrays end at {MAX_RANK}")
         element = None if dtype == "bool" else TYPES[dtype]
         count = math.prod(shape)
         total += count * (1 if element is None else element.itemsize)

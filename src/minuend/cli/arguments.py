@@ -1,0 +1,25 @@
+"""What arguments of the command line are, where a text alone would let pass what is none."""
+
+from __future__ import annotations
+
+import click
+
+from minuend.errors import shown
+from minuend.text import whole_number
+
+
+def path(text: str) -> str:
+    """Return a path, which may or may not exist; bytes that are not UTF-8 are part of it as they are."""
+    if not text:
+        raise click.BadParameter("the path is empty")
+    if "\0" in text:
+        raise click.BadParameter(f"{shown(text)} holds a NUL character, which no path can")
+    return text
+
+
+def size(text: str | int) -> int:
+    """Return a number of bytes."""
+    try:
+        return text if isinstance(text, int) else whole_number(text, lowest=0)
+    except ValueError:
+        raise click.BadParameter(f"{shown(text)} is no number of bytes; expected a whole number from 0 on") from None

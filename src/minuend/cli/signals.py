@@ -1,0 +1,58 @@
+"""Signals that end a program, as an exception: what cleans up after an error then cleans up after them too."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+
+_SAME = 1.0
+"""Seconds within which further signals mean the same: they must not end what the first one began to clean up."""
+
+
+class Ended(BaseException):
+    """A signal that asks the program to end; ``number`` is the signal's."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        super().__init__(signal.Signals(number).name)
+
+    @property
+    def status(self) -> int:
+        """The exit status by which shells tell that a signal ended a program."""
+        return 128 + self.number
+
+
+@contextlib.contextmanager
+def raised() -> Iterator[None]:
+    """Raise :class:`Ended` for Ctrl-C, SIGTERM and SIGHUP while the block runs.
+
+    A signal that is ignored stays so (``nohup``, jobs in the background), as does one that somebody else handles.
+    Nothing is done outside of the main thread, which alone gets signals.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    last = -math.inf
+
+    def handle(number: int, _: FrameType | None) -> None:
+        nonlocal last
+        before, last = last, time.monotonic()
+        if last - before >= _SAME:
+            raise Ended(number)
+
+    kept: dict[int, Any] = {}
+    try:
+        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)  # Windows lacks SIGHUP
+            if number is not None and signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+                kept[number] = signal.signal(number, handle)
+        yield
+    finally:
+        for number, handler in kept.items():
+            signal.signal(number, handler)

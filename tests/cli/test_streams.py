@@ -1,0 +1,90 @@
+"""Standard streams that are closed, full, without a reader, or of few letters."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="shells and devices as POSIX has them")
+
+WRITES = "sub a.npy a.npy -o o.npy"
+FULL = "error: standard output: No space left on device"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.save("a.npy", np.zeros((2, 3), np.float32))
+
+
+def shell(line: str, **environment: str) -> tuple[int, str, str]:
+    """Run a line in which ``minuend`` stands for the program."""
+    program = f'"{sys.executable}" -m minuend'
+    done = subprocess.run(
+        ["bash", "-c", line.replace("minuend", program)],
+        capture_output=True,
+        check=False,
+        timeout=60,
+        env={**os.environ, **environment},
+    )
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+@pytest.mark.parametrize("argv", ["spec", "--help", "spec --help", "--version", "targets --json", WRITES])
+@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-", "<&- >&- 2>&-", "2>&-"])
+def test_closed_streams_keep_nothing_and_change_no_status(argv: str, closed: str) -> None:
+    status, _, err = shell(f"minuend {argv} {closed}")
+    assert (status, err) == (0, "")
+    assert os.path.exists("o.npy") is (argv == WRITES)
+
+
+def test_a_message_that_nobody_gets_leaves_the_status() -> None:
+    assert shell("minuend spec tosa 2>&-") == (2, "", "")
+    assert shell("minuend spec tosa 2>/dev/full") == (2, "", "")
+
+
+@pytest.mark.parametrize("argv", ["spec", "--help", "spec --help", "--version", "targets --json", WRITES])
+def test_a_reader_that_is_gone_is_no_error_to_tell(argv: str) -> None:
+    """As if SIGPIPE had ended it, which shells show as 141."""
+    gone = "import os, sys; read, write = os.pipe(); os.close(read); os.dup2(write, 1); "
+    gone += "os.execv(sys.argv[1], sys.argv[1:])"
+    done = subprocess.run(
+        [sys.executable, "-c", gone, sys.executable, "-m", "minuend", *argv.split()],
+        stderr=subprocess.PIPE,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (141, b"")
+    assert os.path.exists("o.npy") is (argv == WRITES)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device that is always full, as Linux has it")
+@pytest.mark.parametrize("argv", ["spec", "--help", "spec --help", "--version", "targets --json"])
+def test_a_full_disk_is_an_error(argv: str) -> None:
+    assert shell(f"minuend {argv} >/dev/full") == (2, "", f"{FULL}\n")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device that is always full, as Linux has it")
+def test_a_full_disk_under_the_report_does_not_hide_what_was_written() -> None:
+    assert shell(f"minuend {WRITES} >/dev/full") == (2, "", f"{FULL}; o.npy was written\n")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names of any bytes, as Linux has them")
+def test_a_name_that_is_not_utf8_is_worked_on_and_shown_escaped() -> None:
+    os.rename(b"a.npy", b"\xff\x1b[2J.npy")
+    status, out, err = shell("minuend sub $'\\xff\\e[2J.npy' $'\\xff\\e[2J.npy' -o $'o\\xff.npy'")
+    assert (status, err) == (0, "")
+    assert out.splitlines()[0] == r"\udcff\x1b[2J.npy − \udcff\x1b[2J.npy → o\udcff.npy"
+    assert b"o\xff.npy" in os.listdir(b".")
+
+
+def test_letters_that_a_stream_lacks_are_escaped() -> None:
+    assert shell("minuend diff onnx:7 onnx:14 | head -1", PYTHONIOENCODING="latin-1")[:2] == (
+        0,
+        "ONNX Sub-7 \\u2192 Sub-14\n",
+    )
