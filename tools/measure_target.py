@@ -16,7 +16,7 @@ from pathlib import Path
 from minuend.runtimes import targets
 from minuend.runtimes.proving import measure as measure_runtime
 from minuend.runtimes.running import Runtime, adapters
-from minuend.storage.base import atomic
+from minuend.storage.writing import atomic
 
 TARGETS = Path(__file__).resolve().parent.parent / "src" / "minuend" / "runtimes" / "measured"
 

@@ -24,7 +24,7 @@ from minuend.errors import SpecError, listed
 from minuend.models.graph import ConversionRefused, Graph, Step, Value
 from minuend.standards.dialects import dialect
 from minuend.standards.version import OpVersion
-from minuend.storage.base import Array
+from minuend.storage.reading import Array
 
 _ADVICE = "Leave these nodes out, or convert the model with a tool that knows all of DirectML's operators."
 

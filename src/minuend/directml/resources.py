@@ -18,18 +18,20 @@ import os
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, TypeAlias
 
 import numpy as np
 
 from minuend.core import elements
 from minuend.core.elements import ElementType
+from minuend.core.shapes import size
 from minuend.directml.enums import DML_TENSOR_DATA_TYPE
 from minuend.directml.fields import UINT32, UINT64, enum_of
 from minuend.directml.json_reader import Item, describe
 from minuend.errors import MinuendError, Unsupported, listed
 from minuend.storage import npy
-from minuend.storage.base import Array, map_bytes
+from minuend.storage.reading import Array, File, open_file
 
 Form: TypeAlias = Literal["list", "constant", "sequence", "file", "mixed", "deferred"]
 
@@ -230,23 +232,24 @@ def _file(item: Item, element: ElementType | None, folder: str | None) -> _Read:
     suffix = os.path.splitext(path)[1].lower()
     if suffix in IMAGES:
         raise item.error("images are not read; give the pixels as .npy or as raw bytes", Unsupported)
-    raw = map_bytes(path)
+    source = open_file(path)
     if suffix == ".npy":
-        return _npy(item, element, path, raw)
+        return _npy(item, element, source)
     if element is None:
         raise item.error("raw bytes need a type; state initialValuesDataType")
-    if not raw.size or raw.size % element.itemsize:
+    if not source.size or source.size % element.itemsize:
         raise item.error(
-            f"the file has {raw.size} bytes; expected a multiple of {element.itemsize}, the size of "
+            f"the file has {source.size} bytes; expected a multiple of {element.itemsize}, the size of "
             f"{element.name.upper()}, above 0"
         )
-    array = raw.view(element.memory)
-    return "file", element, array.size, lambda: array, path
+    values = partial(source.read, 0, source.size)
+    return "file", element, source.size // element.itemsize, lambda: values().view(element.memory), path
 
 
-def _npy(item: Item, element: ElementType | None, path: str, raw: Array) -> _Read:
+def _npy(item: Item, element: ElementType | None, source: File) -> _Read:
+    path = source.path
     try:
-        header, array = npy.array_of(raw, path)
+        header, elements = npy.elements_of(source, 0, source.size, path)
     except MinuendError as error:
         raise item.error(str(error)) from error
     if header.element not in VALUE_TYPES.values():
@@ -256,9 +259,10 @@ def _npy(item: Item, element: ElementType | None, path: str, raw: Array) -> _Rea
         raise item.error(
             f"{path} holds {header.element} and initialValuesDataType is {element.name.upper()}; expected one type"
         )
-    if not array.size:
+    if not (count := size(header.shape)):
         raise item.error(f"{path} holds no elements; a resource holds at least one")
-    return "file", header.element, array.size, lambda: array.astype(header.element.memory, copy=False).reshape(-1), path
+    memory = header.element.memory
+    return "file", header.element, count, lambda: elements.read().astype(memory, copy=False).reshape(-1), path
 
 
 def _beneath(item: Item, folder: str | None) -> str:

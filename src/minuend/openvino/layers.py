@@ -524,22 +524,22 @@ def _result(layer: Layer, arrays: Sequence[Array], types: Sequence[Type]) -> Arr
 
 
 def elements(layer: Layer) -> Array:
-    """Return a Const's elements in memory: read-only, from the file's pages where they need no unpacking.
+    """Return a Const's elements, read-only.
 
     Raises:
+        FileFormatError: the ``.bin`` is not the one that the ``.xml`` was written with, or it became shorter.
         Unsupported: an element type that this package does not compute.
     """
     from minuend.openvino.tensor import NARROW, Tensor
 
     name, shape = element_type(layer), constant_shape(layer)
-    content = layer.content
-    assert content is not None
     check_rank(shape)
     if name == "boolean":
+        content = layer.stored()
         return np.asarray(content[: math.prod(shape)].reshape(shape) != 0)
     if name not in NUMERIC:
         raise Unsupported(f"this package does not compute with constants of {name}")
-    row = NUMERIC[name]
+    row, content = NUMERIC[name], layer.stored()
     size = notation.nbytes(name, math.prod(shape)) or 0
     if row in NARROW:
         return Tensor.unpack(row, shape, content[:size].data).codes.view(row.memory)
