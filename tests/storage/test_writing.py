@@ -314,7 +314,7 @@ def test_what_a_killed_run_left_is_removed_by_the_next_one_on_the_same_goal(tmp_
     for name in others:
         (tmp_path / name).touch()
     write([tmp_path / "x"])
-    assert [name for name in names(tmp_path) if name not in (*others, "x")][0].startswith(".y.")
+    assert next(name for name in names(tmp_path) if name not in (*others, "x")).startswith(".y.")
     assert len(names(tmp_path)) == len(others) + 2
     write([tmp_path / "y"])
     assert names(tmp_path) == sorted([*others, "x", "y"])

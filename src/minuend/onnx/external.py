@@ -205,10 +205,21 @@ class DataFiles:
         shape = tuple(tensor.dims)
         if kind.packed:
             return tensors.to_array(inline(tensor, data))
-        little = kind.dtype.newbyteorder("<") if kind.dtype.kind in "iufc" else kind.dtype
         if data.size == 0:
             return np.empty(shape, kind.dtype)
-        return data.view(little).reshape(shape)
+        return data.view(_stored(kind)).reshape(shape)
+
+    def blocks(self, tensor: TensorProto, where: str) -> tuple[np.dtype[Any], Iterator[Array]]:
+        """Return the type of a tensor's elements in memory, and an iterator over them, a few megabytes at a time."""
+        kind = tensors.check(tensor, where)
+        if kind.packed:
+            return kind.dtype, iter([self.array(tensor, where)])
+        return kind.dtype, self._blocks(reference(tensor, where), _stored(kind), where)
+
+    def _blocks(self, ref: Reference, dtype: np.dtype[Any], where: str) -> Iterator[Array]:
+        with self._opened(ref, where) as (file, _):
+            for block in blocks(file, ref.offset, ref.length):
+                yield block.view(dtype)
 
 
 _ONE = {
@@ -248,6 +259,11 @@ def inline(tensor: TensorProto, data: Array) -> TensorProto:
     whole.ClearField("data_location")
     whole.raw_data = data.tobytes()
     return whole
+
+
+def _stored(kind: tensors.DataType) -> np.dtype[Any]:
+    """The type of elements as they lie in a file: little-endian."""
+    return kind.dtype.newbyteorder("<") if kind.dtype.kind in "iufc" else kind.dtype
 
 
 def _check_status(found: os.stat_result, location: str, where: str) -> None:

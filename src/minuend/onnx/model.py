@@ -4,7 +4,7 @@
     .onnxtxt   the same in ONNX's text form
 
 A protobuf message ends at 2 GiB: larger models keep tensors in files beside them (:mod:`minuend.onnx.external`).
-Those stay references: a tensor is mapped when something reads it.
+Those stay references: a tensor's data is read when something asks for it.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ class Model:
         return (found.node() for found in walk.subtractions(self))
 
     def array(self, tensor: TensorProto, where: str = "") -> Array:
-        """Return the elements of one of its tensors, read-only; those of external data are mapped.
+        """Return the elements of one of its tensors, read-only; those of external data are read now.
 
         Raises:
             FileFormatError, FileNotFoundError: see :class:`minuend.onnx.external.DataFiles`.
@@ -189,6 +189,14 @@ class Model:
             return self.files.array(tensor, place)
         tensors.check(tensor, place)
         return tensors.to_array(tensor)
+
+    def blocks(self, tensor: TensorProto, where: str = "") -> tuple[np.dtype[Any], Iterator[Array]]:
+        """Return the type of one of its tensors' elements, and an iterator over them; raises as :meth:`array`."""
+        place = where or f"{self.name}: tensor {tensor.name!r}"
+        if tensors.is_external(tensor):
+            return self.files.blocks(tensor, place)
+        array = self.array(tensor, place)
+        return array.dtype, iter([array])
 
     # ---- running ----------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ Reading, running, ``fix`` and conversion ask this table; a layer that is not in 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -24,6 +24,8 @@ from minuend.openvino.notation import NUMERIC
 from minuend.openvino.versions import DIALECT, OPSETS, REFUSED, SPELLINGS, SUBTRACT_1
 from minuend.standards.node import Node, TensorType
 from minuend.standards.validation import check_attributes, validate
+from minuend.storage.reading import Stretch
+from minuend.storage.reading import blocks as read_blocks
 
 Known: TypeAlias = Callable[[int], Array | None]
 """Gives the elements of an input where they are constant."""
@@ -545,6 +547,25 @@ def elements(layer: Layer) -> Array:
         return Tensor.unpack(row, shape, content[:size].data).codes.view(row.memory)
     stored = content[:size].view(row.memory.newbyteorder("<") if row.name != "bfloat16" else row.memory)
     return stored.reshape(shape).astype(row.memory, copy=False)
+
+
+def blocks(layer: Layer) -> tuple[np.dtype[Any], Iterable[Array]]:
+    """Return the type of a Const's elements in memory, and the elements, a few megabytes at a time; as :func:`elements`.
+
+    Raises:
+        FileFormatError, Unsupported: see :func:`elements`.
+    """
+    from minuend.openvino.tensor import NARROW
+
+    name, content = element_type(layer), layer.content
+    if name not in NUMERIC or NUMERIC[name] in NARROW or not isinstance(content, Stretch):
+        array = elements(layer)
+        return array.dtype, [array]
+    row, shape = NUMERIC[name], constant_shape(layer)
+    check_rank(shape)
+    size = notation.nbytes(name, math.prod(shape)) or 0
+    dtype = row.memory.newbyteorder("<") if row.name != "bfloat16" else row.memory
+    return row.memory, (block.view(dtype) for block in read_blocks(content.source, content.offset, size))
 
 
 def check_rank(shape: Sequence[Dim]) -> None:

@@ -110,9 +110,10 @@ class File:
             while done < len(view):
                 came = self._stream.readinto(view[done:])
                 if not came:
+                    now = os.fstat(self._stream.fileno()).st_size
                     raise FileFormatError(
-                        f"{self.path} became shorter while it was read: it ends at byte {offset + done} and had "
-                        f"{self.size} bytes when it was opened; read it again when nothing writes it"
+                        f"{self.path} became shorter while it was read: it had {self.size} bytes when it was opened, "
+                        f"and now {now}; read it again when nothing writes it"
                     )
                 done += came
 
