@@ -134,7 +134,7 @@ def test_nothing_is_saved_from_a_bin_that_is_another(tmp_path: Path) -> None:
     model(OLD).save(path)
     path.with_suffix(".bin").write_bytes(NEW.tobytes())
     for use in (lambda: read(path).save(tmp_path / "n.xml"), lambda: read(path).to_bytes()):
-        with pytest.raises(FileFormatError, match="is not the .bin that"):
+        with pytest.raises(FileFormatError, match=r"is not the \.bin that"):
             use()
     assert sorted(os.listdir(tmp_path)) == ["m.bin", "m.xml"]
 
@@ -148,8 +148,8 @@ def test_what_is_no_size_or_checksum_is_told(tmp_path: Path, size: str | None, s
     stated = "".join(f' {name}="{v}"' for name, v in (("bin_size", size), ("bin_sha256", sha)) if v is not None)
     path.write_text(path.read_text().replace(f' bin_size="12" bin_sha256="{digest(OLD)}"', stated))
     assert refusal(path) == (
-        f"{path} states bin_size {(size or '')[:100]!r} and bin_sha256 {(sha or '')[:100]!r} of <net>; expected a number "
-        "of bytes and 64 hex digits, or neither"
+        f"{path} states bin_size {(size or '')[:100]!r} and bin_sha256 {(sha or '')[:100]!r} of <net>; expected a "
+        "number of bytes and 64 hex digits, or neither"
     )
 
 
@@ -158,7 +158,7 @@ def test_bytes_that_come_with_an_xml_are_checked_too_and_both_are_written_withou
     model(OLD).save(path)
     xml = path.read_bytes()
     assert read(xml, OLD.tobytes()).run({"a": A})
-    with pytest.raises(FileFormatError, match="the weights is not the .bin that the IR was written with"):
+    with pytest.raises(FileFormatError, match=r"the weights is not the \.bin that the IR was written with"):
         read(xml, NEW.tobytes()).run({"a": A})
     again, weights = read(path).to_bytes()
     assert (b"bin_sha256" in again, weights) == (False, OLD.tobytes())

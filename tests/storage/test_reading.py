@@ -1,8 +1,9 @@
-"""Files that become shorter while they are read are errors with a name, not signals; parts are read as a whole is."""
+"""Files that become shorter while they are read are errors, not signals; parts are read as a whole is."""
 
 from __future__ import annotations
 
 import io
+import json
 import os
 import subprocess
 import sys
@@ -115,9 +116,8 @@ def test_files_of_models_that_shrink_are_errors(tmp_path: Path, monkeypatch: pyt
     if kind.startswith("onnx"):
         info = [onnx.helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, w.shape) for n in "ac"]
         tensor = onnx.numpy_helper.from_array(w, "w")
-        graph = onnx.helper.make_graph(
-            [onnx.helper.make_node("Sub", ["a", "w"], ["c"])], "g", info[:1], info[1:], [tensor]
-        )
+        nodes = [onnx.helper.make_node("Sub", ["a", "w"], ["c"])]
+        graph = onnx.helper.make_graph(nodes, "g", info[:1], info[1:], [tensor])
         proto = onnx.helper.make_model(graph, ir_version=8, opset_imports=[onnx.helper.make_opsetid("", 14)])
         onnx.save(proto, "m.onnx", save_as_external_data=kind != "onnx", location="w.bin")
         model, file = "m.onnx", "m.onnx" if kind == "onnx" else "w.bin"
@@ -131,10 +131,10 @@ def test_files_of_models_that_shrink_are_errors(tmp_path: Path, monkeypatch: pyt
         np.save("w.npy", w)
         w.tofile("w.dat")
         source = "w.npy" if kind == "directml npy" else "w.dat"
-        Path("m.json").write_text(
-            f'{{"resources": {{"w": {{"initialValuesDataType": "FLOAT32", "initialValues": {{"sourcePath": "{source}"}}}}}}, '
-            '"dispatchables": {}, "commands": [{"type": "print", "resource": "w"}]}'
-        )
+        resource = {"initialValuesDataType": "FLOAT32", "initialValues": {"sourcePath": source}}
+        commands = [{"type": "print", "resource": "w"}]
+        document = {"resources": {"w": resource}, "dispatchables": {}, "commands": commands}
+        Path("m.json").write_text(json.dumps(document))
         inputs, model, file = {}, "m.json", "m.json" if kind == "directml" else source
     name = str(tmp_path.resolve() / file) if kind in ("onnx external", "directml npy", "directml raw") else file
     if kind in ("onnx", "ir xml", "directml"):

@@ -25,8 +25,8 @@ from minuend.storage import Result, Tensor, TensorFile, open_tensors, split, wri
 from minuend.storage.base import Elements, quoted
 from minuend.storage.reading import Array, spooled
 
-BLOCK_BYTES = 1 << 25
-"""About how many bytes of a result are in memory at a time."""
+BLOCK_BYTES = 1 << 23
+"""About how many bytes of a result are in memory at a time: what was read is still in the caches when it is used."""
 
 SIDE_BY_SIDE: tuple[Overflow, ...] = ("wrap", "saturate", "widen")
 """The policies that ``compare`` shows where none is named."""

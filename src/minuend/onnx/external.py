@@ -152,7 +152,7 @@ class DataFiles:
         return real
 
     def check(self, tensor: TensorProto, where: str) -> None:
-        """Check all that can be known of a tensor's data without reading it, and the file's checksum where it is stated.
+        """Check all that can be known of a tensor's data without reading it, and the checksum where one is stated.
 
         Raises:
             FileFormatError, FileNotFoundError: see :meth:`bytes`.

@@ -550,7 +550,7 @@ def elements(layer: Layer) -> Array:
 
 
 def blocks(layer: Layer) -> tuple[np.dtype[Any], Iterable[Array]]:
-    """Return the type of a Const's elements in memory, and the elements, a few megabytes at a time; as :func:`elements`.
+    """Return the type of a Const's elements in memory, and the elements, a few megabytes at a time.
 
     Raises:
         FileFormatError, Unsupported: see :func:`elements`.

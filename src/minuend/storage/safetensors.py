@@ -5,8 +5,8 @@
 The header maps each name to ``dtype``, ``shape`` and ``data_offsets`` (begin and end within the elements), and
 ``__metadata__`` to free text. Tensors lie one behind the other without gaps. The header is checked here, so that an
 error can say what is wrong and where, and by the ``safetensors`` package, which has the last word on files that are
-read and on files that are written; it reads and writes whole tensors, so the elements are read and written here. The package maps what it is given: it
-gets a copy of the header, in a temporary file that nobody else can shorten.
+read and on files that are written; it reads and writes whole tensors, so the elements are read and written here. The
+package maps what it is given: it gets a copy of the header, in a temporary file that nobody else can shorten.
 """
 
 from __future__ import annotations
