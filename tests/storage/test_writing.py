@@ -373,6 +373,28 @@ def test_pairs_that_are_written_at_once_do_not_mix(tmp_path: Path) -> None:
     assert (tmp_path / "m.xml").read_bytes() == (tmp_path / "m.bin").read_bytes()
 
 
+def test_the_folder_is_locked_while_several_files_take_their_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import fcntl
+
+    def replace(source: str, target: str) -> None:
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        rename(source, target)
+        done.append(target)
+
+    rename, done = os.replace, []
+    folder = os.open(tmp_path, os.O_RDONLY)
+    try:
+        monkeypatch.setattr(os, "replace", replace)
+        write([tmp_path / "x", tmp_path / "y"])
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    finally:
+        os.close(folder)
+    assert len(done) == 2
+
+
 def test_a_new_folder_appears_whole_and_strays_of_it_go(tmp_path: Path) -> None:
     stray = tmp_path / ".v.01234567.part"
     (stray / "sub").mkdir(parents=True)

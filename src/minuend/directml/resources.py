@@ -13,12 +13,12 @@ model runs, not when it is read.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import stat
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -29,7 +29,7 @@ from minuend.core.shapes import size
 from minuend.directml.enums import DML_TENSOR_DATA_TYPE
 from minuend.directml.fields import UINT32, UINT64, enum_of
 from minuend.directml.json_reader import Item, describe
-from minuend.errors import MinuendError, Unsupported, listed
+from minuend.errors import FileFormatError, MinuendError, Unsupported, listed
 from minuend.storage import npy
 from minuend.storage.reading import Array, File, open_file
 
@@ -232,18 +232,23 @@ def _file(item: Item, element: ElementType | None, folder: str | None) -> _Read:
     suffix = os.path.splitext(path)[1].lower()
     if suffix in IMAGES:
         raise item.error("images are not read; give the pixels as .npy or as raw bytes", Unsupported)
-    source = open_file(path)
-    if suffix == ".npy":
-        return _npy(item, element, source)
+    with contextlib.closing(open_file(path)) as source:
+        if suffix == ".npy":
+            return _npy(item, element, source)
     if element is None:
         raise item.error("raw bytes need a type; state initialValuesDataType")
-    if not source.size or source.size % element.itemsize:
+    nbytes = source.size
+    if not nbytes or nbytes % element.itemsize:
         raise item.error(
-            f"the file has {source.size} bytes; expected a multiple of {element.itemsize}, the size of "
+            f"the file has {nbytes} bytes; expected a multiple of {element.itemsize}, the size of "
             f"{element.name.upper()}, above 0"
         )
-    values = partial(source.read, 0, source.size)
-    return "file", element, source.size // element.itemsize, lambda: values().view(element.memory), path
+
+    def values() -> Array:
+        with _again(path, nbytes) as file:
+            return file.read(0, nbytes).view(element.memory)
+
+    return "file", element, nbytes // element.itemsize, values, path
 
 
 def _npy(item: Item, element: ElementType | None, source: File) -> _Read:
@@ -261,8 +266,24 @@ def _npy(item: Item, element: ElementType | None, source: File) -> _Read:
         )
     if not (count := size(header.shape)):
         raise item.error(f"{path} holds no elements; a resource holds at least one")
-    memory = header.element.memory
-    return "file", header.element, count, lambda: elements.read().astype(memory, copy=False).reshape(-1), path
+
+    def values() -> Array:
+        with _again(path, source.size) as file:
+            found = replace(elements, source=file).read()
+        return found.astype(header.element.memory, copy=False).reshape(-1)
+
+    return "file", header.element, count, values, path
+
+
+@contextlib.contextmanager
+def _again(path: str, nbytes: int) -> Iterator[File]:
+    """Open a file that was looked at when the model was read: a model names more files than can be open at a time."""
+    with contextlib.closing(open_file(path)) as file:
+        if file.size != nbytes:
+            raise FileFormatError(
+                f"{path} had {nbytes} bytes when the model was read, and now {file.size}; read the model again"
+            )
+        yield file
 
 
 def _beneath(item: Item, folder: str | None) -> str:

@@ -96,10 +96,9 @@ def new_folder(path: str) -> Iterator[str]:
     Raises:
         MinuendError: something is there already. OSError: see :func:`check`.
     """
-    goal = os.path.abspath(path)
-    if os.path.lexists(goal):
+    place = _place(os.path.normpath(path))
+    if os.path.lexists(place.path):
         raise MinuendError(f"{path} exists; name a folder that does not")
-    place = _place(goal)
     _check_folder(place, False)
     _remove_strays(place)
     part = place.beside("part")
@@ -326,7 +325,8 @@ def _one_name(one: _Place, other: _Place) -> bool:
         try:
             return os.path.lexists(twin)
         finally:
-            os.unlink(probe)
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(probe)
 
 
 # ---- one file -------------------------------------------------------------------------------------------------
