@@ -130,6 +130,24 @@ def test_a_header_that_claims_more_than_deflate_can_pack_is_refused_unpacked(tmp
     )
 
 
+@pytest.mark.parametrize(
+    ("mark", "at", "value", "message"),
+    [
+        (b"PK\x01\x02", 42, 1, "Bad magic number for file header"),
+        (b"PK\x01\x02", 8, 1 << 5, "compressed patched data (flag bit 5)"),
+        (b"PK\x05\x06", 16, 1 << 30, "there is no byte -1073741565 of a file"),
+    ],
+    ids=["into the middle of the member", "a packing that nobody reads", "to before the file"],
+)
+def test_a_directory_that_leads_astray_is_told(tmp_path: Path, mark: bytes, at: int, value: int, message: str) -> None:
+    path = tmp_path / "x.npz"
+    archive(path, {"x.npy": npy(X)})
+    content = bytearray(path.read_bytes())
+    struct.pack_into("<H" if at == 8 else "<L", content, content.index(mark) + at, value)
+    path.write_bytes(content)
+    assert failure(path) == f"{path} member 'x.npy' is damaged ({message}); expected a whole member"
+
+
 def test_a_flipped_bit_in_a_stored_member_is_found(tmp_path: Path) -> None:
     path = tmp_path / "x.npz"
     long = np.arange(100_000)

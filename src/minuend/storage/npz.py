@@ -7,16 +7,17 @@ checked against each other and against what deflate can pack at all, before a by
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import struct
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from minuend.errors import FileFormatError
+from minuend.errors import FileFormatError, MinuendError
 from minuend.storage import npy, reading
 from minuend.storage.base import Elements, Result, Tensor, TensorFile, clipped
 from minuend.storage.reading import File, Source, Stream, blocks
@@ -74,20 +75,15 @@ def _tensor(source: File, name: str, info: zipfile.ZipInfo) -> Tensor:
             f"{where} claims {info.file_size} bytes out of {info.compress_size} packed ones; "
             f"expected {most} at the most"
         )
-    try:
-        with zipfile.ZipFile(Stream(source)) as archive, archive.open(info) as stream:
-            header = npy.read_header(stream.read(npy.LONGEST_HEADER), where)
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
-        raise _damaged(where, error) from None
+    with _told(where), zipfile.ZipFile(Stream(source)) as archive, archive.open(info) as stream:
+        header = npy.read_header(stream.read(npy.LONGEST_HEADER), where)
     npy.check_length(header, info.file_size - header.length, where)
     return Tensor(name, header.element, header.shape, lambda: _elements(source, info, where))
 
 
 def _elements(source: File, info: zipfile.ZipInfo, where: str) -> Elements:
-    try:
+    with _told(where):
         home, start = (_unpacked(source, info), 0) if info.compress_type else (source, _stored(source, info, where))
-    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-        raise _damaged(where, error) from None
     return npy.elements_of(home, start, info.file_size, where)[1]
 
 
@@ -117,8 +113,15 @@ def _unpacked(source: File, info: zipfile.ZipInfo) -> File:
         return File(source.path, os.dup(spool.fileno()))
 
 
-def _damaged(where: str, error: Exception) -> FileFormatError:
-    return FileFormatError(f"{where} is damaged ({error}); expected a whole member")
+@contextlib.contextmanager
+def _told(where: str) -> Iterator[None]:
+    """Say it of the member where ``zipfile`` finds it damaged, or of a kind that it does not read."""
+    try:
+        yield
+    except MinuendError:
+        raise
+    except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError, RuntimeError) as error:
+        raise FileFormatError(f"{where} is damaged ({error}); expected a whole member") from None
 
 
 def check(path: str, results: Sequence[Result]) -> None:
