@@ -19,6 +19,7 @@ import pytest
 from minuend.core.elements import TYPES
 from minuend.errors import MinuendError
 from minuend.storage import Result, write_tensors, writing
+from minuend.storage.goals import place_of
 from minuend.storage.writing import atomic, together
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="links, pipes and locks as POSIX has them")
@@ -212,7 +213,7 @@ def test_a_folder_that_may_not_be_written_is_told_with_the_goals_name(tmp_path: 
 @pytest.mark.parametrize("letter", ["n", "ü"])
 def test_names_as_long_as_a_name_may_be_are_written(tmp_path: Path, length: int, letter: str) -> None:
     name = letter * (length // len(letter.encode()) - 4) + ".npy"
-    stray = writing._place(str(tmp_path / name)).beside("part")
+    stray = place_of(str(tmp_path / name)).beside("part")
     Path(stray).touch()
     write_tensors(str(tmp_path / name), [Result("", TYPES["int8"], (2,), lambda: [np.int8([1, 2])])])
     assert names(tmp_path) == [name]

@@ -283,7 +283,7 @@ def check(model: str, targets: tuple[str, ...], as_json: bool, sarif: str | None
 
 
 def _check_goal(path: str, inputs: Sequence[str]) -> None:
-    from minuend.storage.writing import check
+    from minuend.storage.goals import check
 
     check([path], inputs)
 

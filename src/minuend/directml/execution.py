@@ -33,9 +33,10 @@ from minuend.errors import DTypeError, MinuendError, SpecError, Unsupported, lis
 from minuend.standards.version import OpVersion
 from minuend.storage import npy
 from minuend.storage.base import Result
+from minuend.storage.goals import check as check_goals
+from minuend.storage.goals import refuse_inputs
 from minuend.storage.reading import Array
-from minuend.storage.writing import check as check_goals
-from minuend.storage.writing import refuse_inputs, together
+from minuend.storage.writing import together
 
 DEFAULT_LIMIT = 4 << 30
 """The most bytes that a run takes, unless it is told otherwise."""

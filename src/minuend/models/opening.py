@@ -17,7 +17,7 @@ from typing import Any, Protocol, cast
 from minuend.errors import FileFormatError, Unsupported, listed
 from minuend.standards.dialects import dialects
 from minuend.standards.node import Node
-from minuend.storage.writing import check, refuse_inputs
+from minuend.storage.goals import check, refuse_inputs
 
 _HEAD = 256
 

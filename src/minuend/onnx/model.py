@@ -29,8 +29,9 @@ from minuend.onnx.formats import SUFFIXES
 from minuend.onnx.tensors import Array
 from minuend.onnx.versions import DIALECT
 from minuend.standards.node import Node
+from minuend.storage.goals import check
 from minuend.storage.reading import read_bytes
-from minuend.storage.writing import check, together
+from minuend.storage.writing import together
 
 _MOST_BYTES = (1 << 31) - 1
 _LARGE_TENSOR = 1024

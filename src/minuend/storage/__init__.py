@@ -12,7 +12,8 @@ from typing import cast
 
 from minuend.errors import FileFormatError, listed
 from minuend.storage.base import Format, Result, Tensor, TensorFile, check_shape, clipped, quoted
-from minuend.storage.writing import atomic, refuse_inputs
+from minuend.storage.goals import refuse_inputs
+from minuend.storage.writing import atomic
 
 FORMATS = {".npy": "npy", ".npz": "npz", ".safetensors": "safetensors", ".pb": "tensorproto"}
 """Suffix → the module that reads and writes it."""

@@ -12,11 +12,9 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
 import io
 import os
 import re
-import secrets
 import shutil
 import stat
 import unicodedata
@@ -25,17 +23,14 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO, cast
 
 from minuend.errors import MinuendError
-from minuend.storage.reading import kind
+from minuend.storage.goals import Place, check, check_folder, descriptor_of, of, place_of
 
 try:
     import fcntl
 except ImportError:  # no such locks on Windows: parts that a killed run left stay there
     fcntl = None  # type: ignore[assignment]
 
-_NAME_MAX = 255
-_DESCRIPTOR = re.compile(r"/(?:proc/(?:self|\d+)(?:/task/\d+)?|dev)/fd\Z")
 _LEFT = r"\.[0-9a-f]{8}\.(part|kept)\Z"
-_LONGEST_TAIL = len(".01234567.part")
 
 
 @contextlib.contextmanager
@@ -96,16 +91,16 @@ def new_folder(path: str) -> Iterator[str]:
     Raises:
         MinuendError: something is there already. OSError: see :func:`check`.
     """
-    place = _place(os.path.normpath(path))
+    place = place_of(os.path.normpath(path))
     if os.path.lexists(place.path):
         raise MinuendError(f"{path} exists; name a folder that does not")
-    _check_folder(place, False)
+    check_folder(place, False)
     _remove_strays(place)
     part = place.beside("part")
     try:
         os.mkdir(part)
     except OSError as error:
-        raise _of(path, error) from None
+        raise of(path, error) from None
     lock = _lock(part, os.O_RDONLY)
     try:
         yield part
@@ -125,168 +120,7 @@ def new_file(path: str) -> Iterator[BinaryIO]:
         yield stream
 
 
-# ---- before anything is written -------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """A goal: the path as it was given, where that leads, and whether it is a pipe or device to be written through."""
-
-    path: str
-    real: str
-    stream: bool = False
-
-    @property
-    def folder(self) -> str:
-        return os.path.dirname(self.real)
-
-    @property
-    def name(self) -> str:
-        return os.path.basename(self.real)
-
-    @property
-    def label(self) -> str:
-        """The name, or what fits of it with its hash, that the names of temporary files are made of."""
-        raw = os.fsencode(self.name)
-        room = _NAME_MAX - _LONGEST_TAIL - 1
-        if len(raw) <= room:
-            return self.name
-        digest = hashlib.sha256(raw).hexdigest()[:8]
-        return f"{raw[: room - 9].decode(errors='ignore')}~{digest}"
-
-    def beside(self, suffix: str) -> str:
-        """A new temporary name in the goal's folder."""
-        return os.path.join(self.folder, f".{self.label}.{secrets.token_hex(4)}.{suffix}")
-
-
-def check(goals: Sequence[str], inputs: Iterable[str] = (), *, folders: bool = False) -> list[_Place]:
-    """Check goals before anything is computed or written; see :func:`together`.
-
-    Raises:
-        MinuendError: a goal is an input, by whatever name; two goals are one file; one would be a folder of another;
-            a block device or a socket; one of several is a pipe or a device.
-        IsADirectoryError, NotADirectoryError, FileNotFoundError: a goal is a folder, or lies in none.
-    """
-    places = [_place(path) for path in goals]
-    refuse_inputs(goals, inputs)
-    whose: dict[_Identity, str] = {}
-    for place in places:
-        if place.stream:
-            if len(places) > 1:
-                raise MinuendError(
-                    f"the output {place.path} is {_kind(place.path)}, and {len(places)} files are written together; "
-                    "name a regular file"
-                )
-            continue
-        mine = _identity(place.real)
-        if mine in whose:
-            raise MinuendError(
-                f"the outputs {whose[mine]} and {place.path} are one file; nothing is written, name outputs that differ"
-            )
-        whose[mine] = place.path
-    for place in places:
-        for ancestor in _ancestors(place.real):
-            if (mine := _identity(ancestor)) in whose:
-                raise MinuendError(
-                    f"the output {whose[mine]} would have to be a folder for the output {place.path}; nothing is "
-                    "written, name another output"
-                )
-        if not place.stream:
-            _check_folder(place, folders)
-    return places
-
-
-def refuse_inputs(goals: Iterable[str], inputs: Iterable[str]) -> None:
-    """Check that no goal is an input: not by name, symbolic link or hard link, nor one that is not there yet.
-
-    Raises:
-        MinuendError: one is.
-    """
-    known: dict[_Identity, str] = {}
-    for source in inputs:
-        known.setdefault(_identity(os.path.realpath(source)), source)
-    for path in goals:
-        source = known.get(_identity(os.path.realpath(path)), "")
-        if source:
-            also = "" if path == source else f" (the same file as {source})"
-            raise MinuendError(f"the output {path} is also an input{also}; nothing is overwritten, name another output")
-
-
-_Identity = tuple[int | str, ...]
-
-
-def _identity(real: str) -> _Identity:
-    """What tells one file from others: its inode, or that of the nearest folder that is there and the names from it."""
-    names: tuple[str, ...] = ()
-    while True:
-        try:
-            found = os.stat(real)
-        except OSError:  # none there, or none that may be looked at
-            real, name = os.path.split(real)
-            names = (name, *names)
-        else:
-            return (found.st_dev, found.st_ino, *names)
-
-
-def _ancestors(real: str) -> Iterator[str]:
-    folder = os.path.dirname(real)
-    while folder != os.path.dirname(folder):
-        yield folder
-        folder = os.path.dirname(folder)
-
-
-def _place(path: str) -> _Place:
-    if path.endswith(("/", os.sep)) or not path:
-        raise IsADirectoryError(f"{path or repr(path)} names no file; expected a file name to write to")
-    if _descriptor(path) is not None:
-        return _Place(path, path, True)
-    real = os.path.realpath(path)
-    try:
-        mode = os.stat(real).st_mode
-    except (FileNotFoundError, NotADirectoryError):
-        return _Place(path, real)
-    except OSError as error:
-        raise _of(path, error) from None
-    if stat.S_ISDIR(mode):
-        raise IsADirectoryError(f"{path} is a folder; expected a file name to write to")
-    if stat.S_ISFIFO(mode) or stat.S_ISCHR(mode):
-        return _Place(path, real, True)
-    if not stat.S_ISREG(mode):
-        raise MinuendError(f"{path} is {kind(mode)}; expected a file name to write to")
-    return _Place(path, real)
-
-
-def _kind(path: str) -> str:
-    mode = os.stat(path).st_mode
-    return "an open file of this process" if stat.S_ISREG(mode) else kind(mode)
-
-
-def _descriptor(path: str) -> int | None:
-    """The number of this process's own open file that a path such as ``/dev/stdout`` or ``/dev/fd/3`` leads to.
-
-    Such a file is written where it stands, as everything else that the process writes to it.
-    """
-    for _ in range(40):  # as many links as a system follows
-        folder, name = os.path.split(os.path.abspath(path))
-        home = os.path.realpath(folder)
-        if _DESCRIPTOR.match(home) and name.isdigit():
-            return int(name) if home in ("/dev/fd", os.path.realpath("/proc/self/fd")) else None
-        if not os.path.islink(path):
-            return None
-        path = os.path.join(folder, os.readlink(path))
-    return None
-
-
-def _check_folder(place: _Place, made: bool) -> None:
-    """Check that a goal's folder is there, or can be made."""
-    nearest = place.folder
-    while not os.path.lexists(nearest):
-        nearest = os.path.dirname(nearest)
-    folder = os.path.dirname(place.path) or place.folder
-    if not os.path.isdir(nearest):
-        raise NotADirectoryError(f"{nearest} is no folder; expected one to write {place.name} to")
-    if nearest != place.folder and not made:
-        raise FileNotFoundError(f"there is no folder {folder} to write {place.name} to")
+# ---- one file -------------------------------------------------------------------------------------------------
 
 
 def _make_folders(folder: str) -> list[str]:
@@ -305,9 +139,9 @@ def _make_folders(folder: str) -> list[str]:
     return made
 
 
-def _check_names(places: Sequence[_Place]) -> None:
+def _check_names(places: Sequence[Place]) -> None:
     """Check that names that differ in case, or in how letters are put together, are two files where they go."""
-    seen: dict[tuple[str, str], _Place] = {}
+    seen: dict[tuple[str, str], Place] = {}
     for place in places:
         key = (place.folder, unicodedata.normalize("NFC", place.name).casefold())
         other = seen.setdefault(key, place)
@@ -317,7 +151,7 @@ def _check_names(places: Sequence[_Place]) -> None:
             )
 
 
-def _one_name(one: _Place, other: _Place) -> bool:
+def _one_name(one: Place, other: Place) -> bool:
     """Ask the file system whether two names in a folder are one, by a file that is made and removed again."""
     probe = one.beside("part")
     twin = os.path.join(one.folder, os.path.basename(probe).replace(one.label, other.label))
@@ -327,9 +161,6 @@ def _one_name(one: _Place, other: _Place) -> bool:
         finally:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(probe)
-
-
-# ---- one file -------------------------------------------------------------------------------------------------
 
 
 class _Raw(io.FileIO):
@@ -342,14 +173,14 @@ class _Raw(io.FileIO):
         try:
             return super().write(data)
         except OSError as error:
-            raise _of(self.goal, error) from None
+            raise of(self.goal, error) from None
 
 
 @dataclass(eq=False)
 class _Part:
     """A file on its way to its goal."""
 
-    place: _Place
+    place: Place
     path: str = ""
     kept: str = ""
     inode: tuple[int, int] = (0, 0)
@@ -362,7 +193,7 @@ class _Part:
             try:
                 raw = _Raw(self.path, "xb")
             except OSError as error:
-                raise _of(self.place.path, error) from None
+                raise of(self.place.path, error) from None
             raw.goal = self.place.path
             # Between its making and its lock somebody may have taken it for a stray: then it is made anew.
             self._lock = _locked(os.dup(raw.fileno()), wait=True)
@@ -380,7 +211,7 @@ class _Part:
         try:
             self.stream.close()
         except OSError as error:
-            raise _of(self.place.path, error) from None
+            raise of(self.place.path, error) from None
 
     def has_appeared(self) -> bool:
         """Whether the file stands at its goal."""
@@ -404,14 +235,14 @@ class _Part:
 
 
 @contextlib.contextmanager
-def _through(place: _Place) -> Iterator[BinaryIO]:
+def _through(place: Place) -> Iterator[BinaryIO]:
     """Open a pipe, a device or an open file of this process, to be written where it stands."""
-    number = _descriptor(place.path)
+    number = descriptor_of(place.path)
     try:
         descriptor = os.open(place.real, os.O_WRONLY | getattr(os, "O_NOCTTY", 0)) if number is None else os.dup(number)
         raw = _Raw(descriptor, "wb")
     except OSError as error:
-        raise _of(place.path, error) from None
+        raise of(place.path, error) from None
     raw.goal = place.path
     stream = io.BufferedWriter(raw, 1 << 16)
     try:
@@ -419,11 +250,6 @@ def _through(place: _Place) -> Iterator[BinaryIO]:
         stream.close()
     finally:
         raw.close()
-
-
-def _of(path: str, error: OSError) -> OSError:
-    """The same error, told of a path."""
-    return OSError(error.errno, error.strerror, path)
 
 
 # ---- appearing together ---------------------------------------------------------------------------------------
@@ -456,7 +282,7 @@ def _rename(part: _Part) -> None:
     try:
         os.replace(part.path, part.place.real)
     except OSError as error:
-        raise (error if error.errno is None else _of(part.place.path, error)) from None
+        raise (error if error.errno is None else of(part.place.path, error)) from None
 
 
 def _keep(part: _Part) -> None:
@@ -523,7 +349,7 @@ def _locked(descriptor: int, *, wait: bool = False) -> int | None:
     return descriptor
 
 
-def _left(place: _Place) -> Iterator[tuple[str, str]]:
+def _left(place: Place) -> Iterator[tuple[str, str]]:
     """Temporary files of a goal in its folder, with their last suffix."""
     pattern = re.compile(rf"\.{re.escape(place.label)}{_LEFT}")
     with contextlib.suppress(OSError):
@@ -532,7 +358,7 @@ def _left(place: _Place) -> Iterator[tuple[str, str]]:
                 yield os.path.join(place.folder, name), found[1]
 
 
-def _remove_strays(place: _Place) -> None:
+def _remove_strays(place: Place) -> None:
     """Remove a goal's parts that nobody writes."""
     for path, suffix in _left(place):
         if suffix != "part":
@@ -551,7 +377,7 @@ def _remove_strays(place: _Place) -> None:
             os.close(lock)
 
 
-def _remove_kept(places: Sequence[_Place]) -> None:
+def _remove_kept(places: Sequence[Place]) -> None:
     """Remove second names of old files; whoever needs his holds the folder's lock, as the caller does now."""
     for place in places:
         for path, suffix in _left(place):
