@@ -185,7 +185,7 @@ BAD: list[tuple[list[str], str]] = [
     (["vectors", "--opset", "1_4", "-o", "v"], COMMAS.format("'1_4'")),
     (["vectors", "--opset", "7", "-o", ""], "Invalid value for '-o' / '--output': " + EMPTY.format("vectors")),
     (["vectors", "--opset", "7", "-o", "folder.npy"], "folder.npy exists; name a folder that does not"),
-    (["vectors", "--opset", "7", "-o", "no/v"], "there is no folder {here}/no to make v in"),
+    (["vectors", "--opset", "7", "-o", "no/v"], "there is no folder no to write v to"),
     (["spec", ""], f"no dialect ''; expected {DIALECTS}"),
     (["spec", "onnx:"], no_opset("''")),
     (["spec", "onnx:1_3"], no_opset("'1_3'")),

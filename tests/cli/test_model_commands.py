@@ -67,6 +67,13 @@ def test_what_npy_cannot_hold_is_written_as_a_tensorproto(here, capsys):
     assert (status, out) == (0, "c: bfloat16 (2,) → out/c.pb\n")
 
 
+def test_an_outputs_name_may_be_longer_than_a_files(here, capsys):
+    save_model("m.onnx", names=("a", "b", "c" * 300))
+    np.save("a.npy", np.uint8([5, 200]))
+    status, out, _ = call(capsys, "run", "m.onnx", "--input", "a=a.npy", "--input", "b=a.npy", "-o", "out")
+    assert (status, out) == (0, f"{'c' * 300}: uint8 (2,) → out/{'c' * 200}.npy\n")
+
+
 def test_an_outputs_name_never_leads_out_of_the_folder(here, capsys):
     save_model("m.onnx", names=("a", "b", "../../c"))
     np.save("a.npy", np.uint8([5, 200]))

@@ -23,7 +23,7 @@ for name in ("SIGINT", "SIGTERM", "SIGHUP"):
 from minuend.cli import program as cli
 from minuend.onnx import vectors
 from minuend import written
-from minuend.storage import base
+from minuend.storage import writing
 from minuend.actions import difference
 difference.BLOCK_BYTES = 1000
 calls, helpers, started = 0, [], subprocess.Popen
@@ -45,8 +45,8 @@ def after(function):
 MOMENTS = {
     "before anything is opened": ("difference.subtract_files = here", "nothing was written"),
     "while computing": ("cli._Bar.__call__ = here", "nothing was written"),
-    "before the rename": ("base.announce = after(base.announce)", "nothing was written"),
-    "after the rename": ("base.os.replace = after(os.replace)", "o.npy was written"),
+    "before the rename": ("writing.announce = after(writing.announce)", "nothing was written"),
+    "after the rename": ("writing.os.replace = after(os.replace)", "o.npy was written"),
 }
 """When the signal comes → how the child comes to wait there, and what the message says."""
 
@@ -111,7 +111,7 @@ def test_an_ir_of_two_files_is_told_whole(files: list[str], when: int) -> None:
     model = Path(__file__).parents[2] / "examples/directml/row_means.json"
     status, err, _ = ended(
         ["convert", str(model), "--to", "openvino", "-o", "o.xml"],
-        code("base.announce = after(base.announce)", when),
+        code("writing.announce = after(writing.announce)", when),
         "SIGHUP",
     )
     assert (status, err) == (129, "error: interrupted by SIGHUP; nothing was written\n")

@@ -178,12 +178,12 @@ def test_what_stood_there_is_replaced(tmp_path: Path) -> None:
     assert read(tmp_path / "m.xml").name == "m"
 
 
-def test_the_weights_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_xml_comes_first_which_tells_its_bin_from_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     order = []
     rename = os.replace
     monkeypatch.setattr(os, "replace", lambda source, target: (order.append(Path(target).name), rename(source, target)))
     read(TEXT, WEIGHTS).save(tmp_path / "m.xml")
-    assert order == ["m.bin", "m.xml"]
+    assert order == ["m.xml", "m.bin"]
 
 
 def test_names_with_commas_and_marks_of_xml_come_back() -> None:

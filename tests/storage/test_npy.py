@@ -46,14 +46,14 @@ def test_an_array_that_numpy_saved_is_read_bit_for_bit(
     assert read.tobytes() == array.tobytes()
 
 
-def test_elements_are_mapped_and_read_only(tmp_path: Path) -> None:
+def test_elements_are_read_only_and_in_memory_of_their_own(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.arange(10))
     (tensor,) = open_tensors(str(tmp_path / "x.npy")).values()
     base = tensor.read()
     assert not base.flags.writeable
-    while isinstance(base, np.ndarray) and not isinstance(base, np.memmap):
+    while isinstance(base, np.ndarray):
+        assert not isinstance(base, np.memmap)
         base = base.base
-    assert isinstance(base, np.memmap)
 
 
 @pytest.mark.parametrize("array", [a for a in ARRAYS if a.dtype.isnative], ids=lambda a: f"{a.dtype.str}{a.shape}")
@@ -64,6 +64,12 @@ def test_what_is_written_is_what_numpy_writes(tmp_path: Path, array: np.ndarray)
 
 GOOD = bytes_of(np.arange(4, dtype=np.int16))
 DAMAGED = "has a damaged .npy header; expected version 1.0 to 3.0 and a dict of descr, fortran_order and shape"
+
+FAR = "has 65 dims; NumPy's arrays have 64 at most"
+EMPTY = (
+    f"has the shape {{}}: it is empty, but its sizes other than 0 are of more than {2**63 - 1} bytes, and NumPy has no "
+    "such array"
+)
 
 
 def with_header(text: str) -> bytes:
@@ -83,6 +89,22 @@ def with_header(text: str) -> bytes:
         (
             with_header("{'descr': '<i2', 'fortran_order': False, 'shape': (-1,), }"),
             "states the shape (-1,); expected sizes of 0 and above",
+        ),
+        (
+            with_header(f"{{'descr': '<i2', 'fortran_order': False, 'shape': {(1,) * 65}, }}") + b"12",
+            "has 65 dims; NumPy's arrays have 64 at most",
+        ),
+        (
+            with_header(f"{{'descr': '<i2', 'fortran_order': False, 'shape': (0, {1 << 63}), }}"),
+            "has a size of 64 bits on axis 1; expected 63 at most",
+        ),
+        (
+            with_header(f"{{'descr': '<i2', 'fortran_order': False, 'shape': ({10**4000}, {10**4000}), }}"),
+            "has a size of 13288 bits on axis 0; expected 63 at most",
+        ),
+        (
+            with_header(f"{{'descr': '<i2', 'fortran_order': True, 'shape': ({1 << 40}, 0, {1 << 40}), }}"),
+            EMPTY.format(f"({1 << 40}, 0, {1 << 40})"),
         ),
         (
             with_header("{'descr': '<i2', 'fortran_order': False, 'shape': (True,), }"),
@@ -110,6 +132,26 @@ def test_a_damaged_file_is_told_from_a_sound_one(tmp_path: Path, content: bytes,
     with pytest.raises(errors.FileFormatError) as caught:
         open_tensors(str(path))
     assert str(caught.value) == f"{path} {message}"
+
+
+def test_shapes_at_the_limits_are_read_and_written_again(tmp_path: Path) -> None:
+    for shape in ((1,) * 64, (0,) * 64, (0, (1 << 62) - 1)):
+        array = np.ones(shape, np.int16)
+        source, out = tmp_path / "x.npy", str(tmp_path / "o.npy")
+        source.write_bytes(bytes_of(array))
+        (tensor,) = open_tensors(str(source)).values()
+        write_tensors(out, [Result("", tensor.element, tensor.shape, lambda t=tensor: [t.read()])])  # type: ignore[misc]
+        assert np.load(out).shape == shape
+
+
+def test_a_result_that_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
+    for suffix in (".npy", ".npz", ".pb", ".safetensors"):
+        path = tmp_path / f"o{suffix}"
+        for shape, message in (((0, 1 << 40, 1 << 40), EMPTY.format(f"(0, {1 << 40}, {1 << 40})")), ((1,) * 65, FAR)):
+            with pytest.raises(errors.FileFormatError) as caught:
+                write_tensors(str(path), [Result("x", TYPES["int16"], shape, list)])
+            assert str(caught.value) == f"the tensor 'x', which goes to {path}, {message}"
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("dtype", ["bool", "complex64", "S3", "M8[s]"])

@@ -130,6 +130,24 @@ def test_a_header_that_claims_more_than_deflate_can_pack_is_refused_unpacked(tmp
     )
 
 
+@pytest.mark.parametrize(
+    ("mark", "at", "value", "message"),
+    [
+        (b"PK\x01\x02", 42, 1, "Bad magic number for file header"),
+        (b"PK\x01\x02", 8, 1 << 5, "compressed patched data (flag bit 5)"),
+        (b"PK\x05\x06", 16, 1 << 30, "there is no byte -1073741565 of a file"),
+    ],
+    ids=["into the middle of the member", "a packing that nobody reads", "to before the file"],
+)
+def test_a_directory_that_leads_astray_is_told(tmp_path: Path, mark: bytes, at: int, value: int, message: str) -> None:
+    path = tmp_path / "x.npz"
+    archive(path, {"x.npy": npy(X)})
+    content = bytearray(path.read_bytes())
+    struct.pack_into("<H" if at == 8 else "<L", content, content.index(mark) + at, value)
+    path.write_bytes(content)
+    assert failure(path) == f"{path} member 'x.npy' is damaged ({message}); expected a whole member"
+
+
 def test_a_flipped_bit_in_a_stored_member_is_found(tmp_path: Path) -> None:
     path = tmp_path / "x.npz"
     long = np.arange(100_000)
@@ -165,3 +183,70 @@ def test_another_packing_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.npz"
     archive(path, {"x.npy": npy(X)}, zipfile.ZIP_BZIP2)
     assert failure(path) == f"{path} member 'x.npy' is packed by method 12; expected 0 (stored) or 8 (deflate)"
+
+
+# ---- names ----------------------------------------------------------------------------------------------------
+
+
+def test_names_that_an_archive_does_not_keep_are_refused(tmp_path: Path) -> None:
+    """They come from .safetensors, which takes any text."""
+    path = tmp_path / "o.npz"
+    rows = [
+        (
+            "n" * 70_000,
+            f"the name {'n' * 200!r} … (70000 characters) has 70000 bytes; a zip archive holds 65531 at most",
+        ),
+        (
+            "\u00fc" * 32_766,
+            f"the name {chr(252) * 200!r} … (32766 characters) has 65532 bytes; a zip archive holds 65531 at most",
+        ),
+        ("a\0b", "a zip archive does not keep the name 'a\\x00b'"),
+    ]
+    for name, message in rows:
+        with pytest.raises(errors.FileFormatError) as caught:
+            write_tensors(str(path), [Result(name, TYPES["int32"], X.shape, lambda: [X])])
+        assert str(caught.value) == f"{path}: {message}; write .safetensors, or rename the tensor"
+    with pytest.raises(errors.FileFormatError) as caught:
+        write_tensors(str(path), [Result("\ud800", TYPES["int32"], X.shape, lambda: [X])])
+    assert str(caught.value) == f"{path}: the name '\\ud800' is no text that UTF-8 holds; rename the tensor"
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".safetensors"])
+def test_two_tensors_of_one_name_are_not_written(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"o{suffix}"
+    with pytest.raises(errors.FileFormatError) as caught:
+        write_tensors(str(path), [Result("a", TYPES["int32"], X.shape, lambda: [X])] * 2)
+    assert str(caught.value) == f"{path}: two tensors are called 'a'; give them names that differ"
+    assert not path.exists()
+
+
+def test_the_longest_name_that_fits_is_written_and_read_again(tmp_path: Path) -> None:
+    path, name = str(tmp_path / "o.npz"), "n" * 65_531
+    write_tensors(path, [Result(name, TYPES["int32"], X.shape, lambda: [X])])
+    assert np.array_equal(open_tensors(path)[name].read(), X)
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_name_with_nul_in_an_archive_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.npz"
+    archive(path, {"a.npy": npy(X), "aXb.npy": npy(X)})
+    path.write_bytes(path.read_bytes().replace(b"aXb.npy", b"a\0b.npy"))
+    assert failure(path, "a") == (
+        f"{path} holds 'a\\x00b.npy', a name with NUL, at which readers of zip end it; expected names without"
+    )
+
+
+def test_what_sub_writes_it_reads_again(tmp_path: Path) -> None:
+    """An archive whose names differ only behind a NUL became two members called ``a``."""
+    from safetensors.numpy import save_file
+
+    from minuend.actions.difference import subtract_files
+
+    source, out = str(tmp_path / "x.safetensors"), tmp_path / "o.npz"
+    save_file({"a": X, "a\0": X}, source)
+    with pytest.raises(errors.FileFormatError, match="does not keep the name"):
+        subtract_files(source, source, str(out))
+    assert not out.exists()
+    subtract_files(source, source, str(tmp_path / "o.safetensors"))
+    assert list(open_tensors(str(tmp_path / "o.safetensors"))) == ["a", "a\0"]

@@ -19,16 +19,18 @@ class Converted:
     Attributes:
         model: an ``onnx.ModelProto``, :class:`minuend.openvino.Model` or :class:`minuend.directml.Model`.
         changes: what was done to it, a sentence each. losses: what the goal cannot say and the result lacks.
+        sources: the files that the original model names, which :meth:`save` does not replace.
     """
 
     model: Any
     changes: list[str]
     losses: list[str]
     opened: Model
+    sources: tuple[str, ...] = ()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model, whole or not at all."""
-        self.opened.save(path)
+        """Write the model, whole or not at all, over none of the original's files."""
+        self.opened.save(path, inputs=self.sources)
 
 
 def convert(model: Any, to: str) -> Converted:
@@ -64,7 +66,7 @@ def convert(model: Any, to: str) -> Converted:
     else:
         graph = _able(source, "lifting").to_graph(opened)
         result, changes, losses = _able(name, "lowering").from_graph(graph, version)
-    return Converted(getattr(result, "proto", result), changes, losses, result)
+    return Converted(getattr(result, "proto", result), changes, losses, result, opened.sources())
 
 
 def goal_of(to: str) -> tuple[str, str | None]:

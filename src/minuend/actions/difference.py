@@ -22,10 +22,11 @@ from minuend.standards.node import Node, TensorType
 from minuend.standards.validation import validate
 from minuend.standards.version import OpVersion
 from minuend.storage import Result, Tensor, TensorFile, open_tensors, split, write_tensors
-from minuend.storage.base import Array, quoted
+from minuend.storage.base import Elements, quoted
+from minuend.storage.reading import Array, spooled
 
-BLOCK_BYTES = 1 << 25
-"""About how many bytes of a result are in memory at a time."""
+BLOCK_BYTES = 1 << 23
+"""About how many bytes of a result are in memory at a time: what was read is still in the caches when it is used."""
 
 SIDE_BY_SIDE: tuple[Overflow, ...] = ("wrap", "saturate", "widen")
 """The policies that ``compare`` shows where none is named."""
@@ -402,12 +403,61 @@ class Block:
         return (*self.prefix, self.start + at[0], *at[1:]) if at else at
 
 
+class _Operand:
+    """An operand as blocks need it: a small one whole, of a large one the part of one block at a time.
+
+    All parts lie in one buffer, one after the other, so a part is good until the next one is asked for.
+    """
+
+    def __init__(self, elements: Elements, begin: int) -> None:
+        self._elements, self._begin = elements, begin
+        self._whole: Array | None = None
+        self._buffer = np.empty(0, np.uint8)
+        self._held = (0, 0)
+        if elements.nbytes <= BLOCK_BYTES:
+            self._whole = elements.read()
+        elif elements.fortran:  # a part of it lies all over the file
+            self._whole = elements.laid_out(spooled(elements.source, elements.offset, elements.nbytes))
+
+    def part(self, prefix: tuple[int, ...], start: int, stop: int) -> Array:
+        """The part for a block; the operand's dims sit in the result from ``begin`` on, its 1s repeat."""
+        at, shape = self._elements.offset, self._elements.shape
+        key: list[int | slice] = []
+        for axis, i in enumerate(prefix):
+            if axis >= self._begin and len(key) < len(shape):
+                key.append(i if shape[len(key)] > 1 else 0)
+        if self._begin <= len(prefix) and len(key) < len(shape) and shape[len(key)] > 1:
+            key.append(slice(start, stop))
+        if self._whole is not None:
+            return self._whole[(*key, ...)]
+        rest = shape[len(key) :]
+        for axis, one in enumerate(key):
+            first = one.start if isinstance(one, slice) else one
+            at += first * size(shape[axis + 1 :]) * self._elements.dtype.itemsize
+        if key and isinstance(key[-1], slice):
+            rest = (stop - start, *rest)
+        return self._read(at, rest)
+
+    def _read(self, at: int, shape: tuple[int, ...]) -> Array:
+        dtype = self._elements.dtype
+        nbytes = size(shape) * dtype.itemsize
+        if nbytes > self._buffer.size:
+            self._buffer = np.empty(nbytes, np.uint8)
+            self._held = (0, 0)
+        if self._held != (at, nbytes):  # a part that repeats is read once
+            self._held = (0, 0)
+            self._elements.source.read_into(at, self._buffer[:nbytes])
+            self._held = (at, nbytes)
+        return self._buffer[:nbytes].view(dtype).reshape(shape)
+
+
 class _Blocks:
-    """The blocks of a pair, in C order. Only memory maps are held, so a block is what takes memory."""
+    """The blocks of a pair, in C order. A block takes memory, and is good until the next one is asked for."""
 
     def __init__(self, pair: Pair) -> None:
         self.pair = pair
-        self.a, self.b = pair.a.read(), pair.b.read()
+        self.a = _Operand(pair.a.elements(), pair.joined.a_start)
+        self.b = _Operand(pair.b.elements(), pair.joined.b_start)
 
     def __iter__(self) -> Iterator[Block]:
         shape = self.pair.shape
@@ -426,8 +476,7 @@ class _Blocks:
     def _block(self, prefix: tuple[int, ...], start: int, stop: int) -> Block:
         joined, axis = self.pair.joined, len(prefix)
         shape = (stop - start, *self.pair.shape[axis + 1 :]) if self.pair.shape else ()
-        a = _part(self.a, joined.a_start, prefix, start, stop)
-        b = _part(self.b, joined.b_start, prefix, start, stop)
+        a, b = self.a.part(prefix, start, stop), self.b.part(prefix, start, stop)
         a, b, element = operands(a, b)
         starts = (max(0, joined.a_start - axis), max(0, joined.b_start - axis))
         return Block(prefix, start, element, a, b, Broadcast(shape, *starts))
@@ -461,13 +510,3 @@ class _Blocks:
             a=error.a,
             b=error.b,
         )
-
-
-def _part(array: Array, begin: int, prefix: tuple[int, ...], start: int, stop: int) -> Array:
-    """The part of an operand that a block needs; its dims sit in the result from ``begin`` on, its 1s repeat."""
-    for axis, i in enumerate(prefix):
-        if axis >= begin and array.ndim:
-            array = array[i if array.shape[0] > 1 else 0]
-    if begin <= len(prefix) and array.ndim and array.shape[0] > 1:
-        array = array[start:stop]
-    return array

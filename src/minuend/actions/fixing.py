@@ -41,6 +41,7 @@ class Fixed:
         target: the target's name. overflow: the policy that was asked for.
         comparison: what the target answered for the fixed model; ``None`` where it was not asked.
         opened: the model with what saving it takes.
+        sources: the files that the original model names, which :meth:`save` does not replace.
     """
 
     model: Any
@@ -52,10 +53,11 @@ class Fixed:
     overflow: Contract
     comparison: Comparison | None
     opened: Model = field(repr=False)
+    sources: tuple[str, ...] = ()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model, whole or not at all; see the model's own ``save``."""
-        self.opened.save(path)
+        """Write the model, whole or not at all, over none of the original's files; see the model's own ``save``."""
+        self.opened.save(path, inputs=self.sources)
 
 
 def fix(
@@ -123,6 +125,7 @@ def fix(
         overflow=overflow,
         comparison=comparison,
         opened=fixed,
+        sources=original.sources(),
     )
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -14,11 +15,14 @@ from minuend.core import elements
 from minuend.core.shapes import format_shape
 from minuend.errors import SpecError, Unsupported, listed
 from minuend.models.opening import Model, open_model
-from minuend.storage import Result, check_output, open_tensors, write_tensors
+from minuend.storage import Result, check_output, file_format, open_tensors, split
 from minuend.storage.base import quoted
+from minuend.storage.writing import together
 
 SUFFIXES = (".npy", ".pb")
 """Formats that outputs are written in: the first that holds the element type."""
+
+_LONGEST = 200  # characters of an output's name that its file is called by; a file's name has 255 bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,24 +63,37 @@ def run_files(model: str, inputs: Sequence[str], folder: str, *, max_bytes: int 
     files = _read_names(inputs)
     arrays = {name: _read(name, path) for name, path in files.items()}
     opened = open_model(model)
-    options = {"output_dir": folder} if hasattr(opened, "printed") else {}
+    sources = (model, *opened.sources(), *(split(path)[0] for path in files.values()))
     if os.path.exists(folder) and not os.path.isdir(folder):
         raise NotADirectoryError(f"{folder} is a file; expected a folder to write outputs to")
-    answers = _run(opened, arrays, max_bytes, options)
+    answers, writers, printed = _run(opened, arrays, folder, max_bytes)
     named = {name: _results(name, value) for name, value in answers.items()}
     goals = _goals(folder, named)
-    sources = [model, *(path.partition("::")[0] for path in files.values())]
-    os.makedirs(folder, exist_ok=True)
     for name, result in named.items():
-        check_output(goals[name], [result], sources)
-    for name, result in named.items():
-        write_tensors(goals[name], [result], sources)
+        check_output(goals[name], [result])
+    outputs: list[Callable[[BinaryIO], None]]
+    outputs = [partial(_write, goals[name], result) for name, result in named.items()]
+    with together([*goals.values(), *writers], sources, folders=True) as streams:
+        for write, stream in zip([*outputs, *writers.values()], streams, strict=True):
+            write(stream)
+    os.makedirs(folder, exist_ok=True)  # where a model has no outputs
     written = [Output(name, str(r.element), r.shape, goals[name]) for name, r in named.items()]
-    return Ran(model, written, list(getattr(opened, "printed", [])))
+    return Ran(model, written, printed)
 
 
-def _run(opened: Model, arrays: Mapping[str, Any], max_bytes: int | None, options: Mapping[str, Any]) -> dict[str, Any]:
-    return opened.run(arrays, max_bytes=max_bytes, **options)
+def _run(
+    opened: Model, arrays: Mapping[str, Any], folder: str, max_bytes: int | None
+) -> tuple[Mapping[str, Any], Mapping[str, Callable[[BinaryIO], None]], list[str]]:
+    """Run a model; return its outputs, what writes the files that the model itself writes, and what it printed."""
+    execute = getattr(opened, "execute", None)
+    if execute is None:
+        return opened.run(arrays, max_bytes=max_bytes), {}, []
+    done = execute(arrays, output_dir=folder, max_bytes=max_bytes)
+    return done.outputs, done.writers(), done.printed
+
+
+def _write(path: str, result: Result, stream: BinaryIO) -> None:
+    file_format(path).write(stream, [result])
 
 
 def _read_names(inputs: Sequence[str]) -> dict[str, str]:
@@ -121,7 +138,7 @@ def _goals(folder: str, results: Mapping[str, Result]) -> dict[str, str]:
     """The file of each output: its name where that is a plain one, without what could lead out of the folder."""
     goals: dict[str, str] = {}
     for name, result in results.items():
-        stem = re.sub(r"[^A-Za-z0-9_.+-]", "_", name).lstrip(".") or "output"
+        stem = re.sub(r"[^A-Za-z0-9_.+-]", "_", name).lstrip(".")[:_LONGEST] or "output"
         suffix = next((s for s in SUFFIXES if _holds(s, result)), None)
         if suffix is None:
             raise Unsupported(

@@ -52,13 +52,13 @@ def convert(*, model: str, goal: str, out: str, as_json: bool) -> int:
     from minuend.actions.converting import convert as convert_model
     from minuend.actions.converting import goal_of
     from minuend.errors import ConversionRefused
-    from minuend.models.opening import check_suffix
-    from minuend.storage.base import refuse_input
+    from minuend.models.opening import check_goal, open_model
 
-    refuse_input(out, [model])
-    check_suffix(out, goal_of(goal)[0])
+    dialect_name, _ = goal_of(goal)
+    opened = open_model(model)
+    check_goal(out, dialect_name, (model, *opened.sources()))
     try:
-        converted = convert_model(model, goal)
+        converted = convert_model(opened, goal)
     except ConversionRefused as refused:
         if as_json:
             click.echo(plain.as_json({"model": model, "to": goal, "refused": refused.nodes}), nl=False)

@@ -10,6 +10,7 @@ import sys
 import time
 import traceback
 from collections.abc import Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, cast
 
@@ -369,17 +370,30 @@ def check(model: str, targets: tuple[str, ...], as_json: bool, sarif: str | None
     target ends with status 1: other numbers, not implemented, invalid, and unknown.
     """
     from minuend.actions.checking import check as judge
+    from minuend.actions.checking import find_targets
     from minuend.cli import pages
+    from minuend.models.opening import open_model
 
-    report = judge(model, [name for given in targets for name in given.split(",") if name])
+    chosen = find_targets([name for given in targets for name in given.split(",") if name])
+    opened = open_model(model)
+    inputs = [model, *opened.sources()]
     if sarif is not None:
-        _write(sarif, report.to_sarif(_version(), model).encode(), [model])
+        _check_goal(sarif, inputs)
+    report = replace(judge(opened, chosen), title=model)
+    if sarif is not None:
+        _write(sarif, report.to_sarif(_version(), model).encode(), inputs)
     _report(report.to_json(f"minuend {_version()}") if as_json else pages.check_page(report))
     return FINE if report.ok else FINDINGS
 
 
+def _check_goal(path: str, inputs: Sequence[str]) -> None:
+    from minuend.storage.goals import check
+
+    check([path], inputs)
+
+
 def _write(path: str, data: bytes, inputs: Sequence[str]) -> None:
-    from minuend.storage.base import atomic
+    from minuend.storage.writing import atomic
 
     with atomic(path, inputs) as stream:
         stream.write(data)
@@ -405,13 +419,13 @@ def prove(runtime: str, quick: bool, junit: str | None, as_json: bool) -> int:
     """
     from minuend.cli import pages
     from minuend.runtimes.proving import prove as prove_runtime
-    from minuend.storage.base import atomic
 
+    if junit is not None:
+        _check_goal(junit, [])
     with _Bar("asking") as bar:
         report = prove_runtime(runtime, quick=quick, progress=bar)
     if junit is not None:
-        with atomic(junit) as stream:
-            stream.write(report.to_junit().encode())
+        _write(junit, report.to_junit().encode(), [])
     _report(report.to_json(f"minuend {_version()}") if as_json else pages.prove_page(report))
     return FINE if report.ok else FINDINGS
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import click
@@ -35,15 +34,13 @@ def fix(
     from minuend.actions.fixing import fix as fix_model
     from minuend.cli import pages
     from minuend.errors import ConversionRefused
-    from minuend.models.opening import check_suffix, dialect_of
-    from minuend.storage.base import refuse_input
+    from minuend.models.opening import check_goal, dialect_of, open_model
 
-    if os.path.exists(model):
-        refuse_input(out, [model])
-        check_suffix(out, dialect_of(model))
+    opened = open_model(model)
+    check_goal(out, dialect_of(opened), (model, *opened.sources()))
     accepted = [name for given in accept for name in given.split(",") if name]
     try:
-        fixed = fix_model(model, target, overflow=overflow, accept=accepted)
+        fixed = fix_model(opened, target, overflow=overflow, accept=accepted)
     except ConversionRefused as refused:
         if as_json:
             click.echo(

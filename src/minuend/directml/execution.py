@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -31,7 +32,11 @@ from minuend.directml.resources import IMAGES, VALUE_TYPES, Resource, inside
 from minuend.errors import DTypeError, MinuendError, SpecError, Unsupported, cut, listed, shown
 from minuend.standards.version import OpVersion
 from minuend.storage import npy
-from minuend.storage.base import Array, Result, atomic, refuse_input
+from minuend.storage.base import Result
+from minuend.storage.goals import check as check_goals
+from minuend.storage.goals import refuse_inputs
+from minuend.storage.reading import Array
+from minuend.storage.writing import together
 
 DEFAULT_LIMIT = 4 << 30
 """The most bytes that a run takes, unless it is told otherwise."""
@@ -63,6 +68,7 @@ class Execution:
         self.results: dict[str, tuple[TensorDesc, int]] = {}  # the last tensor written to a resource, and its offset
         self.files: dict[str, tuple[WriteFile, bytes]] = {}
         self.memory: dict[str, Array] = {}
+        self.outputs: dict[str, Array] = {}
         self.outside = False  # whether deferred resources that are read may lack an input
 
     # ---- before anything is allocated -------------------------------------------------------------------------
@@ -80,6 +86,7 @@ class Execution:
                 self._typed(command.item, command.resource, "print")
             else:
                 self._check_file(command)
+        check_goals(self._goals(), self.protected, folders=True)
         self._check_memory(limit)
 
     def check_rules(self) -> None:
@@ -217,7 +224,7 @@ class Execution:
             raise item.error(f"{path} is a folder; expected a file name")
         if suffix in IMAGES:
             raise item.error("images are not written; name a .npy, or another suffix for raw bytes", Unsupported)
-        refuse_input(path, [source for source in self.protected if os.path.exists(source)])
+        refuse_inputs([path], self.protected)
         if suffix != ".npy":
             return
         element = self._typed(item, command.resource, "write")
@@ -241,8 +248,8 @@ class Execution:
 
     # ---- the run ----------------------------------------------------------------------------------------------
 
-    def run(self, level: object) -> dict[str, Array]:
-        """Run the commands; return what was written to, by resource."""
+    def run(self, level: object) -> None:
+        """Run the commands; ``outputs`` are then what was written to, by resource."""
         for name, resource in self.resources.items():
             self.memory[name] = self._filled(resource)
         owned = self._owned()
@@ -253,7 +260,7 @@ class Execution:
                 self.printed.append(self._text(command))
             else:
                 self._keep(command)
-        return {name: self._result(name, *written) for name, written in self.results.items()}
+        self.outputs = {name: self._result(name, *written) for name, written in self.results.items()}
 
     def _filled(self, resource: Resource) -> Array:
         memory = np.zeros(self.sizes[resource.name], np.uint8)
@@ -315,6 +322,12 @@ class Execution:
         ]
         return f"Resource '{command.resource}':\n{''.join(rows)}"
 
+    def _goals(self) -> list[str]:
+        """The files that are written, by their real paths; one that is written twice holds what came last."""
+        targets = [c.target.replace("\\", "/") for c in self.commands if isinstance(c, WriteFile)]
+        paths = [inside(self.folder, target) for target in targets] if self.folder is not None else []
+        return [path for path in dict.fromkeys(paths) if path is not None]
+
     def _keep(self, command: WriteFile) -> None:
         """Take a buffer's bytes as they are now; the file is written when all has gone well."""
         assert self.folder is not None
@@ -322,17 +335,23 @@ class Execution:
         assert path is not None
         self.files[path] = (command, self.memory[command.resource].tobytes())
 
+    def writers(self) -> dict[str, Callable[[BinaryIO], None]]:
+        """The files that the commands have made, by their real paths: what writes each to a stream."""
+        return {path: partial(self._write, path, *made) for path, made in self.files.items()}
+
+    def _write(self, path: str, command: WriteFile, data: bytes, stream: BinaryIO) -> None:
+        if os.path.splitext(path)[1].lower() != ".npy":
+            stream.write(data)
+            return
+        element = self.elements[command.resource]
+        assert element is not None
+        dims = command.dimensions or (len(data) // element.itemsize,)
+        array = np.frombuffer(data, element.memory, size(dims))
+        npy.write(stream, [Result("", element, dims, lambda: [array])])
+
     def write(self) -> None:
-        """Write the files."""
-        for path, (command, data) in self.files.items():
-            folder = os.path.dirname(path)
-            os.makedirs(folder, exist_ok=True)
-            with atomic(path, [source for source in self.protected if os.path.exists(source)]) as stream:
-                if os.path.splitext(path)[1].lower() != ".npy":
-                    stream.write(data)
-                    continue
-                element = self.elements[command.resource]
-                assert element is not None
-                dims = command.dimensions or (len(data) // element.itemsize,)
-                array = np.frombuffer(data, element.memory, size(dims))
-                npy.write(stream, [Result("", element, dims, lambda array=array: [array])])  # type: ignore[misc]
+        """Write the files: all or none."""
+        writers = self.writers()
+        with together(list(writers), self.protected, folders=True) as streams:
+            for write, stream in zip(writers.values(), streams, strict=True):
+                write(stream)

@@ -14,3 +14,8 @@ OBJECTS: Final = ()
 def looks_like(head: bytes) -> bool:
     """Whether a file's first bytes can begin a DxDispatch model: an object, or a comment before one."""
     return head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith((b"{", b"//", b"/*"))
+
+
+def files(path: str) -> tuple[str, ...]:
+    """The files that a model takes that is saved to a path."""
+    return (path,)

@@ -24,7 +24,7 @@ from minuend.models.graph import Graph, Step, Value
 from minuend.names import Names
 from minuend.standards.dialects import dialect
 from minuend.standards.version import OpVersion
-from minuend.storage.base import Array
+from minuend.storage.reading import Array
 
 _ADVICE = "Leave these nodes out, or convert the model with a tool that knows all of DirectML's operators."
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NoReturn
 
 from minuend.directml.dispatch import Command, Dispatchable, read_command, read_dispatchable
@@ -26,7 +26,8 @@ from minuend.directml.versions import DIALECT
 from minuend.errors import FileFormatError, MinuendError, SpecError
 from minuend.standards.node import Node, TensorType
 from minuend.standards.version import OpVersion
-from minuend.storage.base import Array, atomic
+from minuend.storage.reading import Array, read_bytes
+from minuend.storage.writing import atomic
 
 
 class Model:
@@ -95,8 +96,7 @@ class Model:
             raise IsADirectoryError(f"{path} is a folder; expected a DxDispatch model in JSON")
         if not os.path.exists(path):
             raise FileNotFoundError(f"there is no file {path}")
-        with open(path, "rb") as stream:
-            text = _decoded(stream.read(), path)
+        text = _decoded(read_bytes(path), path)
         return cls(parse(text, path), os.path.dirname(os.path.abspath(path)) if beside is None else beside)
 
     @property
@@ -139,23 +139,40 @@ class Model:
             subtraction. MinuendError: inputs or files that do not fit, or more memory than the limit. Nothing has been
             computed or written then.
         """
-        op = DIALECT.resolve(feature_level)
-        folder = None if output_dir is None else os.fspath(output_dir)
-        sources = [r.source for r in self.resources.values() if r.source is not None]
+        execution = self.execute(inputs, output_dir=output_dir, feature_level=feature_level, max_bytes=max_bytes)
+        execution.write()
+        return execution.outputs
+
+    def execute(
+        self,
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        output_dir: str | os.PathLike[str] | None = None,
+        feature_level: object = "6.4",
+        max_bytes: int | None = DEFAULT_LIMIT,
+    ) -> Execution:
+        """Run the commands as :meth:`run` does, and write no file: the execution returned has what there is to write.
+
+        Its ``outputs`` are what :meth:`run` returns, its ``writers`` write the files of ``writeFile`` commands.
+        """
         execution = Execution(
             self.resources,
             self.dispatchables,
             self.commands,
             {} if inputs is None else inputs,
-            op,
-            folder,
-            protected=[self.path, *sources] if self.path else sources,
+            DIALECT.resolve(feature_level),
+            None if output_dir is None else os.fspath(output_dir),
+            protected=self.sources(),
         )
         execution.check(max_bytes)
-        outputs = execution.run(feature_level)
+        execution.run(feature_level)
         self.printed = execution.printed
-        execution.write()
-        return outputs
+        return execution
+
+    def sources(self) -> tuple[str, ...]:
+        """Return the files that the model names: its own, and those of its resources."""
+        named = (resource.source for resource in self.resources.values())
+        return tuple(path for path in (self.path, *named) if path)
 
     def subtractions(self) -> Iterator[Node]:
         """Walk the subtractions: each dispatchable that is one, under the lowest feature level that will do.
@@ -180,13 +197,17 @@ class Model:
                 rows.append(_lowest(one) or _refused(one))
         return str(max(rows, key=DIALECT.versions.index).version)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, inputs: Iterable[str] = ()) -> None:
         """Write the model as JSON, whole or not at all.
 
         Unknown keys are kept, comments are not. The file that it was read from may be replaced.
 
+        Args:
+            path: of the file. inputs: files that are not to be replaced, besides those of the model's resources.
+
         Raises:
-            MinuendError: a resource's file would not be found from there. OSError: it cannot be written.
+            MinuendError: the path is an input, or a resource's file would not be found from there.
+            OSError: it cannot be written.
         """
         goal = os.fspath(path)
         folder = os.path.dirname(os.path.realpath(goal))
@@ -197,7 +218,7 @@ class Model:
                     f"find; save the model to {os.path.realpath(self._folder or '')}"
                 )
         sources = [r.source for r in self.resources.values() if r.source is not None]
-        with atomic(goal, sources) as stream:
+        with atomic(goal, (*sources, *inputs)) as stream:
             stream.write(dumps(self._document.value).encode() + b"\n")
 
 

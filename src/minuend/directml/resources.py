@@ -13,23 +13,25 @@ model runs, not when it is read.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import stat
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
 
 from minuend.core import elements
 from minuend.core.elements import ElementType
+from minuend.core.shapes import size
 from minuend.directml.enums import DML_TENSOR_DATA_TYPE
 from minuend.directml.fields import UINT32, UINT64, enum_of
 from minuend.directml.json_reader import Item, describe
-from minuend.errors import MinuendError, Unsupported, listed, shown
+from minuend.errors import FileFormatError, MinuendError, Unsupported, listed, shown
 from minuend.storage import npy
-from minuend.storage.base import Array, map_bytes
+from minuend.storage.reading import Array, File, open_file
 
 Form: TypeAlias = Literal["list", "constant", "sequence", "file", "mixed", "deferred"]
 
@@ -230,23 +232,29 @@ def _file(item: Item, element: ElementType | None, folder: str | None) -> _Read:
     suffix = os.path.splitext(path)[1].lower()
     if suffix in IMAGES:
         raise item.error("images are not read; give the pixels as .npy or as raw bytes", Unsupported)
-    raw = map_bytes(path)
-    if suffix == ".npy":
-        return _npy(item, element, path, raw)
+    with contextlib.closing(open_file(path)) as source:
+        if suffix == ".npy":
+            return _npy(item, element, source)
     if element is None:
         raise item.error("raw bytes need a type; state initialValuesDataType")
-    if not raw.size or raw.size % element.itemsize:
+    nbytes = source.size
+    if not nbytes or nbytes % element.itemsize:
         raise item.error(
-            f"the file has {raw.size} bytes; expected a multiple of {element.itemsize}, the size of "
+            f"the file has {nbytes} bytes; expected a multiple of {element.itemsize}, the size of "
             f"{element.name.upper()}, above 0"
         )
-    array = raw.view(element.memory)
-    return "file", element, array.size, lambda: array, path
+
+    def values() -> Array:
+        with _again(path, nbytes) as file:
+            return file.read(0, nbytes).view(element.memory)
+
+    return "file", element, nbytes // element.itemsize, values, path
 
 
-def _npy(item: Item, element: ElementType | None, path: str, raw: Array) -> _Read:
+def _npy(item: Item, element: ElementType | None, source: File) -> _Read:
+    path = source.path
     try:
-        header, array = npy.array_of(raw, path)
+        header, elements = npy.elements_of(source, 0, source.size, path)
     except MinuendError as error:
         raise item.error(str(error)) from error
     if header.element not in VALUE_TYPES.values():
@@ -256,9 +264,26 @@ def _npy(item: Item, element: ElementType | None, path: str, raw: Array) -> _Rea
         raise item.error(
             f"{path} holds {header.element} and initialValuesDataType is {element.name.upper()}; expected one type"
         )
-    if not array.size:
+    if not (count := size(header.shape)):
         raise item.error(f"{path} holds no elements; a resource holds at least one")
-    return "file", header.element, array.size, lambda: array.astype(header.element.memory, copy=False).reshape(-1), path
+
+    def values() -> Array:
+        with _again(path, source.size) as file:
+            found = replace(elements, source=file).read()
+        return found.astype(header.element.memory, copy=False).reshape(-1)
+
+    return "file", header.element, count, values, path
+
+
+@contextlib.contextmanager
+def _again(path: str, nbytes: int) -> Iterator[File]:
+    """Open a file that was looked at when the model was read: a model names more files than can be open at a time."""
+    with contextlib.closing(open_file(path)) as file:
+        if file.size != nbytes:
+            raise FileFormatError(
+                f"{path} had {nbytes} bytes when the model was read, and now {file.size}; read the model again"
+            )
+        yield file
 
 
 def _beneath(item: Item, folder: str | None) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Protocol, cast
 
@@ -16,6 +16,7 @@ from minuend.errors import FileFormatError, listed
 from minuend.standards.abilities import ability, able
 from minuend.standards.dialects import dialects
 from minuend.standards.node import Node
+from minuend.storage.goals import check, refuse_inputs
 
 _HEAD = 256
 
@@ -35,6 +36,9 @@ class Formats(Protocol):
     def looks_like(self, head: bytes) -> bool:
         """Whether these first bytes can be those of a model."""
 
+    def files(self, path: str) -> tuple[str, ...]:
+        """The files that a model takes that is saved to a path."""
+
 
 class Model(Protocol):
     """A model of some dialect."""
@@ -42,8 +46,11 @@ class Model(Protocol):
     def run(self, inputs: Mapping[str, Any], *, max_bytes: int | None = 4 << 30) -> dict[str, Any]:
         """Run it; a result of more than ``max_bytes`` is refused (``None``: no limit)."""
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it, whole or not at all."""
+    def sources(self) -> tuple[str, ...]:
+        """Return all files that it names, whether they are there or not: they are inputs, and none is ever replaced."""
+
+    def save(self, path: str | os.PathLike[str], *, inputs: Iterable[str] = ()) -> None:
+        """Write it, whole or not at all, over none of ``inputs``."""
 
     def subtractions(self) -> Iterator[Node]:
         """Walk its subtractions."""
@@ -164,14 +171,18 @@ def run(model: Any, inputs: Mapping[str, Any], *, max_bytes: int | None = 4 << 3
     return open_model(model).run(inputs, max_bytes=max_bytes, **options)
 
 
-def check_suffix(path: str, dialect_name: str) -> None:
-    """Check that a path to write a model to has a suffix of its dialect.
+def check_goal(path: str, dialect_name: str, inputs: Iterable[str]) -> None:
+    """Check that a model of a dialect can be written to a path, before it is made.
 
     Raises:
-        FileFormatError: another suffix, under which nobody would find the model again.
+        FileFormatError: another suffix, under which nobody would find the model again. MinuendError, OSError: a file
+            that it takes is an input, or cannot be written to; see :func:`minuend.storage.writing.check`.
     """
-    wanted = formats()[dialect_name].SUFFIXES
-    if os.path.splitext(path)[1].lower() not in wanted:
+    inputs = tuple(inputs)
+    refuse_inputs([path], inputs)
+    known = formats()[dialect_name]
+    if os.path.splitext(path)[1].lower() not in known.SUFFIXES:
         raise FileFormatError(
-            f"{path} is no name for a model of {dialects()[dialect_name].title}; expected {listed(wanted)}"
+            f"{path} is no name for a model of {dialects()[dialect_name].title}; expected {listed(known.SUFFIXES)}"
         )
+    check(known.files(path), inputs)

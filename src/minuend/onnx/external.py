@@ -5,30 +5,40 @@
     length     bytes of the tensor (as many as its type and dims need, where it is left out)
     checksum   SHA-1 of the whole file, in hex digits (checked where it is stated)
 
-A model comes from anyone, so nothing but a regular file beneath the model's own folder is opened. Files are
-mapped: bytes are read when they are used.
+A model comes from anyone, so nothing but a regular file beneath the model's own folder is opened. Bytes are read when
+they are used, a tensor at a time.
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import os
 import re
-import shutil
 import stat
-from collections.abc import Mapping
+import weakref
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
-from onnx import TensorProto
+from onnx import (
+    AttributeProto,
+    FunctionProto,
+    GraphProto,
+    ModelProto,
+    NodeProto,
+    SparseTensorProto,
+    TensorProto,
+    TrainingInfoProto,
+)
 
 from minuend.errors import FileFormatError, shown
 from minuend.onnx import tensors
 from minuend.onnx.tensors import Array
+from minuend.storage.reading import File, blocks, open_file
 
-_BLOCK = 1 << 24
 _NUMBER = re.compile(r"[0-9]{1,19}\Z")
 _DRIVE = re.compile(r"[A-Za-z]:")
 
@@ -100,7 +110,7 @@ def _number(stated: Mapping[str, str], key: str, default: int, where: str) -> in
 
 
 class DataFiles:
-    """The files of external data beneath one folder, each opened and mapped once.
+    """The files of external data beneath one folder, each opened while something is read from it.
 
     Args:
         folder: the model's folder; ``None`` where the model came without one.
@@ -110,8 +120,8 @@ class DataFiles:
     def __init__(self, folder: str | None, name: str) -> None:
         self.folder = folder
         self.name = name
-        self._maps: dict[str, Array] = {}
-        self._sums: dict[str, str] = {}
+        self._sums: dict[tuple[str, int, int], str] = {}
+        self._read: weakref.WeakValueDictionary[tuple[str, int, int, int], Array] = weakref.WeakValueDictionary()
 
     def path(self, location: str, where: str) -> str:
         """Return the real path of a location that may be read.
@@ -143,44 +153,104 @@ class DataFiles:
         _check_status(found, location, where)
         return real
 
+    def check(self, tensor: TensorProto, where: str) -> None:
+        """Check all that can be known of a tensor's data without reading it, and the checksum where one is stated.
+
+        Raises:
+            FileFormatError, FileNotFoundError: see :meth:`bytes`.
+        """
+        with self._opened(reference(tensor, where), where):
+            pass
+
     def bytes(self, tensor: TensorProto, where: str) -> Array:
-        """Return the bytes of a tensor as a read-only map of its file.
+        """Return the bytes of a tensor, read-only; the same array as long as somebody holds it.
 
         Raises:
             FileFormatError: see :func:`reference` and :meth:`path`; or the file is too short, or not the one whose
                 checksum is stated. FileNotFoundError: no such file.
         """
         ref = reference(tensor, where)
-        path = self.path(ref.location, where)
-        if path not in self._maps:
-            self._maps[path] = _map(path, ref.location, where)
-        data = self._maps[path]
-        if ref.offset + ref.length > data.size:
-            raise FileFormatError(
-                f"{where} has its data at bytes {ref.offset} to {ref.offset + ref.length} of {ref.location!r}; "
-                f"the file has {data.size}"
-            )
-        if ref.checksum is not None:
-            if path not in self._sums:
-                self._sums[path] = _sha1(data)
-            if self._sums[path] != ref.checksum.lower():
+        with self._opened(ref, where) as (file, version):
+            key = (file.path, version, ref.offset, ref.length)
+            if (data := self._read.get(key)) is None:
+                data = self._read[key] = file.read(ref.offset, ref.length)
+            return data
+
+    @contextlib.contextmanager
+    def _opened(self, ref: Reference, where: str) -> Iterator[tuple[File, int]]:
+        """Open the file of a reference that fits it; yield it and when it was last changed."""
+        file = _open(self.path(ref.location, where), ref.location, where)
+        try:
+            if ref.offset + ref.length > file.size:
                 raise FileFormatError(
-                    f"{where} states the SHA-1 {ref.checksum} of {ref.location!r}; the file has {self._sums[path]}: "
-                    "it is not the file that the model was saved with"
+                    f"{where} has its data at bytes {ref.offset} to {ref.offset + ref.length} of {ref.location!r}; "
+                    f"the file has {file.size}"
                 )
-        return data[ref.offset : ref.offset + ref.length]
+            version = file.changed
+            if ref.checksum is not None:
+                key = (file.path, version, file.size)
+                if key not in self._sums:
+                    self._sums[key] = _sha1(file)
+                if self._sums[key] != ref.checksum.lower():
+                    raise FileFormatError(
+                        f"{where} states the SHA-1 {ref.checksum} of {ref.location!r}; the file has "
+                        f"{self._sums[key]}: it is not the file that the model was saved with"
+                    )
+            yield file, version
+        finally:
+            file.close()
 
     def array(self, tensor: TensorProto, where: str) -> Array:
-        """Return a tensor's elements, read-only; mapped, where its type takes whole bytes."""
+        """Return a tensor's elements, read-only."""
         kind = tensors.check(tensor, where)
         data = self.bytes(tensor, where)
         shape = tuple(tensor.dims)
         if kind.packed:
             return tensors.to_array(inline(tensor, data))
-        little = kind.dtype.newbyteorder("<") if kind.dtype.kind in "iufc" else kind.dtype
         if data.size == 0:
             return np.empty(shape, kind.dtype)
-        return data.view(little).reshape(shape)
+        return data.view(_stored(kind)).reshape(shape)
+
+    def blocks(self, tensor: TensorProto, where: str) -> tuple[np.dtype[Any], Iterator[Array]]:
+        """Return the type of a tensor's elements in memory, and an iterator over them, a few megabytes at a time."""
+        kind = tensors.check(tensor, where)
+        if kind.packed:
+            return kind.dtype, iter([self.array(tensor, where)])
+        return kind.dtype, self._blocks(reference(tensor, where), _stored(kind), where)
+
+    def _blocks(self, ref: Reference, dtype: np.dtype[Any], where: str) -> Iterator[Array]:
+        with self._opened(ref, where) as (file, _):
+            for block in blocks(file, ref.offset, ref.length):
+                yield block.view(dtype)
+
+
+_ONE = {
+    ModelProto: ("graph",),
+    TrainingInfoProto: ("initialization", "algorithm"),
+    AttributeProto: ("t", "g", "sparse_tensor"),
+    SparseTensorProto: ("values", "indices"),
+}
+_MANY = {
+    ModelProto: ("functions", "training_info"),
+    GraphProto: ("initializer", "sparse_initializer", "node"),
+    FunctionProto: ("node", "attribute_proto"),
+    NodeProto: ("attribute",),
+    AttributeProto: ("tensors", "graphs", "sparse_tensors"),
+}
+"""The fields, of one message and of many, through which a tensor is reached."""
+
+
+def locations(message: Any) -> Iterator[str]:
+    """Yield the locations that the tensors of a model state, however wrong, wherever they are: in training too."""
+    if isinstance(message, TensorProto):
+        yield from (one.value for one in message.external_data if one.key == "location" and "\0" not in one.value)
+        return
+    for name in _ONE.get(type(message), ()):
+        if message.HasField(name):
+            yield from locations(getattr(message, name))
+    for name in _MANY.get(type(message), ()):
+        for one in getattr(message, name):
+            yield from locations(one)
 
 
 def inline(tensor: TensorProto, data: Array) -> TensorProto:
@@ -193,6 +263,11 @@ def inline(tensor: TensorProto, data: Array) -> TensorProto:
     return whole
 
 
+def _stored(kind: tensors.DataType) -> np.dtype[Any]:
+    """The type of elements as they lie in a file: little-endian."""
+    return kind.dtype.newbyteorder("<") if kind.dtype.kind in "iufc" else kind.dtype
+
+
 def _check_status(found: os.stat_result, location: str, where: str) -> None:
     if not stat.S_ISREG(found.st_mode):
         raise FileFormatError(f"{where} has its data at {location!r}, which is no regular file")
@@ -203,36 +278,33 @@ def _check_status(found: os.stat_result, location: str, where: str) -> None:
         )
 
 
-def _map(path: str, location: str, where: str) -> Array:
-    """Map a file; it is checked again once it is open, since it may have been swapped in between."""
+def _open(path: str, location: str, where: str) -> File:
+    """Open a file; it is checked again once it is open, since it may have been swapped in between."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    with os.fdopen(os.open(path, flags), "rb") as stream:
-        found = os.fstat(stream.fileno())
-        _check_status(found, location, where)
-        if found.st_size == 0:
-            return np.empty(0, np.uint8)
-        return np.asarray(np.memmap(stream, np.uint8, "r"))
+    descriptor = os.open(path, flags)
+    try:
+        _check_status(os.fstat(descriptor), location, where)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return File(path, descriptor)
 
 
-def _sha1(data: Array) -> str:
+def _sha1(file: File) -> str:
     digest = hashlib.sha1(usedforsecurity=False)
-    for start in range(0, data.size, _BLOCK):
-        digest.update(data[start : start + _BLOCK].data)
+    for block in blocks(file):
+        digest.update(block.data)
     return digest.hexdigest()
 
 
 def copy(source: str, stream: BinaryIO) -> None:
     """Copy a file to a stream, block by block."""
-    with open(source, "rb") as data:
-        shutil.copyfileobj(data, stream, _BLOCK)
+    with contextlib.closing(open_file(source)) as data:
+        for block in blocks(data):
+            stream.write(block.data)
 
 
 def same_content(one: str, other: str) -> bool:
     """Whether two files hold the same bytes."""
-    if os.path.getsize(one) != os.path.getsize(other):
-        return False
-    with open(one, "rb") as first, open(other, "rb") as second:
-        while block := first.read(_BLOCK):
-            if block != second.read(_BLOCK):
-                return False
-    return True
+    with contextlib.closing(open_file(one)) as first, contextlib.closing(open_file(other)) as second:
+        return first.size == second.size and all(map(np.array_equal, blocks(first), blocks(second)))

@@ -30,3 +30,8 @@ def looks_like(head: bytes) -> bool:
     if text.startswith(b"<"):
         return text[1:].lstrip().decode("utf-8", "replace").startswith(_TEXT)
     return bool(head) and head[0] in _PROTOBUF_TAGS
+
+
+def files(path: str) -> tuple[str, ...]:
+    """The files that a model takes that is saved to a path; data of its own goes beside it."""
+    return (path,)

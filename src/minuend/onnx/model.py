@@ -4,7 +4,7 @@
     .onnxtxt   the same in ONNX's text form
 
 A protobuf message ends at 2 GiB: larger models keep tensors in files beside them (:mod:`minuend.onnx.external`).
-Those stay references: a tensor is mapped when something reads it.
+Those stay references: a tensor's data is read when something asks for it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,9 @@ from minuend.onnx.formats import SUFFIXES
 from minuend.onnx.tensors import Array
 from minuend.onnx.versions import DIALECT
 from minuend.standards.node import Node
-from minuend.storage.base import atomic, map_bytes
+from minuend.storage.goals import check
+from minuend.storage.reading import read_bytes
+from minuend.storage.writing import together
 
 _MOST_BYTES = (1 << 31) - 1
 _LARGE_TENSOR = 1024
@@ -105,7 +107,7 @@ def _read_file(path: str) -> ModelProto:
             f"{path} has {nbytes} bytes; a protobuf message has {_MOST_BYTES} at most, and larger models keep "
             "their tensors in files beside them"
         )
-    raw = map_bytes(path).tobytes()
+    raw = read_bytes(path)
     if path.lower().endswith(".onnxtxt"):
         try:
             return _parse_text(raw.decode(), path)
@@ -178,7 +180,7 @@ class Model:
         return (found.node() for found in walk.subtractions(self))
 
     def array(self, tensor: TensorProto, where: str = "") -> Array:
-        """Return the elements of one of its tensors, read-only; those of external data are mapped.
+        """Return the elements of one of its tensors, read-only; those of external data are read now.
 
         Raises:
             FileFormatError, FileNotFoundError: see :class:`minuend.onnx.external.DataFiles`.
@@ -188,6 +190,14 @@ class Model:
             return self.files.array(tensor, place)
         tensors.check(tensor, place)
         return tensors.to_array(tensor)
+
+    def blocks(self, tensor: TensorProto, where: str = "") -> tuple[np.dtype[Any], Iterator[Array]]:
+        """Return the type of one of its tensors' elements, and an iterator over them; raises as :meth:`array`."""
+        place = where or f"{self.name}: tensor {tensor.name!r}"
+        if tensors.is_external(tensor):
+            return self.files.blocks(tensor, place)
+        array = self.array(tensor, place)
+        return array.dtype, iter([array])
 
     # ---- running ----------------------------------------------------------------------------------------------
 
@@ -250,7 +260,10 @@ class Model:
                         _check_size(name, types[name], limit, scope.place(i))
 
     def _runnable(self) -> tuple[ModelProto, dict[str, Array]]:
-        """Return the model without references to files, and the tensors that the main graph has there, mapped."""
+        """Return the model without references to files, and the tensors that the main graph has there.
+
+        What only Shape and Size look at is not read: zeros of the same shape, which take no memory, stand for it.
+        """
         if self.proto.graph.sparse_initializer:
             name = self.proto.graph.sparse_initializer[0].values.name
             raise Unsupported(
@@ -258,9 +271,9 @@ class Model:
             )
         if not any(tensors.is_external(tensor) for tensor, _ in all_tensors(self.proto)):
             return self.proto, {}
-        read = _names_read(self.proto.graph)
+        read, sized = _names_read(self.proto.graph), _names_read(self.proto.graph, besides=("Shape", "Size"))
         stored = {
-            tensor.name: self.array(tensor, f"{self.name}: graph, initializer {tensor.name!r}")
+            tensor.name: self._stored(tensor, read=tensor.name in sized)
             for tensor in self.proto.graph.initializer
             if tensors.is_external(tensor) and tensor.name in read
         }
@@ -275,9 +288,25 @@ class Model:
                 tensor.CopyFrom(external.inline(tensor, self.files.bytes(tensor, place)))
         return proto, stored
 
+    def _stored(self, tensor: TensorProto, *, read: bool) -> Array:
+        """An initializer of the main graph that lies in a file, or what stands for it."""
+        place = f"{self.name}: graph, initializer {tensor.name!r}"
+        if read:
+            return self.array(tensor, place)
+        self.files.check(tensor, place)
+        return np.broadcast_to(np.zeros((), tensors.check(tensor, place).dtype), tuple(tensor.dims))
+
+    def sources(self) -> tuple[str, ...]:
+        """Return the files that the model names, whether they are there or not: its own, and all external data."""
+        own = () if self.path is None else (self.path,)
+        if self.folder is None:
+            return own
+        data = dict.fromkeys(external.locations(self.proto))
+        return (*own, *(os.path.join(self.folder, location) for location in data))
+
     # ---- saving -----------------------------------------------------------------------------------------------
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, inputs: Iterable[str] = ()) -> None:
         """Write the model: whole, or not at all.
 
         Into another folder its files of external data are copied along, to the same places beneath it. A model too
@@ -286,32 +315,33 @@ class Model:
 
         Args:
             path: ``.onnx``, or ``.onnxtxt`` for the text form.
+            inputs: files that are not to be replaced, besides those that the model names.
 
         Raises:
             FileFormatError: another suffix, bad external data, or a file in the way that holds something else.
-            Unsupported: a model that the text form cannot hold. MinuendError: the path is the file that was read.
+            Unsupported: a model that the text form cannot hold. MinuendError: the path is an input.
             OSError: it cannot be written there.
         """
         goal = os.fspath(path)
         suffix = os.path.splitext(goal)[1].lower()
         if suffix not in SUFFIXES:
             raise FileFormatError(f"{goal} has the suffix {suffix!r}; an ONNX model is saved as {listed(SUFFIXES)}")
-        inputs = [] if self.path is None else [self.path]
+        inputs = (*self.sources(), *inputs)
+        check([goal], inputs)
         if suffix == ".onnxtxt":
-            with atomic(goal, inputs) as stream:
+            with together([goal], inputs) as (stream,):
                 stream.write(self._text(goal).encode())
             return
-        copies = self._copies(goal)
-        with contextlib.ExitStack() as stack:
-            stream = stack.enter_context(atomic(goal, inputs))  # entered first, renamed last
-            for source, target in copies.items():
-                external.copy(source, stack.enter_context(atomic(target, [source])))
-            raw = _serialize(self.proto)
+        copies, raw = self._copies(goal), _serialize(self.proto)
+        beside = [] if raw is not None else [f"{goal}.data"]
+        # The model comes last: until it is there, nothing refers to the others.
+        goals = [*copies.values(), *beside, goal]
+        with together(goals, inputs, folders=bool(copies)) as streams:
+            for source, stream in zip(copies, streams, strict=False):
+                external.copy(source, stream)
             if raw is None:
-                data = os.path.basename(goal) + ".data"
-                beside = stack.enter_context(atomic(os.path.join(os.path.dirname(goal), data), inputs))
-                raw = _serialize_split(self.proto, data, beside, goal)
-            stream.write(raw)
+                raw = _serialize_split(self.proto, os.path.basename(beside[0]), streams[-2], goal)
+            streams[-1].write(raw)
 
     def _text(self, goal: str) -> str:
         text = onnx.printer.to_text(self.proto)
@@ -327,14 +357,14 @@ class Model:
         return text if text.endswith("\n") else f"{text}\n"
 
     def _copies(self, goal: str) -> dict[str, str]:
-        """Return the data files to be copied, and where to; all are checked first, folders are made."""
+        """Return the data files to be copied, and where to; all are checked first."""
         folder = os.path.realpath(os.path.dirname(os.path.abspath(goal)))
         found: dict[str, str] = {}
         for tensor, where in all_tensors(self.proto):
             if not tensors.is_external(tensor):
                 continue
             place = f"{self.name}: {where}"
-            self.files.bytes(tensor, place)
+            self.files.check(tensor, place)
             location = external.reference(tensor, place).location
             source, target = self.files.path(location, place), os.path.join(folder, location)
             if os.path.realpath(target) == source or source in found:
@@ -347,8 +377,6 @@ class Model:
                     "save into another folder"
                 )
             found[source] = target
-        for target in found.values():
-            os.makedirs(os.path.dirname(target), exist_ok=True)
         return found
 
 
@@ -491,13 +519,14 @@ def all_tensors(model: ModelProto) -> Iterator[tuple[TensorProto, str]]:
                     yield sparse.indices, f"{where}, indices"
 
 
-def _names_read(graph: GraphProto) -> set[str]:
-    """The names that a graph's nodes, its bodies and its outputs read."""
+def _names_read(graph: GraphProto, besides: Container[str] = ()) -> set[str]:
+    """The names that a graph's nodes, but for those of some operators, its bodies and its outputs read."""
     names = {value.name for value in graph.output}
     for node in graph.node:
-        names.update(node.input)
+        if node.domain not in ("", "ai.onnx") or node.op_type not in besides:
+            names.update(node.input)
     for body, _ in walk.bodies(graph.node, ""):
-        names |= _names_read(body)
+        names |= _names_read(body, besides)
     return names
 
 

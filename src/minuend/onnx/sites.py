@@ -17,7 +17,7 @@ from onnx.helper import get_attribute_value
 from minuend.core.shapes import Shape
 from minuend.errors import SpecError, Unsupported
 from minuend.models.purpose import Flow, purpose_of
-from minuend.models.ranges.interval import Range, full, join, of_array
+from minuend.models.ranges.interval import Range, full, join, of_array, of_blocks
 from minuend.models.ranges.rules import RULES, Step, result
 from minuend.models.sites import Site, constants_of, typed
 from minuend.onnx import tensors
@@ -126,7 +126,8 @@ class _Stored:
             return full(dtype, "input")
         if dtype is None:
             return Range(None, constant=True, why="constant")
-        return of_array(self.model.array(self.tensor, self.where), dtype)
+        memory, blocks = self.model.blocks(self.tensor, self.where)
+        return of_blocks(blocks, memory, dtype)
 
 
 Value: TypeAlias = "Range | _Stored"

@@ -12,8 +12,6 @@ broadcast of Sub-1 and Sub-6.
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,7 +25,7 @@ from minuend.runtimes.values import Codes
 from minuend.standards.dialects import dialect
 from minuend.standards.version import OpVersion
 from minuend.storage.base import need
-from minuend.written import announce
+from minuend.storage.writing import new_file, new_folder
 
 KIND = "sub"
 """The kind of the tests, as ONNX's loader calls the folder that holds them."""
@@ -149,21 +147,12 @@ def write(
         raise SpecError("vectors", "", f"opset {shown(above)} is not known; expected 1 to {newest}")
     if os.path.lexists(folder):
         raise SpecError("vectors", "", f"{folder} exists; name a folder that does not")
-    beside = os.path.dirname(os.path.abspath(folder))
-    if not os.path.isdir(beside):
-        raise FileNotFoundError(f"there is no folder {beside} to make {os.path.basename(folder)} in")
-    tests = list(vectors(opsets))
-    part = f"{os.path.abspath(folder)}.{secrets.token_hex(4)}.part"
-    try:
+    with new_folder(folder) as part:
+        tests = list(vectors(opsets))
         for done, test in enumerate(tests):
             _write_test(os.path.join(part, KIND, test.name), test)
             if progress:
                 progress(done + 1, len(tests))
-        announce(part, folder)
-        os.rename(part, folder)
-    except BaseException:
-        shutil.rmtree(part, ignore_errors=True)
-        raise
     return [test.name for test in tests]
 
 
@@ -189,5 +178,5 @@ def _write_test(folder: str, test: Vector) -> None:
 
 
 def _write(path: str, proto: Any) -> None:
-    with open(path, "wb") as stream:
+    with new_file(path) as stream:
         stream.write(proto.SerializeToString(deterministic=True))

@@ -24,3 +24,8 @@ def looks_like(head: bytes) -> bool:
     (True, True, False)
     """
     return head.removeprefix(_BYTE_ORDER_MARK).lstrip().lower().startswith(_STARTS)
+
+
+def files(path: str) -> tuple[str, ...]:
+    """The files that a model takes that is saved to a path: the ``.xml`` and the ``.bin``."""
+    return path, f"{path[: -len(SUFFIXES[0])]}.bin"

@@ -16,6 +16,7 @@ import numpy as np
 from minuend.core.shapes import Shape
 from minuend.errors import shown
 from minuend.openvino.ir_xml import Element
+from minuend.storage.reading import Stretch
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
@@ -72,7 +73,8 @@ class Layer:
         inputs, outputs: its ports, in order.
         attributes, extra: further attributes and child elements.
         bodies: the sections inside it (of If, Loop, TensorIterator), for reading; ``extra`` holds their elements.
-        content: of a Const, its bytes as a file holds them, as a flat uint8 array; ``None`` elsewhere.
+        content: of a Const, its bytes as a file holds them, as a flat uint8 array, or where in the ``.bin`` they lie;
+            ``None`` elsewhere.
         fresh: whether ``content`` is not in the model's weights yet.
         line: where the file has it; 0 if it came from no file.
     """
@@ -87,7 +89,7 @@ class Layer:
     attributes: dict[str, str] = field(default_factory=dict)
     extra: list[Element] = field(default_factory=list)
     bodies: list[tuple[str, Section]] = field(default_factory=list)
-    content: Array | None = None
+    content: Array | Stretch | None = None
     fresh: bool = False
     line: int = 0
 
@@ -95,6 +97,15 @@ class Layer:
     def where(self) -> str:
         """The layer's place in messages."""
         return f"layer {self.id} {shown(self.name, 200)}"
+
+    def stored(self) -> Array:
+        """Return the bytes of a Const, read-only.
+
+        Raises:
+            FileFormatError: the ``.bin`` is not the one that the ``.xml`` was written with, or it became shorter.
+        """
+        assert self.content is not None
+        return self.content.read() if isinstance(self.content, Stretch) else self.content
 
     def sources(self) -> list[Ref]:
         """What feeds each input; inputs without an edge are left out."""

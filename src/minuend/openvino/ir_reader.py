@@ -10,10 +10,11 @@ from typing import Any, Literal, TypeVar
 from minuend.errors import FileFormatError, SpecError, cut, listed, shown
 from minuend.openvino import layers as table
 from minuend.openvino import notation
-from minuend.openvino.ir import Array, Input, Layer, Output, Ref, Section, Type, circle
+from minuend.openvino.ir import Input, Layer, Output, Ref, Section, Type, circle
 from minuend.openvino.ir_xml import Element
 from minuend.openvino.layers import KINDS, MISNAMED, canonical, kind_of
 from minuend.openvino.versions import OPSETS
+from minuend.storage.reading import Source, Stretch
 
 T = TypeVar("T")
 
@@ -29,7 +30,7 @@ class Reader:
         weights_name: what messages call those.
     """
 
-    def __init__(self, source: str, weights: Array | None, weights_name: str) -> None:
+    def __init__(self, source: str, weights: Source | None, weights_name: str) -> None:
         self.source = source
         self.weights = weights
         self.weights_name = weights_name
@@ -195,8 +196,8 @@ class Reader:
 
     # ---- constants --------------------------------------------------------------------------------------------
 
-    def constant(self, layer: Layer, element: Element, place: str) -> Array:
-        """Return a constant's bytes, after all that can be wrong with them has been checked."""
+    def constant(self, layer: Layer, element: Element, place: str) -> Stretch:
+        """Return where a constant's bytes lie, after all that can be wrong with them has been checked."""
         data = self.only(element, place, "data")
         if data is None:
             raise self.fail(element, place, "the constant has no <data>; expected element_type, shape, offset and size")
@@ -218,7 +219,7 @@ class Reader:
         wanted = notation.nbytes(name, math.prod(shape))
         if wanted is not None and size < wanted:
             raise self.fail(data, place, f"the constant has {size} bytes; {name} of shape {shape} takes {wanted}")
-        return self.weights[offset : offset + size]
+        return Stretch(self.weights, offset, size)
 
     # ---- edges ------------------------------------------------------------------------------------------------
 

@@ -1,12 +1,9 @@
-"""Layers → XML and the bytes of the ``.bin``, and the two files that appear together or not at all."""
+"""Layers → XML and the bytes of the ``.bin``."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-import secrets
 from collections.abc import Iterable, Iterator, Mapping
-from typing import BinaryIO
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +11,7 @@ from minuend.openvino import layers as table
 from minuend.openvino import notation
 from minuend.openvino.ir import Array, Input, Layer, Output, Section, Type
 from minuend.openvino.ir_xml import Element, element
-from minuend.storage.base import atomic
+from minuend.storage.reading import Source, blocks
 
 ALIGNMENT = 64
 """Constants that are added to the weights start at multiples of this many bytes, a line of a processor's cache."""
@@ -26,7 +23,7 @@ class Weights:
     What was read stays where it was, for bodies and layers that this package does not know refer to it too.
     """
 
-    def __init__(self, read: Array) -> None:
+    def __init__(self, read: Source) -> None:
         self.read = read
         self.size = read.size
         self.added: list[tuple[int, Array]] = []
@@ -41,9 +38,10 @@ class Weights:
             self.size = offset + content.size
         return self._placed[id(content)]
 
-    def write(self, stream: BinaryIO) -> None:
+    def write(self, stream: Any) -> None:
         """Write all bytes to a stream."""
-        stream.write(self.read.data)
+        for block in blocks(self.read):
+            stream.write(block.data)
         end = self.read.size
         for offset, content in self.added:
             stream.write(bytes(offset - end))
@@ -52,7 +50,7 @@ class Weights:
 
 
 def net(
-    name: str, version: int, attributes: Mapping[str, str], section: Section, extra: Iterable[Element], read: Array
+    name: str, version: int, attributes: Mapping[str, str], section: Section, extra: Iterable[Element], read: Source
 ) -> tuple[Element, Weights]:
     """Return a model's XML and weights."""
     root = element("net", {"name": name, "version": str(version), **attributes})
@@ -72,7 +70,7 @@ def _layer(layer: Layer, weights: Weights) -> Element:
     data = dict(layer.data)
     if layer.type in table.BROADCASTING and table.rule(layer) == "pdpd":
         data.setdefault(table.AXIS, str(table.AXIS_AS_READ))
-    if layer.fresh and layer.content is not None:
+    if layer.fresh and isinstance(layer.content, np.ndarray):
         data |= {"offset": str(weights.place(layer.content)), "size": str(layer.content.size)}
     kept = next((child for child in layer.extra if child.tag == "data"), None)
     if data or kept is not None:
@@ -125,40 +123,3 @@ def _edges(layer: Layer) -> Iterator[Element]:
                 "to-port": str(port.id),
             }
             yield element("edge", {**ends, **port.edge})
-
-
-# ---- two files, together or not at all ------------------------------------------------------------------------
-
-
-@contextlib.contextmanager
-def atomic_pair(first: str, second: str, inputs: Iterable[str] = ()) -> Iterator[tuple[BinaryIO, BinaryIO]]:
-    """Open temporary files beside two paths, which take those names, the first one first, when the block ends well.
-
-    On any error what stood at the paths stands there again.
-
-    Raises:
-        MinuendError: a path is one of ``inputs``. OSError: it cannot be written there.
-    """
-    inputs, goal = tuple(inputs), os.path.realpath(first)
-    kept, existed, renamed = f"{goal}.{secrets.token_hex(4)}.kept", os.path.exists(goal), False
-    try:
-        with atomic(second, inputs) as last:
-            with atomic(first, inputs) as stream:
-                yield stream, last
-                with contextlib.suppress(OSError):  # nothing there yet, or a file system without links
-                    os.link(goal, kept)
-            renamed = True
-    except BaseException:
-        if os.path.exists(kept):
-            os.replace(kept, goal)
-        elif renamed and not existed:
-            os.unlink(goal)
-        raise
-    finally:  # renaming one of a file's two names to the other leaves both
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(kept)
-
-
-def no_bytes() -> Array:
-    """Return the weights of a model that has none."""
-    return np.empty(0, np.uint8)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -25,6 +25,8 @@ from minuend.openvino.notation import NUMERIC
 from minuend.openvino.versions import DIALECT, OPSETS, REFUSED, SPELLINGS, SUBTRACT_1
 from minuend.standards.node import Node, TensorType
 from minuend.standards.validation import check_attributes, validate
+from minuend.storage.reading import Stretch
+from minuend.storage.reading import blocks as read_blocks
 
 Known: TypeAlias = Callable[[int], Array | None]
 """Gives the elements of an input where they are constant."""
@@ -521,27 +523,46 @@ def _result(layer: Layer, arrays: Sequence[Array], types: Sequence[Type]) -> Arr
 
 
 def elements(layer: Layer) -> Array:
-    """Return a Const's elements in memory: read-only, from the file's pages where they need no unpacking.
+    """Return a Const's elements, read-only.
 
     Raises:
+        FileFormatError: the ``.bin`` is not the one that the ``.xml`` was written with, or it became shorter.
         Unsupported: an element type that this package does not compute.
     """
     from minuend.openvino.tensor import NARROW, Tensor
 
     name, shape = element_type(layer), constant_shape(layer)
-    content = layer.content
-    assert content is not None
     check_rank(shape)
     if name == "boolean":
+        content = layer.stored()
         return np.asarray(content[: math.prod(shape)].reshape(shape) != 0)
     if name not in NUMERIC:
         raise Unsupported(f"this package does not compute with constants of {name}")
-    row = NUMERIC[name]
+    row, content = NUMERIC[name], layer.stored()
     size = notation.nbytes(name, math.prod(shape)) or 0
     if row in NARROW:
         return Tensor.unpack(row, shape, content[:size].data).codes.view(row.memory)
     stored = content[:size].view(row.memory.newbyteorder("<") if row.name != "bfloat16" else row.memory)
     return stored.reshape(shape).astype(row.memory, copy=False)
+
+
+def blocks(layer: Layer) -> tuple[np.dtype[Any], Iterable[Array]]:
+    """Return the type of a Const's elements in memory, and the elements, a few megabytes at a time.
+
+    Raises:
+        FileFormatError, Unsupported: see :func:`elements`.
+    """
+    from minuend.openvino.tensor import NARROW
+
+    name, content = element_type(layer), layer.content
+    if name not in NUMERIC or NUMERIC[name] in NARROW or not isinstance(content, Stretch):
+        array = elements(layer)
+        return array.dtype, [array]
+    row, shape = NUMERIC[name], constant_shape(layer)
+    check_rank(shape)
+    size = notation.nbytes(name, math.prod(shape)) or 0
+    dtype = row.memory.newbyteorder("<") if row.name != "bfloat16" else row.memory
+    return row.memory, (block.view(dtype) for block in read_blocks(content.source, content.offset, size))
 
 
 def check_rank(shape: Sequence[Dim]) -> None:

@@ -30,14 +30,14 @@ import os
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from minuend.core.shapes import format_shape, may_be, size, static
 from minuend.errors import FileFormatError, SpecError, Unsupported, listed
-from minuend.openvino import ir_writer, ir_xml, notation
+from minuend.openvino import ir_writer, ir_xml, notation, pairing
 from minuend.openvino import layers as table
 from minuend.openvino.inference import infer, settle
 from minuend.openvino.ir import Array, Layer, Ref, Section, Type
@@ -46,7 +46,9 @@ from minuend.openvino.ir_xml import Element
 from minuend.openvino.layers import KINDS, kind_of, lacking
 from minuend.openvino.tensor import Tensor
 from minuend.standards.node import Node
-from minuend.storage.base import map_bytes, quoted
+from minuend.storage.base import quoted
+from minuend.storage.reading import Memory, Source, open_file, read_bytes
+from minuend.storage.writing import together
 
 Value: TypeAlias = Array | Tensor
 
@@ -62,7 +64,7 @@ class Model:
     Attributes:
         name: the net's name. version: the format's, 10 or 11.
         section: the layers, each with its ports; edges are references from input ports to outputs.
-        weights: the bytes that were read from a ``.bin`` (a memory map), as a flat uint8 array.
+        weights: the bytes of the ``.bin`` that it was read from, read when they are used.
         attributes, extra: the net's further attributes and elements (``rt_info`` among them), kept as they came.
         files: the paths that it was read from.
     """
@@ -71,7 +73,7 @@ class Model:
         self.name = name
         self.version = version
         self.section = Section()
-        self.weights: Array = ir_writer.no_bytes()
+        self.weights: Source = Memory(np.empty(0, np.uint8))
         self.attributes: dict[str, str] = {}
         self.extra: list[Element] = []
         self.files: tuple[str, ...] = ()
@@ -223,29 +225,38 @@ class Model:
         """Return the contents of the ``.xml`` and of the ``.bin``."""
         xml, weights = self._written()
         stream = _Bytes()
-        weights.write(stream)  # type: ignore[arg-type]
-        return xml, b"".join(stream.parts)
+        weights.write(stream)
+        return ir_xml.to_bytes(xml), b"".join(stream.parts)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the ``.xml`` and, beside it, the ``.bin``: both or neither.
+    def sources(self) -> tuple[str, ...]:
+        """Return the files that it was read from, and the ``.bin`` that would be read if it were there."""
+        return tuple(dict.fromkeys((*self.files, *(_weights_path(path) for path in self.files[:1]))))
+
+    def save(self, path: str | os.PathLike[str], *, inputs: Iterable[str] = ()) -> None:
+        """Write the ``.xml`` and, beside it, the ``.bin``: both or neither; see :mod:`minuend.openvino.pairing`.
 
         All that was read is written, what this package has no use for too. Ports state the types that were inferred,
         and pdpd always states its axis.
 
+        Args:
+            path: of the ``.xml``. inputs: files that are not to be replaced, besides those that it was read from.
+
         Raises:
-            FileFormatError: a path that does not end in ``.xml``. MinuendError: one of the files that it was read from.
-                OSError: it cannot be written there.
+            FileFormatError: a path that does not end in ``.xml``. MinuendError: one of the files is an input.
+            OSError: it cannot be written there.
         """
         path = os.fspath(path)
-        xml, weights = self._written()
-        with ir_writer.atomic_pair(_weights_path(path), path, self.files) as (bin_stream, xml_stream):
-            weights.write(bin_stream)
-            xml_stream.write(xml)
+        with together([path, _weights_path(path)], (*self.sources(), *inputs)) as (xml_stream, bin_stream):
+            xml, weights = self._written()
+            hashing = pairing.Hashing(bin_stream)
+            weights.write(hashing)
+            for name, value in hashing.attributes().items():
+                xml.set(name, value)
+            xml_stream.write(ir_xml.to_bytes(xml))
 
-    def _written(self) -> tuple[bytes, ir_writer.Weights]:
+    def _written(self) -> tuple[Element, ir_writer.Weights]:
         self.infer()
-        root, weights = ir_writer.net(self.name, self.version, self.attributes, self.section, self.extra, self.weights)
-        return ir_xml.to_bytes(root), weights
+        return ir_writer.net(self.name, self.version, self.attributes, self.section, self.extra, self.weights)
 
 
 class _Bytes:
@@ -385,7 +396,7 @@ def read(source: Any, weights: bytes | bytearray | memoryview | None = None) -> 
     """Read a model.
 
     Args:
-        source: the path of an ``.xml`` (its ``.bin`` lies beside it and is mapped, never loaded whole), the bytes or
+        source: the path of an ``.xml`` (its ``.bin`` lies beside it and is read where it is used), the bytes or
             the text of one, or an ``openvino.Model`` (which openvino writes to a temporary folder).
         weights: with bytes: those of the ``.bin``, where the model has constants.
 
@@ -396,7 +407,7 @@ def read(source: Any, weights: bytes | bytearray | memoryview | None = None) -> 
     if isinstance(source, str) and source.lstrip()[:1] == "<":
         source = source.encode()
     if isinstance(source, bytes | bytearray | memoryview):
-        found = None if weights is None else np.frombuffer(weights, np.uint8)
+        found = None if weights is None else Memory(np.frombuffer(weights, np.uint8))
         return _read(bytes(source), "the IR", found, "the weights")
     if weights is not None:
         raise TypeError(f"weights go with the bytes of an .xml; a {type(source).__name__} brings its own")
@@ -411,7 +422,7 @@ def read(source: Any, weights: bytes | bytearray | memoryview | None = None) -> 
 
 
 def _read_object(openvino: Any, source: Any) -> Model:
-    # The map of the .bin outlives its name in the folder; where a system keeps mapped files, it keeps that one file.
+    # The open .bin outlives its name in the folder; where a system keeps open files, it keeps that one file.
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         path = os.path.join(folder, "model.xml")
         openvino.serialize(source, path)
@@ -425,13 +436,12 @@ def _read_files(path: str) -> Model:
     _check_regular(path)
     if (length := os.path.getsize(path)) > MAX_XML:
         raise FileFormatError(f"{path} has {length:,} bytes; an .xml of more than {MAX_XML:,} is taken for no model")
-    with open(path, "rb") as stream:
-        data = stream.read(MAX_XML)
+    data = read_bytes(path)
     files: tuple[str, ...] = (path,)
     weights = None
     if os.path.lexists(weights_path):
         _check_beside(path, weights_path)
-        files, weights = (path, weights_path), map_bytes(weights_path)
+        files, weights = (path, weights_path), open_file(weights_path)
     model = _read(data, path, weights, weights_path)
     model.files = files
     return model
@@ -463,8 +473,9 @@ def _check_beside(path: str, weights_path: str) -> None:
         raise FileFormatError(f"{weights_path} is a link to {real}, outside the model's folder; copy the file there")
 
 
-def _read(data: bytes, source: str, weights: Array | None, weights_name: str) -> Model:
+def _read(data: bytes, source: str, weights: Source | None, weights_name: str) -> Model:
     root = ir_xml.parse(data, source)
+    weights = pairing.checked(root.attrib, weights, weights_name, source)
     name, version, attributes, section = Reader(source, weights, weights_name).net(root)
     model = Model(name, version)
     model.section, model.attributes = section, attributes

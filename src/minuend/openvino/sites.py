@@ -9,7 +9,7 @@ from typing import Any
 
 from minuend.errors import SpecError, Unsupported
 from minuend.models.purpose import Flow, purpose_of
-from minuend.models.ranges.interval import Range, full, of_array
+from minuend.models.ranges.interval import Range, full, of_blocks
 from minuend.models.ranges.rules import Step, result
 from minuend.models.sites import Site, constants_of, typed
 from minuend.openvino import layers as table
@@ -136,7 +136,8 @@ def _layer(layer: Layer, inputs: Sequence[Range]) -> list[Range]:
 def _constant(layer: Layer, dtype: str | None) -> Range:
     if dtype is None:
         return Range(None, constant=True, why="constant")
-    return of_array(table.elements(layer), dtype)
+    memory, blocks = table.blocks(layer)
+    return of_blocks(blocks, memory, dtype)
 
 
 def _flow(section: Section) -> tuple[Flow, dict[Layer, int]]:

@@ -11,7 +11,9 @@ from collections.abc import Iterable, Sequence
 from typing import cast
 
 from minuend.errors import FileFormatError, listed
-from minuend.storage.base import Format, Result, Tensor, TensorFile, atomic, quoted, refuse_input
+from minuend.storage.base import Format, Result, Tensor, TensorFile, check_shape, clipped, quoted
+from minuend.storage.goals import refuse_inputs
+from minuend.storage.writing import atomic
 
 FORMATS = {".npy": "npy", ".npz": "npz", ".safetensors": "safetensors", ".pb": "tensorproto"}
 """Suffix → the module that reads and writes it."""
@@ -73,14 +75,32 @@ def check_output(path: str, results: Sequence[Result], inputs: Iterable[str] = (
             format cannot hold. MinuendError: the path is one of ``inputs``.
     """
     home = file_format(path)
-    refuse_input(path, inputs)
+    refuse_inputs([path], inputs)
+    check_names(path, results)
     if not home.NAMED and len(results) != 1:
         many = [suffix for suffix in FORMATS if file_format(f"x{suffix}").NAMED]
         raise FileFormatError(
             f"{path} holds one tensor and there are {len(results)} ({quoted(r.name for r in results)}); "
             f"write to {listed(many)}, or select one by file{SELECTOR}name"
         )
+    for result in results:
+        check_shape(result.shape, result.element.itemsize, f"the tensor {clipped(result.name)}, which goes to {path},")
     home.check(path, results)
+
+
+def check_names(path: str, results: Sequence[Result]) -> None:
+    """Check that the tensors of a file have names that differ, and that are text."""
+    seen: set[str] = set()
+    for result in results:
+        try:
+            result.name.encode()
+        except UnicodeEncodeError:
+            raise FileFormatError(
+                f"{path}: the name {clipped(result.name)} is no text that UTF-8 holds; rename the tensor"
+            ) from None
+        if result.name in seen:
+            raise FileFormatError(f"{path}: two tensors are called {clipped(result.name)}; give them names that differ")
+        seen.add(result.name)
 
 
 def write_tensors(path: str, results: Sequence[Result], inputs: Iterable[str] = ()) -> None:

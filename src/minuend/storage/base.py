@@ -1,26 +1,45 @@
-"""What the formats share: tensors not read yet, results not computed yet, files that appear whole or not at all."""
+"""What the formats share: tensors that are not read yet, results that are not computed yet, and what NumPy can hold."""
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import math
-import os
-import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, BinaryIO, Protocol, TypeAlias
+from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 
 from minuend.core import elements
 from minuend.core.elements import ElementType
 from minuend.core.shapes import size
-from minuend.errors import DTypeError, FileFormatError, MinuendError, Unsupported, listed
-from minuend.written import announce
+from minuend.errors import DTypeError, FileFormatError, Unsupported, listed
+from minuend.storage.reading import Array, Source
 
-Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """Where the elements of a tensor lie in a file: one after the other, in C or Fortran order."""
+
+    source: Source
+    offset: int
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    fortran: bool = False
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all of them."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+    def read(self) -> Array:
+        """Return them, read-only, in memory of their own (or that of a file that is in memory)."""
+        return self.laid_out(self.source.read(self.offset, self.nbytes))
+
+    def laid_out(self, raw: Array) -> Array:
+        """Return all their bytes as an array of their type and shape."""
+        return array_at(raw, 0, self.dtype, self.shape, fortran=self.fortran)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +49,17 @@ class Tensor:
     Attributes:
         name: its name there; ``""`` where the format has none.
         element: its element type. shape: its shape.
-        read: gives its elements, read-only; a memory map where the format allows one.
+        elements: finds its elements; what is packed is unpacked for that.
     """
 
     name: str
     element: ElementType
     shape: tuple[int, ...]
-    read: Callable[[], Array]
+    elements: Callable[[], Elements]
+
+    def read(self) -> Array:
+        """Return its elements, read-only."""
+        return self.elements().read()
 
 
 class TensorFile(Mapping[str, Tensor]):
@@ -97,16 +120,6 @@ class Format(Protocol):
         """Write a whole file to a stream."""
 
 
-def map_bytes(path: str) -> Array:
-    """Return a file as a read-only array of bytes that the system loads page by page."""
-    if os.path.isdir(path):
-        raise IsADirectoryError(f"{path} is a folder; expected a file")
-    if os.path.getsize(path) == 0:
-        return np.empty(0, np.uint8)
-    # The plain array over the map: the memmap class costs time on every slice and says nothing more.
-    return np.asarray(np.memmap(path, np.uint8, "r"))
-
-
 def array_at(raw: Array, offset: int, dtype: np.dtype[Any], shape: Sequence[int], *, fortran: bool = False) -> Array:
     """Return the array that lies at an offset of a file's bytes; the caller has checked that it fits."""
     if math.prod(shape) == 0:
@@ -156,48 +169,39 @@ def need(module: str, extra: str, path: str) -> ModuleType:
         ) from None
 
 
+def clipped(text: str, most: int = 200) -> str:
+    """Quote a name that may be very long for a message."""
+    return repr(text) if len(text) <= most else f"{text[:most]!r} … ({len(text)} characters)"
+
+
 def quoted(names: Iterable[str], *, most: int = 20) -> str:
     """List names for a message, the first ones of very many."""
-    all_names = [repr(name) for name in names]
-    shown = ", ".join(all_names[:most])
+    all_names = list(names)
+    shown = ", ".join(map(clipped, all_names[:most]))
     return shown if len(all_names) <= most else f"{shown} and {len(all_names) - most} more"
 
 
-# ---- whole or not at all --------------------------------------------------------------------------------------
+# ---- what NumPy can hold --------------------------------------------------------------------------------------
+
+_MOST_DIMS = 64
+_MOST = (1 << 63) - 1
 
 
-@contextlib.contextmanager
-def atomic(path: str, inputs: Iterable[str] = ()) -> Iterator[BinaryIO]:
-    """Open a temporary file beside ``path``, which takes that name when the block ends well.
+def check_shape(shape: Sequence[int], itemsize: int, where: str) -> None:
+    """Check that NumPy has arrays of a shape; its limits hold for empty ones too.
 
-    On any error, Ctrl-C included, the temporary file is removed and what stood at ``path`` is untouched. A symbolic
-    link stays one; its target is replaced.
+    A shape that is too large without being empty fails later, by the length of the file.
 
     Raises:
-        MinuendError: ``path`` is one of ``inputs``, by whatever name. OSError: it cannot be written there.
+        FileFormatError: more than 64 dims, a size beyond 64 bits, or sizes beside a 0 whose bytes are.
     """
-    refuse_input(path, inputs)
-    goal = os.path.realpath(path)
-    folder, name = os.path.split(goal)
-    if os.path.isdir(goal):
-        raise IsADirectoryError(f"{path} is a folder; expected a file name to write to")
-    if not os.path.isdir(folder):
-        raise FileNotFoundError(f"there is no folder {os.path.dirname(path) or folder} to write {name} to")
-    part = os.path.join(folder, f".{name}.{secrets.token_hex(4)}.part")
-    try:
-        with open(part, "xb") as stream:
-            yield stream
-        announce(part, path)
-        os.replace(part, goal)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(part)
-        raise
-
-
-def refuse_input(path: str, inputs: Iterable[str]) -> None:
-    """Check that a path to write to is no input: not by name, symbolic link or hard link."""
-    for source in inputs:
-        if os.path.exists(path) and os.path.samefile(path, source):
-            also = "" if path == source else f" (the same file as {source})"
-            raise MinuendError(f"the output {path} is also an input{also}; nothing is overwritten, name another output")
+    if len(shape) > _MOST_DIMS:
+        raise FileFormatError(f"{where} has {len(shape)} dims; NumPy's arrays have {_MOST_DIMS} at most")
+    for axis, dim in enumerate(shape):
+        if dim > _MOST:
+            raise FileFormatError(f"{where} has a size of {dim.bit_length()} bits on axis {axis}; expected 63 at most")
+    if 0 in shape and math.prod(dim or 1 for dim in shape) * itemsize > _MOST:
+        raise FileFormatError(
+            f"{where} has the shape {tuple(shape)}: it is empty, but its sizes other than 0 are of more than {_MOST} "
+            "bytes, and NumPy has no such array"
+        )

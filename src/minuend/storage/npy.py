@@ -3,7 +3,7 @@
     b"\\x93NUMPY", version (2 bytes), header length (2 or 4 bytes), header, elements
 
 The header is a Python dict in text: ``descr`` (type and byte order), ``fortran_order``, ``shape``. It is read by
-NumPy's own reader, the elements are mapped. ``.npy`` has no word for bfloat16 and the narrow types.
+NumPy's own reader. ``.npy`` has no word for bfloat16 and the narrow types.
 """
 
 from __future__ import annotations
@@ -18,11 +18,14 @@ import numpy as np
 from minuend.core.elements import ElementType
 from minuend.core.shapes import size
 from minuend.errors import DTypeError, FileFormatError
-from minuend.storage.base import Array, Result, Tensor, TensorFile, array_at, element_of, is_numpys_own, map_bytes
+from minuend.storage import reading
+from minuend.storage.base import Elements, Result, Tensor, TensorFile, check_shape, element_of, is_numpys_own
+from minuend.storage.reading import Source
 
 NAMED = False
 _MAGIC = b"\x93NUMPY"
-_LONGEST_HEADER = 16_384  # above what NumPy's reader takes (10,000 characters)
+LONGEST_HEADER = 16_384
+"""Bytes; above what NumPy's reader takes (10,000 characters)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +67,15 @@ def read_header(head: bytes, where: str) -> Header:
         ) from error
     if any(type(dim) is not int or dim < 0 for dim in shape):
         raise FileFormatError(f"{where} states the shape {shape}; expected sizes of 0 and above")
+    check_shape(shape, dtype.itemsize, where)
     return Header(element_of(dtype, where), dtype, shape, fortran, stream.tell())
 
 
-def array_of(raw: Array, where: str) -> tuple[Header, Array]:
-    """Return the header and the elements of a whole ``.npy`` that lies in memory or is mapped."""
-    header = read_header(raw[:_LONGEST_HEADER].tobytes(), where)
-    check_length(header, raw.size - header.length, where)
-    return header, array_at(raw, header.length, header.dtype, header.shape, fortran=header.fortran)
+def elements_of(source: Source, start: int, size: int, where: str) -> tuple[Header, Elements]:
+    """Return the header and the elements of a whole ``.npy`` that lies in a stretch of a file."""
+    header = read_header(source.read(start, min(size, LONGEST_HEADER)).tobytes(), where)
+    check_length(header, size - header.length, where)
+    return header, Elements(source, start + header.length, header.dtype, header.shape, header.fortran)
 
 
 def check_length(header: Header, came: int, where: str) -> None:
@@ -82,15 +86,11 @@ def check_length(header: Header, came: int, where: str) -> None:
         )
 
 
-def head_of(stream: Any) -> bytes:
-    """Read as many bytes of a stream as a header can take."""
-    return bytes(stream.read(_LONGEST_HEADER))
-
-
 def open_file(path: str) -> TensorFile:
-    """Map a ``.npy``; its tensor has no name."""
-    header, array = array_of(map_bytes(path), path)
-    tensor = Tensor("", header.element, header.shape, lambda: array)
+    """Open a ``.npy``; its tensor has no name."""
+    source = reading.open_file(path)
+    header, elements = elements_of(source, 0, source.size, path)
+    tensor = Tensor("", header.element, header.shape, lambda: elements)
     return TensorFile(path, NAMED, {"": lambda: tensor})
 
 

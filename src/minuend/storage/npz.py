@@ -1,25 +1,26 @@
 """NumPy's ``.npz``: a zip archive of ``.npy`` members, ``name.npy`` for the array ``name``.
 
-Members that are only stored (``numpy.savez``) are mapped after their checksum is right. Compressed ones
-(``numpy.savez_compressed``) are unpacked one at a time into an unnamed temporary file, and mapped there. Sizes are
+Members that are only stored (``numpy.savez``) are read where they lie, after their checksum is right. Compressed ones
+(``numpy.savez_compressed``) are unpacked one at a time into an unnamed temporary file, and read there. Sizes are
 checked against each other and against what deflate can pack at all, before a byte is unpacked.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import os
 import struct
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
-from minuend.errors import FileFormatError
-from minuend.storage import npy
-from minuend.storage.base import Array, Result, Tensor, TensorFile, map_bytes
+from minuend.errors import FileFormatError, MinuendError
+from minuend.storage import npy, reading
+from minuend.storage.base import Elements, Result, Tensor, TensorFile, clipped
+from minuend.storage.reading import File, Source, Stream, blocks
 
 NAMED = True
 _STEP = 1 << 20
@@ -27,35 +28,43 @@ _DEFLATE_LIMIT = 1032  # deflate packs at most 258 bytes into 2 bits
 _LOCAL_HEADER = struct.Struct("<4s5H3L2H")
 _ENCRYPTED = 0x1
 _EPOCH = (1980, 1, 1, 0, 0, 0)
+_LONGEST_NAME = (1 << 16) - 1
 
 
 def open_file(path: str) -> TensorFile:
     """Read an archive's directory; members are looked at when they are asked for."""
+    source = reading.open_file(path)
     members: dict[str, zipfile.ZipInfo] = {}
-    for info in _directory(path):
+    for info in _directory(source):
         name = info.filename.removesuffix(".npy")
+        if "\0" in info.orig_filename:
+            raise FileFormatError(
+                f"{path} holds {clipped(info.orig_filename)}, a name with NUL, at which readers of zip end it; "
+                "expected names without"
+            )
         if name == info.filename:
-            raise FileFormatError(f"{path} holds {info.filename!r}; expected .npy members alone")
+            raise FileFormatError(f"{path} holds {clipped(info.filename)}; expected .npy members alone")
         if name in members:
-            raise FileFormatError(f"{path} holds two members {info.filename!r}; expected names that differ")
+            raise FileFormatError(f"{path} holds two members {clipped(info.filename)}; expected names that differ")
         members[name] = info
     return TensorFile(
-        path, NAMED, {name: functools.partial(_tensor, path, name, info) for name, info in members.items()}
+        path, NAMED, {name: functools.partial(_tensor, source, name, info) for name, info in members.items()}
     )
 
 
-def _directory(path: str) -> list[zipfile.ZipInfo]:
-    map_bytes(path)  # says it where the path is no plain file
+def _directory(source: File) -> list[zipfile.ZipInfo]:
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(Stream(source)) as archive:
             return archive.infolist()
+    except FileFormatError:
+        raise
     except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
-        raise FileFormatError(f"{path} is no zip archive, or a damaged one ({error}); expected a .npz") from None
+        raise FileFormatError(f"{source.path} is no zip archive, or a damaged one ({error}); expected a .npz") from None
 
 
-def _tensor(path: str, name: str, info: zipfile.ZipInfo) -> Tensor:
+def _tensor(source: File, name: str, info: zipfile.ZipInfo) -> Tensor:
     """Check a member's sizes and read its header."""
-    where = f"{path} member {info.filename!r}"
+    where = f"{source.path} member {clipped(info.filename)}"
     if info.flag_bits & _ENCRYPTED:
         raise FileFormatError(f"{where} is encrypted; expected a plain member")
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
@@ -66,58 +75,70 @@ def _tensor(path: str, name: str, info: zipfile.ZipInfo) -> Tensor:
             f"{where} claims {info.file_size} bytes out of {info.compress_size} packed ones; "
             f"expected {most} at the most"
         )
-    try:
-        with zipfile.ZipFile(path) as archive, archive.open(info) as stream:
-            header = npy.read_header(npy.head_of(stream), where)
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
-        raise _damaged(where, error) from None
+    with _told(where), zipfile.ZipFile(Stream(source)) as archive, archive.open(info) as stream:
+        header = npy.read_header(stream.read(npy.LONGEST_HEADER), where)
     npy.check_length(header, info.file_size - header.length, where)
-    return Tensor(name, header.element, header.shape, lambda: _read(path, info, where))
+    return Tensor(name, header.element, header.shape, lambda: _elements(source, info, where))
 
 
-def _read(path: str, info: zipfile.ZipInfo, where: str) -> Array:
-    try:
-        raw = _unpacked(path, info) if info.compress_type else _stored(path, info, where)
-    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-        raise _damaged(where, error) from None
-    return npy.array_of(raw, where)[1]
+def _elements(source: File, info: zipfile.ZipInfo, where: str) -> Elements:
+    with _told(where):
+        home, start = (_unpacked(source, info), 0) if info.compress_type else (source, _stored(source, info, where))
+    return npy.elements_of(home, start, info.file_size, where)[1]
 
 
-def _stored(path: str, info: zipfile.ZipInfo, where: str) -> Array:
-    """Map a member that is not compressed."""
-    raw = map_bytes(path)
-    start = info.header_offset + _LOCAL_HEADER.size
-    signature, *_, name_length, extra_length = _LOCAL_HEADER.unpack(raw[info.header_offset : start].tobytes())
-    start += name_length + extra_length
-    member = raw[start : start + info.file_size]
-    checksum = 0
-    for at in range(0, member.size, _STEP):
-        checksum = zlib.crc32(member[at : at + _STEP].data, checksum)
-    if signature != b"PK\x03\x04" or member.size != info.file_size or checksum != info.CRC:
+def _stored(source: Source, info: zipfile.ZipInfo, where: str) -> int:
+    """Return where a member lies that is not compressed, its checksum checked."""
+    head = source.read(info.header_offset, min(_LOCAL_HEADER.size, source.size - info.header_offset)).tobytes()
+    signature, *_, name_length, extra_length = _LOCAL_HEADER.unpack(head.ljust(_LOCAL_HEADER.size, b"\0"))
+    start: int = info.header_offset + _LOCAL_HEADER.size + name_length + extra_length
+    checksum, end = 0, min(source.size, start + info.file_size)
+    for block in blocks(source, start, max(0, end - start)):
+        checksum = zlib.crc32(block.data, checksum)
+    if signature != b"PK\x03\x04" or end - start != info.file_size or checksum != info.CRC:
         raise FileFormatError(f"{where} is damaged: its checksum is {checksum:08x}; expected {info.CRC:08x}")
-    return member
+    return start
 
 
-def _unpacked(path: str, info: zipfile.ZipInfo) -> Array:
-    """Unpack a member into a temporary file that vanishes with the array; ``zipfile`` checks the checksum."""
+def _unpacked(source: File, info: zipfile.ZipInfo) -> File:
+    """Unpack a member into a temporary file that goes with what is read of it; ``zipfile`` checks the checksum."""
     with (
         tempfile.TemporaryFile() as spool,
-        zipfile.ZipFile(path) as archive,
+        zipfile.ZipFile(Stream(source)) as archive,
         archive.open(info) as stream,
     ):
         while piece := stream.read(_STEP):
             spool.write(piece)
         spool.flush()
-        return np.asarray(np.memmap(spool, np.uint8, "r"))
+        return File(source.path, os.dup(spool.fileno()))
 
 
-def _damaged(where: str, error: Exception) -> FileFormatError:
-    return FileFormatError(f"{where} is damaged ({error}); expected a whole member")
+@contextlib.contextmanager
+def _told(where: str) -> Iterator[None]:
+    """Say it of the member where ``zipfile`` finds it damaged, or of a kind that it does not read."""
+    try:
+        yield
+    except MinuendError:
+        raise
+    except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError, RuntimeError) as error:
+        raise FileFormatError(f"{where} is damaged ({error}); expected a whole member") from None
 
 
 def check(path: str, results: Sequence[Result]) -> None:
-    """Refuse what ``.npy`` cannot hold."""
+    """Refuse what ``.npy`` cannot hold, and names that a zip archive cannot."""
     npy.check(path, results)
+    for result in results:
+        name = f"{result.name}.npy"
+        if len(name.encode()) > _LONGEST_NAME:
+            raise FileFormatError(
+                f"{path}: the name {clipped(result.name)} has {len(result.name.encode())} bytes; a zip archive holds "
+                f"{_LONGEST_NAME - len('.npy')} at most; write .safetensors, or rename the tensor"
+            )
+        if zipfile.ZipInfo(name).filename != name:
+            raise FileFormatError(
+                f"{path}: a zip archive does not keep the name {clipped(result.name)}; write .safetensors, or rename "
+                "the tensor"
+            )
 
 
 def write(stream: Any, results: Sequence[Result]) -> None:

@@ -5,13 +5,16 @@
 The header maps each name to ``dtype``, ``shape`` and ``data_offsets`` (begin and end within the elements), and
 ``__metadata__`` to free text. Tensors lie one behind the other without gaps. The header is checked here, so that an
 error can say what is wrong and where, and by the ``safetensors`` package, which has the last word on files that are
-read and on files that are written; it reads and writes whole tensors, so the elements are mapped and written here.
+read and on files that are written; it reads and writes whole tensors, so the elements are read and written here. The
+package maps what it is given: it gets a copy of the header, in a temporary file that nobody else can shorten.
 """
 
 from __future__ import annotations
 
 import functools
 import json
+import os
+import tempfile
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
@@ -19,7 +22,9 @@ from typing import Any
 from minuend.core.elements import TYPES
 from minuend.core.shapes import size
 from minuend.errors import DTypeError, FileFormatError, listed
-from minuend.storage.base import Array, Result, Tensor, TensorFile, array_at, map_bytes, need
+from minuend.storage import reading, writing
+from minuend.storage.base import Elements, Result, Tensor, TensorFile, check_shape, clipped, need
+from minuend.storage.reading import Source
 
 NAMED = True
 _LONGEST_HEADER = 100_000_000
@@ -31,35 +36,47 @@ _ELEMENTS = {word: TYPES[name] for name, word in WORDS.items()}
 
 
 def open_file(path: str) -> TensorFile:
-    """Check a file's header and map its elements."""
-    package = need("safetensors", "safetensors", path)
-    raw = map_bytes(path)
-    start, header = _header(raw, path)
+    """Check a file's header; its elements stay in the file."""
+    need("safetensors", "safetensors", path)
+    source = reading.open_file(path)
+    start, header = _header(source, path)
     openers: dict[str, Callable[[], Tensor]] = {}
     spans: list[tuple[int, int, str]] = []
     for name, entry in header.items():
-        begin, end, shape, word = _entry(entry, f"{path} tensor {name!r}")
+        begin, end, shape, word = _entry(entry, f"{path} tensor {clipped(name)}")
         spans.append((begin, end, name))
-        openers[name] = functools.partial(_tensor, raw, path, name, word=word, shape=shape, offset=start + begin)
-    _check_spans(sorted(spans), raw.size - start, path)
-    try:
-        with package.safe_open(path, framework="numpy"):
-            pass
-    except package.SafetensorError as error:
-        raise FileFormatError(f"{path} is no valid safetensors file: {error}") from None
+        openers[name] = functools.partial(_tensor, source, path, name, word=word, shape=shape, offset=start + begin)
+    _check_spans(sorted(spans), source.size - start, path)
+    _ask_package(source.read(0, start).data, source.size, path)
     return TensorFile(path, NAMED, openers)
 
 
-def _header(raw: Array, path: str) -> tuple[int, dict[str, Any]]:
+def _ask_package(head: Any, size: int, path: str) -> None:
+    """Have the package check a header, before a file of zeros that is as long as the elements and takes no place."""
+    package = need("safetensors", "safetensors", path)
+    with tempfile.TemporaryDirectory() as folder:
+        copy = os.path.join(folder, "x.safetensors")
+        with writing.new_file(copy) as stream:
+            stream.write(head)
+            stream.truncate(size)
+        try:
+            with package.safe_open(copy, framework="numpy"):
+                pass
+        except package.SafetensorError as error:
+            raise FileFormatError(f"{path} is no valid safetensors file: {error}") from None
+
+
+def _header(source: Source, path: str) -> tuple[int, dict[str, Any]]:
     """Return where the elements start, and the header without its metadata."""
-    length = int.from_bytes(raw[:8].tobytes(), "little")
-    most = min(raw.size - 8, _LONGEST_HEADER)
-    if raw.size < 8 or length > most:
-        stated = f"states a header of {length} bytes" if raw.size >= 8 else f"has {raw.size} bytes"
-        limit = f"{most} at the most" if raw.size >= 8 else "8 bytes of header length, and a header"
+    total = source.size
+    length = int.from_bytes(source.read(0, min(8, total)).tobytes(), "little")
+    most = min(total - 8, _LONGEST_HEADER)
+    if total < 8 or length > most:
+        stated = f"states a header of {length} bytes" if total >= 8 else f"has {total} bytes"
+        limit = f"{most} at the most" if total >= 8 else "8 bytes of header length, and a header"
         raise FileFormatError(f"{path} {stated}; expected {limit}")
     try:
-        header = json.loads(raw[8 : 8 + length].tobytes().decode(), object_pairs_hook=_unique)
+        header = json.loads(source.read(8, length).tobytes().decode(), object_pairs_hook=_unique)
     except _DuplicateKeyError as error:
         raise FileFormatError(
             f"{path} names {error.args[0]!r} twice in its header; expected names that differ"
@@ -93,16 +110,17 @@ def _entry(entry: Any, where: str) -> tuple[int, int, tuple[int, ...], str]:
     """Check one tensor's entry: its keys, that its numbers are numbers, and that its bytes fit its shape."""
     keys = {"dtype", "shape", "data_offsets"}
     if not isinstance(entry, dict) or set(entry) != keys:
-        came = listed(sorted(entry), "and") or "nothing" if isinstance(entry, dict) else repr(entry)
+        came = listed(sorted(entry), "and") or "nothing" if isinstance(entry, dict) else _shown(entry)
         raise FileFormatError(f"{where} states {came}; expected {listed(sorted(keys), 'and')}")
     word, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     if not isinstance(word, str):
-        raise FileFormatError(f"{where} states the dtype {word!r}; expected one such as 'F32'")
+        raise FileFormatError(f"{where} states the dtype {_shown(word)}; expected one such as 'F32'")
     if not _sizes(shape):
-        raise FileFormatError(f"{where} states the shape {shape!r}; expected a list of sizes of 0 and above")
-    if not (_sizes(offsets) and len(offsets) == 2 and offsets[0] <= offsets[1]):
-        raise FileFormatError(f"{where} states the data_offsets {offsets!r}; expected [begin, end]")
+        raise FileFormatError(f"{where} states the shape {_shown(shape)}; expected a list of sizes of 0 and above")
+    if not (_sizes(offsets) and len(offsets) == 2 and offsets[0] <= offsets[1] < 1 << 63):
+        raise FileFormatError(f"{where} states the data_offsets {_shown(offsets)}; expected [begin, end]")
     begin, end = offsets
+    check_shape(shape, 1, where)
     if (element := _ELEMENTS.get(word)) and end - begin != size(shape) * element.itemsize:
         raise FileFormatError(
             f"{where} has {end - begin} bytes of elements; "
@@ -115,6 +133,12 @@ def _sizes(value: Any) -> bool:
     return isinstance(value, list) and all(type(item) is int and item >= 0 for item in value)
 
 
+def _shown(value: Any) -> str:
+    """A value of a header, however long, for a message."""
+    text = repr(value)
+    return text if len(text) <= 200 else f"{text[:200]} …"
+
+
 def _check_spans(spans: list[tuple[int, int, str]], total: int, path: str) -> None:
     """Check that the tensors lie one behind the other, from the first byte of the elements to the last."""
     end = max((last for _, last, _ in spans), default=0)
@@ -122,16 +146,21 @@ def _check_spans(spans: list[tuple[int, int, str]], total: int, path: str) -> No
         raise FileFormatError(f"{path} has {total} bytes of elements; expected {end}, as its header says")
     for (_, end, name), (begin, _, other) in pairwise([(0, 0, ""), *spans]):
         if begin < end:
-            raise FileFormatError(f"{path} tensor {other!r} starts at byte {begin}, inside {name!r}; expected {end}")
+            raise FileFormatError(
+                f"{path} tensor {clipped(other)} starts at byte {begin}, inside {clipped(name)}; expected {end}"
+            )
         if begin > end:
-            raise FileFormatError(f"{path} tensor {other!r} starts at byte {begin}, after a gap; expected {end}")
+            raise FileFormatError(f"{path} tensor {clipped(other)} starts at byte {begin}, after a gap; expected {end}")
 
 
-def _tensor(raw: Array, path: str, name: str, *, word: str, shape: tuple[int, ...], offset: int) -> Tensor:
+def _tensor(source: Source, path: str, name: str, *, word: str, shape: tuple[int, ...], offset: int) -> Tensor:
     if word not in _ELEMENTS:
-        raise DTypeError("types", f"{path} tensor {name!r}", f"element type {word!r}; expected {listed(_ELEMENTS)}")
+        raise DTypeError(
+            "types", f"{path} tensor {clipped(name)}", f"element type {_shown(word)}; expected {listed(_ELEMENTS)}"
+        )
     element = _ELEMENTS[word]
-    return Tensor(name, element, shape, lambda: array_at(raw, offset, element.memory, shape))
+    check_shape(shape, element.itemsize, f"{path} tensor {clipped(name)}")
+    return Tensor(name, element, shape, lambda: Elements(source, offset, element.memory, shape))
 
 
 def check(path: str, results: Sequence[Result]) -> None:
@@ -144,10 +173,20 @@ def check(path: str, results: Sequence[Result]) -> None:
             )
         if result.name == _METADATA:
             raise FileFormatError(f"{path}: {_METADATA!r} is no tensor name in safetensors; rename the tensor")
+    _, head, size = _laid_out(results)
+    _ask_package(head, size, path)
 
 
 def write(stream: Any, results: Sequence[Result]) -> None:
     """Write header and elements; wide types first, so that each tensor is aligned, as the package does."""
+    order, head, _ = _laid_out(results)
+    stream.write(head)
+    for result in order:
+        result.write(stream)
+
+
+def _laid_out(results: Sequence[Result]) -> tuple[list[Result], bytes, int]:
+    """Return the tensors in the order of the file, everything before the elements, and the size of the file."""
     order = sorted(results, key=lambda result: (-result.element.itemsize, result.name))
     header: dict[str, Any] = {}
     end = 0
@@ -156,8 +195,5 @@ def write(stream: Any, results: Sequence[Result]) -> None:
         header[result.name] = {"dtype": WORDS[result.element.name], "shape": result.shape, "data_offsets": [begin, end]}
     text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
-    stream.write(len(text).to_bytes(8, "little") + text)
-    for result in order:
-        result.write(stream)
-    stream.flush()
-    open_file(stream.name)  # the package has the last word on what was written
+    head = len(text).to_bytes(8, "little") + text
+    return order, head, len(head) + end

@@ -18,7 +18,9 @@ from minuend.core.elements import TYPES, ElementType
 from minuend.core.shapes import size
 from minuend.errors import DTypeError, FileFormatError, Unsupported, listed
 from minuend.onnx.versions import SPELLINGS
-from minuend.storage.base import Array, Result, Tensor, TensorFile, array_at, map_bytes, need
+from minuend.storage import reading
+from minuend.storage.base import Elements, Result, Tensor, TensorFile, array_at, check_shape, need
+from minuend.storage.reading import Array, Memory
 
 NAMED = False
 _TYPED_FIELDS = ("float_data", "double_data", "int32_data", "int64_data", "uint64_data", "string_data")
@@ -40,16 +42,19 @@ def open_file(path: str) -> TensorFile:
     """Parse and check the message; the tensor's name is the message's."""
     onnx = need("onnx", "onnx", path)
     protobuf = need("google.protobuf.message", "onnx", path)
-    raw = map_bytes(path)
+    source = reading.open_file(path)
+    if source.size > _MOST_BYTES:
+        raise FileFormatError(f"{path} has {source.size} bytes; a protobuf message has {_MOST_BYTES} at most")
     try:
-        proto = onnx.TensorProto.FromString(raw.tobytes())
+        proto = onnx.TensorProto.FromString(source.read(0, source.size).tobytes())
     except protobuf.DecodeError:
         raise FileFormatError(f"{path} is no protobuf message, or a truncated one; expected a TensorProto") from None
     element = _element(onnx, proto, path)
     shape = _shape(proto, path)
-    array = _elements(proto, element, shape, path)
-    array.flags.writeable = False
-    tensor = Tensor(proto.name, element, shape, lambda: array)
+    check_shape(shape, element.itemsize, path)
+    array = np.ascontiguousarray(_elements(proto, element, shape, path))
+    elements = Elements(Memory(array.reshape(-1).view(np.uint8)), 0, element.memory, shape)
+    tensor = Tensor(proto.name, element, shape, lambda: elements)
     return TensorFile(path, NAMED, {proto.name: lambda: tensor})
 
 

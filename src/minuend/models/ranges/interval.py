@@ -162,21 +162,30 @@ def of_array(array: Array, dtype: str, why: str = "constant") -> Range:
     >>> str(of_array(np.uint8([[3, 7], [5, 4]]), "uint8"))
     '3..7 (constant)'
     """
+    return of_blocks(_blocks(array), array.dtype, dtype, why)
+
+
+def of_blocks(blocks: Iterable[Array], memory: np.dtype[Any], dtype: str, why: str = "constant") -> Range:
+    """Return the range of elements that come block by block, in any order; ``memory`` is the type that they have there.
+
+    >>> str(of_blocks([np.uint8([3, 7]), np.uint8([5, 4])], np.dtype("uint8"), "uint8"))
+    '3..7 (constant)'
+    """
     if dtype == "bool" or (dtype in TYPES and TYPES[dtype].is_integer):
-        if array.size == 0:
+        ends = [(int(block.min()), int(block.max())) for block in blocks if block.size]
+        if not ends:
             return Range(dtype, constant=True, why=why)
-        ends = [(int(block.min()), int(block.max())) for block in _blocks(array)]
         return Range(dtype, min(lo for lo, _ in ends), max(hi for _, hi in ends), constant=True, why=why)
     if dtype not in TYPES:
         return Range(None, constant=True, why=why)
-    return _of_floats(array, dtype, why)
+    return _of_floats(blocks, memory, dtype, why)
 
 
-def _of_floats(array: Array, dtype: str, why: str) -> Range:
-    if TYPES[dtype].numpy != array.dtype:  # codes of a code book
+def _of_floats(blocks: Iterable[Array], memory: np.dtype[Any], dtype: str, why: str) -> Range:
+    if TYPES[dtype].numpy != memory:  # codes of a code book
         return replace(full(dtype, why), constant=True)
     lo, hi, nan, negative_zero, integral = INFINITY, -INFINITY, False, False, True
-    for stored in _blocks(array):
+    for stored in blocks:
         block = stored if stored.dtype.kind == "f" and stored.itemsize >= 4 else stored.astype(np.float32)
         bad = np.isnan(block)
         if bad.any():

@@ -1,0 +1,389 @@
+"""Files as they are written: whole or not at all, together or none of them, and never over an input.
+
+Nothing else in this package opens a file for writing. All goals that appear together are known before anything is
+written, and so are the inputs. Each file is written beside its goal as ``.NAME.<hex>.part``, and all take their names
+when all are whole. What a killed run has left is removed by the next one on the same goal: whoever writes a part holds
+a lock on it, so one whose lock can be taken is nobody's.
+
+A pipe or a character device (``/dev/null``, ``/dev/stdout``) is written through: it is neither replaced nor renamed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import os
+import re
+import shutil
+import stat
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO, cast
+
+from minuend.errors import MinuendError
+from minuend.storage.goals import Place, check, check_folder, descriptor_of, of, place_of
+from minuend.written import announce
+
+try:
+    import fcntl
+except ImportError:  # no such locks on Windows: parts that a killed run left stay there
+    fcntl = None  # type: ignore[assignment]
+
+_LEFT = r"\.[0-9a-f]{8}\.(part|kept)\Z"
+
+
+@contextlib.contextmanager
+def atomic(path: str, inputs: Iterable[str] = ()) -> Iterator[BinaryIO]:
+    """Open one goal; see :func:`together`."""
+    with together([path], inputs) as (stream,):
+        yield stream
+
+
+@contextlib.contextmanager
+def together(goals: Sequence[str], inputs: Iterable[str] = (), *, folders: bool = False) -> Iterator[list[BinaryIO]]:
+    """Open a stream for each goal; all files appear when the block ends well, in this order, or none does.
+
+    On any error, Ctrl-C included, what stood at the goals stands there still. A symbolic link stays one; its target is
+    replaced. What has gone into a pipe cannot be taken back.
+
+    Args:
+        goals: the paths. inputs: files that no goal may replace, whether they exist or not.
+        folders: make the folders that the goals lie in; those that were made go again where nothing is written.
+
+    Raises:
+        MinuendError, OSError: see :func:`check`. OSError: a file cannot be written; its ``filename`` is the goal.
+    """
+    places = check(goals, inputs, folders=folders)
+    if len(places) == 1 and places[0].stream:
+        with _through(places[0]) as stream:
+            yield [stream]
+        return
+    made: list[str] = []
+    parts: list[_Part] = []
+    try:
+        for place in places:
+            made += _make_folders(place.folder) if folders else ()
+        _check_names(places)
+        for place in places:
+            _remove_strays(place)
+            parts.append(_Part(place))
+        yield [part.stream for part in parts]
+        for part in parts:
+            part.finish()
+        _appear(parts)
+    except BaseException:
+        for part in parts:
+            part.remove()
+        for folder in reversed(made):
+            with contextlib.suppress(OSError):
+                os.rmdir(folder)
+        raise
+    finally:
+        for part in parts:
+            part.release()
+
+
+@contextlib.contextmanager
+def new_folder(path: str) -> Iterator[str]:
+    """Yield a temporary folder beside a path, which takes that name when the block ends well, and goes otherwise.
+
+    Raises:
+        MinuendError: something is there already. OSError: see :func:`check`.
+    """
+    place = place_of(os.path.normpath(path))
+    if os.path.lexists(place.path):
+        raise MinuendError(f"{path} exists; name a folder that does not")
+    check_folder(place, False)
+    _remove_strays(place)
+    part = place.beside("part")
+    try:
+        os.mkdir(part)
+    except OSError as error:
+        raise of(path, error) from None
+    lock = _lock(part, os.O_RDONLY)
+    try:
+        yield part
+        announce(part, path)
+        os.rename(part, place.real)
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
+        raise
+    finally:
+        if lock is not None:
+            os.close(lock)
+
+
+@contextlib.contextmanager
+def new_file(path: str) -> Iterator[BinaryIO]:
+    """Open a file in a folder that is this process's own, a temporary one: nobody sees it half written."""
+    with open(path, "xb") as stream:
+        yield stream
+
+
+# ---- one file -------------------------------------------------------------------------------------------------
+
+
+def _make_folders(folder: str) -> list[str]:
+    """Make a folder and those around it; return the new ones, outermost first."""
+    missing = []
+    while not os.path.isdir(folder):
+        missing.append(folder)
+        folder = os.path.dirname(folder)
+    made: list[str] = []
+    for path in reversed(missing):
+        try:
+            os.mkdir(path)
+        except FileExistsError:  # somebody else was quicker; or it is a file, which the next step says
+            continue
+        made.append(path)
+    return made
+
+
+def _check_names(places: Sequence[Place]) -> None:
+    """Check that names that differ in case, or in how letters are put together, are two files where they go."""
+    seen: dict[tuple[str, str], Place] = {}
+    for place in places:
+        key = (place.folder, unicodedata.normalize("NFC", place.name).casefold())
+        other = seen.setdefault(key, place)
+        if other is not place and _one_name(place, other):
+            raise MinuendError(
+                f"the outputs {other.path} and {place.path} are one file; nothing is written, name outputs that differ"
+            )
+
+
+def _one_name(one: Place, other: Place) -> bool:
+    """Ask the file system whether two names in a folder are one, by a file that is made and removed again."""
+    probe = one.beside("part")
+    twin = os.path.join(one.folder, os.path.basename(probe).replace(one.label, other.label))
+    with open(probe, "xb"):
+        try:
+            return os.path.lexists(twin)
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(probe)
+
+
+class _Raw(io.FileIO):
+    """A file whose errors name the goal, not the part."""
+
+    goal = ""
+
+    def write(self, data: Any) -> int:
+        """Write bytes."""
+        try:
+            return super().write(data)
+        except OSError as error:
+            raise of(self.goal, error) from None
+
+
+@dataclass(eq=False)
+class _Part:
+    """A file on its way to its goal."""
+
+    place: Place
+    path: str = ""
+    kept: str = ""
+    inode: tuple[int, int] = (0, 0)
+    stream: BinaryIO = field(init=False)
+    _lock: int | None = None
+
+    def __post_init__(self) -> None:
+        while True:
+            self.path = self.place.beside("part")
+            try:
+                raw = _Raw(self.path, "xb")
+            except OSError as error:
+                raise of(self.place.path, error) from None
+            raw.goal = self.place.path
+            # Between its making and its lock somebody may have taken it for a stray: then it is made anew.
+            self._lock = _locked(os.dup(raw.fileno()), wait=True)
+            if self._lock is not None and os.fstat(self._lock).st_nlink == 0:
+                raw.close()
+                self.release()
+                continue
+            found = os.fstat(raw.fileno())
+            self.inode = (found.st_dev, found.st_ino)
+            self.stream = io.BufferedWriter(raw, 1 << 16)
+            return
+
+    def finish(self) -> None:
+        """Write what is still in memory, and close; the lock stays until the file has its name."""
+        try:
+            self.stream.close()
+        except OSError as error:
+            raise of(self.place.path, error) from None
+
+    def has_appeared(self) -> bool:
+        """Whether the file stands at its goal."""
+        with contextlib.suppress(OSError):
+            found = os.lstat(self.place.real)
+            return (found.st_dev, found.st_ino) == self.inode
+        return False
+
+    def remove(self) -> None:
+        """Take it away, where it has not its goal's name."""
+        with contextlib.suppress(OSError, ValueError):
+            cast(io.BufferedWriter, self.stream).raw.close()
+        with contextlib.suppress(OSError):
+            os.unlink(self.path)
+
+    def release(self) -> None:
+        """Let go of the lock."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+@contextlib.contextmanager
+def _through(place: Place) -> Iterator[BinaryIO]:
+    """Open a pipe, a device or an open file of this process, to be written where it stands."""
+    number = descriptor_of(place.path)
+    try:
+        descriptor = os.open(place.real, os.O_WRONLY | getattr(os, "O_NOCTTY", 0)) if number is None else os.dup(number)
+        raw = _Raw(descriptor, "wb")
+    except OSError as error:
+        raise of(place.path, error) from None
+    raw.goal = place.path
+    stream = io.BufferedWriter(raw, 1 << 16)
+    try:
+        yield stream
+        stream.close()
+    finally:
+        raw.close()
+
+
+# ---- appearing together ---------------------------------------------------------------------------------------
+
+
+def _appear(parts: Sequence[_Part]) -> None:
+    """Give all files their names, the first one first; where one cannot have it, the others give theirs back."""
+    if len(parts) < 2:
+        for part in parts:
+            _rename(part)
+        return
+    with _folders_locked(parts):
+        try:
+            for part in parts:
+                _keep(part)
+            for part in parts:
+                _rename(part)
+        except BaseException:
+            for part in reversed(parts):
+                _give_back(part)
+            raise
+        finally:
+            for part in parts:
+                if part.kept:
+                    with contextlib.suppress(OSError):
+                        os.unlink(part.kept)
+
+
+def _rename(part: _Part) -> None:
+    announce(part.path, part.place.path)
+    try:
+        os.replace(part.path, part.place.real)
+    except OSError as error:
+        raise (error if error.errno is None else of(part.place.path, error)) from None
+
+
+def _keep(part: _Part) -> None:
+    """Give what stands at a goal a second name."""
+    if not os.path.lexists(part.place.real):
+        return
+    kept = part.place.beside("kept")
+    try:
+        part.kept = kept
+        os.link(part.place.real, kept)
+    except OSError:  # a file system without hard links, or somebody else's file
+        shutil.copy2(part.place.real, kept)
+
+
+def _give_back(part: _Part) -> None:
+    """Put back what stood at a goal, if the new file stands there."""
+    if not part.has_appeared():
+        return
+    if part.kept:
+        os.replace(part.kept, part.place.real)
+        part.kept = ""
+    else:
+        os.unlink(part.place.real)
+
+
+@contextlib.contextmanager
+def _folders_locked(parts: Sequence[_Part]) -> Iterator[None]:
+    """Hold the goals' folders while several files take their names, so that those of two runs do not mix."""
+    with contextlib.ExitStack() as stack:
+        for folder in sorted({part.place.folder for part in parts}):
+            lock = _lock(folder, os.O_RDONLY, wait=True)
+            if lock is not None:
+                stack.callback(os.close, lock)
+            _remove_kept([part.place for part in parts if part.place.folder == folder])
+        yield
+
+
+# ---- what a killed run has left -------------------------------------------------------------------------------
+
+
+def _lock(path: str, flags: int, *, wait: bool = False) -> int | None:
+    """Open and lock a file; ``None`` where another holds it, or where there are no locks."""
+    if fcntl is None:
+        return None
+    try:
+        descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    return _locked(descriptor, wait=wait)
+
+
+def _locked(descriptor: int, *, wait: bool = False) -> int | None:
+    """Lock an open file, which is closed where that cannot be."""
+    try:
+        if fcntl is None:
+            raise OSError(errno.ENOLCK, "no locks")
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:
+        os.close(descriptor)
+        return None
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _left(place: Place) -> Iterator[tuple[str, str]]:
+    """Temporary files of a goal in its folder, with their last suffix."""
+    pattern = re.compile(rf"\.{re.escape(place.label)}{_LEFT}")
+    with contextlib.suppress(OSError):
+        for name in os.listdir(place.folder):
+            if found := pattern.match(name):
+                yield os.path.join(place.folder, name), found[1]
+
+
+def _remove_strays(place: Place) -> None:
+    """Remove a goal's parts that nobody writes."""
+    for path, suffix in _left(place):
+        if suffix != "part":
+            continue
+        folder = os.path.isdir(path) and not os.path.islink(path)
+        lock = _lock(path, os.O_RDONLY if folder else os.O_RDWR)
+        if lock is None:
+            continue
+        try:
+            if folder:
+                shutil.rmtree(path, ignore_errors=True)
+            elif stat.S_ISREG(os.fstat(lock).st_mode):
+                with contextlib.suppress(OSError):
+                    os.unlink(path)
+        finally:
+            os.close(lock)
+
+
+def _remove_kept(places: Sequence[Place]) -> None:
+    """Remove second names of old files; whoever needs his holds the folder's lock, as the caller does now."""
+    for place in places:
+        for path, suffix in _left(place):
+            if suffix == "kept":
+                with contextlib.suppress(OSError):
+                    os.unlink(path)
