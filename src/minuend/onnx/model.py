@@ -22,7 +22,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto
 
 from minuend.core.shapes import Dim, format_dim, format_shape, numpy, size, static
 from minuend.errors import FileFormatError, MinuendError, SpecError, Unsupported, listed
-from minuend.onnx import external, inference, structure, tensors, walk
+from minuend.onnx import confined, external, inference, structure, tensors, walk
 from minuend.onnx.evaluator import Evaluator, SubNode
 from minuend.onnx.external import DataFiles
 from minuend.onnx.formats import SUFFIXES
@@ -71,6 +71,7 @@ def read(source: Any, *, base_dir: str | os.PathLike[str] | None = None) -> Mode
     >>> [str(node.op) for node in model.subtractions()]
     ['Sub-14']
     """
+    confined.start()
     folder = None if base_dir is None else os.fspath(base_dir)
     path: str | None = None
     if isinstance(source, ModelProto):
@@ -130,12 +131,10 @@ def _parse(raw: bytes, name: str) -> ModelProto:
 
 def _parse_text(text: str, name: str) -> ModelProto:
     try:
-        proto: ModelProto = onnx.parser.parse_model(text)
-    except (onnx.parser.ParseError, DecodeError, UnicodeError) as error:
-        said = error.args[0] if error.args else ""
-        reason = " ".join((said.decode("utf-8", "replace") if isinstance(said, bytes) else str(error)).split())
+        return confined.parse(text)
+    except (confined.OnnxRefuses, confined.Exceeded, DecodeError, UnicodeError) as error:
+        reason = " ".join(str(error).split())
         raise FileFormatError(f"{name}: it is no model in ONNX's text form: {reason}") from None
-    return proto
 
 
 class Model:

@@ -16,8 +16,8 @@ from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProt
 
 from minuend.errors import FileFormatError
 from minuend.onnx import external, tensors
+from minuend.onnx.calls import called
 from minuend.onnx.evaluator import MAIN
-from minuend.onnx.inference import called
 from minuend.onnx.walk import functions, model_opsets, read_opsets
 
 _FIELDS = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -129,10 +130,10 @@ def bodies(nodes: Iterable[NodeProto], where: str) -> Iterator[tuple[GraphProto,
 
 def functions(model: ModelProto) -> Iterator[tuple[FunctionProto, str]]:
     """A model's local functions with their places: ``"function 'f'"``, or the longer name where two share that one."""
-    names = [function.name for function in model.functions]
+    names = Counter(function.name for function in model.functions)
     for function in model.functions:
         name = function.name
-        if names.count(name) > 1:
+        if names[name] > 1:
             name = f"{function.domain}.{name}" + (f":{function.overload}" if function.overload else "")
         yield function, f"function {name!r}"
 
@@ -202,8 +203,8 @@ class Subtraction:
         a, b = self.a or self._like(0, self.b), self.b or self._like(1, self.a)
         if a is None or b is None:
             raise Unsupported(
-                f"the element type of {self.proto.input[0]!r} and {self.proto.input[1]!r} cannot be inferred; "
-                f"state one of them in value_info, at {self.where}"
+                f"the element type of {self.proto.input[0]!r} and {self.proto.input[1]!r} cannot be inferred"
+                f"{f' ({why})' if (why := self.scope.inferred.result.exceeded) else ''}; state one of them in value_info, at {self.where}"
             )
         return Node(op=self.op, a=a, b=b, attributes=self.attributes, name=self.proto.name, where=self.where)
 

@@ -11,6 +11,7 @@ import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto
 
 from minuend.core.shapes import Dim, Shape
+from minuend.onnx import confined
 from minuend.onnx.opsets.fold import SMALL, fold
 from minuend.onnx.opsets.schemas import MAIN, refers
 
@@ -298,8 +299,8 @@ def infer(model: ModelProto) -> ModelProto:
 
 def _infer(model: ModelProto) -> ModelProto:
     try:
-        return onnx.shape_inference.infer_shapes(model, data_prop=True)
-    except (onnx.shape_inference.InferenceError, onnx.checker.ValidationError, RuntimeError, ValueError):
+        return confined.infer_shapes(model, data_prop=True)
+    except (confined.OnnxRefuses, confined.Exceeded):
         return model  # the checker says what is wrong
 
 

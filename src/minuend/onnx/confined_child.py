@@ -1,0 +1,102 @@
+"""What runs in the confined process: ONNX's C++ on a model, within bounds that every request states.
+
+An adapter of :mod:`minuend.runtimes.worker`, which needs neither this package nor ``onnx`` but its compiled module
+alone: ``worker.py confined_child.py MODULE``. A request's head names the work (``"work"``) and its bounds
+(``"seconds"`` of processor time, ``"bytes"`` of memory and of the answer).
+"""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+try:
+    import resource
+except ImportError:  # Windows has none: there the time alone is bounded, by whoever asks
+    resource = None  # type: ignore[assignment]
+
+_OWN_BYTES = 256 << 20
+"""Address space of the process itself."""
+
+
+def release() -> str:
+    """Get ready: leave Ctrl-C to the process that asks, and nothing behind after a crash."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if resource is not None:
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    return "ready"
+
+
+def prepare(head: Mapping[str, Any], model: bytes, extra: bytes) -> Callable[[object], list[tuple[str, Any, bytes]]]:
+    """Return what does the work that a request names."""
+    _confine(head["seconds"], head["bytes"])
+
+    def run(_: object) -> list[tuple[str, Any, bytes]]:
+        found = _WORK[head["work"]](head, model, extra)
+        if len(found) > head["bytes"]:
+            raise MemoryError(f"an answer of {len(found)} bytes")
+        return [("bytes", [], found)]
+
+    return run
+
+
+def _confine(seconds: int, nbytes: int) -> None:
+    if resource is None:
+        return
+    for kind, wanted in (
+        (resource.RLIMIT_CPU, int(time.process_time()) + 1 + seconds),
+        (resource.RLIMIT_AS, _OWN_BYTES + nbytes),
+    ):
+        hard = resource.getrlimit(kind)[1]
+        resource.setrlimit(kind, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
+
+
+def _load() -> Any:
+    loader = importlib.machinery.ExtensionFileLoader("onnx_cpp2py_export", sys.argv[2])
+    spec = importlib.util.spec_from_loader(loader.name, loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+onnx: Any = _load()
+
+
+def _infer(head: Mapping[str, Any], model: bytes, _: bytes) -> bytes:
+    found: bytes = onnx.shape_inference.infer_shapes(model, False, False, head["data_prop"])
+    return found
+
+
+def _judge(_: Mapping[str, Any], model: bytes, __: bytes) -> bytes:
+    onnx.checker.check_model(model, True, False, False)
+    onnx.shape_inference.infer_shapes(model, True, True, True)
+    return b""
+
+
+def _inline(_: Mapping[str, Any], model: bytes, __: bytes) -> bytes:
+    found: bytes = onnx.inliner.inline_local_functions(model, False)
+    return found
+
+
+def _parse(_: Mapping[str, Any], text: bytes, __: bytes) -> bytes:
+    good, message, model = onnx.parser.parse_model(text.decode())
+    if not good:
+        raise ValueError(message.decode("utf-8", "replace") if isinstance(message, bytes) else message)
+    return bytes(model)
+
+
+_WORK: dict[str, Callable[[Mapping[str, Any], bytes, bytes], bytes]] = {
+    "infer": _infer,
+    "judge": _judge,
+    "inline": _inline,
+    "parse": _parse,
+}
+
+os.chdir(os.path.abspath(os.sep))  # nobody's folder is kept from being removed
