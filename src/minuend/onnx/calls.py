@@ -29,24 +29,38 @@ class Calls:
 
     Attributes:
         functions: by key. nodes: of each function by key, its nodes and those of all calls in it, at all depths.
+        depth: of each function by key, how many functions and bodies stand in one another where calls are followed.
         looked_into: how many nodes a function may have so that inference follows its calls.
     """
 
     def __init__(self, model: ModelProto) -> None:
         self.functions: dict[Key, FunctionProto] = {(f.domain, f.name, f.overload): f for f in model.functions}
-        named = {key: list(called(f.node)) for key, f in self.functions.items()}
-        self._calls = {key: [call for call in calls if call in self.functions] for key, calls in named.items()}
+        named = {key: list(_nested(f.node)) for key, f in self.functions.items()}
+        self._calls = {key: [call for call, _ in calls if call in self.functions] for key, calls in named.items()}
         self.nodes: dict[Key, int] = {}
+        self.depth: dict[Key, int] = {}
         for key in self._callees_first():
             self.nodes[key] = min(_CAP, max(1, len(named[key])) + sum(self.nodes[call] for call in self._calls[key]))
+            self.depth[key] = max((1 + inside + self.depth.get(call, 0) for call, inside in named[key]), default=1)
         self._in_graph = list(called(model.graph.node))
         self.looked_into = self._affordable(sum(map(len, named.values())) + len(self._in_graph))
 
     def _callees_first(self) -> list[Key]:
         try:
-            return list(TopologicalSorter({key: set(calls) for key, calls in self._calls.items()}).static_order())
+            return list(self._sorted().static_order())
         except CycleError:  # reading refuses it; a model made by hand gets no types in its functions
             return []
+
+    def _sorted(self) -> TopologicalSorter[Key]:
+        return TopologicalSorter({key: set(calls) for key, calls in self._calls.items()})
+
+    def circle(self) -> list[str]:
+        """The names of functions that call each other in a circle; empty where none do."""
+        try:
+            self._sorted().prepare()
+        except CycleError as error:
+            return [name for _, name, _ in error.args[1]]
+        return []
 
     def callers_first(self) -> list[Key]:
         """The functions' keys, each before those that it calls; none where they call each other in a circle."""
@@ -75,7 +89,11 @@ class Calls:
 
 def called(nodes: Iterable[NodeProto]) -> Iterator[Key]:
     """The operators that nodes name, those in their bodies included: domain, name, overload."""
+    return (key for key, _ in _nested(nodes))
+
+
+def _nested(nodes: Iterable[NodeProto], depth: int = 0) -> Iterator[tuple[Key, int]]:
     for node in nodes:
-        yield node.domain, node.op_type, node.overload
+        yield (node.domain, node.op_type, node.overload), depth
     for body, _ in bodies(nodes, ""):
-        yield from called(body.node)
+        yield from _nested(body.node, depth + 1)

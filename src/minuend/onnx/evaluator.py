@@ -175,7 +175,8 @@ def _callees_first(model: ModelProto) -> ModelProto:
     except CycleError as error:
         circle = " → ".join(name for _, name in error.args[1])
         raise SpecError("functions", "model", f"functions may not call each other in a circle: {circle}") from None
-    if all(callee in list(by_key)[:i] for i, key in enumerate(by_key) for callee in calls[key]):
+    number = {key: i for i, key in enumerate(by_key)}
+    if all(number[callee] < number[key] for key in by_key for callee in calls[key]):
         return model
     ordered = ModelProto()
     ordered.CopyFrom(model)
