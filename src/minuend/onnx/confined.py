@@ -27,9 +27,9 @@ from minuend.errors import MinuendError, Unsupported
 from minuend.runtimes.running import worker
 
 _SECONDS = 1
-"""Processor time of a request, a thousand times what a small model takes; larger ones get a second more for each MiB."""
+"""Processor time of a request, a thousand times what a small model takes; larger ones get a second for each MiB."""
 
-_BYTES = 384 << 20
+_BYTES = 128 << 20
 """Memory of a request; larger models get more: so many times their size."""
 _TIMES = 24
 
@@ -60,10 +60,14 @@ def infer_shapes(model: ModelProto, *, data_prop: bool) -> ModelProto:
 
 
 def fault(model: ModelProto) -> str:
-    """Return what ``onnx.checker`` and strict inference find wrong with a model; ``""`` where they find nothing."""
+    """Return what ``onnx.checker`` and strict inference find wrong with a model; ``""`` where they find nothing.
+
+    Raises:
+        Exceeded: it takes too much memory or time.
+    """
     try:
         _ask({"work": "judge"}, model.SerializeToString())
-    except (OnnxRefuses, Exceeded) as error:
+    except OnnxRefuses as error:
         return " ".join(str(error).split())
     return ""
 
@@ -171,7 +175,7 @@ def start() -> None:
 
 
 def _running() -> _Process:
-    global _process
+    global _process  # noqa: PLW0603 - one process for all of this one
     if _process is not None and _process.popen.poll() is not None:
         _stop()
     if _process is None:
@@ -180,7 +184,7 @@ def _running() -> _Process:
 
 
 def _stop() -> None:
-    global _process
+    global _process  # noqa: PLW0603 - one process for all of this one
     if _process is not None:
         _process.end()
         _process = None
@@ -188,7 +192,7 @@ def _stop() -> None:
 
 def _after_fork() -> None:
     """A forked process starts one of its own: two that write to one pipe would read each other's answers."""
-    global _process, _lock
+    global _process, _lock  # noqa: PLW0603
     _lock = threading.Lock()
     if _process is not None:
         _process.forget()

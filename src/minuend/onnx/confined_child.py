@@ -7,12 +7,12 @@ alone: ``worker.py confined_child.py MODULE``. A request's head names the work (
 
 from __future__ import annotations
 
+import functools
 import importlib.machinery
 import importlib.util
 import os
 import signal
 import sys
-import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -30,6 +30,8 @@ def release() -> str:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if resource is not None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    os.chdir(os.path.abspath(os.sep))  # nobody's folder is kept from being removed
+    _onnx()
     return "ready"
 
 
@@ -49,15 +51,13 @@ def prepare(head: Mapping[str, Any], model: bytes, extra: bytes) -> Callable[[ob
 def _confine(seconds: int, nbytes: int) -> None:
     if resource is None:
         return
-    for kind, wanted in (
-        (resource.RLIMIT_CPU, int(time.process_time()) + 1 + seconds),
-        (resource.RLIMIT_AS, _OWN_BYTES + nbytes),
-    ):
-        hard = resource.getrlimit(kind)[1]
-        resource.setrlimit(kind, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
+    signal.setitimer(signal.ITIMER_PROF, seconds)  # of processor time; what nobody handles ends the process
+    hard, wanted = resource.getrlimit(resource.RLIMIT_AS)[1], _OWN_BYTES + nbytes
+    resource.setrlimit(resource.RLIMIT_AS, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
 
 
-def _load() -> Any:
+@functools.cache
+def _onnx() -> Any:
     loader = importlib.machinery.ExtensionFileLoader("onnx_cpp2py_export", sys.argv[2])
     spec = importlib.util.spec_from_loader(loader.name, loader)
     assert spec is not None
@@ -66,27 +66,24 @@ def _load() -> Any:
     return module
 
 
-onnx: Any = _load()
-
-
 def _infer(head: Mapping[str, Any], model: bytes, _: bytes) -> bytes:
-    found: bytes = onnx.shape_inference.infer_shapes(model, False, False, head["data_prop"])
+    found: bytes = _onnx().shape_inference.infer_shapes(model, False, False, head["data_prop"])
     return found
 
 
 def _judge(_: Mapping[str, Any], model: bytes, __: bytes) -> bytes:
-    onnx.checker.check_model(model, True, False, False)
-    onnx.shape_inference.infer_shapes(model, True, True, True)
+    _onnx().checker.check_model(model, True, False, False)
+    _onnx().shape_inference.infer_shapes(model, True, True, True)
     return b""
 
 
 def _inline(_: Mapping[str, Any], model: bytes, __: bytes) -> bytes:
-    found: bytes = onnx.inliner.inline_local_functions(model, False)
+    found: bytes = _onnx().inliner.inline_local_functions(model, False)
     return found
 
 
 def _parse(_: Mapping[str, Any], text: bytes, __: bytes) -> bytes:
-    good, message, model = onnx.parser.parse_model(text.decode())
+    good, message, model = _onnx().parser.parse_model(text.decode())
     if not good:
         raise ValueError(message.decode("utf-8", "replace") if isinstance(message, bytes) else message)
     return bytes(model)
@@ -98,5 +95,3 @@ _WORK: dict[str, Callable[[Mapping[str, Any], bytes, bytes], bytes]] = {
     "inline": _inline,
     "parse": _parse,
 }
-
-os.chdir(os.path.abspath(os.sep))  # nobody's folder is kept from being removed

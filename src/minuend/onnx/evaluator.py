@@ -109,10 +109,10 @@ class Evaluator(ReferenceEvaluator):
         return super()._load_impl(node, input_types)
 
     def _place(self, where: str) -> None:
-        """Tell each Sub node where it stands, bodies of If, Loop and Scan included."""
+        """Tell each Sub node, and others that want to know, where it stands, bodies of If, Loop and Scan included."""
         for i, node in enumerate(self.rt_nodes_):
             place = f"{where}.node[{i}]"
-            if isinstance(node, SubNode):
+            if hasattr(node, "where"):
                 node.where = f"{place} {node.onnx_node.name!r}" if node.onnx_node.name else place
             for attribute in node.onnx_node.attribute:
                 body = getattr(node, attribute.name, None)

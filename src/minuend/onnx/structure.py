@@ -38,6 +38,8 @@ _FIELDS = {
 _SINGLE = ("f", "i", "s", "t", "g", "sparse_tensor", "tp")
 _MOST_DEPTH = 30
 """Bodies in bodies; a protobuf message is read to a depth of 100, which is about as many."""
+_MOST_OPSET = (1 << 31) - 1
+"""What ONNX's own registry of operators can be asked for."""
 _MOST_CALLS_DEEP = 100
 """Functions in functions, the bodies around their calls counted; ONNX's own checker takes no more either."""
 
@@ -95,9 +97,10 @@ def _check_imports(imports: Iterable[OperatorSetIdProto], where: str) -> None:
             raise FileFormatError(
                 f"{where} imports the domain {item.domain!r} twice{also}; expected one opset for each domain"
             )
-        if item.version < 1:
+        if not 1 <= item.version <= _MOST_OPSET:
+            wanted = "1 or above" if item.version < 1 else f"{_MOST_OPSET} at most"
             raise FileFormatError(
-                f"{where} imports the domain {item.domain!r} at opset {item.version}; expected 1 or above"
+                f"{where} imports the domain {item.domain!r} at opset {item.version}; expected {wanted}"
             )
         seen[domain] = item.domain
 

@@ -22,6 +22,7 @@ from minuend.runtimes import values
 from minuend.runtimes.cases import relation_of
 from minuend.runtimes.targets import Answer, Target
 from minuend.standards.node import Node, TensorType
+from minuend.standards.validation import validate
 from minuend.standards.version import OpVersion
 
 Writable: TypeAlias = Callable[[ElementType, Recipe], bool]
@@ -301,6 +302,10 @@ def choose_for_opset(site: Site, opset: int, overflow: Contract, writable: Writa
     node = site.node
     if not isinstance(node, Node):
         return Choice("refuse", str(node), instead="make the model valid and its types known first")
+    try:
+        validate(node)
+    except SpecError as error:
+        return Choice("refuse", error.message, instead="make the model valid first")
     element, op = node.a.element, DIALECT.resolve(opset)
     lacks = element.name not in op.types
     saturates = overflow == "saturate" and element.is_integer and "wraps" in reachable(element, site.a, site.b)

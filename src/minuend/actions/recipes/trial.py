@@ -24,6 +24,9 @@ DIMS = (37, 5, 1)
 _MOST_BYTES = 256 << 20
 """Bytes of inputs, and of constants, up to which a model is run."""
 
+_MOST_NODES = 20_000
+"""Nodes, the calls of local functions followed, up to which a model is run where functions multiply them."""
+
 
 class Skip(MinuendError):
     """A model that is not run here; the message says why."""
@@ -115,8 +118,12 @@ def check_size(model: Any) -> None:
     """
     if dialect_of(model) == "onnx":
         from minuend.onnx import tensors
+        from minuend.onnx.calls import Calls
         from minuend.onnx.model import all_tensors
 
+        nodes = Calls(model.proto).total()
+        if model.proto.functions and nodes > _MOST_NODES:
+            raise Skip(f"with the calls of its functions followed it has {nodes} nodes, more than {_MOST_NODES}")
         kinds = ((tensors.data_type(tensor.data_type), tensor) for tensor, _ in all_tensors(model.proto))
         nbytes = sum(kind.nbytes(math.prod(tensor.dims)) for kind, tensor in kinds if kind is not None)
     else:

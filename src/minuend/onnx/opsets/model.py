@@ -300,7 +300,10 @@ def _check(model: ModelProto, source: ModelProto, opset: int) -> None:
     Raises:
         ConversionRefused: they find it invalid.
     """
-    reason = _fault(model)
+    try:
+        reason = _fault(model)
+    except confined.Exceeded as error:
+        raise ConversionRefused(f"onnx:{opset}", {"model": f"the result cannot be checked: {error}"}) from None
     if reason:
         own = _fault(source)
         advice = "the model that came has no fault: please report this"
