@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from mutation import harmed_json, in_words
+from mutated_documents import harmed_json, in_words
 
 from minuend.actions.checking import check
 from minuend.actions.converting import convert

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mutation import harmed_xml, in_words
+from mutated_documents import harmed_xml, in_words
 
 from minuend.actions.checking import check
 from minuend.actions.converting import convert

@@ -217,7 +217,7 @@ def _has_sizes(operand: Range, sizes: tuple[float, float]) -> bool:
 
 def _choose(element: ElementType, answers: Mapping[str, Answer], a: Range, b: Range) -> tuple[str, Witness | None]:
     """The class and the witness that show a deviation best: one that these operands can make, of plain numbers."""
-    order = [row.name for row in values.rules(element)]
+    order = [row.name for row in (*values.rules(element), values.NO_VALUES)]
     wrong = [(name, one.witness) for name, one in answers.items() if one.verdict == "different-numbers"]
     return min(wrong, key=lambda item: (not _can_occur(item[1], a, b), -order.index(item[0])))
 

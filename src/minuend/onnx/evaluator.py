@@ -109,10 +109,10 @@ class Evaluator(ReferenceEvaluator):
         return super()._load_impl(node, input_types)
 
     def _place(self, where: str) -> None:
-        """Tell each Sub node where it stands, bodies of If, Loop and Scan included."""
+        """Tell each Sub node, and others that want to know, where it stands, bodies of If, Loop and Scan included."""
         for i, node in enumerate(self.rt_nodes_):
             place = f"{where}.node[{i}]"
-            if isinstance(node, SubNode):
+            if hasattr(node, "where"):
                 node.where = f"{place} {node.onnx_node.name!r}" if node.onnx_node.name else place
             for attribute in node.onnx_node.attribute:
                 body = getattr(node, attribute.name, None)
@@ -175,7 +175,8 @@ def _callees_first(model: ModelProto) -> ModelProto:
     except CycleError as error:
         circle = " → ".join(name for _, name in error.args[1])
         raise SpecError("functions", "model", f"functions may not call each other in a circle: {circle}") from None
-    if all(callee in list(by_key)[:i] for i, key in enumerate(by_key) for callee in calls[key]):
+    number = {key: i for i, key in enumerate(by_key)}
+    if all(number[callee] < number[key] for key in by_key for callee in calls[key]):
         return model
     ordered = ModelProto()
     ordered.CopyFrom(model)

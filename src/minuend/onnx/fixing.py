@@ -6,7 +6,7 @@ from collections.abc import Collection
 from functools import partial
 from typing import Any, cast
 
-from onnx import ModelProto, inliner
+from onnx import ModelProto
 
 from minuend.actions.recipes.choose import Choice, choose
 from minuend.actions.recipes.compare import Spot
@@ -16,6 +16,7 @@ from minuend.errors import ConversionRefused, Unsupported, listed
 from minuend.models.opening import Model
 from minuend.models.sites import sites
 from minuend.onnx.goals import choose_for_opset, lowest_opset, needs_modern
+from minuend.onnx.inlining import inlined
 from minuend.onnx.model import Model as OnnxModel
 from minuend.onnx.opsets import convert_proto
 from minuend.onnx.rewriting import Rewriter
@@ -63,7 +64,7 @@ class OnnxWork(Work):
             why = "their calls are of several types"
         if why:
             names = listed(dict.fromkeys(function.name for function in self.model.proto.functions), "and")
-            proto = inliner.inline_local_functions(self.model.proto)
+            proto = inlined(self.model.proto)
             self.model = OnnxModel(proto, folder=self.model.folder, path=self.model.path, name=self.model.name)
             self.changed = True
             self.changes.append(f"the calls of {names} became the nodes of the functions, because {why}")

@@ -8,12 +8,14 @@ from minuend.actions.checking import judge
 from minuend.actions.recipes.choose import SATURATE, Choice, Writable, in_int32, wrong_classes
 from minuend.actions.recipes.table import OWN, recipes
 from minuend.core.policies import Contract
+from minuend.errors import SpecError
 from minuend.models.sites import Site
 from minuend.onnx import recipes as builder
 from minuend.onnx.versions import DIALECT
 from minuend.runtimes.reach import reachable
 from minuend.runtimes.targets import Target
 from minuend.standards.node import Node
+from minuend.standards.validation import validate
 from minuend.standards.version import OpVersion
 
 
@@ -47,6 +49,10 @@ def choose_for_opset(site: Site, opset: int, overflow: Contract, writable: Writa
     node = site.node
     if not isinstance(node, Node):
         return Choice("refuse", str(node), instead="make the model valid and its types known first")
+    try:
+        validate(node)
+    except SpecError as error:
+        return Choice("refuse", error.message, instead="make the model valid first")
     element, op = node.a.element, DIALECT.resolve(opset)
     lacks = element.name not in op.types
     saturates = overflow == "saturate" and element.is_integer and "wraps" in reachable(element, site.a, site.b)

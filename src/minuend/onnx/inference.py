@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any
 
 import onnx
@@ -19,7 +18,8 @@ from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProt
 from onnx.helper import make_opsetid
 
 from minuend.errors import MinuendError
-from minuend.onnx import tensors
+from minuend.onnx import confined, tensors
+from minuend.onnx.calls import Calls, Key
 from minuend.onnx.evaluator import MAIN
 from minuend.onnx.versions import DIALECT
 from minuend.onnx.walk import Types, bodies, functions, model_opsets, read_opsets, replace_references
@@ -40,10 +40,12 @@ class Inference:
     Attributes:
         types: of each scope by its place, the types of its values and of those around it.
         bindings: of each function by its place, the different ways in which its calls fill its attributes in.
+        exceeded: why there are types that ONNX's inference was not let find; ``""`` where it was.
     """
 
     types: dict[str, Types] = field(default_factory=dict)
     bindings: dict[str, list[Binding]] = field(default_factory=dict)
+    exceeded: str = ""
 
 
 def infer_types(model: Model | ModelProto, inputs: Types | None = None) -> Inference:
@@ -53,18 +55,20 @@ def infer_types(model: Model | ModelProto, inputs: Types | None = None) -> Infer
         model: the model. inputs: types of the graph's inputs to be taken instead of the declared ones.
     """
     lean = _lean(model, inputs or {})
-    _infer(lean)
+    all_functions = list(functions(lean))
+    local = Calls(lean)
     found = Inference()
-    calls: dict[tuple[str, str, str], list[_Call]] = {}
-    by_key = {(f.domain, f.name, f.overload): (f, where) for f, where in functions(lean)}
+    calls: dict[Key, list[_Call]] = {}
+    _infer(lean, local, found)
     _collect(lean.graph, "graph", {}, found, calls, [{}])
-    for key in _callers_first({key: f for key, (f, _) in by_key.items()}):
+    by_key = {(f.domain, f.name, f.overload): (f, where) for f, where in all_functions}
+    for key in local.callers_first():
         function, where = by_key[key]
-        sites = calls.get(key, [])
+        sites = calls.pop(key, [])
         found.bindings[where] = _distinct([call.bound(function) for call in sites], where) or [_defaults(function)]
-        body = _as_model(function, sites, found.bindings[where], lean)
+        body = _as_model(function, sites, found.bindings[where], lean.ir_version, local)
         given = _symbols(body.graph.input)
-        _infer(body)
+        _infer(body, local, found)
         _rename_symbols(body.graph, given, function.name)
         _collect(body.graph, where, {}, found, calls, found.bindings[where])
     return found
@@ -147,15 +151,21 @@ def _lean_tensor(tensor: TensorProto, files: DataFiles | None) -> TensorProto:
 # ---- inference over one graph ---------------------------------------------------------------------------------
 
 
-def _infer(lean: ModelProto) -> None:
-    """Run ONNX's inference on a lean model, in place; what it cannot infer stays open."""
+def _infer(lean: ModelProto, local: Calls, found: Inference) -> None:
+    """Run ONNX's inference on a lean model's graph, in place; what it cannot infer stays open."""
+    del lean.functions[:]
+    lean.functions.extend(local.visible(lean.graph.node))
     for data_prop in (True, False):
         try:
-            result = onnx.shape_inference.infer_shapes(lean, data_prop=data_prop)
-        except Exception:  # of several kinds, from C++: a model that breaks a rule, of which less can be said
+            graph = confined.infer_shapes(lean, data_prop=data_prop).graph
+        except confined.OnnxRefuses:  # a model that breaks a rule, of which less can be said
             continue
-        lean.CopyFrom(result)
-        return
+        except confined.Exceeded as error:
+            found.exceeded = str(error)
+            continue
+        lean.graph.CopyFrom(graph)
+        break
+    del lean.functions[:]
 
 
 @dataclass
@@ -185,7 +195,7 @@ def _collect(
     where: str,
     outer: Types,
     found: Inference,
-    calls: dict[tuple[str, str, str], list[_Call]],
+    calls: dict[Key, list[_Call]],
     bindings: Sequence[Binding],
 ) -> None:
     """Read the inferred types of a graph and its bodies, and note every node that may call a function."""
@@ -210,22 +220,6 @@ def _less(new: TypeProto, old: TypeProto | None) -> bool:
 # ---- functions ------------------------------------------------------------------------------------------------
 
 
-def _callers_first(by_key: Mapping[tuple[str, str, str], FunctionProto]) -> list[tuple[str, str, str]]:
-    calls = {key: {call for call in called(f.node) if call in by_key} for key, f in by_key.items()}
-    try:
-        return list(TopologicalSorter(calls).static_order())[::-1]
-    except CycleError:  # reading refuses it; a model made by hand gets no types in its functions
-        return []
-
-
-def called(nodes: Iterable[NodeProto]) -> Iterable[tuple[str, str, str]]:
-    """The operators that nodes name, those in their bodies included: domain, name, overload."""
-    for node in nodes:
-        yield node.domain, node.op_type, node.overload
-    for body, _ in bodies(nodes, ""):
-        yield from called(body.node)
-
-
 def _distinct(ways: Iterable[Iterable[Binding]], where: str) -> list[Binding]:
     seen: dict[tuple[tuple[str, bytes], ...], Binding] = {}
     for binding in (binding for way in ways for binding in way):
@@ -237,10 +231,10 @@ def _distinct(ways: Iterable[Iterable[Binding]], where: str) -> list[Binding]:
 
 
 def _as_model(
-    function: FunctionProto, sites: Sequence[_Call], bindings: Sequence[Binding], lean: ModelProto
+    function: FunctionProto, sites: Sequence[_Call], bindings: Sequence[Binding], ir_version: int, local: Calls
 ) -> ModelProto:
     """Return a function as a model, its inputs and attributes being what all calls agree on."""
-    model = ModelProto(ir_version=lean.ir_version, opset_import=function.opset_import, functions=lean.functions)
+    model = ModelProto(ir_version=ir_version, opset_import=function.opset_import)
     graph = model.graph
     graph.name = function.name
     for i, name in enumerate(function.input):
@@ -257,7 +251,7 @@ def _as_model(
         for name, a in bindings[0].items()
         if all(name in other and other[name].SerializeToString() == a.SerializeToString() for other in bindings)
     }
-    replace_references(graph.node, agreed, {(f.domain, f.name, f.overload) for f in lean.functions})
+    replace_references(graph.node, agreed, local.functions)
     return model
 
 

@@ -16,6 +16,7 @@ from minuend.models.graph import Graph, Kind, Step, Value
 from minuend.onnx import tensors, walk
 from minuend.onnx.evaluator import MAIN
 from minuend.onnx.model import Model
+from minuend.onnx.opsets import schemas
 from minuend.onnx.tensors import Array
 from minuend.onnx.versions import DIALECT
 from minuend.standards.node import Node, TensorType
@@ -85,6 +86,10 @@ class _Lifting:
             if kind is None:
                 title = node.op_type if node.domain in MAIN else f"{node.domain}.{node.op_type}"
                 self.refuse(place, f"{title} is not one of {listed(_KINDS)}", node.output)
+            elif schemas.refers(node):
+                self.refuse(place, "an attribute is a function's, and it stands in none", node.output)
+            elif wrong := schemas.malformed(node, self.opset):
+                self.refuse(place, wrong, node.output)
             elif not any(name in self.broken for name in node.input):
                 self.attempt(place, node.output, lambda k=kind, n=node, p=place: k(self, n, p))  # type: ignore[misc]
             else:
@@ -172,8 +177,6 @@ class _Lifting:
     # ---- operators ----------------------------------------------------------------------------------------------
 
     def subtract(self, node: NodeProto, place: str) -> None:
-        if (len(node.input), len(node.output)) != (2, 1):
-            raise _Refused(f"Sub takes 2 inputs; the node has {len(node.input)}")
         op = DIALECT.resolve(self.opset)
         a, b = (self.type_of(name) for name in node.input)
         joined = validate(Node(op=op, a=a, b=b, attributes=_attributes(node, op.attributes.names)))

@@ -14,6 +14,7 @@ from minuend.core.shapes import Dim, Shape, format_shape, same
 from minuend.errors import ConversionRefused, FileFormatError, SpecError
 from minuend.models.graph import Graph, Step, Value
 from minuend.names import Names
+from minuend.onnx import confined
 from minuend.onnx.model import Model
 from minuend.onnx.tensors import Array
 from minuend.onnx.versions import DIALECT, SPELLINGS
@@ -312,9 +313,6 @@ def _check(proto: ModelProto, opset: int) -> None:
             graph.initializer.append(tensor)
         elif tensor.name not in inputs:
             graph.input.append(helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims))
-    try:
-        onnx.checker.check_model(lean, full_check=True)
-        onnx.shape_inference.infer_shapes(lean, check_type=True, strict_mode=True, data_prop=True)
-    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
-        reason = " ".join(str(error).split())
-        raise ConversionRefused(f"ONNX opset {opset}", {"graph": f"onnx.checker says: {reason}"}) from None
+    reason = confined.fault(lean)
+    if reason:
+        raise ConversionRefused(f"ONNX opset {opset}", {"graph": f"onnx.checker says: {reason}"})

@@ -10,6 +10,7 @@ Those stay references: a tensor's data is read when something asks for it.
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import os
 from collections.abc import Container, Iterable, Iterator, Mapping
@@ -19,11 +20,14 @@ import numpy as np
 import onnx
 from google.protobuf.message import DecodeError, EncodeError  # type: ignore[import-untyped,unused-ignore]
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto
+from onnx.helper import get_attribute_value
+from onnx.reference.op_run import OpRun
 
-from minuend.core.shapes import Dim, format_dim, format_shape, numpy, size, static
+from minuend.core.shapes import Dim, format_dim, format_shape
 from minuend.errors import FileFormatError, MinuendError, SpecError, Unsupported, listed
-from minuend.onnx import external, inference, structure, tensors, walk
-from minuend.onnx.evaluator import Evaluator, SubNode
+from minuend.onnx import confined, external, inference, sizes, structure, tensors, walk
+from minuend.onnx.calls import Calls
+from minuend.onnx.evaluator import Evaluator
 from minuend.onnx.external import DataFiles
 from minuend.onnx.formats import SUFFIXES
 from minuend.onnx.tensors import Array
@@ -35,6 +39,8 @@ from minuend.storage.writing import together
 
 _MOST_BYTES = (1 << 31) - 1
 _LARGE_TENSOR = 1024
+_MOST_NODES = 1 << 18
+"""Nodes, the calls of functions followed, up to which a model with functions is run; some seconds."""
 
 
 class ResultTooLarge(MinuendError):
@@ -73,6 +79,7 @@ def read(source: Any, *, base_dir: str | os.PathLike[str] | None = None) -> Mode
     >>> [str(node.op) for node in model.subtractions()]
     ['Sub-14']
     """
+    confined.start()
     folder = None if base_dir is None else os.fspath(base_dir)
     path: str | None = None
     if isinstance(source, ModelProto):
@@ -132,12 +139,12 @@ def _parse(raw: bytes, name: str) -> ModelProto:
 
 def _parse_text(text: str, name: str) -> ModelProto:
     try:
-        proto: ModelProto = onnx.parser.parse_model(text)
-    except (onnx.parser.ParseError, DecodeError, UnicodeError) as error:
-        said = error.args[0] if error.args else ""
-        reason = " ".join((said.decode("utf-8", "replace") if isinstance(said, bytes) else str(error)).split())
+        return confined.parse(text)
+    except (confined.OnnxRefuses, confined.Exceeded, DecodeError, UnicodeError) as error:
+        reason = " ".join(str(error).split())
+        if reason == "stoll":  # the name of what ONNX reads them with
+            reason = "a whole number in it does not fit 64 bits"
         raise FileFormatError(f"{name}: it is no model in ONNX's text form: {reason}") from None
-    return proto
 
 
 class Model:
@@ -220,6 +227,9 @@ class Model:
         >>> model.run({"a": np.uint8([1, 2])})
         {'c': array([0, 0], dtype=uint8)}
         """
+        self._check_calls()
+        for _ in walk.sub_nodes(self.proto):  # those in branches that are not taken, too
+            pass
         self._check_legacy_axes()
         feeds = _check_inputs(self.proto.graph, inputs)
         if max_bytes is not None:
@@ -230,6 +240,15 @@ class Model:
             evaluator = limited(max_bytes)(proto)
             results = evaluator.run(None, {**stored, **feeds})
         return dict(zip(names, results, strict=True))
+
+    def _check_calls(self) -> None:
+        """Refuse functions that call each other so often that no end would be seen."""
+        total = Calls(self.proto).total()
+        if self.proto.functions and total > _MOST_NODES:
+            raise Unsupported(
+                f"{self.name}: with the calls of its functions followed it has {total} nodes, more than the "
+                f"{_MOST_NODES} that are run"
+            )
 
     def _check_legacy_axes(self) -> None:
         """Refuse other operators with the ``axis`` of old opsets: the evaluator does not look at it."""
@@ -451,28 +470,31 @@ def _check_size(name: str, type_: TypeProto, limit: int, where: str) -> None:
 
 
 def limited(max_bytes: int | None) -> type[Evaluator]:
-    """Return an evaluator whose Sub nodes refuse to make a result of more than ``max_bytes``."""
+    """Return an evaluator whose nodes refuse a result of more than ``max_bytes``, where that can be foreseen."""
     if max_bytes is None:
         return Evaluator
 
     limit = max_bytes
 
-    class LimitedSub(SubNode):
-        def _run(self, *inputs: Any, **attributes: Any) -> tuple[Any, ...]:
-            if len(inputs) == 2 and self.version.broadcasting == "numpy":
-                a, b = inputs
-                with contextlib.suppress(SpecError):  # shapes that do not join: the node's own error says more
-                    shape = static(numpy(np.shape(a), np.shape(b)).shape or ())
-                    nbytes = size(shape) * a.dtype.itemsize
-                    if nbytes > limit:
-                        name = repr(self.onnx_node.output[0])
-                        raise ResultTooLarge(name, f"{a.dtype} {list(shape)}", nbytes, limit, self.where)
-            return super()._run(*inputs, **attributes)
+    class Limited(OpRun):  # type: ignore[misc, unused-ignore]
+        where = ""
+
+        def run(self, *inputs: Any, **options: Any) -> Any:
+            node = self.onnx_node
+            stated = {a.name: get_attribute_value(a) for a in node.attribute if not a.ref_attr_name}
+            nbytes = sizes.result_bytes(node, inputs, stated)
+            if nbytes > limit:
+                raise ResultTooLarge(repr(node.output[0]), sizes.shown(node, inputs), nbytes, limit, self.where)
+            return super().run(*inputs, **options)  # type: ignore[no-untyped-call, unused-ignore]
+
+    @functools.cache
+    def limits(kind: type[OpRun]) -> type[OpRun]:
+        return type(kind.__name__, (Limited, kind), {"__module__": kind.__module__})
 
     class LimitedEvaluator(Evaluator):
         def _load_impl(self, node: NodeProto, input_types: Any = None) -> Any:
             found = super()._load_impl(node, input_types)
-            return LimitedSub if found is SubNode else found
+            return limits(found) if isinstance(found, type) and node.op_type in sizes.KNOWN else found
 
     return LimitedEvaluator
 

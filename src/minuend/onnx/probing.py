@@ -9,6 +9,7 @@ from typing import Any
 from onnx import ModelProto, TensorProto, ValueInfoProto, helper
 
 from minuend.onnx import external, tensors
+from minuend.onnx.calls import Calls
 from minuend.onnx.inference import infer_types
 from minuend.onnx.model import all_tensors
 from minuend.onnx.tensors import is_external
@@ -16,6 +17,9 @@ from minuend.runtimes.cases import Case
 from minuend.runtimes.probing import Skip, is_constant, nodes, operands
 
 FORM = "onnx"
+
+_MOST_NODES = 20_000
+"""Nodes, the calls of local functions followed, up to which a model is run where functions multiply them."""
 
 OLDEST_IR_VERSION = 7
 """The oldest file version of ONNX that has all of Sub's types; every runtime since 2020 reads it."""
@@ -59,7 +63,14 @@ def declared(model: Any) -> Iterator[tuple[str, str, tuple[Any, ...] | None]]:
 
 
 def nbytes(model: Any) -> int:
-    """Bytes of a model's tensors."""
+    """Bytes of a model's tensors.
+
+    Raises:
+        Skip: its functions multiply its nodes beyond what a runtime is asked in passing.
+    """
+    nodes = Calls(model.proto).total()
+    if model.proto.functions and nodes > _MOST_NODES:
+        raise Skip(f"with the calls of its functions followed it has {nodes} nodes, more than {_MOST_NODES}")
     kinds = ((tensors.data_type(tensor.data_type), tensor) for tensor, _ in all_tensors(model.proto))
     return sum(kind.nbytes(math.prod(tensor.dims)) for kind, tensor in kinds if kind is not None)
 

@@ -23,6 +23,7 @@ from minuend.models.sites import Site, constants_of, typed
 from minuend.onnx import tensors
 from minuend.onnx.evaluator import MAIN
 from minuend.onnx.model import Model
+from minuend.onnx.opsets import schemas
 from minuend.onnx.walk import Scope, Subtraction, functions, subtractions, walk
 from minuend.standards.node import Node
 
@@ -295,7 +296,7 @@ class _Analysis:
 
     def _step(self, frame: _Frame, node: NodeProto) -> list[Range]:
         scope = frame.scope
-        if node.op_type not in RULES:
+        if node.op_type not in RULES or schemas.malformed(node, scope.opset or 0):
             return []
         return result(
             Step(
@@ -328,7 +329,8 @@ class _Analysis:
 
     def _branch(self, frame: _Frame, node: NodeProto, inner: list[Scope]) -> list[Range]:
         """If, Loop and Scan; of any other operator with bodies nothing is known but what happens inside."""
-        kind = node.op_type if node.domain in MAIN else ""
+        fine = node.domain in MAIN and not schemas.malformed(node, frame.scope.opset or 0)
+        kind = node.op_type if fine else ""
         given = [self.value(frame, name) if name else None for name in node.input]
         if kind == "Scan" and frame.scope.opset == 8:
             given = given[1:]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping
-from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from google.protobuf.unknown_fields import UnknownFieldSet  # type: ignore[import-untyped,unused-ignore]
@@ -16,8 +15,8 @@ from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProt
 
 from minuend.errors import FileFormatError
 from minuend.onnx import external, tensors
+from minuend.onnx.calls import Calls, Key
 from minuend.onnx.evaluator import MAIN
-from minuend.onnx.inference import called
 from minuend.onnx.walk import functions, model_opsets, read_opsets
 
 _FIELDS = {
@@ -39,6 +38,10 @@ _FIELDS = {
 _SINGLE = ("f", "i", "s", "t", "g", "sparse_tensor", "tp")
 _MOST_DEPTH = 30
 """Bodies in bodies; a protobuf message is read to a depth of 100, which is about as many."""
+_MOST_OPSET = (1 << 31) - 1
+"""What ONNX's own registry of operators can be asked for."""
+_MOST_CALLS_DEEP = 100
+"""Functions in functions, the bodies around their calls counted; ONNX's own checker takes no more either."""
 
 
 def check_model(model: ModelProto) -> None:
@@ -94,30 +97,31 @@ def _check_imports(imports: Iterable[OperatorSetIdProto], where: str) -> None:
             raise FileFormatError(
                 f"{where} imports the domain {item.domain!r} twice{also}; expected one opset for each domain"
             )
-        if item.version < 1:
+        if not 1 <= item.version <= _MOST_OPSET:
+            wanted = "1 or above" if item.version < 1 else f"{_MOST_OPSET} at most"
             raise FileFormatError(
-                f"{where} imports the domain {item.domain!r} at opset {item.version}; expected 1 or above"
+                f"{where} imports the domain {item.domain!r} at opset {item.version}; expected {wanted}"
             )
         seen[domain] = item.domain
 
 
 def _check_functions(model: ModelProto) -> None:
     """Check names, imports and calls of the local functions."""
-    by_key: dict[tuple[str, str, str], tuple[FunctionProto, str]] = {}
+    places: dict[Key, str] = {}
     for function, where in functions(model):
         key = (function.domain, function.name, function.overload)
         # 3. A function is defined once.
-        if key in by_key:
+        if key in places:
             raise FileFormatError(f"{where} of the domain {function.domain!r} is defined twice")
-        by_key[key] = function, where
+        places[key] = where
         _check_imports(function.opset_import, where)
-    calls = {key: {call for call in called(f.node) if call in by_key} for key, (f, _) in by_key.items()}
-    # 4. Functions do not call each other in a circle.
-    try:
-        TopologicalSorter(calls).prepare()
-    except CycleError as error:
-        circle = " → ".join(name for _, name, _ in error.args[1])
-        raise FileFormatError(f"functions may not call each other in a circle: {circle}") from None
+    # 4. Functions do not call each other in a circle, nor so deep that a stack ends.
+    local = Calls(model)
+    if circle := local.circle():
+        raise FileFormatError(f"functions may not call each other in a circle: {' → '.join(circle)}")
+    deep = [places[key] for key, depth in local.depth.items() if depth > _MOST_CALLS_DEEP]
+    if deep:
+        raise FileFormatError(f"functions call each other more than {_MOST_CALLS_DEEP} deep, at {deep[0]}")
 
 
 class _Scope:

@@ -28,6 +28,8 @@ TYPED_FIELDS = ("float_data", "double_data", "int32_data", "int64_data", "uint64
 _ELEMENTS = {spellings[-1]: TYPES[name] for name, spellings in SPELLINGS.items()}
 _DATA_LOCATION = TensorProto.DESCRIPTOR.fields_by_name["data_location"].number
 _MOST_ELEMENTS = (1 << 63) - 1
+MOST_DIMS = 64
+"""What NumPy takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +95,11 @@ def elements(dims: Sequence[int], where: str) -> int:
     """Return the number of elements of some dims, in exact integers.
 
     Raises:
-        FileFormatError: a dim below 0, or more elements than any tensor can have.
+        FileFormatError: a dim below 0, more dims than NumPy's arrays have, or more elements than any tensor can have.
     """
     shape = tuple(dims)
+    if len(shape) > MOST_DIMS:
+        raise FileFormatError(f"{where} has {len(shape)} dims; arrays have {MOST_DIMS} at most")
     if any(dim < 0 for dim in shape):
         raise FileFormatError(f"{where} has the dims {shape}; expected sizes of 0 and above")
     if math.prod(max(dim, 1) for dim in shape) > _MOST_ELEMENTS:

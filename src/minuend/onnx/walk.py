@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -129,10 +130,10 @@ def bodies(nodes: Iterable[NodeProto], where: str) -> Iterator[tuple[GraphProto,
 
 def functions(model: ModelProto) -> Iterator[tuple[FunctionProto, str]]:
     """A model's local functions with their places: ``"function 'f'"``, or the longer name where two share that one."""
-    names = [function.name for function in model.functions]
+    names = Counter(function.name for function in model.functions)
     for function in model.functions:
         name = function.name
-        if names.count(name) > 1:
+        if names[name] > 1:
             name = f"{function.domain}.{name}" + (f":{function.overload}" if function.overload else "")
         yield function, f"function {name!r}"
 
@@ -201,8 +202,10 @@ class Subtraction:
         """
         a, b = self.a or self._like(0, self.b), self.b or self._like(1, self.a)
         if a is None or b is None:
+            exceeded = self.scope.inferred.result.exceeded
+            why = f" ({exceeded})" if exceeded else ""
             raise Unsupported(
-                f"the element type of {self.proto.input[0]!r} and {self.proto.input[1]!r} cannot be inferred; "
+                f"the element type of {self.proto.input[0]!r} and {self.proto.input[1]!r} cannot be inferred{why}; "
                 f"state one of them in value_info, at {self.where}"
             )
         return Node(op=self.op, a=a, b=b, attributes=self.attributes, name=self.proto.name, where=self.where)
@@ -224,22 +227,43 @@ def subtractions(model: Model | ModelProto) -> Iterator[Subtraction]:
     """Yield every Sub node of a model, in the graph, in bodies and in functions.
 
     Raises:
-        SpecError: a Sub node without two inputs and one output.
+        SpecError: a Sub node without two inputs and one output, each with a name.
+    """
+    for scope, i, op in sub_nodes(model):
+        node = scope.nodes[i]
+        a, b = (scope.types.get(name) for name in node.input)
+        for attributes in _bound_attributes(scope, node):
+            yield Subtraction(scope, i, op, attributes, a, b)
+
+
+def sub_nodes(model: Model | ModelProto) -> Iterator[tuple[Scope, int, OpVersion]]:
+    """Yield the scope, number and version of every Sub node, without a look at types.
+
+    Raises:
+        SpecError: a Sub node without two inputs and one output, each with a name.
     """
     for scope in walk(model):
         for i, node in enumerate(scope.nodes):
-            if node.op_type != "Sub" or node.domain not in MAIN:
-                continue
-            op = DIALECT.resolve(scope.opset)
-            if (len(node.input), len(node.output)) != (2, 1):
-                raise SpecError(
-                    "inputs",
-                    scope.place(i),
-                    f"{op} takes 2 inputs and has 1 output; the node has {len(node.input)} and {len(node.output)}",
-                )
-            a, b = (scope.types.get(name) for name in node.input)
-            for attributes in _bound_attributes(scope, node):
-                yield Subtraction(scope, i, op, attributes, a, b)
+            if node.op_type == "Sub" and node.domain in MAIN:
+                op = DIALECT.resolve(scope.opset)
+                check_form(op, node, scope.place(i))
+                yield scope, i, op
+
+
+def check_form(op: OpVersion, node: NodeProto, where: str) -> None:
+    """Check that a Sub node has two inputs and one output, each with a name.
+
+    Raises:
+        SpecError: it has not.
+    """
+    if (len(node.input), len(node.output)) != (2, 1):
+        raise SpecError(
+            "inputs",
+            where,
+            f"{op} takes 2 inputs and has 1 output; the node has {len(node.input)} and {len(node.output)}",
+        )
+    if not all((*node.input, *node.output)):
+        raise SpecError("inputs", where, f"{op} needs a name for each of its inputs and outputs; one is empty")
 
 
 def _bound_attributes(scope: Scope, node: NodeProto) -> list[dict[str, Any]]:

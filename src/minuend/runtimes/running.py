@@ -1,6 +1,6 @@
 """Runtimes: can it build this node, and what does it answer.
 
-Runtimes run in a child process (:mod:`minuend.runtimes.worker`), under this Python or one that holds another release.
+Runtimes run in a child process (:mod:`minuend.worker`), under this Python or one that holds another release.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from typing import IO, Any
 
 import numpy as np
 
+from minuend import worker
 from minuend.core.elements import ElementType
 from minuend.core.packing import pack, unpack
 from minuend.errors import DTypeError, Unsupported
-from minuend.runtimes import worker
 from minuend.runtimes.adapting import adapter
 from minuend.runtimes.cases import CONSTANTS, RELATIONS, Case, cases
 from minuend.runtimes.probing import is_constant, operands, probing

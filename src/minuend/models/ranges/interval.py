@@ -137,7 +137,7 @@ def join(ranges: Iterable[Range], why: str = "") -> Range:
     """
     all_ranges = list(ranges)
     first = all_ranges[0] if all_ranges else Range(None)
-    if any(r.dtype != first.dtype or r.dtype is None for r in all_ranges):
+    if first.dtype is None or any(r.dtype != first.dtype for r in all_ranges):
         return Range(None)
     reasons = [why] if why else list(dict.fromkeys(r.why for r in all_ranges if r.why))
     return Range(

@@ -8,8 +8,13 @@ from typing import Any
 import onnx
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TypeProto, ValueInfoProto
 
+from minuend.errors import ConversionRefused
+from minuend.onnx import calls as local_calls
 from minuend.onnx.opsets import schemas
 from minuend.onnx.opsets.scope import graphs, infer, own_types
+
+_MOST_CALLS = 2000
+"""Calls that are looked at, those with operands of the same types and attributes counted once."""
 
 
 class Calls:
@@ -22,7 +27,7 @@ class Calls:
     def __init__(self, model: ModelProto) -> None:
         self.functions = {(f.domain, f.name): f for f in model.functions}
         self.bare = ModelProto(ir_version=max(model.ir_version, 8))
-        self.bare.functions.extend(model.functions)
+        self.local = local_calls.Calls(model)
         self.imports = model.opset_import
         self.types: dict[tuple[str, str], GraphProto] = {}
         self.done: set[bytes] = set()
@@ -50,8 +55,14 @@ class Calls:
         if key in self.done:
             return
         self.done.add(key)
+        if len(self.done) > _MOST_CALLS:
+            raise ConversionRefused(
+                "another opset",
+                {f"function {function.name!r}": f"local functions are called in more than {_MOST_CALLS} ways"},
+            )
         model = ModelProto()
         model.CopyFrom(self.bare)
+        model.functions.extend(self.local.visible(function.node))
         imports = {row.domain: row.version for row in (*self.imports, *function.opset_import)}
         for domain, version in imports.items():
             model.opset_import.add(domain=domain, version=version)

@@ -87,8 +87,10 @@ def _part(node: NodeProto) -> slice:
 
 def _large(node: NodeProto, feeds: dict[str, np.ndarray[Any, Any]]) -> bool:
     if node.op_type == "Range":
+        if not all(feeds[name].size for name in node.input):
+            return True
         start, limit, delta = (float(feeds[name].reshape(-1)[0]) for name in node.input)
-        return delta == 0 or (limit - start) / delta > SMALL
+        return delta == 0 or not (limit - start) / delta <= SMALL
     if node.op_type in ("ConstantOfShape", "Expand"):
         return bool(np.prod(feeds[node.input[-1]], dtype=object) > SMALL)
     return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from onnx import NodeProto
 
-from minuend.onnx.opsets.inputs import constant, given, one_of, put, rank_of, set_inputs
+from minuend.onnx.opsets.inputs import axes_in, constant, given, one_of, put, rank_of, set_inputs
 from minuend.onnx.opsets.schemas import Refusal, attribute, drop_attribute, set_attribute
 from minuend.onnx.opsets.scope import Builder
 from minuend.onnx.opsets.steps import drop_new, step
@@ -73,9 +73,13 @@ def _no_window_there(node: NodeProto, new: Builder) -> None:
     n = len(kernel)
     strides, dilations = attribute(node, "strides") or [1] * n, attribute(node, "dilations") or [1] * n
     pads = attribute(node, "pads") or [0] * (2 * n)
+    if not len(strides) == len(dilations) == n or len(pads) != 2 * n:
+        raise Refusal(f"the model is invalid: strides, dilations or pads of {node.op_type} are not for {n} axes")
     shape = new.scope.shape(node.input[0])
     dims = shape[2:] if shape is not None and len(shape) == n + 2 else (None,) * n
     for k, s, d, before, after, size in zip(kernel, strides, dilations, pads[:n], pads[n:], dims, strict=True):
+        if s < 1:
+            raise Refusal(f"the model is invalid: {node.op_type} has the stride {s}")
         reach = (k - 1) * d + 1
         if s + after <= reach:
             continue
@@ -126,7 +130,7 @@ def resize_all_axes(node: NodeProto, new: Builder) -> None:
     axes = attribute(node, "axes")
     if axes:
         rank = rank_of(node, "Resize-13", new)
-        at = [axis % rank for axis in axes]
+        at = axes_in(node, list(axes), rank)
         names = [node.input[0], given(node, 1), given(node, 2), given(node, 3)]
         if names[1] and new.scope.shape(names[1]) != (0,):
             raise Refusal("Resize-13 takes a region of interest over every axis alone")

@@ -34,6 +34,8 @@ def constant(node: NodeProto, index: int, what: str, new: Builder) -> np.ndarray
 def integers(node: NodeProto, index: int, what: str, new: Builder) -> list[int] | None:
     """A constant input as a list of ints, ``None`` where it is left out."""
     value = constant(node, index, what, new)
+    if value is not None and value.dtype.kind not in "iu":
+        raise Refusal(f"the model is invalid: {what} ({node.input[index]!r}) of {node.op_type} is of {value.dtype}")
     return None if value is None else [int(x) for x in value.reshape(-1)]
 
 
@@ -57,12 +59,36 @@ def rank_of(node: NodeProto, what: str, new: Builder) -> int:
     return rank
 
 
+def axes_in(node: NodeProto, axes: list[int], rank: int) -> list[int]:
+    """Axes counted from 0.
+
+    Raises:
+        Refusal: one that is none of so many dims.
+    """
+    if not all(-rank <= axis < rank for axis in axes):
+        raise Refusal(f"the model is invalid: {node.op_type} has the axes {axes}, and there are {rank} dims")
+    return [axis % rank for axis in axes]
+
+
+def first(value: np.ndarray[Any, Any], what: str) -> Any:
+    """The only element of a constant.
+
+    Raises:
+        Refusal: it has none.
+    """
+    if value.size == 0:
+        raise Refusal(f"the model is invalid: {what} is empty")
+    return value.reshape(-1)[0]
+
+
 def put(name: str, at: list[int], into: str, hint: str, new: Builder) -> str:
     """Put the elements of a tensor of rank 1 at some places of another."""
     value, base = new.scope.constant(name), new.scope.constant(into)
     if value is not None and base is not None:
         whole = base.copy()
-        whole[at] = value
+        if value.size != len(at):
+            raise Refusal(f"the model is invalid: {name!r} has {value.size} elements for {len(at)} axes")
+        whole[at] = value.reshape(-1)
         return new.constant(hint, whole, whole.dtype)
     return new.add("ScatterElements", [into, new.constant("at", at), name], hint)
 

@@ -8,7 +8,7 @@ from onnx import NodeProto, TensorProto
 
 from minuend.core.shapes import same
 from minuend.onnx.opsets.fold import elements
-from minuend.onnx.opsets.inputs import constant, given, integers, one_of, rank_of, set_inputs
+from minuend.onnx.opsets.inputs import axes_in, constant, first, given, integers, one_of, rank_of, set_inputs
 from minuend.onnx.opsets.schemas import Refusal, attribute, drop_attribute, has_attribute, set_attribute
 from minuend.onnx.opsets.scope import Builder
 from minuend.onnx.opsets.steps import count_from_0, drop_new, spell_defaults, step
@@ -169,12 +169,12 @@ def dropout_to_input(node: NodeProto, new: Builder) -> None:
 def dropout_to_attribute(node: NodeProto, new: Builder) -> None:
     """What does not train is the identity, whatever its ratio and its seed are."""
     training = constant(node, 2, "training_mode", new)
-    if training is not None and training.reshape(-1)[0]:
+    if training is not None and first(training, "training_mode of Dropout"):
         raise Refusal("Dropout-10 does not train")
     drop_attribute(node, "seed")
     ratio = new.scope.constant(given(node, 1)) if given(node, 1) else None
     if ratio is not None:
-        set_attribute(node, "ratio", float(ratio.reshape(-1)[0]))
+        set_attribute(node, "ratio", float(first(ratio, "the ratio of Dropout")))
     set_inputs(node, [node.input[0]])
     new.keep(node)
 
@@ -209,7 +209,8 @@ def softmax_flattened(node: NodeProto, new: Builder) -> None:
         new.keep(node)
         return
     rank = rank_of(node, f"{node.op_type}-11 with axis={axis}", new)
-    order = [i for i in range(rank) if i != axis % rank] + [axis % rank]
+    (at,) = axes_in(node, [axis], rank)
+    order = [i for i in range(rank) if i != at] + [at]
     output = node.output[0]
     set_inputs(node, [new.add("Transpose", [node.input[0]], "turned", perm=order)])
     node.output[0] = new.fresh("turned_result")

@@ -12,6 +12,7 @@ from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TypeProto
 
 from minuend.errors import ConversionRefused, SpecError
 from minuend.names import Names
+from minuend.onnx import confined
 from minuend.onnx.opsets import expand, schemas
 from minuend.onnx.opsets import nodes as convert_nodes
 from minuend.onnx.opsets.calls import Calls
@@ -299,7 +300,10 @@ def _check(model: ModelProto, source: ModelProto, opset: int) -> None:
     Raises:
         ConversionRefused: they find it invalid.
     """
-    reason = _fault(model)
+    try:
+        reason = _fault(model)
+    except confined.Exceeded as error:
+        raise ConversionRefused(f"onnx:{opset}", {"model": f"the result cannot be checked: {error}"}) from None
     if reason:
         own = _fault(source)
         advice = "the model that came has no fault: please report this"
@@ -314,9 +318,4 @@ def _fault(model: ModelProto) -> str:
         for node in graph.node:
             if node.op_type == "MeanVarianceNormalization" and node.domain in MAIN and not node.attribute:
                 node.attribute.append(onnx.helper.make_attribute("axes", [0, 2, 3]))
-    try:
-        onnx.checker.check_model(bare, full_check=True)
-        onnx.shape_inference.infer_shapes(bare, check_type=True, strict_mode=True, data_prop=True)
-    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError, RuntimeError, ValueError) as error:
-        return " ".join(str(error).split())
-    return ""
+    return confined.fault(bare)

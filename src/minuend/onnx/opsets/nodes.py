@@ -57,6 +57,9 @@ def convert(
     was, will_be = (schemas.version_in(node.op_type, opset) for opset in (before, after))
     if was is None:
         raise Refusal(f"opset {before} has no {node.op_type}")
+    wrong = schemas.malformed(node, before)
+    if wrong:
+        raise Refusal(wrong, node.op_type)
     if given is None:
         given = possible_types(node, before, scope)
     if was == will_be and not schemas.schema(node.op_type, before).deprecated:

@@ -173,6 +173,53 @@ def _illegal_values(
     return ""
 
 
+@cache
+def _form(op_type: str, version: int) -> tuple[dict[str, int], frozenset[str], tuple[tuple[str, int, int, int], ...]]:
+    """An operator's form in plain values: attributes' types, the required ones, and of inputs and outputs the name,
+    the least and greatest number, and how many of the first must have names."""
+    op = schema(op_type, version)
+    types = {name: int(cast(Any, row.type).value) for name, row in op.attributes.items()}
+    required = frozenset(name for name, row in op.attributes.items() if row.required)
+    sides = []
+    for role, formal, least, most in (
+        ("input", op.inputs, op.min_input, op.max_input),
+        ("output", op.outputs, op.min_output, op.max_output),
+    ):
+        single = [row.option == OpSchema.FormalParameterOption.Single for row in formal]
+        sides.append((role, least, most, single.index(False) if False in single else len(single)))
+    return types, required, tuple(sides)
+
+
+def malformed(node: NodeProto, opset: int) -> str:
+    """Say what breaks the form of a node's operator, whatever the types are; ``""`` where nothing does.
+
+    An attribute of the wrong kind or one that is missing, too few or too many inputs and outputs, and empty names where
+    names are needed. Attributes that the operator does not have are the checker's to find.
+    """
+    version = version_in(node.op_type, opset)
+    if version is None:
+        return f"opset {opset} has no {node.op_type}"
+    types, required, sides = _form(node.op_type, version)
+    title = f"{node.op_type}-{version}"
+    stated = set()
+    for a in node.attribute:
+        if a.type != types.get(a.name, a.type) and not (a.ref_attr_name and a.type == AttributeProto.UNDEFINED):
+            return f"attribute {a.name!r} of {title} has another type"
+        stated.add(a.name)
+    if missing := sorted(required - stated):
+        return f"{title} needs the attribute {missing[0]!r}"
+    if len(stated) != len(node.attribute):
+        return f"{title} has an attribute twice"
+    for (role, least, most, named), names in zip(sides, (node.input, node.output), strict=True):
+        if not least <= len(names) <= most:
+            wanted = str(least) if least == most else f"{least} or more" if most > 1000 else f"{least} to {most}"
+            return f"{title} has {wanted} {role}{'' if wanted == '1' else 's'}; the node has {len(names)}"
+        for i, name in enumerate(names[:named]):
+            if not name:
+                return f"{title} needs a name for its {role} {i}"
+    return ""
+
+
 def attribute(node: NodeProto, name: str, fallback: Any = None) -> Any:
     """What a node states of an attribute, or ``fallback``.
 
@@ -210,4 +257,6 @@ def drop_attribute(node: NodeProto, *names: str) -> None:
 def set_attribute(node: NodeProto, name: str, value: Any) -> None:
     """Set an attribute of a node, in place."""
     drop_attribute(node, name)
+    if isinstance(value, list) and not value:  # all lists that steps write are of whole numbers
+        value = AttributeProto(name=name, type=AttributeProto.INTS)
     node.attribute.append(value if isinstance(value, AttributeProto) else onnx.helper.make_attribute(name, value))

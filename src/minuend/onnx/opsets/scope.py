@@ -12,8 +12,10 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, Valu
 
 from minuend.core.shapes import Dim, Shape
 from minuend.names import Names
+from minuend.onnx import confined
+from minuend.onnx.calls import Calls
 from minuend.onnx.opsets.fold import SMALL, fold
-from minuend.onnx.opsets.schemas import MAIN, refers
+from minuend.onnx.opsets.schemas import MAIN, malformed, refers
 
 
 @dataclass
@@ -105,7 +107,8 @@ class Scope:
 
     def define(self, node: NodeProto, opset: int) -> None:
         """Take note of a node, which comes before those that read its values."""
-        if node.domain in MAIN and (node.domain, node.op_type) not in self.functions:
+        ours = node.domain in MAIN and (node.domain, node.op_type) not in self.functions
+        if ours and not malformed(node, opset):
             if node.op_type == "Constant" and node.output:
                 self.constants[node.output[0]] = node
             elif len(node.output) == 1:
@@ -257,6 +260,9 @@ def for_inference(model: ModelProto, opset: int) -> ModelProto:
     luck: the result has A's shape and type, which is what Identity says of A.
     """
     bare = skeleton(model)
+    seen = list(Calls(bare).visible(bare.graph.node))
+    del bare.functions[:]
+    bare.functions.extend(seen)
     if opset < 7:
         _plain(bare.graph)
     return bare
@@ -283,8 +289,8 @@ def infer(model: ModelProto) -> ModelProto:
 
 def _infer(model: ModelProto) -> ModelProto:
     try:
-        return onnx.shape_inference.infer_shapes(model, data_prop=True)
-    except (onnx.shape_inference.InferenceError, onnx.checker.ValidationError, RuntimeError, ValueError):
+        return confined.infer_shapes(model, data_prop=True)
+    except (confined.OnnxRefuses, confined.Exceeded):
         return model  # the checker says what is wrong
 
 

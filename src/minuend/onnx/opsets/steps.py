@@ -83,6 +83,8 @@ def count_from_0(node: NodeProto, new: Builder) -> None:
         Refusal: there is one, and the rank is unknown.
     """
     for name in ("axis", "axes"):
+        if name not in schemas.schema(node.op_type, 10).attributes:
+            continue  # the checker's to find
         value = schemas.attribute(node, name)
         axes = [value] if isinstance(value, int) else list(value or ())
         if not any(axis < 0 for axis in axes):
@@ -91,6 +93,8 @@ def count_from_0(node: NodeProto, new: Builder) -> None:
         if rank is None:
             raise Refusal(f"opset 10 has no negative {name}, and the rank of {node.input[0]!r} is unknown")
         rank += len(axes) if node.op_type == "Unsqueeze" else 0
+        if not all(-rank <= axis < rank for axis in axes):
+            raise Refusal(f"the model is invalid: {node.op_type} has {name}={value}, and there are {rank} dims")
         axes = [axis % rank for axis in axes]
         schemas.set_attribute(node, name, axes[0] if isinstance(value, int) else axes)
 

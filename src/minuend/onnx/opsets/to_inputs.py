@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 from onnx import NodeProto, TensorProto
 
-from minuend.onnx.opsets.inputs import constant, given, integers, one_of, put, rank_of, set_inputs
+from minuend.onnx.opsets.inputs import axes_in, constant, first, given, integers, one_of, put, rank_of, set_inputs
 from minuend.onnx.opsets.schemas import Refusal, attribute, drop_attribute, set_attribute
 from minuend.onnx.opsets.scope import Builder
 from minuend.onnx.opsets.steps import count_from_0, step
@@ -90,6 +90,8 @@ def split_sizes(node: NodeProto, new: Builder) -> None:
     """Split-13 splits without sizes too, but only where the parts are equal."""
     count = attribute(node, "num_outputs")
     drop_attribute(node, "num_outputs")
+    if count is not None and count != len(node.output):
+        raise Refusal(f"Split-18 has {len(node.output)} outputs and num_outputs={count}; expected one number")
     if count is not None and not given(node, 1):
         shape = new.scope.shape(node.input[0])
         axis = attribute(node, "axis", 0)
@@ -131,7 +133,7 @@ def clip_to_attributes(node: NodeProto, new: Builder) -> None:
     for i, name in enumerate(("min", "max"), 1):
         value = constant(node, i, name, new)
         if value is not None:
-            number = float(value.reshape(-1)[0])
+            number = float(first(value, "a value of " + node.op_type))
             if float(np.float32(number)) != number:
                 raise Refusal(f"Clip-6 keeps {name} as float32, which cannot hold {number}")
             set_attribute(node, name, number)
@@ -160,7 +162,7 @@ def pad_to_attributes(node: NodeProto, new: Builder) -> None:
     set_attribute(node, "pads", integers(node, 1, "pads", new))
     value = constant(node, 2, "the value", new)
     if value is not None:
-        number = float(value.reshape(-1)[0])
+        number = float(first(value, "a value of " + node.op_type))
         if float(np.float32(number)) != number:
             raise Refusal(f"Pad-2 keeps the value as float32, which cannot hold {number}")
         set_attribute(node, "value", number)
@@ -174,7 +176,8 @@ def pad_all_axes(node: NodeProto, new: Builder) -> None:
     axes = integers(node, 3, "axes", new)
     if axes is not None:
         rank = rank_of(node, "Pad-13", new)
-        at = [axis % rank for axis in axes] + [axis % rank + rank for axis in axes]
+        at = axes_in(node, axes, rank)
+        at += [axis + rank for axis in at]
         pads = put(node.input[1], at, new.constant("none", [0] * (2 * rank)), "pads", new)
         set_inputs(node, [node.input[0], pads, given(node, 2)])
     set_inputs(node, list(node.input)[:3])
@@ -219,7 +222,7 @@ def slice_forwards(node: NodeProto, new: Builder) -> None:
     if axes is not None and min(axes, default=0) < 0:
         rank = rank_of(node, "a negative axis", new)
         names = list(node.input)
-        names[3] = new.constant("axes", [axis % rank for axis in axes])
+        names[3] = new.constant("axes", axes_in(node, axes, rank))
         set_inputs(node, names)
     new.keep(node)
 
@@ -235,7 +238,8 @@ def topk_to_input(node: NodeProto, new: Builder) -> None:
 @step("TopK", at=(10, 1))
 def topk_to_attribute(node: NodeProto, new: Builder) -> None:
     k = integers(node, 1, "K", new)
-    assert k is not None
+    if not k:
+        raise Refusal("the model is invalid: K of TopK is empty")
     set_attribute(node, "k", k[0])
     set_inputs(node, [node.input[0]])
     new.keep(node)
@@ -252,6 +256,6 @@ def dft_to_input(node: NodeProto, new: Builder) -> None:
 @step("DFT", at=(20, 17))
 def dft_to_attribute(node: NodeProto, new: Builder) -> None:
     axis = integers(node, 2, "axis", new)
-    set_attribute(node, "axis", -2 if axis is None else axis[0])
+    set_attribute(node, "axis", axis[0] if axis else -2)
     set_inputs(node, list(node.input)[:2])
     new.keep(node)
