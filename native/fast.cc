@@ -3,6 +3,7 @@
 // It only ever succeeds. Whatever is unusual (subclasses, byte orders, an `out` that overlaps or does not
 // fit, shapes that do not broadcast, an overflow to report) goes to the general function in Python, which decides
 // from the beginning; so no rule and no message stands in both.
+#include <algorithm>
 #include <cfenv>
 #include <cfloat>
 #include <climits>
@@ -95,19 +96,25 @@ bool write_number(PyObject* number, Element element, char* to) {
   return true;
 }
 
-// A number beside an array as a 0-d array; nullptr where the general function has to look at it.
+// What is known of a dtype; nullptr where the general function has to look at it. Dtypes of new kinds have number -1.
+const Known* find_known(const PyArray_Descr* descr) {
+  const int type = descr->type_num;
+  return type >= 0 && type < kKnown && known[type].known && PyArray_ISNBO(descr->byteorder) ? &known[type] : nullptr;
+}
+
+// A number beside an array as a 0-d array; nullptr where the general function has to look at it. NumPy's scalars are
+// those that are no arrays: PyArray_CheckScalar() is also true of 0-d arrays, whose memory is no scalar's.
 PyObject* number_beside(PyObject* number, PyArrayObject* array) {
-  if (PyArray_CheckScalar(number)) return PyArray_FromScalar(number, nullptr);
+  if (PyArray_IsScalar(number, Generic)) return PyArray_FromScalar(number, nullptr);
   PyArray_Descr* descr = PyArray_DESCR(array);
   if (!PyFloat_CheckExact(number) && !PyLong_CheckExact(number)) return nullptr;
-  if (descr->type_num >= kKnown || !known[descr->type_num].known || !PyArray_ISNBO(descr->byteorder)) return nullptr;
+  const Known* row = find_known(descr);
   char element[8];
-  if (!write_number(number, known[descr->type_num].element, element)) return nullptr;
+  if (row == nullptr || !write_number(number, row->element, element)) return nullptr;
   Py_INCREF(descr);
   PyObject* result = PyArray_NewFromDescr(&PyArray_Type, descr, 0, nullptr, nullptr, nullptr, 0, nullptr);
   if (result != nullptr) {
-    std::memcpy(PyArray_BYTES(reinterpret_cast<PyArrayObject*>(result)), element,
-                item_size(known[descr->type_num].element));
+    std::memcpy(PyArray_BYTES(reinterpret_cast<PyArrayObject*>(result)), element, item_size(row->element));
   }
   return result;
 }
@@ -149,8 +156,8 @@ bool read_call(PyObject* const* args, Py_ssize_t positional, PyObject* names, Ca
 }
 
 bool same_shape(PyArrayObject* x, PyArrayObject* y) {
-  return PyArray_NDIM(x) == PyArray_NDIM(y) &&
-         std::memcmp(PyArray_DIMS(x), PyArray_DIMS(y), sizeof(npy_intp) * size_t(PyArray_NDIM(x))) == 0;
+  const npy_intp* sizes = PyArray_DIMS(x);  // nullptr where there are none
+  return PyArray_NDIM(x) == PyArray_NDIM(y) && std::equal(sizes, sizes + PyArray_NDIM(x), PyArray_DIMS(y));
 }
 
 // NumPy's rule; fills the layout's sizes and the two operands' strides.
@@ -252,10 +259,9 @@ bool compute(Work& work, bool replaces) {
 // The result, a new reference; nullptr without an error set where the general function must take over.
 PyObject* try_fast(const Call& call) {
   PyArray_Descr *descr = PyArray_DESCR(call.a), *other = PyArray_DESCR(call.b);
-  const int type = descr->type_num;
-  if (other->type_num != type || type >= kKnown || !known[type].known) return nullptr;
-  if (!PyArray_ISNBO(descr->byteorder) || !PyArray_ISNBO(other->byteorder)) return nullptr;
-  const Known& row = known[type];
+  const Known* found = find_known(descr);
+  if (found == nullptr || other->type_num != descr->type_num || !PyArray_ISNBO(other->byteorder)) return nullptr;
+  const Known& row = *found;
   Work work;
   work.element = row.element;
   work.policy = row.element <= Element::f64 ? Policy::wrap : call.policy;  // floats ignore the policy

@@ -12,11 +12,14 @@ namespace minuend {
 // Results below this size take NumPy's own memory.
 constexpr size_t kLeastCached = 8 * 1024;
 
+// Called once, before anything else here: forks and the cache's lock are made to agree.
+void init_memory();
+
 // A block of at least `size` bytes, aligned to a cache line; nullptr where the system has none.
 void* take_block(size_t size);
 void give_block(void* block);
 // How many bytes the block holds.
-size_t block_size(const void* block);
+size_t block_size(void* block);
 
 // The bound on bytes kept; 0 switches the cache off. At the start: 1 GiB, or an eighth of memory if that is less.
 size_t cache_limit();

@@ -119,10 +119,10 @@ PyObject* first(PyObject*, PyObject* const* args, Py_ssize_t n) {
 }
 
 PyObject* list_targets(PyObject*, PyObject*) {
-  const auto& names = targets();
-  PyObject* tuple = PyTuple_New(Py_ssize_t(names.size()));
-  for (size_t i = 0; tuple != nullptr && i < names.size(); ++i) {
-    PyObject* name = PyUnicode_FromString(names[i]);
+  const Names names = targets();
+  PyObject* tuple = PyTuple_New(Py_ssize_t(names.count));
+  for (size_t i = 0; tuple != nullptr && i < names.count; ++i) {
+    PyObject* name = PyUnicode_FromString(names.first[i]);
     if (name == nullptr) {
       Py_CLEAR(tuple);
     } else {
@@ -218,6 +218,7 @@ PyMethodDef kMethods[] = {
 };
 
 int exec_module(PyObject*) {
+  init_threads();
   if (PyArray_ImportNumPyAPI() < 0 || init_fast_path() < 0 || init_results() < 0) return -1;
   const char* asked = std::getenv("MINUEND_TARGET");
   if (asked != nullptr && std::strcmp(asked, target()) != 0) {

@@ -33,6 +33,7 @@ PyObject* capsule;
 }  // namespace
 
 int init_results() {
+  init_memory();
   capsule = PyCapsule_New(&handler, "mem_handler", nullptr);
   return capsule != nullptr ? 0 : -1;
 }

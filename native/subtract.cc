@@ -84,6 +84,18 @@ size_t run_range(const Work& work, const Cell& cell, size_t from, size_t to) {
   return count;
 }
 
+struct Caches {
+  size_t own = 0, last = 0;  // bytes
+};
+const Caches kCaches = [] {
+  Caches c;
+#if defined(_SC_LEVEL3_CACHE_SIZE)
+  c.own = size_t(std::max(sysconf(_SC_LEVEL2_CACHE_SIZE), 0L));
+  c.last = size_t(std::max(sysconf(_SC_LEVEL3_CACHE_SIZE), 0L));
+#endif
+  return c;
+}();
+
 // Bytes of an operand that is read once where it does not repeat.
 size_t bytes_read(const Layout& l, const ptrdiff_t* strides, size_t item) {
   for (int i = 0; i < l.rank; ++i) item *= strides[i] == 0 ? 1 : l.size[i];
@@ -96,15 +108,7 @@ size_t bytes_read(const Layout& l, const ptrdiff_t* strides, size_t item) {
 // stays in a part of it. Elements of the result that lie across cache lines are first written into a buffer, which only
 // pays where more is touched than a larger part holds.
 size_t stream_threshold(bool reads, bool twice) {
-  static const auto caches = [] {
-    size_t own = 0, last = 0;
-#if defined(_SC_LEVEL3_CACHE_SIZE)
-    own = size_t(std::max(sysconf(_SC_LEVEL2_CACHE_SIZE), 0L));
-    last = size_t(std::max(sysconf(_SC_LEVEL3_CACHE_SIZE), 0L));
-#endif
-    return std::pair(own, last);
-  }();
-  const auto [own, last] = caches;
+  const auto [own, last] = kCaches;
   if (last <= kLargestOwnCache) return std::max(last / 4 * 3, kLeastStreamed);
   if (twice) return last / kTwiceShare;
   return std::max(reads ? 2 * own : last / kServerShare, kLeastStreamed);

@@ -69,6 +69,21 @@ constexpr Target kTargets[] = {
 #endif
 };
 
+struct Found {
+  const char* names[sizeof(kTargets) / sizeof(Target)] = {};
+  size_t count = 0;
+
+  Found() {
+#if defined(MINUEND_X86)
+    __builtin_cpu_init();
+#endif
+    for (const Target& t : kTargets) {
+      if (t.runs_here()) names[count++] = t.name;
+    }
+  }
+};
+const Found kFound;
+
 const Target* by_name(const char* name) {
   for (const Target& t : kTargets) {
     if (std::strcmp(t.name, name) == 0 && t.runs_here()) return &t;
@@ -80,38 +95,23 @@ const Target* best() {
   if (const char* asked = std::getenv("MINUEND_TARGET")) {
     if (const Target* t = by_name(asked)) return t;
   }
-  return by_name(targets().back());
+  return by_name(kFound.names[kFound.count - 1]);
 }
 
-std::atomic<const Target*>& current() {
-  static std::atomic<const Target*> chosen{best()};
-  return chosen;
-}
+std::atomic<const Target*> current{best()};
 
 }  // namespace
 
-const std::vector<const char*>& targets() {
-  static const std::vector<const char*> names = [] {
-#if defined(MINUEND_X86)
-    __builtin_cpu_init();
-#endif
-    std::vector<const char*> found;
-    for (const Target& t : kTargets) {
-      if (t.runs_here()) found.push_back(t.name);
-    }
-    return found;
-  }();
-  return names;
-}
+Names targets() { return {kFound.names, kFound.count}; }
 
-const char* target() { return current().load()->name; }
+const char* target() { return current.load()->name; }
 
 bool set_target(const char* name) {
   const Target* t = by_name(name);
-  if (t != nullptr) current().store(t);
+  if (t != nullptr) current.store(t);
   return t != nullptr;
 }
 
-const Routines& routines() { return *current().load()->routines; }
+const Routines& routines() { return *current.load()->routines; }
 
 }  // namespace minuend

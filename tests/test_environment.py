@@ -22,7 +22,7 @@ def test_minuend_num_threads_sets_the_number_of_threads():
 
 @pytest.mark.parametrize("value", ["x", "0", "-1", "4097", "2 "])
 def test_another_minuend_num_threads_is_an_error_before_anything_is_computed(value):
-    done = run("import minuend; minuend.core.arrays", MINUEND_NUM_THREADS=value)
+    done = run("import minuend; minuend.subtract", MINUEND_NUM_THREADS=value)
     assert done.stderr.splitlines()[-1] == (
         f"ImportError: MINUEND_NUM_THREADS is '{value}'; expected a number from 1 to 4096"
     )
@@ -35,7 +35,7 @@ def test_minuend_target_chooses_the_cpu_target(target):
 
 
 def test_a_target_that_the_cpu_does_not_run_is_an_import_error():
-    done = run("import minuend; minuend.core.arrays", MINUEND_TARGET="sse9")
+    done = run("import minuend; minuend.subtract", MINUEND_TARGET="sse9")
     best = _native.targets()[-1]
     assert done.stderr.splitlines()[-1] == (
         f"ImportError: MINUEND_TARGET is 'sse9', a target that this CPU does not run; the best is '{best}'"

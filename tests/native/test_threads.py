@@ -184,6 +184,59 @@ def test_a_forked_child_subtracts_after_its_parent_used_threads():
     assert (result.returncode, result.stdout, result.stderr) == (0, "same\n", "")
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_children_forked_while_threads_compute_and_clear_the_cache_do_as_their_parent():
+    result = run_python(
+        """
+        import os, signal, threading, warnings
+        import numpy as np
+        import minuend as mn
+        from minuend import _native
+
+        warnings.simplefilter("ignore")  # Python warns of any fork beside threads, which is what is tried here
+        mn.set_num_threads(3)
+        a = np.arange(300_000, dtype=np.uint32)
+        b = a[::-1].copy()
+        want = a - b
+        assert np.array_equal(mn.subtract(a, b), want)  # Python's own import locks are not tried here
+        stop = threading.Event()
+
+        def compute():
+            while not stop.is_set():
+                mn.subtract(a, b)
+
+        def clear():
+            while not stop.is_set():
+                mn.clear_cache()
+                mn.set_cache_limit(1 << 24)
+
+        others = [threading.Thread(target=work) for work in (compute, compute, clear)]
+        for other in others:
+            other.start()
+        statuses = []
+        for _ in range(15):
+            child = os.fork()
+            if child == 0:
+                signal.alarm(20)  # what hangs is ended, and seen in the status
+                ok = all(np.array_equal(mn.subtract(a, b), want) for _ in range(3))
+                mn.set_cache_limit(_native.cache_limit() // 2)
+                mn.clear_cache()
+                ok = ok and _native.cached_bytes() == 0
+                grandchild = os.fork()
+                if grandchild == 0:
+                    os._exit(0 if np.array_equal(mn.subtract(a, b), want) else 3)
+                ok = ok and os.waitpid(grandchild, 0)[1] == 0
+                os._exit(0 if ok else 3)
+            statuses.append(os.waitpid(child, 0)[1])
+        stop.set()
+        for other in others:
+            other.join()
+        print(set(statuses), np.array_equal(mn.subtract(a, b), want))
+        """
+    )
+    assert (result.returncode, result.stdout, result.stderr) == (0, "{0} True\n", "")
+
+
 def test_a_process_ends_while_its_threads_wait():
     result = run_python(
         """

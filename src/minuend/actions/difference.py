@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from minuend.core import shapes
-from minuend.core.arrays import compute, operands
+from minuend.core.arrays import compute, in_native_order, operands
 from minuend.core.elements import ElementType
 from minuend.core.plan import Plan, plan
 from minuend.core.policies import Overflow
@@ -430,7 +430,7 @@ class _Blocks:
         b = _part(self.b, joined.b_start, prefix, start, stop)
         a, b, element = operands(a, b)
         starts = (max(0, joined.a_start - axis), max(0, joined.b_start - axis))
-        return Block(prefix, start, element, a, b, Broadcast(shape, *starts))
+        return Block(prefix, start, element, in_native_order(a), in_native_order(b), Broadcast(shape, *starts))
 
     def compute(self, block: Block, policy: str, *, all_blocks: bool = True) -> Array:
         """Compute a block; an overflow that is an error is told for the whole difference."""

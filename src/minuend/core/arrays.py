@@ -78,7 +78,8 @@ def compute(
     shape = static(joined.shape or ())
     if out is not None:
         check_out(out, result_type, shape)
-    in_place = out is not None and any(np.may_share_memory(out, operand) for operand in (a, b))
+    in_place = out is not None and any(np.may_share_memory(out, operand) for operand in (a, b))  # before any copy
+    a, b = in_native_order(a), in_native_order(b)
     wide_error = overflow == "widen" and element.bits == 64 and in_place  # may fail with A or B half overwritten
     target = (
         out if out is not None and out.dtype.isnative and not wide_error else _native.empty(shape, result_type.memory)
@@ -102,6 +103,7 @@ def count_overflows(a: Any, b: Any, /) -> int:
     x, y, element = operands(a, b)
     if not element.is_integer:
         return 0
+    x, y = in_native_order(x), in_native_order(y)
     joined = shapes.numpy(x.shape, y.shape)
     work = plan(element, joined, (x.shape, x.strides), (y.shape, y.strides), (0,) * len(joined.shape or ()))
     return work.run(x, y, x, "count")
@@ -145,6 +147,8 @@ def check_out(out: Any, element: ElementType, shape: tuple[int, ...]) -> None:
     """
     if not isinstance(out, np.ndarray):
         raise DTypeError("out", "", f"out is a {type(out).__name__}; expected a NumPy array of {element}")
+    if isinstance(out, np.ma.MaskedArray):
+        raise DTypeError("out", "", "out is a masked array, whose mask would not be set; pass .data")
     if out.dtype.type is not element.memory.type and elements.of_numpy(out.dtype) is not element:
         raise DTypeError("out", "", f"out is of {out.dtype.name}; the result is {element}, and nothing is converted")
     if out.shape != shape:
@@ -181,7 +185,7 @@ def _is_target(operand: Array, start: int, shape: tuple[int, ...], target: Array
 
 
 def operands(a: Any, b: Any) -> tuple[Array, Array, ElementType]:
-    """Return both operands as arrays in native byte order, and the element type that they share.
+    """Return both operands as arrays, in whatever byte order they have, and the element type that they share.
 
     Raises:
         DTypeError: no arrays, types outside the table, or two different ones. ScalarRangeError: a Python int that does
@@ -202,7 +206,7 @@ def operands(a: Any, b: Any) -> tuple[Array, Array, ElementType]:
         )
     x = scalar(a, element) if x is None else x
     y = scalar(b, element) if y is None else y
-    return _in_native_order(x), _in_native_order(y), element
+    return x, y, element
 
 
 def element_of(array: Array, name: str) -> ElementType:
@@ -235,7 +239,8 @@ def _array(operand: Any, name: str) -> Array | None:
     )
 
 
-def _in_native_order(array: Array) -> Array:
+def in_native_order(array: Array) -> Array:
+    """Return an array whose elements are in the machine's byte order: itself, or a copy."""
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
