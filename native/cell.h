@@ -16,7 +16,8 @@ constexpr size_t kChunk = kBuffer / 8;  // elements that are so many bytes at mo
 class Cell {
  public:
   Cell(const Work& work, Reach reach, int dims)
-      : kernel_(routines().find(work.element, work.policy)),
+      : element_(work.element),
+        policy_(work.policy),
         table_(work.table),
         item_(item_size(work.element)),
         result_(result_size(work.element, work.policy)),
@@ -40,11 +41,21 @@ class Cell {
 
   bool consecutive(ptrdiff_t stride) const { return stride == ptrdiff_t(item_); }
 
-  const Kernel kernel_;
+  bool in_steps() const { return reads_in_steps(element_, policy_); }
+  // How the kernel is to read the operands; said once, by what derives from this.
+  void read_as(Form form) {
+    form_ = form;
+    kernel_ = routines().find(element_, policy_, form);
+  }
+
+  const Element element_;
+  const Policy policy_;
   const void* const table_;
   const size_t item_, result_;
   const bool writes_;
   const Reach reach_;
+  Form form_{};
+  Kernel kernel_ = nullptr;
 
  private:
   const int dims_;

@@ -52,12 +52,6 @@ struct Source {
     if constexpr (access == Access::apart) return all_apart(i);
     return evens(get<V>(p + i * kStep), get<V>(p + i * kStep + sizeof(V)));
   }
-  // What Op takes of so many lanes.
-  template <class Op>
-  auto lanes_of(size_t i) const {
-    if constexpr (access == Access::second && takes_pairs<Op>) return get<typename Op::Pairs>(p + i * kStep);
-    else return full(i);
-  }
   // Asks for what comes so many bytes later.
   template <Reach reach = Reach::near>
   void fetch_ahead(size_t i, ptrdiff_t bytes) const {
@@ -66,9 +60,11 @@ struct Source {
     if constexpr (access != Access::same) __builtin_prefetch(p + i * kStep + bytes, 0, cache);
     if constexpr (access == Access::second) __builtin_prefetch(p + i * kStep + bytes + kLine, 0, cache);
   }
-  // Lanes behind the first n are 0 in any case, so that they never count as overflow.
+  // The first n lanes. Where overflow is reported the others are 0, so that they never count.
+  template <bool zeros>
   V part(size_t i, size_t n) const {
     const char* from = p + i * kStep;
+    if constexpr (access == Access::same && !zeros) return same;
     if constexpr (access == Access::same) return load_part<V>(reinterpret_cast<const char*>(&same), n * sizeof(T));
     if constexpr (access == Access::each) return load_part<V>(from, n * sizeof(T));
     if constexpr (access == Access::apart) return one_by_one(i, n);
@@ -148,6 +144,20 @@ template <>
 constexpr bool is_slow<HardwareHalf> = true;
 #endif
 
+// Operations that have loops for operands in steps; the condition is reads_in_steps().
+template <class Op>
+constexpr bool takes_steps = true;
+template <class T, Report reports, bool writes>
+constexpr bool takes_steps<Modular<T, reports, writes>> = reports == Report::nothing;
+template <class T>
+constexpr bool takes_steps<Saturating<T>> = false;
+template <class T, class W>
+constexpr bool takes_steps<Widening<T, W>> = false;
+template <>
+constexpr bool takes_steps<WideningU64> = false;
+template <Report reports, bool writes>
+constexpr bool takes_steps<Tabulated<reports, writes>> = false;
+
 template <Access access>
 constexpr bool in_steps = access == Access::second || access == Access::apart;
 
@@ -187,23 +197,6 @@ inline void row(Op op, const Block& block, const Ahead& ahead, const char* a, co
   Result over{};
   size_t i = 0;
 
-  // Called, it would need `over` in memory, and the loop with it.
-  auto part = [&](size_t k) __attribute__((always_inline)) {
-    const Result d = op(from_a.part(i, k), from_b.part(i, k), over);
-    if constexpr (Op::writes) {
-      // The rest of its cache line may have gone past the caches: a line that goes both ways takes ten times as long.
-      if (reach == Reach::past && k == Op::lanes) store<true>(out + i * sizeof(Out), d);
-      else store_part(out + i * sizeof(Out), d, k * sizeof(Out));
-    }
-    overflows.add(over);
-    i += k;
-  };
-  // Stores on whole cache lines: past the caches they have to be, elsewhere a store that straddles two costs double.
-  if (Op::writes && (reach == Reach::past || n * sizeof(Out) >= kWorthAligning)) {
-    constexpr size_t width = sizeof(Result);
-    const size_t ahead = (width - reinterpret_cast<uintptr_t>(out) % width) % width / sizeof(Out);
-    if (ahead > 0 && ahead < n) part(ahead);
-  }
   auto ask = [&](size_t at) __attribute__((always_inline)) {  // for the lines that a line of the result needs
     if constexpr (reach != Reach::past || is_slow<Op>) {
       from_a.template fetch_ahead<reach>(at, ahead.a);
@@ -212,27 +205,48 @@ inline void row(Op op, const Block& block, const Ahead& ahead, const char* a, co
     if (asks_for_out) __builtin_prefetch(out + at * sizeof(Out) + ahead.out, 1);
   };
   auto full = [&](size_t at) __attribute__((always_inline)) {
-    const Result d = op(from_a.template lanes_of<Op>(at), from_b.template lanes_of<Op>(at), over);
+    const Result d = op(from_a.full(at), from_b.full(at), over);
     if constexpr (Op::writes) store<reach == Reach::past>(out + at * sizeof(Out), d);
     overflows.add(over);
   };
+  // Stores on whole cache lines: past the caches they have to be, elsewhere a store that straddles two costs double.
+  size_t part = 0;  // elements that are no whole register: the first ones, then the last
+  if (Op::writes && (reach == Reach::past || n * sizeof(Out) >= kWorthAligning)) {
+    constexpr size_t width = sizeof(Result);
+    part = (width - reinterpret_cast<uintptr_t>(out) % width) % width / sizeof(Out);
+    if (part >= n) part = 0;
+  }
   constexpr size_t in_line = kLine / sizeof(Result), line = in_line * Op::lanes;
-  if constexpr (reach != Reach::first && less == 0 && !has_apart) {
+  for (;;) {
+    if (part != 0) {
+      constexpr bool zeros = Op::reports != Report::nothing;
+      const Result d = op(from_a.template part<zeros>(i, part), from_b.template part<zeros>(i, part), over);
+      if constexpr (Op::writes) {
+        // The rest of its cache line may have gone past the caches: a line that goes both ways takes ten times as long.
+        if (reach == Reach::past && part == Op::lanes) store<true>(out + i * sizeof(Out), d);
+        else store_part(out + i * sizeof(Out), d, part * sizeof(Out));
+      }
+      overflows.add(over);
+      i += part;
+    }
+    if constexpr (reach != Reach::first && less == 0 && !has_apart) {
 #pragma GCC unroll kLinesAtOnce
-    for (; i + line <= n; i += line) {
-      ask(i);
-      for (size_t k = 0; k < in_line; ++k) full(i + k * Op::lanes);
+      for (; i + line <= n; i += line) {
+        ask(i);
+        for (size_t k = 0; k < in_line; ++k) full(i + k * Op::lanes);
+      }
+    } else if constexpr (reach != Reach::first) {  // unrolled they would be no faster
+      for (; i + line + less <= n; i += line) {
+        ask(i);
+        for (size_t k = 0; k < in_line; ++k) full(i + k * Op::lanes);
+      }
     }
-  } else if constexpr (reach != Reach::first) {  // unrolled they would be no faster
-    for (; i + line + less <= n; i += line) {
-      ask(i);
-      for (size_t k = 0; k < in_line; ++k) full(i + k * Op::lanes);
+    if constexpr (reach == Reach::first || in_line > 1) {
+      for (; i + Op::lanes + less <= n; i += Op::lanes) full(i);
     }
+    if (i == n) return;
+    part = n - i;
   }
-  if constexpr (reach == Reach::first || in_line > 1) {
-    for (; i + Op::lanes + less <= n; i += Op::lanes) full(i);
-  }
-  if (i < n) part(n - i);
 }
 
 // Rows of a few registers, of which the last one begins with elements of the one before: so much is to be done in every
@@ -310,6 +324,7 @@ size_t loop_of(Op op, const Block& block, Form form) {
       constexpr Access x = decltype(a)::value, y = decltype(b)::value;
       constexpr bool has_apart = x == Access::apart || y == Access::apart;
       constexpr bool exists = !(x == Access::same && y == Access::same) &&
+                              (takes_steps<Op> || !(in_steps<x> || in_steps<y>)) &&
                               !(has_apart && (sizeof(typename Op::In) < kLeastApart || x == Access::second ||
                                               y == Access::second));
       constexpr bool as_near = has_apart || ((in_steps<x> || in_steps<y>) && reach == Reach::first);
@@ -324,6 +339,7 @@ size_t run_op(Op op, const Block& block, Form form, Reach reach) {
   constexpr bool can_stream = Op::writes && Op::lanes * sizeof(typename Op::Out) == kBytes;
   constexpr size_t item = sizeof(typename Op::Out);
   const bool asks_less = kAsksLess && (block.out == block.a || block.out == block.b);
+  if constexpr (!Op::writes) return loop_of<Op, Reach::near>(op, block, form);
   // Where it is written over, what lies in the next caches is there in time without asking: 1.1 to 1.4 times as fast.
   if (reach == Reach::first || (reach == Reach::near && asks_less && !is_slow<Op>)) {
     return loop_of<Op, Reach::first>(op, block, form);
@@ -349,10 +365,22 @@ size_t run(const void*, const Block& block, Form form, Reach reach) {
   return run_op(Op{}, block, form, reach);
 }
 
+#if defined(__AVX512FP16__)
+template <class Op>
+size_t run_apart(const void*, const Block& block, Form form, Reach) {
+  if (form.a == Access::same) return loop<Op, Access::same, Access::apart, Reach::near>({}, block);
+  if (form.b == Access::same) return loop<Op, Access::apart, Access::same, Reach::near>({}, block);
+  if (form.a == Access::each) return loop<Op, Access::each, Access::apart, Reach::near>({}, block);
+  if (form.b == Access::each) return loop<Op, Access::apart, Access::each, Reach::near>({}, block);
+  return loop<Op, Access::apart, Access::apart, Reach::near>({}, block);
+}
+#else
 template <Report reports, bool writes>
 size_t run_table(const void* table, const Block& block, Form form, Reach) {
   return loop_of<Tabulated<reports, writes>, Reach::first>({static_cast<const uint8_t*>(table)}, block, form);
 }
+
+#endif
 
 void copy_past(const char* from, char* to, size_t bytes) {
   using V = Vec<uint8_t, kBytes>;
@@ -368,6 +396,7 @@ Kernel find_float(Policy policy) {
   return policy == Policy::wrap ? run<Op> : nullptr;  // floats have one policy
 }
 
+#if !defined(__AVX512FP16__)
 template <class T, class W>
 Kernel find_integer(Policy policy) {
   using U = std::make_unsigned_t<T>;
@@ -392,7 +421,36 @@ Kernel find_table(Policy policy) {
   }
 }
 
-Kernel find(Element element, Policy policy) {
+#endif
+
+#if defined(__AVX512FP16__)
+}  // namespace
+}  // namespace MINUEND_TARGET
+namespace avx512 {
+extern const Routines routines;
+}
+namespace MINUEND_TARGET {
+namespace {
+
+// What this instruction set has beside avx512: arithmetic in float16, rounding to bfloat16, and a CPU whose loads of
+// elements that lie apart are quick. All else would be avx512's loops once more.
+Kernel find(Element element, Policy policy, Form form) {
+  const bool has_apart = form.a == Access::apart || form.b == Access::apart;
+  if (element == Element::f16) return find_float<Float16>(policy);
+  if (element == Element::bf16) return find_float<Half<Bfloat16>>(policy);
+  if (has_apart && policy == Policy::wrap) {
+    switch (element) {
+      case Element::f32: return run_apart<Ieee<float, uint32_t>>;
+      case Element::f64: return run_apart<Ieee<double, uint64_t>>;
+      case Element::i32: case Element::u32: return run_apart<Modular<uint32_t, Report::nothing, true>>;
+      case Element::i64: case Element::u64: return run_apart<Modular<uint64_t, Report::nothing, true>>;
+      default: break;
+    }
+  }
+  return avx512::routines.find(element, policy, form);
+}
+#else
+Kernel find(Element element, Policy policy, Form) {
   switch (element) {
     case Element::f16: return find_float<Float16>(policy);
     case Element::bf16: return find_float<Half<Bfloat16>>(policy);
@@ -410,6 +468,7 @@ Kernel find(Element element, Policy policy) {
   }
   return nullptr;
 }
+#endif
 
 }  // namespace
 

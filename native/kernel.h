@@ -22,9 +22,15 @@ enum class Access { each, second, apart, same };
 
 // At most one is `same`; `apart` there is of elements from kLeastApart on, and none beside `second`.
 struct Form {
-  Access a, b;
+  Access a = Access::each, b = Access::each;
 };
 constexpr size_t kLeastApart = 4;  // bytes of an element; smaller ones are sooner gathered
+
+// Whether the kernel reads elements that are not consecutive: with every other policy, and from tables, operands are
+// gathered first. Loops for all of it would be two in three, for calls that are rare.
+constexpr bool reads_in_steps(Element element, Policy policy) {
+  return policy == Policy::wrap && element != Element::table;
+}
 
 // Where the memory is that a block reads and writes: in the first cache; in the next ones, so that lines are asked for in
 // time; farther away, and the result not past the caches, such as one that is written over an operand; or so far away
@@ -58,7 +64,7 @@ struct Steps {
 
 // What one CPU target offers.
 struct Routines {
-  Kernel (*find)(Element element, Policy policy);  // nullptr where there is no such policy
+  Kernel (*find)(Element element, Policy policy, Form form);  // for blocks of this form; nullptr where none has the policy
   void (*gather)(size_t item, const Steps& steps);
   // n consecutive elements of `item` bytes to places `stride` bytes apart.
   void (*scatter)(size_t item, const char* from, char* to, ptrdiff_t stride, size_t n);

@@ -78,7 +78,7 @@ bool read_work(PyObject* const* args, Work& work) {
   if (policy < 0) return false;
   work.element = Element(element);
   work.policy = Policy(policy);
-  if (routines().find(work.element, work.policy) == nullptr) {
+  if (routines().find(work.element, work.policy, Form{}) == nullptr) {
     PyErr_Format(PyExc_ValueError, "the kernel has no policy '%s' for %s", kPolicies[policy], kElements[element]);
     return false;
   }

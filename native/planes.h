@@ -33,7 +33,7 @@ class Planes : public Cell {
     planes_ = l.size[p];
     for (int d = p + 1; d < l.rank; ++d) plane_ *= l.size[d];
     const bool same_b = b_.is_scalar(), same_a = !same_b && a_.is_scalar();
-    form_ = {same_a ? Access::same : Access::each, same_b ? Access::same : Access::each};
+    read_as({same_a ? Access::same : Access::each, same_b ? Access::same : Access::each});
   }
 
   size_t units() const override { return planes_; }
@@ -92,7 +92,6 @@ class Planes : public Cell {
 
   const Operand a_, b_;
   size_t planes_, plane_ = 1;
-  Form form_;
 };
 
 }  // namespace minuend

@@ -37,7 +37,7 @@ class Rows : public Cell {
     // Elements that lie across cache lines are written past the caches as bytes.
     detours_ = streams() && !joined_ && in_place_ && writes_ && reinterpret_cast<uintptr_t>(work.out) % result_ != 0 &&
                n_ * result_ >= kBuffer;
-    form_ = form(!joined_ && in_place_ && !detours_ && item_ >= kLeastApart);
+    read_as(form(!joined_ && in_place_ && !detours_ && item_ >= kLeastApart && in_steps()));
     const bool has_apart = form_.a == Access::apart || form_.b == Access::apart;
     direct_ = !joined_ && in_place_ && !detours_ &&
               (has_apart || (is_direct(a_, repeat_a_) && is_direct(b_, repeat_b_)));
@@ -78,7 +78,9 @@ class Rows : public Cell {
 
   static bool is_scalar(const Strides& s) { return s.outer == 0 && s.inner == 0; }
   // What the kernel reads where it lies.
-  bool is_row(const Strides& s) const { return consecutive(s.inner) || s.inner == 2 * ptrdiff_t(item_); }
+  bool is_row(const Strides& s) const {
+    return consecutive(s.inner) || (in_steps() && s.inner == 2 * ptrdiff_t(item_));
+  }
   bool is_direct(const Strides& s, bool repeats) const { return repeats || is_row(s); }
   bool is_run(const Strides& s) const { return is_row(s) && s.outer == s.inner * ptrdiff_t(n_); }
   Access access(const Strides& s, bool repeats) const {
@@ -197,7 +199,6 @@ class Rows : public Cell {
 
   size_t n_, rows_;
   Strides a_, b_, out_;
-  Form form_;
   size_t piece_ = 0;  // elements of a row that are gathered at a time
   bool in_place_, joined_, repeat_a_, repeat_b_, detours_, direct_;
   Reach row_reach_;

@@ -52,7 +52,7 @@ class Squares : public Cell {
     const size_t column_side = length(side, rows) * (wide ? 2 : 1), more = skews_ ? kLine / result_ : 0;
     pitch_ = joined_ ? columns : std::min(column_side + more, (columns + line - 1) / line * line);
     const bool repeats_b = repeats(b_outer_, b_inner_), repeats_a = !repeats_b && repeats(a_outer_, a_inner_);
-    form_ = {access(a_outer_, a_inner_, repeats_a), access(b_outer_, b_inner_, repeats_b)};
+    read_as({access(a_outer_, a_inner_, repeats_a), access(b_outer_, b_inner_, repeats_b)});
     // Whole cache lines of what is transposed and of the result; past the caches only those pay.
     const size_t row_side = length(side, pitch_);
     if (consecutive(b_outer_) && turned(b_outer_, b_inner_)) bands_ = Cuts(rows, row_side, work.b, b_inner_, item_);
@@ -172,7 +172,7 @@ class Squares : public Cell {
     const bool brought = inner == 0 || consecutive(inner) || turned(outer, inner);
     const bool is_row = !joined_ || outer == inner * ptrdiff_t(pitch_);
     const bool backwards = inner == -ptrdiff_t(item_);
-    return brought || !is_row || backwards || streams() || item_ < kLeastApart ? Access::each : Access::apart;
+    return brought || !is_row || backwards || streams() || item_ < kLeastApart || !in_steps() ? Access::each : Access::apart;
   }
 
   // What the kernel is given one element of.
@@ -303,7 +303,6 @@ class Squares : public Cell {
   size_t turned_;  // and rows of it at a time
   ptrdiff_t a_outer_, b_outer_, out_outer_, a_inner_, b_inner_;
   Cuts bands_, stacks_;
-  Form form_;
 };
 
 }  // namespace minuend

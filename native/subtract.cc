@@ -214,8 +214,8 @@ size_t subtract(Work& work) {
   if (is_short_line(work)) {
     const Layout& l = work.layout;
     const FloatMode mode;
-    const Kernel kernel = routines().find(work.element, work.policy);
-    return kernel(work.table, {work.a, work.b, work.out, l.size[0]}, {Access::each, Access::each}, Reach::first);
+    const Kernel kernel = routines().find(work.element, work.policy, Form{});
+    return kernel(work.table, {work.a, work.b, work.out, l.size[0]}, Form{}, Reach::first);
   }
   const size_t elements = work.layout.count();
   if (elements == 0) return 0;
