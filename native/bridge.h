@@ -10,7 +10,7 @@
 #endif
 #include <numpy/arrayobject.h>
 
-#include "subtract.h"
+#include "compute.h"
 
 namespace minuend {
 
@@ -29,8 +29,8 @@ size_t without_gil(const Work& work, F f) {
   return result;
 }
 
-// A new C-contiguous array, uninitialised; does not take the dtype's reference.
-PyObject* new_result(PyArray_Descr* descr, int rank, const npy_intp* sizes);
+// A new array, uninitialised, of the layout's sizes; its result strides are packed. Does not take the dtype's reference.
+PyObject* new_result(PyArray_Descr* descr, const Layout& layout);
 int init_results();
 
 // learn(dtype, kernel, widened dtype): lets the fast path take arrays of a dtype.

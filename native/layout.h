@@ -17,6 +17,14 @@ struct Layout {
   size_t count() const;
 };
 
+// Packs the result's elements, of `item` bytes, in the order in which x and y lie, as NumPy's order="K" does: where two dims
+// are ordered differently in the two, or not at all, the outer one stays outside.
+void pack_like(Layout& layout, const ptrdiff_t* x, const ptrdiff_t* y, size_t item);
+
+// Whether the result's elements share no byte, as far as is seen at a glance: each stride spans all that shorter ones
+// reach. Layouts that are woven together are not told from ones that overlap.
+bool is_nested(const Layout& layout, size_t item);
+
 // The same elements in fewer, longer dims: drops dims of size 1, turns dims with a negative result stride round
 // (which moves the three pointers), sorts them by the result's strides and joins those that continue each other.
 // The order of the elements changes, so a caller that needs C order must not collapse.

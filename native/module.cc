@@ -103,19 +103,38 @@ bool check_count(const char* name, Py_ssize_t n, Py_ssize_t wanted) {
   return false;
 }
 
+// execute(kernel, policy, sizes, a, a strides, b, b strides, table, out, out strides): what the kernel says of overflow
 PyObject* execute(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Work work;
-  if (!check_count("execute", n, 10) || !read_work(args, work) ||
-      !read_operand(args[7], args[8], work.layout.rank, &work.out, work.layout.out) || !read_table(args[9], work)) {
+  if (!check_count("execute", n, 10) || !read_work(args, work) || !read_table(args[7], work) ||
+      !read_operand(args[8], args[9], work.layout.rank, &work.out, work.layout.out)) {
     return nullptr;
   }
-  return PyLong_FromSize_t(without_gil(work, [&] { return subtract(work); }));
+  const size_t found = without_gil(work, [&] { return compute(work); });
+  return found == kNoMemory ? PyErr_NoMemory() : PyLong_FromSize_t(found);
 }
 
 PyObject* first(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Work work;
   if (!check_count("first_overflow", n, 8) || !read_work(args, work) || !read_table(args[7], work)) return nullptr;
   return PyLong_FromSize_t(without_gil(work, [&] { return first_overflow(work); }));
+}
+
+// result(dtype, sizes, a strides, b strides): a new array, packed in the order in which the operands lie.
+PyObject* result(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (!check_count("result", n, 4)) return nullptr;
+  if (!PyArray_DescrCheck(args[0]) || !PyTuple_Check(args[1]) || PyTuple_GET_SIZE(args[1]) > kMaxRank) {
+    PyErr_Format(PyExc_TypeError, "result takes a dtype and a tuple of at most %d sizes", kMaxRank);
+    return nullptr;
+  }
+  auto* descr = reinterpret_cast<PyArray_Descr*>(args[0]);
+  Layout l;
+  l.rank = int(PyTuple_GET_SIZE(args[1]));
+  if (!read_tuple(args[1], l.rank, l.size) || !read_tuple(args[2], l.rank, l.a) || !read_tuple(args[3], l.rank, l.b)) {
+    return nullptr;
+  }
+  pack_like(l, l.a, l.b, size_t(PyDataType_ELSIZE(descr)));
+  return new_result(descr, l);
 }
 
 PyObject* list_targets(PyObject*, PyObject*) {
@@ -151,19 +170,6 @@ PyObject* force_num_threads(PyObject*, PyObject* number) {
   }
   set_num_threads(int(n));
   Py_RETURN_NONE;
-}
-
-// empty(shape, dtype): a new array for a result.
-PyObject* empty(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (!check_count("empty", n, 2)) return nullptr;
-  if (!PyTuple_Check(args[0]) || PyTuple_GET_SIZE(args[0]) > kMaxRank || !PyArray_DescrCheck(args[1])) {
-    PyErr_Format(PyExc_TypeError, "empty takes a tuple of at most %d sizes and a dtype", kMaxRank);
-    return nullptr;
-  }
-  npy_intp sizes[kMaxRank];
-  const int rank = int(PyTuple_GET_SIZE(args[0]));
-  if (!read_tuple(args[0], rank, sizes)) return nullptr;
-  return new_result(reinterpret_cast<PyArray_Descr*>(args[1]), rank, sizes);
 }
 
 PyObject* get_cache_limit(PyObject*, PyObject*) { return PyLong_FromSize_t(cache_limit()); }
@@ -204,7 +210,7 @@ PyMethodDef kMethods[] = {
     {"first_overflow", cast(first), METH_FASTCALL, nullptr},
     {"learn", cast(learn), METH_FASTCALL, nullptr},
     {"with_fast_path", with_fast_path, METH_O, nullptr},
-    {"empty", cast(empty), METH_FASTCALL, nullptr},
+    {"result", cast(result), METH_FASTCALL, nullptr},
     {"cache_limit", get_cache_limit, METH_NOARGS, nullptr},
     {"cached_bytes", get_cached_bytes, METH_NOARGS, nullptr},
     {"clear_cache", drop_cache, METH_NOARGS, kClearCacheDoc},
