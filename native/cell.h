@@ -41,7 +41,6 @@ class Cell {
 
   bool consecutive(ptrdiff_t stride) const { return stride == ptrdiff_t(item_); }
 
-  bool in_steps() const { return reads_in_steps(element_, policy_); }
   // How the kernel is to read the operands; said once, by what derives from this.
   void read_as(Form form) {
     form_ = form;

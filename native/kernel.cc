@@ -144,19 +144,19 @@ template <>
 constexpr bool is_slow<HardwareHalf> = true;
 #endif
 
-// Operations that have loops for operands in steps; the condition is reads_in_steps().
+// Operations by what they have loops for; the table is kernel.h's.
 template <class Op>
-constexpr bool takes_steps = true;
-template <class T, Report reports, bool writes>
-constexpr bool takes_steps<Modular<T, reports, writes>> = reports == Report::nothing;
+constexpr bool takes_all = Op::reports == Report::nothing;
 template <class T>
-constexpr bool takes_steps<Saturating<T>> = false;
+constexpr bool takes_all<Saturating<T>> = false;
 template <class T, class W>
-constexpr bool takes_steps<Widening<T, W>> = false;
-template <>
-constexpr bool takes_steps<WideningU64> = false;
+constexpr bool takes_all<Widening<T, W>> = false;
+template <class Op>
+constexpr bool takes_second = Op::writes;
 template <Report reports, bool writes>
-constexpr bool takes_steps<Tabulated<reports, writes>> = false;
+constexpr bool takes_all<Tabulated<reports, writes>> = false;
+template <Report reports, bool writes>
+constexpr bool takes_second<Tabulated<reports, writes>> = false;
 
 template <Access access>
 constexpr bool in_steps = access == Access::second || access == Access::apart;
@@ -323,11 +323,12 @@ size_t loop_of(Op op, const Block& block, Form form) {
     return with_access(form.b, [&](auto b) -> size_t {
       constexpr Access x = decltype(a)::value, y = decltype(b)::value;
       constexpr bool has_apart = x == Access::apart || y == Access::apart;
+      constexpr bool has_same = x == Access::same || y == Access::same;
+      constexpr bool has_second = x == Access::second || y == Access::second;
       constexpr bool exists = !(x == Access::same && y == Access::same) &&
-                              (takes_steps<Op> || !(in_steps<x> || in_steps<y>)) &&
-                              !(has_apart && (sizeof(typename Op::In) < kLeastApart || x == Access::second ||
-                                              y == Access::second));
-      constexpr bool as_near = has_apart || ((in_steps<x> || in_steps<y>) && reach == Reach::first);
+                              !(has_apart && (!takes_all<Op> || sizeof(typename Op::In) < kLeastApart || has_second)) &&
+                              !(has_second && !takes_all<Op> && (!takes_second<Op> || has_same));
+      constexpr bool as_near = has_apart || (has_second && reach == Reach::first);
       if constexpr (!exists) return 0;
       else return loop<Op, x, y, as_near ? Reach::near : reach>(op, block);
     });

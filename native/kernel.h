@@ -26,10 +26,16 @@ struct Form {
 };
 constexpr size_t kLeastApart = 4;  // bytes of an element; smaller ones are sooner gathered
 
-// Whether the kernel reads elements that are not consecutive: with every other policy, and from tables, operands are
-// gathered first. Loops for all of it would be two in three, for calls that are rare.
-constexpr bool reads_in_steps(Element element, Policy policy) {
-  return policy == Policy::wrap && element != Element::table;
+// What the kernel has loops for; what it has none for is gathered first. Loops for all would be three in five, for calls
+// that are rare.
+//
+//   policy                    accesses of A and B
+//   wrap                      all of the above
+//   error, saturate, widen    each or same; every second beside each or every second
+//   count, and all tables     each or same
+constexpr bool reads_all(Element element, Policy policy) { return policy == Policy::wrap && element != Element::table; }
+constexpr bool reads_second(Element element, Policy policy) {
+  return policy != Policy::count && element != Element::table;
 }
 
 // Where the memory is that a block reads and writes: in the first cache; in the next ones, so that lines are asked for in

@@ -30,6 +30,8 @@ class Rows : public Cell {
     a_ = strides(l.a, item_);
     b_ = strides(l.b, item_);
     out_ = strides(l.out, result_);
+    reads_second_ = reads_all(element_, policy_) ||
+                    (reads_second(element_, policy_) && a_.inner != 0 && b_.inner != 0);
     in_place_ = out_.inner == ptrdiff_t(result_) || !writes_;
     joined_ = is_joinable();
     repeat_b_ = joined_ ? is_scalar(b_) : b_.inner == 0;
@@ -37,7 +39,7 @@ class Rows : public Cell {
     // Elements that lie across cache lines are written past the caches as bytes.
     detours_ = streams() && !joined_ && in_place_ && writes_ && reinterpret_cast<uintptr_t>(work.out) % result_ != 0 &&
                n_ * result_ >= kBuffer;
-    read_as(form(!joined_ && in_place_ && !detours_ && item_ >= kLeastApart && in_steps()));
+    read_as(form(!joined_ && in_place_ && !detours_ && item_ >= kLeastApart && reads_all(element_, policy_)));
     const bool has_apart = form_.a == Access::apart || form_.b == Access::apart;
     direct_ = !joined_ && in_place_ && !detours_ &&
               (has_apart || (is_direct(a_, repeat_a_) && is_direct(b_, repeat_b_)));
@@ -79,7 +81,7 @@ class Rows : public Cell {
   static bool is_scalar(const Strides& s) { return s.outer == 0 && s.inner == 0; }
   // What the kernel reads where it lies.
   bool is_row(const Strides& s) const {
-    return consecutive(s.inner) || (in_steps() && s.inner == 2 * ptrdiff_t(item_));
+    return consecutive(s.inner) || (reads_second_ && s.inner == 2 * ptrdiff_t(item_));
   }
   bool is_direct(const Strides& s, bool repeats) const { return repeats || is_row(s); }
   bool is_run(const Strides& s) const { return is_row(s) && s.outer == s.inner * ptrdiff_t(n_); }
@@ -200,7 +202,7 @@ class Rows : public Cell {
   size_t n_, rows_;
   Strides a_, b_, out_;
   size_t piece_ = 0;  // elements of a row that are gathered at a time
-  bool in_place_, joined_, repeat_a_, repeat_b_, detours_, direct_;
+  bool reads_second_, in_place_, joined_, repeat_a_, repeat_b_, detours_, direct_;
   Reach row_reach_;
 };
 

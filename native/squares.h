@@ -172,7 +172,7 @@ class Squares : public Cell {
     const bool brought = inner == 0 || consecutive(inner) || turned(outer, inner);
     const bool is_row = !joined_ || outer == inner * ptrdiff_t(pitch_);
     const bool backwards = inner == -ptrdiff_t(item_);
-    return brought || !is_row || backwards || streams() || item_ < kLeastApart || !in_steps() ? Access::each : Access::apart;
+    return brought || !is_row || backwards || streams() || item_ < kLeastApart || !reads_all(element_, policy_) ? Access::each : Access::apart;
   }
 
   // What the kernel is given one element of.
