@@ -197,6 +197,24 @@ inline void row(Op op, const Block& block, const Ahead& ahead, const char* a, co
   Result over{};
   size_t i = 0;
 
+  // Called, it would need `over` in memory, and the loop with it.
+  auto part = [&](size_t k) __attribute__((always_inline)) {
+    constexpr bool zeros = Op::reports != Report::nothing;
+    const Result d = op(from_a.template part<zeros>(i, k), from_b.template part<zeros>(i, k), over);
+    if constexpr (Op::writes) {
+      // The rest of its cache line may have gone past the caches: a line that goes both ways takes ten times as long.
+      if (reach == Reach::past && k == Op::lanes) store<true>(out + i * sizeof(Out), d);
+      else store_part(out + i * sizeof(Out), d, k * sizeof(Out));
+    }
+    overflows.add(over);
+    i += k;
+  };
+  // Stores on whole cache lines: past the caches they have to be, elsewhere a store that straddles two costs double.
+  if (Op::writes && (reach == Reach::past || n * sizeof(Out) >= kWorthAligning)) {
+    constexpr size_t width = sizeof(Result);
+    const size_t ahead = (width - reinterpret_cast<uintptr_t>(out) % width) % width / sizeof(Out);
+    if (ahead > 0 && ahead < n) part(ahead);
+  }
   auto ask = [&](size_t at) __attribute__((always_inline)) {  // for the lines that a line of the result needs
     if constexpr (reach != Reach::past || is_slow<Op>) {
       from_a.template fetch_ahead<reach>(at, ahead.a);
@@ -209,44 +227,23 @@ inline void row(Op op, const Block& block, const Ahead& ahead, const char* a, co
     if constexpr (Op::writes) store<reach == Reach::past>(out + at * sizeof(Out), d);
     overflows.add(over);
   };
-  // Stores on whole cache lines: past the caches they have to be, elsewhere a store that straddles two costs double.
-  size_t part = 0;  // elements that are no whole register: the first ones, then the last
-  if (Op::writes && (reach == Reach::past || n * sizeof(Out) >= kWorthAligning)) {
-    constexpr size_t width = sizeof(Result);
-    part = (width - reinterpret_cast<uintptr_t>(out) % width) % width / sizeof(Out);
-    if (part >= n) part = 0;
-  }
   constexpr size_t in_line = kLine / sizeof(Result), line = in_line * Op::lanes;
-  for (;;) {
-    if (part != 0) {
-      constexpr bool zeros = Op::reports != Report::nothing;
-      const Result d = op(from_a.template part<zeros>(i, part), from_b.template part<zeros>(i, part), over);
-      if constexpr (Op::writes) {
-        // The rest of its cache line may have gone past the caches: a line that goes both ways takes ten times as long.
-        if (reach == Reach::past && part == Op::lanes) store<true>(out + i * sizeof(Out), d);
-        else store_part(out + i * sizeof(Out), d, part * sizeof(Out));
-      }
-      overflows.add(over);
-      i += part;
-    }
-    if constexpr (reach != Reach::first && less == 0 && !has_apart) {
+  if constexpr (reach != Reach::first && less == 0 && !has_apart) {
 #pragma GCC unroll kLinesAtOnce
-      for (; i + line <= n; i += line) {
-        ask(i);
-        for (size_t k = 0; k < in_line; ++k) full(i + k * Op::lanes);
-      }
-    } else if constexpr (reach != Reach::first) {  // unrolled they would be no faster
-      for (; i + line + less <= n; i += line) {
-        ask(i);
-        for (size_t k = 0; k < in_line; ++k) full(i + k * Op::lanes);
-      }
+    for (; i + line <= n; i += line) {
+      ask(i);
+      for (size_t k = 0; k < in_line; ++k) full(i + k * Op::lanes);
     }
-    if constexpr (reach == Reach::first || in_line > 1) {
-      for (; i + Op::lanes + less <= n; i += Op::lanes) full(i);
+  } else if constexpr (reach != Reach::first) {  // unrolled they would be no faster
+    for (; i + line + less <= n; i += line) {
+      ask(i);
+      for (size_t k = 0; k < in_line; ++k) full(i + k * Op::lanes);
     }
-    if (i == n) return;
-    part = n - i;
   }
+  if constexpr (reach == Reach::first || in_line > 1) {
+    for (; i + Op::lanes + less <= n; i += Op::lanes) full(i);
+  }
+  if (i < n) part(n - i);
 }
 
 // Rows of a few registers, of which the last one begins with elements of the one before: so much is to be done in every
