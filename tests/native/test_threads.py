@@ -127,11 +127,11 @@ def test_python_threads_run_while_a_long_subtraction_does(some_threads):
     assert seen == [True]
 
 
-def test_changing_the_number_of_threads_and_the_target_meanwhile_changes_no_answer(some_threads):
+def test_changing_the_number_of_threads_and_the_instruction_set_meanwhile_changes_no_answer(some_threads):
     rng = np.random.default_rng(20)
     a, b = rng.standard_normal((2, 300_000)).astype(np.float32)
     want = a - b
-    target = _native.get_target()
+    isa = _native.get_instruction_set()
     stop = threading.Event()
 
     def meddle() -> None:
@@ -139,7 +139,7 @@ def test_changing_the_number_of_threads_and_the_target_meanwhile_changes_no_answ
         while not stop.wait(1e-4):
             i += 1
             _native.set_num_threads(1 + i % 5)
-            _native.set_target(_native.targets()[i % len(_native.targets())])
+            _native.set_instruction_set(_native.instruction_sets()[i % len(_native.instruction_sets())])
 
     other = threading.Thread(target=meddle)
     other.start()
@@ -149,7 +149,7 @@ def test_changing_the_number_of_threads_and_the_target_meanwhile_changes_no_answ
     finally:
         stop.set()
         other.join()
-        _native.set_target(target)
+        _native.set_instruction_set(isa)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
@@ -299,18 +299,18 @@ def test_without_a_wish_there_are_as_many_threads_as_cpus_to_run_on():
     assert run_python(script, **environment).stdout == "True\n"
 
 
-@pytest.mark.parametrize("target", _native.targets())
-def test_the_environment_sets_the_cpu_target(target):
-    result = run_python("from minuend import _native; print(_native.get_target())", MINUEND_TARGET=target)
-    assert (result.returncode, result.stdout, result.stderr) == (0, f"{target}\n", "")
+@pytest.mark.parametrize("isa", _native.instruction_sets())
+def test_the_environment_sets_the_instruction_set(isa):
+    result = run_python("from minuend import _native; print(_native.get_instruction_set())", MINUEND_ISA=isa)
+    assert (result.returncode, result.stdout, result.stderr) == (0, f"{isa}\n", "")
 
 
-def test_a_target_in_the_environment_that_the_cpu_does_not_run_stops_the_import():
-    result = run_python("import minuend._native", MINUEND_TARGET="avx9000")
+def test_an_instruction_set_in_the_environment_that_the_cpu_does_not_run_stops_the_import():
+    result = run_python("import minuend._native", MINUEND_ISA="avx9000")
     assert result.returncode == 1
     assert result.stderr.splitlines()[-1] == (
-        "ImportError: MINUEND_TARGET is 'avx9000', a target that this CPU does not run; "
-        f"the best is '{_native.targets()[-1]}'"
+        "ImportError: MINUEND_ISA is 'avx9000', an instruction set that this CPU does not run; "
+        f"the best is '{_native.instruction_sets()[-1]}'"
     )
 
 

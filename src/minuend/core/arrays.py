@@ -24,8 +24,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 def _with_fast_path(general: F) -> F:
     """Let the kernel take plain arrays without a detour through Python; ``general`` decides everything else."""
     for scalar_type, row in elements.by_scalar_type().items():
-        if row.kernel != "table":
-            _native.learn(np.dtype(scalar_type), row.kernel, row.widened.memory)
+        _native.learn(np.dtype(scalar_type), row.kernel, row.kind, row.widened.memory)
     fast = _native.with_fast_path(general)
     functools.update_wrapper(fast, general)
     return fast

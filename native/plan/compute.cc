@@ -1,10 +1,10 @@
-#include "compute.h"
+#include "plan/compute.h"
 
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
 
-#include "memory.h"
+#include "system/memory.h"
 
 namespace minuend {
 
@@ -14,8 +14,8 @@ namespace {
 //
 //   relation   condition                                                     what is done
 //   apart      no byte in common                                             the result is written where it belongs
-//   same       each element is read where its difference is written          the same; what overflows is undone
-//   crossing   any other                                                     it is computed apart, then copied
+//   same       each element is read where its difference is written          the same, undone where that is an error
+//   crossing   any other                                                     it is computed apart and copied
 enum class Relation { apart, same, crossing };
 
 struct Operand {
@@ -37,9 +37,9 @@ Range range(const Layout& l, const Operand& x) {
   return r;
 }
 
-// Whether two operands whose ranges meet are woven together without a byte in common, as fields of records and channels
-// of pixels are: all their elements begin at two places of one period.
-bool are_woven(const Layout& l, const Operand& x, const Operand& y) {
+// Whether x and y are interleaved without a byte in common, as fields of records and channels of pixels are: the
+// elements of each lie at one place of a common period.
+bool are_interleaved(const Layout& l, const Operand& x, const Operand& y) {
   ptrdiff_t period = 0;
   for (int i = 0; i < l.rank; ++i) {
     if (l.size[i] > 1) period = std::gcd(period, std::gcd(x.strides[i], y.strides[i]));
@@ -61,7 +61,7 @@ Relation relation(const Layout& l, const Operand& x, const Operand& out, const R
   const Range own = range(l, x);
   if (own.high <= goal.low || goal.high <= own.low) return Relation::apart;
   if (is_same(l, x, out)) return Relation::same;
-  return are_woven(l, x, out) ? Relation::apart : Relation::crossing;
+  return are_interleaved(l, x, out) ? Relation::apart : Relation::crossing;
 }
 
 bool can_fail(const Work& work) {
@@ -134,7 +134,7 @@ size_t compute(Work& work) {
   const Range goal = range(l, out);
   const Relation a = relation(l, {work.a, l.a, item}, out, goal), b = relation(l, {work.b, l.b, item}, out, goal);
   const bool replaces = (a == Relation::same || b == Relation::same) && can_fail(work);
-  // What a table says of an element cannot be undone bit by bit.
+  // Codes may have upper bits that a table ignores, so they cannot be computed back.
   if (a == Relation::crossing || b == Relation::crossing || (replaces && work.element == Element::table)) {
     return compute_apart(work);
   }

@@ -1,4 +1,4 @@
-#include "subtract.h"
+#include "plan/subtract.h"
 
 #include <algorithm>
 #include <atomic>
@@ -7,12 +7,12 @@
 #include <cstring>
 #include <utility>
 
-#include "float_mode.h"
-#include "planes.h"
-#include "rows.h"
-#include "squares.h"
-#include "targets.h"
-#include "threads.h"
+#include "system/float_mode.h"
+#include "plan/planes.h"
+#include "plan/rows.h"
+#include "plan/tiles.h"
+#include "system/instruction_sets.h"
+#include "system/threads.h"
 
 #if defined(__unix__) || defined(__APPLE__)
 #include <unistd.h>
@@ -20,40 +20,26 @@
 
 namespace minuend {
 
-size_t item_size(Element element) {
-  switch (element) {
-    case Element::i8: case Element::u8: case Element::table: return 1;
-    case Element::f16: case Element::bf16: case Element::i16: case Element::u16: return 2;
-    case Element::f32: case Element::i32: case Element::u32: return 4;
-    default: return 8;
-  }
-}
-
-size_t result_size(Element element, Policy policy) {
-  const size_t own = item_size(element);
-  return policy == Policy::widen && element != Element::table && own < 8 ? 2 * own : own;
-}
-
 namespace {
 
 // Bytes, unless they are said to be something else.
-constexpr size_t kLeastShared = 1 << 20;        // to wake another thread takes as long as to move so many,
-constexpr size_t kLeastSharedAwake = 1 << 19;   // to hand work to one that is awake, as long as so many,
-constexpr size_t kLeastLong = 1 << 18;          // to hand over the GIL and take it back, as long as so many
-constexpr std::chrono::microseconds kSoon{50};  // less than a thread looks out for more work before it sleeps
+constexpr size_t kLeastShared = 1 << 20;        // waking another thread takes as long as moving so many,
+constexpr size_t kLeastSharedAwake = 1 << 19;   // handing work to one that is awake, as long as so many,
+constexpr size_t kLeastLong = 1 << 18;          // releasing the GIL and taking it back, as long as so many
+constexpr std::chrono::microseconds kSoon{50};  // less than a thread waits for more work before it sleeps
 constexpr size_t kBytesPerPart = 1 << 17;
 constexpr int kPartsPerThread = 16;             // parts; a thread that comes late finds something left to do
-constexpr size_t kFirstCache = 48 << 10;
+constexpr size_t kL1 = 48 << 10;
 constexpr size_t kLargestOwnCache = 64 << 20;
 constexpr size_t kLeastStreamed = 4 << 20;
-constexpr size_t kServerShare = 12;             // of a larger last cache one part in so many is counted on,
-constexpr size_t kTwiceShare = 4;               // or one in so many where what goes past the caches is written twice
-constexpr size_t kHardlyRead = 8;               // where less is read than one byte for so many that are written
+constexpr size_t kServerShare = 12;             // the part of a larger last cache that is counted on,
+constexpr size_t kTwiceShare = 4;               // or where what is streamed is written twice
+constexpr size_t kHardlyRead = 8;               // bytes written for each byte read
 
-// Units [from, to) of a work, counted over its outer dims and the cell's own units.
-size_t run_range(const Work& work, const Cell& cell, size_t from, size_t to) {
+// Units [from, to) of a work, counted over its outer dims and the traversal's own units.
+size_t run_range(const Work& work, const Traversal& traversal, size_t from, size_t to) {
   const Layout& l = work.layout;
-  const int outer = l.rank - cell.dims();
+  const int outer = l.rank - traversal.dims();
   size_t index[kMaxRank];
   const char *a = work.a, *b = work.b;
   char* out = work.out;
@@ -62,16 +48,16 @@ size_t run_range(const Work& work, const Cell& cell, size_t from, size_t to) {
     b += l.b[dim] * n;
     out += l.out[dim] * n;
   };
-  size_t rest = from / cell.units();
+  size_t rest = from / traversal.units();
   for (int i = outer - 1; i >= 0; --i) {
     index[i] = rest % l.size[i];
     rest /= l.size[i];
     step(i, ptrdiff_t(index[i]));
   }
-  size_t count = 0, unit = from % cell.units();
+  size_t count = 0, unit = from % traversal.units();
   while (from < to) {
-    const size_t n = std::min(cell.units() - unit, to - from);
-    count += cell.run(a, b, out, unit, unit + n);
+    const size_t n = std::min(traversal.units() - unit, to - from);
+    count += traversal.run(a, b, out, unit, unit + n);
     from += n;
     unit = 0;
     for (int i = outer - 1; i >= 0; --i) {
@@ -96,17 +82,20 @@ const Caches kCaches = [] {
   return c;
 }();
 
-// Bytes of an operand that is read once where it does not repeat.
+// Bytes of an operand, each element once.
 size_t bytes_read(const Layout& l, const ptrdiff_t* strides, size_t item) {
   for (int i = 0; i < l.rank; ++i) item *= strides[i] == 0 ? 1 : l.size[i];
   return item;
 }
 
-// From how many bytes on all that is touched no longer stays in the caches, so that writing past them pays: most of a
-// last cache that is the machine's own. A larger one is a server's, shared with programs that are not seen. Work that
-// reads was measured to find it no faster than memory, so the cores' own caches count; what is hardly more than written
-// stays in a part of it. Elements of the result that lie across cache lines are first written into a buffer, which only
-// pays where more is touched than a larger part holds.
+// From how many bytes on the caches no longer hold all that is touched. Up to 64 MiB the last cache is taken for the
+// machine's own, above for a server's, which many programs share.
+//
+//   last cache       work                                    bytes                      measured reason
+//   up to 64 MiB     any                                     3/4 of it, 4 MiB at least  the rest belongs to others
+//   more than that   reads                                   twice L2, 4 MiB at least   it is no faster than memory
+//   more than that   hardly reads (1 byte in 8 or less)      1/12 of it                 what is only written stays
+//   there more than that   streams odd addresses through a buffer  1/4 of it                  all is written twice
 size_t stream_threshold(bool reads, bool twice) {
   const auto [own, last] = kCaches;
   if (last <= kLargestOwnCache) return std::max(last / 4 * 3, kLeastStreamed);
@@ -114,32 +103,39 @@ size_t stream_threshold(bool reads, bool twice) {
   return std::max(reads ? 2 * own : last / kServerShare, kLeastStreamed);
 }
 
-Reach reach_of(const Work& work, size_t elements) {
+// How a block's memory is moved, the first line that holds:
+//
+//   condition                                        traffic    measured reason
+//   48 KiB or less                                   in_l1      prefetching what is there costs more than it gives
+//   less than stream_threshold()                     in_cache   stores that miss L1 wait for their lines
+//   written over an operand, or at odd addresses     beyond     the lines are in the caches anyway, or would be written
+//   twice more                                             streamed   the result's lines are not read to be written
+//   over
+Traffic choose_traffic(const Work& work, size_t elements) {
   const size_t item = item_size(work.element);
   const size_t read = bytes_read(work.layout, work.layout.a, item) + bytes_read(work.layout, work.layout.b, item);
   const bool in_place = work.out == work.a || work.out == work.b;
   const size_t result = result_size(work.element, work.policy), written = elements * result;
   const size_t bytes = read + (in_place ? 0 : written);
-  if (bytes <= kFirstCache) return Reach::first;
+  if (bytes <= kL1) return Traffic::in_l1;
   const bool reads = read > written / kHardlyRead, is_across = reinterpret_cast<uintptr_t>(work.out) % result != 0;
-  if (bytes <= stream_threshold(reads, false)) return Reach::near;
-  // What is written over an operand is in the caches already.
-  return in_place || (is_across && bytes <= stream_threshold(reads, true)) ? Reach::far : Reach::past;
+  if (bytes <= stream_threshold(reads, false)) return Traffic::in_cache;
+  return in_place || (is_across && bytes <= stream_threshold(reads, true)) ? Traffic::beyond : Traffic::streamed;
 }
 
 size_t bytes_of(const Work& work, size_t elements) {
   return elements * (2 * item_size(work.element) + result_size(work.element, work.policy));
 }
 
-size_t outer_count(const Layout& l, const Cell& cell) {
+size_t outer_count(const Layout& l, const Traversal& traversal) {
   size_t n = 1;
-  for (int i = 0; i < l.rank - cell.dims(); ++i) n *= l.size[i];
+  for (int i = 0; i < l.rank - traversal.dims(); ++i) n *= l.size[i];
   return n;
 }
 
 struct Shared {
   const Work& work;
-  const Cell& cell;
+  const Traversal& traversal;
   size_t units;
   int parts;
   std::atomic<size_t> count{0};
@@ -148,19 +144,19 @@ struct Shared {
 void run_part(void* context, int i) {
   auto& shared = *static_cast<Shared*>(context);
   const FloatMode mode;
-  const size_t grain = shared.cell.grain();
+  const size_t grain = shared.traversal.grain();
   auto bound = [&](int k) {
     return k == shared.parts ? shared.units : shared.units / grain * size_t(k) / size_t(shared.parts) * grain;
   };
-  shared.count += run_range(shared.work, shared.cell, bound(i), bound(i + 1));
-  if (shared.cell.streams()) end_of_stream();
+  shared.count += run_range(shared.work, shared.traversal, bound(i), bound(i + 1));
+  if (shared.traversal.streams()) end_of_stream();
 }
 
-// Work that threads which are awake share, and for which none is woken.
+// Work that awake threads share, and for which none is woken.
 bool is_middle(size_t bytes) { return bytes >= kLeastSharedAwake && bytes < kLeastShared; }
 
-// Whether it is worth another thread's while. Work of middle size is where it follows other such work closely: then the
-// threads are awake, or their waking is paid for once by many calls.
+// Whether threads share the work. Work of middle size is shared where it closely follows other such work: then threads
+// are awake, or woken once for many calls.
 bool is_shared(size_t bytes) {
   if (!is_middle(bytes)) return bytes >= kLeastShared;
   using Clock = std::chrono::steady_clock;
@@ -169,22 +165,22 @@ bool is_shared(size_t bytes) {
   return now - last.exchange(now, std::memory_order_relaxed) < kSoon;
 }
 
-size_t run(const Work& work, const Cell& cell, size_t bytes) {
-  const size_t units = outer_count(work.layout, cell) * cell.units();
+size_t run(const Work& work, const Traversal& traversal, size_t bytes) {
+  const size_t units = outer_count(work.layout, traversal) * traversal.units();
   const int threads = num_threads();
   if (threads < 2 || !is_shared(bytes)) {
     const FloatMode mode;
-    const size_t count = run_range(work, cell, 0, units);
-    if (cell.streams()) end_of_stream();
+    const size_t count = run_range(work, traversal, 0, units);
+    if (traversal.streams()) end_of_stream();
     return count;
   }
   const auto parts = int(std::min(size_t(threads) * kPartsPerThread, bytes / kBytesPerPart));
-  Shared shared{work, cell, units, parts};
+  Shared shared{work, traversal, units, parts};
   in_parallel(parts, threads, run_part, &shared);
   return shared.count;
 }
 
-// The commonest work of all: two short plain arrays, for which any planning would cost more than the answer.
+// The commonest work: short contiguous arrays.
 bool is_short_line(const Work& work) {
   const Layout& l = work.layout;
   const auto item = ptrdiff_t(item_size(work.element));
@@ -210,33 +206,41 @@ bool is_long(const Work& work) {
   return bytes > kLeastLong;
 }
 
+// Which traversal, the first line that holds:
+//
+//   condition                                         traversal   measured reason
+//   a contiguous row of 1,024 elements or fewer       none        planning costs more than the answer
+//   8 planes or more of 128 elements and 512 bytes    Planes      a call of the kernel for each short row costs more
+//   than at most, in a contiguous result                               the row an operand runs across the rows of the
+//   result     Tiles       a row of it touches a cache line for each element, and a (Tiles::outer_dim()) page for many
+//   any other                                         Rows        the kernel reads rows without a buffer
 size_t subtract(Work& work) {
   if (is_short_line(work)) {
     const Layout& l = work.layout;
     const FloatMode mode;
-    const Kernel kernel = routines().find(work.element, work.policy, Form{});
-    return kernel(work.table, {work.a, work.b, work.out, l.size[0]}, Form{}, Reach::first);
+    const Kernel kernel = routines().find(work.element, work.policy, Accesses{});
+    return kernel(work.table, {work.a, work.b, work.out, l.size[0]}, Accesses{}, Traffic::in_l1);
   }
   const size_t elements = work.layout.count();
   if (elements == 0) return 0;
   collapse(work.layout, work.a, work.b, work.out);
-  const Reach reach = reach_of(work, elements);
+  const Traffic traffic = choose_traffic(work, elements);
   const size_t bytes = bytes_of(work, elements);
-  if (const int dim = Planes::outer_dim(work); dim >= 0) return run(work, Planes(work, reach, dim), bytes);
-  if (const int dim = Squares::outer_dim(work); dim >= 0) {
+  if (const int dim = Planes::outer_dim(work); dim >= 0) return run(work, Planes(work, traffic, dim), bytes);
+  if (const int dim = Tiles::outer_dim(work); dim >= 0) {
     move_next_to_inner(work.layout, dim);
-    return run(work, Squares(work, reach), bytes);
+    return run(work, Tiles(work, traffic), bytes);
   }
-  return run(work, Rows(work, reach), bytes);
+  return run(work, Rows(work, traffic), bytes);
 }
 
 size_t first_overflow(const Work& work) {
   Work counting = work;
   counting.policy = work.policy == Policy::widen ? Policy::widen : Policy::count;
-  alignas(64) char scratch[kBuffer];  // what is written here is not looked at
+  alignas(64) char scratch[kBuffer];  // what is written here is not read
   counting.out = scratch;
   for (int i = 0; i < counting.layout.rank; ++i) counting.layout.out[i] = 0;
-  const Rows rows(counting, Reach::first);
+  const Rows rows(counting, Traffic::in_l1);
   const size_t elements = work.layout.count();
   for (size_t i = 0; i < elements; i += kChunk) {
     if (run_range(counting, rows, i, std::min(i + kChunk, elements)) == 0) continue;

@@ -1,4 +1,4 @@
-#include "memory.h"
+#include "system/memory.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -22,7 +22,8 @@ constexpr size_t kHugePage = 2 << 20;
 constexpr size_t kLeastMapped = 256 << 10;  // smaller blocks are the C library's, cheaper to have the first time
 constexpr size_t kMostSmall = 64;           // and are kept only so many, which bounds the search for one
 
-// What stands before the data. Kept blocks are linked through it: giving one back allocates nothing, for it must not fail.
+// What stands before the data. Kept blocks are linked through it: giving one back allocates nothing, for it must not
+// fail.
 struct Block {
   size_t size;  // of all, header included
   Block *older, *newer;
@@ -53,7 +54,7 @@ void* map(size_t size) {
   if (aligned > low) munmap(low, size_t(aligned - low));
   if (const size_t behind = size_t(low + size + slack - (aligned + size)); behind > 0) munmap(aligned + size, behind);
 #if defined(MADV_HUGEPAGE)
-  madvise(aligned, size, MADV_HUGEPAGE);  // a wish: where the system has none, pages are small
+  madvise(aligned, size, MADV_HUGEPAGE);  // a hint: where the system has none, pages are small
 #endif
   return aligned;
 }
@@ -146,7 +147,7 @@ Cache& cache() {
 void init_memory() {
   cache();
 #if defined(MINUEND_HAS_MMAP)
-  // A fork waits until no thread is at the cache, so that the child finds it whole and open.
+  // A fork waits until no thread holds the lock, so that the child finds the cache whole and the lock open.
   auto lock = [] { cache().mutex.lock(); };
   auto unlock = [] { cache().mutex.unlock(); };
   pthread_atfork(lock, unlock, unlock);

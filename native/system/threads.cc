@@ -1,4 +1,4 @@
-#include "threads.h"
+#include "system/threads.h"
 
 #include <algorithm>
 #include <atomic>

@@ -1,29 +1,26 @@
 // The bridge: Python objects to Work and back. It converts and refuses; it computes nothing.
 #define MINUEND_IMPORTS_NUMPY
-#include "bridge.h"
+#include "python/bridge.h"
 
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 
-#include "memory.h"
-#include "targets.h"
-#include "threads.h"
+#include "system/memory.h"
+#include "system/instruction_sets.h"
+#include "system/threads.h"
 
 namespace {
 
 using namespace minuend;
 
-constexpr const char* kElements[] = {"f16", "bf16", "f32", "f64", "i8", "i16", "i32",
-                                     "i64", "u8",   "u16", "u32", "u64", "table"};
-constexpr const char* kPolicies[] = {"wrap", "error", "saturate", "widen", "count"};
-
-// The place of a Python string in a list of names; -1 with an error set where it is not there.
-template <size_t n>
-int find_name(PyObject* name, const char* const (&names)[n], const char* what) {
+// The place of a Python string in a table of n names; -1 with an error set where it is not there.
+template <class NameOf>
+int find_name(PyObject* name, size_t n, NameOf name_of, const char* what) {
   const char* text = PyUnicode_AsUTF8(name);
   if (text == nullptr) return -1;
   for (size_t i = 0; i < n; ++i) {
-    if (std::strcmp(text, names[i]) == 0) return int(i);
+    if (std::strcmp(text, name_of(i)) == 0) return int(i);
   }
   PyErr_Format(PyExc_ValueError, "the kernel has no %s '%s'", what, text);
   return -1;
@@ -31,8 +28,12 @@ int find_name(PyObject* name, const char* const (&names)[n], const char* what) {
 
 }  // namespace
 
-int minuend::find_element(PyObject* name) { return find_name(name, kElements, "element type"); }
-int minuend::find_policy(PyObject* name) { return find_name(name, kPolicies, "policy"); }
+int minuend::find_element(PyObject* name) {
+  return find_name(name, std::size(kElements), [](size_t i) { return kElements[i].name; }, "element type");
+}
+int minuend::find_policy(PyObject* name) {
+  return find_name(name, std::size(kPolicies), [](size_t i) { return kPolicies[i]; }, "policy");
+}
 
 namespace {
 
@@ -78,8 +79,8 @@ bool read_work(PyObject* const* args, Work& work) {
   if (policy < 0) return false;
   work.element = Element(element);
   work.policy = Policy(policy);
-  if (routines().find(work.element, work.policy, Form{}) == nullptr) {
-    PyErr_Format(PyExc_ValueError, "the kernel has no policy '%s' for %s", kPolicies[policy], kElements[element]);
+  if (routines().find(work.element, work.policy, Accesses{}) == nullptr) {
+    PyErr_Format(PyExc_ValueError, "the kernel has no policy '%s' for %s", kPolicies[policy], kElements[element].name);
     return false;
   }
   if (!PyTuple_Check(args[2]) || PyTuple_GET_SIZE(args[2]) > kMaxRank) {
@@ -137,8 +138,8 @@ PyObject* result(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return new_result(descr, l);
 }
 
-PyObject* list_targets(PyObject*, PyObject*) {
-  const Names names = targets();
+PyObject* list_instruction_sets(PyObject*, PyObject*) {
+  const Names names = instruction_sets();
   PyObject* tuple = PyTuple_New(Py_ssize_t(names.count));
   for (size_t i = 0; tuple != nullptr && i < names.count; ++i) {
     PyObject* name = PyUnicode_FromString(names.first[i]);
@@ -151,12 +152,14 @@ PyObject* list_targets(PyObject*, PyObject*) {
   return tuple;
 }
 
-PyObject* get_target(PyObject*, PyObject*) { return PyUnicode_FromString(target()); }
+PyObject* get_instruction_set(PyObject*, PyObject*) { return PyUnicode_FromString(instruction_set()); }
 
-PyObject* force_target(PyObject*, PyObject* name) {
+PyObject* force_instruction_set(PyObject*, PyObject* name) {
   const char* text = PyUnicode_AsUTF8(name);
   if (text == nullptr) return nullptr;
-  if (!set_target(text)) return PyErr_Format(PyExc_ValueError, "this CPU does not run the target '%s'", text);
+  if (!set_instruction_set(text)) {
+    return PyErr_Format(PyExc_ValueError, "this CPU does not run the instruction set '%s'", text);
+  }
   Py_RETURN_NONE;
 }
 
@@ -187,12 +190,13 @@ PyObject* force_cache_limit(PyObject*, PyObject* number) {
 PyDoc_STRVAR(kClearCacheDoc,
              "clear_cache()\n--\n\n"
              "Return the memory that is kept for large results to the system; say how many bytes it was.");
-PyDoc_STRVAR(kSetCacheLimitDoc,
-             "set_cache_limit(n, /)\n--\n\n"
-             "Keep at most n bytes of memory of past results for coming ones; 0 keeps none.\n\n"
-             "Results of 256 KiB and more come from that memory: fresh memory costs more in page faults than the\n"
-             "subtraction does. At the start the bound is 1 GiB, or an eighth of the machine's memory if that is less.\n\n"
-             "Raises:\n    ValueError: n is negative.");
+PyDoc_STRVAR(
+    kSetCacheLimitDoc,
+    "set_cache_limit(n, /)\n--\n\n"
+    "Keep at most n bytes of memory of past results for coming ones; 0 keeps none.\n\n"
+    "Results of 256 KiB and more come from that memory: fresh memory costs more in page faults than the\n"
+    "subtraction does. At the start the bound is 1 GiB, or an eighth of the machine's memory if that is less.\n\n"
+    "Raises:\n    ValueError: n is negative.");
 PyDoc_STRVAR(kGetNumThreadsDoc,
              "get_num_threads()\n--\n\n"
              "Return how many threads large work is shared among.");
@@ -215,9 +219,9 @@ PyMethodDef kMethods[] = {
     {"cached_bytes", get_cached_bytes, METH_NOARGS, nullptr},
     {"clear_cache", drop_cache, METH_NOARGS, kClearCacheDoc},
     {"set_cache_limit", force_cache_limit, METH_O, kSetCacheLimitDoc},
-    {"targets", list_targets, METH_NOARGS, nullptr},
-    {"get_target", get_target, METH_NOARGS, nullptr},
-    {"set_target", force_target, METH_O, nullptr},
+    {"instruction_sets", list_instruction_sets, METH_NOARGS, nullptr},
+    {"get_instruction_set", get_instruction_set, METH_NOARGS, nullptr},
+    {"set_instruction_set", force_instruction_set, METH_O, nullptr},
     {"get_num_threads", get_num_threads, METH_NOARGS, kGetNumThreadsDoc},
     {"set_num_threads", force_num_threads, METH_O, kSetNumThreadsDoc},
     {nullptr, nullptr, 0, nullptr},
@@ -226,10 +230,11 @@ PyMethodDef kMethods[] = {
 int exec_module(PyObject*) {
   init_threads();
   if (PyArray_ImportNumPyAPI() < 0 || init_fast_path() < 0 || init_results() < 0) return -1;
-  const char* asked = std::getenv("MINUEND_TARGET");
-  if (asked != nullptr && std::strcmp(asked, target()) != 0) {
-    PyErr_Format(PyExc_ImportError, "MINUEND_TARGET is '%s', a target that this CPU does not run; the best is '%s'",
-                 asked, target());
+  const char* asked = std::getenv("MINUEND_ISA");
+  if (asked != nullptr && std::strcmp(asked, instruction_set()) != 0) {
+    PyErr_Format(PyExc_ImportError,
+                 "MINUEND_ISA is '%s', an instruction set that this CPU does not run; the best is '%s'", asked,
+                 instruction_set());
     return -1;
   }
   if (!environment_is_valid()) {

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "bridge.h"
-#include "memory.h"
-#include "trace.h"
+#include "python/bridge.h"
+#include "system/memory.h"
+#include "python/trace.h"
 
 namespace minuend {
 

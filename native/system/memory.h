@@ -1,8 +1,8 @@
 // Memory of results, kept for the next one.
 //
 // A fresh large array costs more in page faults than the subtraction does, and one that does not start on a cache line
-// costs a quarter. Blocks that results no longer use are
-// kept, up to a bound, and given to the next result of about their size.
+// costs a quarter. Blocks that results no longer use are kept, up to a bound, and given to the next result of their
+// size.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace minuend {
 // Results below this size take NumPy's own memory.
 constexpr size_t kLeastCached = 8 * 1024;
 
-// Called once, before anything else here: forks and the cache's lock are made to agree.
+// Called once, before anything else here: a fork then leaves the child an open lock.
 void init_memory();
 
 // A block of at least `size` bytes, aligned to a cache line; nullptr where the system has none.

@@ -1,4 +1,4 @@
-#include "layout.h"
+#include "plan/layout.h"
 
 #include <cstdlib>
 #include <initializer_list>

@@ -1,19 +1,19 @@
-// Registers of which only the first bytes are in memory. Included by kernel.cc, so compiled for each CPU target.
+// Registers of which only the first bytes are in memory. Included by loop.cc, so compiled for each instruction set.
 //
-// Nothing here may be called instead of inlined: GCC leaves out the `vzeroupper` behind such calls, and the SSE code
-// that runs next, Python's and NumPy's, then takes 130 ns more per call.
+// All of it has to be inlined: GCC leaves out the `vzeroupper` behind calls, and the SSE code that runs next (Python's,
+// NumPy's) then takes 130 ns more.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "element.h"
-#include "pack.h"
+#include "kernel/element.h"
+#include "kernel/gather.h"
 
 #define MINUEND_INLINE __attribute__((always_inline)) inline
 
 namespace minuend {
-namespace MINUEND_TARGET {
+namespace MINUEND_ISA {
 namespace {
 
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
@@ -86,7 +86,7 @@ MINUEND_INLINE V load_part(const char* p, size_t bytes) {
   if constexpr (sizeof(V) == 8) return as<V>(load_word(p, bytes));
   else if constexpr (sizeof(V) == 16) return (V)load_16(p, bytes);
   else {
-    const size_t before = bytes > 16 ? 16 : 0;  // bytes that are all there
+    const size_t before = bytes > 16 ? 16 : 0;  // whole bytes before the part
     const Word16 part = load_16(p + before, bytes - before), none{};
     return (V)(before ? __builtin_shufflevector(get<Word16>(p), part, 0, 1, 2, 3)
                       : __builtin_shufflevector(part, none, 0, 1, 2, 3));
@@ -113,7 +113,7 @@ MINUEND_INLINE void store_part(char* p, V v, size_t bytes) {
 #endif
 
 }  // namespace
-}  // namespace MINUEND_TARGET
+}  // namespace MINUEND_ISA
 }  // namespace minuend
 
 #undef MINUEND_INLINE
