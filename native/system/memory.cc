@@ -1,12 +1,13 @@
-#include "memory.h"
+#include "system/memory.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <mutex>
-#include <vector>
+#include <new>
 
 #if defined(__unix__) || defined(__APPLE__)
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #define MINUEND_HAS_MMAP 1
@@ -16,14 +17,21 @@ namespace minuend {
 
 namespace {
 
-constexpr size_t kHeader = 64;  // before the data: the block's capacity, and the data stays on a cache line
+constexpr size_t kHeader = 64;  // bytes before the data, which so starts on a cache line
 constexpr size_t kHugePage = 2 << 20;
 constexpr size_t kLeastMapped = 256 << 10;  // smaller blocks are the C library's, cheaper to have the first time
 constexpr size_t kMostSmall = 64;           // and are kept only so many, which bounds the search for one
 
-size_t& capacity(void* start) { return *static_cast<size_t*>(start); }
-void* data(void* start) { return static_cast<char*>(start) + kHeader; }
-void* start(void* block) { return static_cast<char*>(block) - kHeader; }
+// What stands before the data. Kept blocks are linked through it: giving one back allocates nothing, for it must not
+// fail.
+struct Block {
+  size_t size;  // of all, header included
+  Block *older, *newer;
+};
+static_assert(sizeof(Block) <= kHeader);
+
+void* data(Block* block) { return reinterpret_cast<char*>(block) + kHeader; }
+Block* block_of(void* data) { return reinterpret_cast<Block*>(static_cast<char*>(data) - kHeader); }
 
 // Sizes in steps of an eighth of a power of two, so that about equal results share blocks.
 size_t rounded(size_t size) {
@@ -46,7 +54,7 @@ void* map(size_t size) {
   if (aligned > low) munmap(low, size_t(aligned - low));
   if (const size_t behind = size_t(low + size + slack - (aligned + size)); behind > 0) munmap(aligned + size, behind);
 #if defined(MADV_HUGEPAGE)
-  madvise(aligned, size, MADV_HUGEPAGE);  // a wish: where the system has none, pages are small
+  madvise(aligned, size, MADV_HUGEPAGE);  // a hint: where the system has none, pages are small
 #endif
   return aligned;
 }
@@ -72,39 +80,42 @@ size_t initial_limit() {
 class Shelf {
  public:
   // One of this size, the newest; nullptr where there is none.
-  void* take(size_t size) {
-    const auto found = std::find_if(blocks_.rbegin(), blocks_.rend(), [&](const Kept& k) { return k.size == size; });
-    if (found == blocks_.rend()) return nullptr;
-    void* p = found->block;
-    blocks_.erase(std::next(found).base());
-    bytes_ -= size;
-    return p;
+  Block* take(size_t size) {
+    Block* b = newest_;
+    while (b != nullptr && b->size != size) b = b->older;
+    if (b != nullptr) remove(b);
+    return b;
   }
 
-  void put(void* p, size_t size) {
-    blocks_.push_back({size, p});
-    bytes_ += size;
+  void put(Block* b) {
+    b->older = newest_;
+    b->newer = nullptr;
+    (newest_ == nullptr ? oldest_ : newest_->newer) = b;
+    newest_ = b;
+    bytes_ += b->size;
+    ++count_;
   }
 
   void shrink(size_t bytes, size_t count = SIZE_MAX) {
-    size_t gone = 0;
-    while (bytes_ > bytes || blocks_.size() - gone > count) {
-      const Kept& oldest = blocks_[gone++];
-      bytes_ -= oldest.size;
-      unmap(oldest.block, oldest.size);
+    while (bytes_ > bytes || count_ > count) {
+      Block* b = oldest_;
+      remove(b);
+      unmap(b, b->size);
     }
-    blocks_.erase(blocks_.begin(), blocks_.begin() + ptrdiff_t(gone));
   }
 
   size_t bytes() const { return bytes_; }
 
  private:
-  struct Kept {
-    size_t size;
-    void* block;
-  };
-  std::vector<Kept> blocks_;
-  size_t bytes_ = 0;
+  void remove(Block* b) {
+    (b->older == nullptr ? oldest_ : b->older->newer) = b->newer;
+    (b->newer == nullptr ? newest_ : b->newer->older) = b->older;
+    bytes_ -= b->size;
+    --count_;
+  }
+
+  Block *oldest_ = nullptr, *newest_ = nullptr;
+  size_t bytes_ = 0, count_ = 0;
 };
 
 struct Cache {
@@ -118,45 +129,54 @@ struct Cache {
     large.shrink(to - std::min(to, small.bytes()));
     small.shrink(to, kMostSmall - 1);
   }
-  void keep(void* p, size_t size) {
-    shrink(limit - size);
-    shelf(size).put(p, size);
+  void keep(Block* b) {
+    shrink(limit - b->size);
+    shelf(b->size).put(b);
   }
 };
 
 // Never destroyed: arrays may outlive the module.
 Cache& cache() {
-  static auto* c = new Cache;
+  alignas(Cache) static char room[sizeof(Cache)];
+  static auto* c = new (room) Cache;
   return *c;
 }
 
 }  // namespace
 
+void init_memory() {
+  cache();
+#if defined(MINUEND_HAS_MMAP)
+  // A fork waits until no thread holds the lock, so that the child finds the cache whole and the lock open.
+  auto lock = [] { cache().mutex.lock(); };
+  auto unlock = [] { cache().mutex.unlock(); };
+  pthread_atfork(lock, unlock, unlock);
+#endif
+}
+
 void* take_block(size_t size) {
   if (size > SIZE_MAX / 4) return nullptr;
   const size_t wanted = rounded(size);
   Cache& c = cache();
-  // A lock that is taken, by another thread or before a fork, is not waited for: the system has memory too.
+  // A lock that another thread holds is not waited for: the system has memory too.
   if (std::unique_lock<std::mutex> lock(c.mutex, std::try_to_lock); lock.owns_lock()) {
-    if (void* p = c.shelf(wanted).take(wanted); p != nullptr) return data(p);
+    if (Block* b = c.shelf(wanted).take(wanted); b != nullptr) return data(b);
   }
   void* p = map(wanted);
-  if (p == nullptr) return nullptr;
-  capacity(p) = wanted;
-  return data(p);
+  return p == nullptr ? nullptr : data(new (p) Block{wanted, nullptr, nullptr});
 }
 
-void give_block(void* block) {
-  if (block == nullptr) return;
-  void* p = start(block);
+void give_block(void* given) {
+  if (given == nullptr) return;
+  Block* b = block_of(given);
   Cache& c = cache();
-  if (std::unique_lock<std::mutex> lock(c.mutex, std::try_to_lock); lock.owns_lock() && capacity(p) <= c.limit) {
-    return c.keep(p, capacity(p));
+  if (std::unique_lock<std::mutex> lock(c.mutex, std::try_to_lock); lock.owns_lock() && b->size <= c.limit) {
+    return c.keep(b);
   }
-  unmap(p, capacity(p));
+  unmap(b, b->size);
 }
 
-size_t block_size(const void* block) { return capacity(start(const_cast<void*>(block))) - kHeader; }
+size_t block_size(void* given) { return block_of(given)->size - kHeader; }
 
 size_t cache_limit() {
   const std::lock_guard<std::mutex> lock(cache().mutex);

@@ -5,6 +5,9 @@
 
 namespace minuend {
 
+// Called once, before any work: a forked child then starts threads of its own.
+void init_threads();
+
 // How many threads large work is shared among: MINUEND_NUM_THREADS, or the CPUs that this process may run on.
 int num_threads();
 // Whether MINUEND_NUM_THREADS is unset or a number from 1 to kMostThreads.

@@ -1,4 +1,4 @@
-#include "threads.h"
+#include "system/threads.h"
 
 #include <algorithm>
 #include <atomic>
@@ -6,8 +6,9 @@
 #include <condition_variable>
 #include <cstdint>
 #include <cstdlib>
+#include <exception>
 #include <mutex>
-#include <system_error>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -48,10 +49,7 @@ int initial_threads() {
   return asked > 0 ? asked : available_cpus();
 }
 
-std::atomic<int>& wanted() {
-  static std::atomic<int> n{initial_threads()};
-  return n;
-}
+std::atomic<int> wanted{initial_threads()};
 
 inline void pause() {
 #if defined(__SSE2__)
@@ -160,15 +158,16 @@ class Pool {
   static uint64_t round_of(uint64_t state) { return state >> kBits; }
 
   void start(int helpers) {
-    while (int(threads_.size()) < helpers) {
-      try {
+    try {
+      threads_.reserve(size_t(helpers));
+      while (int(threads_.size()) < helpers) {
         std::thread thread(&Pool::wait_for_work, this, int(threads_.size()) + 1);
         threads_.push_back(thread.native_handle());
         thread.detach();
         avoided_ = -1;
-      } catch (const std::system_error&) {
-        return;  // the system gives no more threads: work with those that there are
       }
+    } catch (const std::exception&) {
+      // The system gives no more threads, or no memory for them: work with those that there are.
     }
   }
 
@@ -214,35 +213,43 @@ class Pool {
 // Never destroyed: its threads wait on it until the process ends.
 std::atomic<Pool*> pool{nullptr};
 
-Pool& the_pool() {
+// nullptr where there is no memory for it.
+Pool* the_pool() {
   Pool* p = pool.load();
   if (p == nullptr) {
-    auto* fresh = new Pool;
-    if (pool.compare_exchange_strong(p, fresh)) return *fresh;
+    auto* fresh = new (std::nothrow) Pool;
+    if (pool.compare_exchange_strong(p, fresh)) return fresh;
     delete fresh;
   }
-  return *p;
+  return p;
+}
+
+bool try_run(Job& job, int helpers, int threads) {
+  Pool* p = the_pool();
+  return p != nullptr && p->try_run(job, helpers, threads);
 }
 
 }  // namespace
 
 bool environment_is_valid() { return asked_threads() >= 0; }
 
-int num_threads() { return wanted().load(); }
-void set_num_threads(int n) { wanted().store(n); }
+int num_threads() { return wanted.load(); }
+void set_num_threads(int n) { wanted.store(n); }
 
-void in_parallel(int parts, int threads, void (*part)(void*, int), void* context) {
+void init_threads() {
 #if defined(__unix__) || defined(__APPLE__)
   // A child has none of the threads, and a lock may have been held: it starts anew.
-  static const int registered = pthread_atfork(nullptr, nullptr, [] {
+  pthread_atfork(nullptr, nullptr, [] {
     pool.store(nullptr);
     callers.store(0);
   });
-  (void)registered;
 #endif
+}
+
+void in_parallel(int parts, int threads, void (*part)(void*, int), void* context) {
   const int helpers = std::max(threads - 1 - callers.fetch_add(1), 0);
   Job job{part, context, parts, helpers + 1};
-  if (helpers == 0 || parts < 2 || !the_pool().try_run(job, helpers, threads)) job.work();
+  if (helpers == 0 || parts < 2 || !try_run(job, helpers, threads)) job.work();
   callers.fetch_sub(1);
 }
 

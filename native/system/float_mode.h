@@ -9,7 +9,7 @@
 
 namespace minuend {
 
-// Makes what was written past the caches visible before anyone is told that it is there.
+// Orders non-temporal stores before all that follows.
 inline void end_of_stream() {
 #if defined(__SSE2__)
   _mm_sfence();

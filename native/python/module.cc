@@ -1,29 +1,26 @@
 // The bridge: Python objects to Work and back. It converts and refuses; it computes nothing.
 #define MINUEND_IMPORTS_NUMPY
-#include "bridge.h"
+#include "python/bridge.h"
 
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 
-#include "memory.h"
-#include "targets.h"
-#include "threads.h"
+#include "system/memory.h"
+#include "system/instruction_sets.h"
+#include "system/threads.h"
 
 namespace {
 
 using namespace minuend;
 
-constexpr const char* kElements[] = {"f16", "bf16", "f32", "f64", "i8", "i16", "i32",
-                                     "i64", "u8",   "u16", "u32", "u64", "table"};
-constexpr const char* kPolicies[] = {"wrap", "error", "saturate", "widen", "count"};
-
-// The place of a Python string in a list of names; -1 with an error set where it is not there.
-template <size_t n>
-int find_name(PyObject* name, const char* const (&names)[n], const char* what) {
+// The place of a Python string in a table of n names; -1 with an error set where it is not there.
+template <class NameOf>
+int find_name(PyObject* name, size_t n, NameOf name_of, const char* what) {
   const char* text = PyUnicode_AsUTF8(name);
   if (text == nullptr) return -1;
   for (size_t i = 0; i < n; ++i) {
-    if (std::strcmp(text, names[i]) == 0) return int(i);
+    if (std::strcmp(text, name_of(i)) == 0) return int(i);
   }
   PyErr_Format(PyExc_ValueError, "the kernel has no %s '%s'", what, text);
   return -1;
@@ -31,8 +28,12 @@ int find_name(PyObject* name, const char* const (&names)[n], const char* what) {
 
 }  // namespace
 
-int minuend::find_element(PyObject* name) { return find_name(name, kElements, "element type"); }
-int minuend::find_policy(PyObject* name) { return find_name(name, kPolicies, "policy"); }
+int minuend::find_element(PyObject* name) {
+  return find_name(name, std::size(kElements), [](size_t i) { return kElements[i].name; }, "element type");
+}
+int minuend::find_policy(PyObject* name) {
+  return find_name(name, std::size(kPolicies), [](size_t i) { return kPolicies[i]; }, "policy");
+}
 
 namespace {
 
@@ -78,8 +79,8 @@ bool read_work(PyObject* const* args, Work& work) {
   if (policy < 0) return false;
   work.element = Element(element);
   work.policy = Policy(policy);
-  if (routines().find(work.element, work.policy) == nullptr) {
-    PyErr_Format(PyExc_ValueError, "the kernel has no policy '%s' for %s", kPolicies[policy], kElements[element]);
+  if (routines().find(work.element, work.policy, Accesses{}) == nullptr) {
+    PyErr_Format(PyExc_ValueError, "the kernel has no policy '%s' for %s", kPolicies[policy], kElements[element].name);
     return false;
   }
   if (!PyTuple_Check(args[2]) || PyTuple_GET_SIZE(args[2]) > kMaxRank) {
@@ -103,13 +104,15 @@ bool check_count(const char* name, Py_ssize_t n, Py_ssize_t wanted) {
   return false;
 }
 
+// execute(kernel, policy, sizes, a, a strides, b, b strides, table, out, out strides): what the kernel says of overflow
 PyObject* execute(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Work work;
-  if (!check_count("execute", n, 10) || !read_work(args, work) ||
-      !read_operand(args[7], args[8], work.layout.rank, &work.out, work.layout.out) || !read_table(args[9], work)) {
+  if (!check_count("execute", n, 10) || !read_work(args, work) || !read_table(args[7], work) ||
+      !read_operand(args[8], args[9], work.layout.rank, &work.out, work.layout.out)) {
     return nullptr;
   }
-  return PyLong_FromSize_t(without_gil(work, [&] { return subtract(work); }));
+  const size_t found = without_gil(work, [&] { return compute(work); });
+  return found == kNoMemory ? PyErr_NoMemory() : PyLong_FromSize_t(found);
 }
 
 PyObject* first(PyObject*, PyObject* const* args, Py_ssize_t n) {
@@ -118,11 +121,28 @@ PyObject* first(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return PyLong_FromSize_t(without_gil(work, [&] { return first_overflow(work); }));
 }
 
-PyObject* list_targets(PyObject*, PyObject*) {
-  const auto& names = targets();
-  PyObject* tuple = PyTuple_New(Py_ssize_t(names.size()));
-  for (size_t i = 0; tuple != nullptr && i < names.size(); ++i) {
-    PyObject* name = PyUnicode_FromString(names[i]);
+// result(dtype, sizes, a strides, b strides): a new array, packed in the order in which the operands lie.
+PyObject* result(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (!check_count("result", n, 4)) return nullptr;
+  if (!PyArray_DescrCheck(args[0]) || !PyTuple_Check(args[1]) || PyTuple_GET_SIZE(args[1]) > kMaxRank) {
+    PyErr_Format(PyExc_TypeError, "result takes a dtype and a tuple of at most %d sizes", kMaxRank);
+    return nullptr;
+  }
+  auto* descr = reinterpret_cast<PyArray_Descr*>(args[0]);
+  Layout l;
+  l.rank = int(PyTuple_GET_SIZE(args[1]));
+  if (!read_tuple(args[1], l.rank, l.size) || !read_tuple(args[2], l.rank, l.a) || !read_tuple(args[3], l.rank, l.b)) {
+    return nullptr;
+  }
+  pack_like(l, l.a, l.b, size_t(PyDataType_ELSIZE(descr)));
+  return new_result(descr, l);
+}
+
+PyObject* list_instruction_sets(PyObject*, PyObject*) {
+  const Names names = instruction_sets();
+  PyObject* tuple = PyTuple_New(Py_ssize_t(names.count));
+  for (size_t i = 0; tuple != nullptr && i < names.count; ++i) {
+    PyObject* name = PyUnicode_FromString(names.first[i]);
     if (name == nullptr) {
       Py_CLEAR(tuple);
     } else {
@@ -132,12 +152,14 @@ PyObject* list_targets(PyObject*, PyObject*) {
   return tuple;
 }
 
-PyObject* get_target(PyObject*, PyObject*) { return PyUnicode_FromString(target()); }
+PyObject* get_instruction_set(PyObject*, PyObject*) { return PyUnicode_FromString(instruction_set()); }
 
-PyObject* force_target(PyObject*, PyObject* name) {
+PyObject* force_instruction_set(PyObject*, PyObject* name) {
   const char* text = PyUnicode_AsUTF8(name);
   if (text == nullptr) return nullptr;
-  if (!set_target(text)) return PyErr_Format(PyExc_ValueError, "this CPU does not run the target '%s'", text);
+  if (!set_instruction_set(text)) {
+    return PyErr_Format(PyExc_ValueError, "this CPU does not run the instruction set '%s'", text);
+  }
   Py_RETURN_NONE;
 }
 
@@ -151,19 +173,6 @@ PyObject* force_num_threads(PyObject*, PyObject* number) {
   }
   set_num_threads(int(n));
   Py_RETURN_NONE;
-}
-
-// empty(shape, dtype): a new array for a result.
-PyObject* empty(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (!check_count("empty", n, 2)) return nullptr;
-  if (!PyTuple_Check(args[0]) || PyTuple_GET_SIZE(args[0]) > kMaxRank || !PyArray_DescrCheck(args[1])) {
-    PyErr_Format(PyExc_TypeError, "empty takes a tuple of at most %d sizes and a dtype", kMaxRank);
-    return nullptr;
-  }
-  npy_intp sizes[kMaxRank];
-  const int rank = int(PyTuple_GET_SIZE(args[0]));
-  if (!read_tuple(args[0], rank, sizes)) return nullptr;
-  return new_result(reinterpret_cast<PyArray_Descr*>(args[1]), rank, sizes);
 }
 
 PyObject* get_cache_limit(PyObject*, PyObject*) { return PyLong_FromSize_t(cache_limit()); }
@@ -181,12 +190,13 @@ PyObject* force_cache_limit(PyObject*, PyObject* number) {
 PyDoc_STRVAR(kClearCacheDoc,
              "clear_cache()\n--\n\n"
              "Return the memory that is kept for large results to the system; say how many bytes it was.");
-PyDoc_STRVAR(kSetCacheLimitDoc,
-             "set_cache_limit(n, /)\n--\n\n"
-             "Keep at most n bytes of memory of past results for coming ones; 0 keeps none.\n\n"
-             "Results of 256 KiB and more come from that memory: fresh memory costs more in page faults than the\n"
-             "subtraction does. At the start the bound is 1 GiB, or an eighth of the machine's memory if that is less.\n\n"
-             "Raises:\n    ValueError: n is negative.");
+PyDoc_STRVAR(
+    kSetCacheLimitDoc,
+    "set_cache_limit(n, /)\n--\n\n"
+    "Keep at most n bytes of memory of past results for coming ones; 0 keeps none.\n\n"
+    "Results of 256 KiB and more come from that memory: fresh memory costs more in page faults than the\n"
+    "subtraction does. At the start the bound is 1 GiB, or an eighth of the machine's memory if that is less.\n\n"
+    "Raises:\n    ValueError: n is negative.");
 PyDoc_STRVAR(kGetNumThreadsDoc,
              "get_num_threads()\n--\n\n"
              "Return how many threads large work is shared among.");
@@ -204,25 +214,27 @@ PyMethodDef kMethods[] = {
     {"first_overflow", cast(first), METH_FASTCALL, nullptr},
     {"learn", cast(learn), METH_FASTCALL, nullptr},
     {"with_fast_path", with_fast_path, METH_O, nullptr},
-    {"empty", cast(empty), METH_FASTCALL, nullptr},
+    {"result", cast(result), METH_FASTCALL, nullptr},
     {"cache_limit", get_cache_limit, METH_NOARGS, nullptr},
     {"cached_bytes", get_cached_bytes, METH_NOARGS, nullptr},
     {"clear_cache", drop_cache, METH_NOARGS, kClearCacheDoc},
     {"set_cache_limit", force_cache_limit, METH_O, kSetCacheLimitDoc},
-    {"targets", list_targets, METH_NOARGS, nullptr},
-    {"get_target", get_target, METH_NOARGS, nullptr},
-    {"set_target", force_target, METH_O, nullptr},
+    {"instruction_sets", list_instruction_sets, METH_NOARGS, nullptr},
+    {"get_instruction_set", get_instruction_set, METH_NOARGS, nullptr},
+    {"set_instruction_set", force_instruction_set, METH_O, nullptr},
     {"get_num_threads", get_num_threads, METH_NOARGS, kGetNumThreadsDoc},
     {"set_num_threads", force_num_threads, METH_O, kSetNumThreadsDoc},
     {nullptr, nullptr, 0, nullptr},
 };
 
 int exec_module(PyObject*) {
+  init_threads();
   if (PyArray_ImportNumPyAPI() < 0 || init_fast_path() < 0 || init_results() < 0) return -1;
-  const char* asked = std::getenv("MINUEND_TARGET");
-  if (asked != nullptr && std::strcmp(asked, target()) != 0) {
-    PyErr_Format(PyExc_ImportError, "MINUEND_TARGET is '%s', a target that this CPU does not run; the best is '%s'",
-                 asked, target());
+  const char* asked = std::getenv("MINUEND_ISA");
+  if (asked != nullptr && std::strcmp(asked, instruction_set()) != 0) {
+    PyErr_Format(PyExc_ImportError,
+                 "MINUEND_ISA is '%s', an instruction set that this CPU does not run; the best is '%s'", asked,
+                 instruction_set());
     return -1;
   }
   if (!environment_is_valid()) {

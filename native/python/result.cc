@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "bridge.h"
-#include "memory.h"
-#include "trace.h"
+#include "python/bridge.h"
+#include "system/memory.h"
+#include "python/trace.h"
 
 namespace minuend {
 
@@ -33,19 +33,28 @@ PyObject* capsule;
 }  // namespace
 
 int init_results() {
+  init_memory();
   capsule = PyCapsule_New(&handler, "mem_handler", nullptr);
   return capsule != nullptr ? 0 : -1;
 }
 
 // NumPy's own way through PyDataMem_SetHandler() sets a context variable twice, which takes as long as subtracting 32
 // KiB; so the array gets its memory and its handler here.
-PyObject* new_result(PyArray_Descr* descr, int rank, const npy_intp* sizes) {
+PyObject* new_result(PyArray_Descr* descr, const Layout& layout) {
+  npy_intp sizes[kMaxRank], strides[kMaxRank];
   size_t bytes = size_t(PyDataType_ELSIZE(descr));
-  bool too_large = false;  // for this; NumPy says so in its own words
-  for (int i = 0; i < rank; ++i) too_large |= __builtin_mul_overflow(bytes, size_t(sizes[i]), &bytes);
+  bool too_large = false;     // for this; NumPy says so in its own words
+  bool is_c_ordered = true;  // which NumPy is quicker with where it is told nothing
+  for (int i = layout.rank - 1; i >= 0; --i) {
+    sizes[i] = npy_intp(layout.size[i]);
+    strides[i] = layout.out[i];
+    is_c_ordered &= layout.out[i] == ptrdiff_t(bytes);
+    too_large |= __builtin_mul_overflow(bytes, layout.size[i], &bytes);
+  }
   void* block = bytes < kLeastCached || too_large || cache_limit() == 0 ? nullptr : take_block(bytes);
   Py_INCREF(descr);
-  PyObject* result = PyArray_NewFromDescr(&PyArray_Type, descr, rank, sizes, nullptr, block,
+  PyObject* result = PyArray_NewFromDescr(&PyArray_Type, descr, layout.rank, sizes,
+                                          is_c_ordered || too_large ? nullptr : strides, block,
                                           block != nullptr ? NPY_ARRAY_CARRAY : 0, nullptr);
   if (block == nullptr) return result;
   if (result == nullptr) {

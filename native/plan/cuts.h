@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernel.h"
+#include "kernel/kernel.h"
 
 namespace minuend {
 
@@ -13,17 +13,17 @@ namespace minuend {
 struct Cuts {
   Cuts() = default;
   Cuts(size_t n, size_t side) : size(n), length(side), count((n + side - 1) / side) {}
-  // Where the elements begin at `first` and are so large, and what is around them lies so far apart, all in bytes.
+  // Of elements of `item` bytes that begin at `first`; the next row or column begins `stride` bytes on.
   Cuts(size_t n, size_t side, const char* first, ptrdiff_t stride, size_t item) : size(n), length(side) {
-    const size_t ahead = reinterpret_cast<uintptr_t>(first) % kLine;
-    if (stride % ptrdiff_t(kLine) == 0 && ahead % item == 0) before = ahead / item;
+    const size_t ahead = reinterpret_cast<uintptr_t>(first) % kCacheLine;
+    if (stride % ptrdiff_t(kCacheLine) == 0 && ahead % item == 0) before = ahead / item;
     count = (before + n + side - 1) / side;
   }
 
   size_t begin(size_t i) const { return i == 0 ? 0 : i * length - before; }
   size_t end(size_t i) const { return std::min((i + 1) * length - before, size); }
 
-  size_t size = 0, length = 1, before = 0, count = 0;  // `before`: what the first piece lacks
+  size_t size = 0, length = 1, before = 0, count = 0;  // `before`: by how much the first piece is shorter
 };
 
 }  // namespace minuend

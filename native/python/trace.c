@@ -1,7 +1,7 @@
 // In C, because the header of some Python releases declares the function without saying that it is C's.
 #include <Python.h>
 
-#include "trace.h"
+#include "python/trace.h"
 
 enum { kDomain = 389047 };  // NumPy's, which its deallocation names: numpy.lib.tracemalloc_domain
 

@@ -7,7 +7,8 @@
 //   operator() registers of A and B -> register of results; where overflow is reported, the sign bit of each lane of
 //              `over` says whether that lane overflows
 //
-// The code is GCC's and Clang's vector extension: the same text for every CPU target, whose width is `kBytes`.
+// The code is GCC's and Clang's vector extension: the same text for every instruction set, whose registers have
+// `kBytes`.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +22,7 @@
 #endif
 
 namespace minuend {
-namespace MINUEND_TARGET {
+namespace MINUEND_ISA {
 namespace {
 
 #if defined(__AVX512F__)
@@ -49,6 +50,25 @@ inline To as(From from) {
   return to;
 }
 
+// ---- what subtraction is ------------------------------------------------------------------------------------------
+
+// Every trait asks it; they only say how elements get here, and what becomes of an answer that does not fit.
+struct Difference {
+  // Of unsigned lanes modulo 2^n, of floats rounded once.
+  template <class V>
+  static V of(V a, V b) {
+    return a - b;
+  }
+
+  // Whether the exact difference lies outside T, in the sign bit of each lane; d is the difference modulo 2^n. Signed:
+  // the operands' signs differ and the result's is not A's. Unsigned: the borrow.
+  template <class T, class V>
+  static V overflow(V a, V b, V d) {
+    if constexpr (std::is_signed_v<T>) return (a ^ b) & (a ^ d);
+    else return (~a & (b | d)) | (b & d);
+  }
+};
+
 // ---- integers ------------------------------------------------------------------------------------------------
 
 template <class T, Report kReports, bool kWrites>
@@ -61,18 +81,9 @@ struct Modular {
   using V = Vec<In, lanes>;
 
   V operator()(V a, V b, V& over) const {
-    const V d = a - b;
-    if constexpr (kReports != Report::nothing) over = overflow(a, b, d);
+    const V d = Difference::of(a, b);
+    if constexpr (kReports != Report::nothing) over = Difference::overflow<T>(a, b, d);
     return d;
-  }
-
-  // In the sign bit. Signed: the operands' signs differ and the result's is not A's. Unsigned: what is borrowed.
-  static V overflow(V a, V b, V d) {
-    if constexpr (std::is_signed_v<T>) {
-      return (a ^ b) & (a ^ d);
-    } else {
-      return (~a & (b | d)) | (b & d);
-    }
   }
 };
 
@@ -99,21 +110,21 @@ struct Saturating {
     if constexpr (sizeof(T) <= 2) return in_one(a, b);
 #endif
     if constexpr (std::is_signed_v<T>) {
-      const V d = a - b;
-      const V over = (V)((S)Modular<T, Report::any, true>::overflow(a, b, d) < 0);
+      const V d = Difference::of(a, b);
+      const V over = (V)((S)Difference::overflow<T>(a, b, d) < 0);
       constexpr In highest = In(~In(0)) >> 1;
       const V limit = (V)((S)a < 0) ^ (V{} + highest);  // below zero: the lowest value, else the highest
       return (d & ~over) | (limit & over);
     } else {
-      return (a > b ? a : b) - b;
+      return Difference::of(a > b ? a : b, b);
     }
   }
 
 #if defined(MINUEND_SUBS)
-  // The instruction that x86 has for 8 and 16 bits.
+  // x86 has an instruction for 8 and 16 bits.
   static V in_one(V a, V b) {
     using Register = Vec<long long, kBytes / 8>;
-    const auto x = (Register)a, y = (Register)b;
+    const auto x = (Register)a, y = (Register)b;  // the difference and the nearest value that fits at once
     if constexpr (std::is_same_v<T, int8_t>) return (V)MINUEND_SUBS(epi8)(x, y);
     else if constexpr (std::is_same_v<T, uint8_t>) return (V)MINUEND_SUBS(epu8)(x, y);
     else if constexpr (std::is_same_v<T, int16_t>) return (V)MINUEND_SUBS(epi16)(x, y);
@@ -130,31 +141,15 @@ struct Widening {
   static constexpr Report reports = Report::nothing;
   static constexpr bool writes = true;
   using V = Vec<std::make_unsigned_t<T>, lanes>;
-  using Pairs = Vec<std::make_unsigned_t<T>, 2 * lanes>;  // in which every second lane counts
   using Wide = Vec<Out, lanes>;
 
-  template <class A, class B>
-  Wide operator()(A a, B b, Wide&) const {
-    return wide(a) - wide(b);
-  }
+  Wide operator()(V a, V b, Wide&) const { return Difference::of(wide(a), wide(b)); }
 
   static Wide wide(V x) {
     using Typed = Vec<T, lanes>;
     return (Wide)__builtin_convertvector((Typed)x, Vec<W, lanes>);
   }
-  // A pair is as wide as a result, and its lower half is what counts: nothing has to move.
-  static Wide wide(Pairs x) {
-    constexpr int above = 8 * sizeof(T);
-    if constexpr (std::is_signed_v<T>) return (Wide)((Vec<W, lanes>)((Wide)x << above) >> above);
-    else return (Wide)x & Out(std::make_unsigned_t<T>(-1));
-  }
 };
-
-// Whether an operation takes pairs of which every second element counts as they are.
-template <class Op>
-constexpr bool takes_pairs = false;
-template <class T, class W>
-constexpr bool takes_pairs<Widening<T, W>> = true;
 
 // uint64 answers in int64: it fits where the sign of the wrapped difference is that of the exact one.
 struct WideningU64 {
@@ -166,8 +161,8 @@ struct WideningU64 {
   using V = Vec<uint64_t, lanes>;
 
   V operator()(V a, V b, V& over) const {
-    const V d = a - b;
-    over = Modular<uint64_t, Report::count, true>::overflow(a, b, d) ^ d;
+    const V d = Difference::of(a, b);
+    over = Difference::overflow<uint64_t>(a, b, d) ^ d;
     return d;
   }
 };
@@ -184,7 +179,7 @@ struct Ieee {
   using V = Vec<U, lanes>;
   using T = Vec<F, lanes>;
 
-  V operator()(V a, V b, V&) const { return (V)((T)a - (T)b); }
+  V operator()(V a, V b, V&) const { return (V)Difference::of((T)a, (T)b); }
 };
 
 // 16-bit floats are computed in float32 and rounded once. That is exact: float32 has more than twice their
@@ -203,7 +198,8 @@ struct Half {
 
   V operator()(V a, V b, V&) const {
     const Word x = as<Word>(a), y = as<Word>(b);
-    return as<V>(Format::join((F)Format::low(x) - (F)Format::low(y), (F)Format::high(x) - (F)Format::high(y)));
+    return as<V>(Format::join(Difference::of((F)Format::low(x), (F)Format::low(y)),
+                              Difference::of((F)Format::high(x), (F)Format::high(y))));
   }
 };
 
@@ -315,12 +311,12 @@ struct HardwareHalf {
 
 #if defined(__AVX512F__)
   static Part difference(Part a, Part b) {
-    const __m512 d = _mm512_sub_ps(_mm512_cvtph_ps((__m256i)a), _mm512_cvtph_ps((__m256i)b));
+    const __m512 d = Difference::of(_mm512_cvtph_ps((__m256i)a), _mm512_cvtph_ps((__m256i)b));
     return (Part)_mm512_cvtps_ph(d, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
   }
 #else
   static Part difference(Part a, Part b) {
-    const __m256 d = _mm256_sub_ps(_mm256_cvtph_ps((__m128i)a), _mm256_cvtph_ps((__m128i)b));
+    const __m256 d = Difference::of(_mm256_cvtph_ps((__m128i)a), _mm256_cvtph_ps((__m128i)b));
     return (Part)_mm256_cvtps_ph(d, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
   }
 #endif
@@ -355,5 +351,5 @@ struct Tabulated {
 };
 
 }  // namespace
-}  // namespace MINUEND_TARGET
+}  // namespace MINUEND_ISA
 }  // namespace minuend

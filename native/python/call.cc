@@ -1,16 +1,17 @@
-// The fast path of subtract(): plain arrays of one dtype, without a single Python call.
+// The call of subtract(): plain arrays of one dtype, without a single Python call.
 //
-// It only ever succeeds. Whatever is unusual (subclasses, byte orders, an `out` that overlaps or does not
-// fit, shapes that do not broadcast, an overflow to report) goes to the general function in Python, which decides
-// from the beginning; so no rule and no message stands in both.
+// It only ever succeeds. Whatever is unusual (subclasses, byte orders, an `out` that does not fit, shapes that do not
+// broadcast, an overflow to report) goes to the general function in Python, which decides from the beginning; so no
+// message stands in both. One rule does: NumPy's broadcasting. For 16 elements the general function takes 21 us where
+// this takes 0.14 us.
+#include <algorithm>
 #include <cfenv>
 #include <cfloat>
-#include <climits>
 #include <cmath>
 #include <cstring>
 
-#include "bridge.h"
-#include "structmember.h"
+#include "python/bridge.h"
+#include <structmember.h>
 
 namespace minuend {
 
@@ -35,7 +36,7 @@ struct FastPath {
 
 PyObject *kOut, *kOverflow;
 
-// A reference that is given back.
+// A reference that it owns.
 class Owned {
  public:
   Owned() = default;
@@ -62,7 +63,8 @@ PyArrayObject* plain_array(PyObject* x) {
 // Writes a Python number as an element, where that is exact or one plain rounding; else leaves it to the general path.
 bool write_number(PyObject* number, Element element, char* to) {
   const size_t item = item_size(element);
-  if (element == Element::f32 || element == Element::f64) {
+  const Kind kind = row_of(element).kind;
+  if (kind == Kind::floating && item >= 4) {
     double value;
     if (PyFloat_CheckExact(number)) {
       value = PyFloat_AS_DOUBLE(number);
@@ -82,32 +84,37 @@ bool write_number(PyObject* number, Element element, char* to) {
     std::memcpy(to, &rounded, item);
     return true;
   }
-  if (!PyLong_CheckExact(number) || element < Element::i8 || element == Element::table) return false;
+  if (!PyLong_CheckExact(number) || (kind != Kind::with_sign && kind != Kind::without_sign)) return false;
   int overflow;
   const long long value = PyLong_AsLongLongAndOverflow(number, &overflow);
-  const bool is_signed = element <= Element::i64;
-  const auto bits = int(8 * item);
-  const long long low = is_signed ? (item == 8 ? LLONG_MIN : -(1LL << (bits - 1))) : 0;
-  const long long high = is_signed ? (item == 8 ? LLONG_MAX : (1LL << (bits - 1)) - 1)
-                                   : (item == 8 ? LLONG_MAX : (1LL << bits) - 1);
-  if (overflow != 0 || value < low || value > high) return false;
   std::memcpy(to, &value, item);  // little-endian: the low bytes are the element
-  return true;
+  // It fits where the element, made as wide again, is the number.
+  const int above = int(64 - 8 * item);
+  const auto kept = uint64_t(value) << above;
+  const bool fits =
+      kind == Kind::with_sign ? int64_t(kept) >> above == value : value >= 0 && int64_t(kept >> above) == value;
+  return overflow == 0 && fits;
 }
 
-// A number beside an array as a 0-d array; nullptr where the general function has to look at it.
+// What is known of a dtype; nullptr where the general function has to look at it. Dtypes of new kinds have number -1.
+const Known* find_known(const PyArray_Descr* descr) {
+  const int type = descr->type_num;
+  return type >= 0 && type < kKnown && known[type].known && PyArray_ISNBO(descr->byteorder) ? &known[type] : nullptr;
+}
+
+// A number beside an array as a 0-d array; nullptr where the general function has to look at it. NumPy's scalars are
+// those that are no arrays: PyArray_CheckScalar() is also true of 0-d arrays, whose memory is no scalar's.
 PyObject* number_beside(PyObject* number, PyArrayObject* array) {
-  if (PyArray_CheckScalar(number)) return PyArray_FromScalar(number, nullptr);
+  if (PyArray_IsScalar(number, Generic)) return PyArray_FromScalar(number, nullptr);
   PyArray_Descr* descr = PyArray_DESCR(array);
   if (!PyFloat_CheckExact(number) && !PyLong_CheckExact(number)) return nullptr;
-  if (descr->type_num >= kKnown || !known[descr->type_num].known || !PyArray_ISNBO(descr->byteorder)) return nullptr;
+  const Known* row = find_known(descr);
   char element[8];
-  if (!write_number(number, known[descr->type_num].element, element)) return nullptr;
+  if (row == nullptr || !write_number(number, row->element, element)) return nullptr;
   Py_INCREF(descr);
   PyObject* result = PyArray_NewFromDescr(&PyArray_Type, descr, 0, nullptr, nullptr, nullptr, 0, nullptr);
   if (result != nullptr) {
-    std::memcpy(PyArray_BYTES(reinterpret_cast<PyArrayObject*>(result)), element,
-                item_size(known[descr->type_num].element));
+    std::memcpy(PyArray_BYTES(reinterpret_cast<PyArrayObject*>(result)), element, item_size(row->element));
   }
   return result;
 }
@@ -123,7 +130,7 @@ bool read_operands(PyObject* a, PyObject* b, Call& call) {
   return call.scalar.array() != nullptr;
 }
 
-// The arguments, where all are of the plain kind.
+// Reads the arguments; false where one is of another kind.
 bool read_call(PyObject* const* args, Py_ssize_t positional, PyObject* names, Call& call) {
   if (positional < 2 || positional > 3 || !read_operands(args[0], args[1], call)) return false;
   PyObject* out = positional == 3 ? args[2] : Py_None;
@@ -145,12 +152,12 @@ bool read_call(PyObject* const* args, Py_ssize_t positional, PyObject* names, Ca
   if (out == Py_None) return true;
   if (!PyArray_CheckExact(out)) return false;
   call.out = reinterpret_cast<PyArrayObject*>(out);
-  return PyArray_ISWRITEABLE(call.out) && PyArray_IS_C_CONTIGUOUS(call.out);
+  return PyArray_ISWRITEABLE(call.out);
 }
 
 bool same_shape(PyArrayObject* x, PyArrayObject* y) {
-  return PyArray_NDIM(x) == PyArray_NDIM(y) &&
-         std::memcmp(PyArray_DIMS(x), PyArray_DIMS(y), sizeof(npy_intp) * size_t(PyArray_NDIM(x))) == 0;
+  const npy_intp* sizes = PyArray_DIMS(x);  // nullptr where there are none
+  return PyArray_NDIM(x) == PyArray_NDIM(y) && std::equal(sizes, sizes + PyArray_NDIM(x), PyArray_DIMS(y));
 }
 
 // NumPy's rule; fills the layout's sizes and the two operands' strides.
@@ -168,14 +175,6 @@ bool broadcast(PyArrayObject* a, PyArrayObject* b, Layout& l) {
   return true;
 }
 
-void pack_strides(Layout& l, size_t item) {
-  auto stride = ptrdiff_t(item);
-  for (int i = l.rank - 1; i >= 0; --i) {
-    l.out[i] = stride;
-    stride *= ptrdiff_t(l.size[i]);
-  }
-}
-
 bool same_sizes(PyArrayObject* out, const Layout& l) {
   if (PyArray_NDIM(out) != l.rank) return false;
   for (int i = 0; i < l.rank; ++i) {
@@ -184,114 +183,79 @@ bool same_sizes(PyArrayObject* out, const Layout& l) {
   return true;
 }
 
-// The range of addresses that an array's elements take.
-void range(PyArrayObject* x, const char*& low, const char*& high) {
-  low = high = PyArray_BYTES(x);
-  for (int i = 0; i < PyArray_NDIM(x); ++i) {
-    const npy_intp reach = PyArray_STRIDE(x, i) * (PyArray_DIM(x, i) - 1);
-    (reach < 0 ? low : high) += reach;
+// Whether all arrays are of one shape and lie in one order without gaps: then they are one line, whatever the rank.
+bool are_lines(const Call& call, bool& fortran) {
+  if (!same_shape(call.a, call.b)) return false;
+  int flags = PyArray_FLAGS(call.a) & PyArray_FLAGS(call.b);
+  if (call.out != nullptr) flags &= PyArray_FLAGS(call.out);
+  fortran = (flags & NPY_ARRAY_C_CONTIGUOUS) == 0;
+  return (flags & (NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS)) != 0;
+}
+
+// The sizes of a line's array, and the strides of a result that is like it.
+void read_line(const Call& call, bool fortran, size_t item, Layout& l) {
+  l.rank = PyArray_NDIM(call.a);
+  auto stride = ptrdiff_t(item);
+  for (int k = 0; k < l.rank; ++k) {
+    const int i = fortran ? k : l.rank - 1 - k;
+    l.size[i] = size_t(PyArray_DIM(call.a, i));
+    l.out[i] = stride;
+    if (l.size[i] != 0) stride *= ptrdiff_t(l.size[i]);
   }
-  high += PyArray_ITEMSIZE(x);
 }
 
-enum class Overlap { none, identical, partial };
-
-Overlap overlap(PyArrayObject* out, PyArrayObject* operand) {
-  const char *low, *high, *out_low, *out_high;
-  range(operand, low, high);
-  range(out, out_low, out_high);
-  if (high <= out_low || out_high <= low) return Overlap::none;
-  const bool identical = PyArray_BYTES(out) == PyArray_BYTES(operand) && PyArray_IS_C_CONTIGUOUS(operand) &&
-                         PyArray_ITEMSIZE(out) == PyArray_ITEMSIZE(operand) && same_shape(out, operand);
-  return identical ? Overlap::identical : Overlap::partial;
+void join_line(Work& work) {
+  Layout& l = work.layout;
+  l.size[0] = l.count();
+  l.rank = 1;
+  l.a[0] = l.b[0] = ptrdiff_t(item_size(work.element));
+  l.out[0] = ptrdiff_t(result_size(work.element, work.policy));
 }
 
-// Whether the result can go straight to `out`; says whether an operand is lost on the way.
-bool can_write(const Call& call, int type, const Layout& l, bool& replaces) {
-  PyArray_Descr* descr = PyArray_DESCR(call.out);
+// Whether the difference can be written to `out` as it is; reads its strides, which a line does not need.
+bool can_write(const Call& call, int type, bool line, size_t item, Layout& l) {
+  const PyArray_Descr* descr = PyArray_DESCR(call.out);
   if (descr->type_num != type || !PyArray_ISNBO(descr->byteorder) || !same_sizes(call.out, l)) return false;
-  const Overlap a = overlap(call.out, call.a), b = overlap(call.out, call.b);
-  replaces = a == Overlap::identical || b == Overlap::identical;
-  return a != Overlap::partial && b != Overlap::partial;
+  if (line) return true;
+  for (int i = 0; i < l.rank; ++i) l.out[i] = PyArray_STRIDE(call.out, i);
+  return PyArray_IS_C_CONTIGUOUS(call.out) || is_nested(l, item);
 }
 
-// Gives an operand back its values after a difference that wrapped was written over it: subtraction modulo 2^n can be
-// undone. Over B, b = a - (a - b). Over A, a = b - (0 - (a - b)).
-void undo(Work work) {
-  work.policy = Policy::wrap;
-  const char *a = work.a, *b = work.b;
-  if (work.out == a) {
-    constexpr uint64_t zero = 0;
-    Work negation = work;
-    negation.a = reinterpret_cast<const char*>(&zero);
-    for (int i = 0; i < work.layout.rank; ++i) {
-      negation.layout.a[i] = 0;
-      negation.layout.b[i] = work.layout.out[i];
-    }
-    negation.b = work.out;
-    subtract(negation);
-    work.a = b;
-    std::memcpy(work.layout.a, work.layout.b, sizeof(work.layout.b));
-  }
-  work.b = work.out;
-  std::memcpy(work.layout.b, work.layout.out, sizeof(work.layout.out));
-  subtract(work);
-}
-
-// Runs the work; false where the general function has to report something. Operands then hold what they held.
-bool compute(Work& work, bool replaces) {
-  if (!replaces || (work.policy != Policy::error && work.policy != Policy::widen)) {
-    return without_gil(work, [&] { return subtract(work); }) == 0;
-  }
-  const Work asked = work;  // subtract() reorders the layout
-  if (without_gil(work, [&] { return subtract(work); }) == 0) return true;
-  without_gil(asked, [&] { return undo(asked), size_t(0); });
-  return false;
-}
-
-// The result, a new reference; nullptr without an error set where the general function must take over.
+// The result, a new reference; nullptr without an error set where the general function must take over. Operands hold
+// what they held then.
 PyObject* try_fast(const Call& call) {
   PyArray_Descr *descr = PyArray_DESCR(call.a), *other = PyArray_DESCR(call.b);
-  const int type = descr->type_num;
-  if (other->type_num != type || type >= kKnown || !known[type].known) return nullptr;
-  if (!PyArray_ISNBO(descr->byteorder) || !PyArray_ISNBO(other->byteorder)) return nullptr;
-  const Known& row = known[type];
+  const Known* row = find_known(descr);
+  if (row == nullptr || other->type_num != descr->type_num || !PyArray_ISNBO(other->byteorder)) return nullptr;
   Work work;
-  work.element = row.element;
-  work.policy = row.element <= Element::f64 ? Policy::wrap : call.policy;  // floats ignore the policy
+  work.element = row->element;
+  const bool is_float = row_of(row->element).kind == Kind::floating;
+  work.policy = is_float ? Policy::wrap : call.policy;  // which floats ignore
   work.table = nullptr;
-  PyArray_Descr* result = work.policy == Policy::widen ? row.widened : descr;
-  const bool plain = same_shape(call.a, call.b) && PyArray_IS_C_CONTIGUOUS(call.a) && PyArray_IS_C_CONTIGUOUS(call.b);
-  if (plain) {
-    work.layout.rank = PyArray_NDIM(call.a);
-    for (int i = 0; i < work.layout.rank; ++i) work.layout.size[i] = size_t(PyArray_DIM(call.a, i));
-  } else if (!broadcast(call.a, call.b, work.layout)) {
-    return nullptr;
-  }
-  bool replaces = false;
+  PyArray_Descr* type = work.policy == Policy::widen ? row->widened : descr;
+  const size_t item = result_size(work.element, work.policy);
+  bool fortran = false;
+  const bool line = are_lines(call, fortran);
+  if (line) read_line(call, fortran, item, work.layout);
+  else if (!broadcast(call.a, call.b, work.layout)) return nullptr;
   PyArrayObject* out = call.out;
   if (out != nullptr) {
-    if (!can_write(call, result->type_num, work.layout, replaces)) return nullptr;
+    if (!can_write(call, type->type_num, line, item, work.layout)) return nullptr;
     Py_INCREF(out);
   } else {
-    npy_intp sizes[kMaxRank];
-    for (int i = 0; i < work.layout.rank; ++i) sizes[i] = npy_intp(work.layout.size[i]);
-    out = reinterpret_cast<PyArrayObject*>(new_result(result, work.layout.rank, sizes));
+    if (!line) pack_like(work.layout, work.layout.a, work.layout.b, item);
+    out = reinterpret_cast<PyArrayObject*>(new_result(type, work.layout));
     if (out == nullptr) return nullptr;
   }
   work.a = PyArray_BYTES(call.a);
   work.b = PyArray_BYTES(call.b);
   work.out = PyArray_BYTES(out);
-  if (plain) {  // one long line, whatever the rank
-    work.layout.size[0] = size_t(PyArray_SIZE(call.a));
-    work.layout.rank = 1;
-    work.layout.a[0] = work.layout.b[0] = ptrdiff_t(item_size(work.element));
-    work.layout.out[0] = ptrdiff_t(result_size(work.element, work.policy));
-  } else {
-    pack_strides(work.layout, result_size(work.element, work.policy));
-  }
-  if (compute(work, replaces)) return reinterpret_cast<PyObject*>(out);
+  if (line) join_line(work);
+  const bool is_new = call.out == nullptr;  // no operand lies in it
+  const size_t found = without_gil(work, [&] { return is_new ? subtract(work) : compute(work); });
+  if (found == 0) return reinterpret_cast<PyObject*>(out);
   Py_DECREF(out);
+  if (found == kNoMemory) PyErr_NoMemory();
   return nullptr;
 }
 
@@ -370,19 +334,33 @@ PyType_Spec kSpec = {"minuend._native.FastPath", sizeof(FastPath), 0,
 
 PyTypeObject* fast_type;
 
+// Whether Python's row says of an element type what this side's says.
+bool agree(const ElementRow& row, PyArray_Descr* dtype, PyObject* kind, PyArray_Descr* widened) {
+  const char* const kinds[] = {"float", "signed", "unsigned"};
+  if (size_t(PyDataType_ELSIZE(dtype)) != row.size) return false;
+  if (row.kind == Kind::coded) return true;  // Python's tables say all of it
+  const Policy wide = row.kind == Kind::floating ? Policy::wrap : Policy::widen;
+  return PyUnicode_CompareWithASCIIString(kind, kinds[int(row.kind)]) == 0 &&
+         size_t(PyDataType_ELSIZE(widened)) == result_size(row.element, wide);
+}
+
 }  // namespace
 
 PyObject* learn(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (n != 3 || !PyArray_DescrCheck(args[0]) || !PyArray_DescrCheck(args[2])) {
-    PyErr_SetString(PyExc_TypeError, "learn takes a dtype, the kernel's name for it and the widened dtype");
+  if (n != 4 || !PyArray_DescrCheck(args[0]) || !PyUnicode_Check(args[2]) || !PyArray_DescrCheck(args[3])) {
+    PyErr_SetString(PyExc_TypeError, "learn takes a dtype, the kernel's name for it, its kind and the widened dtype");
     return nullptr;
   }
   const int element = find_element(args[1]);
   if (element < 0) return nullptr;
-  const int type = reinterpret_cast<PyArray_Descr*>(args[0])->type_num;
-  if (type < 0 || type >= kKnown) Py_RETURN_NONE;
-  auto* widened = reinterpret_cast<PyArray_Descr*>(Py_NewRef(args[2]));  // kept as long as the process
-  known[type] = {Element(element) != Element::table, Element(element), widened};
+  auto *dtype = reinterpret_cast<PyArray_Descr*>(args[0]), *widened = reinterpret_cast<PyArray_Descr*>(args[3]);
+  if (!agree(kElements[element], dtype, args[2], widened)) {
+    return PyErr_Format(PyExc_ValueError, "the kernel's '%s' is not %S: another size, kind or widened type",
+                        kElements[element].name, args[0]);
+  }
+  if (dtype->type_num < 0 || dtype->type_num >= kKnown) Py_RETURN_NONE;
+  Py_INCREF(widened);  // kept as long as the process
+  known[dtype->type_num] = {kElements[element].kind != Kind::coded, Element(element), widened};
   Py_RETURN_NONE;
 }
 

@@ -3,14 +3,14 @@
 
 #include <algorithm>
 
-#include "cell.h"
+#include "plan/traversal.h"
 
 namespace minuend {
 
-// The innermost dims, two or more, are a plane of a few elements, the dim around them counts planes, and results follow
-// one another: as many planes as the first cache holds are one row to the kernel. An operand that does not follow on is
-// brought together first, a row of all these planes at a time. Units are planes.
-class Planes : public Cell {
+// The innermost dims, two or more, are a plane of a few elements, the dim around them counts planes, and the result is
+// contiguous: as many planes as the buffer holds are one row to the kernel. An operand that is not contiguous is
+// gathered first, one row of all these planes at a time. Units are planes.
+class Planes : public Traversal {
  public:
   // The dim that counts planes, the outermost that may; -1 where the work is not of this kind.
   static int outer_dim(const Work& work) {
@@ -27,17 +27,19 @@ class Planes : public Cell {
     return found;
   }
 
-  Planes(const Work& work, Reach reach, int p)
-      : Cell(work, reach, work.layout.rank - p), a_(work.layout, work.layout.a, p), b_(work.layout, work.layout.b, p) {
+  Planes(const Work& work, Traffic traffic, int p)
+      : Traversal(work, traffic, work.layout.rank - p),
+        a_(work.layout, work.layout.a, p),
+        b_(work.layout, work.layout.b, p) {
     const Layout& l = work.layout;
     planes_ = l.size[p];
     for (int d = p + 1; d < l.rank; ++d) plane_ *= l.size[d];
     const bool same_b = b_.is_scalar(), same_a = !same_b && a_.is_scalar();
-    form_ = {same_a ? Access::same : Access::each, same_b ? Access::same : Access::each};
+    read_as({same_a ? Access::broadcast : Access::contiguous, same_b ? Access::broadcast : Access::contiguous});
   }
 
   size_t units() const override { return planes_; }
-  size_t grain() const override { return kLine; }  // no two threads write to one cache line of a result
+  size_t grain() const override { return kCacheLine; }  // no two threads write to one cache line of a result
 
   size_t run(const char* a, const char* b, char* out, size_t from, size_t to) const override {
     Gathered a_buffer, b_buffer;
@@ -45,18 +47,18 @@ class Planes : public Cell {
     size_t count = 0;
     for (size_t i = from; i < to; i += step) {
       const size_t k = std::min(step, to - i);
-      const char* x = bring(a + ptrdiff_t(i) * a_.apart, a_, form_.a, k, a_buffer);
-      const char* y = bring(b + ptrdiff_t(i) * b_.apart, b_, form_.b, k, b_buffer);
-      count += kernel_(table_, {x, y, out + i * plane_ * result_, k * plane_}, form_, reach_);
+      const char* x = bring(a + ptrdiff_t(i) * a_.apart, a_, accesses_.a, k, a_buffer);
+      const char* y = bring(b + ptrdiff_t(i) * b_.apart, b_, accesses_.b, k, b_buffer);
+      count += kernel_(table_, {x, y, out + i * plane_ * result_, k * plane_}, accesses_, traffic_);
     }
     return count;
   }
 
  private:
   static constexpr size_t kLeast = 8;  // planes
-  static constexpr size_t kMost = 128, kMostBytes = 512;  // elements of one; the buffer holds some planes
+  static constexpr size_t kMost = 128, kMostBytes = 512;  // elements of a plane
 
-  // Of an operand: how far its planes lie apart, and its own rows within a plane, as long as its strides allow.
+  // An operand: the stride of its planes, and its rows within a plane, as long as its strides allow.
   struct Operand {
     Operand(const Layout& l, const ptrdiff_t* s, int p) : apart(s[p]), inner(s[l.rank - 1]), n(l.size[l.rank - 1]) {
       row[0] = 0;
@@ -75,13 +77,13 @@ class Planes : public Cell {
 
     ptrdiff_t apart, inner;  // bytes
     size_t n, rows = 1;
-    ptrdiff_t row[kMost];  // bytes to the beginning of each
+    ptrdiff_t row[kMost];  // offset of each, in bytes
   };
 
   const char* bring(const char* p, const Operand& s, Access access, size_t planes, Gathered& to) const {
     const auto plane = ptrdiff_t(plane_ * item_);
-    if (access == Access::same || (s.rows == 1 && consecutive(s.inner) && s.apart == plane)) return p;
-    if (to.ready) return to.bytes;  // every plane the same: the first, largest, step holds enough of them
+    if (access == Access::broadcast || (s.rows == 1 && is_contiguous(s.inner) && s.apart == plane)) return p;
+    if (to.ready) return to.bytes;  // all planes are one: the first step, the largest, has gathered enough of them
     for (size_t r = 0; r < s.rows; ++r) {
       char* const row = to.bytes + r * s.n * item_;
       routines().gather(item_, {p + s.row[r], row, s.inner, s.n, planes, s.apart, plane});
@@ -92,7 +94,6 @@ class Planes : public Cell {
 
   const Operand a_, b_;
   size_t planes_, plane_ = 1;
-  Form form_;
 };
 
 }  // namespace minuend

@@ -1,6 +1,7 @@
-#include "layout.h"
+#include "plan/layout.h"
 
 #include <cstdlib>
+#include <initializer_list>
 #include <utility>
 
 namespace minuend {
@@ -32,6 +33,54 @@ size_t Layout::count() const {
   size_t n = 1;
   for (int i = 0; i < rank; ++i) n *= size[i];
   return n;
+}
+
+void pack_like(Layout& l, const ptrdiff_t* x, const ptrdiff_t* y, size_t item) {
+  int order[kMaxRank];  // dims from the innermost outwards
+  // Whether dim i belongs inside dim j, which lies inside of it in C order: 1 yes, 0 no, -1 if nothing tells.
+  auto inside = [&](int i, int j) {
+    int answer = -1;
+    for (const ptrdiff_t* s : {x, y}) {
+      if (l.size[i] == 1 || l.size[j] == 1 || s[i] == 0 || s[j] == 0) continue;
+      if (std::abs(s[j]) <= std::abs(s[i])) return 0;
+      answer = 1;
+    }
+    return answer;
+  };
+  for (int k = 0; k < l.rank; ++k) {
+    const int dim = l.rank - 1 - k;
+    int place = k;
+    for (int at = k - 1; at >= 0; --at) {
+      const int answer = inside(dim, order[at]);
+      if (answer == 0) break;
+      if (answer == 1) place = at;
+    }
+    for (int at = k; at > place; --at) order[at] = order[at - 1];
+    order[place] = dim;
+  }
+  auto stride = ptrdiff_t(item);
+  for (int k = 0; k < l.rank; ++k) {
+    l.out[order[k]] = stride;
+    if (l.size[order[k]] != 0) stride *= ptrdiff_t(l.size[order[k]]);
+  }
+}
+
+bool is_nested(const Layout& l, size_t item) {
+  int order[kMaxRank], n = 0;  // dims of more than one element, the shortest stride first
+  for (int i = 0; i < l.rank; ++i) {
+    if (l.size[i] == 0) return true;
+    if (l.size[i] == 1) continue;
+    int at = n++;
+    for (; at > 0 && std::abs(l.out[order[at - 1]]) > std::abs(l.out[i]); --at) order[at] = order[at - 1];
+    order[at] = i;
+  }
+  auto reach = ptrdiff_t(item);
+  for (int k = 0; k < n; ++k) {
+    const ptrdiff_t stride = std::abs(l.out[order[k]]);
+    if (stride < reach) return false;
+    reach += stride * ptrdiff_t(l.size[order[k]] - 1);
+  }
+  return true;
 }
 
 void collapse(Layout& l, const char*& a, const char*& b, char*& out) {

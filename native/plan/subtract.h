@@ -1,8 +1,8 @@
 // Strided subtraction: from a layout to calls of the kernel.
 #pragma once
 
-#include "kernel.h"
-#include "layout.h"
+#include "kernel/kernel.h"
+#include "plan/layout.h"
 
 namespace minuend {
 

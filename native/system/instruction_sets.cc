@@ -1,4 +1,4 @@
-#include "targets.h"
+#include "system/instruction_sets.h"
 
 #include <atomic>
 #include <cstdlib>
@@ -29,7 +29,7 @@ extern const Routines routines;
 
 namespace {
 
-struct Target {
+struct InstructionSet {
   const char* name;
   const Routines* routines;
   bool (*runs_here)();
@@ -58,7 +58,7 @@ bool has_avx512_fp16() {
 }
 #endif
 
-constexpr Target kTargets[] = {
+constexpr InstructionSet kInstructionSets[] = {
     {"baseline", &baseline::routines, always},
 #if defined(MINUEND_X86)
     {"avx2", &avx2::routines, has_avx2},
@@ -69,49 +69,49 @@ constexpr Target kTargets[] = {
 #endif
 };
 
-const Target* by_name(const char* name) {
-  for (const Target& t : kTargets) {
-    if (std::strcmp(t.name, name) == 0 && t.runs_here()) return &t;
+struct Found {
+  const char* names[sizeof(kInstructionSets) / sizeof(InstructionSet)] = {};
+  size_t count = 0;
+
+  Found() {
+#if defined(MINUEND_X86)
+    __builtin_cpu_init();
+#endif
+    for (const InstructionSet& set : kInstructionSets) {
+      if (set.runs_here()) names[count++] = set.name;
+    }
+  }
+};
+const Found kFound;
+
+const InstructionSet* by_name(const char* name) {
+  for (const InstructionSet& set : kInstructionSets) {
+    if (std::strcmp(set.name, name) == 0 && set.runs_here()) return &set;
   }
   return nullptr;
 }
 
-const Target* best() {
-  if (const char* asked = std::getenv("MINUEND_TARGET")) {
-    if (const Target* t = by_name(asked)) return t;
+const InstructionSet* best() {
+  if (const char* asked = std::getenv("MINUEND_ISA")) {
+    if (const InstructionSet* set = by_name(asked)) return set;
   }
-  return by_name(targets().back());
+  return by_name(kFound.names[kFound.count - 1]);
 }
 
-std::atomic<const Target*>& current() {
-  static std::atomic<const Target*> chosen{best()};
-  return chosen;
-}
+std::atomic<const InstructionSet*> current{best()};
 
 }  // namespace
 
-const std::vector<const char*>& targets() {
-  static const std::vector<const char*> names = [] {
-#if defined(MINUEND_X86)
-    __builtin_cpu_init();
-#endif
-    std::vector<const char*> found;
-    for (const Target& t : kTargets) {
-      if (t.runs_here()) found.push_back(t.name);
-    }
-    return found;
-  }();
-  return names;
+Names instruction_sets() { return {kFound.names, kFound.count}; }
+
+const char* instruction_set() { return current.load()->name; }
+
+bool set_instruction_set(const char* name) {
+  const InstructionSet* set = by_name(name);
+  if (set != nullptr) current.store(set);
+  return set != nullptr;
 }
 
-const char* target() { return current().load()->name; }
-
-bool set_target(const char* name) {
-  const Target* t = by_name(name);
-  if (t != nullptr) current().store(t);
-  return t != nullptr;
-}
-
-const Routines& routines() { return *current().load()->routines; }
+const Routines& routines() { return *current.load()->routines; }
 
 }  // namespace minuend

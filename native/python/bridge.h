@@ -1,4 +1,4 @@
-// What the two halves of the bridge share.
+// What the parts of the bridge to Python share.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -10,7 +10,7 @@
 #endif
 #include <numpy/arrayobject.h>
 
-#include "subtract.h"
+#include "plan/compute.h"
 
 namespace minuend {
 
@@ -29,11 +29,13 @@ size_t without_gil(const Work& work, F f) {
   return result;
 }
 
-// A new C-contiguous array, uninitialised; does not take the dtype's reference.
-PyObject* new_result(PyArray_Descr* descr, int rank, const npy_intp* sizes);
+// A new array, uninitialised, of the layout's sizes; its result strides are packed. Does not take the dtype's
+// reference.
+PyObject* new_result(PyArray_Descr* descr, const Layout& layout);
 int init_results();
 
-// learn(dtype, kernel, widened dtype): lets the fast path take arrays of a dtype.
+// learn(dtype, kernel, kind, widened dtype): lets the fast path take arrays of a dtype, after holding what Python says
+// of it against this side's table.
 PyObject* learn(PyObject*, PyObject* const* args, Py_ssize_t n);
 
 // with_fast_path(general): a callable that computes plain arrays itself and leaves all else to `general`.
