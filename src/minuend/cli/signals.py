@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import math
 import signal
@@ -72,3 +73,5 @@ def raised() -> Iterator[None]:
         # After a signal, further ones may come while the program ends: for a moment they still mean the same.
         for number, handler in kept.items():
             signal.signal(number, _Late(handler, last) if last > -math.inf else handler)
+            if last > -math.inf:
+                atexit.register(signal.signal, number, signal.SIG_IGN)  # Python gives others back to the system
