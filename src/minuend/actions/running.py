@@ -13,10 +13,11 @@ import numpy as np
 
 from minuend.core import elements
 from minuend.core.shapes import format_shape
-from minuend.errors import DTypeError, SpecError, Unsupported, listed
+from minuend.errors import SpecError, Unsupported, listed
 from minuend.models.opening import Model, open_model
-from minuend.storage import Result, check_output, file_format, open_tensors, plain_tensors, split
+from minuend.storage import Result, check_output, file_format, open_tensors, split
 from minuend.storage.base import quoted
+from minuend.storage.plain_types import plain_type
 from minuend.storage.writing import together
 
 SUFFIXES = (".npy", ".pb")
@@ -109,14 +110,7 @@ def _read_names(inputs: Sequence[str]) -> dict[str, str]:
 
 
 def _read(name: str, path: str) -> Any:
-    try:
-        return _read_one(name, path)
-    except DTypeError as refused:  # a model's inputs can be of other types than subtraction's: bool, for an If
-        return plain_tensors.read(path, refused)
-
-
-def _read_one(name: str, path: str) -> Any:
-    found = open_tensors(path)
+    found = open_tensors(path, every_type=True)  # a model's inputs can be of other types than subtraction's: bool
     if len(found) != 1:
         raise SpecError(
             "inputs",
@@ -132,7 +126,7 @@ def _results(name: str, value: Any) -> Result:
         raise Unsupported(
             f"output {name!r} is a {type(value).__name__}, which no tensor file holds; run it from Python"
         )
-    row = elements.of_numpy(value.dtype) or plain_tensors.element_of(value.dtype)
+    row = elements.of_numpy(value.dtype) or plain_type(value.dtype)
     if row is None:
         raise Unsupported(
             f"output {name!r} is of {value.dtype.name}, which is no type of subtraction and is not written; "

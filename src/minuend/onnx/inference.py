@@ -21,8 +21,9 @@ from minuend.errors import MinuendError
 from minuend.onnx import confined, tensors
 from minuend.onnx.calls import Calls, Key
 from minuend.onnx.evaluator import MAIN
+from minuend.onnx.nesting import bodies
 from minuend.onnx.versions import DIALECT
-from minuend.onnx.walk import Types, bodies, functions, model_opsets, read_opsets, replace_references
+from minuend.onnx.walk import Types, functions, model_opsets, read_opsets, replace_references
 
 if TYPE_CHECKING:
     from minuend.onnx.external import DataFiles

@@ -30,6 +30,7 @@ from minuend.onnx.calls import Calls
 from minuend.onnx.evaluator import Evaluator
 from minuend.onnx.external import DataFiles
 from minuend.onnx.formats import SUFFIXES
+from minuend.onnx.nesting import bodies
 from minuend.onnx.tensors import Array
 from minuend.onnx.versions import DIALECT
 from minuend.standards.node import Node
@@ -547,7 +548,7 @@ def _names_read(graph: GraphProto, besides: Container[str] = ()) -> set[str]:
     for node in graph.node:
         if node.domain not in ("", "ai.onnx") or node.op_type not in besides:
             names.update(node.input)
-    for body, _ in walk.bodies(graph.node, ""):
+    for body, _ in bodies(graph.node, ""):
         names |= _names_read(body, besides)
     return names
 

@@ -8,12 +8,13 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TypeProto
+from onnx import AttributeProto, FunctionProto, ModelProto, NodeProto, OperatorSetIdProto, TypeProto
 from onnx.helper import get_attribute_value
 
 from minuend.errors import DTypeError, SpecError, Unsupported
 from minuend.onnx import tensors
 from minuend.onnx.evaluator import MAIN
+from minuend.onnx.nesting import bodies
 from minuend.onnx.versions import DIALECT
 from minuend.standards.node import Node, TensorType
 from minuend.standards.version import OpVersion
@@ -58,11 +59,6 @@ class Scope:
     def nodes(self) -> Any:
         """The live repeated field of nodes."""
         return self.proto.node
-
-    @property
-    def is_function(self) -> bool:
-        """Whether this is a local function (not a body inside one)."""
-        return isinstance(self.proto, FunctionProto)
 
     @property
     def opset(self) -> int | None:
@@ -116,16 +112,6 @@ def _scopes(
     yield scope
     for body, place in bodies(scope.nodes, where):
         yield from _scopes(body, place, opsets, scope, inferred)
-
-
-def bodies(nodes: Iterable[NodeProto], where: str) -> Iterator[tuple[GraphProto, str]]:
-    """The graphs that nodes hold as attributes, with their places."""
-    for i, node in enumerate(nodes):
-        for attribute in node.attribute:
-            place = f"{where}.node[{i}].{attribute.name}"
-            if attribute.HasField("g"):
-                yield attribute.g, place
-            yield from ((graph, f"{place}[{j}]") for j, graph in enumerate(attribute.graphs))
 
 
 def functions(model: ModelProto) -> Iterator[tuple[FunctionProto, str]]:
