@@ -14,7 +14,7 @@ import numpy as np
 from minuend.core import elements
 from minuend.core.shapes import format_shape
 from minuend.errors import SpecError, Unsupported, listed
-from minuend.models.opening import Model, open_model
+from minuend.models.opening import open_model
 from minuend.storage import Result, check_output, file_format, open_tensors, split
 from minuend.storage.base import quoted
 from minuend.storage.plain_types import plain_type
@@ -67,8 +67,9 @@ def run_files(model: str, inputs: Sequence[str], folder: str, *, max_bytes: int 
     sources = (model, *opened.sources(), *(split(path)[0] for path in files.values()))
     if os.path.exists(folder) and not os.path.isdir(folder):
         raise NotADirectoryError(f"{folder} is a file; expected a folder to write outputs to")
-    answers, writers, printed = _run(opened, arrays, folder, max_bytes)
-    named = {name: _results(name, value) for name, value in answers.items()}
+    done = opened.execute(arrays, output_dir=folder, max_bytes=max_bytes)
+    writers = done.writers()
+    named = {name: _results(name, value) for name, value in done.outputs.items()}
     goals = _goals(folder, named)
     for name, result in named.items():
         check_output(goals[name], [result])
@@ -79,18 +80,7 @@ def run_files(model: str, inputs: Sequence[str], folder: str, *, max_bytes: int 
             write(stream)
     os.makedirs(folder, exist_ok=True)  # where a model has no outputs
     written = [Output(name, str(r.element), r.shape, goals[name]) for name, r in named.items()]
-    return Ran(model, written, printed)
-
-
-def _run(
-    opened: Model, arrays: Mapping[str, Any], folder: str, max_bytes: int | None
-) -> tuple[Mapping[str, Any], Mapping[str, Callable[[BinaryIO], None]], list[str]]:
-    """Run a model; return its outputs, what writes the files that the model itself writes, and what it printed."""
-    execute = getattr(opened, "execute", None)
-    if execute is None:
-        return opened.run(arrays, max_bytes=max_bytes), {}, []
-    done = execute(arrays, output_dir=folder, max_bytes=max_bytes)
-    return done.outputs, done.writers(), done.printed
+    return Ran(model, written, list(done.printed))
 
 
 def _write(path: str, result: Result, stream: BinaryIO) -> None:

@@ -16,7 +16,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NoReturn
 
-from minuend.directml.dispatch import Command, Dispatchable, read_command, read_dispatchable
+from minuend.directml.dispatch import OUTPUT, Command, Dispatch, Dispatchable, read_command, read_dispatchable
 from minuend.directml.execution import DEFAULT_LIMIT, Execution
 from minuend.directml.fields import placed
 from minuend.directml.json_reader import Document, Item, format_path, parse, starts_object
@@ -108,6 +108,17 @@ class Model:
     def document(self) -> dict[str, Any]:
         """The JSON as dicts and lists; change nothing in it, make a new :class:`Model` from a changed copy."""
         return dict(self._document.value)
+
+    @property
+    def handout(self) -> Model:
+        """What conversions and fixes hand out: the model itself."""
+        return self
+
+    def output_names(self) -> list[str]:
+        """Return the resources that dispatches write to."""
+        dispatches = (command for command in self.commands if isinstance(command, Dispatch))
+        bound = (one.bindings[OUTPUT].resource for one in dispatches if OUTPUT in one.bindings)
+        return list(dict.fromkeys(bound))
 
     def run(
         self,

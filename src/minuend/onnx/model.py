@@ -25,6 +25,7 @@ from onnx.reference.op_run import OpRun
 
 from minuend.core.shapes import Dim, format_dim, format_shape
 from minuend.errors import FileFormatError, MinuendError, SpecError, Unsupported, listed
+from minuend.models.opening import Outputs
 from minuend.onnx import confined, external, inference, sizes, structure, tensors, walk
 from minuend.onnx.calls import Calls
 from minuend.onnx.evaluator import Evaluator
@@ -174,6 +175,15 @@ class Model:
     def __repr__(self) -> str:
         return f"<onnx.Model {self.name}: {self.proto.graph.name!r}, {len(self.proto.graph.node)} nodes>"
 
+    @property
+    def handout(self) -> ModelProto:
+        """What conversions and fixes hand out: ``proto``."""
+        return self.proto
+
+    def output_names(self) -> list[str]:
+        """Return the names of the graph's outputs, in order."""
+        return [value.name for value in self.proto.graph.output]
+
     def walk(self) -> Iterator[walk.Scope]:
         """Yield every scope that holds nodes; see :func:`minuend.onnx.walk.walk`."""
         return walk.walk(self)
@@ -236,11 +246,20 @@ class Model:
         if max_bytes is not None:
             self._check_sizes(feeds, max_bytes)
         proto, stored = self._runnable()
-        names = [value.name for value in self.proto.graph.output]
         with _translated():
             evaluator = limited(max_bytes)(proto)
             results = evaluator.run(None, {**stored, **feeds})
-        return dict(zip(names, results, strict=True))
+        return dict(zip(self.output_names(), results, strict=True))
+
+    def execute(
+        self,
+        inputs: Mapping[str, Any],
+        *,
+        output_dir: str | os.PathLike[str] | None = None,
+        max_bytes: int | None = 4 << 30,
+    ) -> Outputs:
+        """Run the model as :meth:`run` does; models of ONNX write no files and print nothing."""
+        return Outputs(self.run(inputs, max_bytes=max_bytes))
 
     def _check_calls(self) -> None:
         """Refuse functions that call each other so often that no end would be seen."""

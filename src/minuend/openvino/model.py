@@ -37,6 +37,7 @@ import numpy as np
 
 from minuend.core.shapes import format_shape, may_be, size, static
 from minuend.errors import FileFormatError, SpecError, Unsupported, listed
+from minuend.models.opening import Outputs
 from minuend.openvino import ir_writer, ir_xml, notation, pairing
 from minuend.openvino import layers as table
 from minuend.openvino.inference import infer, settle
@@ -101,6 +102,15 @@ class Model:
     def outputs(self) -> dict[str, Type]:
         """The types of the Results, in the file's order; see :meth:`run` for their names."""
         return {name: layer.sources()[0].port.type for name, layer in self._results().items()}
+
+    @property
+    def handout(self) -> Model:
+        """What conversions and fixes hand out: the model itself."""
+        return self
+
+    def output_names(self) -> list[str]:
+        """Return the names of :attr:`outputs`."""
+        return list(self._results())
 
     @property
     def notes(self) -> list[str]:
@@ -191,6 +201,16 @@ class Model:
         found = _evaluate(order, given, max_bytes)
         protected = [array for _, array in given.values()]
         return {name: _returned(found[layer], protected) for name, layer in self._results().items()}
+
+    def execute(
+        self,
+        inputs: Mapping[str, Any],
+        *,
+        output_dir: str | os.PathLike[str] | None = None,
+        max_bytes: int | None = 4 << 30,
+    ) -> Outputs:
+        """Run the model as :meth:`run` does; models of OpenVINO write no files and print nothing."""
+        return Outputs(self.run(inputs, max_bytes=max_bytes))
 
     def _bind(self, inputs: Mapping[str, Any]) -> dict[Layer, tuple[Type, Array]]:
         """Match arrays with Parameters."""
