@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from minuend.cli.arguments import path, size
+from minuend.core.limits import MAX_BYTES
 from minuend.errors import escaped, readable
 
 
@@ -17,7 +18,7 @@ from minuend.errors import escaped, readable
 @click.option(
     "-o", "--output", "folder", type=path, metavar="DIR", required=True, help="The folder that outputs are written to."
 )
-@click.option("--max-bytes", type=size, default=4 << 30, show_default=True, help="Largest result allowed.")
+@click.option("--max-bytes", type=size, default=MAX_BYTES, show_default=True, help="Largest result allowed.")
 @click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
 def run(*, model: str, inputs: tuple[str, ...], folder: str, max_bytes: int, as_json: bool) -> None:
     """Run MODEL (.onnx, OpenVINO .xml, DxDispatch .json) with every subtraction computed by its own version's rules.

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, BinaryIO, Protocol, cast
 
+from minuend.core.limits import MAX_BYTES
 from minuend.errors import FileFormatError, listed
 from minuend.standards.abilities import ability, able
 from minuend.standards.dialects import dialects
@@ -85,11 +86,11 @@ class Model(Protocol):
         inputs: Mapping[str, Any],
         *,
         output_dir: str | os.PathLike[str] | None = None,
-        max_bytes: int | None = 4 << 30,
+        max_bytes: int | None = MAX_BYTES,
     ) -> Execution:
         """Run it and write nothing; files that the model itself writes will lie in ``output_dir``."""
 
-    def run(self, inputs: Mapping[str, Any], *, max_bytes: int | None = 4 << 30) -> dict[str, Any]:
+    def run(self, inputs: Mapping[str, Any], *, max_bytes: int | None = MAX_BYTES) -> dict[str, Any]:
         """Run it; a result of more than ``max_bytes`` is refused (``None``: no limit)."""
 
     def sources(self) -> tuple[str, ...]:
@@ -193,7 +194,7 @@ def _names_file(source: str | os.PathLike[str]) -> bool:
     return os.path.splitext(os.fsdecode(source))[1].lower() in {s for f in formats().values() for s in f.SUFFIXES}
 
 
-def run(model: Any, inputs: Mapping[str, Any], *, max_bytes: int | None = 4 << 30, **options: Any) -> dict[str, Any]:
+def run(model: Any, inputs: Mapping[str, Any], *, max_bytes: int | None = MAX_BYTES, **options: Any) -> dict[str, Any]:
     """Run a model of any dialect: every subtraction by the rules of its own version.
 
     Args:

@@ -23,8 +23,9 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto
 from onnx.helper import get_attribute_value
 from onnx.reference.op_run import OpRun
 
+from minuend.core.limits import MAX_BYTES
 from minuend.core.shapes import Dim, format_dim, format_shape
-from minuend.errors import FileFormatError, MinuendError, SpecError, Unsupported, listed
+from minuend.errors import FileFormatError, MinuendError, ResultTooLarge, SpecError, Unsupported, listed
 from minuend.models.opening import Outputs
 from minuend.onnx import confined, external, inference, sizes, structure, tensors, walk
 from minuend.onnx.calls import Calls
@@ -43,23 +44,6 @@ _MOST_BYTES = (1 << 31) - 1
 _LARGE_TENSOR = 1024
 _MOST_NODES = 1 << 18
 """Nodes, the calls of functions followed, up to which a model with functions is run; some seconds."""
-
-
-class ResultTooLarge(MinuendError):
-    """A result of more bytes than the caller allowed.
-
-    Attributes:
-        nbytes: its size. limit: what was allowed. where: the node that makes it.
-    """
-
-    def __init__(self, value: str, type_: str, nbytes: int, limit: int, where: str) -> None:
-        self.nbytes = nbytes
-        self.limit = limit
-        self.where = where
-        super().__init__(
-            f"{value}, {type_}, takes {nbytes} bytes, more than the limit of {limit}; "
-            f"allow it with max_bytes={nbytes} or, without a limit, max_bytes=None, at {where}"
-        )
 
 
 class RunError(MinuendError, RuntimeError):
@@ -219,7 +203,7 @@ class Model:
 
     # ---- running ----------------------------------------------------------------------------------------------
 
-    def run(self, inputs: Mapping[str, Any], *, max_bytes: int | None = 4 << 30) -> dict[str, Any]:
+    def run(self, inputs: Mapping[str, Any], *, max_bytes: int | None = MAX_BYTES) -> dict[str, Any]:
         """Run the model: every Sub by this package, all else by ONNX's reference evaluator.
 
         Args:
@@ -256,7 +240,7 @@ class Model:
         inputs: Mapping[str, Any],
         *,
         output_dir: str | os.PathLike[str] | None = None,
-        max_bytes: int | None = 4 << 30,
+        max_bytes: int | None = MAX_BYTES,
     ) -> Outputs:
         """Run the model as :meth:`run` does; models of ONNX write no files and print nothing."""
         return Outputs(self.run(inputs, max_bytes=max_bytes))
@@ -486,7 +470,17 @@ def _check_size(name: str, type_: TypeProto, limit: int, where: str) -> None:
     nbytes = math.prod(known) * kind.dtype.itemsize
     if len(known) == len(dims) and nbytes > limit:
         shown = ", ".join(format_dim(dim) for dim in dims)
-        raise ResultTooLarge(repr(name), f"{kind.word.lower()} [{shown}]", nbytes, limit, where)
+        raise _too_large(name, f"{kind.word.lower()} [{shown}]", nbytes, limit, where)
+
+
+def _too_large(name: str, type_: str, nbytes: int, limit: int, where: str) -> ResultTooLarge:
+    return ResultTooLarge(
+        f"{name!r}, {type_}, takes {nbytes} bytes, more than the limit of {limit}; "
+        f"allow it with max_bytes={nbytes} or, without a limit, max_bytes=None",
+        nbytes=nbytes,
+        limit=limit,
+        where=where,
+    )
 
 
 def limited(max_bytes: int | None) -> type[Evaluator]:
@@ -504,7 +498,7 @@ def limited(max_bytes: int | None) -> type[Evaluator]:
             stated = {a.name: get_attribute_value(a) for a in node.attribute if not a.ref_attr_name}
             nbytes = sizes.result_bytes(node, inputs, stated)
             if nbytes > limit:
-                raise ResultTooLarge(repr(node.output[0]), sizes.shown(node, inputs), nbytes, limit, self.where)
+                raise _too_large(node.output[0], sizes.shown(node, inputs), nbytes, limit, self.where)
             return super().run(*inputs, **options)  # type: ignore[no-untyped-call, unused-ignore]
 
     @functools.cache

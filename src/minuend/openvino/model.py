@@ -35,8 +35,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from minuend.core.limits import MAX_BYTES
 from minuend.core.shapes import format_shape, may_be, size, static
-from minuend.errors import FileFormatError, SpecError, Unsupported, listed
+from minuend.errors import FileFormatError, ResultTooLarge, SpecError, Unsupported, listed
 from minuend.models.opening import Outputs
 from minuend.openvino import ir_writer, ir_xml, notation, pairing
 from minuend.openvino import layers as table
@@ -170,7 +171,7 @@ class Model:
 
     # ---- running ----------------------------------------------------------------------------------------------
 
-    def run(self, inputs: Mapping[str, Any], *, max_bytes: int | None = 4 << 30) -> dict[str, Value]:
+    def run(self, inputs: Mapping[str, Any], *, max_bytes: int | None = MAX_BYTES) -> dict[str, Value]:
         """Compute the results.
 
         Args:
@@ -186,7 +187,8 @@ class Model:
         Raises:
             Unsupported: layers that this package does not run; the message lists their types.
             SpecError: inputs that are missing, too many or of another type or shape; layers that the shapes do not
-                fit; a tensor above ``max_bytes``; a Convert that meets a float which the integer type cannot hold.
+                fit; a Convert that meets a float which the integer type cannot hold.
+            ResultTooLarge: a tensor above ``max_bytes``.
         """
         order = self.section.order()
         if missing := sorted({lacking(layer) for layer in order if kind_of(layer) is None}):
@@ -207,7 +209,7 @@ class Model:
         inputs: Mapping[str, Any],
         *,
         output_dir: str | os.PathLike[str] | None = None,
-        max_bytes: int | None = 4 << 30,
+        max_bytes: int | None = MAX_BYTES,
     ) -> Outputs:
         """Run the model as :meth:`run` does; models of OpenVINO write no files and print nothing."""
         return Outputs(self.run(inputs, max_bytes=max_bytes))
@@ -340,11 +342,12 @@ def _check_size(layer: Layer, type_: Type, max_bytes: int | None) -> None:
         return
     needed = notation.nbytes(type_.element, size(static(type_.shape))) or 0
     if needed > max_bytes:
-        raise SpecError(
-            "size",
-            layer.where,
+        raise ResultTooLarge(
             f"a tensor of {type_.element} {format_shape(type_.shape)} takes {needed:,} bytes, above max_bytes "
             f"{max_bytes:,}; pass a larger max_bytes, or None for no limit",
+            nbytes=needed,
+            limit=max_bytes,
+            where=layer.where,
         )
 
 
