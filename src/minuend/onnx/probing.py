@@ -11,8 +11,8 @@ from onnx import ModelProto, TensorProto, ValueInfoProto, helper
 from minuend.onnx import external, tensors
 from minuend.onnx.calls import Calls
 from minuend.onnx.inference import infer_types
-from minuend.onnx.model import all_tensors
 from minuend.onnx.tensors import is_external
+from minuend.onnx.walk import all_tensors
 from minuend.runtimes.cases import Case
 from minuend.runtimes.probing import Skip, is_constant, nodes, operands
 

@@ -8,7 +8,16 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from onnx import AttributeProto, FunctionProto, ModelProto, NodeProto, OperatorSetIdProto, TypeProto
+from onnx import (
+    AttributeProto,
+    FunctionProto,
+    GraphProto,
+    ModelProto,
+    NodeProto,
+    OperatorSetIdProto,
+    TensorProto,
+    TypeProto,
+)
 from onnx.helper import get_attribute_value
 
 from minuend.errors import DTypeError, SpecError, Unsupported
@@ -147,6 +156,27 @@ def tensor_type(proto: TypeProto) -> TensorType | None:
         known = dim.HasField("dim_value") and dim.dim_value >= 0
         dims.append(dim.dim_value if known else dim.dim_param or None)
     return TensorType(kind.element, dims)
+
+
+def all_tensors(model: ModelProto) -> Iterator[tuple[TensorProto, str]]:
+    """Yield every tensor of a model, live, with its place: initializers and attributes, in bodies and functions."""
+    for scope in walk(model):
+        if isinstance(scope.proto, GraphProto):
+            for tensor in scope.proto.initializer:
+                yield tensor, f"{scope.where}, initializer {tensor.name!r}"
+            for sparse in scope.proto.sparse_initializer:
+                yield sparse.values, f"{scope.where}, sparse initializer {sparse.values.name!r}, values"
+                yield sparse.indices, f"{scope.where}, sparse initializer {sparse.values.name!r}, indices"
+        for i, node in enumerate(scope.nodes):
+            for attribute in node.attribute:
+                where = f"{scope.place(i)}, attribute {attribute.name!r}"
+                if attribute.HasField("t"):
+                    yield attribute.t, where
+                yield from ((tensor, where) for tensor in attribute.tensors)
+                sparse_tensors = [attribute.sparse_tensor] if attribute.HasField("sparse_tensor") else []
+                for sparse in (*sparse_tensors, *attribute.sparse_tensors):
+                    yield sparse.values, f"{where}, values"
+                    yield sparse.indices, f"{where}, indices"
 
 
 # ---- Sub nodes ------------------------------------------------------------------------------------------------
