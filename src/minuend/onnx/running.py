@@ -14,10 +14,11 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto
 from onnx.helper import get_attribute_value
 from onnx.reference.op_run import OpRun
 
-from minuend.core.shapes import Dim, format_dim, format_shape
+from minuend.core.shapes import format_dim, format_shape
 from minuend.errors import MinuendError, ResultTooLarge, SpecError, Unsupported
 from minuend.onnx import external, inference, sizes, tensors, walk
 from minuend.onnx.calls import Calls
+from minuend.onnx.dims import shape_of
 from minuend.onnx.evaluator import Evaluator
 from minuend.onnx.nesting import bodies
 from minuend.onnx.tensors import Array
@@ -170,11 +171,10 @@ def _check_input(name: str, value: Any, type_: TypeProto, sizes: dict[str, tuple
     kind = tensors.data_type(type_.tensor_type.elem_type)
     if kind is not None and kind.bits and array.dtype != kind.dtype:
         raise SpecError("inputs", where, f"an array of {array.dtype} came; expected {kind.dtype} ({kind.word})")
-    if not type_.tensor_type.HasField("shape"):
+    shape = shape_of(type_)
+    if shape is None:
         return array
-    dims = type_.tensor_type.shape.dim
-    shape = tuple(_dim(dim) for dim in dims)
-    wrong = len(dims) != array.ndim
+    wrong = len(shape) != array.ndim
     for axis, (dim, came) in enumerate(zip(shape, array.shape, strict=not wrong)):
         if isinstance(dim, str):
             known, first = sizes.setdefault(dim, (came, f"axis {axis} of {name!r}"))
@@ -189,22 +189,18 @@ def _check_input(name: str, value: Any, type_: TypeProto, sizes: dict[str, tuple
     return array
 
 
-def _dim(dim: Any) -> Dim:
-    return dim.dim_value if dim.HasField("dim_value") else dim.dim_param or None
-
-
 # ---- sizes ----------------------------------------------------------------------------------------------------
 
 
 def _check_size(name: str, type_: TypeProto, limit: int, where: str) -> None:
     kind = tensors.data_type(type_.tensor_type.elem_type) if type_.HasField("tensor_type") else None
-    if kind is None or not type_.tensor_type.HasField("shape"):
+    shape = shape_of(type_)
+    if kind is None or shape is None:
         return
-    dims = [_dim(dim) for dim in type_.tensor_type.shape.dim]
-    known = [dim for dim in dims if isinstance(dim, int) and dim >= 0]
+    known = [dim for dim in shape if isinstance(dim, int)]
     nbytes = math.prod(known) * kind.dtype.itemsize
-    if len(known) == len(dims) and nbytes > limit:
-        shown = ", ".join(format_dim(dim) for dim in dims)
+    if len(known) == len(shape) and nbytes > limit:
+        shown = ", ".join(format_dim(dim) for dim in shape)
         raise _too_large(name, f"{kind.word.lower()} [{shown}]", nbytes, limit, where)
 
 

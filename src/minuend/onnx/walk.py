@@ -22,6 +22,7 @@ from onnx.helper import get_attribute_value
 
 from minuend.errors import DTypeError, SpecError, Unsupported
 from minuend.onnx import tensors
+from minuend.onnx.dims import shape_of
 from minuend.onnx.evaluator import MAIN
 from minuend.onnx.nesting import bodies
 from minuend.onnx.versions import DIALECT
@@ -149,13 +150,7 @@ def tensor_type(proto: TypeProto) -> TensorType | None:
     kind = tensors.data_type(proto.tensor_type.elem_type) if proto.HasField("tensor_type") else None
     if kind is None or kind.element is None:
         return None
-    if not proto.tensor_type.HasField("shape"):
-        return TensorType(kind.element)
-    dims: list[int | str | None] = []
-    for dim in proto.tensor_type.shape.dim:
-        known = dim.HasField("dim_value") and dim.dim_value >= 0
-        dims.append(dim.dim_value if known else dim.dim_param or None)
-    return TensorType(kind.element, dims)
+    return TensorType(kind.element, shape_of(proto))
 
 
 def all_tensors(model: ModelProto) -> Iterator[tuple[TensorProto, str]]:
