@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from onnx import TypeProto
 
 from minuend.core.shapes import Dim, Shape
@@ -21,3 +23,15 @@ def shape_of(type_: TypeProto | None) -> Shape:
         known = dim.HasField("dim_value") and dim.dim_value >= 0
         dims.append(dim.dim_value if known else dim.dim_param or None)
     return tuple(dims)
+
+
+def keep_common(mine: Any, theirs: Any) -> None:
+    """Leave of a tensor type's dims those that another has too: an unknown rank where ranks differ."""
+    if not mine.HasField("shape"):
+        return
+    if not theirs.HasField("shape") or len(theirs.shape.dim) != len(mine.shape.dim):
+        mine.ClearField("shape")
+        return
+    for own, other in zip(mine.shape.dim, theirs.shape.dim, strict=True):
+        if own != other:
+            own.Clear()
