@@ -40,6 +40,11 @@ def _square(n: int) -> Shape:
     return rows, n // rows
 
 
+def _cube(n: int) -> Shape:
+    planes = 1 << (n.bit_length() - 1) // 3
+    return (planes, *_square(n // planes))
+
+
 def _channel(n: int) -> tuple[Shape, Shape]:
     if n >= 1 << 18:
         return (max(1, round(n / (64 * 56 * 56))), 64, 56, 56), (64, 1, 1)
@@ -71,11 +76,17 @@ LAYOUTS: dict[str, str] = {
     "strided": "every second element along the last dim of both operands",
     "negative": "A runs backwards along its last dim",
     "sliced": "both operands are columns cut out of wider arrays",
+    "fortran": "operands and result are column-major",
+    "partly": "the last two dims of operands and result lie in memory the other way round",
+    "mixed": "A is row-major, B and the result are column-major",
     "unaligned": "operands and result start one byte after a cache line",
 }
 
-TWO_DIMS = {"transposed", "sliced"}
+TWO_DIMS = {"transposed", "sliced", "fortran", "mixed"}
 """Layouts that need two dims."""
+
+ORDERED = {"fortran", "partly", "mixed"}
+"""Layouts that are an order of dims in memory; partly needs three."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +106,8 @@ class Cell:
         """The shapes of A and B."""
         if self.shape == "same" and self.layout in TWO_DIMS:
             return _square(self.size), _square(self.size)
+        if self.shape == "same" and self.layout == "partly":
+            return _cube(self.size), _cube(self.size)
         return SHAPES[self.shape](self.size)
 
     @property
@@ -117,6 +130,8 @@ class Cell:
             return False
         if self.memory == "in-place" and (self.policy == "widen" or self.shape == "outer"):
             return False
+        if self.layout in ORDERED and max(map(len, self.shapes)) < (3 if self.layout == "partly" else 2):
+            return False  # the row-major cell once more
         if self.threads == "1" and self.size < MANY:
             return False
         return self.size >= 3 or not self.shape.startswith("narrow")

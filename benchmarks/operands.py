@@ -54,7 +54,8 @@ def make(cell: Cell, seed: int = 0) -> Operands:
     if cell.memory == "in-place":
         return Operands(cell, a, b, a)
     shape = np.broadcast_shapes(shape_a, shape_b)
-    out = _empty(int(np.prod(shape)), TYPES[cell.result_dtype].memory, offset).reshape(shape)
+    flat = _empty(int(np.prod(shape)), TYPES[cell.result_dtype].memory, offset)
+    out = _ordered(cell.layout, True, flat, shape)
     out.view(f"u{out.itemsize}")[...] = 0  # its pages exist before anything is timed
     return Operands(cell, a, b, out)
 
@@ -81,6 +82,9 @@ class _Source:
     offset: int
 
     def array(self, shape: Shape) -> Array:
+        return self.line(shape).reshape(shape)
+
+    def line(self, shape: Shape) -> Array:
         flat = _empty(int(np.prod(shape)), self.block.dtype, self.offset)
         done = min(len(flat), len(self.block))
         flat[:done] = self.block[:done]
@@ -88,7 +92,16 @@ class _Source:
             step = min(done, len(flat) - done)
             flat[done : done + step] = flat[:step]
             done += step
-        return flat.reshape(shape)
+        return flat
+
+
+def _ordered(layout: str, second: bool, flat: Array, shape: Shape) -> Array:
+    """Return a line of elements with its dims in the layout's order in memory; ``second``: for B, or the result."""
+    if layout == "fortran" or (layout == "mixed" and second):
+        return flat.reshape(shape[::-1]).T
+    if layout == "partly" and len(shape) >= 2:
+        return flat.reshape(*shape[:-2], shape[-1], shape[-2]).swapaxes(-1, -2)
+    return flat.reshape(shape)
 
 
 def _laid(layout: str, second: bool, flipped: bool, source: _Source, shape: Shape) -> Array:
@@ -101,7 +114,7 @@ def _laid(layout: str, second: bool, flipped: bool, source: _Source, shape: Shap
     if layout == "sliced" and len(shape) >= 2:
         wide = source.array((*shape[:-1], shape[-1] + GAP))
         return wide[..., GAP:] if second else wide[..., : shape[-1]]
-    return source.array(shape)
+    return _ordered(layout, second, source.line(shape), shape)
 
 
 def _values(cell: Cell, second: bool, rng: np.random.Generator) -> Array:

@@ -5,10 +5,10 @@ import pytest
 from minuend import _native
 
 
-@pytest.fixture(params=_native.targets())
-def target(request):
-    """Each CPU target in turn."""
-    before = _native.get_target()
-    _native.set_target(request.param)
+@pytest.fixture(params=_native.instruction_sets())
+def isa(request):
+    """Each instruction set in turn."""
+    before = _native.get_instruction_set()
+    _native.set_instruction_set(request.param)
     yield request.param
-    _native.set_target(before)
+    _native.set_instruction_set(before)

@@ -33,17 +33,17 @@ def test_another_minuend_num_threads_is_an_error_before_anything_is_computed(val
     )
 
 
-@pytest.mark.parametrize("target", _native.targets())
-def test_minuend_target_chooses_the_cpu_target(target):
-    done = run("from minuend import _native; print(_native.get_target())", MINUEND_TARGET=target)
-    assert (done.stdout, done.stderr) == (f"{target}\n", "")
+@pytest.mark.parametrize("isa", _native.instruction_sets())
+def test_minuend_isa_chooses_the_instruction_set(isa):
+    done = run("from minuend import _native; print(_native.get_instruction_set())", MINUEND_ISA=isa)
+    assert (done.stdout, done.stderr) == (f"{isa}\n", "")
 
 
-def test_a_target_that_the_cpu_does_not_run_is_an_import_error():
-    done = run("import minuend; minuend.subtract", MINUEND_TARGET="sse9")
-    best = _native.targets()[-1]
+def test_an_instruction_set_that_the_cpu_does_not_run_is_an_import_error():
+    done = run("import minuend; minuend.subtract", MINUEND_ISA="sse9")
+    best = _native.instruction_sets()[-1]
     assert done.stderr.splitlines()[-1] == (
-        f"ImportError: MINUEND_TARGET is 'sse9', a target that this CPU does not run; the best is '{best}'"
+        f"ImportError: MINUEND_ISA is 'sse9', an instruction set that this CPU does not run; the best is '{best}'"
     )
 
 
@@ -54,10 +54,10 @@ def test_set_num_threads_refuses_what_is_no_number_of_threads(n):
     assert str(caught.value) == f"the number of threads is {n}; expected 1 to 4096"
 
 
-def test_set_target_refuses_a_target_that_the_cpu_does_not_run():
-    with pytest.raises(ValueError, match="target") as caught:
-        _native.set_target("sse9")
-    assert str(caught.value) == "this CPU does not run the target 'sse9'"
+def test_set_instruction_set_refuses_one_that_the_cpu_does_not_run():
+    with pytest.raises(ValueError, match="instruction set") as caught:
+        _native.set_instruction_set("sse9")
+    assert str(caught.value) == "this CPU does not run the instruction set 'sse9'"
 
 
 def test_import_brings_in_nothing_optional():

@@ -270,9 +270,13 @@ def extract(folder: Path) -> dict[str, Facts]:
 
 
 def main(arguments: list[str]) -> None:
-    if len(arguments) != 1:
-        raise SystemExit("usage: python tools/seed_facts.py PAGES_FOLDER > tests/data/seed_facts.json")
-    json.dump(extract(Path(arguments[0])), sys.stdout, indent=1, ensure_ascii=False)
+    if len(arguments) != 1 and arguments[1:] != ["--check"]:
+        raise SystemExit("usage: python tools/seed_facts.py PAGES_FOLDER [--check] > tests/data/seed_facts.json")
+    found = extract(Path(arguments[0]))
+    if arguments[1:]:
+        stored = json.loads((Path(__file__).parents[1] / "tests/data/seed_facts.json").read_text(encoding="utf-8"))
+        raise SystemExit(0 if found == stored else "the pages say something else than tests/data/seed_facts.json")
+    json.dump(found, sys.stdout, indent=1, ensure_ascii=False)
     sys.stdout.write("\n")
 
 

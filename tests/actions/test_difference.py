@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from minuend import errors
 from minuend.actions import difference
 from minuend.actions.difference import Rules, compare_files, subtract_files
-from minuend.cli.program import parse_rules
+from minuend.cli.rules import parse_rules
 
 A = np.array([[5, 200, 7], [0, 255, 9]], np.uint8)
 B = np.array([10, 100, 7], np.uint8)

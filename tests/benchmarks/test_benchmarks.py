@@ -169,8 +169,17 @@ def test_layouts_are_what_they_say():
     assert made("strided").a.strides == made("strided").b.strides == (8,)
     assert (made("negative").a.strides, made("negative").b.strides) == ((-4,), (4,))
     assert made("sliced").a.strides == made("sliced").b.strides == ((64 + operands.GAP) * 4, 4)
+    assert all(array.flags.f_contiguous and array.strides == (4, 256) for array in _arrays(made("fortran")))
+    assert [array.strides for array in _arrays(made("mixed"))] == [(256, 4), (4, 256), (4, 256)]
+    assert made("partly").a.shape == (16, 16, 16)
+    assert all(array.strides == (1024, 4, 64) for array in _arrays(made("partly")))
+    assert [array.strides for array in _arrays(made("fortran", shape="row"))] == [(4, 256), (4,), (4, 256)]
     off = made("unaligned")
     assert [array.ctypes.data % 64 for array in (off.a, off.b, off.out)] == [1, 1, 1]
+
+
+def _arrays(made: operands.Operands) -> list[np.ndarray]:
+    return [made.a, made.b, made.out]
 
 
 def test_operands_overflow_where_that_is_not_an_error_and_only_there():

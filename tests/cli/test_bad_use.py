@@ -13,6 +13,7 @@ import numpy as np
 import onnx
 import pytest
 
+from minuend.cli import about
 from minuend.cli import program as cli
 from minuend.errors import listed
 from minuend.runtimes import targets
@@ -255,7 +256,7 @@ def test_a_defect_ends_with_3_and_asks_to_report_it(
         3,
         "",
         (
-            f"error: this is a defect of minuend {cli._version()}: {told}\n"
+            f"error: this is a defect of minuend {about.version()}: {told}\n"
             "please report it, with the command: minuend sub a.npy 'a b.npy'\n"
             "MINUEND_TRACEBACK=1 shows where it happened; nothing was written\n"
         ),
@@ -299,7 +300,7 @@ def test_an_error_after_something_was_written_says_so(
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device", "report")
 
-    monkeypatch.setattr(cli, "_print", full)
+    monkeypatch.setattr("minuend.cli.arrays.show", full)
     assert (cli.main(["sub", "a.npy", "a.npy", "-o", "o.npy"]), *capfd.readouterr()) == (
         2,
         "",

@@ -20,7 +20,7 @@ START = """
 import os, signal, subprocess, sys
 for name in ("SIGINT", "SIGTERM", "SIGHUP"):
     signal.signal(getattr(signal, name), signal.default_int_handler if name == "SIGINT" else signal.SIG_DFL)
-from minuend.cli import program as cli
+from minuend.cli import program as cli, progress
 from minuend.onnx import vectors
 from minuend import written
 from minuend.storage import writing
@@ -44,7 +44,7 @@ def after(function):
 
 MOMENTS = {
     "before anything is opened": ("difference.subtract_files = here", "nothing was written"),
-    "while computing": ("cli._Bar.__call__ = here", "nothing was written"),
+    "while computing": ("progress.Bar.__call__ = here", "nothing was written"),
     "before the rename": ("writing.announce = after(writing.announce)", "nothing was written"),
     "after the rename": ("writing.os.replace = after(os.replace)", "o.npy was written"),
 }
@@ -89,7 +89,7 @@ def test_a_signal_cleans_up_and_tells_what_was_written(files: list[str], name: s
 @pytest.mark.parametrize("when", [2, 7, 31])
 def test_signals_in_a_row_mean_the_same(files: list[str], when: int) -> None:
     argv = ["sub", "a.npy", "a.npy", "-o", "o.npy"]
-    program = code("cli._Bar.__call__ = here", when)
+    program = code("progress.Bar.__call__ = here", when)
     status, err, _ = ended(argv, program, "SIGTERM", "SIGHUP", "SIGINT", "SIGTERM")
     assert status in (129, 130, 143)  # the system delivers signals that wait in an order of its own
     assert err.startswith("error: interrupted")
@@ -99,7 +99,7 @@ def test_signals_in_a_row_mean_the_same(files: list[str], when: int) -> None:
 
 def test_a_folder_of_tests_appears_whole_or_not_at_all(files: list[str]) -> None:
     argv = ["vectors", "--opset", "7", "-o", "v"]
-    assert ended(argv, code("cli._Bar.__call__ = here", 5), "SIGTERM")[:2] == (
+    assert ended(argv, code("progress.Bar.__call__ = here", 5), "SIGTERM")[:2] == (
         143,
         "error: interrupted by SIGTERM; nothing was written\n",
     )
@@ -121,7 +121,7 @@ def test_an_ir_of_two_files_is_told_whole(files: list[str], when: int) -> None:
 @pytest.mark.usefixtures("files")
 def test_a_helper_process_ends_too() -> None:
     argv = ["prove", "numpy", "--quick"]
-    status, err, told = ended(argv, code("cli._Bar.__call__ = here"), "SIGTERM")
+    status, err, told = ended(argv, code("progress.Bar.__call__ = here"), "SIGTERM")
     assert (status, err) == (143, "error: interrupted by SIGTERM; nothing was written\n")
     _, *helpers = told.split()
     assert len(helpers) == 1
@@ -133,7 +133,7 @@ def test_a_helper_process_ends_too() -> None:
 def test_a_signal_that_comes_ignored_stays_ignored(files: list[str], name: str) -> None:
     """As under nohup, and as Ctrl-C in a shell's background jobs."""
     ignored = f"signal.signal(signal.{name}, signal.SIG_IGN)"
-    program = code("cli._Bar.__call__ = here", more=ignored)
+    program = code("progress.Bar.__call__ = here", more=ignored)
     with child([sys.executable, "-c", program, "sub", "a.npy", "a.npy", "-o", "o.npy"]) as work:
         assert work.stdout is not None
         work.stdout.readline()

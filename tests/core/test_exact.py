@@ -24,7 +24,7 @@ def by_name(row: object) -> str:
 
 @functools.cache
 def expected(element: ElementType, policy: str, kind: str) -> tuple[oracle.Array, oracle.Array, oracle.Array]:
-    """Operands and the oracle's differences, computed once for all targets."""
+    """Operands and the oracle's differences, computed once for all instruction sets."""
     if kind == "all":
         a, b = oracle.all_pairs(element)
     elif kind == "lattice":
@@ -54,17 +54,17 @@ def cases(rows: list[ElementType]) -> list[tuple[ElementType, str]]:
 
 
 @pytest.mark.parametrize(("element", "policy"), cases(oracle.NARROW), ids=by_name)
-def test_every_pair_of_a_narrow_type_is_exact(element, policy, target):
+def test_every_pair_of_a_narrow_type_is_exact(element, policy, isa):
     check(element, policy, "all")
 
 
 @pytest.mark.parametrize(("element", "policy"), cases([*oracle.WIDE_FLOATS, *oracle.WIDE_INTEGERS]), ids=by_name)
-def test_every_pair_of_edges_of_a_wide_type_is_exact(element, policy, target):
+def test_every_pair_of_edges_of_a_wide_type_is_exact(element, policy, isa):
     check(element, policy, "lattice")
 
 
 @pytest.mark.parametrize(("element", "policy"), cases(oracle.WIDE_INTEGERS), ids=by_name)
-def test_a_hundred_thousand_random_pairs_of_a_wide_integer_are_exact(element, policy, target):
+def test_a_hundred_thousand_random_pairs_of_a_wide_integer_are_exact(element, policy, isa):
     check(element, policy, "random")
 
 
@@ -72,15 +72,15 @@ def test_a_hundred_thousand_random_pairs_of_a_wide_integer_are_exact(element, po
 def test_a_million_random_pairs_of_a_wide_float_are_exact(element):
     a, b, want = expected(element, "wrap", "random")
     assert len(a) == RANDOM_FLOATS
-    before = _native.get_target()
+    before = _native.get_instruction_set()
     try:
-        for name in _native.targets():
-            _native.set_target(name)
+        for name in _native.instruction_sets():
+            _native.set_instruction_set(name)
             got = subtract(a, b)
             oracle.assert_same(element, got, want, a, b)
             oracle.assert_quiet(element, got)
     finally:
-        _native.set_target(before)
+        _native.set_instruction_set(before)
 
 
 @pytest.mark.parametrize("element", oracle.WIDE_FLOATS, ids=by_name)
@@ -127,7 +127,7 @@ def operands(element: ElementType) -> tuple[oracle.Array, oracle.Array, list[boo
 
 
 @pytest.mark.parametrize("element", INTEGERS, ids=by_name)
-def test_overflow_error_tells_the_count_the_first_index_and_its_operands(element, target):
+def test_overflow_error_tells_the_count_the_first_index_and_its_operands(element, isa):
     a, b, outside = operands(element)
     kept = a.tobytes(), b.tobytes()
     first, count = outside.index(True), sum(outside)
@@ -146,7 +146,7 @@ def test_overflow_error_tells_the_count_the_first_index_and_its_operands(element
 
 
 @pytest.mark.parametrize("element", INTEGERS, ids=by_name)
-def test_overflow_error_gives_the_difference_where_all_of_them_fit(element, target):
+def test_overflow_error_gives_the_difference_where_all_of_them_fit(element, isa):
     a, b, outside = operands(element)
     fits = ~np.array(outside)
     a, b = a[fits], b[fits]
@@ -165,7 +165,7 @@ def test_overflow_error_leaves_an_operand_that_is_also_out_as_it_was(element, wh
 
 
 @pytest.mark.parametrize("element", [TYPES["int64"], TYPES["uint64"]], ids=by_name)
-def test_widening_64_bits_is_an_error_where_int64_does_not_hold_the_difference(element, target):
+def test_widening_64_bits_is_an_error_where_int64_does_not_hold_the_difference(element, isa):
     a, b, _ = operands(element)
     outside = (~oracle.answerable(element, a, b, "widen")).tolist()
     kept = a.tobytes(), b.tobytes()
@@ -219,7 +219,7 @@ def test_the_first_overflow_is_the_first_in_c_order_whatever_the_strides():
 
 
 @pytest.mark.parametrize("element", INTEGERS, ids=by_name)
-def test_more_overflows_than_a_small_counter_holds_are_counted(element, target):
+def test_more_overflows_than_a_small_counter_holds_are_counted(element, isa):
     # Lane counters of 8 bits are summed every 255 rounds; 70,000 elements overflow a 16-bit sum of them as well.
     low = reference.encode(element, element.limits[0])
     a, b = oracle.array(element, [low] * 70_001), oracle.array(element, [1] * 70_001)

@@ -43,7 +43,7 @@ def pages():
 
 @pytest.mark.parametrize("at_end", [False, True], ids=["from a fence on", "up to a fence"])
 @pytest.mark.parametrize("row", WITH_DTYPE, ids=str)
-def test_every_count_up_to_two_registers_stays_between_its_fences(row, at_end, target, pages):
+def test_every_count_up_to_two_registers_stays_between_its_fences(row, at_end, isa, pages):
     rng = np.random.default_rng(0)
     policies = ("wrap", "saturate", "error") if row.is_integer else ("wrap",)
     for n in range(131):
@@ -68,7 +68,7 @@ def test_every_count_up_to_two_registers_stays_between_its_fences(row, at_end, t
 
 
 @pytest.mark.parametrize("row", WITH_DTYPE, ids=str)
-def test_every_second_element_up_to_a_fence_is_what_a_copy_gives(row, target, pages):
+def test_every_second_element_up_to_a_fence_is_what_a_copy_gives(row, isa, pages):
     rng = np.random.default_rng(0)
     policies = ("wrap", "saturate", "widen", "error") if row.is_integer and row.bits >= 2 else ("wrap",)
     for n in [*range(1, 70), 127, 128, 129, 255, 256]:
@@ -93,7 +93,7 @@ def outcome(a, b, policy):
 
 
 @pytest.mark.parametrize("row", [row for row in WITH_DTYPE if row.is_integer and row.bits >= 2], ids=str)
-def test_widened_results_stay_between_their_fences(row, target, pages):
+def test_widened_results_stay_between_their_fences(row, isa, pages):
     for n in range(1, 131):
         a, b = (page.array(row.numpy, n, at_end=True) for page in pages[:2])
         a.view(np.uint8)[:] = 1
@@ -104,7 +104,7 @@ def test_widened_results_stay_between_their_fences(row, target, pages):
 
 
 @pytest.mark.parametrize("row", [TYPES["uint8"], TYPES["int16"], TYPES["float32"], TYPES["float64"]], ids=str)
-def test_transposed_operands_stay_between_their_fences(row, target, pages):
+def test_transposed_operands_stay_between_their_fences(row, isa, pages):
     square = ((8, 8), (9, 17), (16, 16), (13, 31), (31, 13))
     for shape in (*square, *((few, 30) for few in range(2, 17)), *((30, few) for few in range(2, 17))):
         n = shape[0] * shape[1]

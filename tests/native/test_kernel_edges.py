@@ -1,4 +1,4 @@
-"""The kernel at its edges: short counts, odd addresses, fences around the result, each CPU target in turn."""
+"""The kernel at its edges: short counts, odd addresses, fences around the result, each instruction set in turn."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def misalignments(element: ElementType, policy: str) -> list[tuple[int, int, int
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("element", oracle.ARRAY_TYPES, ids=by_name)
-def test_every_count_to_two_vectors_at_every_misalignment_stays_between_its_fences(element, form, target):
+def test_every_count_to_two_vectors_at_every_misalignment_stays_between_its_fences(element, form, isa):
     for policy in (*oracle.policies(element), "error"):
         if form.startswith("out") and policy == "widen":
             continue  # the result has another size than the operand
@@ -101,7 +101,7 @@ def test_every_count_to_two_vectors_at_every_misalignment_stays_between_its_fenc
 
 
 @pytest.mark.parametrize("element", [TYPES["int64"], TYPES["uint64"]], ids=by_name)
-def test_widening_64_bits_at_every_count(element, target):
+def test_widening_64_bits_at_every_count(element, isa):
     for form in FORMS[:3]:
         for n in range(1, longest(element) + 1):
             check(element, "widen", form, n, (1, 3, 5))
@@ -109,7 +109,7 @@ def test_widening_64_bits_at_every_count(element, target):
 
 @pytest.mark.parametrize("repeated", ["a", "b", "neither"])
 @pytest.mark.parametrize("element", [row for row in oracle.ARRAY_TYPES if row.is_integer], ids=by_name)
-def test_lanes_behind_the_last_element_never_count_as_overflow(element, repeated, target):
+def test_lanes_behind_the_last_element_never_count_as_overflow(element, repeated, isa):
     low, high = element.limits
     for x, y in ((low, 1), (0, high), (high, low)):
         a, b = (oracle.array(element, [reference.encode(element, v)] * longest(element)) for v in (x, y))
@@ -138,7 +138,7 @@ def test_a_result_larger_than_the_caches_is_exact_between_its_fences(element, of
 
 @pytest.mark.parametrize("strides", [(2, 1, 1), (1, 3, 1), (1, 1, 2), (-1, 2, -3), (2, 2, 2), (0, 1, 2), (1, 0, -1)])
 @pytest.mark.parametrize("name", ["int8", "bfloat16", "float32", "uint64", "float8_e5m2"])
-def test_lines_with_steps_longer_than_the_gathering_buffer_are_exact(name, strides, target):
+def test_lines_with_steps_longer_than_the_gathering_buffer_are_exact(name, strides, isa):
     element = TYPES[name]
     n = 2_500  # the buffer holds 1,024 elements
     a, b, _ = expected(element, "wrap", "array - array")
@@ -160,7 +160,7 @@ def _stepped(run: oracle.Array, n: int, step: int) -> oracle.Array:
 
 @pytest.mark.skipif(platform.machine() != "x86_64" or platform.system() != "Linux", reason="mode bits as x86 Linux has")
 @pytest.mark.parametrize("name", ["float16", "bfloat16", "float32", "float64"])
-def test_the_callers_rounding_mode_has_no_say_and_is_left_as_it_was(name, target):
+def test_the_callers_rounding_mode_has_no_say_and_is_left_as_it_was(name, isa):
     element = TYPES[name]
     a, b, want = expected(element, "wrap", "array - array")
     libm = ctypes.CDLL(ctypes.util.find_library("m"))
@@ -174,12 +174,12 @@ def test_the_callers_rounding_mode_has_no_say_and_is_left_as_it_was(name, target
     oracle.assert_same(element, got, want, a, b)
 
 
-def test_a_target_that_the_cpu_does_not_run_is_an_error_that_names_it():
-    with pytest.raises(ValueError, match="target") as caught:
-        _native.set_target("avx9000")
-    assert str(caught.value) == "this CPU does not run the target 'avx9000'"
+def test_an_instruction_set_that_the_cpu_does_not_run_is_an_error_that_names_it():
+    with pytest.raises(ValueError, match="instruction set") as caught:
+        _native.set_instruction_set("avx9000")
+    assert str(caught.value) == "this CPU does not run the instruction set 'avx9000'"
 
 
-def test_the_best_target_is_the_last_and_every_cpu_runs_the_baseline():
-    assert _native.targets()[0] == "baseline"
-    assert _native.get_target() == _native.targets()[-1]
+def test_the_best_instruction_set_is_the_last_and_every_cpu_runs_the_baseline():
+    assert _native.instruction_sets()[0] == "baseline"
+    assert _native.get_instruction_set() == _native.instruction_sets()[-1]

@@ -330,7 +330,34 @@ def test_every_order_of_dims_of_operands_and_out(order):
         np.testing.assert_array_equal(subtract(x, y, out=out), x - y)
         got = subtract(x, y)
         np.testing.assert_array_equal(got, x - y)
-        assert got.flags.c_contiguous
+        assert got.strides == (x - y).strides
+
+
+def lay(shape, order, step, cut):
+    """Random bytes of a shape whose dims lie in such an order, with steps and gaps."""
+    whole = np.random.default_rng(17).integers(0, 256, [shape[i] * abs(step) + cut for i in order], np.uint8)
+    return whole.transpose(np.argsort(order))[tuple(slice(0, n * abs(step)) for n in shape)][
+        (slice(None, None, step),) * 3
+    ]
+
+
+ORDERS = list(itertools.permutations(range(3)))
+
+
+@pytest.mark.parametrize("ones", [(), (0,), (1,), (2,), (0, 2), (0, 1, 2)], ids=str)
+@pytest.mark.parametrize("step", [1, 2, -1])
+@pytest.mark.parametrize("cut", [0, 3])
+def test_a_new_result_lies_as_numpys_does(ones, step, cut):
+    shape = (3, 4, 5)
+    for order, other in itertools.product(ORDERS, ORDERS):
+        a = lay(shape, order, step, cut)
+        b = lay(tuple(1 if i in ones else n for i, n in enumerate(shape)), other, 1, 0)
+        for x, y in ((a, b), (b, a), (a, b[0]), (a[:, :1], b), (a, np.uint8(3)), (a, 3), (a, a)):
+            want = x - y
+            got = subtract(x, y)
+            np.testing.assert_array_equal(got, want)
+            assert list(map(abs, got.strides)) == list(map(abs, want.strides)), (order, other)
+            np.testing.assert_array_equal(subtract(x, y, out=np.empty_like(want)), want)
 
 
 def test_strides_beyond_32_bits_are_followed():

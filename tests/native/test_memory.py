@@ -2,6 +2,9 @@
 
 import gc
 import pickle
+import subprocess
+import sys
+import textwrap
 import tracemalloc
 
 import numpy as np
@@ -169,3 +172,31 @@ def test_a_result_that_no_memory_holds_is_a_memory_error():
     a = np.lib.stride_tricks.as_strided(np.zeros(1, np.float64), (1 << 40, 1 << 10), (0, 0))
     with pytest.raises(MemoryError):
         mn.subtract(a, a)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a bound on the address space as Linux keeps it")
+def test_results_are_freed_and_calls_answered_where_malloc_gives_nothing_more():
+    # The C library is emptied down to the smallest blocks, then results are given back: more of them than ever before.
+    script = """
+        import ctypes, os, resource
+        import numpy as np
+        import minuend as mn
+        mn.set_num_threads(4)
+        small, large = np.ones(20_000, np.uint8), np.ones(1 << 20, np.uint8)
+        results = [mn.subtract(x, x) for x in [small, large] * 40]
+        malloc = ctypes.CDLL(None).malloc
+        malloc.restype, malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+        pages = int(open("/proc/self/statm").read().split()[0]) + 100
+        resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize(),) * 2)
+        for size in (1 << 20, 1 << 16, 1 << 12, 1 << 8, 1 << 4):
+            while malloc(size):
+                pass
+        while results:
+            results.pop()
+        mn.subtract(large, large, out=large)  # threads cannot be started
+        mn.clear_cache()
+        os.write(1, b"alive" + bytes(str(large.any()), "ascii"))
+        os._exit(0)
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"aliveFalse", b"")

@@ -1,4 +1,4 @@
-"""Every way through the kernel (rows, joined rows, squares, pieces; near, far, past the caches), on each CPU target.
+"""Every way through the kernel (rows, joined rows, squares, pieces; near, far, past the caches), on each CPU isa.
 
 Unsigned integers tell any element that is read or written in the wrong place, and NumPy subtracts them exactly.
 """
@@ -19,7 +19,7 @@ DTYPES = ("uint8", "uint16", "uint32", "uint64")
 FENCE = 0xA5
 MARGIN = 256  # bytes
 
-pytestmark = pytest.mark.usefixtures("target")
+pytestmark = pytest.mark.usefixtures("isa")
 
 
 @pytest.fixture(params=[1, 3], ids=["one thread", "three threads"])

@@ -127,11 +127,11 @@ def test_python_threads_run_while_a_long_subtraction_does(some_threads):
     assert seen == [True]
 
 
-def test_changing_the_number_of_threads_and_the_target_meanwhile_changes_no_answer(some_threads):
+def test_changing_the_number_of_threads_and_the_instruction_set_meanwhile_changes_no_answer(some_threads):
     rng = np.random.default_rng(20)
     a, b = rng.standard_normal((2, 300_000)).astype(np.float32)
     want = a - b
-    target = _native.get_target()
+    isa = _native.get_instruction_set()
     stop = threading.Event()
 
     def meddle() -> None:
@@ -139,7 +139,7 @@ def test_changing_the_number_of_threads_and_the_target_meanwhile_changes_no_answ
         while not stop.wait(1e-4):
             i += 1
             _native.set_num_threads(1 + i % 5)
-            _native.set_target(_native.targets()[i % len(_native.targets())])
+            _native.set_instruction_set(_native.instruction_sets()[i % len(_native.instruction_sets())])
 
     other = threading.Thread(target=meddle)
     other.start()
@@ -149,7 +149,7 @@ def test_changing_the_number_of_threads_and_the_target_meanwhile_changes_no_answ
     finally:
         stop.set()
         other.join()
-        _native.set_target(target)
+        _native.set_instruction_set(isa)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
@@ -183,6 +183,59 @@ def test_a_forked_child_subtracts_after_its_parent_used_threads():
         """
     )
     assert (result.returncode, result.stdout, result.stderr) == (0, "same\n", "")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_children_forked_while_threads_compute_and_clear_the_cache_do_as_their_parent():
+    result = run_python(
+        """
+        import os, signal, threading, warnings
+        import numpy as np
+        import minuend as mn
+        from minuend import _native
+
+        warnings.simplefilter("ignore")  # Python warns of any fork beside threads, which is what is tried here
+        mn.set_num_threads(3)
+        a = np.arange(300_000, dtype=np.uint32)
+        b = a[::-1].copy()
+        want = a - b
+        assert np.array_equal(mn.subtract(a, b), want)  # Python's own import locks are not tried here
+        stop = threading.Event()
+
+        def compute():
+            while not stop.is_set():
+                mn.subtract(a, b)
+
+        def clear():
+            while not stop.is_set():
+                mn.clear_cache()
+                mn.set_cache_limit(1 << 24)
+
+        others = [threading.Thread(target=work) for work in (compute, compute, clear)]
+        for other in others:
+            other.start()
+        statuses = []
+        for _ in range(15):
+            child = os.fork()
+            if child == 0:
+                signal.alarm(20)  # what hangs is ended, and seen in the status
+                ok = all(np.array_equal(mn.subtract(a, b), want) for _ in range(3))
+                mn.set_cache_limit(_native.cache_limit() // 2)
+                mn.clear_cache()
+                ok = ok and _native.cached_bytes() == 0
+                grandchild = os.fork()
+                if grandchild == 0:
+                    os._exit(0 if np.array_equal(mn.subtract(a, b), want) else 3)
+                ok = ok and os.waitpid(grandchild, 0)[1] == 0
+                os._exit(0 if ok else 3)
+            statuses.append(os.waitpid(child, 0)[1])
+        stop.set()
+        for other in others:
+            other.join()
+        print(set(statuses), np.array_equal(mn.subtract(a, b), want))
+        """
+    )
+    assert (result.returncode, result.stdout, result.stderr) == (0, "{0} True\n", "")
 
 
 def test_a_process_ends_while_its_threads_wait():
@@ -247,18 +300,18 @@ def test_without_a_wish_there_are_as_many_threads_as_cpus_to_run_on():
     assert run_python(script, **environment).stdout == "True\n"
 
 
-@pytest.mark.parametrize("target", _native.targets())
-def test_the_environment_sets_the_cpu_target(target):
-    result = run_python("from minuend import _native; print(_native.get_target())", MINUEND_TARGET=target)
-    assert (result.returncode, result.stdout, result.stderr) == (0, f"{target}\n", "")
+@pytest.mark.parametrize("isa", _native.instruction_sets())
+def test_the_environment_sets_the_instruction_set(isa):
+    result = run_python("from minuend import _native; print(_native.get_instruction_set())", MINUEND_ISA=isa)
+    assert (result.returncode, result.stdout, result.stderr) == (0, f"{isa}\n", "")
 
 
-def test_a_target_in_the_environment_that_the_cpu_does_not_run_stops_the_import():
-    result = run_python("import minuend._native", MINUEND_TARGET="avx9000")
+def test_an_instruction_set_in_the_environment_that_the_cpu_does_not_run_stops_the_import():
+    result = run_python("import minuend._native", MINUEND_ISA="avx9000")
     assert result.returncode == 1
     assert result.stderr.splitlines()[-1] == (
-        "ImportError: MINUEND_TARGET is 'avx9000', a target that this CPU does not run; "
-        f"the best is '{_native.targets()[-1]}'"
+        "ImportError: MINUEND_ISA is 'avx9000', an instruction set that this CPU does not run; "
+        f"the best is '{_native.instruction_sets()[-1]}'"
     )
 
 

@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 
 from minuend import cli, spec
-from minuend.cli import pages
+from minuend.cli.pages.layout import text
+from minuend.cli.pages.proving import prove_page
 from minuend.core.elements import TYPES
 from minuend.errors import SpecError, Unsupported
 from minuend.runtimes import adapting, targets
@@ -327,7 +328,7 @@ def test_the_edges_alone_do_not_show_that_a_deviation_is_gone(
 def test_the_page_groups_what_deviates_and_shows_a_witness(fake: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Runtime, "cases", lambda self, *, full: iter(only("uint8", "float32")))
     report = prove("fake", quick=True)
-    page = pages.text(pages.prove_page(report)).splitlines()
+    page = text(prove_page(report)).splitlines()
     assert (
         page[1:6]
         == [

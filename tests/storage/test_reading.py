@@ -68,8 +68,8 @@ def test_a_file_that_shrinks_under_sub_is_an_error_and_nothing_is_written(
         "import os, sys\n"
         "from minuend.actions import difference\n"
         "difference.BLOCK_BYTES = 100_000\n"
-        "from minuend.cli import program as cli\n"
-        "cli._Bar.__call__ = lambda *_: os.truncate(sys.argv[1], 50_000)\n"
+        "from minuend.cli import program as cli, progress\n"
+        "progress.Bar.__call__ = lambda *_: os.truncate(sys.argv[1], 50_000)\n"
         "raise SystemExit(cli.main(['sub', *sys.argv[1:3], '-o', sys.argv[3]]))"
     )
     done = subprocess.run(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from minuend.core import operation, shapes
-from minuend.core.arrays import compute, operands
+from minuend.core.arrays import compute, in_native_order, operands
 from minuend.core.elements import ElementType
 from minuend.core.plan import Plan, plan
 from minuend.core.policies import Overflow
@@ -379,13 +379,12 @@ class Block:
     joined: Broadcast
 
     def plan(self) -> Plan:
-        """A plan for reading alone: it has no place to write to."""
-        nowhere = (0,) * len(self.joined.shape or ())
-        return plan(self.element, self.joined, (self.a.shape, self.a.strides), (self.b.shape, self.b.strides), nowhere)
+        """How both parts lie over the block."""
+        return plan(self.element, self.joined, (self.a.shape, self.a.strides), (self.b.shape, self.b.strides))
 
     def count(self) -> int:
         """How many elements overflow the operands' type."""
-        return self.plan().run(self.a, self.b, self.a, "count") if self.element.is_integer else 0
+        return self.plan().count(self.a, self.b) if self.element.is_integer else 0
 
     def first_overflow(self) -> tuple[int, ...]:
         """The index within the block of the first element that overflows; there is one."""
@@ -393,10 +392,7 @@ class Block:
 
     def operands_at(self, at: tuple[int, ...]) -> tuple[int, int]:
         """Both operands of an element of the block."""
-        work = self.plan()
-        views = ((self.a, work.a), (self.b, work.b))
-        x, y = (int(np.lib.stride_tricks.as_strided(v, work.sizes, strides)[at]) for v, strides in views)
-        return x, y
+        return self.plan().operands_at(self.a, self.b, at)
 
     def index(self, at: tuple[int, ...]) -> tuple[int, ...]:
         """The index within the whole difference."""
@@ -479,7 +475,7 @@ class _Blocks:
         a, b = self.a.part(prefix, start, stop), self.b.part(prefix, start, stop)
         a, b, element = operands(a, b)
         starts = (max(0, joined.a_start - axis), max(0, joined.b_start - axis))
-        return Block(prefix, start, element, a, b, Broadcast(shape, *starts))
+        return Block(prefix, start, element, in_native_order(a), in_native_order(b), Broadcast(shape, *starts))
 
     def compute(self, block: Block, policy: str, *, all_blocks: bool = True) -> Array:
         """Compute a block; an overflow that is an error is told for the whole difference."""

@@ -1,15 +1,54 @@
-"""The commands that take models: ``run`` and ``convert``."""
+"""The verbs for models: ``check``, ``run``, ``convert`` and ``fix``."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import click
 
+from minuend.cli.about import tool, version
 from minuend.cli.arguments import path, size
+from minuend.cli.printing import complain, show, show_lines
+from minuend.cli.status import FINDINGS, FINE
 from minuend.core.limits import MAX_BYTES
-from minuend.errors import escaped, readable
+from minuend.core.policies import CONTRACTS, Contract
+from minuend.errors import ConversionRefused
+
+
+@click.command()
+@click.argument("model", type=path, metavar="MODEL")
+@click.option(
+    "--target", "targets", metavar="T[,T…]", multiple=True, required=True, help="Runtimes, as openvino-cpu@2026.4."
+)
+@click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
+@click.option("--sarif", type=path, metavar="FILE", help="Write the findings as SARIF 2.1.0 too, for code scanning.")
+def check(model: str, targets: tuple[str, ...], as_json: bool, sarif: str | None) -> int:
+    """Judge every subtraction of MODEL (.onnx, OpenVINO .xml, DxDispatch .json) on runtimes.
+
+    A target without a release is its newest that was measured; minuend targets lists all. Whatever is not ok on a
+    target ends with status 1: other numbers, not implemented, invalid, and unknown.
+    """
+    from minuend.actions.checking import check as judge
+    from minuend.actions.checking import find_targets
+    from minuend.cli.pages.checking import check_page
+    from minuend.models.opening import open_model
+    from minuend.storage import goals
+    from minuend.storage.writing import atomic
+
+    chosen = find_targets(_items(targets))
+    opened = open_model(model)
+    inputs = [model, *opened.sources()]
+    if sarif is not None:
+        goals.check([sarif], inputs)
+    report = replace(judge(opened, chosen), title=model)
+    if sarif is not None:
+        with atomic(sarif, inputs) as stream:
+            stream.write(report.to_sarif(version(), model).encode())
+    show(report.to_json(tool()) if as_json else check_page(report))
+    return FINE if report.ok else FINDINGS
 
 
 @click.command()
@@ -26,16 +65,14 @@ def run(*, model: str, inputs: tuple[str, ...], folder: str, max_bytes: int, as_
     Inputs are .npy, .npz, .safetensors or .pb files. Each output becomes a .npy file in DIR (a .pb where NumPy has no
     such type), named as the output.
     """
-    from minuend import plain
-    from minuend.actions.running import described, run_files
+    from minuend.actions.running import run_files
+    from minuend.cli.pages.running import run_json, run_lines
 
     ran = run_files(model, inputs, folder, max_bytes=max_bytes)
     if as_json:
-        outputs = [{"name": o.name, "dtype": o.element, "shape": list(o.shape), "path": o.path} for o in ran.outputs]
-        click.echo(plain.as_json({"model": ran.model, "outputs": outputs, "printed": ran.printed}), nl=False)
-        return
-    for line in (*ran.printed, *map(described, ran.outputs)):
-        click.echo(escaped(line))
+        show(run_json(ran))
+    else:
+        show_lines(run_lines(ran))
 
 
 @click.command()
@@ -49,10 +86,9 @@ def convert(*, model: str, goal: str, out: str, as_json: bool) -> int:
     What was changed and what was lost is listed. A model that cannot be converted whole is refused, each node with its
     reason: exit status 1, and nothing is written.
     """
-    from minuend import plain
     from minuend.actions.converting import convert as convert_model
     from minuend.actions.converting import goal_of
-    from minuend.errors import ConversionRefused
+    from minuend.cli.pages.converting import convert_json, convert_lines
     from minuend.models.opening import check_goal, open_model
 
     dialect_name, _ = goal_of(goal)
@@ -61,18 +97,65 @@ def convert(*, model: str, goal: str, out: str, as_json: bool) -> int:
     try:
         converted = convert_model(opened, goal)
     except ConversionRefused as refused:
-        if as_json:
-            click.echo(plain.as_json({"model": model, "to": goal, "refused": refused.nodes}), nl=False)
-        click.echo(f"error: {readable(str(refused))}", err=True)
-        return 1
+        return _refuse(refused, {"model": model, "to": goal} if as_json else None)
     converted.save(out)
-    report: dict[str, Any] = {"model": model, "to": goal, "path": out}
-    report |= {"changes": converted.changes, "losses": converted.losses}
     if as_json:
-        click.echo(plain.as_json(report), nl=False)
-        return 0
-    click.echo(escaped(f"{model} → {out} ({goal}, {os.path.getsize(out):,} bytes)"))
-    for sign, title, lines in (("~", "changed", converted.changes), ("-", "lost", converted.losses)):
-        for line in lines:
-            click.echo(escaped(f"{sign} {title}: {line}"))
-    return 0
+        show(convert_json(converted, model, goal, out))
+    else:
+        show_lines(convert_lines(converted, model, goal, out, os.path.getsize(out)))
+    return FINE
+
+
+@click.command()
+@click.argument("model", type=path, metavar="MODEL")
+@click.option("--target", metavar="T", required=True, help="A runtime, as openvino-cpu@2026.4, or an opset, onnx:13.")
+@click.option("-o", "--output", "out", type=path, metavar="OUT", required=True, help="The file to write.")
+@click.option("--overflow", type=click.Choice(CONTRACTS), default="wrap", show_default=True, help="For integers.")
+@click.option("--partial", is_flag=True, help="Write what could be fixed although something was refused.")
+@click.option(
+    "--accept", metavar="CLASS[,…]", multiple=True, help="Take other numbers of these values: negative-zero, floats …"
+)
+@click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
+def fix(
+    *, model: str, target: str, out: str, overflow: Contract, partial: bool, accept: tuple[str, ...], as_json: bool
+) -> int:
+    """Rewrite the subtractions of MODEL (.onnx, OpenVINO .xml) that a target gets wrong, and nothing else.
+
+    With an opset as the target the model is converted, and subtractions of types that the opset lacks are computed in
+    types that it has. Where the runtime is installed, the fixed model is run on it and compared. What cannot be fixed
+    is listed with the reason: exit status 1, and nothing is written without --partial.
+    """
+    from minuend.actions.fixing import fix as fix_model
+    from minuend.cli.pages.fixing import fix_json, fix_lines
+    from minuend.models.opening import check_goal, dialect_of, open_model
+
+    opened = open_model(model)
+    check_goal(out, dialect_of(opened), (model, *opened.sources()))
+    try:
+        fixed = fix_model(opened, target, overflow=overflow, accept=_items(accept))
+    except ConversionRefused as refused:
+        return _refuse(refused, {"version": 1, "model": model, "target": target} if as_json else None)
+    failed = bool(fixed.refused) or (fixed.comparison is not None and fixed.comparison.failed)
+    written = out if not failed or (partial and fixed.touched) else ""
+    if written:
+        fixed.save(written)
+    if as_json:
+        show(fix_json(fixed, model, written))
+    else:
+        show_lines(fix_lines(fixed, model, written))
+    return FINDINGS if failed else FINE
+
+
+def _items(given: Iterable[str]) -> list[str]:
+    """What an option names that may be given several times, and several each time, with commas between them."""
+    return [name for text in given for name in text.split(",") if name]
+
+
+def _refuse(refused: ConversionRefused, asked: Mapping[str, Any] | None) -> int:
+    """Say that a model stays as it is, each node with its reason; in JSON too, with what was ``asked``."""
+    from minuend.cli.pages.converting import refused_json
+
+    if asked is not None:
+        show(refused_json(refused, asked))
+    complain(str(refused))
+    return FINDINGS

@@ -28,6 +28,18 @@ class Ended(BaseException):
         return 128 + self.number
 
 
+class _Late:
+    """A handler that lets signals pass for a moment, and then puts the one back that was there before."""
+
+    def __init__(self, kept: Any, since: float) -> None:
+        self.kept, self._since = kept, since
+
+    def __call__(self, number: int, _: FrameType | None) -> None:
+        if time.monotonic() - self._since >= _SAME:
+            signal.signal(number, self.kept)
+            signal.raise_signal(number)
+
+
 @contextlib.contextmanager
 def raised() -> Iterator[None]:
     """Raise :class:`Ended` for Ctrl-C, SIGTERM and SIGHUP while the block runs.
@@ -38,6 +50,7 @@ def raised() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
+    kept: dict[int, Any] = {}
     last = -math.inf
 
     def handle(number: int, _: FrameType | None) -> None:
@@ -46,13 +59,16 @@ def raised() -> Iterator[None]:
         if last - before >= _SAME:
             raise Ended(number)
 
-    kept: dict[int, Any] = {}
     try:
         for name in ("SIGINT", "SIGTERM", "SIGHUP"):
             number = getattr(signal, name, None)  # Windows lacks SIGHUP
-            if number is not None and signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
-                kept[number] = signal.signal(number, handle)
+            found = None if number is None else signal.getsignal(number)
+            found = found.kept if isinstance(found, _Late) else found
+            if number is not None and found in (signal.SIG_DFL, signal.default_int_handler):
+                kept[number] = found
+                signal.signal(number, handle)
         yield
     finally:
+        # After a signal, further ones may come while the program ends: for a moment they still mean the same.
         for number, handler in kept.items():
-            signal.signal(number, handler)
+            signal.signal(number, _Late(handler, last) if last > -math.inf else handler)

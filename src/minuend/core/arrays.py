@@ -24,8 +24,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 def _with_fast_path(general: F) -> F:
     """Let the kernel take plain arrays without a detour through Python; ``general`` decides everything else."""
     for scalar_type, row in elements.by_scalar_type().items():
-        if row.kernel != "table":
-            _native.learn(np.dtype(scalar_type), row.kernel, row.widened.memory)
+        _native.learn(np.dtype(scalar_type), row.kernel, row.kind, row.widened.memory)
     fast = _native.with_fast_path(general)
     functools.update_wrapper(fast, general)
     return fast
@@ -50,7 +49,8 @@ def subtract(a: Any, b: Any, /, out: Array | None = None, *, overflow: Overflow 
             give int64); ``"error"``. Floats ignore it.
 
     Returns:
-        ``out``, or a new array in native byte order: C-contiguous, of shape ``broadcast(a, b)``.
+        ``out``, or a new array in native byte order, of shape ``broadcast(a, b)`` and without gaps. Its dims lie in
+        memory in the order of the operands', if those have one order, as NumPy's ``order="K"``; else in C order.
 
     Raises:
         DTypeError: element types that differ or are not in the table, or operands that are no arrays.
@@ -78,14 +78,17 @@ def compute(
     shape = static(joined.shape or ())
     if out is not None:
         check_out(out, result_type, shape)
-    in_place = out is not None and any(np.may_share_memory(out, operand) for operand in (a, b))
-    wide_error = overflow == "widen" and element.bits == 64 and in_place  # may fail with A or B half overwritten
-    target = (
-        out if out is not None and out.dtype.isnative and not wide_error else _native.empty(shape, result_type.memory)
+    # What takes another byte order goes through a copy that the native side cannot tell from the operand, or from out.
+    apart = out is not None and (
+        not out.dtype.isnative or any(not x.dtype.isnative and np.may_share_memory(x, out) for x in (a, b))
     )
-    a, b = (_apart(operand, start, shape, target) for operand, start in ((a, joined.a_start), (b, joined.b_start)))
-    work = plan(element, joined, (a.shape, a.strides), (b.shape, b.strides), target.strides)
-    _run(work, a, b, target, overflow if element.is_integer else "wrap", in_place)
+    x, y = in_native_order(a), in_native_order(b)
+    work = plan(element, joined, (x.shape, x.strides), (y.shape, y.strides))
+    target = work.result(result_type) if out is None or apart else out
+    policy = overflow if element.is_integer else "wrap"
+    if found := work.run(x, y, target, target.strides, policy):
+        count = work.count(x, y) if policy == "error" else found  # "error" only tells whether
+        raise _overflow(work, x, y, policy, count)
     if out is None or out is target:
         return target
     out[...] = target
@@ -102,26 +105,14 @@ def count_overflows(a: Any, b: Any, /) -> int:
     x, y, element = operands(a, b)
     if not element.is_integer:
         return 0
+    x, y = in_native_order(x), in_native_order(y)
     joined = shapes.numpy(x.shape, y.shape)
-    work = plan(element, joined, (x.shape, x.strides), (y.shape, y.strides), (0,) * len(joined.shape or ()))
-    return work.run(x, y, x, "count")
-
-
-def _run(work: Plan, a: Array, b: Array, target: Array, policy: str, in_place: bool) -> None:
-    """Run a plan; where overflow is an error and the target is an operand, look before anything is written."""
-    if policy == "error" and in_place:
-        if count := work.run(a, b, target, "count"):
-            raise _overflow(work, a, b, policy, count)
-        policy = "wrap"
-    if found := work.run(a, b, target, policy):
-        count = work.run(a, b, target, "count") if policy == "error" else found  # "error" only tells whether
-        raise _overflow(work, a, b, policy, count)
+    return plan(element, joined, (x.shape, x.strides), (y.shape, y.strides)).count(x, y)
 
 
 def _overflow(work: Plan, a: Array, b: Array, policy: str, count: int) -> OverflowFound:
     index = work.first_overflow(a, b, policy)
-    views = ((a, work.a), (b, work.b))
-    x, y = (int(np.lib.stride_tricks.as_strided(v, work.sizes, strides)[index]) for v, strides in views)
+    x, y = work.operands_at(a, b, index)
     element = work.element
     goal = element.widened if policy == "widen" else element
     low, high = goal.limits
@@ -145,6 +136,8 @@ def check_out(out: Any, element: ElementType, shape: tuple[int, ...]) -> None:
     """
     if not isinstance(out, np.ndarray):
         raise DTypeError("out", "", f"out is a {type(out).__name__}; expected a NumPy array of {element}")
+    if isinstance(out, np.ma.MaskedArray):
+        raise DTypeError("out", "", "out is a masked array, whose mask would not be set; pass .data")
     if out.dtype.type is not element.memory.type and elements.of_numpy(out.dtype) is not element:
         raise DTypeError("out", "", f"out is of {out.dtype.name}; the result is {element}, and nothing is converted")
     if out.shape != shape:
@@ -156,32 +149,11 @@ def check_out(out: Any, element: ElementType, shape: tuple[int, ...]) -> None:
         raise ShapeError("out", "", f"two elements of out share an address (strides {out.strides}); pass a plain array")
 
 
-def _apart(operand: Array, start: int, shape: tuple[int, ...], target: Array) -> Array:
-    """Return the operand, copied where writing the target would change it before it is read."""
-    if not np.may_share_memory(operand, target) or _is_target(operand, start, shape, target):
-        return operand
-    return operand.copy()
-
-
-def _is_target(operand: Array, start: int, shape: tuple[int, ...], target: Array) -> bool:
-    """Whether each element of the operand is read from the very place where its difference is written."""
-    laid = [*[(1, 0)] * start, *zip(operand.shape, operand.strides, strict=True)]
-    laid += [(1, 0)] * (len(shape) - len(laid))
-    return (
-        operand.__array_interface__["data"][0] == target.__array_interface__["data"][0]
-        and operand.itemsize == target.itemsize
-        and all(
-            size == 1 or (own == size and stride == goal)
-            for size, (own, stride), goal in zip(shape, laid, target.strides, strict=True)
-        )
-    )
-
-
 # ---- operands -------------------------------------------------------------------------------------------------
 
 
 def operands(a: Any, b: Any) -> tuple[Array, Array, ElementType]:
-    """Return both operands as arrays in native byte order, and the element type that they share.
+    """Return both operands as arrays, in whatever byte order they have, and the element type that they share.
 
     Raises:
         DTypeError: no arrays, types outside the table, or two different ones. ScalarRangeError: a Python int that does
@@ -202,7 +174,7 @@ def operands(a: Any, b: Any) -> tuple[Array, Array, ElementType]:
         )
     x = scalar(a, element) if x is None else x
     y = scalar(b, element) if y is None else y
-    return _in_native_order(x), _in_native_order(y), element
+    return x, y, element
 
 
 def element_of(array: Array, name: str) -> ElementType:
@@ -235,7 +207,8 @@ def _array(operand: Any, name: str) -> Array | None:
     )
 
 
-def _in_native_order(array: Array) -> Array:
+def in_native_order(array: Array) -> Array:
+    """Return an array whose elements are in the machine's byte order: itself, or a copy."""
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 

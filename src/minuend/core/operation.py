@@ -1,6 +1,6 @@
 """What subtraction is, said once: the exact difference, whether a type holds it, what a range gives, and its words.
 
-The kernel's twin of this file is ``native/kernel/difference.h``. What follows from the operation elsewhere (value
+The kernel's twin is ``Difference`` in ``native/kernel/element.h``. What follows from the operation elsewhere (value
 classes, ranges, the reference, reports) asks here, so that ``-`` between operands stands in one place.
 """
 

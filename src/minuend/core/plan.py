@@ -1,7 +1,8 @@
 """Shapes and strides → :class:`Plan`, the only thing that reaches the kernel.
 
-A plan knows no dialect and no version: one size per dim of the result, and for each of A, B and the result a
-stride per dim in bytes, 0 where the operand repeats. Strides are bytes rather than elements because an array
+Every broadcasting rule ends here: as one size per dim of the result, and for each operand a stride per dim in bytes, 0
+where it repeats. A plan knows no dialect and no version. What overlaps what, in which order memory is gone through and
+where a new result's elements lie is the native side's to see. Strides are bytes rather than elements because an array
 may lie at any address (a field of a record, a slice of a byte buffer); a standard's element strides come in
 multiplied by the element's size.
 """
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -19,40 +20,56 @@ from minuend.core.elements import ElementType
 from minuend.core.overlap import null_step
 from minuend.core.shapes import Broadcast, size, static
 
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+Strides: TypeAlias = tuple[int, ...]
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One subtraction over strided memory.
+    """Two operands laid over the shape of their difference.
 
     Attributes:
         element: the operands' element type.
         sizes: the result's dims, outermost first.
-        a, b, out: strides in bytes, one per dim; 0 repeats an operand.
+        a, b: strides in bytes, one per dim; 0 repeats an operand.
     """
 
     element: ElementType
     sizes: tuple[int, ...]
-    a: tuple[int, ...]
-    b: tuple[int, ...]
-    out: tuple[int, ...]
+    a: Strides
+    b: Strides
 
-    def run(self, a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], out: np.ndarray[Any, Any], policy: str) -> int:
+    def result(self, element: ElementType) -> Array:
+        """Return a new array for the difference, packed in the order in which the operands lie."""
+        return _native.result(element.memory, self.sizes, self.a, self.b)
+
+    def run(self, a: Array, b: Array, out: Array, out_strides: Strides, policy: str) -> int:
         """Compute ``out = a - b`` from the first element of each array on; say what overflows.
 
-        ``policy`` is ``"wrap"``, ``"saturate"``, ``"widen"`` (``out`` then holds the wide type), ``"error"`` (wraps;
-        0 says that nothing overflows), or ``"count"``, which writes nothing and returns how many elements overflow.
-        ``"widen"`` counts what does not fit int64; ``"wrap"`` and ``"saturate"`` return 0. ``out`` may be exactly A's
-        or B's memory with the same strides; any other overlap is the caller's to prevent.
+        The answer is as if the operands had been copied first, wherever ``out`` lies; no two elements of ``out`` may
+        share an address. ``policy`` is ``"wrap"``, ``"saturate"``, ``"widen"`` (``out`` then holds the wide type) or
+        ``"error"``, which wraps. Returns 0 where all went well. Where ``"error"`` finds an overflow, or ``"widen"``
+        differences that int64 cannot hold, the operands keep their values, and ``out`` holds nothing to rely on.
         """
-        return _native.execute(
-            self.element.kernel, policy, self.sizes, a, self.a, b, self.b, out, self.out, _table(self.element, policy)
-        )
+        table = _table(self.element, policy)
+        return _native.execute(self.element.kernel, policy, self.sizes, a, self.a, b, self.b, table, out, out_strides)
 
-    def first_overflow(self, a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], policy: str) -> tuple[int, ...]:
+    def count(self, a: Array, b: Array) -> int:
+        """Return how many elements overflow."""
+        nowhere = (0,) * len(self.sizes)  # nothing is written
+        return self.run(a, b, a, nowhere, "count")
+
+    def first_overflow(self, a: Array, b: Array, policy: str) -> tuple[int, ...]:
         """Return the index of the first element, in C order, that ``run`` found to overflow."""
         table = _table(self.element, policy)
         flat = _native.first_overflow(self.element.kernel, policy, self.sizes, a, self.a, b, self.b, table)
         return tuple(int(i) for i in np.unravel_index(flat, self.sizes))
+
+    def operands_at(self, a: Array, b: Array, index: tuple[int, ...]) -> tuple[int, int]:
+        """Return both integer operands of an element of the result."""
+        views = (np.lib.stride_tricks.as_strided(v, self.sizes, s) for v, s in ((a, self.a), (b, self.b)))
+        x, y = (int(view[index]) for view in views)
+        return x, y
 
 
 def plan(
@@ -60,22 +77,15 @@ def plan(
     joined: Broadcast,
     a: tuple[Sequence[int], Sequence[int]],
     b: tuple[Sequence[int], Sequence[int]],
-    out_strides: Sequence[int],
 ) -> Plan:
     """Lay two operands over the shape in which they join.
 
     Args:
         element: their element type. joined: what a broadcasting rule answered for their shapes, all known.
-        a, b: each operand's sizes and byte strides. out_strides: the result's byte strides.
+        a, b: each operand's sizes and byte strides.
     """
     sizes = static(joined.shape or ())
-    return Plan(
-        element,
-        sizes,
-        _aligned(sizes, joined.a_start, *a),
-        _aligned(sizes, joined.b_start, *b),
-        tuple(out_strides),
-    )
+    return Plan(element, sizes, _aligned(sizes, joined.a_start, *a), _aligned(sizes, joined.b_start, *b))
 
 
 def _aligned(sizes: tuple[int, ...], start: int, own: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:

@@ -1,0 +1,344 @@
+// Gathers strided elements, and scatters them. Included by loop.cc, so compiled for each instruction set.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "kernel/element.h"
+#include "kernel/kernel.h"
+
+namespace minuend {
+namespace MINUEND_ISA {
+namespace {
+
+template <class T>
+inline T get(const char* p) {
+  T value;
+  std::memcpy(&value, p, sizeof(value));
+  return value;
+}
+
+template <class T>
+inline void put(char* p, T value) {
+  std::memcpy(p, &value, sizeof(value));
+}
+
+// The lanes 0, 2, 4... of two registers. Pack instructions, which work within 16 bytes, cost less than half of the
+// general shuffle of small lanes.
+template <class T, class V, size_t... i>
+inline V evens_of(V low, V high, std::index_sequence<i...>) {
+#if defined(__AVX512BW__)
+  if constexpr (sizeof(T) <= 2 && sizeof(V) == 64) {
+    const __m512i in_order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
+    const __m512i kept = sizeof(T) == 1 ? _mm512_set1_epi16(0xff) : _mm512_set1_epi32(0xffff);
+    const __m512i x = _mm512_and_si512((__m512i)low, kept), y = _mm512_and_si512((__m512i)high, kept);
+    const __m512i packed = sizeof(T) == 1 ? _mm512_packus_epi16(x, y) : _mm512_packus_epi32(x, y);
+    return (V)_mm512_permutexvar_epi64(in_order, packed);
+  }
+#endif
+#if defined(__AVX2__)
+  if constexpr (sizeof(T) <= 2 && sizeof(V) == 32) {
+    const __m256i kept = sizeof(T) == 1 ? _mm256_set1_epi16(0xff) : _mm256_set1_epi32(0xffff);
+    const __m256i x = _mm256_and_si256((__m256i)low, kept), y = _mm256_and_si256((__m256i)high, kept);
+    const __m256i packed = sizeof(T) == 1 ? _mm256_packus_epi16(x, y) : _mm256_packus_epi32(x, y);
+    return (V)_mm256_permute4x64_epi64(packed, 0xd8);
+  }
+#endif
+  return __builtin_shufflevector(low, high, int(2 * i)...);
+}
+
+// Bytes of the registers that have a cheap shuffle of two sources; 0 where there are none.
+template <class T>
+constexpr size_t kTwoSources =
+#if defined(__AVX512VBMI__)
+    64;
+#elif defined(__AVX512BW__)
+    sizeof(T) >= 2 ? 64 : 16;
+#elif defined(__SSSE3__)
+    16;
+#else
+    sizeof(T) >= 4 ? 16 : 0;
+#endif
+
+// Adds the lanes that register k holds of every n-th element (n is `step`) to those found in the registers before.
+template <size_t step, size_t k, class V, size_t... i>
+inline V add_lanes(V found, V next, std::index_sequence<i...>) {
+  constexpr size_t n = sizeof...(i);
+  return __builtin_shufflevector(found, next,
+                                 int(i * step / n == k ? n + i * step % n : k == 1 && i * step < n ? i * step : i)...);
+}
+
+// A register of every n-th element, from n registers.
+template <class T, size_t step, class V, size_t... k>
+inline V every_nth(const char* p, std::index_sequence<k...>) {
+  constexpr auto lanes = std::make_index_sequence<sizeof(V) / sizeof(T)>{};
+  V found = get<V>(p);
+  if constexpr (step == 2) found = evens_of<T>(found, get<V>(p + sizeof(V)), lanes);
+  else ((found = add_lanes<step, k + 1>(found, get<V>(p + (k + 1) * sizeof(V)), lanes)), ...);
+  return found;
+}
+
+// Every second, third or fourth element (one channel of pixels) from the i-th on, a register of `width` bytes at a
+// time. What lies between elements is read as well, so the last element is left out. Returns how many are done.
+template <class T, size_t step, size_t width>
+size_t gather_every_nth(const char* __restrict from, char* __restrict to, size_t i, size_t n) {
+  constexpr size_t lanes = width / sizeof(T);
+  if constexpr (lanes > 0) {
+    for (; i + lanes < n; i += lanes) {
+      const char* p = from + step * i * sizeof(T);
+      put(to + i * sizeof(T), every_nth<T, step, Vec<T, lanes>>(p, std::make_index_sequence<step - 1>{}));
+    }
+  }
+  return i;
+}
+
+// The same, with smaller registers for what is too short for large ones.
+template <class T, size_t step>
+size_t gather_every_nth(const char* from, char* to, size_t n) {
+  constexpr size_t width = step == 2 ? kBytes : kTwoSources<T>;
+  size_t i = gather_every_nth<T, step, width>(from, to, 0, n);
+  if constexpr (width == 64) i = gather_every_nth<T, step, 32>(from, to, i, n);
+  if constexpr (width >= 32) i = gather_every_nth<T, step, 16>(from, to, i, n);
+  return i;
+}
+
+// Calls at(i) for pieces of n elements, n <= count, that begin at i; the last may overlap the one before.
+template <class F>
+inline void in_pieces(size_t count, size_t n, F at) {
+  size_t i = 0;
+  for (; i + n <= count; i += n) at(i);
+  if (i < count) at(count - n);
+}
+
+template <class V, size_t... i>
+inline V reversed(V v, std::index_sequence<i...>) {
+  return __builtin_shufflevector(v, v, int(sizeof...(i) - 1 - i)...);
+}
+
+// Contiguous elements in reverse order, a register of `kWidth` bytes at a time; the last one may overlap the one
+// before. Returns whether there is at least one register.
+template <class T, size_t kWidth>
+bool reverse_by(const char* __restrict from, char* __restrict to, size_t n) {
+  constexpr size_t lanes = kWidth / sizeof(T);
+  using V = Vec<T, lanes>;
+  if (n < lanes) return false;
+  in_pieces(n, lanes, [&](size_t i) {
+    const char* last = from - ptrdiff_t((i + lanes - 1) * sizeof(T));
+    put(to + i * sizeof(T), reversed(get<V>(last), std::make_index_sequence<lanes>{}));
+  });
+  return true;
+}
+
+// From one stride to another; four at a time, whose addresses do not depend on one another.
+template <class T>
+inline void copy_steps(const char* __restrict from, ptrdiff_t stride, char* __restrict to, ptrdiff_t step, size_t n) {
+  size_t i = 0;
+  for (; i + 4 <= n; i += 4, from += 4 * stride, to += 4 * step) {
+    const T a = get<T>(from), b = get<T>(from + stride), c = get<T>(from + 2 * stride), d = get<T>(from + 3 * stride);
+    put<T>(to, a);
+    put<T>(to + step, b);
+    put<T>(to + 2 * step, c);
+    put<T>(to + 3 * step, d);
+  }
+  for (; i < n; ++i, from += stride, to += step) put<T>(to, get<T>(from));
+}
+
+template <class T>
+void gather_backwards(const char* __restrict from, char* __restrict to, size_t n) {
+  if (reverse_by<T, kBytes>(from, to, n) || reverse_by<T, 16>(from, to, n) || reverse_by<T, 8>(from, to, n)) return;
+  copy_steps<T>(from, -ptrdiff_t(sizeof(T)), to, sizeof(T), n);
+}
+
+// Without prefetch: loads of single elements overlap by themselves.
+template <class T>
+void gather_row(const char* __restrict from, ptrdiff_t stride, char* __restrict to, size_t n) {
+  constexpr auto item = ptrdiff_t(sizeof(T));
+  if (stride == item) {
+    std::memcpy(to, from, n * sizeof(T));
+    return;
+  }
+  if (stride == -item) return gather_backwards<T>(from, to, n);
+  size_t i = 0;
+  if (stride == 2 * item) i = gather_every_nth<T, 2>(from, to, n);
+  if (stride == 3 * item) i = gather_every_nth<T, 3>(from, to, n);
+  if (stride == 4 * item) i = gather_every_nth<T, 4>(from, to, n);
+  copy_steps<T>(from + ptrdiff_t(i) * stride, stride, to + i * sizeof(T), item, n - i);
+}
+
+// Short rows of contiguous bytes: each is two words that overlap.
+template <class Word>
+void copy_short_rows(const StridedRows& s, size_t bytes) {
+  constexpr ptrdiff_t kRowsAhead = 16;
+  const size_t second = bytes - sizeof(Word);
+  const char* from = s.from;
+  char* to = s.to;
+  for (size_t r = 0; r < s.rows; ++r, from += s.from_row_stride, to += s.to_row_stride) {
+    __builtin_prefetch(from + kRowsAhead * s.from_row_stride);
+    const auto head = get<Word>(from), tail = get<Word>(from + second);
+    put(to, head);
+    put(to + second, tail);
+  }
+}
+
+bool copy_short_rows(const StridedRows& s, size_t bytes) {
+  constexpr size_t kWidest = kBytes < 32 ? 16 : 32;
+  if (bytes > 2 * kWidest) return false;
+  if (bytes >= kWidest) copy_short_rows<Vec<uint8_t, kWidest>>(s, bytes);
+  else if (bytes >= 16) copy_short_rows<Vec<uint8_t, 16>>(s, bytes);
+  else if (bytes >= 8) copy_short_rows<uint64_t>(s, bytes);
+  else if (bytes >= 4) copy_short_rows<uint32_t>(s, bytes);
+  else if (bytes >= 2) copy_short_rows<uint16_t>(s, bytes);
+  else copy_short_rows<uint8_t>(s, bytes);
+  return true;
+}
+
+// A few elements from each of many rows: a column at a time, over as many rows as L1 holds, because a cache line has
+// elements of several columns.
+template <class T>
+void gather_columns(const StridedRows& s) {
+  constexpr size_t kHeldRows = 16 << 10;  // bytes
+  const size_t apart = size_t(s.stride < 0 ? -s.stride : s.stride);
+  const size_t step =
+      apart < kCacheLine ? kHeldRows / (s.n * apart + kCacheLine) : s.rows;  // or columns share no lines
+  for (size_t r = 0; r < s.rows; r += step) {
+    const size_t rows = s.rows - r < step ? s.rows - r : step;
+    const char* from = s.from + ptrdiff_t(r) * s.from_row_stride;
+    char* to = s.to + ptrdiff_t(r) * s.to_row_stride;
+    for (size_t i = 0; i < s.n; ++i) {
+      copy_steps<T>(from + ptrdiff_t(i) * s.stride, s.from_row_stride, to + i * sizeof(T), s.to_row_stride, rows);
+    }
+  }
+}
+
+// One row repeated: each copy doubles what is there.
+template <class T>
+void gather_repeated(const StridedRows& s) {
+  const size_t row = s.n * sizeof(T), bytes = s.rows * row;
+  gather_row<T>(s.from, s.stride, s.to, s.n);
+  for (size_t done = row; done < bytes; done *= 2)
+    std::memcpy(s.to + done, s.to, done * 2 < bytes ? done : bytes - done);
+}
+
+template <class T>
+void gather_as(const StridedRows& s) {
+  constexpr size_t kFew = 16;  // elements
+  const bool consecutive = s.stride == ptrdiff_t(sizeof(T));
+  const bool joins = s.to_row_stride == ptrdiff_t(s.n * sizeof(T));
+  if (joins && s.from_row_stride == 0) return gather_repeated<T>(s);
+  if (joins && s.from_row_stride == s.stride * ptrdiff_t(s.n))
+    return gather_row<T>(s.from, s.stride, s.to, s.rows * s.n);
+  if (consecutive && copy_short_rows(s, s.n * sizeof(T))) return;
+  const bool reversed = s.stride == -ptrdiff_t(sizeof(T)) && s.n * sizeof(T) >= 8;
+  if (s.rows > s.n && !consecutive && !reversed && s.n <= kFew) return gather_columns<T>(s);
+  for (size_t r = 0; r < s.rows; ++r) {
+    const auto row = ptrdiff_t(r);
+    gather_row<T>(s.from + row * s.from_row_stride, s.stride, s.to + row * s.to_row_stride, s.n);
+  }
+}
+
+template <class T>
+void scatter_as(const char* __restrict from, char* __restrict to, ptrdiff_t stride, size_t n) {
+  copy_steps<T>(from, ptrdiff_t(sizeof(T)), to, stride, n);
+}
+
+// Lane i of the result is lane (first + i) / copies.
+template <size_t copies, size_t first, class V, size_t... i>
+inline V spread(V v, std::index_sequence<i...>) {
+  return __builtin_shufflevector(v, v, int((first + i) / copies)...);
+}
+template <class T, size_t copies, class V, size_t... part>
+inline void spread_to(char* to, V v, std::index_sequence<part...>) {
+  constexpr size_t lanes = sizeof(V) / sizeof(T);
+  (put(to + part * sizeof(V), spread<copies, part * lanes>(v, std::make_index_sequence<lanes>{})), ...);
+}
+
+// Bytes of the registers that have a cheap shuffle of one source; 0 where there are none.
+template <class T>
+constexpr size_t kOneSource = sizeof(T) < 4 ? kTwoSources<T> : kBytes;
+
+// A number of copies known at compile time: a whole register of elements at once.
+template <class T, size_t copies>
+void repeat_fixed(const char* __restrict from, char* __restrict to, size_t rows) {
+  constexpr size_t lanes = kOneSource<T> / sizeof(T);
+  size_t i = 0;
+  if constexpr (lanes > 0) {
+    for (; i + lanes <= rows; i += lanes) {
+      const auto v = get<Vec<T, lanes>>(from + i * sizeof(T));
+      spread_to<T, copies>(to + i * copies * sizeof(T), v, std::make_index_sequence<copies>{});
+    }
+  }
+  for (; i < rows; ++i) {
+    for (size_t j = 0; j < copies; ++j) put(to + (i * copies + j) * sizeof(T), get<T>(from + i * sizeof(T)));
+  }
+}
+
+// Any number: whole registers of copies as long as there is room. Copies too many are overwritten by the next
+// element's.
+template <class T>
+void repeat_any(const char* __restrict from, char* __restrict to, size_t rows, size_t n) {
+  using V = Vec<T, kBytes / sizeof(T)>;
+  const size_t bytes = n * sizeof(T), written = (bytes + kBytes - 1) / kBytes * kBytes;
+  size_t i = 0;
+  for (; (rows - i) * bytes >= written; ++i) {
+    const V copies = V{} + get<T>(from + i * sizeof(T));
+    for (size_t at = 0; at < written; at += kBytes) put(to + i * bytes + at, copies);
+  }
+  for (; i < rows; ++i) {
+    for (size_t j = 0; j < n; ++j) put(to + i * bytes + j * sizeof(T), get<T>(from + i * sizeof(T)));
+  }
+}
+
+template <class T>
+void repeat_contiguous(const char* from, char* to, size_t rows, size_t n) {
+  switch (n) {
+    case 2: return repeat_fixed<T, 2>(from, to, rows);
+    case 3: return repeat_fixed<T, 3>(from, to, rows);
+    case 4: return repeat_fixed<T, 4>(from, to, rows);
+    case 5: return repeat_fixed<T, 5>(from, to, rows);
+    case 6: return repeat_fixed<T, 6>(from, to, rows);
+    case 7: return repeat_fixed<T, 7>(from, to, rows);
+    case 8: return repeat_fixed<T, 8>(from, to, rows);
+    default: return repeat_any<T>(from, to, rows, n);
+  }
+}
+
+template <class T>
+void repeat_as(const char* from, ptrdiff_t stride, char* to, size_t rows, size_t n) {
+  if (stride == ptrdiff_t(sizeof(T))) return repeat_contiguous<T>(from, to, rows, n);
+  constexpr size_t kColumn = 1024 / sizeof(T);  // elements gathered at a time
+  alignas(kCacheLine) char column[kColumn * sizeof(T)];
+  for (size_t i = 0; i < rows; i += kColumn) {
+    const size_t k = rows - i < kColumn ? rows - i : kColumn;
+    gather_row<T>(from + ptrdiff_t(i) * stride, stride, column, k);
+    repeat_contiguous<T>(column, to + i * n * sizeof(T), k, n);
+  }
+}
+
+// Calls f with a value of the unsigned type of `item` bytes.
+template <class F>
+inline void with_item(size_t item, F f) {
+  switch (item) {
+    case 1: return f(uint8_t{});
+    case 2: return f(uint16_t{});
+    case 4: return f(uint32_t{});
+    default: return f(uint64_t{});
+  }
+}
+
+void gather(size_t item, const StridedRows& s) {
+  with_item(item, [&](auto t) { gather_as<decltype(t)>(s); });
+}
+
+void scatter(size_t item, const char* from, char* to, ptrdiff_t stride, size_t n) {
+  with_item(item, [&](auto t) { scatter_as<decltype(t)>(from, to, stride, n); });
+}
+
+void repeat_each(size_t item, const char* from, ptrdiff_t stride, char* to, size_t rows, size_t n) {
+  with_item(item, [&](auto t) { repeat_as<decltype(t)>(from, stride, to, rows, n); });
+}
+
+}  // namespace
+}  // namespace MINUEND_ISA
+}  // namespace minuend

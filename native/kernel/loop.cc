@@ -1,0 +1,487 @@
+// The loop, once. Compiled for each instruction set with MINUEND_ISA as its namespace; no header with code that others
+// compile as well may be used here, or the linker could keep one instruction set's copy of it for all.
+#include "kernel/kernel.h"
+
+#include "kernel/element.h"
+#include "kernel/gather.h"
+#include "kernel/transpose.h"
+#include "kernel/partial.h"
+
+namespace minuend {
+namespace MINUEND_ISA {
+namespace {
+
+template <bool stream, class V>
+inline void store(char* p, V v) {
+  if constexpr (stream) {
+#if defined(__AVX512F__)
+    if constexpr (sizeof(V) == 64) return _mm512_stream_si512((__m512i*)p, (__m512i)v);
+#elif defined(__AVX__)
+    if constexpr (sizeof(V) == 32) return _mm256_stream_si256((__m256i*)p, (__m256i)v);
+#elif defined(__SSE2__)
+    if constexpr (sizeof(V) == 16) return _mm_stream_si128((__m128i*)p, (__m128i)v);
+#endif
+  }
+  std::memcpy(p, &v, sizeof(v));
+}
+
+constexpr int kLinesPerTurn = kBytes / 8;  // the loop is unrolled to so many cache lines: about as many instructions
+constexpr size_t kPrefetchDistance = 3072;      // bytes; at 2048 AVX2 takes 1.4 times as long in place
+constexpr size_t kStorePrefetchDistance = 512;  // bytes
+constexpr size_t kWorthAligning = 4096;         // bytes of result
+constexpr int kIntoL1 = 3, kIntoL2 = 2;  // caches, as __builtin_prefetch counts them
+// With small registers a cache line takes so many instructions that every prefetch pays.
+constexpr bool kPrefetchesLess = kBytes > 16;
+
+// Loads registers of one operand.
+template <class V, class T, Access access>
+struct Source {
+  static constexpr size_t kStep = (access == Access::every_second ? 2 : 1) * sizeof(T);
+  static constexpr size_t kLanes = sizeof(V) / sizeof(T);
+  const char* p;
+  ptrdiff_t stride;  // bytes, where the access is strided
+  V same{};
+
+  Source(const char* at, ptrdiff_t apart) : p(at), stride(apart) {
+    if constexpr (access == Access::broadcast) same = V{} + get<T>(at);
+  }
+  // The last element of every second one is not loaded with a whole register: behind it there may be no memory.
+  static constexpr size_t kLess = access == Access::every_second ? 1 : 0;
+  V full(size_t i) const {
+    if constexpr (access == Access::broadcast) return same;
+    if constexpr (access == Access::contiguous) return get<V>(p + i * kStep);
+    if constexpr (access == Access::strided) return load_strided(i);
+    return evens(get<V>(p + i * kStep), get<V>(p + i * kStep + sizeof(V)));
+  }
+  // Prefetches the line `bytes` ahead.
+  template <Traffic traffic = Traffic::in_cache>
+  void prefetch(size_t i, ptrdiff_t bytes) const {
+    constexpr int cache = traffic == Traffic::beyond ? kIntoL2 : kIntoL1;
+    if constexpr (access == Access::strided) return;  // loads of single elements overlap by themselves
+    if constexpr (access != Access::broadcast) __builtin_prefetch(p + i * kStep + bytes, 0, cache);
+    if constexpr (access == Access::every_second) __builtin_prefetch(p + i * kStep + bytes + kCacheLine, 0, cache);
+  }
+  // The first n lanes. Where overflow is reported the others are 0, so that they never count.
+  template <bool zeros>
+  V part(size_t i, size_t n) const {
+    const char* from = p + i * kStep;
+    if constexpr (access == Access::broadcast && !zeros) return same;
+    if constexpr (access == Access::broadcast) return load_part<V>(reinterpret_cast<const char*>(&same), n * sizeof(T));
+    if constexpr (access == Access::contiguous) return load_part<V>(from, n * sizeof(T));
+    if constexpr (access == Access::strided) return one_by_one(i, n);
+    if (n == 0) __builtin_unreachable();
+    const size_t bytes = (2 * n - 1) * sizeof(T), low = bytes < sizeof(V) ? bytes : sizeof(V);
+    return evens(load_part<V>(from, low), bytes > low ? load_part<V>(from + low, bytes - low) : V{});
+  }
+
+ private:
+  static V evens(V low, V high) { return evens_of<T>(low, high, std::make_index_sequence<kLanes>{}); }
+  V load_strided(size_t i) const {
+#if defined(__AVX512FP16__)
+    // The gather instruction. CPUs that have float16 as well have no microcode patch that makes it slow.
+    const __m512i eight = _mm512_mullo_epi64(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), _mm512_set1_epi64(stride));
+    const char* from = p + ptrdiff_t(i) * stride;
+    if constexpr (sizeof(T) == 8) return (V)_mm512_i64gather_epi64(eight, from, 1);
+    if constexpr (sizeof(T) == 4 && kLanes == 8) return (V)_mm512_i64gather_epi32(eight, from, 1);
+    if constexpr (sizeof(T) == 4 && kLanes == 16) {
+      const __m256i low = _mm512_i64gather_epi32(eight, from, 1);
+      return (V)_mm512_inserti64x4(_mm512_castsi256_si512(low), _mm512_i64gather_epi32(eight, from + 8 * stride, 1), 1);
+    }
+#endif
+    return one_by_one(i, kLanes);
+  }
+  V one_by_one(size_t i, size_t n) const {
+    V found{};
+#pragma GCC unroll 16
+    for (size_t k = 0; k < kLanes; ++k) {
+      if (k < n) found[k] = get<T>(p + ptrdiff_t(i + k) * stride);
+    }
+    return found;
+  }
+};
+
+// Overflow over a block: an OR of all registers' flags, or the number of their sign bits.
+template <class V, class T, Report reports>
+class Tally {
+ public:
+  void add(V over) {
+    if constexpr (reports == Report::any) seen_ |= over;
+    if constexpr (reports == Report::count) {
+      seen_ -= ones(over);
+      if (++added_ == 255) drain();  // an 8-bit lane holds no more
+    }
+  }
+  size_t total() {
+    if constexpr (reports == Report::any) sum_ = sum(V{} - ones(seen_)) != 0;
+    if constexpr (reports == Report::count) drain();
+    return sum_;
+  }
+
+ private:
+  static V ones(V over) { return (V)((Vec<std::make_signed_t<T>, sizeof(V) / sizeof(T)>)over < 0); }
+  static size_t sum(V v) {
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof(V) / sizeof(T); ++i) n += size_t(v[i]);
+    return n;
+  }
+  void drain() {
+    sum_ += sum(seen_);
+    seen_ = V{};
+    added_ = 0;
+  }
+
+  V seen_{};
+  size_t sum_ = 0, added_ = 0;
+};
+
+// Operations of so many instructions that the CPU's own window holds too few loads: they prefetch operands in any case.
+template <class Op>
+constexpr bool is_slow = false;
+template <class Format>
+constexpr bool is_slow<Half<Format>> = true;
+#if defined(__F16C__) && !defined(__AVX512FP16__)
+template <>
+constexpr bool is_slow<HardwareHalf> = true;
+#endif
+
+// Operations by what they have loops for; the table is kernel.h's.
+template <class Op>
+constexpr bool takes_strided = Op::reports == Report::nothing;
+template <class T>
+constexpr bool takes_strided<Saturating<T>> = false;
+template <class T, class W>
+constexpr bool takes_strided<Widening<T, W>> = false;
+template <class Op>
+constexpr bool takes_every_second = Op::writes;
+template <Report reports, bool writes>
+constexpr bool takes_strided<Tabulated<reports, writes>> = false;
+template <Report reports, bool writes>
+constexpr bool takes_every_second<Tabulated<reports, writes>> = false;
+
+template <Access access>
+constexpr bool is_stepped = access == Access::every_second || access == Access::strided;
+
+// From a row to the later one that lies so many bytes of rows ahead, not counting the gaps between rows.
+inline ptrdiff_t distance_in_rows(size_t bytes, size_t row, ptrdiff_t step) {
+  return ptrdiff_t((bytes + row - 1) / row) * step;
+}
+
+// In bytes.
+struct PrefetchDistances {
+  ptrdiff_t a, b, out;
+};
+
+// Where the bytes lie that come so many bytes later: in the same row if it is long or the next one follows on, else in
+// a later row.
+inline ptrdiff_t prefetch_distance(size_t bytes, const Block& block, size_t item, ptrdiff_t step) {
+  const size_t row = block.n * item;
+  return block.rows == 1 || row > 2 * bytes || step == ptrdiff_t(row) ? ptrdiff_t(bytes)
+                                                                      : distance_in_rows(bytes, row, step);
+}
+
+template <class Op, Access access_a, Access access_b, Traffic traffic, class Overflows>
+inline void row(Op op, const Block& block, const PrefetchDistances& ahead, const char* a, const char* b, char* out,
+                Overflows& overflows) {
+  using In = std::make_unsigned_t<typename Op::In>;
+  using Out = typename Op::Out;
+  using Operand = Vec<In, Op::lanes>;
+  using Result = Vec<Out, Op::lanes>;
+  using A = Source<Operand, In, access_a>;
+  using B = Source<Operand, In, access_b>;
+  const A from_a(a, block.a_stride);
+  const B from_b(b, block.b_stride);
+  const size_t n = block.n;
+  constexpr size_t less = A::kLess | B::kLess;
+  constexpr bool has_strided = access_a == Access::strided || access_b == Access::strided;
+  // A store waits for its line to come into L1, and all later stores wait behind it.
+  const bool prefetches_out =
+      (traffic == Traffic::in_cache || traffic == Traffic::beyond) && Op::writes && out != a && out != b;
+  Result over{};
+  size_t i = 0;
+
+  // Inlined, or `over` would have to be in memory, and the loop would work there.
+  auto part = [&](size_t k) __attribute__((always_inline)) {
+    constexpr bool zeros = Op::reports != Report::nothing;
+    const Result d = op(from_a.template part<zeros>(i, k), from_b.template part<zeros>(i, k), over);
+    if constexpr (Op::writes) {
+      // The rest of its line may be streamed, and a line that is written both ways takes ten times as long.
+      if (traffic == Traffic::streamed && k == Op::lanes) store<true>(out + i * sizeof(Out), d);
+      else store_part(out + i * sizeof(Out), d, k * sizeof(Out));
+    }
+    overflows.add(over);
+    i += k;
+  };
+  // Stores on whole cache lines: streamed ones have to be, and others that straddle two lines cost double.
+  if (Op::writes && (traffic == Traffic::streamed || n * sizeof(Out) >= kWorthAligning)) {
+    constexpr size_t width = sizeof(Result);
+    const size_t ahead = (width - reinterpret_cast<uintptr_t>(out) % width) % width / sizeof(Out);
+    if (ahead > 0 && ahead < n) part(ahead);
+  }
+  auto prefetch = [&](size_t at) __attribute__((always_inline)) {  // what a line of the result needs
+    if constexpr (traffic != Traffic::streamed || is_slow<Op>) {
+      from_a.template prefetch<traffic>(at, ahead.a);
+      from_b.template prefetch<traffic>(at, ahead.b);
+    }
+    if (prefetches_out) __builtin_prefetch(out + at * sizeof(Out) + ahead.out, 1);
+  };
+  auto full = [&](size_t at) __attribute__((always_inline)) {
+    const Result d = op(from_a.full(at), from_b.full(at), over);
+    if constexpr (Op::writes) store<traffic == Traffic::streamed>(out + at * sizeof(Out), d);
+    overflows.add(over);
+  };
+  constexpr size_t in_line = kCacheLine / sizeof(Result), line = in_line * Op::lanes;
+  if constexpr (traffic != Traffic::in_l1 && less == 0 && !has_strided) {
+#pragma GCC unroll kLinesPerTurn
+    for (; i + line <= n; i += line) {
+      prefetch(i);
+      for (size_t k = 0; k < in_line; ++k) full(i + k * Op::lanes);
+    }
+  } else if constexpr (traffic != Traffic::in_l1) {  // no faster if unrolled
+    for (; i + line + less <= n; i += line) {
+      prefetch(i);
+      for (size_t k = 0; k < in_line; ++k) full(i + k * Op::lanes);
+    }
+  }
+  if constexpr (traffic == Traffic::in_l1 || in_line > 1) {
+    for (; i + Op::lanes + less <= n; i += Op::lanes) full(i);
+  }
+  if (i < n) part(n - i);
+}
+
+// Short rows: whole registers, of which the last one overlaps the one before, so that no row has a remainder. Some
+// elements are computed twice, which only counting would notice.
+template <class Op>
+constexpr bool can_be_short = Op::writes && Op::reports != Report::count;
+constexpr size_t kShortRow = 8;  // registers
+
+template <class Op, Access access_a, Access access_b, bool prefetches, class Overflows>
+inline void short_rows(Op op, const Block& block, Overflows& overflows) {
+  using In = std::make_unsigned_t<typename Op::In>;
+  using Out = typename Op::Out;
+  using Operand = Vec<In, Op::lanes>;
+  const ptrdiff_t a_ahead = distance_in_rows(kPrefetchDistance, block.n * sizeof(In), block.a_row_stride);
+  const ptrdiff_t b_ahead = distance_in_rows(kPrefetchDistance, block.n * sizeof(In), block.b_row_stride);
+  const ptrdiff_t out_ahead = distance_in_rows(kStorePrefetchDistance, block.n * sizeof(Out), block.out_row_stride);
+  const size_t last = block.n - Op::lanes;
+  const char *a = block.a, *b = block.b;
+  char* out = block.out;
+  Vec<Out, Op::lanes> over{};
+  for (size_t r = 0; r < block.rows;
+       ++r, a += block.a_row_stride, b += block.b_row_stride, out += block.out_row_stride) {
+    const Source<Operand, In, access_a> from_a(a, 0);
+    const Source<Operand, In, access_b> from_b(b, 0);
+    auto at = [&](size_t i) __attribute__((always_inline)) {
+      const auto d = op(from_a.full(i), from_b.full(i), over);
+      overflows.add(over);
+      return d;
+    };
+    for (size_t i = 0; prefetches && i < block.n; i += kCacheLine / sizeof(Out)) {
+      if (a_ahead != 0) from_a.prefetch(i, a_ahead);
+      if (b_ahead != 0) from_b.prefetch(i, b_ahead);
+      if (out != a && out != b) __builtin_prefetch(out + i * sizeof(Out) + out_ahead, 1);
+    }
+    const auto end = at(last);  // loaded before anything is written: `out` may be a or b
+    for (size_t i = 0; i < last; i += Op::lanes) store<false>(out + i * sizeof(Out), at(i));
+    store<false>(out + last * sizeof(Out), end);
+  }
+}
+
+template <class Op, Access access_a, Access access_b, Traffic traffic>
+size_t loop(Op op, const Block& block) {
+  Tally<Vec<typename Op::Out, Op::lanes>, typename Op::Out, Op::reports> overflows;
+  if constexpr (can_be_short<Op> && traffic != Traffic::streamed && !is_stepped<access_a> && !is_stepped<access_b>) {
+    if (block.rows > 1 && block.n >= Op::lanes && block.n <= kShortRow * Op::lanes) {
+      short_rows<Op, access_a, access_b, traffic != Traffic::in_l1>(op, block, overflows);
+      return overflows.total();
+    }
+  }
+  using In = std::make_unsigned_t<typename Op::In>;
+  using Operand = Vec<In, Op::lanes>;
+  const PrefetchDistances ahead{
+      prefetch_distance(kPrefetchDistance, block, Source<Operand, In, access_a>::kStep, block.a_row_stride),
+      prefetch_distance(kPrefetchDistance, block, Source<Operand, In, access_b>::kStep, block.b_row_stride),
+      prefetch_distance(kStorePrefetchDistance, block, sizeof(typename Op::Out), block.out_row_stride)};
+  const char *a = block.a, *b = block.b;
+  char* out = block.out;
+  for (size_t r = 0; r < block.rows;
+       ++r, a += block.a_row_stride, b += block.b_row_stride, out += block.out_row_stride) {
+    row<Op, access_a, access_b, traffic>(op, block, ahead, a, b, out, overflows);
+  }
+  return overflows.total();
+}
+
+// Calls f with the access as a type.
+template <class F>
+inline size_t with_access(Access access, F f) {
+  if (access == Access::contiguous) return f(std::integral_constant<Access, Access::contiguous>{});
+  if (access == Access::every_second) return f(std::integral_constant<Access, Access::every_second>{});
+  if (access == Access::strided) return f(std::integral_constant<Access, Access::strided>{});
+  return f(std::integral_constant<Access, Access::broadcast>{});
+}
+
+template <class Op, Traffic traffic>
+size_t loop_of(Op op, const Block& block, Accesses accesses) {
+  return with_access(accesses.a, [&](auto a) {
+    return with_access(accesses.b, [&](auto b) -> size_t {
+      constexpr Access x = decltype(a)::value, y = decltype(b)::value;
+      constexpr bool has_strided = x == Access::strided || y == Access::strided;
+      constexpr bool has_broadcast = x == Access::broadcast || y == Access::broadcast;
+      constexpr bool has_every_second = x == Access::every_second || y == Access::every_second;
+      constexpr bool exists =
+          !(x == Access::broadcast && y == Access::broadcast) &&
+          !(has_strided && (!takes_strided<Op> || sizeof(typename Op::In) < kLeastStrided || has_every_second)) &&
+          !(has_every_second && !takes_strided<Op> && (!takes_every_second<Op> || has_broadcast));
+      constexpr bool as_near = has_strided || (has_every_second && traffic == Traffic::in_l1);
+      if constexpr (!exists) return 0;
+      else return loop<Op, x, y, as_near ? Traffic::in_cache : traffic>(op, block);
+    });
+  });
+}
+
+template <class Op>
+size_t run_op(Op op, const Block& block, Accesses accesses, Traffic traffic) {
+  constexpr bool can_stream = Op::writes && Op::lanes * sizeof(typename Op::Out) == kBytes;
+  constexpr size_t item = sizeof(typename Op::Out);
+  const bool prefetches_less = kPrefetchesLess && (block.out == block.a || block.out == block.b);
+  if constexpr (!Op::writes) return loop_of<Op, Traffic::in_cache>(op, block, accesses);
+  // In place, what L2 holds comes in time without prefetch: 1.1 to 1.4 times as fast.
+  if (traffic == Traffic::in_l1 || (traffic == Traffic::in_cache && prefetches_less && !is_slow<Op>)) {
+    return loop_of<Op, Traffic::in_l1>(op, block, accesses);
+  }
+  if constexpr (can_stream) {
+    if (traffic == Traffic::streamed && reinterpret_cast<uintptr_t>(block.out) % item == 0 &&
+        block.out_row_stride % ptrdiff_t(item) == 0) {
+      return loop_of<Op, Traffic::streamed>(op, block, accesses);
+    }
+  }
+  // What lies farther away is prefetched into L2: on two threads L1 has no room for all the lines under way, which took
+  // up to 1.25 times as long.
+  if constexpr (kPrefetchesLess) {
+    if (traffic == Traffic::beyond && prefetches_less && accesses.a == Access::contiguous &&
+        accesses.b == Access::contiguous) {
+      return loop<Op, Access::contiguous, Access::contiguous, Traffic::beyond>(op, block);
+    }
+  }
+  return loop_of<Op, Traffic::in_cache>(op, block, accesses);
+}
+
+template <class Op>
+size_t run(const void*, const Block& block, Accesses accesses, Traffic traffic) {
+  return run_op(Op{}, block, accesses, traffic);
+}
+
+#if defined(__AVX512FP16__)
+template <class Op>
+size_t run_strided(const void*, const Block& block, Accesses accesses, Traffic) {
+  if (accesses.a == Access::broadcast)
+    return loop<Op, Access::broadcast, Access::strided, Traffic::in_cache>({}, block);
+  if (accesses.b == Access::broadcast)
+    return loop<Op, Access::strided, Access::broadcast, Traffic::in_cache>({}, block);
+  if (accesses.a == Access::contiguous)
+    return loop<Op, Access::contiguous, Access::strided, Traffic::in_cache>({}, block);
+  if (accesses.b == Access::contiguous)
+    return loop<Op, Access::strided, Access::contiguous, Traffic::in_cache>({}, block);
+  return loop<Op, Access::strided, Access::strided, Traffic::in_cache>({}, block);
+}
+#else
+template <Report reports, bool writes>
+size_t run_table(const void* table, const Block& block, Accesses accesses, Traffic) {
+  return loop_of<Tabulated<reports, writes>, Traffic::in_l1>({static_cast<const uint8_t*>(table)}, block, accesses);
+}
+
+#endif
+
+void copy_streamed(const char* from, char* to, size_t bytes) {
+  using V = Vec<uint8_t, kBytes>;
+  const size_t ahead = (kBytes - reinterpret_cast<uintptr_t>(to) % kBytes) % kBytes;
+  size_t i = ahead < bytes ? ahead : bytes;
+  std::memcpy(to, from, i);
+  for (; i + kBytes <= bytes; i += kBytes) store<true>(to + i, get<V>(from + i));
+  std::memcpy(to + i, from + i, bytes - i);
+}
+
+template <class Op>
+Kernel find_float(Policy policy) {
+  return policy == Policy::wrap ? run<Op> : nullptr;  // floats have one policy
+}
+
+#if !defined(__AVX512FP16__)
+template <class T, class W>
+Kernel find_integer(Policy policy) {
+  using U = std::make_unsigned_t<T>;
+  switch (policy) {
+    case Policy::wrap: return run<Modular<U, Report::nothing, true>>;
+    case Policy::error: return run<Modular<T, Report::any, true>>;
+    case Policy::count: return run<Modular<T, Report::count, false>>;
+    case Policy::saturate: return run<Saturating<T>>;
+    case Policy::widen:
+      if constexpr (std::is_same_v<T, int64_t>) return run<Modular<T, Report::count, true>>;
+      else if constexpr (std::is_same_v<T, uint64_t>) return run<WideningU64>;
+      else return run<Widening<T, W>>;
+  }
+  return nullptr;
+}
+
+Kernel find_table(Policy policy) {
+  switch (policy) {
+    case Policy::error: return run_table<Report::any, true>;
+    case Policy::count: return run_table<Report::count, false>;
+    default: return run_table<Report::nothing, true>;
+  }
+}
+
+#endif
+
+#if defined(__AVX512FP16__)
+}  // namespace
+}  // namespace MINUEND_ISA
+namespace avx512 {
+extern const Routines routines;
+}
+namespace MINUEND_ISA {
+namespace {
+
+// What this instruction set adds to avx512: arithmetic in float16, rounding to bfloat16, and CPUs whose gather
+// instruction is quick. All else would be the same loops once more.
+Kernel find(Element element, Policy policy, Accesses accesses) {
+  const bool has_strided = accesses.a == Access::strided || accesses.b == Access::strided;
+  if (element == Element::f16) return find_float<Float16>(policy);
+  if (element == Element::bf16) return find_float<Half<Bfloat16>>(policy);
+  if (has_strided && policy == Policy::wrap) {
+    switch (element) {
+      case Element::f32: return run_strided<Ieee<float, uint32_t>>;
+      case Element::f64: return run_strided<Ieee<double, uint64_t>>;
+      case Element::i32: case Element::u32: return run_strided<Modular<uint32_t, Report::nothing, true>>;
+      case Element::i64: case Element::u64: return run_strided<Modular<uint64_t, Report::nothing, true>>;
+      default: break;
+    }
+  }
+  return avx512::routines.find(element, policy, accesses);
+}
+#else
+Kernel find(Element element, Policy policy, Accesses) {
+  switch (element) {
+    case Element::f16: return find_float<Float16>(policy);
+    case Element::bf16: return find_float<Half<Bfloat16>>(policy);
+    case Element::f32: return find_float<Ieee<float, uint32_t>>(policy);
+    case Element::f64: return find_float<Ieee<double, uint64_t>>(policy);
+    case Element::i8: return find_integer<int8_t, int16_t>(policy);
+    case Element::i16: return find_integer<int16_t, int32_t>(policy);
+    case Element::i32: return find_integer<int32_t, int64_t>(policy);
+    case Element::i64: return find_integer<int64_t, int64_t>(policy);
+    case Element::u8: return find_integer<uint8_t, int16_t>(policy);
+    case Element::u16: return find_integer<uint16_t, int32_t>(policy);
+    case Element::u32: return find_integer<uint32_t, int64_t>(policy);
+    case Element::u64: return find_integer<uint64_t, int64_t>(policy);
+    case Element::table: return find_table(policy);
+  }
+  return nullptr;
+}
+#endif
+
+}  // namespace
+
+extern const Routines routines = {find, gather, scatter, repeat_each, transpose, copy_streamed};
+
+}  // namespace MINUEND_ISA
+}  // namespace minuend

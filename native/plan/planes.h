@@ -1,0 +1,99 @@
+// Small planes of elements, many of them.
+#pragma once
+
+#include <algorithm>
+
+#include "plan/traversal.h"
+
+namespace minuend {
+
+// The innermost dims, two or more, are a plane of a few elements, the dim around them counts planes, and the result is
+// contiguous: as many planes as the buffer holds are one row to the kernel. An operand that is not contiguous is
+// gathered first, one row of all these planes at a time. Units are planes.
+class Planes : public Traversal {
+ public:
+  // The dim that counts planes, the outermost that may; -1 where the work is not of this kind.
+  static int outer_dim(const Work& work) {
+    const Layout& l = work.layout;
+    if (work.policy == Policy::count) return -1;
+    const auto item = ptrdiff_t(result_size(work.element, work.policy));
+    const size_t most = std::min(kMost, kMostBytes / item_size(work.element));
+    int found = -1;
+    size_t inside = 1;  // elements
+    for (int d = l.rank - 1; d >= 0 && inside <= most && l.out[d] == ptrdiff_t(inside) * item; --d) {
+      if (d <= l.rank - 3 && l.size[d] >= kLeast) found = d;
+      inside *= l.size[d];
+    }
+    return found;
+  }
+
+  Planes(const Work& work, Traffic traffic, int p)
+      : Traversal(work, traffic, work.layout.rank - p),
+        a_(work.layout, work.layout.a, p),
+        b_(work.layout, work.layout.b, p) {
+    const Layout& l = work.layout;
+    planes_ = l.size[p];
+    for (int d = p + 1; d < l.rank; ++d) plane_ *= l.size[d];
+    const bool same_b = b_.is_scalar(), same_a = !same_b && a_.is_scalar();
+    read_as({same_a ? Access::broadcast : Access::contiguous, same_b ? Access::broadcast : Access::contiguous});
+  }
+
+  size_t units() const override { return planes_; }
+  size_t grain() const override { return kCacheLine; }  // no two threads write to one cache line of a result
+
+  size_t run(const char* a, const char* b, char* out, size_t from, size_t to) const override {
+    Gathered a_buffer, b_buffer;
+    const size_t step = kBuffer / (plane_ * item_);
+    size_t count = 0;
+    for (size_t i = from; i < to; i += step) {
+      const size_t k = std::min(step, to - i);
+      const char* x = bring(a + ptrdiff_t(i) * a_.apart, a_, accesses_.a, k, a_buffer);
+      const char* y = bring(b + ptrdiff_t(i) * b_.apart, b_, accesses_.b, k, b_buffer);
+      count += kernel_(table_, {x, y, out + i * plane_ * result_, k * plane_}, accesses_, traffic_);
+    }
+    return count;
+  }
+
+ private:
+  static constexpr size_t kLeast = 8;  // planes
+  static constexpr size_t kMost = 128, kMostBytes = 512;  // elements of a plane
+
+  // An operand: the stride of its planes, and its rows within a plane, as long as its strides allow.
+  struct Operand {
+    Operand(const Layout& l, const ptrdiff_t* s, int p) : apart(s[p]), inner(s[l.rank - 1]), n(l.size[l.rank - 1]) {
+      row[0] = 0;
+      for (int d = l.rank - 2; d > p; --d) {
+        if (rows == 1 && s[d] == inner * ptrdiff_t(n)) {
+          n *= l.size[d];
+          continue;
+        }
+        for (size_t i = 1; i < l.size[d]; ++i) {
+          for (size_t r = 0; r < rows; ++r) row[i * rows + r] = row[r] + ptrdiff_t(i) * s[d];
+        }
+        rows *= l.size[d];
+      }
+    }
+    bool is_scalar() const { return apart == 0 && inner == 0 && rows == 1; }
+
+    ptrdiff_t apart, inner;  // bytes
+    size_t n, rows = 1;
+    ptrdiff_t row[kMost];  // offset of each, in bytes
+  };
+
+  const char* bring(const char* p, const Operand& s, Access access, size_t planes, Gathered& to) const {
+    const auto plane = ptrdiff_t(plane_ * item_);
+    if (access == Access::broadcast || (s.rows == 1 && is_contiguous(s.inner) && s.apart == plane)) return p;
+    if (to.ready) return to.bytes;  // all planes are one: the first step, the largest, has gathered enough of them
+    for (size_t r = 0; r < s.rows; ++r) {
+      char* const row = to.bytes + r * s.n * item_;
+      routines().gather(item_, {p + s.row[r], row, s.inner, s.n, planes, s.apart, plane});
+    }
+    to.ready = s.apart == 0;
+    return to.bytes;
+  }
+
+  const Operand a_, b_;
+  size_t planes_, plane_ = 1;
+};
+
+}  // namespace minuend

@@ -1,0 +1,221 @@
+// Rows of elements.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+
+#include "plan/traversal.h"
+
+namespace minuend {
+
+// One operand of two dims.
+struct Strides {
+  ptrdiff_t outer, inner;
+};
+
+// The innermost dim is a row; the dim around it, if there is one, counts rows. Units are elements. How an operand's row
+// is read, the first line that holds:
+//
+//   condition                                             access         measured reason
+//   one element for the row                               broadcast      one load instead of one for each register
+//   contiguous                                            contiguous
+//   stride 2, and the kernel has the loop (kernel.h)      every second   two loads and a shuffle; gathered first, up to
+//   four
+//                                                                        times as slow
+//   elements of 4 bytes or more, wrap; not backwards      strided        single loads into registers beat a detour by
+//   the alone, nor one row for many                                          buffer; smaller elements are sooner
+//   gathered any other                                             gathered       into a buffer, then contiguous
+//
+// A result that is not contiguous along the row is computed in a buffer and scattered. Rows that are short, and whose
+// results follow one another, are joined: one row to the kernel.
+class Rows : public Traversal {
+ public:
+  Rows(const Work& work, Traffic traffic) : Traversal(work, traffic, std::min(work.layout.rank, 2)) {
+    const Layout& l = work.layout;
+    const int row = l.rank - 1;
+    n_ = l.rank > 0 ? l.size[row] : 1;
+    rows_ = l.rank > 1 ? l.size[row - 1] : 1;
+    auto strides = [&](const ptrdiff_t* all, size_t item) {
+      return Strides{l.rank > 1 ? all[row - 1] : 0, l.rank > 0 ? all[row] : ptrdiff_t(item)};
+    };
+    a_ = strides(l.a, item_);
+    b_ = strides(l.b, item_);
+    out_ = strides(l.out, result_);
+    reads_every_second_ = reads_strided(element_, policy_) ||
+                    (reads_every_second(element_, policy_) && a_.inner != 0 && b_.inner != 0);
+    out_is_contiguous_ = out_.inner == ptrdiff_t(result_) || !writes_;
+    joined_ = is_joinable();
+    repeat_b_ = joined_ ? is_scalar(b_) : b_.inner == 0;
+    repeat_a_ = !repeat_b_ && (joined_ ? is_scalar(a_) : a_.inner == 0);
+    // Elements at odd addresses straddle cache lines: they are streamed as bytes.
+    buffers_result_ = streams() && !joined_ && out_is_contiguous_ && writes_ &&
+                      reinterpret_cast<uintptr_t>(work.out) % result_ != 0 && n_ * result_ >= kBuffer;
+    read_as(accesses(!joined_ && out_is_contiguous_ && !buffers_result_ && item_ >= kLeastStrided &&
+                     reads_strided(element_, policy_)));
+    const bool has_strided = accesses_.a == Access::strided || accesses_.b == Access::strided;
+    direct_ = !joined_ && out_is_contiguous_ && !buffers_result_ &&
+              (has_strided || (is_direct(a_, repeat_a_) && is_direct(b_, repeat_b_)));
+    // Rows that share cache lines with their neighbours are streamed only if they are long.
+    const bool streams_rows =
+        joined_ || rows_ == 1 || out_.outer % ptrdiff_t(kCacheLine) == 0 || n_ * result_ >= kLeastStreamedRow;
+    row_traffic_ = streams() && (buffers_result_ || !out_is_contiguous_ || !streams_rows) ? Traffic::beyond : traffic;
+    if (!direct_ && !joined_) piece_ = piece();
+    const bool reads = direct_ || (joined_ && (is_run(a_) || is_run(b_)));  // not only buffers
+    if (traffic == Traffic::in_cache && !reads) row_traffic_ = Traffic::in_l1;
+  }
+
+  size_t units() const override { return rows_ * n_; }
+  // Short rows are not cut; of long ones, no two threads write to one cache line of a contiguous result.
+  size_t grain() const override { return n_ <= kChunk ? n_ : 64; }
+
+  size_t run(const char* a, const char* b, char* out, size_t from, size_t to) const override {
+    size_t r = from / n_, count = 0;
+    if (const size_t c = from % n_; c > 0) {
+      const size_t end = std::min(n_, c + (to - from));
+      count += run_at(a, b, out, r++, 1, c, end - c);
+      from += end - c;
+    }
+    if (const size_t whole = (to - from) / n_; whole > 0) {
+      count += run_at(a, b, out, r, whole, 0, n_);
+      r += whole;
+      from += whole * n_;
+    }
+    if (from < to) count += run_at(a, b, out, r, 1, 0, to - from);
+    return count;
+  }
+
+ private:
+  static constexpr size_t kLeastStreamedRow = 2048;  // bytes
+  // Two columns of one matrix share cache lines, which should still be in L1 when the second is gathered.
+  static constexpr size_t kGathered = 32 << 10;  // bytes of lines
+  static constexpr size_t kLeastPiece = 128;     // elements
+
+  static bool is_scalar(const Strides& s) { return s.outer == 0 && s.inner == 0; }
+  // What the kernel reads without a buffer.
+  bool is_row(const Strides& s) const {
+    return is_contiguous(s.inner) || (reads_every_second_ && s.inner == 2 * ptrdiff_t(item_));
+  }
+  bool is_direct(const Strides& s, bool repeats) const { return repeats || is_row(s); }
+  bool is_run(const Strides& s) const { return is_row(s) && s.outer == s.inner * ptrdiff_t(n_); }
+  Access access(const Strides& s, bool repeats) const {
+    if (repeats) return Access::broadcast;
+    return !is_contiguous(s.inner) && (joined_ ? is_run(s) : is_row(s)) ? Access::every_second : Access::contiguous;
+  }
+  bool is_strided_row(const Strides& s, bool repeats) const {
+    return !is_direct(s, repeats) && (rows_ == 1 || s.outer != 0);
+  }
+  bool is_backwards(const Strides& s) const { return s.inner == -ptrdiff_t(item_); }
+  Accesses accesses(bool may_be_strided) const {
+    Accesses f{access(a_, repeat_a_), access(b_, repeat_b_)};
+    if (!may_be_strided) return f;
+    const bool a = is_strided_row(a_, repeat_a_), b = is_strided_row(b_, repeat_b_);
+    const bool pays = (a && !is_backwards(a_)) || (b && !is_backwards(b_));
+    if (!pays || !(a || is_direct(a_, repeat_a_)) || !(b || is_direct(b_, repeat_b_))) return f;
+    if (a || f.a == Access::every_second) f.a = Access::strided;
+    if (b || f.b == Access::every_second) f.b = Access::strided;
+    return f;
+  }
+  // Bytes of cache lines for each element to be gathered; 0 if none is.
+  size_t in_lines(const Strides& s, bool repeats) const {
+    return is_direct(s, repeats) ? 0 : std::min(size_t(std::abs(s.inner)), kCacheLine);
+  }
+
+  size_t piece() const {
+    const size_t most = kBuffer / std::max(item_, result_);
+    const size_t a_lines = in_lines(a_, repeat_a_), b_lines = in_lines(b_, repeat_b_);
+    if (a_lines == 0 || b_lines == 0) return most;
+    return std::min(most, std::max(kLeastPiece, kGathered / (a_lines + b_lines)));
+  }
+
+  // Whether rows are joined.
+  bool is_joinable() const {
+    if (rows_ == 1 || !writes_ || out_.inner != ptrdiff_t(result_) || out_.outer != ptrdiff_t(result_ * n_)) {
+      return false;
+    }
+    const bool gathers = !is_direct(a_, a_.inner == 0) || !is_direct(b_, b_.inner == 0);
+    if (n_ * item_ < kCacheLine || (gathers && n_ <= kChunk / 2))
+      return true;  // else a short row has at least a register
+    auto spread = [&](const Strides& s) { return is_run(s) || s.inner == 0; };
+    if (n_ <= 16 && spread(a_) && spread(b_)) return true;
+    auto once = [&](const Strides& s) { return is_run(s) || s.outer == 0; };  // gathered once or not at all
+    return n_ <= kChunk / 4 && once(a_) && once(b_);
+  }
+
+  size_t run_at(const char* a, const char* b, char* out, size_t row, size_t rows, size_t column, size_t n) const {
+    auto at = [&](const Strides& s) { return ptrdiff_t(row) * s.outer + ptrdiff_t(column) * s.inner; };
+    a += at(a_), b += at(b_), out += at(out_);
+    if (direct_) {
+      const Block block{a, b, out, n, rows, a_.outer, b_.outer, out_.outer, a_.inner, b_.inner};
+      return kernel_(table_, block, accesses_, row_traffic_);
+    }
+    if (joined_) return run_joined(a, b, out, rows, n);
+    return run_gathered(a, b, out, rows, n);
+  }
+
+  // Joined rows.
+  size_t run_joined(const char* a, const char* b, char* out, size_t rows, size_t n) const {
+    Gathered a_buffer, b_buffer;
+    const size_t step = kBuffer / (n * item_);
+    size_t count = 0;
+    for (size_t r = 0; r < rows; r += step) {
+      const size_t k = std::min(step, rows - r);
+      const char* x = join(a + a_.outer * ptrdiff_t(r), a_, repeat_a_, k, n, a_buffer);
+      const char* y = join(b + b_.outer * ptrdiff_t(r), b_, repeat_b_, k, n, b_buffer);
+      count += kernel_(table_, {x, y, out + r * n * result_, k * n}, accesses_, row_traffic_);
+    }
+    return count;
+  }
+
+  const char* join(const char* p, const Strides& s, bool repeats, size_t rows, size_t n, Gathered& to) const {
+    if (repeats || is_run(s)) return p;
+    if (to.ready) return to.bytes;  // one row repeated: the first step, the longest, has gathered enough of it
+    if (s.inner == 0 && s.outer != 0) {
+      routines().repeat_each(item_, p, s.outer, to.bytes, rows, n);
+      return to.bytes;
+    }
+    if (s.outer == s.inner * ptrdiff_t(n)) {
+      routines().gather(item_, {p, to.bytes, s.inner, rows * n});
+      return to.bytes;
+    }
+    routines().gather(item_, {p, to.bytes, s.inner, n, rows, s.outer, ptrdiff_t(n * item_)});
+    to.ready = s.outer == 0;
+    return to.bytes;
+  }
+
+  // Pieces of rows. Where an operand is the same in every row, it is gathered once for a column of pieces.
+  size_t run_gathered(const char* a, const char* b, char* out, size_t rows, size_t n) const {
+    const bool writes_there = out_is_contiguous_ && !buffers_result_;
+    size_t count = 0;
+    for (size_t c = 0; c < n; c += piece_) {
+      Gathered a_buffer, b_buffer;
+      alignas(64) char results[kBuffer];
+      const size_t k = std::min(piece_, n - c);
+      for (size_t r = 0; r < rows; ++r) {
+        const auto row = ptrdiff_t(r), column = ptrdiff_t(c);
+        const char* x = gather(a + a_.outer * row + a_.inner * column, a_, repeat_a_, k, a_buffer);
+        const char* y = gather(b + b_.outer * row + b_.inner * column, b_, repeat_b_, k, b_buffer);
+        char* z = out + out_.outer * row + out_.inner * column;
+        count += kernel_(table_, {x, y, writes_there ? z : results, k}, accesses_, row_traffic_);
+        if (!out_is_contiguous_) routines().scatter(result_, results, z, out_.inner, k);
+        if (buffers_result_) routines().copy_streamed(results, z, k * result_);
+      }
+    }
+    return count;
+  }
+
+  const char* gather(const char* p, const Strides& s, bool repeats, size_t n, Gathered& to) const {
+    if (is_direct(s, repeats)) return p;
+    if (!to.ready) routines().gather(item_, {p, to.bytes, s.inner, n});
+    to.ready = s.outer == 0;
+    return to.bytes;
+  }
+
+  size_t n_, rows_;
+  Strides a_, b_, out_;
+  size_t piece_ = 0;  // elements of a row that are gathered at a time
+  bool reads_every_second_, out_is_contiguous_, joined_, repeat_a_, repeat_b_, buffers_result_, direct_;
+  Traffic row_traffic_;
+};
+
+}  // namespace minuend

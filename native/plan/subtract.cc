@@ -1,0 +1,254 @@
+#include "plan/subtract.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "system/float_mode.h"
+#include "plan/planes.h"
+#include "plan/rows.h"
+#include "plan/tiles.h"
+#include "system/instruction_sets.h"
+#include "system/threads.h"
+
+#if defined(__unix__) || defined(__APPLE__)
+#include <unistd.h>
+#endif
+
+namespace minuend {
+
+namespace {
+
+// Bytes, unless they are said to be something else.
+constexpr size_t kLeastShared = 1 << 20;        // waking another thread takes as long as moving so many,
+constexpr size_t kLeastSharedAwake = 1 << 19;   // handing work to one that is awake, as long as so many,
+constexpr size_t kLeastLong = 1 << 18;          // releasing the GIL and taking it back, as long as so many
+constexpr std::chrono::microseconds kSoon{50};  // less than a thread waits for more work before it sleeps
+constexpr size_t kBytesPerPart = 1 << 17;
+constexpr int kPartsPerThread = 16;             // parts; a thread that comes late finds something left to do
+constexpr size_t kL1 = 48 << 10;
+constexpr size_t kLargestOwnCache = 64 << 20;
+constexpr size_t kLeastStreamed = 4 << 20;
+constexpr size_t kServerShare = 12;             // the part of a larger last cache that is counted on,
+constexpr size_t kTwiceShare = 4;               // or where what is streamed is written twice
+constexpr size_t kHardlyRead = 8;               // bytes written for each byte read
+
+// Units [from, to) of a work, counted over its outer dims and the traversal's own units.
+size_t run_range(const Work& work, const Traversal& traversal, size_t from, size_t to) {
+  const Layout& l = work.layout;
+  const int outer = l.rank - traversal.dims();
+  size_t index[kMaxRank];
+  const char *a = work.a, *b = work.b;
+  char* out = work.out;
+  auto step = [&](int dim, ptrdiff_t n) {
+    a += l.a[dim] * n;
+    b += l.b[dim] * n;
+    out += l.out[dim] * n;
+  };
+  size_t rest = from / traversal.units();
+  for (int i = outer - 1; i >= 0; --i) {
+    index[i] = rest % l.size[i];
+    rest /= l.size[i];
+    step(i, ptrdiff_t(index[i]));
+  }
+  size_t count = 0, unit = from % traversal.units();
+  while (from < to) {
+    const size_t n = std::min(traversal.units() - unit, to - from);
+    count += traversal.run(a, b, out, unit, unit + n);
+    from += n;
+    unit = 0;
+    for (int i = outer - 1; i >= 0; --i) {
+      step(i, 1);
+      if (++index[i] < l.size[i]) break;
+      step(i, -ptrdiff_t(l.size[i]));
+      index[i] = 0;
+    }
+  }
+  return count;
+}
+
+struct Caches {
+  size_t own = 0, last = 0;  // bytes
+};
+const Caches kCaches = [] {
+  Caches c;
+#if defined(_SC_LEVEL3_CACHE_SIZE)
+  c.own = size_t(std::max(sysconf(_SC_LEVEL2_CACHE_SIZE), 0L));
+  c.last = size_t(std::max(sysconf(_SC_LEVEL3_CACHE_SIZE), 0L));
+#endif
+  return c;
+}();
+
+// Bytes of an operand, each element once.
+size_t bytes_read(const Layout& l, const ptrdiff_t* strides, size_t item) {
+  for (int i = 0; i < l.rank; ++i) item *= strides[i] == 0 ? 1 : l.size[i];
+  return item;
+}
+
+// From how many bytes on the caches no longer hold all that is touched. Up to 64 MiB the last cache is taken for the
+// machine's own, above for a server's, which many programs share.
+//
+//   last cache       work                                    bytes                      measured reason
+//   up to 64 MiB     any                                     3/4 of it, 4 MiB at least  the rest belongs to others
+//   more than that   reads                                   twice L2, 4 MiB at least   it is no faster than memory
+//   more than that   hardly reads (1 byte in 8 or less)      1/12 of it                 what is only written stays
+//   there more than that   streams odd addresses through a buffer  1/4 of it                  all is written twice
+size_t stream_threshold(bool reads, bool twice) {
+  const auto [own, last] = kCaches;
+  if (last <= kLargestOwnCache) return std::max(last / 4 * 3, kLeastStreamed);
+  if (twice) return last / kTwiceShare;
+  return std::max(reads ? 2 * own : last / kServerShare, kLeastStreamed);
+}
+
+// How a block's memory is moved, the first line that holds:
+//
+//   condition                                        traffic    measured reason
+//   48 KiB or less                                   in_l1      prefetching what is there costs more than it gives
+//   less than stream_threshold()                     in_cache   stores that miss L1 wait for their lines
+//   written over an operand, or at odd addresses     beyond     the lines are in the caches anyway, or would be written
+//   twice more                                             streamed   the result's lines are not read to be written
+//   over
+Traffic choose_traffic(const Work& work, size_t elements) {
+  const size_t item = item_size(work.element);
+  const size_t read = bytes_read(work.layout, work.layout.a, item) + bytes_read(work.layout, work.layout.b, item);
+  const bool in_place = work.out == work.a || work.out == work.b;
+  const size_t result = result_size(work.element, work.policy), written = elements * result;
+  const size_t bytes = read + (in_place ? 0 : written);
+  if (bytes <= kL1) return Traffic::in_l1;
+  const bool reads = read > written / kHardlyRead, is_across = reinterpret_cast<uintptr_t>(work.out) % result != 0;
+  if (bytes <= stream_threshold(reads, false)) return Traffic::in_cache;
+  return in_place || (is_across && bytes <= stream_threshold(reads, true)) ? Traffic::beyond : Traffic::streamed;
+}
+
+size_t bytes_of(const Work& work, size_t elements) {
+  return elements * (2 * item_size(work.element) + result_size(work.element, work.policy));
+}
+
+size_t outer_count(const Layout& l, const Traversal& traversal) {
+  size_t n = 1;
+  for (int i = 0; i < l.rank - traversal.dims(); ++i) n *= l.size[i];
+  return n;
+}
+
+struct Shared {
+  const Work& work;
+  const Traversal& traversal;
+  size_t units;
+  int parts;
+  std::atomic<size_t> count{0};
+};
+
+void run_part(void* context, int i) {
+  auto& shared = *static_cast<Shared*>(context);
+  const FloatMode mode;
+  const size_t grain = shared.traversal.grain();
+  auto bound = [&](int k) {
+    return k == shared.parts ? shared.units : shared.units / grain * size_t(k) / size_t(shared.parts) * grain;
+  };
+  shared.count += run_range(shared.work, shared.traversal, bound(i), bound(i + 1));
+  if (shared.traversal.streams()) end_of_stream();
+}
+
+// Work that awake threads share, and for which none is woken.
+bool is_middle(size_t bytes) { return bytes >= kLeastSharedAwake && bytes < kLeastShared; }
+
+// Whether threads share the work. Work of middle size is shared where it closely follows other such work: then threads
+// are awake, or woken once for many calls.
+bool is_shared(size_t bytes) {
+  if (!is_middle(bytes)) return bytes >= kLeastShared;
+  using Clock = std::chrono::steady_clock;
+  static std::atomic<Clock::duration> last{Clock::duration::min() / 2};
+  const Clock::duration now = Clock::now().time_since_epoch();
+  return now - last.exchange(now, std::memory_order_relaxed) < kSoon;
+}
+
+size_t run(const Work& work, const Traversal& traversal, size_t bytes) {
+  const size_t units = outer_count(work.layout, traversal) * traversal.units();
+  const int threads = num_threads();
+  if (threads < 2 || !is_shared(bytes)) {
+    const FloatMode mode;
+    const size_t count = run_range(work, traversal, 0, units);
+    if (traversal.streams()) end_of_stream();
+    return count;
+  }
+  const auto parts = int(std::min(size_t(threads) * kPartsPerThread, bytes / kBytesPerPart));
+  Shared shared{work, traversal, units, parts};
+  in_parallel(parts, threads, run_part, &shared);
+  return shared.count;
+}
+
+// The commonest work: short contiguous arrays.
+bool is_short_line(const Work& work) {
+  const Layout& l = work.layout;
+  const auto item = ptrdiff_t(item_size(work.element));
+  return l.rank == 1 && l.size[0] <= kChunk && l.a[0] == item && l.b[0] == item &&
+         l.out[0] == ptrdiff_t(result_size(work.element, work.policy));
+}
+
+// Moves a dim to the place just outside the innermost one.
+void move_next_to_inner(Layout& l, int dim) {
+  for (int i = dim; i < l.rank - 2; ++i) {
+    std::swap(l.size[i], l.size[i + 1]);
+    std::swap(l.a[i], l.a[i + 1]);
+    std::swap(l.b[i], l.b[i + 1]);
+    std::swap(l.out[i], l.out[i + 1]);
+  }
+}
+
+}  // namespace
+
+bool is_long(const Work& work) {
+  const size_t bytes = bytes_of(work, work.layout.count());
+  if (is_middle(bytes) && num_threads() > 1) return false;  // soon done, by all threads
+  return bytes > kLeastLong;
+}
+
+// Which traversal, the first line that holds:
+//
+//   condition                                         traversal   measured reason
+//   a contiguous row of 1,024 elements or fewer       none        planning costs more than the answer
+//   8 planes or more of 128 elements and 512 bytes    Planes      a call of the kernel for each short row costs more
+//   than at most, in a contiguous result                               the row an operand runs across the rows of the
+//   result     Tiles       a row of it touches a cache line for each element, and a (Tiles::outer_dim()) page for many
+//   any other                                         Rows        the kernel reads rows without a buffer
+size_t subtract(Work& work) {
+  if (is_short_line(work)) {
+    const Layout& l = work.layout;
+    const FloatMode mode;
+    const Kernel kernel = routines().find(work.element, work.policy, Accesses{});
+    return kernel(work.table, {work.a, work.b, work.out, l.size[0]}, Accesses{}, Traffic::in_l1);
+  }
+  const size_t elements = work.layout.count();
+  if (elements == 0) return 0;
+  collapse(work.layout, work.a, work.b, work.out);
+  const Traffic traffic = choose_traffic(work, elements);
+  const size_t bytes = bytes_of(work, elements);
+  if (const int dim = Planes::outer_dim(work); dim >= 0) return run(work, Planes(work, traffic, dim), bytes);
+  if (const int dim = Tiles::outer_dim(work); dim >= 0) {
+    move_next_to_inner(work.layout, dim);
+    return run(work, Tiles(work, traffic), bytes);
+  }
+  return run(work, Rows(work, traffic), bytes);
+}
+
+size_t first_overflow(const Work& work) {
+  Work counting = work;
+  counting.policy = work.policy == Policy::widen ? Policy::widen : Policy::count;
+  alignas(64) char scratch[kBuffer];  // what is written here is not read
+  counting.out = scratch;
+  for (int i = 0; i < counting.layout.rank; ++i) counting.layout.out[i] = 0;
+  const Rows rows(counting, Traffic::in_l1);
+  const size_t elements = work.layout.count();
+  for (size_t i = 0; i < elements; i += kChunk) {
+    if (run_range(counting, rows, i, std::min(i + kChunk, elements)) == 0) continue;
+    for (size_t j = i; j < elements; ++j) {
+      if (run_range(counting, rows, j, j + 1) != 0) return j;
+    }
+  }
+  return elements;
+}
+
+}  // namespace minuend

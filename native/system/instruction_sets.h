@@ -1,0 +1,25 @@
+// The instruction sets that the loop is compiled for, and the choice among them.
+#pragma once
+
+#include <cstddef>
+
+#include "kernel/kernel.h"
+
+namespace minuend {
+
+struct Names {
+  const char* const* first;
+  size_t count;
+};
+
+// Names of those that this CPU runs, slowest first.
+Names instruction_sets();
+
+// The one in use: the best, or what MINUEND_ISA names, until set_instruction_set() forces another.
+const char* instruction_set();
+bool set_instruction_set(const char* name);
+
+// What the one in use offers.
+const Routines& routines();
+
+}  // namespace minuend

@@ -1,0 +1,58 @@
+"""The verb for files of arrays: ``sub``."""
+
+from __future__ import annotations
+
+import click
+
+from minuend.cli.about import tool
+from minuend.cli.arguments import path
+from minuend.cli.printing import show
+from minuend.cli.progress import Bar
+from minuend.core.policies import POLICIES, Overflow
+
+
+@click.command()
+@click.argument("a", type=path)
+@click.argument("b", type=path)
+@click.option(
+    "-o", "--output", "out", type=path, metavar="OUT", help="The file to write; without it nothing is written."
+)
+@click.option("--overflow", type=click.Choice(POLICIES), help="What integers do that do not fit (default: wrap).")
+@click.option("--as", "rules", metavar="RULES", help="Whose rules: onnx:13, onnx:6,axis=1,broadcast=1, openvino:pdpd …")
+@click.option("--count", is_flag=True, help="Count the differences that overflow.")
+@click.option("--common", is_flag=True, help="Subtract the tensors that both files name, skip the others.")
+@click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
+def sub(
+    *,
+    a: str,
+    b: str,
+    out: str | None,
+    overflow: Overflow | None,
+    rules: str | None,
+    count: bool,
+    common: bool,
+    as_json: bool,
+) -> None:
+    """Subtract the tensors in file B from those in file A.
+
+    Files: .npy, .npz, .safetensors, and TensorProto in .pb; file.npz::name selects one tensor of several. Tensors go
+    together by name where both files name them. Without -o the overflow policies are shown side by side, always
+    with counts.
+    """
+    from minuend.actions.difference import CompareReport, Rules, SubReport, compare_files, subtract_files
+    from minuend.cli.pages.difference import compare_page, sub_json, sub_page
+    from minuend.cli.rules import parse_rules
+
+    chosen = Rules() if rules is None else Rules(*parse_rules(rules))
+    done: SubReport | CompareReport
+    with Bar() as bar:
+        if out is None:
+            done = compare_files(a, b, rules=chosen, overflow=overflow, common=common, progress=bar)
+        else:
+            done = subtract_files(
+                a, b, out, rules=chosen, overflow=overflow or "wrap", count=count, common=common, progress=bar
+            )
+    if as_json:
+        show(sub_json(done, tool()))
+    else:
+        show(sub_page(done) if isinstance(done, SubReport) else compare_page(done))

@@ -1,0 +1,32 @@
+"""``convert``: what became of a model and what was lost, or why it stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from minuend.plain import as_json
+
+if TYPE_CHECKING:
+    from minuend.actions.converting import Converted
+    from minuend.errors import ConversionRefused
+
+
+def convert_lines(converted: Converted, source: str, goal: str, written: str, nbytes: int) -> list[str]:
+    """Show what was changed and what was lost, a line each; ``written`` is the file, of ``nbytes``."""
+    return [
+        f"{source} → {written} ({goal}, {nbytes:,} bytes)",
+        *(f"~ changed: {change}" for change in converted.changes),
+        *(f"- lost: {loss}" for loss in converted.losses),
+    ]
+
+
+def convert_json(converted: Converted, source: str, goal: str, written: str) -> str:
+    """What was converted as JSON."""
+    done = {"changes": converted.changes, "losses": converted.losses}
+    return as_json({"model": source, "to": goal, "path": written, **done})
+
+
+def refused_json(refused: ConversionRefused, asked: Mapping[str, Any]) -> str:
+    """Why nothing was converted as JSON: what was ``asked`` for, and each node's reason."""
+    return as_json({**asked, "refused": refused.nodes})

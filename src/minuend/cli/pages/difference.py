@@ -1,0 +1,118 @@
+"""``sub``: what was written, or the overflow policies' answers side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from minuend.cli.pages.layout import Page, Table
+from minuend.cli.pages.words import counted, number
+from minuend.core import operation
+from minuend.core.shapes import format_shape
+from minuend.plain import as_json, plain
+
+if TYPE_CHECKING:
+    from minuend.actions.difference import CompareReport, Comparison, SubReport, Written
+
+
+def sub_page(report: SubReport) -> Page:
+    """Show what was subtracted and written."""
+    speed = f" ({report.nbytes / report.seconds / 1e9:.2f} GB/s)" if report.seconds else ""
+    page: list[str | Table] = [f"{_title(report)} → {report.out}"]
+    if len(report.tensors) == 1:
+        page += _written_lines(report.tensors[0], report.overflow)
+    else:
+        page.append(_written_table(report.tensors))
+    page += _skipped(report.skipped)
+    return [*page, f"{counted(len(report.tensors), 'tensor')} written in {report.seconds:.3f} s{speed}"]
+
+
+def compare_page(report: CompareReport) -> Page:
+    """Show the policies' answers side by side."""
+    page: list[str | Table] = [_title(report)]
+    for tensor in report.tensors:
+        name = f"{tensor.name}: " if len(report.tensors) > 1 else ""
+        page.append(f"{name}{_types(tensor)}, {counted(tensor.elements, 'element')}")
+        page += _found_lines(tensor)
+        page.append(_answers(tensor))
+    return [*page, *_skipped(report.skipped), "nothing written; -o OUT writes the difference"]
+
+
+def sub_json(report: SubReport | CompareReport, tool: str) -> str:
+    """What was subtracted as JSON: the report's fields, element types by name, and the format's ``version``."""
+    data = plain(report)
+    for tensor in data["tensors"]:
+        for row in (tensor, *tensor.get("answers", ())):
+            row.update({key: row[key]["name"] for key in ("element", "result") if key in row})
+    return as_json({"version": 1, "tool": tool, **data})
+
+
+def _title(report: SubReport | CompareReport) -> str:
+    rules = f", as {report.rules}" if report.rules else ""
+    return f"{report.a} − {report.b}{rules}"
+
+
+def _written_lines(tensor: Written, overflow: str) -> list[str]:
+    lines = [f"{_types(tensor)}, {counted(tensor.elements, 'element')}"]
+    if not tensor.element.is_integer:
+        return lines
+    if tensor.overflowed is None:
+        return [*lines, f"overflow: {overflow}, not counted (--count does)"]
+    return [*lines, f"overflow: {overflow}, {_fit(tensor.overflowed, tensor.elements, tensor.element.name)}"]
+
+
+def _written_table(tensors: Sequence[Written]) -> Table:
+    rows = (
+        (
+            tensor.name,
+            tensor.result.name,
+            format_shape(tensor.shape),
+            str(tensor.elements),
+            "" if tensor.overflowed is None else str(tensor.overflowed),
+        )
+        for tensor in tensors
+    )
+    return Table(("tensor", "dtype", "shape", "elements", "overflowed"), tuple(rows), frozenset({3, 4}))
+
+
+def _found_lines(tensor: Comparison) -> list[str]:
+    if not tensor.element.is_integer:
+        return [f"{counted(tensor.nans, 'difference')} {'is' if tensor.nans == 1 else 'are'} NaN"]
+    told = _fit(tensor.overflowed, tensor.elements, tensor.element.name)
+    if tensor.first is None:
+        return [told]
+    index, a, b = tensor.first
+    return [told, f"the first is at index {index}: {operation.equation(a, b)}"]
+
+
+def _answers(tensor: Comparison) -> Table:
+    rows = tuple(
+        (
+            row.policy if tensor.element.is_integer else "none (floats)",
+            row.element.name,
+            *((f"{row.unfit} do not fit", "") if row.unfit else (number(row.low), number(row.high))),
+            number(row.first),
+        )
+        for row in tensor.answers
+    )
+    if not tensor.element.is_integer:
+        return Table(("dtype", "lowest", "highest"), tuple(row[1:4] for row in rows), frozenset({1, 2}))
+    return Table(("overflow", "dtype", "lowest", "highest", "first overflow"), rows, frozenset({2, 3, 4}))
+
+
+def _types(tensor: Written | Comparison) -> str:
+    if tensor.a_shape == tensor.b_shape == tensor.shape:
+        return f"{tensor.element} {format_shape(tensor.shape)}"
+    shapes = f"{format_shape(tensor.a_shape)} − {format_shape(tensor.b_shape)} = {format_shape(tensor.shape)}"
+    return f"{tensor.element} {shapes}"
+
+
+def _fit(overflowed: int, elements: int, element: str) -> str:
+    if not overflowed:
+        return f"every difference fits {element}"
+    share = f" ({100 * overflowed / elements:.3g} %)"
+    return f"{counted(overflowed, 'difference')}{share} {'does' if overflowed == 1 else 'do'} not fit {element}"
+
+
+def _skipped(names: Sequence[str]) -> list[str]:
+    return [f"skipped, in one file alone: {', '.join(names)}"] if names else []

@@ -1,0 +1,108 @@
+"""Pages: sentences and tables, one behind the other, laid out as terminal text or Markdown."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from minuend.errors import escaped
+
+WIDTH = 80
+"""Columns of text where nothing else is known."""
+
+_MEASURING = 1_000_000  # columns; rich never finds a table wider than its console
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of strings under a header; columns in ``right`` hold numbers.
+
+    A header of empty strings is not shown in text. Neighbours whose headers share a first line show it once there.
+    """
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    right: frozenset[int] = frozenset()
+
+
+Page: TypeAlias = Sequence[str | Table]
+
+
+def text(page: Page, width: int = WIDTH) -> str:
+    """Lay a page out for a terminal of ``width`` columns; no colours, no trailing spaces, one newline at the end.
+
+    Words fold at the width; numbers never do, a table of long ones is wider.
+
+    >>> print(text(["Two types:", Table(("type", "bits"), (("int8", "8"), ("float16", "16")), frozenset({1}))]), end="")
+    Two types:
+    <BLANKLINE>
+    type     bits
+    ─────────────
+    int8        8
+    float16    16
+    """
+    from rich.console import Console
+    from rich.measure import Measurement
+    from rich.text import Text
+
+    stream = io.StringIO()
+    console = Console(file=stream, color_system=None, force_terminal=False, legacy_windows=False)
+    for i, part in enumerate(page):
+        if i and (isinstance(part, Table) or isinstance(page[i - 1], Table)):
+            stream.write("\n")
+        shown = Text(escaped(part)) if isinstance(part, str) else _grid(part)
+        console.width = _MEASURING
+        console.width = max(width, Measurement.get(console, console.options, shown).minimum)
+        console.print(shown)
+    return "".join(f"{line.rstrip()}\n" for line in stream.getvalue().splitlines())
+
+
+def _grid(table: Table) -> Any:
+    from rich import box
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    named = any(table.header)
+    lines = box.Box("    \n    \n ── \n    \n    \n    \n    \n    \n")
+    grid = Grid(box=lines, show_edge=False, show_header=named, padding=(0, 1, 0, 0), pad_edge=False)
+    for i, name in enumerate(table.header):
+        first, split, rest = name.partition("\n")
+        shared = split and i and table.header[i - 1].startswith(f"{first}\n")
+        justify: Any = "right" if i in table.right else "left"
+        grid.add_column(
+            Text(f"\n{rest}" if shared else name),
+            justify=justify,
+            overflow="fold",
+            no_wrap=bool(split) or i in table.right,
+        )
+    for row in table.rows:
+        grid.add_row(*(Text(escaped(cell)) for cell in row))
+    return grid
+
+
+def markdown(page: Page) -> str:
+    """Lay a page out as Markdown.
+
+    >>> print(markdown(["Two types:", Table(("type", "bits"), (("int8", "8"),), frozenset({1}))]), end="")
+    Two types:
+    <BLANKLINE>
+    | type | bits |
+    |---|---:|
+    | int8 | 8 |
+    """
+    parts = [_marks_escaped(part) if isinstance(part, str) else _pipes(part) for part in page]
+    return "\n\n".join(parts) + "\n"
+
+
+def _pipes(table: Table) -> str:
+    rule = "".join("---:|" if i in table.right else "---|" for i in range(len(table.header)))
+    rows = (f"| {' | '.join(map(_marks_escaped, row))} |" for row in table.rows)
+    return "\n".join((f"| {' | '.join(map(_marks_escaped, table.header))} |", f"|{rule}", *rows))
+
+
+def _marks_escaped(cell: str) -> str:
+    for mark in "\\|*_<`":
+        cell = cell.replace(mark, f"\\{mark}")
+    return cell.replace("\n", " ")

@@ -1,0 +1,114 @@
+"""``prove``: where a runtime deviates from the contract."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from minuend.cli.pages.layout import Page, Table
+from minuend.cli.pages.summaries import by_type, constants, operators, some, types
+from minuend.cli.pages.words import counted, short_number
+from minuend.core import operation
+
+if TYPE_CHECKING:
+    from minuend.runtimes.report import Finding, Report
+    from minuend.runtimes.targets import Witness
+
+_SHOWN = 20
+"""How many findings that nobody expected are shown."""
+
+_MISREAD = ("legacy axis", "pdpd", "zero-size")
+"""Relations under which a deviation is one of shapes, whatever the values are."""
+
+
+def prove_page(report: Report) -> Page:
+    """Show what a runtime deviates in: a line for each element type and value class, with the first witness."""
+    page: list[str | Table] = [_asked(report.facts)]
+    for verdict, head, table in (
+        ("different-numbers", "Numbers that differ from the contract:", _numbers_table),
+        ("not-implemented", "Refused by the runtime:", _refusals_table),
+    ):
+        found = [finding for finding in report.findings if finding.verdict == verdict]
+        if found:
+            page += [head, table(found)]
+    return [*page, *report.notes, *_unexpected(report)]
+
+
+def _asked(facts: Mapping[str, Any]) -> str:
+    what = f"{counted(facts['cases'], 'case')}, {facts['pairs']:,} pairs of operands"
+    edges = " (edges only)" if facts["quick"] else ""
+    return f"{facts['runtime']} {facts['release']}: {what}, {facts['seconds']} s{edges}"
+
+
+def _unexpected(report: Report) -> list[str | Table]:
+    if report.ok:
+        return ["nothing deviates that is not listed, and nothing that is listed is gone"]
+    shown = report.failures[:_SHOWN]
+    rows = tuple((finding.unexpected, finding.case, str(finding.witness or finding.reason)) for finding in shown)
+    left = len(report.failures) - len(shown)
+    more = [f"and {counted(left, 'more finding')}; --json shows them all"] if left else []
+    head = f"{counted(len(report.failures), 'finding')} that the list of known deviations does not account for:"
+    return [head, Table(("", "case", "witness"), rows), *more]
+
+
+def _numbers_table(findings: Sequence[Finding]) -> Table:
+    plain = {
+        (finding.dtype, finding.value_class, finding.constants)
+        for finding in findings
+        if finding.shape_relation not in _MISREAD
+    }
+    groups: dict[tuple[str, str, str], list[Finding]] = {}
+    for finding in findings:
+        dtype = "" if finding.witness is None else finding.dtype
+        misread = finding.shape_relation in _MISREAD
+        misread &= (finding.dtype, finding.value_class, finding.constants) not in plain
+        values = finding.shape_relation if misread else finding.value_class
+        groups.setdefault((dtype, values, finding.reason), []).append(finding)
+    rows = (
+        (
+            dtype or _types(group),
+            values,
+            _operators(group),
+            constants(finding.constants for finding in group),
+            reason or min((_difference(finding.witness) for finding in _telling(group)), key=len),
+        )
+        for (dtype, values, reason), group in sorted(groups.items(), key=by_type)
+    )
+    return Table(("type", "values", "operator", "constants", "first witness"), tuple(rows))
+
+
+def _telling(findings: Sequence[Finding]) -> Sequence[Finding]:
+    """The findings in which the shapes are not to blame, where there are any."""
+    return [finding for finding in findings if finding.shape_relation not in _MISREAD] or findings
+
+
+def _difference(witness: Witness | None) -> str:
+    """A witness in short: ``"5 - 10 = 0, not 251"``."""
+    if witness is None:
+        return ""
+    a, b, got, expected = map(short_number, (witness.a, witness.b, witness.got, witness.expected))
+    return f"{operation.said(a, b)} = {got}, not {expected}"
+
+
+def _refusals_table(findings: Sequence[Finding]) -> Table:
+    groups: dict[str, list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault(finding.reason, []).append(finding)
+    rows = (
+        (
+            _types(group),
+            _operators(group),
+            some(finding.shape_relation for finding in group),
+            message,
+        )
+        for message, group in groups.items()
+    )
+    return Table(("type", "operator", "shapes", "message"), tuple(rows))
+
+
+def _types(findings: Sequence[Finding]) -> str:
+    return types(finding.dtype for finding in findings)
+
+
+def _operators(findings: Sequence[Finding]) -> str:
+    return operators((finding.opversion for finding in findings), {finding.dtype for finding in findings})

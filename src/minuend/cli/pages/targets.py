@@ -1,0 +1,73 @@
+"""``targets``: the runtimes whose behaviour is known, and what changed between two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from minuend.cli.pages.layout import Page, Table
+from minuend.cli.pages.summaries import by_type, constants, operators, some, types
+from minuend.cli.pages.words import short_number
+from minuend.core import operation
+from minuend.plain import as_json
+
+if TYPE_CHECKING:
+    from minuend.runtimes.targets import Answer, Target, TargetChange
+
+
+def targets_page(targets: Sequence[Target]) -> Page:
+    """Show every target: what it is, and where its facts are from."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for target in targets:
+        how = f"declared: {target.source}" if target.declared else f"measured {target.date} on {target.cpu}"
+        groups.setdefault((target.runtime, how), []).append(target.release)
+    rows = tuple((runtime, ", ".join(releases), how) for (runtime, how), releases in groups.items())
+    return (Table(("runtime", "releases", "facts"), rows),)
+
+
+def targets_diff_page(old: Target, new: Target, changes: Sequence[TargetChange]) -> Page:
+    """Show in what two targets differ, a line for each element type and value class."""
+    head = f"{old.name} → {new.name}"
+    if not changes:
+        return (f"{head}: nothing changed in what both were asked",)
+    groups: dict[tuple[str, str, str, str], list[tuple[str, TargetChange]]] = {}
+    for change in changes:
+        for dtype in change.dtypes:
+            shown = "" if change.old.witness is None and change.new.witness is None else dtype
+            key = (shown, change.value_class, change.old.verdict, change.new.verdict)
+            groups.setdefault(key, []).append((dtype, change))
+    rows = []
+    for (dtype, values, *_), group in sorted(groups.items(), key=by_type):
+        dtypes, found = {name for name, _ in group}, [change for _, change in group]
+        rows.append(
+            (
+                dtype or types(dtypes),
+                values,
+                operators((version for change in found for version in change.opversions), dtypes),
+                constants(name for change in found for name in change.constants),
+                some((name for change in found for name in change.relations), 2),
+                min((f"{_told(change.old)} → {_told(change.new)}" for change in found), key=len),
+            )
+        )
+    return (head, Table(("type", "values", "operator", "constants", "shapes", "first change"), tuple(rows)))
+
+
+def _told(answer: Answer) -> str:
+    if answer.witness is None:
+        return answer.verdict
+    w = answer.witness
+    return f"{operation.said(short_number(w.a), short_number(w.b))} = {short_number(w.got)}"
+
+
+def targets_json(targets: Sequence[Target], tool: str) -> str:
+    """Every target's name and provenance as JSON."""
+    rows = [
+        {"name": t.name, "runtime": t.runtime, "release": t.release, "measured": t.provenance, "source": t.source}
+        for t in targets
+    ]
+    return as_json({"version": 1, "tool": tool, "targets": rows})
+
+
+def targets_diff_json(old: Target, new: Target, changes: Sequence[TargetChange], tool: str) -> str:
+    """In what two targets differ as JSON."""
+    return as_json({"version": 1, "tool": tool, "old": old.name, "new": new.name, "changes": list(changes)})

@@ -1,0 +1,37 @@
+"""How far long work has come."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import Any
+
+
+class Bar:
+    """A progress bar on standard error, to a terminal alone, and only once the work has taken a second."""
+
+    def __init__(self, doing: str = "subtracting") -> None:
+        self._doing = doing
+        self._start = time.perf_counter()
+        self._shown = sys.stderr.isatty()
+        self._bar: Any = None
+
+    def __call__(self, done: int, total: int) -> None:
+        if not self._shown or (self._bar is None and time.perf_counter() - self._start < 1):
+            return
+        if self._bar is None:
+            from rich.console import Console
+            from rich.progress import Progress
+
+            self._bar = Progress(console=Console(stderr=True), transient=True)
+            self._task = self._bar.add_task(self._doing, total=total)
+            self._bar.start()
+        self._bar.update(self._task, completed=done)
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
+        if self._bar is not None:
+            self._bar.stop()

@@ -1,0 +1,27 @@
+"""Pages as text and as Markdown."""
+
+from __future__ import annotations
+
+from minuend.cli.pages.layout import Table, markdown, text
+
+
+def test_text_folds_words_and_never_numbers() -> None:
+    page = ["A line.", Table(("name", "number"), (("a b " * 20, "1" * 60),), frozenset({1}))]
+    lines = text(page, 80).splitlines()
+    assert lines[0] == "A line."
+    assert sum("1" * 60 in line for line in lines) == 1
+    assert max(map(len, lines)) <= 80
+    (wide,) = (line for line in text(page, 40).splitlines() if "1" * 60 in line)
+    assert len(wide) > 40
+
+
+def test_markup_in_names_is_shown_as_it_is() -> None:
+    table = Table(("name",), (("[bold]x[/bold] :smile: *a*|`b`",),))
+    assert "[bold]x[/bold] :smile: *a*|`b`" in text([table])
+    assert r"[bold]x[/bold] :smile: \*a\*\|\`b\`" in markdown([table])
+
+
+def test_markdown_aligns_numbers_right() -> None:
+    assert markdown(["Note.", Table(("onnx\n6", "n"), (("a", "1"),), frozenset({1}))]) == (
+        "Note.\n\n| onnx 6 | n |\n|---|---:|\n| a | 1 |\n"
+    )

@@ -1,0 +1,63 @@
+"""``minuend spec`` and ``minuend diff`` as a person calls them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from command_line import run
+
+from minuend.core import elements
+from minuend.standards import dialects
+
+
+def test_spec_shows_every_type_of_every_version(capfd: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capfd, "spec", "--json")
+    rows = json.loads(out)
+    versions = [version for home in dialects.dialects().values() for version in home.versions]
+    assert status == 0
+    assert [(row["dialect"], row["version"], row["types"]) for row in rows] == [
+        (version.dialect, version.version, list(version.types)) for version in versions
+    ]
+    status, out, _ = run(capfd, "spec")
+    lines = {words[0]: len(words) - 1 for line in out.split("version")[0].splitlines()[3:] if (words := line.split())}
+    assert lines == {
+        name: count for name in elements.TYPES if (count := sum(name in version.types for version in versions))
+    }
+    assert max(map(len, out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("home", dialects.dialects().values(), ids=lambda home: home.name)
+def test_spec_of_a_version_shows_all_its_row_in_the_dialects_words(
+    capfd: pytest.CaptureFixture[str], home: dialects.Dialect
+) -> None:
+    for version in home.versions:
+        status, out, _ = run(capfd, "spec", f"{home.name}:{version.version}")
+        flat = " ".join(out.split())
+        wanted = [home.spell(name) for name in version.types] + [*version.notes, *map(str, version.facts)]
+        wanted += [row.doc for row in (*version.attributes, *version.inputs, *version.outputs) if len(row.doc) < 40]
+        assert (status, [text for text in wanted if text not in flat]) == (0, [])
+        status, out, _ = run(capfd, "spec", f"{home.name}:{version.version}", "--json")
+        assert json.loads(out)["spelled"] == [home.spell(name) for name in version.types]
+
+
+def test_diff_takes_a_few_lines(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(capfd, "diff", "onnx:6", "onnx:7") == (
+        0,
+        (
+            "ONNX Sub-6 → Sub-7\n\n"
+            "attributes           −axis −broadcast\n"
+            "broadcasting         onnx_legacy → numpy\n"
+            "inference            shape of A → broadcast shape\n"
+            "facts.since_version  6 → 7\n"
+            "worded anew          inputs.A, inputs.B, outputs.C, notes\n"
+        ),
+        "",
+    )
+    assert run(capfd, "diff", "onnx:7", "onnx:12")[1] == "ONNX Sub-7: the same version, nothing changed\n"
+    assert json.loads(run(capfd, "diff", "directml:2.1", "directml:3.0", "--json")[1]) == {
+        "dialect": "directml",
+        "old": "2.1",
+        "new": "3.0",
+        "changes": [{"field": "ranks", "added": [[1, 8]], "removed": [[4, 4]]}],
+    }
