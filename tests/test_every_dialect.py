@@ -21,7 +21,7 @@ from minuend.runtimes.cases import CONSTANTS, RELATIONS
 from minuend.runtimes.targets import Answer, Row, Target, Witness
 from minuend.standards import dialects as dialects_module
 from minuend.standards import spelling as spellings_module
-from minuend.standards.abilities import ABILITIES, ability
+from minuend.standards.abilities import ABILITIES, ability, able
 from minuend.standards.dialects import Dialect, dialects
 from minuend.standards.node import Node, TensorType
 from minuend.standards.spelling import find
@@ -321,6 +321,23 @@ def test_a_fourth_dialect_s_models_are_opened_run_and_walked(tmp_path):
         assert mn.run(source, {"x": x, "y": y})["z"].tolist() == mn.subtract(x, y).tolist()
     (node,) = opening.open_model(path).subtractions()
     assert (str(node.op), node.where) == ("MINUS-2", "MINUS z")
+
+
+@pytest.mark.usefixtures("fourth")
+def test_every_dialect_s_models_have_all_that_the_rooms_ask_for():
+    asked = [name for name in vars(opening.Model) if not name.startswith("_")]
+    assert {"handout", "output_names", "execute", "run", "sources", "save", "subtractions"} == set(asked)
+    homes = list(able("model"))
+    assert {"onnx", "openvino", "directml", "fourth"} <= set(homes)
+    for home in homes:
+        model = ability(home, "model").Model
+        assert [name for name in asked if not hasattr(model, name)] == [], home
+    model = opening.open_model(SCRIPT)
+    assert (model.handout, list(model.output_names())) == (model, ["z"])
+    for goal in ("onnx:14", "openvino", "directml:5.1"):
+        there = mn.convert(SCRIPT, goal)
+        assert there.model is there.opened.handout
+        assert len(there.opened.output_names()) == 1
 
 
 @pytest.mark.usefixtures("fourth")

@@ -145,6 +145,20 @@ class FileFormatError(MinuendError, ValueError):
     """A file that is not what its name or header says: truncated, inconsistent or of an unknown kind."""
 
 
+class ResultTooLarge(MinuendError, ValueError):
+    """A result of more bytes than the caller allowed with ``max_bytes``.
+
+    Attributes:
+        nbytes: its size. limit: what was allowed. where: what makes it; empty where all results are counted together.
+    """
+
+    def __init__(self, message: str, *, nbytes: int, limit: int, where: str = "") -> None:
+        self.nbytes = nbytes
+        self.limit = limit
+        self.where = where = readable(where)
+        super().__init__(f"{message}, at {where}" if where else message)
+
+
 class Unsupported(MinuendError, NotImplementedError):
     """Something valid that this package does not do; the message says what it does instead."""
 

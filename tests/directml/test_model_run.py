@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from minuend.directml import Model
-from minuend.errors import DTypeError, FileFormatError, MinuendError, ShapeError, SpecError, Unsupported
+from minuend.errors import DTypeError, FileFormatError, MinuendError, ResultTooLarge, ShapeError, SpecError, Unsupported
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples" / "directml"
 NAMES = ("ATensor", "BTensor", "OutputTensor")
@@ -360,7 +360,7 @@ def test_more_memory_than_the_limit_is_refused_before_it_is_allocated(form):
     document["resources"]["A"]["initialValues"] = {**form, "valueCount": 2**32 - 1}
     tracemalloc.start()
     try:
-        text = failure(Model(document).run)
+        text = failure(Model(document).run, ResultTooLarge)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -375,14 +375,16 @@ def test_the_limit_counts_text_files_and_sizes_and_can_be_moved(tmp_path):
     document = writing("a.npy")
     document["commands"].append({"type": "print", "resource": "Out"})
     model = Model(document)
-    assert failure(lambda: model.run(output_dir=tmp_path, max_bytes=359)) == (
+    assert failure(lambda: model.run(output_dir=tmp_path, max_bytes=359), ResultTooLarge) == (
         "running this takes 360 bytes (buffers 36, results 12, text 300, files 12), above the limit of 359; "
         "allow it with max_bytes=360"
     )
     assert model.run(output_dir=tmp_path, max_bytes=360)
     assert model.run(output_dir=tmp_path, max_bytes=None)
     document["resources"]["A"]["sizeInBytes"] = 2**64 - 1
-    assert "running this takes 18446744073709551963 bytes" in failure(lambda: Model(document).run(output_dir=tmp_path))
+    assert "running this takes 18446744073709551963 bytes" in failure(
+        lambda: Model(document).run(output_dir=tmp_path), ResultTooLarge
+    )
 
 
 def test_a_stride_of_0_over_2_32_elements_allocates_nothing_to_be_refused():

@@ -311,7 +311,7 @@ def test_nothing_is_written_where_data_is_bad(tmp_path):
 
 
 def test_a_model_too_large_for_one_message_is_split_on_saving(tmp_path, monkeypatch):
-    monkeypatch.setattr("minuend.onnx.model._MOST_BYTES", 10_000)
+    monkeypatch.setattr("minuend.onnx.saving._MOST_BYTES", 10_000)
     proto = onnx.parser.parse_model(TEXT.replace("(a, w)", "(a, a)"))
     big = np.arange(4000, dtype=np.float32)
     proto.graph.initializer.extend([onnx.numpy_helper.from_array(big, "big"), onnx.numpy_helper.from_array(W, "w")])
@@ -326,7 +326,7 @@ def test_a_model_too_large_for_one_message_is_split_on_saving(tmp_path, monkeypa
     assert np.array_equal(model.array(stored["big"]), big)
     assert stored["w"].raw_data == W.tobytes()
     assert model.run({"a": np.float32([10] * 4)})["c"].tolist() == [9, 8, 7, 6]
-    monkeypatch.setattr("minuend.onnx.model._MOST_BYTES", 10)
+    monkeypatch.setattr("minuend.onnx.saving._MOST_BYTES", 10)
     with pytest.raises(FileFormatError) as caught:
         read(proto).save(tmp_path / "n.onnx")
     assert str(caught.value) == (

@@ -8,8 +8,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from minuend.errors import MinuendError, ShapeError, SpecError, Unsupported
-from minuend.onnx.model import ResultTooLarge, RunError, read
+from minuend.errors import MinuendError, ResultTooLarge, ShapeError, SpecError, Unsupported
+from minuend.onnx.model import RunError, read
 
 HEAD = '<ir_version: 10, opset_import: ["" : 14, "my" : 1]>'
 

@@ -30,7 +30,7 @@ F <k> (l, r) => (d) { d = Sub <axis: int = @k, broadcast = 1> (l, r) }
 
 def test_every_scope_comes_with_its_place_and_its_opset():
     scopes = list(read(TEXT).walk())
-    assert [(scope.where, scope.opset, scope.is_function) for scope in scopes] == [
+    assert [(scope.where, scope.opset, isinstance(scope.proto, onnx.FunctionProto)) for scope in scopes] == [
         ("graph", 13, False),
         ("graph.node[0].then_branch", 13, False),
         ("graph.node[0].else_branch", 13, False),

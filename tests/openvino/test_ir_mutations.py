@@ -61,7 +61,11 @@ def inputs(model: Model) -> dict[str, Any]:
 
 def _ones(type_: Type) -> Any:
     dims = [dim if isinstance(dim, int) and dim < 100 else 2 for dim in type_.shape or ()][:64]
-    return np.ones(dims if np.prod(dims, dtype=float) < 1e6 else (), layers.memory_of(type_.element))
+    return np.ones(dims if np.prod(dims, dtype=float) < 1e6 else (), _memory(type_.element))
+
+
+def _memory(element: str) -> np.dtype[Any]:
+    return np.dtype(bool) if element == "boolean" else layers.NUMERIC[element].memory
 
 
 @pytest.mark.parametrize("seed", range(500))

@@ -11,7 +11,7 @@ import pytest
 from ir_files import EDGE_A, EDGE_B, EDGE_R, TEXT, WEIGHTS, changed
 
 from minuend.core.elements import TYPES
-from minuend.errors import DTypeError, ShapeError, SpecError, Unsupported
+from minuend.errors import DTypeError, ResultTooLarge, ShapeError, SpecError, Unsupported
 from minuend.openvino import Tensor
 from minuend.openvino.builder import Builder
 from minuend.openvino.ir import Type
@@ -517,14 +517,14 @@ def test_a_result_above_the_limit_is_refused_before_anything_is_made() -> None:
     x, y = builder.parameter("x", "f32", (None, 1)), builder.parameter("y", "f32", (1, None))
     builder.result(builder.subtract("s", x, y))
     a = np.zeros((10**6, 1), F32)
-    with pytest.raises(SpecError) as found:
+    with pytest.raises(ResultTooLarge) as found:
         builder.model.run({"x": a, "y": a.T})
     assert str(found.value) == (
         "a tensor of f32 (1000000, 1000000) takes 4,000,000,000,000 bytes, above max_bytes 4,294,967,296; "
         "pass a larger max_bytes, or None for no limit, at layer 2 's'"
     )
     small = {"x": a[:3], "y": a.T[:, :3]}
-    with pytest.raises(SpecError):
+    with pytest.raises(ResultTooLarge):
         builder.model.run(small, max_bytes=35)
     assert builder.model.run(small, max_bytes=36)["s"].shape == (3, 3)
     assert builder.model.run(small, max_bytes=None)["s"].shape == (3, 3)

@@ -203,7 +203,7 @@ def test_spans_are_written_and_files_without_them_are_read() -> None:
     assert "b_spans" not in text
     assert targets.load(text).rows == target.rows
     older = targets.load(text.replace(', "a_spans": [[0, 0], [3.3e+38, "inf"]]', "")).rows[0].answers["ordinary"]
-    assert (older.witness, older.a_spans, older.a_sizes) == (answer.witness, None, None)
+    assert (older.witness, older.a_spans) == (answer.witness, None)
 
 
 def test_of_more_spans_than_are_kept_the_closest_are_joined() -> None:

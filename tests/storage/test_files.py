@@ -22,7 +22,7 @@ def files(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-@pytest.mark.parametrize("suffix", [*storage.FORMATS, ".NPY", ".SafeTensors"])
+@pytest.mark.parametrize("suffix", [*storage.formats(), ".NPY", ".SafeTensors"])
 def test_each_format_gives_back_what_it_was_given(tmp_path: Path, suffix: str) -> None:
     path = str(tmp_path / f"x{suffix}")
     write_tensors(path, [RESULT])
@@ -43,7 +43,7 @@ def test_a_suffix_that_names_no_format_is_refused(tmp_path: Path, name: str, cam
     assert str(caught.value) == message
 
 
-@pytest.mark.parametrize("suffix", storage.FORMATS)
+@pytest.mark.parametrize("suffix", storage.formats())
 def test_a_missing_file_and_a_folder_are_told_apart(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"x{suffix}"
     with pytest.raises(FileNotFoundError) as caught:
@@ -99,7 +99,7 @@ def test_a_missing_package_is_named_with_the_extra_that_brings_it(
 # ---- whole or not at all --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("suffix", storage.FORMATS)
+@pytest.mark.parametrize("suffix", storage.formats())
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError, ValueError])
 def test_a_failure_midway_leaves_the_old_file_and_nothing_else(
     tmp_path: Path, suffix: str, error: type[BaseException]

@@ -66,7 +66,7 @@ def convert(model: Any, to: str) -> Converted:
     else:
         graph = _able(source, "lifting").to_graph(opened)
         result, changes, losses = _able(name, "lowering").from_graph(graph, version)
-    return Converted(getattr(result, "proto", result), changes, losses, result, opened.sources())
+    return Converted(result.handout, changes, losses, result, opened.sources())
 
 
 def goal_of(to: str) -> tuple[str, str | None]:

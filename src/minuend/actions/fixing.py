@@ -116,7 +116,7 @@ def fix(
         on = goal if isinstance(goal, Target) else None
         comparison = compare(original, fixed, on, overflow, work.touched, work.spots)
     return Fixed(
-        model=getattr(fixed, "proto", fixed),
+        model=fixed.handout,
         changes=tuple(work.changes) or (_nothing(work, name),),
         refused=_grouped(work.refused),
         untouched=work.left,

@@ -13,10 +13,11 @@ import numpy as np
 
 from minuend.core import elements
 from minuend.core.shapes import format_shape
-from minuend.errors import DTypeError, SpecError, Unsupported, listed
-from minuend.models.opening import Model, open_model
-from minuend.storage import Result, check_output, file_format, open_tensors, plain_tensors, split
+from minuend.errors import SpecError, Unsupported, listed
+from minuend.models.opening import open_model
+from minuend.storage import Result, check_output, file_format, open_tensors, split
 from minuend.storage.base import quoted
+from minuend.storage.plain_types import plain_type
 from minuend.storage.writing import together
 
 SUFFIXES = (".npy", ".pb")
@@ -66,8 +67,9 @@ def run_files(model: str, inputs: Sequence[str], folder: str, *, max_bytes: int 
     sources = (model, *opened.sources(), *(split(path)[0] for path in files.values()))
     if os.path.exists(folder) and not os.path.isdir(folder):
         raise NotADirectoryError(f"{folder} is a file; expected a folder to write outputs to")
-    answers, writers, printed = _run(opened, arrays, folder, max_bytes)
-    named = {name: _results(name, value) for name, value in answers.items()}
+    done = opened.execute(arrays, output_dir=folder, max_bytes=max_bytes)
+    writers = done.writers()
+    named = {name: _results(name, value) for name, value in done.outputs.items()}
     goals = _goals(folder, named)
     for name, result in named.items():
         check_output(goals[name], [result])
@@ -78,18 +80,7 @@ def run_files(model: str, inputs: Sequence[str], folder: str, *, max_bytes: int 
             write(stream)
     os.makedirs(folder, exist_ok=True)  # where a model has no outputs
     written = [Output(name, str(r.element), r.shape, goals[name]) for name, r in named.items()]
-    return Ran(model, written, printed)
-
-
-def _run(
-    opened: Model, arrays: Mapping[str, Any], folder: str, max_bytes: int | None
-) -> tuple[Mapping[str, Any], Mapping[str, Callable[[BinaryIO], None]], list[str]]:
-    """Run a model; return its outputs, what writes the files that the model itself writes, and what it printed."""
-    execute = getattr(opened, "execute", None)
-    if execute is None:
-        return opened.run(arrays, max_bytes=max_bytes), {}, []
-    done = execute(arrays, output_dir=folder, max_bytes=max_bytes)
-    return done.outputs, done.writers(), done.printed
+    return Ran(model, written, list(done.printed))
 
 
 def _write(path: str, result: Result, stream: BinaryIO) -> None:
@@ -109,14 +100,7 @@ def _read_names(inputs: Sequence[str]) -> dict[str, str]:
 
 
 def _read(name: str, path: str) -> Any:
-    try:
-        return _read_one(name, path)
-    except DTypeError as refused:  # a model's inputs can be of other types than subtraction's: bool, for an If
-        return plain_tensors.read(path, refused)
-
-
-def _read_one(name: str, path: str) -> Any:
-    found = open_tensors(path)
+    found = open_tensors(path, every_type=True)  # a model's inputs can be of other types than subtraction's: bool
     if len(found) != 1:
         raise SpecError(
             "inputs",
@@ -132,7 +116,7 @@ def _results(name: str, value: Any) -> Result:
         raise Unsupported(
             f"output {name!r} is a {type(value).__name__}, which no tensor file holds; run it from Python"
         )
-    row = elements.of_numpy(value.dtype) or plain_tensors.element_of(value.dtype)
+    row = elements.of_numpy(value.dtype) or plain_type(value.dtype)
     if row is None:
         raise Unsupported(
             f"output {name!r} is of {value.dtype.name}, which is no type of subtraction and is not written; "

@@ -13,6 +13,7 @@ from minuend.cli.about import tool, version
 from minuend.cli.arguments import path, size
 from minuend.cli.printing import complain, show, show_lines
 from minuend.cli.status import FINDINGS, FINE
+from minuend.core.limits import MAX_BYTES
 from minuend.core.policies import CONTRACTS, Contract
 from minuend.errors import ConversionRefused
 
@@ -56,7 +57,7 @@ def check(model: str, targets: tuple[str, ...], as_json: bool, sarif: str | None
 @click.option(
     "-o", "--output", "folder", type=path, metavar="DIR", required=True, help="The folder that outputs are written to."
 )
-@click.option("--max-bytes", type=size, default=4 << 30, show_default=True, help="Largest result allowed.")
+@click.option("--max-bytes", type=size, default=MAX_BYTES, show_default=True, help="Largest result allowed.")
 @click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
 def run(*, model: str, inputs: tuple[str, ...], folder: str, max_bytes: int, as_json: bool) -> None:
     """Run MODEL (.onnx, OpenVINO .xml, DxDispatch .json) with every subtraction computed by its own version's rules.

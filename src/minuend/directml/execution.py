@@ -29,7 +29,7 @@ from minuend.directml.fields import placed
 from minuend.directml.json_reader import Item
 from minuend.directml.operator import check_descs, element_wise_subtract
 from minuend.directml.resources import IMAGES, VALUE_TYPES, Resource, inside
-from minuend.errors import DTypeError, MinuendError, SpecError, Unsupported, cut, listed, shown
+from minuend.errors import DTypeError, MinuendError, ResultTooLarge, SpecError, Unsupported, cut, listed, shown
 from minuend.standards.version import OpVersion
 from minuend.storage import npy
 from minuend.storage.base import Result
@@ -37,9 +37,6 @@ from minuend.storage.goals import check as check_goals
 from minuend.storage.goals import refuse_inputs
 from minuend.storage.reading import Array
 from minuend.storage.writing import together
-
-DEFAULT_LIMIT = 4 << 30
-"""The most bytes that a run takes, unless it is told otherwise."""
 
 _TEXT = {False: 100, True: 200}  # bytes that an element takes while it is made text, plain and verbose
 _DEFERRED = "{!r} is deferred and nothing has been written to it; pass it as an input"
@@ -241,9 +238,11 @@ class Execution:
         files = sum(self.sizes[c.resource] for c in self.commands if isinstance(c, WriteFile))
         total = buffers + results + texts + files
         if limit is not None and total > limit:
-            raise MinuendError(
+            raise ResultTooLarge(
                 f"running this takes {total} bytes (buffers {buffers}, results {results}, text {texts}, "
-                f"files {files}), above the limit of {limit}; allow it with max_bytes={total}"
+                f"files {files}), above the limit of {limit}; allow it with max_bytes={total}",
+                nbytes=total,
+                limit=limit,
             )
 
     # ---- the run ----------------------------------------------------------------------------------------------

@@ -16,8 +16,9 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NoReturn
 
-from minuend.directml.dispatch import Command, Dispatchable, read_command, read_dispatchable
-from minuend.directml.execution import DEFAULT_LIMIT, Execution
+from minuend.core.limits import MAX_BYTES
+from minuend.directml.dispatch import OUTPUT, Command, Dispatch, Dispatchable, read_command, read_dispatchable
+from minuend.directml.execution import Execution
 from minuend.directml.fields import placed
 from minuend.directml.json_reader import Document, Item, format_path, parse, starts_object
 from minuend.directml.operator import check_descs
@@ -109,13 +110,24 @@ class Model:
         """The JSON as dicts and lists; change nothing in it, make a new :class:`Model` from a changed copy."""
         return dict(self._document.value)
 
+    @property
+    def handout(self) -> Model:
+        """What conversions and fixes hand out: the model itself."""
+        return self
+
+    def output_names(self) -> list[str]:
+        """Return the resources that dispatches write to."""
+        dispatches = (command for command in self.commands if isinstance(command, Dispatch))
+        bound = (one.bindings[OUTPUT].resource for one in dispatches if OUTPUT in one.bindings)
+        return list(dict.fromkeys(bound))
+
     def run(
         self,
         inputs: Mapping[str, Any] | None = None,
         *,
         output_dir: str | os.PathLike[str] | None = None,
         feature_level: object = "6.4",
-        max_bytes: int | None = DEFAULT_LIMIT,
+        max_bytes: int | None = MAX_BYTES,
     ) -> dict[str, Array]:
         """Run the commands in order.
 
@@ -136,8 +148,8 @@ class Model:
 
         Raises:
             SpecError, DTypeError, ShapeError: a rule of DirectML is broken. Unsupported: an operator other than
-            subtraction. MinuendError: inputs or files that do not fit, or more memory than the limit. Nothing has been
-            computed or written then.
+            subtraction. MinuendError: inputs or files that do not fit. ResultTooLarge: more memory than the limit.
+            Nothing has been computed or written then.
         """
         execution = self.execute(inputs, output_dir=output_dir, feature_level=feature_level, max_bytes=max_bytes)
         execution.write()
@@ -149,7 +161,7 @@ class Model:
         *,
         output_dir: str | os.PathLike[str] | None = None,
         feature_level: object = "6.4",
-        max_bytes: int | None = DEFAULT_LIMIT,
+        max_bytes: int | None = MAX_BYTES,
     ) -> Execution:
         """Run the commands as :meth:`run` does, and write no file: the execution returned has what there is to write.
 

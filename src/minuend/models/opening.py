@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Protocol, cast
+from typing import Any, BinaryIO, Protocol, cast
 
+from minuend.core.limits import MAX_BYTES
 from minuend.errors import FileFormatError, listed
 from minuend.standards.abilities import ability, able
 from minuend.standards.dialects import dialects
@@ -40,10 +42,55 @@ class Formats(Protocol):
         """The files that a model takes that is saved to a path."""
 
 
+class Execution(Protocol):
+    """What a run came to, before any file is written.
+
+    Attributes:
+        outputs: the outputs by name. printed: what the model itself printed, an entry each.
+    """
+
+    @property
+    def outputs(self) -> Mapping[str, Any]: ...
+
+    @property
+    def printed(self) -> Sequence[str]: ...
+
+    def writers(self) -> Mapping[str, Callable[[BinaryIO], None]]:
+        """Return the files that the model itself writes, by their paths: what writes each to a stream."""
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The :class:`Execution` of a model that neither prints nor writes files."""
+
+    outputs: Mapping[str, Any]
+    printed: Sequence[str] = ()
+
+    def writers(self) -> Mapping[str, Callable[[BinaryIO], None]]:
+        """None."""
+        return {}
+
+
 class Model(Protocol):
     """A model of some dialect."""
 
-    def run(self, inputs: Mapping[str, Any], *, max_bytes: int | None = 4 << 30) -> dict[str, Any]:
+    @property
+    def handout(self) -> Any:
+        """What conversions and fixes hand out: the object that users of the format know, or the model itself."""
+
+    def output_names(self) -> Sequence[str]:
+        """Return the names of what a run returns, in order."""
+
+    def execute(
+        self,
+        inputs: Mapping[str, Any],
+        *,
+        output_dir: str | os.PathLike[str] | None = None,
+        max_bytes: int | None = MAX_BYTES,
+    ) -> Execution:
+        """Run it and write nothing; files that the model itself writes will lie in ``output_dir``."""
+
+    def run(self, inputs: Mapping[str, Any], *, max_bytes: int | None = MAX_BYTES) -> dict[str, Any]:
         """Run it; a result of more than ``max_bytes`` is refused (``None``: no limit)."""
 
     def sources(self) -> tuple[str, ...]:
@@ -147,7 +194,7 @@ def _names_file(source: str | os.PathLike[str]) -> bool:
     return os.path.splitext(os.fsdecode(source))[1].lower() in {s for f in formats().values() for s in f.SUFFIXES}
 
 
-def run(model: Any, inputs: Mapping[str, Any], *, max_bytes: int | None = 4 << 30, **options: Any) -> dict[str, Any]:
+def run(model: Any, inputs: Mapping[str, Any], *, max_bytes: int | None = MAX_BYTES, **options: Any) -> dict[str, Any]:
     """Run a model of any dialect: every subtraction by the rules of its own version.
 
     Args:

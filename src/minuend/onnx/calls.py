@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from onnx import FunctionProto, ModelProto, NodeProto
 
-from minuend.onnx.walk import bodies
+from minuend.onnx.nesting import bodies
 
 Key: TypeAlias = tuple[str, str, str]
 """What names a function: domain, name, overload."""

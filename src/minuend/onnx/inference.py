@@ -20,9 +20,11 @@ from onnx.helper import make_opsetid
 from minuend.errors import MinuendError
 from minuend.onnx import confined, tensors
 from minuend.onnx.calls import Calls, Key
+from minuend.onnx.dims import keep_common
 from minuend.onnx.evaluator import MAIN
+from minuend.onnx.nesting import bodies
 from minuend.onnx.versions import DIALECT
-from minuend.onnx.walk import Types, bodies, functions, model_opsets, read_opsets, replace_references
+from minuend.onnx.walk import Types, functions, model_opsets, read_opsets, replace_references
 
 if TYPE_CHECKING:
     from minuend.onnx.external import DataFiles
@@ -270,7 +272,7 @@ def _common(types: Sequence[TypeProto | None]) -> TypeProto | None:
             continue
         if common.tensor_type.elem_type != other.tensor_type.elem_type:
             return None
-        _merge_shapes(common.tensor_type, other.tensor_type)
+        keep_common(common.tensor_type, other.tensor_type)
     return common
 
 
@@ -286,14 +288,3 @@ def _rename_symbols(graph: GraphProto, given: Container[str], prefix: str) -> No
                 dim.dim_param = f"{prefix}__{dim.dim_param}"
     for body, _ in bodies(graph.node, ""):
         _rename_symbols(body, given, prefix)
-
-
-def _merge_shapes(common: Any, other: Any) -> None:
-    if not common.HasField("shape"):
-        return
-    if not other.HasField("shape") or len(common.shape.dim) != len(other.shape.dim):
-        common.ClearField("shape")
-        return
-    for mine, theirs in zip(common.shape.dim, other.shape.dim, strict=True):
-        if mine != theirs:
-            mine.Clear()

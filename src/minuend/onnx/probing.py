@@ -10,9 +10,10 @@ from onnx import ModelProto, TensorProto, ValueInfoProto, helper
 
 from minuend.onnx import external, tensors
 from minuend.onnx.calls import Calls
+from minuend.onnx.dims import shape_of
 from minuend.onnx.inference import infer_types
-from minuend.onnx.model import all_tensors
 from minuend.onnx.tensors import is_external
+from minuend.onnx.walk import all_tensors
 from minuend.runtimes.cases import Case
 from minuend.runtimes.probing import Skip, is_constant, nodes, operands
 
@@ -53,13 +54,7 @@ def declared(model: Any) -> Iterator[tuple[str, str, tuple[Any, ...] | None]]:
         kind = tensors.data_type(value.type.tensor_type.elem_type) if value.type.HasField("tensor_type") else None
         if kind is None or (kind.element is None and kind.word != "BOOL"):
             raise Skip(f"the input {value.name!r} is no tensor of numbers")
-        dims: tuple[Any, ...] | None = None
-        if value.type.tensor_type.HasField("shape"):
-            dims = tuple(
-                dim.dim_value if dim.HasField("dim_value") else dim.dim_param or None
-                for dim in value.type.tensor_type.shape.dim
-            )
-        yield value.name, "bool" if kind.element is None else kind.element.name, dims
+        yield value.name, "bool" if kind.element is None else kind.element.name, shape_of(value.type)
 
 
 def nbytes(model: Any) -> int:

@@ -21,6 +21,7 @@ from minuend.models.ranges.interval import Range, full, join, of_array, of_block
 from minuend.models.ranges.rules import RULES, Step, result
 from minuend.models.sites import Site, constants_of, typed
 from minuend.onnx import tensors
+from minuend.onnx.dims import shape_of
 from minuend.onnx.evaluator import MAIN
 from minuend.onnx.model import Model
 from minuend.onnx.opsets import schemas
@@ -283,14 +284,7 @@ class _Analysis:
         return "bool" if kind.word == "BOOL" else kind.element.name if kind.element else None
 
     def _shape(self, scope: Scope, name: str) -> Shape:
-        proto = scope.protos.get(name)
-        if proto is None or not proto.HasField("tensor_type") or not proto.tensor_type.HasField("shape"):
-            return None
-        dims: list[Any] = []
-        for dim in proto.tensor_type.shape.dim:
-            known = dim.HasField("dim_value") and dim.dim_value >= 0
-            dims.append(dim.dim_value if known else dim.dim_param or None)
-        return tuple(dims)
+        return shape_of(scope.protos.get(name))
 
     # ---- a node -----------------------------------------------------------------------------------------------
 

@@ -121,24 +121,41 @@ def check(tensor: TensorProto, where: str) -> DataType:
     count = elements(tensor.dims, where)
     if tensor.HasField("segment"):
         raise FileFormatError(f"{where} is one segment of a tensor; expected a whole one")
-    if any(field.field_number == _DATA_LOCATION for field in UnknownFieldSet(tensor)):
-        raise FileFormatError(f"{where} has an unknown data_location; expected DEFAULT or EXTERNAL")
-    stated = [name for name in TYPED_FIELDS if len(getattr(tensor, name))]
-    if tensor.HasField("raw_data"):
-        stated.insert(0, "raw_data")
-    if is_external(tensor):
-        if stated:
-            raise FileFormatError(f"{where} has external data and {stated[0]}; expected one of them")
-        if kind.bits == 0:
-            raise FileFormatError(f"{where} has external data for STRING; expected string_data")
-        return kind
-    if len(stated) > 1:
-        raise FileFormatError(f"{where} has both {stated[0]} and {stated[1]}; expected one of them")
-    _check_length(tensor, kind, stated[0] if stated else kind.field, count, where)
+    if not is_external(tensor):
+        check_data(tensor, kind, count, where)
+    elif stated := _stated(tensor, where):
+        raise FileFormatError(f"{where} has external data and {stated[0]}; expected one of them")
+    elif kind.bits == 0:
+        raise FileFormatError(f"{where} has external data for STRING; expected string_data")
     return kind
 
 
-def _check_length(tensor: TensorProto, kind: DataType, field: str, count: int, where: str) -> None:
+def _stated(tensor: TensorProto, where: str) -> list[str]:
+    """The fields that hold elements."""
+    if any(field.field_number == _DATA_LOCATION for field in UnknownFieldSet(tensor)):
+        raise FileFormatError(f"{where} has an unknown data_location; expected DEFAULT or EXTERNAL")
+    raw = ["raw_data"] if tensor.HasField("raw_data") else []
+    return raw + [name for name in TYPED_FIELDS if len(getattr(tensor, name))]
+
+
+def check_data(tensor: TensorProto, kind: DataType, count: int, where: str, unit: str = "entries") -> None:
+    """Check the elements that a tensor holds itself: in one field, the right one, as many as its dims say.
+
+    Args:
+        tensor: the tensor. kind: its data type. count: how many elements its dims make. where: its place.
+        unit: what the message calls what a typed field holds.
+
+    Raises:
+        FileFormatError: there is none or more than one kind of data, a wrong length, or an entry that its data type
+            cannot hold.
+    """
+    stated = _stated(tensor, where)
+    if len(stated) > 1:
+        raise FileFormatError(f"{where} has both {stated[0]} and {stated[1]}; expected one of them")
+    _check_length(tensor, kind, stated[0] if stated else kind.field, count, where, unit)
+
+
+def _check_length(tensor: TensorProto, kind: DataType, field: str, count: int, where: str, unit: str) -> None:
     shape = tuple(tensor.dims)
     if field == "raw_data":
         if kind.bits == 0:
@@ -147,7 +164,7 @@ def _check_length(tensor: TensorProto, kind: DataType, field: str, count: int, w
     elif field != kind.field:
         raise FileFormatError(f"{where} has {field} for {kind.word}; expected {kind.field} or raw_data")
     else:
-        came, wanted, what = len(getattr(tensor, field)), kind.entries(count), f"entries in {field}"
+        came, wanted, what = len(getattr(tensor, field)), kind.entries(count), f"{unit} in {field}"
     if came != wanted:
         raise FileFormatError(f"{where} has {came} {what}; expected {wanted} ({kind.word} of dims {shape})")
     if field in ("int32_data", "uint64_data") and came:

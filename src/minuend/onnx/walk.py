@@ -8,12 +8,23 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TypeProto
+from onnx import (
+    AttributeProto,
+    FunctionProto,
+    GraphProto,
+    ModelProto,
+    NodeProto,
+    OperatorSetIdProto,
+    TensorProto,
+    TypeProto,
+)
 from onnx.helper import get_attribute_value
 
 from minuend.errors import DTypeError, SpecError, Unsupported
 from minuend.onnx import tensors
+from minuend.onnx.dims import shape_of
 from minuend.onnx.evaluator import MAIN
+from minuend.onnx.nesting import bodies
 from minuend.onnx.versions import DIALECT
 from minuend.standards.node import Node, TensorType
 from minuend.standards.version import OpVersion
@@ -58,11 +69,6 @@ class Scope:
     def nodes(self) -> Any:
         """The live repeated field of nodes."""
         return self.proto.node
-
-    @property
-    def is_function(self) -> bool:
-        """Whether this is a local function (not a body inside one)."""
-        return isinstance(self.proto, FunctionProto)
 
     @property
     def opset(self) -> int | None:
@@ -118,16 +124,6 @@ def _scopes(
         yield from _scopes(body, place, opsets, scope, inferred)
 
 
-def bodies(nodes: Iterable[NodeProto], where: str) -> Iterator[tuple[GraphProto, str]]:
-    """The graphs that nodes hold as attributes, with their places."""
-    for i, node in enumerate(nodes):
-        for attribute in node.attribute:
-            place = f"{where}.node[{i}].{attribute.name}"
-            if attribute.HasField("g"):
-                yield attribute.g, place
-            yield from ((graph, f"{place}[{j}]") for j, graph in enumerate(attribute.graphs))
-
-
 def functions(model: ModelProto) -> Iterator[tuple[FunctionProto, str]]:
     """A model's local functions with their places: ``"function 'f'"``, or the longer name where two share that one."""
     names = Counter(function.name for function in model.functions)
@@ -154,13 +150,28 @@ def tensor_type(proto: TypeProto) -> TensorType | None:
     kind = tensors.data_type(proto.tensor_type.elem_type) if proto.HasField("tensor_type") else None
     if kind is None or kind.element is None:
         return None
-    if not proto.tensor_type.HasField("shape"):
-        return TensorType(kind.element)
-    dims: list[int | str | None] = []
-    for dim in proto.tensor_type.shape.dim:
-        known = dim.HasField("dim_value") and dim.dim_value >= 0
-        dims.append(dim.dim_value if known else dim.dim_param or None)
-    return TensorType(kind.element, dims)
+    return TensorType(kind.element, shape_of(proto))
+
+
+def all_tensors(model: ModelProto) -> Iterator[tuple[TensorProto, str]]:
+    """Yield every tensor of a model, live, with its place: initializers and attributes, in bodies and functions."""
+    for scope in walk(model):
+        if isinstance(scope.proto, GraphProto):
+            for tensor in scope.proto.initializer:
+                yield tensor, f"{scope.where}, initializer {tensor.name!r}"
+            for sparse in scope.proto.sparse_initializer:
+                yield sparse.values, f"{scope.where}, sparse initializer {sparse.values.name!r}, values"
+                yield sparse.indices, f"{scope.where}, sparse initializer {sparse.values.name!r}, indices"
+        for i, node in enumerate(scope.nodes):
+            for attribute in node.attribute:
+                where = f"{scope.place(i)}, attribute {attribute.name!r}"
+                if attribute.HasField("t"):
+                    yield attribute.t, where
+                yield from ((tensor, where) for tensor in attribute.tensors)
+                sparse_tensors = [attribute.sparse_tensor] if attribute.HasField("sparse_tensor") else []
+                for sparse in (*sparse_tensors, *attribute.sparse_tensors):
+                    yield sparse.values, f"{where}, values"
+                    yield sparse.indices, f"{where}, indices"
 
 
 # ---- Sub nodes ------------------------------------------------------------------------------------------------

@@ -643,11 +643,6 @@ MISNAMED: Mapping[str, str] = MappingProxyType(
 """Names that people write and no opset has (in lower case) → the right one."""
 
 
-def memory_of(name: str) -> np.dtype[Any]:
-    """Return the NumPy dtype of a type's elements in memory."""
-    return np.dtype(np.bool_) if name == "boolean" else NUMERIC[name].memory
-
-
 def name_of(dtype: np.dtype[Any]) -> str | None:
     """Return OpenVINO's name of a NumPy dtype; ``None`` where it has none."""
     if dtype == np.bool_:

@@ -31,26 +31,24 @@ import stat
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from minuend.core.shapes import format_shape, may_be, size, static
-from minuend.errors import FileFormatError, SpecError, Unsupported, listed
-from minuend.openvino import ir_writer, ir_xml, notation, pairing
+from minuend.core.limits import MAX_BYTES
+from minuend.core.shapes import format_shape
+from minuend.errors import FileFormatError, SpecError
+from minuend.models.opening import Outputs
+from minuend.openvino import ir_writer, ir_xml, notation, pairing, running
 from minuend.openvino import layers as table
-from minuend.openvino.inference import infer, settle
-from minuend.openvino.ir import Array, Layer, Ref, Section, Type
+from minuend.openvino.inference import settle
+from minuend.openvino.ir import Layer, Ref, Section, Type
 from minuend.openvino.ir_reader import Reader
 from minuend.openvino.ir_xml import Element
-from minuend.openvino.layers import KINDS, kind_of, lacking
-from minuend.openvino.tensor import Tensor
+from minuend.openvino.running import Value
 from minuend.standards.node import Node
-from minuend.storage.base import quoted
 from minuend.storage.reading import Memory, Source, open_file, read_bytes
 from minuend.storage.writing import together
-
-Value: TypeAlias = Array | Tensor
 
 MAX_XML = 256 << 20
 """Bytes of an ``.xml``; one layer takes about 1,000."""
@@ -95,12 +93,21 @@ class Model:
     @property
     def inputs(self) -> dict[str, Type]:
         """The types of the Parameters, in the file's order, by first tensor name, else by the layer's name."""
-        return {_names(layer)[0]: layer.outputs[0].type for layer in self.section.of_type("Parameter")}
+        return {running.names(layer)[0]: layer.outputs[0].type for layer in self.section.of_type("Parameter")}
 
     @property
     def outputs(self) -> dict[str, Type]:
         """The types of the Results, in the file's order; see :meth:`run` for their names."""
         return {name: layer.sources()[0].port.type for name, layer in self._results().items()}
+
+    @property
+    def handout(self) -> Model:
+        """What conversions and fixes hand out: the model itself."""
+        return self
+
+    def output_names(self) -> list[str]:
+        """Return the names of :attr:`outputs`."""
+        return list(self._results())
 
     @property
     def notes(self) -> list[str]:
@@ -160,7 +167,7 @@ class Model:
 
     # ---- running ----------------------------------------------------------------------------------------------
 
-    def run(self, inputs: Mapping[str, Any], *, max_bytes: int | None = 4 << 30) -> dict[str, Value]:
+    def run(self, inputs: Mapping[str, Any], *, max_bytes: int | None = MAX_BYTES) -> dict[str, Value]:
         """Compute the results.
 
         Args:
@@ -176,37 +183,20 @@ class Model:
         Raises:
             Unsupported: layers that this package does not run; the message lists their types.
             SpecError: inputs that are missing, too many or of another type or shape; layers that the shapes do not
-                fit; a tensor above ``max_bytes``; a Convert that meets a float which the integer type cannot hold.
+                fit; a Convert that meets a float which the integer type cannot hold.
+            ResultTooLarge: a tensor above ``max_bytes``.
         """
-        order = self.section.order()
-        if missing := sorted({lacking(layer) for layer in order if kind_of(layer) is None}):
-            raise Unsupported(
-                f"this package does not run layers of type {listed(missing, 'and')}; it runs {listed(KINDS, 'and')}; "
-                "run the model with openvino, or take the subtraction out of it"
-            )
-        given = self._bind(inputs)
-        types = infer(order, {layer: type_ for layer, (type_, _) in given.items()})
-        for ref, type_ in types.items():
-            _check_size(ref.layer, type_, max_bytes)
-        found = _evaluate(order, given, max_bytes)
-        protected = [array for _, array in given.values()]
-        return {name: _returned(found[layer], protected) for name, layer in self._results().items()}
+        return running.run(self.section, inputs, self._results(), max_bytes)
 
-    def _bind(self, inputs: Mapping[str, Any]) -> dict[Layer, tuple[Type, Array]]:
-        """Match arrays with Parameters."""
-        parameters = list(self.section.of_type("Parameter"))
-        by_name = {name: layer for layer in parameters[::-1] for name in _names(layer)[::-1]}
-        bound: dict[Layer, tuple[Type, Array]] = {}
-        for name, value in inputs.items():
-            if name not in by_name:
-                raise SpecError("inputs", "", f"there is no input {name!r}; expected {quoted(self.inputs) or 'none'}")
-            layer = by_name[name]
-            if layer in bound:
-                raise SpecError("inputs", "", f"{name!r} is given twice; it is one input with {quoted(_names(layer))}")
-            bound[layer] = _bound(name, layer, value)
-        if absent := [_names(layer)[0] for layer in parameters if layer not in bound]:
-            raise SpecError("inputs", "", f"no array is given for {quoted(absent)}; every input takes one")
-        return bound
+    def execute(
+        self,
+        inputs: Mapping[str, Any],
+        *,
+        output_dir: str | os.PathLike[str] | None = None,
+        max_bytes: int | None = MAX_BYTES,
+    ) -> Outputs:
+        """Run the model as :meth:`run` does; models of OpenVINO write no files and print nothing."""
+        return Outputs(self.run(inputs, max_bytes=max_bytes))
 
     def _results(self) -> dict[str, Layer]:
         """The Results by the names of their tensors."""
@@ -272,11 +262,6 @@ class _Bytes:
 # ---- values in and out ----------------------------------------------------------------------------------------
 
 
-def _names(layer: Layer) -> tuple[str, ...]:
-    """What an input goes by: its tensor names, then its layer's name."""
-    return tuple(dict.fromkeys((*layer.outputs[0].names, layer.name)))
-
-
 def _result_name(layer: Layer, version: int) -> str:
     source = layer.sources()[0]
     stated = notation.names(layer.attributes.get("output_names", "")) if version > 10 else ()
@@ -284,109 +269,6 @@ def _result_name(layer: Layer, version: int) -> str:
         return name
     one = len(source.layer.outputs) == 1
     return source.layer.name if one else f"{source.layer.name}.{source.output}"
-
-
-def _bound(name: str, layer: Layer, value: Any) -> tuple[Type, Array]:
-    """Check an array against the Parameter that it is for."""
-    wanted = layer.outputs[0].type
-    if isinstance(value, Tensor):
-        element, array = value.element_type, value.codes.view(value.element.memory)
-    elif isinstance(value, np.ndarray | np.generic):
-        array = np.asarray(value)
-        element = table.name_of(array.dtype) or ""
-        if not element:
-            raise SpecError("inputs", "", f"input {name!r} is of {array.dtype.name}, which OpenVINO has not")
-        array = array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
-    else:
-        came = type(value).__name__
-        raise SpecError("inputs", "", f"input {name!r} is a {came}; expected a NumPy array of {wanted.element}")
-    if wanted.element not in (element, "dynamic"):
-        raise SpecError(
-            "inputs", "", f"input {name!r} is of {element}; expected {wanted.element}, and nothing is converted"
-        )
-    fits = wanted.shape is None or (
-        len(wanted.shape) == array.ndim
-        and all(may_be(dim, n) for dim, n in zip(wanted.shape, array.shape, strict=True))
-    )
-    if not fits:
-        raise SpecError(
-            "inputs", "", f"input {name!r} has shape {format_shape(array.shape)}; expected {format_shape(wanted.shape)}"
-        )
-    return Type(element, array.shape), array
-
-
-def _check_size(layer: Layer, type_: Type, max_bytes: int | None) -> None:
-    if max_bytes is None or type_.shape is None or not all(isinstance(dim, int) for dim in type_.shape):
-        return
-    needed = notation.nbytes(type_.element, size(static(type_.shape))) or 0
-    if needed > max_bytes:
-        raise SpecError(
-            "size",
-            layer.where,
-            f"a tensor of {type_.element} {format_shape(type_.shape)} takes {needed:,} bytes, above max_bytes "
-            f"{max_bytes:,}; pass a larger max_bytes, or None for no limit",
-        )
-
-
-def _evaluate(
-    order: list[Layer], given: Mapping[Layer, tuple[Type, Array]], max_bytes: int | None
-) -> dict[Layer, tuple[str, Array]]:
-    """Compute layer after layer; return what reaches each Result. Tensors are let go after their last use."""
-    uses: dict[Layer, int] = {}
-    for layer in order:
-        for ref in layer.sources():
-            uses[ref.layer] = uses.get(ref.layer, 0) + 1
-    held: dict[Layer, tuple[str, Array]] = {layer: (type_.element, array) for layer, (type_, array) in given.items()}
-    for layer in order:
-        if layer in given:
-            continue
-        operands = [held[ref.layer] for ref in layer.sources()]
-        held[layer] = _computed(layer, operands, max_bytes)
-        for ref in layer.sources():
-            uses[ref.layer] -= 1
-            if not uses[ref.layer]:
-                del held[ref.layer]
-    return {layer: held[layer] for layer in order if layer.type == "Result"}
-
-
-def _computed(layer: Layer, operands: list[tuple[str, Array]], max_bytes: int | None) -> tuple[str, Array]:
-    kind = KINDS[layer.type]
-    arrays = [array for _, array in operands]
-    types = [Type(element, array.shape) for element, array in operands]
-    try:
-        result = kind.infer(layer, types, lambda index: arrays[index])
-        _check_size(layer, result, max_bytes)
-        _check_promise(layer, result)
-        table.check_rank(result.shape or ())
-        return result.element, kind.compute(layer, arrays, types)
-    except SpecError as error:
-        raise (error if error.where else error.at(layer.where)) from None
-    except Unsupported as error:
-        raise Unsupported(f"{layer.where}: {error}") from None
-
-
-def _check_promise(layer: Layer, result: Type) -> None:
-    """Check that a result has the rank that was inferred, as the runtime insists: a squeezed dim turned out to be 1."""
-    promised = layer.outputs[0].type.shape if layer.outputs else None
-    if promised is not None and result.shape is not None and len(promised) != len(result.shape):
-        raise SpecError(
-            "shape",
-            "",
-            f"{layer.type} gives shape {format_shape(result.shape)}, and the model's shapes promise "
-            f"{format_shape(promised)}; pass inputs that fit",
-        )
-
-
-def _returned(value: tuple[str, Array], protected: list[Array]) -> Value:
-    """A result for the caller: memory of its own, never the caller's input, the model's constants or a repeated row."""
-    element, array = value
-    own = array.flags.owndata or (array.flags.writeable and not any(np.may_share_memory(array, p) for p in protected))
-    if not own or not array.flags.writeable or any(array is p for p in protected):
-        array = np.array(array, order="C")
-    row = notation.NUMERIC.get(element)
-    if row is not None and row.numpy is None:
-        return Tensor(row, array.view(np.uint8))
-    return array
 
 
 # ---- reading --------------------------------------------------------------------------------------------------

@@ -87,16 +87,6 @@ class Answer:
     a_spans: tuple[Span, ...] | None = None
     b_spans: tuple[Span, ...] | None = None
 
-    @property
-    def a_sizes(self) -> Span | None:
-        """The smallest and the largest magnitude in ``a_spans``."""
-        return (self.a_spans[0][0], self.a_spans[-1][1]) if self.a_spans else None
-
-    @property
-    def b_sizes(self) -> Span | None:
-        """The smallest and the largest magnitude in ``b_spans``."""
-        return (self.b_spans[0][0], self.b_spans[-1][1]) if self.b_spans else None
-
 
 def joined_spans(*known: tuple[Span, ...] | None) -> tuple[Span, ...] | None:
     """Return the spans that hold what any of several hold, :data:`MOST_SPANS` at most.

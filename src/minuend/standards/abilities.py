@@ -39,7 +39,7 @@ ABILITIES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 ``versions.py``           ``DIALECT``: the rows of its versions, its spellings, its rules of broadcasting
 ``operator.py``           the operator as a function of arrays
 ``formats.py``            how its models look from outside; it imports nothing
-``model.py``              ``read(source, **options)`` → ``Model``
+``model.py``              ``read(source, **options)`` → ``Model``: :class:`minuend.models.opening.Model`
 ``sites.py``              ``sites(model)``: every subtraction with what its operands can hold
 ``lifting.py``            ``to_graph(model)``: the graph that formats convert through
 ``lowering.py``           ``from_graph(graph, version)`` → model, changes, losses

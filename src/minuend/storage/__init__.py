@@ -1,28 +1,31 @@
 """Files of tensors: opened lazily, read in blocks, written whole or not at all.
 
-A file's suffix tells its format. Each format is a module of this folder that knows nothing of the others.
+A file's suffix tells its format. Each format is a module of this folder, or a dialect's ``tensor_files.py``, that knows
+nothing of the others.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import cast
 
 from minuend.errors import FileFormatError, listed
+from minuend.standards.abilities import ability, able
 from minuend.storage.base import Format, Result, Tensor, TensorFile, check_shape, clipped, quoted
 from minuend.storage.goals import refuse_inputs
 from minuend.storage.writing import atomic
 
-FORMATS = {".npy": "npy", ".npz": "npz", ".safetensors": "safetensors", ".pb": "tensorproto"}
-"""Suffix → the module that reads and writes it."""
+_OWN = ("npy", "npz", "safetensors")
 
 SELECTOR = "::"
 """What stands between a path and the name of one tensor in it."""
 
 
-def open_tensors(path: str) -> TensorFile:
+def open_tensors(path: str, *, every_type: bool = False) -> TensorFile:
     """Open a file of tensors: ``.npy``, ``.npz``, ``.safetensors`` or a TensorProto in ``.pb``.
 
     Headers are checked, elements stay in the file until a tensor's ``read`` is called.
@@ -30,6 +33,7 @@ def open_tensors(path: str) -> TensorFile:
     Args:
         path: a path, or ``path::name`` for one tensor of a file that holds several. A file whose own name holds
             ``::`` is taken as that file.
+        every_type: whether tensors may be of types that subtraction lacks: bool, complex numbers, text.
 
     Returns:
         The file's tensors by name, see :class:`~minuend.storage.base.TensorFile`. A selected tensor comes as a file
@@ -37,12 +41,13 @@ def open_tensors(path: str) -> TensorFile:
 
     Raises:
         FileNotFoundError: no such file. FileFormatError: an unknown suffix, or a file that is not what its suffix
-            says. Unsupported: the format needs a package that is not installed.
+            says. DTypeError: a tensor of an element type that is not taken; raised when it is looked at.
+            Unsupported: the format needs a package that is not installed.
     """
     real, name = split(path)
     if not os.path.exists(real):
         raise FileNotFoundError(f"there is no file {real}")
-    found = file_format(real).open_file(real)
+    found = file_format(real).open_file(real, every_type=every_type)
     if name is None:
         return found
     if not found.named:
@@ -58,13 +63,27 @@ def split(path: str) -> tuple[str, str | None]:
     return (path, None) if not selector or os.path.exists(path) else (real, name)
 
 
+@functools.cache
+def formats() -> Mapping[str, Callable[[], Format]]:
+    """Return what finds the module of each suffix: this folder's, and those that dialects define."""
+
+    def own(name: str) -> Callable[[], Format]:
+        return lambda: cast(Format, importlib.import_module(f"{__name__}.{name}"))
+
+    found = {f".{name}": own(name) for name in _OWN}
+    for dialect in able("tensor_files"):
+        module = cast(Format, ability(dialect, "tensor_files"))
+        found |= dict.fromkeys(module.SUFFIXES, functools.partial(ability, dialect, "tensor_files"))
+    return MappingProxyType(found)
+
+
 def file_format(path: str) -> Format:
     """Return the module of a path's suffix."""
     suffix = os.path.splitext(path)[1].lower()
-    if suffix not in FORMATS:
+    if suffix not in formats():
         came = f"the suffix {suffix!r}" if suffix else "no suffix"
-        raise FileFormatError(f"{path} has {came}, which names no format; expected {listed(FORMATS)}")
-    return cast(Format, importlib.import_module(f"{__name__}.{FORMATS[suffix]}"))
+        raise FileFormatError(f"{path} has {came}, which names no format; expected {listed(formats())}")
+    return formats()[suffix]()
 
 
 def check_output(path: str, results: Sequence[Result], inputs: Iterable[str] = ()) -> None:
@@ -78,7 +97,7 @@ def check_output(path: str, results: Sequence[Result], inputs: Iterable[str] = (
     refuse_inputs([path], inputs)
     check_names(path, results)
     if not home.NAMED and len(results) != 1:
-        many = [suffix for suffix in FORMATS if file_format(f"x{suffix}").NAMED]
+        many = [suffix for suffix, module in formats().items() if module().NAMED]
         raise FileFormatError(
             f"{path} holds one tensor and there are {len(results)} ({quoted(r.name for r in results)}); "
             f"write to {listed(many)}, or select one by file{SELECTOR}name"
@@ -111,4 +130,15 @@ def write_tensors(path: str, results: Sequence[Result], inputs: Iterable[str] = 
         file_format(path).write(stream, results)
 
 
-__all__ = ["FORMATS", "SELECTOR", "Result", "Tensor", "TensorFile", "check_output", "open_tensors", "write_tensors"]
+__all__ = [
+    "SELECTOR",
+    "Result",
+    "Tensor",
+    "TensorFile",
+    "check_output",
+    "file_format",
+    "formats",
+    "open_tensors",
+    "split",
+    "write_tensors",
+]

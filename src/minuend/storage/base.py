@@ -15,6 +15,7 @@ from minuend.core import elements
 from minuend.core.elements import ElementType
 from minuend.core.shapes import size
 from minuend.errors import DTypeError, FileFormatError, Unsupported, listed
+from minuend.storage.plain_types import plain_type
 from minuend.storage.reading import Array, Source
 
 
@@ -106,12 +107,20 @@ class Result:
 
 
 class Format(Protocol):
-    """A module of this folder: one file format."""
+    """A module of this folder, or a dialect's ``tensor_files.py``: one file format.
 
+    Attributes:
+        SUFFIXES: what the names of its files end in. NAMED: whether a file holds several tensors by name.
+    """
+
+    SUFFIXES: tuple[str, ...]
     NAMED: bool
 
-    def open_file(self, path: str) -> TensorFile:
-        """Look at a file's header; its elements stay where they are."""
+    def open_file(self, path: str, *, every_type: bool = False) -> TensorFile:
+        """Look at a file's header; its elements stay where they are.
+
+        Tensors of types that subtraction lacks are refused, unless ``every_type`` takes them.
+        """
 
     def check(self, path: str, results: Sequence[Result]) -> None:
         """Refuse results that the format cannot hold, before anything is computed."""
@@ -133,8 +142,8 @@ def is_numpys_own(element: ElementType) -> bool:
     return element.memory.isbuiltin == 1 and element.numpy is not None
 
 
-def element_of(dtype: np.dtype[Any], where: str) -> ElementType:
-    """Return the row of the element type that a NumPy file states.
+def element_of(dtype: np.dtype[Any], where: str, *, every_type: bool = False) -> ElementType:
+    """Return the row of the element type that a NumPy file states; with ``every_type`` one that subtraction lacks too.
 
     Raises:
         FileFormatError: pickled objects, or raw bytes that do not say what they are. DTypeError: no numeric type.
@@ -148,6 +157,8 @@ def element_of(dtype: np.dtype[Any], where: str) -> ElementType:
             f"{where} holds raw elements of {dtype.itemsize} bytes without a type (NumPy saves bfloat16 and the narrow "
             "types so); expected a numeric type, write such tensors as .safetensors or .pb"
         )
+    if row is None and every_type:
+        row = plain_type(dtype, text=True)
     if row is None:
         raise DTypeError("types", where, f"{elements.refusal(dtype.name)}; expected {listed(elements.TYPES)}")
     return row

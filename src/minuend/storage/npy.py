@@ -22,6 +22,7 @@ from minuend.storage import reading
 from minuend.storage.base import Elements, Result, Tensor, TensorFile, check_shape, element_of, is_numpys_own
 from minuend.storage.reading import Source
 
+SUFFIXES = (".npy",)
 NAMED = False
 _MAGIC = b"\x93NUMPY"
 LONGEST_HEADER = 16_384
@@ -44,7 +45,7 @@ class Header:
         return size(self.shape) * self.dtype.itemsize
 
 
-def read_header(head: bytes, where: str) -> Header:
+def read_header(head: bytes, where: str, *, every_type: bool = False) -> Header:
     """Read a header from the first bytes of a file or member.
 
     Raises:
@@ -68,12 +69,14 @@ def read_header(head: bytes, where: str) -> Header:
     if any(type(dim) is not int or dim < 0 for dim in shape):
         raise FileFormatError(f"{where} states the shape {shape}; expected sizes of 0 and above")
     check_shape(shape, dtype.itemsize, where)
-    return Header(element_of(dtype, where), dtype, shape, fortran, stream.tell())
+    return Header(element_of(dtype, where, every_type=every_type), dtype, shape, fortran, stream.tell())
 
 
-def elements_of(source: Source, start: int, size: int, where: str) -> tuple[Header, Elements]:
+def elements_of(
+    source: Source, start: int, size: int, where: str, *, every_type: bool = False
+) -> tuple[Header, Elements]:
     """Return the header and the elements of a whole ``.npy`` that lies in a stretch of a file."""
-    header = read_header(source.read(start, min(size, LONGEST_HEADER)).tobytes(), where)
+    header = read_header(source.read(start, min(size, LONGEST_HEADER)).tobytes(), where, every_type=every_type)
     check_length(header, size - header.length, where)
     return header, Elements(source, start + header.length, header.dtype, header.shape, header.fortran)
 
@@ -86,10 +89,10 @@ def check_length(header: Header, came: int, where: str) -> None:
         )
 
 
-def open_file(path: str) -> TensorFile:
+def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     """Open a ``.npy``; its tensor has no name."""
     source = reading.open_file(path)
-    header, elements = elements_of(source, 0, source.size, path)
+    header, elements = elements_of(source, 0, source.size, path, every_type=every_type)
     tensor = Tensor("", header.element, header.shape, lambda: elements)
     return TensorFile(path, NAMED, {"": lambda: tensor})
 

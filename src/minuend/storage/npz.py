@@ -22,6 +22,7 @@ from minuend.storage import npy, reading
 from minuend.storage.base import Elements, Result, Tensor, TensorFile, clipped
 from minuend.storage.reading import File, Source, Stream, blocks
 
+SUFFIXES = (".npz",)
 NAMED = True
 _STEP = 1 << 20
 _DEFLATE_LIMIT = 1032  # deflate packs at most 258 bytes into 2 bits
@@ -31,7 +32,7 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 _LONGEST_NAME = (1 << 16) - 1
 
 
-def open_file(path: str) -> TensorFile:
+def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     """Read an archive's directory; members are looked at when they are asked for."""
     source = reading.open_file(path)
     members: dict[str, zipfile.ZipInfo] = {}
@@ -47,9 +48,8 @@ def open_file(path: str) -> TensorFile:
         if name in members:
             raise FileFormatError(f"{path} holds two members {clipped(info.filename)}; expected names that differ")
         members[name] = info
-    return TensorFile(
-        path, NAMED, {name: functools.partial(_tensor, source, name, info) for name, info in members.items()}
-    )
+    opener = functools.partial(_tensor, source, every_type=every_type)
+    return TensorFile(path, NAMED, {name: functools.partial(opener, name, info) for name, info in members.items()})
 
 
 def _directory(source: File) -> list[zipfile.ZipInfo]:
@@ -62,7 +62,7 @@ def _directory(source: File) -> list[zipfile.ZipInfo]:
         raise FileFormatError(f"{source.path} is no zip archive, or a damaged one ({error}); expected a .npz") from None
 
 
-def _tensor(source: File, name: str, info: zipfile.ZipInfo) -> Tensor:
+def _tensor(source: File, name: str, info: zipfile.ZipInfo, *, every_type: bool) -> Tensor:
     """Check a member's sizes and read its header."""
     where = f"{source.path} member {clipped(info.filename)}"
     if info.flag_bits & _ENCRYPTED:
@@ -76,15 +76,15 @@ def _tensor(source: File, name: str, info: zipfile.ZipInfo) -> Tensor:
             f"expected {most} at the most"
         )
     with _told(where), zipfile.ZipFile(Stream(source)) as archive, archive.open(info) as stream:
-        header = npy.read_header(stream.read(npy.LONGEST_HEADER), where)
+        header = npy.read_header(stream.read(npy.LONGEST_HEADER), where, every_type=every_type)
     npy.check_length(header, info.file_size - header.length, where)
-    return Tensor(name, header.element, header.shape, lambda: _elements(source, info, where))
+    return Tensor(name, header.element, header.shape, lambda: _elements(source, info, where, every_type))
 
 
-def _elements(source: File, info: zipfile.ZipInfo, where: str) -> Elements:
+def _elements(source: File, info: zipfile.ZipInfo, where: str, every_type: bool) -> Elements:
     with _told(where):
         home, start = (_unpacked(source, info), 0) if info.compress_type else (source, _stored(source, info, where))
-    return npy.elements_of(home, start, info.file_size, where)[1]
+    return npy.elements_of(home, start, info.file_size, where, every_type=every_type)[1]
 
 
 def _stored(source: Source, info: zipfile.ZipInfo, where: str) -> int:

@@ -15,37 +15,44 @@ import functools
 import json
 import os
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from minuend.core.elements import TYPES
+from minuend.core.elements import TYPES, ElementType
 from minuend.core.shapes import size
 from minuend.errors import DTypeError, FileFormatError, listed
 from minuend.storage import reading, writing
 from minuend.storage.base import Elements, Result, Tensor, TensorFile, check_shape, clipped, need
+from minuend.storage.plain_types import PlainType
 from minuend.storage.reading import Source
 
+SUFFIXES = (".safetensors",)
 NAMED = True
 _LONGEST_HEADER = 100_000_000
 _METADATA = "__metadata__"
 _NARROW = {"float8_e4m3fn": "F8_E4M3", "float8_e5m2": "F8_E5M2", "float8_e8m0fnu": "F8_E8M0"}
+_LACKED = (("BOOL", "bool", 8), ("C64", "complex64", 64))
 WORDS: dict[str, str] = {name: row.kernel.upper() for name, row in TYPES.items() if row.kernel != "table"} | _NARROW
 """What the format calls each element type that takes whole bytes: letter and width, as the kernel's traits do."""
 _ELEMENTS = {word: TYPES[name] for name, word in WORDS.items()}
+_EVERY = _ELEMENTS | {word: PlainType(name, bits, "unsigned", "none") for word, name, bits in _LACKED}
 
 
-def open_file(path: str) -> TensorFile:
+def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     """Check a file's header; its elements stay in the file."""
     need("safetensors", "safetensors", path)
     source = reading.open_file(path)
+    known = _EVERY if every_type else _ELEMENTS
     start, header = _header(source, path)
     openers: dict[str, Callable[[], Tensor]] = {}
     spans: list[tuple[int, int, str]] = []
     for name, entry in header.items():
-        begin, end, shape, word = _entry(entry, f"{path} tensor {clipped(name)}")
+        begin, end, shape, word = _entry(entry, known, f"{path} tensor {clipped(name)}")
         spans.append((begin, end, name))
-        openers[name] = functools.partial(_tensor, source, path, name, word=word, shape=shape, offset=start + begin)
+        openers[name] = functools.partial(
+            _tensor, source, path, name, known=known, word=word, shape=shape, offset=start + begin
+        )
     _check_spans(sorted(spans), source.size - start, path)
     _ask_package(source.read(0, start).data, source.size, path)
     return TensorFile(path, NAMED, openers)
@@ -106,7 +113,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _entry(entry: Any, where: str) -> tuple[int, int, tuple[int, ...], str]:
+def _entry(entry: Any, known: Mapping[str, ElementType], where: str) -> tuple[int, int, tuple[int, ...], str]:
     """Check one tensor's entry: its keys, that its numbers are numbers, and that its bytes fit its shape."""
     keys = {"dtype", "shape", "data_offsets"}
     if not isinstance(entry, dict) or set(entry) != keys:
@@ -121,7 +128,7 @@ def _entry(entry: Any, where: str) -> tuple[int, int, tuple[int, ...], str]:
         raise FileFormatError(f"{where} states the data_offsets {_shown(offsets)}; expected [begin, end]")
     begin, end = offsets
     check_shape(shape, 1, where)
-    if (element := _ELEMENTS.get(word)) and end - begin != size(shape) * element.itemsize:
+    if (element := known.get(word)) and end - begin != size(shape) * element.itemsize:
         raise FileFormatError(
             f"{where} has {end - begin} bytes of elements; "
             f"expected {size(shape) * element.itemsize} ({word} of shape {tuple(shape)})"
@@ -153,12 +160,21 @@ def _check_spans(spans: list[tuple[int, int, str]], total: int, path: str) -> No
             raise FileFormatError(f"{path} tensor {clipped(other)} starts at byte {begin}, after a gap; expected {end}")
 
 
-def _tensor(source: Source, path: str, name: str, *, word: str, shape: tuple[int, ...], offset: int) -> Tensor:
-    if word not in _ELEMENTS:
+def _tensor(
+    source: Source,
+    path: str,
+    name: str,
+    *,
+    known: Mapping[str, ElementType],
+    word: str,
+    shape: tuple[int, ...],
+    offset: int,
+) -> Tensor:
+    if word not in known:
         raise DTypeError(
             "types", f"{path} tensor {clipped(name)}", f"element type {_shown(word)}; expected {listed(_ELEMENTS)}"
         )
-    element = _ELEMENTS[word]
+    element = known[word]
     check_shape(shape, element.itemsize, f"{path} tensor {clipped(name)}")
     return Tensor(name, element, shape, lambda: Elements(source, offset, element.memory, shape))
 

@@ -13,6 +13,7 @@ from minuend.fourth.versions import DIALECT
 
 from minuend.core.arrays import compute
 from minuend.errors import FileFormatError
+from minuend.models.opening import Outputs
 from minuend.standards.node import Node, TensorType
 from minuend.standards.validation import infer_node, validate
 
@@ -27,10 +28,9 @@ class Model:
     outputs: list = field(default_factory=list)
     recipes: dict = field(default_factory=dict)
     path: str | None = None
-    printed = ()
 
     @property
-    def document(self):
+    def handout(self):
         """What conversions and fixes hand out: the model itself."""
         return self
 
@@ -58,7 +58,11 @@ class Model:
         """Every MINUS."""
         return (node for _, node in self._nodes(self.types()))
 
-    def run(self, inputs, *, max_bytes=None, output_dir=None):
+    def execute(self, inputs, *, output_dir=None, max_bytes=None):
+        """Run it; Fourth's models write no files."""
+        return Outputs(self.run(inputs, max_bytes=max_bytes))
+
+    def run(self, inputs, *, max_bytes=None):
         """Compute every difference by the edition's rules."""
         values = dict(inputs)
         for z, node in self._nodes(self.types()):

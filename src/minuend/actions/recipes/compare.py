@@ -157,7 +157,7 @@ def _compared(
     subtractions, outputs, unlike = Tally(), Tally(), ""
     for turn in range(_ROUNDS):
         inputs, expected, unlike = _expected(expected_of, touched, turn)
-        names = list(_output_names(fixed))
+        names = list(fixed.output_names())
         if runtime is None:
             got = {key: _array(value) for key, value in fixed.run(inputs).items()}
         else:
@@ -169,11 +169,6 @@ def _compared(
         if max(subtractions.elements, outputs.elements) > _ENOUGH:
             break
     return Comparison(name, subtractions, outputs, unlike=unlike)
-
-
-def _output_names(model: Any) -> Sequence[str]:
-    proto = getattr(model, "proto", None)
-    return list(model.outputs) if proto is None else [value.name for value in proto.graph.output]
 
 
 def _watched(spots: Sequence[Spot], named: Collection[str]) -> list[Any]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
 
 import onnx
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TypeProto, ValueInfoProto
 
 from minuend.errors import ConversionRefused
 from minuend.onnx import calls as local_calls
+from minuend.onnx.dims import keep_common
 from minuend.onnx.opsets import schemas
 from minuend.onnx.opsets.scope import graphs, infer, own_types
 
@@ -100,20 +100,9 @@ def _merge(graph: GraphProto, other: GraphProto) -> None:
             if theirs_ is None or text is None or text != schemas.type_text(theirs_):
                 del rows[i]
             elif mine.HasField("tensor_type"):
-                _merge_shape(mine.tensor_type, theirs_.tensor_type)
+                keep_common(mine.tensor_type, theirs_.tensor_type)
             elif mine != theirs_:
                 del rows[i]
     for node, twin in zip(graph.node, other.node, strict=True):
         for (_, body), (_, twin_body) in zip(graphs(node), graphs(twin), strict=True):
             _merge(body, twin_body)
-
-
-def _merge_shape(mine: Any, theirs: Any) -> None:
-    if not mine.HasField("shape"):
-        return
-    if not theirs.HasField("shape") or len(theirs.shape.dim) != len(mine.shape.dim):
-        mine.ClearField("shape")
-        return
-    for x, y in zip(mine.shape.dim, theirs.shape.dim, strict=True):
-        if x != y:
-            x.Clear()

@@ -10,10 +10,11 @@ import numpy as np
 import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto
 
-from minuend.core.shapes import Dim, Shape
+from minuend.core.shapes import Shape
 from minuend.names import Names
 from minuend.onnx import confined
 from minuend.onnx.calls import Calls
+from minuend.onnx.dims import shape_of
 from minuend.onnx.opsets.fold import SMALL, fold
 from minuend.onnx.opsets.schemas import MAIN, malformed, refers
 
@@ -55,10 +56,7 @@ class Scope:
 
     def shape(self, name: str) -> Shape:
         """The shape of a tensor: dims are an int, a name or ``None``; ``None`` for an unknown rank."""
-        found = self.type(name)
-        if found is None or not found.HasField("tensor_type") or not found.tensor_type.HasField("shape"):
-            return None
-        return tuple(_dim(dim) for dim in found.tensor_type.shape.dim)
+        return shape_of(self.type(name))
 
     def rank(self, name: str) -> int | None:
         """The rank of a tensor, if it is known."""
@@ -113,13 +111,6 @@ class Scope:
                 self.constants[node.output[0]] = node
             elif len(node.output) == 1:
                 self.makers[node.output[0]] = (node, opset)
-
-
-def _dim(dim: Any) -> Dim:
-    kind = dim.WhichOneof("value")
-    if kind == "dim_value":
-        return dim.dim_value if dim.dim_value >= 0 else None
-    return dim.dim_param or None if kind == "dim_param" else None
 
 
 def _elements(tensor: TensorProto) -> np.ndarray[Any, Any] | None:

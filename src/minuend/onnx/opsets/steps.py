@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from onnx import NodeProto
 
@@ -19,7 +19,6 @@ from minuend.onnx.opsets import schemas
 from minuend.onnx.opsets.schemas import Refusal
 from minuend.onnx.opsets.scope import Builder
 
-Direction: TypeAlias = Literal["up", "down"]
 Adapter: TypeAlias = Callable[[NodeProto, Builder], None]
 
 ADAPTERS: dict[tuple[str, int, int], Adapter] = {}

@@ -12,9 +12,10 @@ from onnx import TensorProto, numpy_helper
 
 from minuend import errors
 from minuend.core.elements import TYPES
-from minuend.storage import Result, open_tensors, tensorproto, write_tensors
+from minuend.onnx import tensor_files
+from minuend.storage import Result, open_tensors, write_tensors
 
-WORDS = errors.listed(tensorproto.WORDS.values())
+WORDS = errors.listed(tensor_files.WORDS.values())
 
 
 def save(path: Path, proto: Any) -> str:
@@ -27,10 +28,10 @@ def array_of(name: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("raw", [True, False])
-@pytest.mark.parametrize("name", sorted(tensorproto.WORDS))
+@pytest.mark.parametrize("name", sorted(tensor_files.WORDS))
 def test_each_type_is_read_from_both_forms(tmp_path: Path, name: str, raw: bool) -> None:
     array = array_of(name)
-    number = TensorProto.DataType.Value(tensorproto.WORDS[name])
+    number = TensorProto.DataType.Value(tensor_files.WORDS[name])
     if raw:
         proto = onnx.TensorProto(name="t", data_type=number, dims=(2, 3), raw_data=array.tobytes())
     else:
@@ -44,7 +45,7 @@ def test_each_type_is_read_from_both_forms(tmp_path: Path, name: str, raw: bool)
     assert tensor.read().tobytes() == numpy_helper.to_array(proto).tobytes() == array.tobytes()
 
 
-@pytest.mark.parametrize("name", sorted(tensorproto.WORDS))
+@pytest.mark.parametrize("name", sorted(tensor_files.WORDS))
 @pytest.mark.parametrize("shape", [(2, 3), (0, 3), (), (200, 7)])
 def test_what_is_written_onnx_reads(tmp_path: Path, name: str, shape: tuple[int, ...]) -> None:
     row = TYPES[name]
@@ -146,5 +147,5 @@ def test_a_packed_type_is_not_written(tmp_path: Path) -> None:
     path = tmp_path / "x.pb"
     with pytest.raises(errors.DTypeError) as caught:
         write_tensors(str(path), [Result("x", TYPES["int4"], (0,), list)])
-    expected = errors.listed(tensorproto.WORDS)
+    expected = errors.listed(tensor_files.WORDS)
     assert str(caught.value) == f"a .pb takes no int4 from this package; expected {expected}, at {path}"
