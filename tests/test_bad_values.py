@@ -138,7 +138,7 @@ def test_a_number_is_in_ascii_digits(text: str) -> None:
 
 
 def test_messages_are_cut_in_every_error_of_the_package() -> None:
-    error = errors.SpecError("names", "layer\x1b[2J", f"{'x' * 5000} is long")
+    error = errors.SpecError("names", f"{'x' * 5000} is long", where="layer\x1b[2J")
     assert str(error) == f"{'x' * 900}…{'x' * 100} is long, at layer\\x1b[2J"
     assert (error.message, error.where) == (f"{'x' * 900}…{'x' * 100} is long", "layer\\x1b[2J")
     assert len(str(errors.FileFormatError("a " * 5000))) == 2001

@@ -100,7 +100,7 @@ class SpecError(MinuendError, ValueError):
         message: what the rule wants, what came, and what to do.
     """
 
-    def __init__(self, rule: str, where: str, message: str) -> None:
+    def __init__(self, rule: str, message: str, *, where: str = "") -> None:
         self.rule = rule
         self.where = where = readable(where)
         self.message = message = readable(message)
@@ -109,7 +109,7 @@ class SpecError(MinuendError, ValueError):
     def at(self, where: str) -> SpecError:
         """Return the same error told one level further out: ``where`` is put before the place so far."""
         place = ".".join(part for part in (where, self.where) if part)
-        return type(self)(self.rule, place, self.message)
+        return type(self)(self.rule, self.message, where=place)
 
 
 class DTypeError(SpecError, TypeError):

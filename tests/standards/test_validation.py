@@ -203,7 +203,7 @@ def test_a_plain_call_has_no_place():
 
 
 def test_a_place_grows_from_the_inside_out():
-    error = SpecError("types", "node[0] 'x'", "wrong").at("functions[1]").at("")
+    error = SpecError("types", "wrong", where="node[0] 'x'").at("functions[1]").at("")
     assert (error.where, str(error)) == ("functions[1].node[0] 'x'", "wrong, at functions[1].node[0] 'x'")
 
 

@@ -81,12 +81,11 @@ def find_targets(target: str | Target | Iterable[str | Target]) -> tuple[Target,
         raise TypeError(f"a {type(target).__name__} is no target; expected a name such as 'openvino-cpu', or several")
     wanted = [target] if isinstance(target, str | Target) else list(target)
     if not wanted:
-        raise SpecError("targets", "", f"no target is given; expected {listed(_runtimes())}")
+        raise SpecError("targets", f"no target is given; expected {listed(_runtimes())}")
     for name in wanted:
         if isinstance(name, str) and ":" in name and name.partition(":")[0] in dialects():
             raise SpecError(
                 "targets",
-                "",
                 f"{shown(name)} is a version of a standard, a goal of fix and convert; check takes what runs a model: "
                 f"{listed(_runtimes())}",
             )

@@ -62,7 +62,7 @@ def convert(model: Any, to: str) -> Converted:
     if source == name and versioning is not None:
         result, changes, losses = versioning.convert(opened, version)
     elif source == name and len(goal.versions) == 1:
-        raise SpecError("to", "", f"the model is {goal.title}'s already, which has one version; nothing to convert")
+        raise SpecError("to", f"the model is {goal.title}'s already, which has one version; nothing to convert")
     else:
         graph = _able(source, "lifting").to_graph(opened)
         result, changes, losses = _able(name, "lowering").from_graph(graph, version)
@@ -82,7 +82,7 @@ def goal_of(to: str) -> tuple[str, str | None]:
         raise TypeError(f"a {type(to).__name__} is no goal of conversion; expected a text such as 'onnx:13'")
     name, colon, version = to.partition(":")
     if not colon and name not in dialects() and (meant := [f"{one}:{to}" for one in dialects() if _has(one, to)]):
-        raise SpecError("to", "", f"{shown(to)} names no dialect; did you mean {listed(map(repr, meant))}?")
+        raise SpecError("to", f"{shown(to)} names no dialect; did you mean {listed(map(repr, meant))}?")
     dialect(name).resolve(version if colon else None)
     return name, version if colon else None
 

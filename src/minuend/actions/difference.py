@@ -49,7 +49,7 @@ class Rules:
             return validate(Node(op=self.op, a=x, b=y, attributes=self.attributes))
         if a.element is not b.element:
             raise DTypeError(
-                "types", "", f"A is of {a.element} and B of {b.element}; nothing is promoted, convert one of them first"
+                "types", f"A is of {a.element} and B of {b.element}; nothing is promoted, convert one of them first"
             )
         return shapes.numpy(a.shape, b.shape)
 

@@ -97,7 +97,7 @@ def fix(
     ['Cast', 'Cast', 'Sub', 'Constant', 'BitwiseAnd', 'Cast']
     """
     if not isinstance(overflow, str) or overflow not in CONTRACTS:
-        raise SpecError("overflow", "", f"overflow is {shown(overflow)}; expected {listed(map(repr, CONTRACTS))}")
+        raise SpecError("overflow", f"overflow is {shown(overflow)}; expected {listed(map(repr, CONTRACTS))}")
     accepted = value_classes(accept)
     goal, name = (target, target.name) if isinstance(target, Target) else _goal(target)
     original = open_model(model, **options)
@@ -152,7 +152,7 @@ def value_classes(given: Iterable[str]) -> frozenset[str]:
         else:
             known = [*(row.replace(" ", "-") for row in values.CLASSES), FLOATS]
             meant, expected = near(name, known), listed(known)
-            raise SpecError("values", "", f"no value class {shown(name)}{meant} can be accepted; expected {expected}")
+            raise SpecError("values", f"no value class {shown(name)}{meant} can be accepted; expected {expected}")
     return frozenset(found)
 
 
@@ -162,12 +162,12 @@ def _goal(name: str) -> tuple[Target | int, str]:
     if not colon:
         found = targets.find(name)
         if found.runs_nothing:
-            raise SpecError("targets", "", found.runs_nothing)
+            raise SpecError("targets", found.runs_nothing)
         return found, found.name
     goals = [one for one in able("fixing") if one in able("versioning")]
     if home not in goals or not version:
         expected = listed(["a runtime,", *(f"{one}: and an {find_dialect(one).counted}" for one in goals)])
-        raise SpecError("targets", "", f"{shown(name)} is no goal of fix{near(home, goals)}; expected {expected}")
+        raise SpecError("targets", f"{shown(name)} is no goal of fix{near(home, goals)}; expected {expected}")
     find_dialect(home).resolve(version)
     return int(find_dialect(home).number(version)), name
 
@@ -176,11 +176,11 @@ def _check_goal(goal: Target | int, name: str, source: str) -> None:
     """Check that models of a dialect can be fixed for a goal."""
     if isinstance(goal, Target):
         if source not in goal.dialects:
-            raise SpecError("targets", "", goal.convert_first(source))
+            raise SpecError("targets", goal.convert_first(source))
     elif name.partition(":")[0] != source:
         counted = find_dialect(name.partition(":")[0]).counted
         raise SpecError(
-            "targets", "", f"{name} is an {counted}, and the model is {formats()[source].MODELS}; convert it instead"
+            "targets", f"{name} is an {counted}, and the model is {formats()[source].MODELS}; convert it instead"
         )
 
 

@@ -92,9 +92,9 @@ def _read_names(inputs: Sequence[str]) -> dict[str, str]:
     for text in inputs:
         name, equals, path = text.partition("=")
         if not equals or not name or not path:
-            raise SpecError("inputs", "", f"--input {text!r} names no input; expected NAME=FILE")
+            raise SpecError("inputs", f"--input {text!r} names no input; expected NAME=FILE")
         if name in files:
-            raise SpecError("inputs", "", f"--input gives {name!r} twice; give it once")
+            raise SpecError("inputs", f"--input gives {name!r} twice; give it once")
         files[name] = path
     return files
 
@@ -103,9 +103,7 @@ def _read(name: str, path: str) -> Any:
     found = open_tensors(path, every_type=True)  # a model's inputs can be of other types than subtraction's: bool
     if len(found) != 1:
         raise SpecError(
-            "inputs",
-            "",
-            f"input {name!r}: {path} holds {len(found)} tensors ({quoted(found)}); select one by file::name",
+            "inputs", f"input {name!r}: {path} holds {len(found)} tensors ({quoted(found)}); select one by file::name"
         )
     return next(iter(found.values())).read()
 

@@ -30,7 +30,7 @@ def parse_rules(text: str) -> tuple[OpVersion, dict[str, Any]]:
     for item in items:
         key, value = _parse_item(op, home, item)
         if key in attributes:
-            raise SpecError("attributes", "", f"--as {text} states {key!r} twice; state it once")
+            raise SpecError("attributes", f"--as {text} states {key!r} twice; state it once")
         attributes[key] = value
     check_attributes(op, attributes)
     return op, attributes
@@ -52,7 +52,7 @@ def _parse_item(op: OpVersion, home: Dialect, item: str) -> tuple[str, Any]:
             return attr.name, item
     words = [value for attr in op.attributes for value in attr.values if isinstance(value, str)]
     expected = listed([f"the {home.counted} in first place", "NAME=VALUE", *words])
-    raise SpecError("attributes", "", f"{shown(item)} says nothing to {home.title} {op}; expected {expected}")
+    raise SpecError("attributes", f"{shown(item)} says nothing to {home.title} {op}; expected {expected}")
 
 
 def _parse_value(op: OpVersion, attr: Attr, value: str) -> Any:
@@ -63,5 +63,5 @@ def _parse_value(op: OpVersion, attr: Attr, value: str) -> Any:
     except ValueError:
         wanted = "whole numbers with a / between them" if attr.type == "INTS" else "a whole number"
         raise SpecError(
-            "attributes", "", f"attribute {attr.name!r} of {op} is {shown(value)}; expected {wanted} ({attr.type})"
+            "attributes", f"attribute {attr.name!r} of {op} is {shown(value)}; expected {wanted} ({attr.type})"
         ) from None

@@ -40,9 +40,7 @@ def diff(old: str, new: str, as_json: bool) -> None:
     was, now = _resolve(old), _resolve(new)
     if was.dialect != now.dialect:
         raise SpecError(
-            "dialect",
-            "",
-            f"{old} and {new} are of two dialects; expected two versions of one (see minuend spec)",
+            "dialect", f"{old} and {new} are of two dialects; expected two versions of one (see minuend spec)"
         )
     changes = changes_between(was, now)
     show(diff_json(was, now, changes) if as_json else diff_page(was, now, changes))

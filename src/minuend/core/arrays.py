@@ -73,7 +73,7 @@ def compute(
 ) -> Array:
     """Compute a difference whose shapes have been joined by any of the four rules; see :func:`subtract`."""
     if overflow not in POLICIES:
-        raise SpecError("overflow", "", f"overflow is {overflow!r}; expected {listed(map(repr, POLICIES))}")
+        raise SpecError("overflow", f"overflow is {overflow!r}; expected {listed(map(repr, POLICIES))}")
     result_type = element.widened if overflow == "widen" else element
     shape = static(joined.shape or ())
     if out is not None:
@@ -135,18 +135,18 @@ def check_out(out: Any, element: ElementType, shape: tuple[int, ...]) -> None:
             two elements share an address.
     """
     if not isinstance(out, np.ndarray):
-        raise DTypeError("out", "", f"out is a {type(out).__name__}; expected a NumPy array of {element}")
+        raise DTypeError("out", f"out is a {type(out).__name__}; expected a NumPy array of {element}")
     if isinstance(out, np.ma.MaskedArray):
-        raise DTypeError("out", "", "out is a masked array, whose mask would not be set; pass .data")
+        raise DTypeError("out", "out is a masked array, whose mask would not be set; pass .data")
     if out.dtype.type is not element.memory.type and elements.of_numpy(out.dtype) is not element:
-        raise DTypeError("out", "", f"out is of {out.dtype.name}; the result is {element}, and nothing is converted")
+        raise DTypeError("out", f"out is of {out.dtype.name}; the result is {element}, and nothing is converted")
     if out.shape != shape:
-        raise ShapeError("out", "", f"out has shape {out.shape}; the result has shape {format_shape(shape)}")
+        raise ShapeError("out", f"out has shape {out.shape}; the result has shape {format_shape(shape)}")
     if not out.flags.writeable:
-        raise ShapeError("out", "", "out is read-only; pass an array that can be written to")
+        raise ShapeError("out", "out is read-only; pass an array that can be written to")
     # An element's bytes count as one more dim: elements that overlap in part would spoil each other as well.
     if not out.flags.c_contiguous and shares_addresses((*out.shape, out.itemsize), (*out.strides, 1)):
-        raise ShapeError("out", "", f"two elements of out share an address (strides {out.strides}); pass a plain array")
+        raise ShapeError("out", f"two elements of out share an address (strides {out.strides}); pass a plain array")
 
 
 # ---- operands -------------------------------------------------------------------------------------------------
@@ -164,13 +164,13 @@ def operands(a: Any, b: Any) -> tuple[Array, Array, ElementType]:
         element = element_of(x, "a")
         if y is not None and (other := element_of(y, "b")) is not element:
             raise DTypeError(
-                "types", "", f"a is of {element} and b of {other}; nothing is promoted, convert one with .astype()"
+                "types", f"a is of {element} and b of {other}; nothing is promoted, convert one with .astype()"
             )
     elif y is not None:
         element = element_of(y, "b")
     else:
         raise DTypeError(
-            "types", "", "a and b are both Python numbers, which have no element type; make one of them a NumPy array"
+            "types", "a and b are both Python numbers, which have no element type; make one of them a NumPy array"
         )
     x = scalar(a, element) if x is None else x
     y = scalar(b, element) if y is None else y
@@ -182,7 +182,7 @@ def element_of(array: Array, name: str) -> ElementType:
     row = elements.of_numpy(array.dtype)
     if row is None:
         reason = elements.refusal(array.dtype.name)
-        raise DTypeError("types", "", f"{name}: {reason}; expected {listed(elements.TYPES)}")
+        raise DTypeError("types", f"{name}: {reason}; expected {listed(elements.TYPES)}")
     return row
 
 
@@ -192,9 +192,7 @@ def _array(operand: Any, name: str) -> Array | None:
         return operand
     if isinstance(operand, np.ndarray):
         if isinstance(operand, np.ma.MaskedArray):
-            raise DTypeError(
-                "types", "", f"{name} is a masked array, whose mask would be lost; pass .data or .filled()"
-            )
+            raise DTypeError("types", f"{name} is a masked array, whose mask would be lost; pass .data or .filled()")
         return np.asarray(operand)
     if isinstance(operand, np.generic):
         return np.asarray(operand)
@@ -202,7 +200,6 @@ def _array(operand: Any, name: str) -> Array | None:
         return None
     raise DTypeError(
         "types",
-        "",
         f"{name} is a {type(operand).__name__}; expected a NumPy array, a NumPy scalar or a Python int or float",
     )
 
@@ -221,7 +218,7 @@ def scalar(value: int | float, element: ElementType) -> Array:
     if element.is_integer:
         if not isinstance(value, int):
             raise DTypeError(
-                "types", "", f"the Python float {value!r} has no place in {element}; nothing is promoted, pass an int"
+                "types", f"the Python float {value!r} has no place in {element}; nothing is promoted, pass an int"
             )
         low, high = element.limits
         if not low <= value <= high:

@@ -126,7 +126,7 @@ def _encode_special(element: ElementType, value: float) -> int:
         return _overflow(_format(element), negative=value < 0)
     elif _format(element).special != "finite":
         return _nan(_format(element))
-    raise DTypeError("types", "", f"{element} has no NaN, so it cannot hold {value!r}")
+    raise DTypeError("types", f"{element} has no NaN, so it cannot hold {value!r}")
 
 
 def _nearest_level(levels: Sequence[float], value: Fraction) -> int:
@@ -433,13 +433,13 @@ def _joined(a: tuple[int, ...], b: tuple[int, ...], b_start: int | None) -> tupl
     rank = max(len(a), len(b)) if b_start is None else len(a)
     start = rank - len(b) if b_start is None else b_start
     if start < 0 or start + len(b) > rank:
-        raise ShapeError("broadcasting", "", f"B's shape {b} does not fit into A's {a} from axis {start}")
+        raise ShapeError("broadcasting", f"B's shape {b} does not fit into A's {a} from axis {start}")
     x = (1,) * (rank - len(a)) + a
     y = (1,) * start + b + (1,) * (rank - start - len(b))
     for axis, (m, n) in enumerate(zip(x, y, strict=True)):
         grows = b_start is None or n == 0
         if n not in (m, 1) and not (m == 1 and grows):
-            raise ShapeError("broadcasting", "", f"A's shape {a} and B's {b} do not join at axis {axis}: {m} and {n}")
+            raise ShapeError("broadcasting", f"A's shape {a} and B's {b} do not join at axis {axis}: {m} and {n}")
     return tuple(n if m == 1 else m for m, n in zip(x, y, strict=True))
 
 

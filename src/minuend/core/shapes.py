@@ -59,9 +59,9 @@ def check_dim(dim: object) -> Dim:
     """
     if isinstance(dim, int) and not isinstance(dim, bool):
         if dim < 0:
-            raise ShapeError("dim", "", f"a size cannot be {shown(dim)}; use None for an unknown dim")
+            raise ShapeError("dim", f"a size cannot be {shown(dim)}; use None for an unknown dim")
         if dim > INT64[1]:
-            raise ShapeError("dim", "", f"a size cannot be {shown(dim)}; every standard holds sizes in 64 bits")
+            raise ShapeError("dim", f"a size cannot be {shown(dim)}; every standard holds sizes in 64 bits")
         return dim
     if dim is None or (isinstance(dim, str) and dim):
         return dim
@@ -73,7 +73,7 @@ def check_dim(dim: object) -> Dim:
         with contextlib.suppress(TypeError):  # an array has it too, and may be of several elements
             return check_dim(operator.index(dim))
     raise ShapeError(
-        "dim", "", f"{shown(dim)} is no dim; expected a size, a name, None or an interval (lo, hi) with 0 <= lo <= hi"
+        "dim", f"{shown(dim)} is no dim; expected a size, a name, None or an interval (lo, hi) with 0 <= lo <= hi"
     )
 
 
@@ -220,7 +220,7 @@ def none(a: Shape, b: Shape) -> Broadcast:
         return Broadcast(b if a is None else a, assumptions=("A and B have the same shape",))
     if len(a) != len(b):
         raise ShapeError(
-            "broadcasting", "", f"{_shapes(a, b)} must be equal (no broadcasting): the ranks are {len(a)} and {len(b)}"
+            "broadcasting", f"{_shapes(a, b)} must be equal (no broadcasting): the ranks are {len(a)} and {len(b)}"
         )
     dims: list[Dim] = []
     assumed: list[str] = []
@@ -228,7 +228,6 @@ def none(a: Shape, b: Shape) -> Broadcast:
         if not may_be_equal(x, y):
             raise ShapeError(
                 "broadcasting",
-                "",
                 f"{_shapes(a, b)} must be equal (no broadcasting): axis {axis} has {format_dim(x)} and {format_dim(y)}",
             )
         dims.append(_intersect(x, y))
@@ -262,7 +261,6 @@ def numpy(a: Shape, b: Shape, *, merge: Merge = merge_onnx) -> Broadcast:
         if not _can_join(x, y):
             raise ShapeError(
                 "broadcasting",
-                "",
                 f"{_shapes(a, b)} do not broadcast: axis {axis} of the result has {format_dim(x)} and "
                 f"{format_dim(y)}; they must be equal, or one of them 1",
             )
@@ -294,12 +292,11 @@ def onnx_legacy(a: Shape, b: Shape, *, axis: int | None = None, broadcast: int =
         try:
             equal = none(a, b)
         except ShapeError as error:
-            raise ShapeError("broadcasting", "", f"{error.message}; set broadcast=1 to let B repeat") from None
+            raise ShapeError("broadcasting", f"{error.message}; set broadcast=1 to let B repeat") from None
         return Broadcast(a, assumptions=equal.assumptions)
     if len(b) > len(a):
         raise ShapeError(
             "broadcasting",
-            "",
             f"{_shapes(a, b)} do not join under broadcast=1: B has rank {len(b)}, above A's rank {len(a)}, "
             "and A never grows",
         )
@@ -323,9 +320,7 @@ def _run(a: tuple[Dim, ...], b: tuple[Dim, ...], axis: int | None) -> Broadcast:
     else:
         hint = f"; a negative axis means different things to different tools, write {last} for the suffix"
         raise ShapeError(
-            "axis",
-            "",
-            f"axis {axis} is out of range for {_shapes(a, b)}: expected 0 to {last}{hint if axis < 0 else ''}",
+            "axis", f"axis {axis} is out of range for {_shapes(a, b)}: expected 0 to {last}{hint if axis < 0 else ''}"
         )
     assumed: list[str] = []
     for i, y in enumerate(b):
@@ -333,7 +328,6 @@ def _run(a: tuple[Dim, ...], b: tuple[Dim, ...], axis: int | None) -> Broadcast:
         if not may_be_equal(x, y):
             raise ShapeError(
                 "broadcasting",
-                "",
                 f"{_shapes(a, b)} do not join under broadcast=1 from axis {start}: axis {start + i} of A is "
                 f"{format_dim(x)} and axis {i} of B is {format_dim(y)}; B must be a run of A's dims "
                 "(its 1s do not expand) or have one element",
@@ -357,22 +351,19 @@ def pdpd(a: Shape, b: Shape, *, axis: int = -1) -> Broadcast:
     (2, 3, 4, 5)
     """
     if axis < -1:
-        raise ShapeError("axis", "", f"axis {axis} is out of range: expected -1 (B is A's suffix) or above")
+        raise ShapeError("axis", f"axis {axis} is out of range: expected -1 (B is A's suffix) or above")
     if a is None or b is None:
         return Broadcast(None, assumptions=("B fits into A",))
     if len(b) > len(a):
         raise ShapeError(
             "broadcasting",
-            "",
             f"{_shapes(a, b)} do not join under pdpd: B has rank {len(b)}, above A's rank {len(a)}, "
             "and only B is broadcast",
         )
     last = len(a) - len(b)
     start = last if axis == -1 else axis
     if start > last:
-        raise ShapeError(
-            "axis", "", f"axis {axis} is out of range for {_shapes(a, b)} under pdpd: expected -1 to {last}"
-        )
+        raise ShapeError("axis", f"axis {axis} is out of range for {_shapes(a, b)} under pdpd: expected -1 to {last}")
     dims = list(a)
     assumed: list[str] = []
     for i, y in enumerate(b):
@@ -381,7 +372,6 @@ def pdpd(a: Shape, b: Shape, *, axis: int = -1) -> Broadcast:
         if too_large or not _can_join(x, y):
             raise ShapeError(
                 "broadcasting",
-                "",
                 f"{_shapes(a, b)} do not join under pdpd from axis {start}: axis {start + i} of A is "
                 f"{format_dim(x)} and axis {i} of B is {format_dim(y)}; B's dim must be A's, or a 1 that is not "
                 "above it",

@@ -124,13 +124,13 @@ class TensorDesc:
             SpecError: the type is not BUFFER, a pointer that is needed is null, or whatever making one raises.
         """
         if desc.Type != DML_TENSOR_TYPE.BUFFER:
-            raise SpecError("tensor type", "", f"Type is {desc.Type}; expected {DML_TENSOR_TYPE.BUFFER.value} (BUFFER)")
+            raise SpecError("tensor type", f"Type is {desc.Type}; expected {DML_TENSOR_TYPE.BUFFER.value} (BUFFER)")
         if not desc.Desc:
-            raise SpecError("tensor type", "", "Desc is null; expected a DML_BUFFER_TENSOR_DESC")
+            raise SpecError("tensor type", "Desc is null; expected a DML_BUFFER_TENSOR_DESC")
         buffer = DML_BUFFER_TENSOR_DESC.from_address(desc.Desc)
         rank = _rank(buffer.DimensionCount)
         if not buffer.Sizes:
-            raise ShapeError("sizes", "", f"Sizes is null; expected {rank} sizes")
+            raise ShapeError("sizes", f"Sizes is null; expected {rank} sizes")
         return cls(
             int(buffer.DataType),
             buffer.Sizes[:rank],
@@ -186,20 +186,18 @@ def _data_type(value: object) -> DML_TENSOR_DATA_TYPE:
     wanted = f"expected {listed(spelling for spelling, _ in SPELLINGS.values())}"
     if isinstance(value, int) and not isinstance(value, bool):
         if value not in list(DML_TENSOR_DATA_TYPE):
-            raise DTypeError(
-                "types", "", f"DataType is {shown(int(value))}, which stands for no element type; {wanted}"
-            )
+            raise DTypeError("types", f"DataType is {shown(int(value))}, which stands for no element type; {wanted}")
         kind = DML_TENSOR_DATA_TYPE(value)
         if kind is DML_TENSOR_DATA_TYPE.UNKNOWN:
-            raise DTypeError("types", "", f"DataType: {spelling.refusal(kind.name)}; {wanted}")
+            raise DTypeError("types", f"DataType: {spelling.refusal(kind.name)}; {wanted}")
         return kind
     try:
         row = spelling.find(value)
     except DTypeError:
         name = value if isinstance(value, str) else str(getattr(value, "name", repr(value)))
-        raise DTypeError("types", "", f"DataType: {spelling.refusal(name)}; {wanted}") from None
+        raise DTypeError("types", f"DataType: {spelling.refusal(name)}; {wanted}") from None
     if row.name not in SPELLINGS:
-        raise DTypeError("types", "", f"DataType: DirectML has no element type {row}; {wanted}")
+        raise DTypeError("types", f"DataType: DirectML has no element type {row}; {wanted}")
     return DML_TENSOR_DATA_TYPE[SPELLINGS[row.name][0]]
 
 
@@ -209,15 +207,15 @@ def _integer(value: Any, name: str) -> int:
     except TypeError:
         number = None
     if number is None:
-        raise SpecError("integers", "", f"{name} is {shown(value)}; expected an integer")
+        raise SpecError("integers", f"{name} is {shown(value)}; expected an integer")
     if number.bit_length() > 64:
-        raise SpecError("integers", "", f"{name} is {shown(value)}; expected an integer of at most 64 bits")
+        raise SpecError("integers", f"{name} is {shown(value)}; expected an integer of at most 64 bits")
     return number
 
 
 def _integers(values: Any, name: str) -> tuple[int, ...]:
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise ShapeError("integers", "", f"{name} is {shown(values)}; expected a sequence of integers")
+        raise ShapeError("integers", f"{name} is {shown(values)}; expected a sequence of integers")
     return tuple(_integer(value, f"{name}[{i}]") for i, value in enumerate(values))
 
 
@@ -225,7 +223,7 @@ def _rank(rank: int) -> int:
     # 2. DimensionCount is 1 to 8; an operator at some level may take less.
     if not 1 <= rank <= DML_TENSOR_DIMENSION_COUNT_MAX1:
         raise ShapeError(
-            "ranks", "", f"DimensionCount is {rank}; expected 1 to {DML_TENSOR_DIMENSION_COUNT_MAX1} (a scalar is (1,))"
+            "ranks", f"DimensionCount is {rank}; expected 1 to {DML_TENSOR_DIMENSION_COUNT_MAX1} (a scalar is (1,))"
         )
     return rank
 
@@ -247,11 +245,11 @@ def _strides(strides: Iterable[int] | None, sizes: tuple[int, ...]) -> tuple[int
     steps = _integers(strides, "Strides")
     # 5. There is one stride per size.
     if len(steps) != len(sizes):
-        raise ShapeError("strides", "", f"Strides has {len(steps)} entries and Sizes {len(sizes)}; expected one each")
+        raise ShapeError("strides", f"Strides has {len(steps)} entries and Sizes {len(sizes)}; expected one each")
     # 6. A stride is in elements and fits 32 unsigned bits: there are no negative ones.
     for i, step in enumerate(steps):
         if not 0 <= step <= MAX_ELEMENTS:
-            raise ShapeError("strides", "", f"Strides[{i}] is {step}; expected 0 to {MAX_ELEMENTS} elements")
+            raise ShapeError("strides", f"Strides[{i}] is {step}; expected 0 to {MAX_ELEMENTS} elements")
     return steps
 
 
@@ -260,7 +258,7 @@ def _flags(flags: int) -> DML_TENSOR_FLAGS:
     bits = _integer(flags, "Flags")
     if bits not in (0, *DML_TENSOR_FLAGS):
         owned = DML_TENSOR_FLAGS.OWNED_BY_DML
-        raise SpecError("flags", "", f"Flags is {bits}; expected 0 or {owned.value} ({owned.name})")
+        raise SpecError("flags", f"Flags is {bits}; expected 0 or {owned.value} ({owned.name})")
     return DML_TENSOR_FLAGS(bits)
 
 
@@ -273,7 +271,6 @@ def _total(
     if size < least:
         raise SpecError(
             "total size",
-            "",
             f"TotalTensorSizeInBytes is {size}; expected at least {least}, what these Sizes and Strides reach to",
         )
     # 9. It holds at most 2**32 - 1 elements. What only the rounding up adds does not count.
@@ -282,7 +279,6 @@ def _total(
     if reached > MAX_ELEMENTS:
         raise SpecError(
             "total size",
-            "",
             f"TotalTensorSizeInBytes is {size}, which is {reached} elements of {kind.name}; "
             f"expected at most {MAX_ELEMENTS} elements",
         )
@@ -296,7 +292,6 @@ def _alignment(alignment: int, kind: DML_TENSOR_DATA_TYPE) -> int:
     if value and not (least <= value <= MAX_ELEMENTS and value & (value - 1) == 0):
         raise SpecError(
             "alignment",
-            "",
             f"GuaranteedBaseOffsetAlignment is {value}; expected 0 or a power of two from {least} "
             f"(the size of {kind.name}) to 2147483648",
         )

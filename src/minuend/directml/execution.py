@@ -121,7 +121,7 @@ class Execution:
                 raise MinuendError(f"resource {name!r} holds values of several types; no array can replace them")
             if element not in VALUE_TYPES.values() or resource.element not in (None, element):
                 wanted = listed(m.name for m, row in VALUE_TYPES.items() if resource.element in (None, row))
-                raise DTypeError("types", "", f"the input {name!r} is {array.dtype}; expected {wanted}")
+                raise DTypeError("types", f"the input {name!r} is {array.dtype}; expected {wanted}")
             if resource.form == "deferred":
                 self.elements[name], self.sizes[name] = element, (array.nbytes + 3) // 4 * 4
             elif array.size != resource.count:
@@ -137,16 +137,16 @@ class Execution:
             if not one.owned(tensor):
                 raise SpecError(
                     "bindings",
-                    binding.item.place,
                     f"{tensor} is bound when {one.name!r} is initialised and is not OWNED_BY_DML; bind it in dispatch",
+                    where=binding.item.place,
                 )
             self._check_binding(one, tensor, binding)
         for tensor in INPUTS:
             if one.owned(tensor) and tensor not in one.init:
                 raise SpecError(
                     "bindings",
-                    one.item.place,
                     f"{tensor} of {one.name!r} is OWNED_BY_DML; bind it in the dispatchable's own bindings",
+                    where=one.item.place,
                 )
 
     def _check_dispatch(self, command: Dispatch) -> None:
@@ -156,14 +156,14 @@ class Execution:
             if binding is not None and one.owned(tensor):
                 raise SpecError(
                     "bindings",
-                    binding.item.place,
                     f"{tensor} is OWNED_BY_DML and bound when {one.name!r} is initialised; leave it out of dispatch",
+                    where=binding.item.place,
                 )
             if binding is not None:
                 self._check_binding(one, tensor, binding)
             elif not one.owned(tensor):
                 # 2. Every other tensor is bound in each dispatch.
-                raise SpecError("bindings", command.item.place, f"nothing is bound to {tensor} of {one.name!r}")
+                raise SpecError("bindings", f"nothing is bound to {tensor} of {one.name!r}", where=command.item.place)
         output = command.bindings[OUTPUT]
         self.results[output.resource] = (one.descs[OUTPUT], output.offset)
 
@@ -174,8 +174,8 @@ class Execution:
         if binding.offset % multiple:
             raise SpecError(
                 "bindings",
-                binding.item.place,
                 f"{tensor} begins {binding.offset} bytes into {name!r}; expected a multiple of {multiple}",
+                where=binding.item.place,
             )
         if self.resources[name].form == "deferred" and name not in self.inputs:
             self._defer(desc, tensor, binding)
@@ -183,9 +183,9 @@ class Execution:
         if self.sizes[name] - binding.offset < desc.total_tensor_size_in_bytes:
             raise SpecError(
                 "bindings",
-                binding.item.place,
                 f"{name!r} has {max(0, self.sizes[name] - binding.offset)} bytes for {tensor} from byte "
                 f"{binding.offset} on; expected at least {desc.total_tensor_size_in_bytes}, its TotalTensorSizeInBytes",
+                where=binding.item.place,
             )
 
     def _defer(self, desc: TensorDesc, tensor: str, binding: Binding) -> None:

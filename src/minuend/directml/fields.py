@@ -63,7 +63,7 @@ def tensor_desc(item: Item) -> TensorDesc:
     # DxDispatch would read only the first so many sizes, and strides past the end of the list.
     if count is not None and count.integer(0, UINT32) != len(sizes):
         raise placed(
-            ShapeError("ranks", "", f"DimensionCount is {count.value}; expected {len(sizes)}, as Sizes has"), count
+            ShapeError("ranks", f"DimensionCount is {count.value}; expected {len(sizes)}, as Sizes has"), count
         )
     try:
         return TensorDesc(
@@ -85,4 +85,4 @@ def _numbers(item: Item) -> list[int]:
 def placed(error: SpecError, item: Item) -> SpecError:
     """Return the same error, told of a place in the file; a place within it that the error names is kept."""
     inner = f"{error.where} of " if error.where else ""
-    return type(error)(error.rule, f"{inner}{item.place}", error.message)
+    return type(error)(error.rule, error.message, where=f"{inner}{item.place}")

@@ -91,7 +91,9 @@ def check_descs(op: OpVersion, descs: Descs) -> None:
     """
     for name, desc in descs.items():
         if not isinstance(desc, TensorDesc):
-            raise SpecError("tensors", name, f"{desc!r} is no description; expected a minuend.directml.TensorDesc")
+            raise SpecError(
+                "tensors", f"{desc!r} is no description; expected a minuend.directml.TensorDesc", where=name
+            )
     _check_types(op, descs)
     _check_ranks(op, descs)
     _check_sizes(descs)
@@ -117,7 +119,9 @@ def _check_ranks(op: OpVersion, descs: Descs) -> None:
         if hi is not None and not lo <= rank <= hi:
             wanted = str(lo) if lo == hi else f"{lo} to {hi}"
             raise ShapeError(
-                "ranks", f"{name}.DimensionCount", f"DimensionCount is {rank}; {op} takes {wanted}{_more(op, rank)}"
+                "ranks",
+                f"DimensionCount is {rank}; {op} takes {wanted}{_more(op, rank)}",
+                where=f"{name}.DimensionCount",
             )
     # 4. The three have one DimensionCount.
     _same(descs, "DimensionCount", "ranks", {name: len(desc.sizes) for name, desc in descs.items()})
@@ -147,18 +151,18 @@ def _same(descs: Descs, field: str, rule: str, values: Mapping[str, Any], hint: 
         if values[name] != values[first]:
             kind = DTypeError if rule == "types" else ShapeError
             message = f"{field} is {values[name]} and {first}'s is {values[first]}; expected one {field} in all three"
-            raise kind(rule, f"{name}.{field}", f"{message} ({hint})" if hint else message)
+            raise kind(rule, f"{message} ({hint})" if hint else message, where=f"{name}.{field}")
 
 
 def _check_output(name: str, descs: Descs) -> None:
     output = descs[name]
     # 6. OWNED_BY_DML is for inputs alone.
     if output.flags & DML_TENSOR_FLAGS.OWNED_BY_DML:
-        raise SpecError("flags", f"{name}.Flags", "Flags is OWNED_BY_DML, which is for inputs alone; expected 0")
+        raise SpecError("flags", "Flags is OWNED_BY_DML, which is for inputs alone; expected 0", where=f"{name}.Flags")
     # 7. No two elements of the output share an address.
     step = null_step(output.sizes, output.element_strides)
     if step is not None:
-        raise ShapeError("strides", f"{name}.Strides", _sharing(output, step))
+        raise ShapeError("strides", _sharing(output, step), where=f"{name}.Strides")
 
 
 def _sharing(output: TensorDesc, step: tuple[int, ...]) -> str:
@@ -186,8 +190,8 @@ def _memory(name: str, desc: TensorDesc, buffer: Any) -> Memory:
     if flat.size < total:
         raise SpecError(
             "buffers",
-            name,
             f"the buffer holds {flat.size} bytes; expected at least {total}, the tensor's TotalTensorSizeInBytes",
+            where=name,
         )
     return flat[:total]
 
@@ -198,23 +202,25 @@ def _bytes(name: str, buffer: Any) -> Memory:
     if isinstance(buffer, np.ndarray):  # not through memoryview, which knows no bfloat16
         if buffer.dtype.hasobject or not buffer.dtype.itemsize:
             message = f"the buffer is an array of {buffer.dtype}, which are no bytes; pass an array of numbers"
-            raise SpecError("buffers", name, message)
+            raise SpecError("buffers", message, where=name)
         contiguous, swapped = buffer.flags.c_contiguous, not buffer.dtype.isnative
     else:
         try:
             view = memoryview(buffer)
         except TypeError:
             wanted = "expected bytes, a bytearray, a memoryview or a NumPy array"
-            raise SpecError("buffers", name, f"the buffer is a {type(buffer).__name__}; {wanted}") from None
+            raise SpecError("buffers", f"the buffer is a {type(buffer).__name__}; {wanted}", where=name) from None
         contiguous, swapped = view.c_contiguous, view.format.startswith((foreign, "!"))
     if not contiguous:
         raise SpecError(
             "buffers",
-            name,
             "the buffer is not C-contiguous; pass the memory that it is a view of, and Strides that say how it lies",
+            where=name,
         )
     if swapped:
-        raise SpecError("buffers", name, f"the buffer is not {sys.byteorder}-endian as this machine is; convert it")
+        raise SpecError(
+            "buffers", f"the buffer is not {sys.byteorder}-endian as this machine is; convert it", where=name
+        )
     if isinstance(buffer, np.ndarray):
         return np.asarray(buffer).reshape(-1).view(np.uint8)
     return np.frombuffer(view, np.uint8)
@@ -225,7 +231,7 @@ def _check_ranges(op: OpVersion, descs: Descs, memory: Mapping[str, Memory]) -> 
     output, start = memory[name], _address(memory[name])
     # 9. The output can be written to.
     if not output.flags.writeable:
-        raise SpecError("buffers", name, "the buffer is read-only; pass one that can be written to")
+        raise SpecError("buffers", "the buffer is read-only; pass one that can be written to", where=name)
     for other in op.inputs.names:
         apart = _address(memory[other]) - start
         if apart >= output.size or -apart >= memory[other].size:
@@ -235,17 +241,17 @@ def _check_ranges(op: OpVersion, descs: Descs, memory: Mapping[str, Memory]) -> 
             side = "at the start of" if not apart else f"{abs(apart)} bytes {'before' if apart > 0 else 'after'}"
             raise SpecError(
                 "aliasing",
-                name,
                 f"the range of {output.size} bytes begins {side} {other}'s range of {memory[other].size} bytes and "
                 f"overlaps it; expected the same range (in place), or none of its bytes",
+                where=name,
             )
         # 11. In place the strides are the same too, so that each element is read where its difference is written.
         if descs[other].element_strides != descs[name].element_strides:
             raise ShapeError(
                 "aliasing",
-                f"{name}.Strides",
                 f"the buffer is {other}'s and the strides are {descs[name].element_strides}; expected {other}'s, "
                 f"{descs[other].element_strides}, for work in place",
+                where=f"{name}.Strides",
             )
 
 

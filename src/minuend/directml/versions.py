@@ -72,12 +72,11 @@ def broadcast(op: OpVersion, a: Shape, b: Shape, attributes: Mapping[str, Any]) 
     """
     for param, shape in zip(op.inputs, (a, b), strict=True):
         if shape is None:
-            raise ShapeError("sizes", "", f"the sizes of {param.name} are unknown; DirectML fixes them beforehand")
+            raise ShapeError("sizes", f"the sizes of {param.name} are unknown; DirectML fixes them beforehand")
         for i, size in enumerate(shape):
             if not isinstance(size, int):
                 raise ShapeError(
                     "sizes",
-                    "",
                     f"Sizes[{i}] of {param.name} is {format_dim(size)}; DirectML fixes sizes beforehand, give a number",
                 )
             check_size(size, f"Sizes[{i}] of {param.name}")
@@ -88,16 +87,16 @@ def broadcast(op: OpVersion, a: Shape, b: Shape, attributes: Mapping[str, Any]) 
 def check_size(size: int, name: str) -> None:
     """Check one size: no dim is empty, and 32 bits hold it."""
     if size == 0:
-        raise ShapeError("sizes", "", f"{name} is 0; DirectML has no empty tensors, leave the operator out")
+        raise ShapeError("sizes", f"{name} is 0; DirectML has no empty tensors, leave the operator out")
     if not 0 < size <= MAX_ELEMENTS:
-        raise ShapeError("sizes", "", f"{name} is {size}; expected 1 to {MAX_ELEMENTS}")
+        raise ShapeError("sizes", f"{name} is {size}; expected 1 to {MAX_ELEMENTS}")
 
 
 def check_count(sizes: tuple[int, ...], name: str) -> None:
     """Check that a tensor has no more elements than DirectML counts, in exact integers."""
     count = shapes.size(sizes)
     if count > MAX_ELEMENTS:
-        raise ShapeError("sizes", "", f"{name} has {count} elements; expected at most {MAX_ELEMENTS}")
+        raise ShapeError("sizes", f"{name} has {count} elements; expected at most {MAX_ELEMENTS}")
 
 
 def number(level: object) -> int:
@@ -115,7 +114,7 @@ def number(level: object) -> int:
         text = str(level).removeprefix("DML_FEATURE_LEVEL_").replace("_", ".")
         if text in LEVELS:
             return int(LEVELS[text])
-    raise SpecError("version", "", f"DirectML has no feature level {shown(level)}; expected {listed(LEVELS)}")
+    raise SpecError("version", f"DirectML has no feature level {shown(level)}; expected {listed(LEVELS)}")
 
 
 SPELLINGS = {

@@ -49,17 +49,21 @@ class BackendRep(base.BackendRep):  # type: ignore[misc,unused-ignore]
         elif isinstance(inputs, Sequence) and not isinstance(inputs, str | bytes):
             names = self.required if len(inputs) == len(self.required) else self.inputs
             if len(inputs) > len(names):
-                raise SpecError("inputs", "graph", f"{len(inputs)} inputs for a graph that has {len(self.inputs)}")
+                raise SpecError(
+                    "inputs", f"{len(inputs)} inputs for a graph that has {len(self.inputs)}", where="graph"
+                )
             feeds = dict(zip(names, inputs, strict=False))
         else:
             raise SpecError(
-                "inputs", "graph", f"inputs are a {type(inputs).__name__}; expected a list or a dict of arrays"
+                "inputs", f"inputs are a {type(inputs).__name__}; expected a list or a dict of arrays", where="graph"
             )
         unknown = [name for name in feeds if name not in self.inputs]
         missing = [name for name in self.required if name not in feeds]
         for names, problem in ((unknown, "has no input"), (missing, "needs the input")):
             if names:
-                raise SpecError("inputs", "graph", f"the graph {problem} {names[0]!r}; its inputs are {self.inputs}")
+                raise SpecError(
+                    "inputs", f"the graph {problem} {names[0]!r}; its inputs are {self.inputs}", where="graph"
+                )
         return feeds
 
 
@@ -122,14 +126,14 @@ class Backend(base.Backend):  # type: ignore[misc,unused-ignore]
         graph.output.extend(onnx.ValueInfoProto(name=name) for name in node.output if name)
         given = [name for name in node.input if name]
         if len(inputs) != len(given):
-            raise SpecError("inputs", "node", f"{len(inputs)} inputs for a node that has {len(given)}")
+            raise SpecError("inputs", f"{len(inputs)} inputs for a node that has {len(given)}", where="node")
         results = tuple(Evaluator(graph, opsets=opsets).run(None, dict(zip(given, inputs, strict=True))))
         for i, (result, (dtype, shape)) in enumerate(zip(results, outputs_info or (), strict=outputs_info is not None)):
             if result.dtype != np.dtype(dtype) or result.shape != tuple(shape):
                 raise SpecError(
                     "outputs",
-                    "node",
                     f"output {i} is {result.dtype} {result.shape}; outputs_info says {np.dtype(dtype)} {tuple(shape)}",
+                    where="node",
                 )
         return results
 

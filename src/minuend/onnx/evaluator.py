@@ -150,7 +150,7 @@ class SubNode(OpRun):
 
     def _run(self, *inputs: Any, **attributes: Any) -> tuple[Any, ...]:
         if len(inputs) != 2:
-            raise SpecError("inputs", self.where, f"{self.version} takes 2 inputs; the node has {len(inputs)}")
+            raise SpecError("inputs", f"{self.version} takes 2 inputs; the node has {len(inputs)}", where=self.where)
         a, b = inputs
         return (operator.run(self.version, a, b, attributes, name=self.onnx_node.name, where=self.where),)
 
@@ -174,7 +174,9 @@ def _callees_first(model: ModelProto) -> ModelProto:
         order = list(TopologicalSorter(calls).static_order())
     except CycleError as error:
         circle = " → ".join(name for _, name in error.args[1])
-        raise SpecError("functions", "model", f"functions may not call each other in a circle: {circle}") from None
+        raise SpecError(
+            "functions", f"functions may not call each other in a circle: {circle}", where="model"
+        ) from None
     number = {key: i for i, key in enumerate(by_key)}
     if all(number[callee] < number[key] for key in by_key for callee in calls[key]):
         return model
@@ -200,6 +202,8 @@ def _check_imports(imports: Iterable[OperatorSetIdProto], where: str) -> None:
         domain = "" if item.domain in MAIN else item.domain
         if domain in seen:
             raise SpecError(
-                "opset", where, f"the domain {item.domain!r} is imported twice; expected one opset for each domain"
+                "opset",
+                f"the domain {item.domain!r} is imported twice; expected one opset for each domain",
+                where=where,
             )
         seen.add(domain)

@@ -56,9 +56,7 @@ def from_graph(graph: Graph, opset: object = None) -> tuple[Model, list[str], li
     except ValueError:
         number = 0
     if not 1 <= number <= newest:
-        raise SpecError(
-            "version", "", f"ONNX has no opset {opset!r}; expected 1 to {newest} (as onnx {onnx.__version__})"
-        )
+        raise SpecError("version", f"ONNX has no opset {opset!r}; expected 1 to {newest} (as onnx {onnx.__version__})")
     lowering = _Lowering(graph, number)
     lowering.run()
     if lowering.nodes:

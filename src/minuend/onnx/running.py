@@ -149,10 +149,10 @@ def _check_inputs(graph: GraphProto, inputs: Mapping[str, Any]) -> dict[str, Any
     wanted = [name for name in declared if name not in preset]
     for name in inputs:
         if name not in declared:
-            raise SpecError("inputs", "graph", f"there is no input {name!r}; expected {_names(declared)}")
+            raise SpecError("inputs", f"there is no input {name!r}; expected {_names(declared)}", where="graph")
     missing = [name for name in wanted if name not in inputs]
     if missing:
-        raise SpecError("inputs", "graph", f"the input {missing[0]!r} is missing; expected {_names(wanted)}")
+        raise SpecError("inputs", f"the input {missing[0]!r} is missing; expected {_names(wanted)}", where="graph")
     sizes: dict[str, tuple[int, str]] = {}
     return {name: _check_input(name, value, declared[name], sizes) for name, value in inputs.items()}
 
@@ -170,7 +170,7 @@ def _check_input(name: str, value: Any, type_: TypeProto, sizes: dict[str, tuple
     where = f"input {name!r}"
     kind = tensors.data_type(type_.tensor_type.elem_type)
     if kind is not None and kind.bits and array.dtype != kind.dtype:
-        raise SpecError("inputs", where, f"an array of {array.dtype} came; expected {kind.dtype} ({kind.word})")
+        raise SpecError("inputs", f"an array of {array.dtype} came; expected {kind.dtype} ({kind.word})", where=where)
     shape = shape_of(type_)
     if shape is None:
         return array
@@ -180,12 +180,12 @@ def _check_input(name: str, value: Any, type_: TypeProto, sizes: dict[str, tuple
             known, first = sizes.setdefault(dim, (came, f"axis {axis} of {name!r}"))
             if known != came and not wrong:
                 raise SpecError(
-                    "inputs", where, f"axis {axis} has {came}, and {dim} is {known} by {first}; expected one size"
+                    "inputs", f"axis {axis} has {came}, and {dim} is {known} by {first}; expected one size", where=where
                 )
         elif dim is not None and dim != came:
             wrong = True
     if wrong:
-        raise SpecError("inputs", where, f"an array of shape {array.shape} came; expected {format_shape(shape)}")
+        raise SpecError("inputs", f"an array of shape {array.shape} came; expected {format_shape(shape)}", where=where)
     return array
 
 

@@ -102,7 +102,7 @@ def _types(proto: Any, path: str, every_type: bool) -> tuple[DataType, ElementTy
         text = PlainType("object", 64, "unsigned", "none")
         element = kind.element or (text if kind.dtype.hasobject else plain_type(kind.dtype))
     if element is None:
-        raise DTypeError("types", path, f"element type {kind.word!r}; expected {listed(_ELEMENTS)}")
+        raise DTypeError("types", f"element type {kind.word!r}; expected {listed(_ELEMENTS)}", where=path)
     return kind, element
 
 
@@ -112,7 +112,7 @@ def check(path: str, results: Sequence[Result]) -> None:
     for result in results:
         if result.element.name not in WORDS:
             raise DTypeError(
-                "types", path, f"a .pb takes no {result.element} from this package; expected {listed(WORDS)}"
+                "types", f"a .pb takes no {result.element} from this package; expected {listed(WORDS)}", where=path
             )
         if result.nbytes + 1024 + len(result.name.encode()) > _MOST_BYTES:
             raise FileFormatError(

@@ -144,9 +144,9 @@ def write(
     """
     newest = need("onnx", "onnx", "vectors").defs.onnx_opset_version()
     if (above := max(opsets or (), default=0)) > newest:
-        raise SpecError("vectors", "", f"opset {shown(above)} is not known; expected 1 to {newest}")
+        raise SpecError("vectors", f"opset {shown(above)} is not known; expected 1 to {newest}")
     if os.path.lexists(folder):
-        raise SpecError("vectors", "", f"{folder} exists; name a folder that does not")
+        raise SpecError("vectors", f"{folder} exists; name a folder that does not")
     with new_folder(folder) as part:
         tests = list(vectors(opsets))
         for done, test in enumerate(tests):

@@ -228,7 +228,9 @@ class Subtraction:
             kind = tensors.data_type(proto.tensor_type.elem_type) if proto.HasField("tensor_type") else None
             shown = f"tensor({kind.word.lower()})" if kind else (proto.WhichOneof("value") or "").removesuffix("_type")
             if kind or not proto.HasField("tensor_type"):
-                raise DTypeError("types", self.where, f"{self.op} takes no {shown} ({self.proto.input[operand]!r})")
+                raise DTypeError(
+                    "types", f"{self.op} takes no {shown} ({self.proto.input[operand]!r})", where=self.where
+                )
         result = self.scope.types.get(self.proto.output[0])
         known = other or result
         return None if known is None else TensorType(known.dtype)
@@ -270,11 +272,11 @@ def check_form(op: OpVersion, node: NodeProto, where: str) -> None:
     if (len(node.input), len(node.output)) != (2, 1):
         raise SpecError(
             "inputs",
-            where,
             f"{op} takes 2 inputs and has 1 output; the node has {len(node.input)} and {len(node.output)}",
+            where=where,
         )
     if not all((*node.input, *node.output)):
-        raise SpecError("inputs", where, f"{op} needs a name for each of its inputs and outputs; one is empty")
+        raise SpecError("inputs", f"{op} needs a name for each of its inputs and outputs; one is empty", where=where)
 
 
 def _bound_attributes(scope: Scope, node: NodeProto) -> list[dict[str, Any]]:

@@ -175,7 +175,7 @@ def _stored(value: Any) -> tuple[str, tuple[int, ...], Array]:
     row = elements.of_numpy(array.dtype)
     if row is None or row.name not in SPELLINGS:
         expected = listed(names[0] for names in SPELLINGS.values())
-        raise DTypeError("types", "", f"{elements.refusal(array.dtype.name)}; expected {expected} or boolean")
+        raise DTypeError("types", f"{elements.refusal(array.dtype.name)}; expected {expected} or boolean")
     if row in NARROW:
         codes = np.ascontiguousarray(array).view(np.uint8).reshape(array.shape)
         return _stored(Tensor(row, np.asarray(codes & np.uint8((1 << row.bits) - 1))))

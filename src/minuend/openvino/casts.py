@@ -83,7 +83,6 @@ def _truncated(values: Array, target: str) -> Array:
         count = fits.size - int(np.count_nonzero(fits))
         raise SpecError(
             "convert",
-            "",
             f"Convert to {target} meets {count} of {fits.size} floats that {target} cannot hold ({low} to {high}), and "
             f"runtimes differ in what they make of them; the first is {values[index]} at index {index}; "
             "clamp the values before it",

@@ -99,8 +99,8 @@ def element(tag: str, attributes: Mapping[str, str]) -> Element:
         if found := _ILLEGAL.search(text):
             raise SpecError(
                 "names",
-                f"attribute {name!r} of <{tag}>",
                 f"{text!r} holds the character {found.group()!r}, which XML cannot; take it out",
+                where=f"attribute {name!r} of <{tag}>",
             )
     return Element(tag, dict(attributes))
 

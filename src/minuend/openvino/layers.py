@@ -82,7 +82,7 @@ def broadcasting(layer: Layer) -> dict[str, Any]:
         known = SUBTRACT_1.attributes["auto_broadcast"].values
         if stated["auto_broadcast"] not in known:
             came = shown(layer.data["auto_broadcast"])
-            raise SpecError("attributes", "", f"attribute 'auto_broadcast' is {came}; expected {listed(known)}")
+            raise SpecError("attributes", f"attribute 'auto_broadcast' is {came}; expected {listed(known)}")
     if AXIS in layer.data:
         stated["axis"] = _read(layer, AXIS, notation.integer)
     elif rule(layer) == "pdpd":
@@ -110,7 +110,7 @@ def notes(layer: Layer) -> list[str]:
 def _flag(layer: Layer, name: str) -> bool:
     text = layer.data.get(name, "false").lower()
     if text not in ("true", "false", "1", "0"):
-        raise SpecError("attributes", "", f"attribute {name!r} is {shown(text)}; expected true or false")
+        raise SpecError("attributes", f"attribute {name!r} is {shown(text)}; expected true or false")
     return text in ("true", "1")
 
 
@@ -127,11 +127,11 @@ def _number(text: str) -> float:
 def _read(layer: Layer, name: str, reader: Callable[[str], Any], default: str | None = None) -> Any:
     text = layer.data.get(name, default)
     if text is None:
-        raise SpecError("attributes", "", f"attribute {name!r} is missing in <data>")
+        raise SpecError("attributes", f"attribute {name!r} is missing in <data>")
     try:
         return reader(text)
     except ValueError as error:
-        raise SpecError("attributes", "", f"attribute {name!r} {error}") from None
+        raise SpecError("attributes", f"attribute {name!r} {error}") from None
 
 
 def element_type(layer: Layer, name: str = "element_type", default: str | None = None) -> str:
@@ -162,7 +162,7 @@ def tensor_type(type_: Type) -> TensorType:
     """
     if type_.element not in NUMERIC:
         reason = REFUSED[type_.element]
-        raise DTypeError("types", "", f"element type {type_.element!r}: {reason}")
+        raise DTypeError("types", f"element type {type_.element!r}: {reason}")
     return TensorType(NUMERIC[type_.element], type_.shape)
 
 
@@ -188,7 +188,7 @@ def _infer_subtract(layer: Layer, types: Sequence[Type], known: Known) -> Type:
         if rule(layer) != "pdpd" or AXIS in layer.data:
             raise
         hint = f"the layer states no {AXIS}, which the runtime reads as {AXIS_AS_READ}"
-        raise ShapeError(error.rule, error.where, f"{error.message}; {hint}") from None
+        raise ShapeError(error.rule, f"{error.message}; {hint}", where=error.where) from None
 
 
 def _subtract(layer: Layer, arrays: Sequence[Array], types: Sequence[Type]) -> Array:
@@ -211,12 +211,11 @@ def _binary(allowed: Callable[[str], bool], wanted: str) -> Callable[[Layer, Seq
         if len(set(elements)) > 1:
             raise DTypeError(
                 "types",
-                "",
                 f"{layer.type} takes two operands of one element type; they are {listed(elements, 'and')}; "
                 "convert one of them first",
             )
         if elements and not allowed(elements[0]):
-            raise DTypeError("types", "", f"{layer.type} takes no element type {elements[0]!r}; expected {wanted}")
+            raise DTypeError("types", f"{layer.type} takes no element type {elements[0]!r}; expected {wanted}")
         return Type(elements[0] if elements else "dynamic", _joined(layer, types).shape)
 
     return infer
@@ -240,7 +239,7 @@ def _elementwise(function: Callable[[Array, Array], Any]) -> Callable[[Layer, Se
             and 0 not in static(joined.shape or ())
             and (b == 0).any()
         ):
-            raise SpecError("values", "", f"{layer.type} divides by 0, which integers cannot")
+            raise SpecError("values", f"{layer.type} divides by 0, which integers cannot")
         with np.errstate(all="ignore"):
             return np.asarray(function(a, b))
 
@@ -280,9 +279,9 @@ def _convert(layer: Layer, arrays: Sequence[Array], types: Sequence[Type]) -> Ar
 def _infer_clamp(layer: Layer, types: Sequence[Type], known: Known) -> Type:
     low, high = (_read(layer, name, _number) for name in ("min", "max"))
     if low > high:
-        raise SpecError("attributes", "", f"attribute 'min' is {low} and 'max' is {high}; expected min <= max")
+        raise SpecError("attributes", f"attribute 'min' is {low} and 'max' is {high}; expected min <= max")
     if not _numeric(types[0].element) and types[0].element != "dynamic":
-        raise DTypeError("types", "", f"Clamp takes no element type {types[0].element!r}; expected a number")
+        raise DTypeError("types", f"Clamp takes no element type {types[0].element!r}; expected a number")
     return types[0]
 
 
@@ -312,14 +311,14 @@ def _numbers(known: Array | None) -> list[int] | None:
 
 def _check_indices(layer: Layer, type_: Type, what: str) -> None:
     if type_.element not in ("dynamic", *(n for n, row in NUMERIC.items() if row.is_integer)):
-        raise DTypeError("types", "", f"{what} of {layer.type} (input 1) is of {type_.element}; expected integers")
+        raise DTypeError("types", f"{what} of {layer.type} (input 1) is of {type_.element}; expected integers")
     if type_.shape is not None and len(type_.shape) > 1:
         raise ShapeError(
-            "shape", "", f"{what} of {layer.type} (input 1) has shape {format_shape(type_.shape)}; expected rank 1"
+            "shape", f"{what} of {layer.type} (input 1) has shape {format_shape(type_.shape)}; expected rank 1"
         )
     if (_length(type_) or 0) > MAX_RANK:
         raise ShapeError(
-            "shape", "", f"{what} of {layer.type} (input 1) holds {_length(type_)} numbers; expected {MAX_RANK} at most"
+            "shape", f"{what} of {layer.type} (input 1) holds {_length(type_)} numbers; expected {MAX_RANK} at most"
         )
 
 
@@ -341,15 +340,13 @@ def _infer_reshape(layer: Layer, types: Sequence[Type], known: Known) -> Type:
 
 def _reshaped(pattern: list[int], shape: Shape, special_zero: bool) -> Shape:
     if pattern.count(-1) > 1 or any(n < -1 for n in pattern):
-        raise ShapeError("shape", "", f"Reshape to {pattern}: expected sizes, and -1 at most once for what is left")
+        raise ShapeError("shape", f"Reshape to {pattern}: expected sizes, and -1 at most once for what is left")
     dims: list[Dim] = list(pattern)
     for axis, n in enumerate(pattern):
         if n == 0 and special_zero:
             if shape is not None and axis >= len(shape):
                 raise ShapeError(
-                    "shape",
-                    "",
-                    f"Reshape to {pattern}: the 0 at {axis} copies a dim that {format_shape(shape)} has not",
+                    "shape", f"Reshape to {pattern}: the 0 at {axis} copies a dim that {format_shape(shape)} has not"
                 )
             dims[axis] = None if shape is None else shape[axis]
     if shape is None:
@@ -365,7 +362,7 @@ def _reshaped(pattern: list[int], shape: Shape, special_zero: bool) -> Shape:
         if math.prod(static(own)) != rest * math.prod(left):
             total = math.prod(static(own))
             raise ShapeError(
-                "shape", "", f"Reshape to {pattern}: {format_shape(shape)} has {total} elements, which do not fill it"
+                "shape", f"Reshape to {pattern}: {format_shape(shape)} has {total} elements, which do not fill it"
             )
     return tuple(dims)
 
@@ -393,9 +390,7 @@ def _axes(layer: Layer, axes: list[int], rank: int) -> list[int]:
     found = [axis + rank if axis < 0 else axis for axis in axes]
     for axis, stated in zip(found, axes, strict=True):
         if not 0 <= axis < rank:
-            raise ShapeError(
-                "axes", "", f"axis {stated} of {layer.type} is out of range: expected {-rank} to {rank - 1}"
-            )
+            raise ShapeError("axes", f"axis {stated} of {layer.type} is out of range: expected {-rank} to {rank - 1}")
     return sorted(set(found))
 
 
@@ -403,10 +398,10 @@ def _unsqueezed(layer: Layer, axes: list[int], shape: Shape) -> Shape:
     if shape is None:
         return None
     if len(set(axes)) != len(axes):
-        raise ShapeError("axes", "", f"axes {axes} of {layer.type} repeat")
+        raise ShapeError("axes", f"axes {axes} of {layer.type} repeat")
     rest, new = list(shape), _axes(layer, axes, len(shape) + len(axes))
     if len(new) != len(axes):
-        raise ShapeError("axes", "", f"axes {axes} of {layer.type} repeat")
+        raise ShapeError("axes", f"axes {axes} of {layer.type} repeat")
     for axis in new:
         rest.insert(axis, 1)
     return tuple(rest)
@@ -466,14 +461,13 @@ def _other_mode(layer: Layer) -> str:
 
 def _spread(layer: Layer, target: list[int], shape: Shape) -> Shape:
     if any(n < 0 for n in target):
-        raise ShapeError("shape", "", f"Broadcast to {target}: a size cannot be negative")
+        raise ShapeError("shape", f"Broadcast to {target}: a size cannot be negative")
     if _mode(layer) == "bidirectional":
         return DIALECT.broadcast(SUBTRACT_1, shape, tuple(target), {}).shape
     ends = zip(shape[::-1], target[::-1], strict=False) if shape is not None else ()
     if (shape is not None and len(shape) > len(target)) or any(_clash(dim, n) for dim, n in ends):
         raise ShapeError(
             "shape",
-            "",
             f"Broadcast of {format_shape(shape)} to {target}: aligned at the right, each dim must be 1 or the target's",
         )
     return tuple(target)

@@ -367,7 +367,7 @@ def _read(data: bytes, source: str, weights: Source | None, weights_name: str) -
     try:
         model.infer()
     except SpecError as error:
-        raise type(error)(error.rule, f"{error.where} of {source}", error.message) from None
+        raise type(error)(error.rule, error.message, where=f"{error.where} of {source}") from None
     return model
 
 

@@ -80,7 +80,7 @@ def _subtract_tensors(a: Any, b: Any, auto_broadcast: str, axis: int, out: Any) 
     if out is None:
         return Tensor(element, compute(element, joined, x[0], y[0], None).view(np.uint8))
     if not isinstance(out, Tensor):
-        raise DTypeError("out", "", f"out is a {type(out).__name__}; the result of Tensors is a Tensor")
+        raise DTypeError("out", f"out is a {type(out).__name__}; the result of Tensors is a Tensor")
     compute(element, joined, x[0], y[0], _memory(out))
     return out
 
@@ -97,7 +97,6 @@ def _typed(operand: Any, name: str, element: ElementType) -> Typed:
         return scalar(operand, element), element
     raise DTypeError(
         "types",
-        "",
         f"{name} is a {type(operand).__name__}, the other operand a Tensor; expected a Tensor or a Python number "
         f"(Tensor({SPELLINGS[element.name][0]!r}, codes) makes one of codes)",
     )

@@ -47,13 +47,13 @@ def _bind(section: Section, inputs: Mapping[str, Any]) -> dict[Layer, tuple[Type
     for name, value in inputs.items():
         if name not in by_name:
             known = quoted(dict.fromkeys(names(one)[0] for one in parameters)) or "none"
-            raise SpecError("inputs", "", f"there is no input {name!r}; expected {known}")
+            raise SpecError("inputs", f"there is no input {name!r}; expected {known}")
         layer = by_name[name]
         if layer in bound:
-            raise SpecError("inputs", "", f"{name!r} is given twice; it is one input with {quoted(names(layer))}")
+            raise SpecError("inputs", f"{name!r} is given twice; it is one input with {quoted(names(layer))}")
         bound[layer] = _bound(name, layer, value)
     if absent := [names(layer)[0] for layer in parameters if layer not in bound]:
-        raise SpecError("inputs", "", f"no array is given for {quoted(absent)}; every input takes one")
+        raise SpecError("inputs", f"no array is given for {quoted(absent)}; every input takes one")
     return bound
 
 
@@ -71,14 +71,14 @@ def _bound(name: str, layer: Layer, value: Any) -> tuple[Type, Array]:
         array = np.asarray(value)
         element = table.name_of(array.dtype) or ""
         if not element:
-            raise SpecError("inputs", "", f"input {name!r} is of {array.dtype.name}, which OpenVINO has not")
+            raise SpecError("inputs", f"input {name!r} is of {array.dtype.name}, which OpenVINO has not")
         array = array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
     else:
         came = type(value).__name__
-        raise SpecError("inputs", "", f"input {name!r} is a {came}; expected a NumPy array of {wanted.element}")
+        raise SpecError("inputs", f"input {name!r} is a {came}; expected a NumPy array of {wanted.element}")
     if wanted.element not in (element, "dynamic"):
         raise SpecError(
-            "inputs", "", f"input {name!r} is of {element}; expected {wanted.element}, and nothing is converted"
+            "inputs", f"input {name!r} is of {element}; expected {wanted.element}, and nothing is converted"
         )
     fits = wanted.shape is None or (
         len(wanted.shape) == array.ndim
@@ -86,7 +86,7 @@ def _bound(name: str, layer: Layer, value: Any) -> tuple[Type, Array]:
     )
     if not fits:
         raise SpecError(
-            "inputs", "", f"input {name!r} has shape {format_shape(array.shape)}; expected {format_shape(wanted.shape)}"
+            "inputs", f"input {name!r} has shape {format_shape(array.shape)}; expected {format_shape(wanted.shape)}"
         )
     return Type(element, array.shape), array
 
@@ -148,7 +148,6 @@ def _check_promise(layer: Layer, result: Type) -> None:
     if promised is not None and result.shape is not None and len(promised) != len(result.shape):
         raise SpecError(
             "shape",
-            "",
             f"{layer.type} gives shape {format_shape(result.shape)}, and the model's shapes promise "
             f"{format_shape(promised)}; pass inputs that fit",
         )

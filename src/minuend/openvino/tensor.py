@@ -55,13 +55,13 @@ class Tensor:
         self.element = _narrow(element_type)
         if not isinstance(codes, np.ndarray) or codes.dtype != np.uint8:
             came = f"an array of {codes.dtype.name}" if isinstance(codes, np.ndarray) else f"a {type(codes).__name__}"
-            raise DTypeError("codes", "", f"codes is {came}; expected a NumPy array of uint8, one code per element")
+            raise DTypeError("codes", f"codes is {came}; expected a NumPy array of uint8, one code per element")
         self.codes = codes
         limit = 1 << self.element.bits
         if limit < 256 and codes.size and (top := int(codes.max())) >= limit:
             at = tuple(int(i) for i in np.unravel_index(int(codes.argmax()), codes.shape))
             raise SpecError(
-                "codes", "", f"code {top} at index {at} is none of {self.element_type}; expected 0 to {limit - 1}"
+                "codes", f"code {top} at index {at} is none of {self.element_type}; expected 0 to {limit - 1}"
             )
 
     @property
@@ -79,7 +79,7 @@ class Tensor:
         return f"Tensor({self.element_type!r}, {self.codes!r})"
 
     def __array__(self, dtype: object = None, copy: bool | None = None) -> Array:
-        raise DTypeError("types", "", f"a Tensor of {self.element_type} is no NumPy array; use .to_float() or .codes")
+        raise DTypeError("types", f"a Tensor of {self.element_type} is no NumPy array; use .to_float() or .codes")
 
     # ---- values -----------------------------------------------------------------------------------------------
 
@@ -109,11 +109,11 @@ class Tensor:
         array = np.asarray(values)
         if element.is_integer:
             shown = SPELLINGS[element.name][0]
-            raise DTypeError("types", "", f"{shown} is an integer type; pass its codes to Tensor(), nothing is rounded")
+            raise DTypeError("types", f"{shown} is an integer type; pass its codes to Tensor(), nothing is rounded")
         if array.dtype not in (np.float16, np.float32, np.float64):
-            raise DTypeError("types", "", f"values are of {array.dtype.name}; expected float16, float32 or float64")
+            raise DTypeError("types", f"values are of {array.dtype.name}; expected float16, float32 or float64")
         if not _has_nan(element.name) and np.isnan(array).any():
-            raise SpecError("values", "", f"values hold NaN, which {SPELLINGS[element.name][0]} has not")
+            raise SpecError("values", f"values hold NaN, which {SPELLINGS[element.name][0]} has not")
         nearest = _nearest_level if element.format is None else _nearest_float
         return cls(element, nearest(element, array.astype(np.float64)))
 
@@ -133,15 +133,13 @@ class Tensor:
         element = _narrow(element_type)
         shape = tuple(int(n) for n in shape)
         if any(n < 0 for n in shape):
-            raise ShapeError("shape", "", f"{shape} is no shape; a size cannot be negative")
+            raise ShapeError("shape", f"{shape} is no shape; a size cannot be negative")
         count = size(shape)
         stored = np.frombuffer(data, np.uint8)
         wanted = -(-count * element.bits // 8)
         if stored.size != wanted:
             name = SPELLINGS[element.name][0]
-            raise ShapeError(
-                "bytes", "", f"{stored.size} bytes hold no {name} tensor of shape {shape}; expected {wanted}"
-            )
+            raise ShapeError("bytes", f"{stored.size} bytes hold no {name} tensor of shape {shape}; expected {wanted}")
         return cls(element, packing.unpack(element, shape, data))
 
     def pack(self) -> bytes:
@@ -159,9 +157,7 @@ def _narrow(element_type: object) -> ElementType:
     if element not in NARROW:
         expected = listed(SPELLINGS[row.name][0] for row in NARROW)
         hint = "; pass a NumPy array of it instead" if element.name in SPELLINGS else ""
-        raise DTypeError(
-            "types", "", f"a Tensor holds codes of a narrow type, not of {element}{hint}; expected {expected}"
-        )
+        raise DTypeError("types", f"a Tensor holds codes of a narrow type, not of {element}{hint}; expected {expected}")
     return element
 
 

@@ -39,4 +39,4 @@ def adapter(name: str) -> Any:
     if isinstance(name, str) and name in adapters():
         return adapters()[name]
     meant = near(name, adapters()) if isinstance(name, str) else ""
-    raise SpecError("runtime", "", f"no runtime {shown(name)}{meant}; expected {listed(sorted(adapters()))}")
+    raise SpecError("runtime", f"no runtime {shown(name)}{meant}; expected {listed(sorted(adapters()))}")

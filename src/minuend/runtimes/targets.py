@@ -204,7 +204,7 @@ class Target:
         element = find_type(dtype)
         for name, known in ((relation, cases.RELATIONS), (constants, cases.CONSTANTS)):
             if name not in known:
-                raise SpecError("targets", "", f"{name!r} is none of {listed(known)}")
+                raise SpecError("targets", f"{name!r} is none of {listed(known)}")
         row = self._index.get((_opversion(opversion), element.name, relation, constants))
         classes = [rule.name for rule in values.rules(element)]
         if relation == "zero-size":
@@ -249,7 +249,7 @@ def load(text: str, name: str = "") -> Target:
     """
     data = json.loads(text)
     if data.get("format") != FORMAT:
-        raise SpecError("targets", name, f"the file has format {data.get('format')!r}; expected {FORMAT}")
+        raise SpecError("targets", f"the file has format {data.get('format')!r}; expected {FORMAT}", where=name)
     plain = {key: data[key] for key in ("runtime", "release", "date", "cpu", "python")}
     return Target(rows=tuple(map(_row, data["rows"])), **plain)
 
@@ -368,10 +368,10 @@ def find(name: str) -> Target:
         runtimes = listed(dict.fromkeys(other.partition("@")[0] for other in names()))
         meant = near(runtime, [other.partition("@")[0] for other in names()])
         raise SpecError(
-            "targets", "", f"no target {shown(name)}{meant}; expected {runtimes}, each with an @release if need be"
+            "targets", f"no target {shown(name)}{meant}; expected {runtimes}, each with an @release if need be"
         )
     releases = listed(other.partition("@")[2] for other in known)
-    raise SpecError("targets", "", f"no release of {runtime} that starts with {shown(release)}; there are {releases}")
+    raise SpecError("targets", f"no release of {runtime} that starts with {shown(release)}; there are {releases}")
 
 
 @dataclass(frozen=True)

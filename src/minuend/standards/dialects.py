@@ -72,7 +72,6 @@ class Dialect:
             above = f" or above (versions: {known})" if len(self.versions) > 1 else ", the only one"
             raise SpecError(
                 "version",
-                "",
                 f"{self.title} has no {self.counted} {shown(version)} with {first.operator}; "
                 f"expected {first.version}{above}",
             )
@@ -101,7 +100,7 @@ def dialect(name: str) -> Dialect:
     if isinstance(name, str) and name in dialects():
         return dialects()[name]
     meant = near(name, dialects()) if isinstance(name, str) else ""
-    raise SpecError("dialect", "", f"no dialect {shown(name)}{meant}; expected {listed(sorted(dialects()))}")
+    raise SpecError("dialect", f"no dialect {shown(name)}{meant}; expected {listed(sorted(dialects()))}")
 
 
 def spec(dialect_name: str, version: object = None) -> OpVersion:

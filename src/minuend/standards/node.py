@@ -42,7 +42,7 @@ class TensorType:
     def __init__(self, dtype: object, shape: Iterable[Any] | None = None, assumptions: Iterable[str] = ()) -> None:
         if shape is not None:
             if isinstance(shape, str) or not isinstance(shape, Iterable):
-                raise ShapeError("shape", "", f"{shown(shape)} is no shape; expected a tuple of dims, or None")
+                raise ShapeError("shape", f"{shown(shape)} is no shape; expected a tuple of dims, or None")
             shape = tuple(check_dim(dim) for dim in shape)
         object.__setattr__(self, "dtype", spelling.find(dtype).name)
         object.__setattr__(self, "shape", shape)

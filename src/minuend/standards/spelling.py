@@ -35,17 +35,15 @@ def find(name: object) -> ElementType:
         if row is not None:
             return row
         if name == "float":
-            raise DTypeError(
-                "types", "", "element type 'float' is float32 in ONNX's text and float64 in NumPy; say which"
-            )
-        raise DTypeError("types", "", f"{refusal(name)}; expected {listed(TYPES)}")
+            raise DTypeError("types", "element type 'float' is float32 in ONNX's text and float64 in NumPy; say which")
+        raise DTypeError("types", f"{refusal(name)}; expected {listed(TYPES)}")
     dtype = name if isinstance(name, np.dtype) else None
     if isinstance(name, type) and issubclass(name, np.generic):
         dtype = np.dtype(name)
     row = None if dtype is None else elements.of_numpy(dtype)
     if row is None:
         told = shown(name) if dtype is None else dtype.name
-        raise DTypeError("types", "", f"{refusal(told)}; expected {listed(TYPES)}")
+        raise DTypeError("types", f"{refusal(told)}; expected {listed(TYPES)}")
     return row
 
 

@@ -78,7 +78,7 @@ def check_attributes(op: OpVersion, attributes: Mapping[str, Any]) -> None:
         # 1. A version takes the attributes that its row lists, and no other.
         if name not in op.attributes.names:
             takes = f"takes {listed(op.attributes.names, 'and')}" if op.attributes else "takes none"
-            raise SpecError("attributes", "", f"{op} takes no attribute {shown(name)}{_history(op, name)}; it {takes}")
+            raise SpecError("attributes", f"{op} takes no attribute {shown(name)}{_history(op, name)}; it {takes}")
         _check_value(op, op.attributes[name], value)
 
 
@@ -101,13 +101,11 @@ def _check_value(op: OpVersion, attr: Attr, value: Any) -> None:
     if value is None and not attr.required and attr.default is None:
         return
     if not fits:
-        raise SpecError(
-            "attributes", "", f"attribute {attr.name!r} of {op} is {shown(value)}; expected type {attr.type}"
-        )
+        raise SpecError("attributes", f"attribute {attr.name!r} of {op} is {shown(value)}; expected type {attr.type}")
     known = value.lower() if isinstance(value, str) else value
     if attr.values and known not in attr.values:
         raise SpecError(
-            "attributes", "", f"attribute {attr.name!r} of {op} is {shown(value)}; expected {listed(attr.values)}"
+            "attributes", f"attribute {attr.name!r} of {op} is {shown(value)}; expected {listed(attr.values)}"
         )
 
 
@@ -129,13 +127,12 @@ def check_types(op: OpVersion, a: str, b: str) -> None:
     if a != b:
         raise DTypeError(
             "types",
-            "",
             f"{op} takes two operands of one element type; A is {home.spell(a)} and B is {home.spell(b)}; "
             "convert one of them first",
         )
     # 4. The element type is one that the version's row lists.
     if a not in op.types:
-        raise DTypeError("types", "", _type_refusal(home, op, a))
+        raise DTypeError("types", _type_refusal(home, op, a))
 
 
 def _type_refusal(home: Dialect, op: OpVersion, name: str) -> str:
@@ -152,4 +149,4 @@ def check_ranks(op: OpVersion, shapes: tuple[Shape, ...]) -> None:
         # 5. A rank lies within the version's limits.
         if shape is not None and not (lo <= len(shape) and (hi is None or len(shape) <= hi)):
             wanted = str(lo) if lo == hi else f"{lo} to {hi}"
-            raise ShapeError("ranks", "", f"{param.name} of {op} has rank {len(shape)}; expected {wanted}")
+            raise ShapeError("ranks", f"{param.name} of {op} has rank {len(shape)}; expected {wanted}")

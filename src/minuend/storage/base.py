@@ -160,7 +160,7 @@ def element_of(dtype: np.dtype[Any], where: str, *, every_type: bool = False) ->
     if row is None and every_type:
         row = plain_type(dtype, text=True)
     if row is None:
-        raise DTypeError("types", where, f"{elements.refusal(dtype.name)}; expected {listed(elements.TYPES)}")
+        raise DTypeError("types", f"{elements.refusal(dtype.name)}; expected {listed(elements.TYPES)}", where=where)
     return row
 
 

@@ -102,9 +102,7 @@ def check(path: str, results: Sequence[Result]) -> None:
     for result in results:
         if not is_numpys_own(result.element):
             raise DTypeError(
-                "types",
-                path,
-                f"NumPy's files have no word for {result.element}; write .safetensors or .pb",
+                "types", f"NumPy's files have no word for {result.element}; write .safetensors or .pb", where=path
             )
 
 

@@ -172,7 +172,9 @@ def _tensor(
 ) -> Tensor:
     if word not in known:
         raise DTypeError(
-            "types", f"{path} tensor {clipped(name)}", f"element type {_shown(word)}; expected {listed(_ELEMENTS)}"
+            "types",
+            f"element type {_shown(word)}; expected {listed(_ELEMENTS)}",
+            where=f"{path} tensor {clipped(name)}",
         )
     element = known[word]
     check_shape(shape, element.itemsize, f"{path} tensor {clipped(name)}")
@@ -185,7 +187,9 @@ def check(path: str, results: Sequence[Result]) -> None:
     for result in results:
         if result.element.name not in WORDS:
             raise DTypeError(
-                "types", path, f"safetensors takes no {result.element} from this package; expected {listed(WORDS)}"
+                "types",
+                f"safetensors takes no {result.element} from this package; expected {listed(WORDS)}",
+                where=path,
             )
         if result.name == _METADATA:
             raise FileFormatError(f"{path}: {_METADATA!r} is no tensor name in safetensors; rename the tensor")

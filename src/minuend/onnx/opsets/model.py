@@ -45,12 +45,14 @@ def convert_proto(proto: ModelProto, opset: int) -> tuple[ModelProto, list[str],
     ['opset 14 became 13']
     """
     if isinstance(opset, bool) or not isinstance(opset, int) or not 1 <= opset <= schemas.newest():
-        raise SpecError("opset", "", f"opset {opset!r} is not known; expected 1 to {schemas.newest()}")
+        raise SpecError("opset", f"opset {opset!r} is not known; expected 1 to {schemas.newest()}")
     before = main_opset(proto.opset_import, "model", 1 if proto.ir_version < 3 else None)
     if before is None:
-        raise SpecError("opset_import", "model", "the model does not import ONNX's main domain; nothing to convert")
+        raise SpecError(
+            "opset_import", "the model does not import ONNX's main domain; nothing to convert", where="model"
+        )
     if before > schemas.newest():
-        raise SpecError("opset_import", "model", f"opset {before} is newer than onnx {onnx.__version__} knows")
+        raise SpecError("opset_import", f"opset {before} is newer than onnx {onnx.__version__} knows", where="model")
     if proto.training_info:
         raise ConversionRefused(f"onnx:{opset}", {"training_info": "graphs for training are not converted"})
     model = ModelProto()
@@ -81,8 +83,8 @@ def main_opset(imports: Any, where: str, fallback: int | None = None) -> int | N
             name = domain or "ai.onnx (the main domain)"
             raise SpecError(
                 "opset_import",
-                where,
                 f"the domain {name} is imported twice, at {seen[domain]} and {row.version}; expected one import",
+                where=where,
             )
         seen[domain] = row.version
     return seen.get("", fallback)
