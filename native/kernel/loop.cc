@@ -53,6 +53,12 @@ struct Source {
     if constexpr (access == Access::strided) return load_strided(i);
     return evens(get<V>(p + i * kStep), get<V>(p + i * kStep + sizeof(V)));
   }
+  // The same as Op takes it.
+  template <class Op>
+  auto lanes_of(size_t i) const {
+    if constexpr (access == Access::every_second && takes_pairs<Op>) return get<typename Op::Pairs>(p + i * kStep);
+    else return full(i);
+  }
   // Prefetches the line `bytes` ahead.
   template <Traffic traffic = Traffic::in_cache>
   void prefetch(size_t i, ptrdiff_t bytes) const {
@@ -225,7 +231,7 @@ inline void row(Op op, const Block& block, const PrefetchDistances& ahead, const
     if (prefetches_out) __builtin_prefetch(out + at * sizeof(Out) + ahead.out, 1);
   };
   auto full = [&](size_t at) __attribute__((always_inline)) {
-    const Result d = op(from_a.full(at), from_b.full(at), over);
+    const Result d = op(from_a.template lanes_of<Op>(at), from_b.template lanes_of<Op>(at), over);
     if constexpr (Op::writes) store<traffic == Traffic::streamed>(out + at * sizeof(Out), d);
     overflows.add(over);
   };
