@@ -337,9 +337,11 @@ size_t loop_of(Op op, const Block& block, Accesses accesses) {
           !(x == Access::broadcast && y == Access::broadcast) &&
           !(has_strided && (!takes_strided<Op> || sizeof(typename Op::In) < kLeastStrided || has_every_second)) &&
           !(has_every_second && !takes_strided<Op> && (!takes_every_second<Op> || has_broadcast));
-      constexpr bool as_near = has_strided || (has_every_second && traffic == Traffic::in_l1);
+      // What is rare has one loop for all traffic.
+      constexpr bool is_rare = has_strided || (has_every_second &&
+                                              (traffic == Traffic::in_l1 || (!takes_strided<Op> && x != y)));
       if constexpr (!exists) return 0;
-      else return loop<Op, x, y, as_near ? Traffic::in_cache : traffic>(op, block);
+      else return loop<Op, x, y, is_rare ? Traffic::in_cache : traffic>(op, block);
     });
   });
 }
