@@ -141,15 +141,31 @@ struct Widening {
   static constexpr Report reports = Report::nothing;
   static constexpr bool writes = true;
   using V = Vec<std::make_unsigned_t<T>, lanes>;
+  using Pairs = Vec<std::make_unsigned_t<T>, 2 * lanes>;  // of which the first elements count
   using Wide = Vec<Out, lanes>;
 
-  Wide operator()(V a, V b, Wide&) const { return Difference::of(wide(a), wide(b)); }
+  template <class A, class B>
+  Wide operator()(A a, B b, Wide&) const {
+    return Difference::of(wide(a), wide(b));
+  }
 
   static Wide wide(V x) {
     using Typed = Vec<T, lanes>;
     return (Wide)__builtin_convertvector((Typed)x, Vec<W, lanes>);
   }
+  // A pair is as wide as a result, and its lower half is the element: nothing has to move.
+  static Wide wide(Pairs x) {
+    constexpr int above = 8 * sizeof(T);
+    if constexpr (std::is_signed_v<T>) return (Wide)((Vec<W, lanes>)((Wide)x << above) >> above);
+    else return (Wide)x & Out(std::make_unsigned_t<T>(-1));
+  }
 };
+
+// Whether an operation takes stride 2 as pairs.
+template <class Op>
+constexpr bool takes_pairs = false;
+template <class T, class W>
+constexpr bool takes_pairs<Widening<T, W>> = true;
 
 // uint64 answers in int64: it fits where the sign of the wrapped difference is that of the exact one.
 struct WideningU64 {

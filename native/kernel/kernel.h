@@ -23,7 +23,7 @@ struct Accesses {
 constexpr size_t kLeastStrided = 4;  // bytes of an element; smaller ones are sooner gathered
 
 // What the kernel has loops for; for the rest, operands are gathered first. Loops for everything would be 860 for each
-// instruction set instead of 629, for calls that are rare.
+// instruction set instead of 581, for calls that are rare.
 //
 //   policy                    accesses of A and B
 //   wrap                      all of the above

@@ -53,6 +53,12 @@ struct Source {
     if constexpr (access == Access::strided) return load_strided(i);
     return evens(get<V>(p + i * kStep), get<V>(p + i * kStep + sizeof(V)));
   }
+  // The same as Op takes it.
+  template <class Op>
+  auto lanes_of(size_t i) const {
+    if constexpr (access == Access::every_second && takes_pairs<Op>) return get<typename Op::Pairs>(p + i * kStep);
+    else return full(i);
+  }
   // Prefetches the line `bytes` ahead.
   template <Traffic traffic = Traffic::in_cache>
   void prefetch(size_t i, ptrdiff_t bytes) const {
@@ -225,7 +231,7 @@ inline void row(Op op, const Block& block, const PrefetchDistances& ahead, const
     if (prefetches_out) __builtin_prefetch(out + at * sizeof(Out) + ahead.out, 1);
   };
   auto full = [&](size_t at) __attribute__((always_inline)) {
-    const Result d = op(from_a.full(at), from_b.full(at), over);
+    const Result d = op(from_a.template lanes_of<Op>(at), from_b.template lanes_of<Op>(at), over);
     if constexpr (Op::writes) store<traffic == Traffic::streamed>(out + at * sizeof(Out), d);
     overflows.add(over);
   };
@@ -331,9 +337,11 @@ size_t loop_of(Op op, const Block& block, Accesses accesses) {
           !(x == Access::broadcast && y == Access::broadcast) &&
           !(has_strided && (!takes_strided<Op> || sizeof(typename Op::In) < kLeastStrided || has_every_second)) &&
           !(has_every_second && !takes_strided<Op> && (!takes_every_second<Op> || has_broadcast));
-      constexpr bool as_near = has_strided || (has_every_second && traffic == Traffic::in_l1);
+      // What is rare has one loop for all traffic.
+      constexpr bool is_rare = has_strided || (has_every_second &&
+                                              (traffic == Traffic::in_l1 || (!takes_strided<Op> && x != y)));
       if constexpr (!exists) return 0;
-      else return loop<Op, x, y, as_near ? Traffic::in_cache : traffic>(op, block);
+      else return loop<Op, x, y, is_rare ? Traffic::in_cache : traffic>(op, block);
     });
   });
 }

@@ -36,6 +36,10 @@ size_t Layout::count() const {
 }
 
 void pack_like(Layout& l, const ptrdiff_t* x, const ptrdiff_t* y, size_t item) {
+  if (l.rank == 1) {  // the commonest, beside a scalar
+    l.out[0] = ptrdiff_t(item);
+    return;
+  }
   int order[kMaxRank];  // dims from the innermost outwards
   // Whether dim i belongs inside dim j, which lies inside of it in C order: 1 yes, 0 no, -1 if nothing tells.
   auto inside = [&](int i, int j) {

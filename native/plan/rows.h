@@ -17,15 +17,13 @@ struct Strides {
 // The innermost dim is a row; the dim around it, if there is one, counts rows. Units are elements. How an operand's row
 // is read, the first line that holds:
 //
-//   condition                                             access         measured reason
-//   one element for the row                               broadcast      one load instead of one for each register
-//   contiguous                                            contiguous
-//   stride 2, and the kernel has the loop (kernel.h)      every second   two loads and a shuffle; gathered first, up to
-//   four
-//                                                                        times as slow
-//   elements of 4 bytes or more, wrap; not backwards      strided        single loads into registers beat a detour by
-//   the alone, nor one row for many                                          buffer; smaller elements are sooner
-//   gathered any other                                             gathered       into a buffer, then contiguous
+//   condition                                         access        measured reason
+//   one element for the row                           broadcast     one load instead of one for each register
+//   contiguous                                        contiguous
+//   stride 2, and the kernel has the loop (kernel.h)  every second  gathered first, it takes up to four times as long
+//   4 bytes or more, wrap; neither backwards alone    strided       loads into registers are quicker than a buffer;
+//   nor one row for many                                            smaller elements are sooner gathered
+//   any other                                         gathered      into a buffer, then contiguous
 //
 // A result that is not contiguous along the row is computed in a buffer and scattered. Rows that are short, and whose
 // results follow one another, are joined: one row to the kernel.

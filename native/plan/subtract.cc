@@ -91,11 +91,11 @@ size_t bytes_read(const Layout& l, const ptrdiff_t* strides, size_t item) {
 // From how many bytes on the caches no longer hold all that is touched. Up to 64 MiB the last cache is taken for the
 // machine's own, above for a server's, which many programs share.
 //
-//   last cache       work                                    bytes                      measured reason
-//   up to 64 MiB     any                                     3/4 of it, 4 MiB at least  the rest belongs to others
-//   more than that   reads                                   twice L2, 4 MiB at least   it is no faster than memory
-//   more than that   hardly reads (1 byte in 8 or less)      1/12 of it                 what is only written stays
-//   there more than that   streams odd addresses through a buffer  1/4 of it                  all is written twice
+//   last cache    work                              bytes                      measured reason
+//   64 MiB        any                               3/4 of it, 4 MiB at least  the rest belongs to others
+//   larger        reads                             twice L2, 4 MiB at least   it is no faster than memory
+//   larger        hardly reads (1 byte in 8)        1/12 of it                 what is only written stays there
+//   larger        streams by way of a buffer        1/4 of it                  all is written twice
 size_t stream_threshold(bool reads, bool twice) {
   const auto [own, last] = kCaches;
   if (last <= kLargestOwnCache) return std::max(last / 4 * 3, kLeastStreamed);
@@ -105,12 +105,12 @@ size_t stream_threshold(bool reads, bool twice) {
 
 // How a block's memory is moved, the first line that holds:
 //
-//   condition                                        traffic    measured reason
-//   48 KiB or less                                   in_l1      prefetching what is there costs more than it gives
-//   less than stream_threshold()                     in_cache   stores that miss L1 wait for their lines
-//   written over an operand, or at odd addresses     beyond     the lines are in the caches anyway, or would be written
-//   twice more                                             streamed   the result's lines are not read to be written
-//   over
+//   condition                                     traffic    measured reason
+//   48 KiB or less                                in_l1      prefetching what is there costs more than it gives
+//   stream_threshold() or less                    in_cache   a store that misses L1 waits for its line
+//   in place                                      beyond     the result's lines are in the caches anyway
+//   odd addresses, up to a higher threshold       beyond     streaming them takes a buffer
+//   more                                          streamed   lines are not read just to be written over
 Traffic choose_traffic(const Work& work, size_t elements) {
   const size_t item = item_size(work.element);
   const size_t read = bytes_read(work.layout, work.layout.a, item) + bytes_read(work.layout, work.layout.b, item);
@@ -208,12 +208,13 @@ bool is_long(const Work& work) {
 
 // Which traversal, the first line that holds:
 //
-//   condition                                         traversal   measured reason
-//   a contiguous row of 1,024 elements or fewer       none        planning costs more than the answer
-//   8 planes or more of 128 elements and 512 bytes    Planes      a call of the kernel for each short row costs more
-//   than at most, in a contiguous result                               the row an operand runs across the rows of the
-//   result     Tiles       a row of it touches a cache line for each element, and a (Tiles::outer_dim()) page for many
-//   any other                                         Rows        the kernel reads rows without a buffer
+//   condition                                        traversal  measured reason
+//   a contiguous row of 1,024 elements or fewer      none       planning costs more than the answer
+//   8 planes or more, each of 128 elements and 512   Planes     a call of the kernel for each short row costs more than
+//   bytes at most, in a contiguous result                       the row
+//   an operand runs across the result's rows         Tiles      a row of it takes a cache line for each element, and a
+//   (Tiles::outer_dim() says when it pays)                      page for many
+//   any other                                        Rows       the kernel reads rows without a buffer
 size_t subtract(Work& work) {
   if (is_short_line(work)) {
     const Layout& l = work.layout;

@@ -183,3 +183,27 @@ def test_an_instruction_set_that_the_cpu_does_not_run_is_an_error_that_names_it(
 def test_the_best_instruction_set_is_the_last_and_every_cpu_runs_the_baseline():
     assert _native.instruction_sets()[0] == "baseline"
     assert _native.get_instruction_set() == _native.instruction_sets()[-1]
+
+
+# ---- the two tables of element types ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("row", [row for row in TYPES.values() if row.numpy is not None], ids=by_name)
+def test_the_kernels_table_of_element_types_says_what_pythons_does(row):
+    _native.learn(row.numpy, row.kernel, row.kind, row.widened.memory)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "kernel", "kind", "widened"),
+    [
+        ("int16", "i32", "signed", "int64"),
+        ("int32", "i32", "unsigned", "int64"),
+        ("int32", "i32", "signed", "int32"),
+        ("float64", "f32", "float", "float32"),
+        ("int16", "table", "signed", "int16"),
+    ],
+)
+def test_a_row_that_differs_from_the_kernels_is_refused(dtype, kernel, kind, widened):
+    with pytest.raises(ValueError, match="kernel's") as caught:
+        _native.learn(np.dtype(dtype), kernel, kind, np.dtype(widened))
+    assert str(caught.value) == f"the kernel's '{kernel}' is not {dtype}: another size, kind or widened type"

@@ -227,6 +227,37 @@ def test_an_out_whose_elements_share_a_byte_is_refused(strides, shape):
     assert not room.any()
 
 
+@pytest.mark.parametrize("policy", reference.POLICIES)
+@pytest.mark.parametrize("channels", list(itertools.permutations(range(3))))
+def test_channels_and_fields_beside_each_other_are_read_and_written_where_they_lie(channels, policy):
+    pixels = np.random.default_rng(18).integers(60, 120, (50, 40, 3), np.int16)
+    a, b, out = (pixels[..., i] for i in channels)
+    kept, want = pixels.copy(), a - b
+    if policy == "widen":
+        out = out.copy().astype(np.int32)
+    assert subtract(a, b, out=out, overflow=policy) is out
+    np.testing.assert_array_equal(out, want)
+    others = [i for i in range(3) if policy == "widen" or i != channels[2]]
+    np.testing.assert_array_equal(pixels[..., others], kept[..., others])
+
+
+@pytest.mark.parametrize("which", ["a", "b"])
+@pytest.mark.parametrize("name", ["int32", "uint4"])
+@pytest.mark.parametrize(
+    "turn", [lambda x: x.T, lambda x: x[::2, ::-1], lambda x: x.T[1:, ::3]], ids=["T", "steps", "T3"]
+)
+def test_an_overflow_leaves_operands_of_any_strides_that_are_out_as_they_were(turn, name, which):
+    element = TYPES[name]
+    a, b = (turn(oracle.array(element, [3, 2, 1, 3] * 300).reshape(30, 40)) for _ in range(2))
+    low, one = (oracle.array(element, [reference.encode(element, v)])[0] for v in (element.limits[0], 1))
+    a[-1, -1], b[-1, -1] = low, one
+    kept = a.tobytes(), b.tobytes()
+    with pytest.raises(OverflowFound) as caught:
+        subtract(a, b, out=a if which == "a" else b, overflow="error")
+    assert (a.tobytes(), b.tobytes()) == kept
+    assert (caught.value.a, caught.value.b) == (element.limits[0], 1)
+
+
 def test_widen_into_memory_that_the_operands_lie_in_is_as_if_they_were_copied():
     room = np.arange(64, dtype=np.uint8)
     a, b, out = room[:16], room[20:36], room[8:40].view(np.int16)
