@@ -39,6 +39,11 @@ def test_minuend_isa_chooses_the_instruction_set(isa):
     assert (done.stdout, done.stderr) == (f"{isa}\n", "")
 
 
+def test_the_variable_s_name_before_is_read_as_well():
+    done = run("from minuend import _native; print(_native.get_instruction_set())", MINUEND_TARGET="baseline")
+    assert (done.stdout, done.stderr) == ("baseline\n", "")
+
+
 def test_an_instruction_set_that_the_cpu_does_not_run_is_an_import_error():
     done = run("import minuend; minuend.subtract", MINUEND_ISA="sse9")
     best = _native.instruction_sets()[-1]

@@ -230,7 +230,7 @@ PyMethodDef kMethods[] = {
 int exec_module(PyObject*) {
   init_threads();
   if (PyArray_ImportNumPyAPI() < 0 || init_fast_path() < 0 || init_results() < 0) return -1;
-  const char* asked = std::getenv("MINUEND_ISA");
+  const char* asked = requested_instruction_set();
   if (asked != nullptr && std::strcmp(asked, instruction_set()) != 0) {
     PyErr_Format(PyExc_ImportError,
                  "MINUEND_ISA is '%s', an instruction set that this CPU does not run; the best is '%s'", asked,

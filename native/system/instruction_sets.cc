@@ -27,6 +27,11 @@ extern const Routines routines;
 }
 #endif
 
+const char* requested_instruction_set() {
+  const char* asked = std::getenv("MINUEND_ISA");
+  return asked != nullptr ? asked : std::getenv("MINUEND_TARGET");
+}
+
 namespace {
 
 struct InstructionSet {
@@ -92,7 +97,7 @@ const InstructionSet* by_name(const char* name) {
 }
 
 const InstructionSet* best() {
-  if (const char* asked = std::getenv("MINUEND_ISA")) {
+  if (const char* asked = requested_instruction_set()) {
     if (const InstructionSet* set = by_name(asked)) return set;
   }
   return by_name(kFound.names[kFound.count - 1]);

@@ -15,7 +15,10 @@ struct Names {
 // Names of those that this CPU runs, slowest first.
 Names instruction_sets();
 
-// The one in use: the best, or what MINUEND_ISA names, until set_instruction_set() forces another.
+// What MINUEND_ISA names, or MINUEND_TARGET, its name before; nullptr where neither is set.
+const char* requested_instruction_set();
+
+// The one in use: the best, or the requested one, until set_instruction_set() forces another.
 const char* instruction_set();
 bool set_instruction_set(const char* name);
 
