@@ -23,8 +23,6 @@ from minuend.runtimes.targets import Target
 from minuend.standards.abilities import ability, able
 from minuend.standards.dialects import dialect as find_dialect
 
-"""The policies that a fixed model can keep."""
-
 FLOATS = "floats"
 """Accepts all value classes of floats."""
 
