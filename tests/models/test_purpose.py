@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from minuend.models.purpose import Flow, purpose_of
+from minuend.models.flow import Flow
+from minuend.models.purpose import purpose_of
 from minuend.onnx.model import read
 from minuend.onnx.sites import sites
 

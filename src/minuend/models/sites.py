@@ -12,6 +12,7 @@ from typing import Any, Literal
 from minuend.errors import SpecError, Unsupported
 from minuend.models.opening import dialect_of
 from minuend.models.ranges.interval import Range, full
+from minuend.models.surroundings import Surrounding
 from minuend.standards.abilities import ability
 from minuend.standards.node import Node
 from minuend.standards.version import OpVersion
@@ -28,6 +29,7 @@ class Site:
         node: the node, or why there is none: a type that subtraction does not take, or one that is not known.
         a, b: what the operands can hold. constants: which of them are fixed in the model.
         purpose: what it is there for, in words. notes: what a reader should know of it besides.
+        around: its neighbours in the graph.
         live: the node itself, as the dialect's ``fixing`` rewrites it; ``None`` where it cannot.
     """
 
@@ -40,7 +42,16 @@ class Site:
     constants: Constants
     purpose: str
     notes: tuple[str, ...] = ()
+    around: tuple[Surrounding, ...] = ()
     live: Any = None
+
+    @property
+    def dynamic(self) -> bool:
+        """Whether shapes of its operands are known only when it runs."""
+        if not isinstance(self.node, Node):
+            return False
+        shapes = (self.node.a.shape, self.node.b.shape)
+        return any(shape is None or any(not isinstance(dim, int) for dim in shape) for shape in shapes)
 
 
 def constants_of(a: Range, b: Range) -> Constants:

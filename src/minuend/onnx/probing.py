@@ -11,6 +11,7 @@ from onnx import ModelProto, TensorProto, ValueInfoProto, helper
 from minuend.onnx import external, tensors
 from minuend.onnx.calls import Calls
 from minuend.onnx.dims import shape_of
+from minuend.onnx.graph_cases import build, graph_cases
 from minuend.onnx.inference import infer_types
 from minuend.onnx.tensors import is_external
 from minuend.onnx.walk import all_tensors
@@ -18,6 +19,11 @@ from minuend.runtimes.cases import Case
 from minuend.runtimes.probing import Skip, is_constant, nodes, operands
 
 FORM = "onnx"
+
+__all__ = ["FORM", "GRAPH_TYPES", "build", "case_model", "declared", "graph_cases", "model_bytes", "nbytes"]
+
+GRAPH_TYPES = ("float32", "float16", "bfloat16", "float64", "int8", "uint8", "int32", "int64", "int16", "uint16", "uint32", "uint64")
+"""Element types of graph cases."""
 
 _MOST_NODES = 20_000
 """Nodes, the calls of local functions followed, up to which a model is run where functions multiply them."""

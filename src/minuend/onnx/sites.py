@@ -16,13 +16,16 @@ from onnx.helper import get_attribute_value
 
 from minuend.core.shapes import Shape
 from minuend.errors import SpecError, Unsupported
-from minuend.models.purpose import Flow, purpose_of
+from minuend.models.flow import Flow
+from minuend.models.purpose import purpose_of
 from minuend.models.ranges.interval import Range, full, join, of_array, of_blocks
 from minuend.models.ranges.rules import RULES, Step, result
 from minuend.models.sites import Site, constants_of, typed
+from minuend.models.surroundings import surroundings
 from minuend.onnx import tensors
 from minuend.onnx.dims import shape_of
 from minuend.onnx.evaluator import MAIN
+from minuend.onnx.flow import flow_of
 from minuend.onnx.model import Model
 from minuend.onnx.opsets import schemas
 from minuend.onnx.walk import Scope, Subtraction, functions, subtractions, walk
@@ -48,7 +51,7 @@ def sites(model: Model) -> Iterator[Site]:
     flows: dict[str, Flow] = {}
     for one in found:
         a, b = analysis.operands(one)
-        flow = flows.get(one.scope.where) or flows.setdefault(one.scope.where, _flow(one.scope))
+        flow = flows.get(one.scope.where) or flows.setdefault(one.scope.where, flow_of(model, one.scope))
         node = _node(one)
         dtype = node.a.dtype if isinstance(node, Node) else None
         a, b = typed(a, dtype), typed(b, dtype)
@@ -61,6 +64,7 @@ def sites(model: Model) -> Iterator[Site]:
             b=b,
             constants=constants_of(a, b),
             purpose=purpose_of(flow, one.index),
+            around=surroundings(flow, one.index),
             live=one,
         )
 
@@ -86,29 +90,6 @@ def _node(one: Subtraction) -> Node | SpecError | Unsupported:
         return one.node()
     except (SpecError, Unsupported) as error:
         return error
-
-
-def _flow(scope: Scope) -> Flow:
-    """A scope's nodes as their purposes are read off them."""
-    steps = [
-        (
-            node.op_type if node.domain in MAIN else f"{node.domain}.{node.op_type}",
-            tuple(node.input),
-            tuple(node.output),
-        )
-        for node in scope.nodes
-    ]
-    stored: dict[str, Any] = {}
-    outer: Scope | None = scope
-    while outer is not None:
-        if isinstance(outer.proto, GraphProto):
-            stored.update((t.name, (t.data_type, t.dims)) for t in outer.proto.initializer if t.name not in stored)
-        outer = outer.parent
-    constant = {name for step in steps if step[0] == "Constant" for name in step[2]} | set(stored)
-    types = {name: tensors.data_type(p.tensor_type.elem_type) for name, p in scope.protos.items()}
-    dtypes = {name: kind.element.name for name, kind in types.items() if kind is not None and kind.element is not None}
-    bools = {name for name, kind in types.items() if kind is not None and kind.word == "BOOL"}
-    return Flow(steps, constant, {**dtypes, **dict.fromkeys(bools, "bool")})
 
 
 # ---- constants ------------------------------------------------------------------------------------------------

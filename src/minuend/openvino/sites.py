@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 from minuend.errors import SpecError, Unsupported
-from minuend.models.purpose import Flow, purpose_of
+from minuend.models.flow import Flow
+from minuend.models.purpose import purpose_of
 from minuend.models.ranges.interval import Range, full, of_blocks
 from minuend.models.ranges.rules import Step, result
 from minuend.models.sites import Site, constants_of, typed
+from minuend.models.surroundings import surroundings
 from minuend.openvino import layers as table
 from minuend.openvino.ir import Layer, Ref, Section, Type
 from minuend.openvino.model import Model
@@ -57,6 +60,9 @@ _SAME = (
 )  # fmt: skip
 """Types of layers whose results ONNX's operator of the same name bounds."""
 
+_MOST_ELEMENTS = 1 << 16
+"""Elements of a Const up to which it is read to see whether they are all equal; weights seldom are."""
+
 _KNOWN = {**dict.fromkeys(_SAME), **NAMES}
 
 
@@ -68,7 +74,7 @@ def sites(model: Model) -> Iterator[Site]:
         if not subtracts:
             continue
         values = _follow(order, subtracts)
-        flow, numbers = _flow(section)
+        flow, numbers = _flow(section, within)
         for layer in subtracts:
             node = _node(model, layer, within)
             dtype = node.a.dtype if isinstance(node, Node) else None
@@ -82,6 +88,7 @@ def sites(model: Model) -> Iterator[Site]:
                 b=b,
                 constants=constants_of(a, b),
                 purpose=purpose_of(flow, numbers[layer]),
+                around=surroundings(flow, numbers[layer]),
                 live=None if within else layer,
                 notes=tuple(table.notes(layer)),
             )
@@ -140,7 +147,7 @@ def _constant(layer: Layer, dtype: str | None) -> Range:
     return of_blocks(blocks, memory, dtype)
 
 
-def _flow(section: Section) -> tuple[Flow, dict[Layer, int]]:
+def _flow(section: Section, within: str) -> tuple[Flow, dict[Layer, int]]:
     """A section's layers as their purposes are read off them, and the number of each there."""
 
     def name(ref: Ref) -> str:
@@ -158,4 +165,27 @@ def _flow(section: Section) -> tuple[Flow, dict[Layer, int]]:
     outputs = [Ref(layer, i) for layer in section.layers for i in range(len(layer.outputs))]
     dtypes = {name(ref): dtype for ref in outputs if (dtype := _dtype(ref.port.type)) is not None}
     constant = {name(ref) for ref in outputs if ref.layer.type == "Const"}
-    return Flow(steps, constant, dtypes), {layer: i for i, layer in enumerate(layers)}
+    results = {name(ref) for layer in section.layers if layer.type == "Result" for ref in layer.sources()}
+    sizes = {
+        name(ref): math.prod(ref.port.type.shape)
+        for ref in outputs
+        if ref.port.type.shape is not None and all(isinstance(dim, int) for dim in ref.port.type.shape)
+    }
+    stored = {name(ref): ref.layer for ref in outputs if ref.layer.type == "Const"}
+
+    def uniform(one: str) -> bool:
+        if one not in stored or sizes.get(one, _MOST_ELEMENTS + 1) > _MOST_ELEMENTS:
+            return False
+        elements = table.elements(stored[one]).reshape(-1)
+        return bool((elements.view(f"V{elements.itemsize}") == elements[:1].view(f"V{elements.itemsize}")).all())
+
+    flow = Flow(
+        steps,
+        constant,
+        dtypes,
+        outputs=results,
+        sizes=sizes,
+        uniform=uniform,
+        within=("a body",) if within else (),
+    )
+    return flow, {layer: i for i, layer in enumerate(layers)}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import re
 import subprocess
 import sys
@@ -147,10 +148,31 @@ class Runtime:
             asking = probing(first.op.dialect)
             form = asking.FORM
             model, weights = asking.case_model(together)
-        fed = [(name, codes) for name, side, codes in operands(together) if not is_constant(first, side)]
-        head = {"form": form, "inputs": [[name, first.element.name, list(codes.shape)] for name, codes in fed]}
-        lay = (lambda _, codes: codes.tobytes()) if self.adapter.ARRAYS else pack
-        answer = self._ask(head, [model, weights, *(lay(first.element, codes) for _, codes in fed)])
+        fed = [(name, first.element, codes) for name, side, codes in operands(together) if not is_constant(first, side)]
+        return self.ask(form, model, weights, fed)
+
+    def ask(
+        self,
+        form: str,
+        model: bytes,
+        weights: bytes,
+        fed: Iterable[tuple[str, ElementType | None, Codes]],
+        hint: str = "",
+    ) -> list[Output] | Refused:
+        """Run a model as it is.
+
+        Args:
+            form: what the adapter calls its format. model, weights: its bytes.
+            fed: name, element type (``None`` for bool) and codes of each input.
+            hint: the precision that the runtime is told, one of its adapter's ``HINTS``.
+        """
+        given = list(fed)
+        told = [[name, "bool" if element is None else element.name, list(codes.shape)] for name, element, codes in given]
+        parts = [
+            codes.tobytes() if element is None or self.adapter.ARRAYS else pack(element, codes)
+            for _, element, codes in given
+        ]
+        answer = self._ask({"form": form, "inputs": told, "hint": hint}, [model, weights, *parts])
         if isinstance(answer, Refused):
             return answer
         return [self._output(dtype, tuple(shape), data) for (dtype, shape), data in answer]
@@ -159,7 +181,8 @@ class Runtime:
         try:
             element = spelling.find(dtype)
         except DTypeError:
-            return Output(None, np.zeros(shape, np.uint8))
+            codes = np.frombuffer(data, np.uint8)
+            return Output(None, codes.reshape(shape) if codes.size == math.prod(shape) else codes)
         if self.adapter.ARRAYS:
             return Output(element, np.frombuffer(data, f"u{element.itemsize}").reshape(shape))
         return Output(element, unpack(element, shape, data))

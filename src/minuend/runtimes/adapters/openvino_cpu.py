@@ -11,6 +11,8 @@ DIALECTS = ("openvino", "onnx")
 ARRAYS = False
 CONSTANTS = ("none", "A", "B", "both")
 RULES = None
+HINTS = {"f32": {"INFERENCE_PRECISION_HINT": "f32"}}
+"""What a caller can tell it about precision; without, it is bfloat16 on processors that have instructions for it."""
 
 # ---- beyond the measured data ---------------------------------------------------------------------------------
 
@@ -127,7 +129,8 @@ def _core() -> tuple[Any, Any]:
 def prepare(head: dict[str, Any], model: bytes, weights: bytes) -> Callable[[list[Any]], list[Any]]:
     """Compile an IR or ONNX model and return what runs it."""
     core, ov = _core()
-    compiled = core.compile_model(_read(core, head["form"], model, weights), "CPU")
+    told = HINTS[head["hint"]] if head.get("hint") else {}
+    compiled = core.compile_model(_read(core, head["form"], model, weights), "CPU", told)
 
     def run(inputs: list[Any]) -> list[Any]:
         request = compiled.create_infer_request()

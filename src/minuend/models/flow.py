@@ -1,0 +1,117 @@
+"""The nodes of one scope, and who makes and reads their values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+SHAPES = ("Identity", "Reshape", "Unsqueeze", "Squeeze", "Expand", "Transpose", "Flatten", "Tile")
+"""Operators that only move or rename values."""
+
+
+@dataclass
+class Flow:
+    """The nodes of one scope, under ONNX's names of operators.
+
+    Attributes:
+        steps: each node's operator, inputs and outputs, in the scope's order. constants: names of stored values.
+        dtypes: element types of values by name (``"bool"`` among them), as far as they are known.
+        outputs: names of what leaves the scope. sizes: how many elements stored values have, by name.
+        uniform: whether all elements of a stored value are equal; asked seldom, for it reads them.
+        within: the operators in whose bodies the scope lies, the outermost first.
+    """
+
+    steps: Sequence[tuple[str, tuple[str, ...], tuple[str, ...]]]
+    constants: Collection[str]
+    dtypes: Mapping[str, str] = field(default_factory=dict)
+    outputs: Collection[str] = ()
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    uniform: Callable[[str], bool] = lambda name: False
+    within: Sequence[str] = ()
+
+    @cached_property
+    def _made(self) -> dict[str, int]:
+        return {name: i for i, step in enumerate(self.steps) for name in step[2] if name}
+
+    @cached_property
+    def _readers(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for i, (_, inputs, _) in enumerate(self.steps):
+            for name in dict.fromkeys(inputs):
+                found.setdefault(name, []).append(i)
+        return found
+
+    @cached_property
+    def folded(self) -> frozenset[str]:
+        """Names of values that no input reaches: runtimes compute them while they load the model."""
+        known = set(self.constants)
+        waiting = {i: sum(name not in known for name in set(step[1]) if name) for i, step in enumerate(self.steps)}
+        ready = [i for i, open_ in waiting.items() if not open_ and self.steps[i][1]]
+        while ready:
+            for name in self.steps[ready.pop()][2]:
+                known.add(name)
+                for i in self._readers.get(name, ()):
+                    waiting[i] -= 1
+                    if not waiting[i]:
+                        ready.append(i)
+        return frozenset(known)
+
+    def maker_of(self, name: str) -> int | None:
+        """The number of the node that makes a value; ``None`` for inputs and stored values."""
+        return self._made.get(name)
+
+    def readers_of(self, name: str) -> Sequence[int]:
+        """The numbers of the nodes that read a value."""
+        return self._readers.get(name, ())
+
+    def uses(self, name: str) -> int:
+        """How many nodes read a value, the scope's outputs counted as one."""
+        return len(self.readers_of(name)) + (name in self.outputs)
+
+    def source(self, name: str, through: Collection[str] = SHAPES) -> str:
+        """Follow a value back through operators that only move or rename it; return the name that it had before."""
+        seen = set()
+        while name in self._made and name not in seen:
+            seen.add(name)
+            kind, inputs, _ = self.steps[self._made[name]]
+            if kind not in through or not inputs:
+                break
+            name = inputs[0]
+        return name
+
+    def maker(self, name: str, through: Collection[str] = SHAPES) -> str:
+        """The operator that made a value, shapes aside; ``""`` for inputs and constants."""
+        made = self._made.get(self.source(name, through))
+        return "" if made is None else self.steps[made][0]
+
+    def operands(self, name: str, through: Collection[str] = SHAPES) -> tuple[str, ...]:
+        """The inputs of the operator that made a value."""
+        made = self._made.get(self.source(name, through))
+        return () if made is None else self.steps[made][1]
+
+    def readers(self, name: str) -> list[str]:
+        """The operators that read a value."""
+        return [self.steps[i][0] for i in self._readers.get(name, ())]
+
+    def result_operands(self, name: str, kind: str) -> list[str]:
+        """What the operators of a kind that read a value read besides it."""
+        steps = [self.steps[i] for i in self._readers.get(name, ()) if self.steps[i][0] == kind]
+        return [other for step in steps for other in step[1] if other != name]
+
+    def is_constant(self, name: str) -> bool:
+        """Whether a value is stored in the model, moves and casts aside."""
+        return self.source(name, (*SHAPES, "Cast", "DequantizeLinear")) in self.constants
+
+    def after(self, name: str, kinds: Collection[str]) -> list[str]:
+        """The values that a value becomes through operators of some kinds."""
+        found: list[str] = []
+        waiting = [name]
+        while waiting and len(found) < 64:
+            one = waiting.pop()
+            for i in self.readers_of(one):
+                kind, _, outputs = self.steps[i]
+                if kind in kinds and outputs and outputs[0] not in found:
+                    found.append(outputs[0])
+                    waiting.append(outputs[0])
+        return found

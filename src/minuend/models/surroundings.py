@@ -1,0 +1,183 @@
+"""What stands around a subtraction, as expressions: runtimes run graphs, and what they join, they compute otherwise.
+
+An expression names the subtraction with one neighbour: ``Mul(x, scalar) - x`` where its A is made, ``x - Exp(x)`` where
+its B is, ``Mul(x - scalar, array)`` where its result is read, and ``MatMul(… x - x)`` where something reads it later.
+``x`` is any value, ``scalar`` a constant of one number, ``array`` another constant; beside operators that are no
+arithmetic ``k`` is any constant. Operators have ONNX's names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from minuend.models.flow import SHAPES, Flow
+
+ARITHMETIC = ("Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Mod", "PRelu")
+"""Operators of two operands, both of which an expression shows."""
+
+LINEAR = ("Add", "Sub", "Mul", "Div", "Neg")
+"""Operators that runtimes join with a subtraction even where others that only move values stand between."""
+
+DATA: Mapping[str, int] = MappingProxyType({**dict.fromkeys(ARITHMETIC, 2), "MatMul": 2, "Gemm": 3, "Where": 3})
+"""How many inputs an expression shows, where that is not one."""
+
+ANYWHERE = ("Concat", "Sum", "Mean", "Einsum")
+"""Operators all of whose inputs are alike: an expression shows one."""
+
+ADJACENT, APART, SHARED = "", "through Reshape", "read twice"
+"""How a neighbour stands to the subtraction: at it, with operators between that only move values, or with others that
+read what lies between the two."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surrounding:
+    """One neighbour of a subtraction.
+
+    Attributes:
+        expression: the two of them. form: :data:`ADJACENT`, :data:`APART` or :data:`SHARED`.
+        operator: the neighbour's own.
+    """
+
+    expression: str
+    form: str
+    operator: str
+
+
+def maker(operator: str, given: Sequence[str], side: str, other: str) -> str:
+    """Write the expression of an operator that makes an operand.
+
+    >>> maker("Mul", ("x", "scalar"), "A", "array"), maker("Relu", ("x",), "B", "x")
+    ('Mul(x, scalar) - array', 'x - Relu(x)')
+    """
+    call = f"{operator}({', '.join(given)})"
+    return f"{call} - {other}" if side == "A" else f"{other} - {call}"
+
+
+def reader(operator: str, given: Sequence[str], a: str, b: str) -> str:
+    """Write the expression of an operator that reads the difference, which ``given`` has as a dot.
+
+    >>> reader("Mul", (".", "scalar"), "x", "array")
+    'Mul(x - array, scalar)'
+    """
+    return f"{operator}({', '.join(one.replace('.', f'{a} - {b}') for one in given)})"
+
+
+def later(operator: str) -> str:
+    """Write the expression of an operator that a difference reaches through others."""
+    return f"{operator}(… x - x)"
+
+
+def inside(operator: str) -> str:
+    """Write the expression of an operator in whose body a subtraction stands."""
+    return f"x - x inside {operator}"
+
+
+def surroundings(flow: Flow, index: int) -> tuple[Surrounding, ...]:
+    """Return the neighbours of the subtraction at an index of a flow, each once.
+
+    >>> flow = Flow([("Mul", ("x", "y"), ("m",)), ("Sub", ("m", "z"), ("d",)), ("Relu", ("d",), ("r",))], ())
+    >>> [one.expression for one in surroundings(flow, 1)]
+    ['Mul(x, x) - x', 'Relu(x - x)']
+    """
+    return tuple(dict.fromkeys((*_makers(flow, index), *_readers(flow, index), *_later(flow, index))))
+
+
+def _makers(flow: Flow, index: int) -> Iterator[Surrounding]:
+    operands = flow.steps[index][1]
+    for side, name, other in (("A", operands[0], operands[1]), ("B", operands[1], operands[0])):
+        for form, source in _sources(flow, name):
+            if source in flow.folded or (made := flow.maker_of(source)) is None:
+                continue
+            operator, inputs, outputs = flow.steps[made]
+            if form == APART and operator not in LINEAR:
+                continue
+            shared = form == ADJACENT and operator in LINEAR and flow.uses(source) > 1
+            for own in own_kinds(flow, operator, other):
+                for given in _given(flow, operator, inputs):
+                    text = maker(named(flow, operator, inputs, outputs), given, side, own)
+                    yield Surrounding(text, SHARED if shared else form, operator)
+
+
+def _readers(flow: Flow, index: int) -> Iterator[Surrounding]:
+    _, operands, (result, *_) = flow.steps[index]
+    for form, name in _targets(flow, result):
+        for i in flow.readers_of(name):
+            operator, inputs, outputs = flow.steps[i]
+            if form == APART and operator not in LINEAR:
+                continue
+            shared = form == ADJACENT and operator in LINEAR and flow.uses(name) > 1
+            for a in own_kinds(flow, operator, operands[0]):
+                for b in own_kinds(flow, operator, operands[1]):
+                    for given in _given(flow, operator, inputs, name):
+                        text = reader(named(flow, operator, inputs, outputs), given, a, b)
+                        yield Surrounding(text, SHARED if shared else form, operator)
+
+
+def _later(flow: Flow, index: int) -> Iterator[Surrounding]:
+    """What a difference reaches, each operator once."""
+    at = {i for name in flow.steps[index][2] for i in flow.readers_of(name)}
+    waiting, seen = list(at), set(at)
+    while waiting:
+        for name in flow.steps[waiting.pop()][2]:
+            more = [i for i in flow.readers_of(name) if i not in seen]
+            seen.update(more)
+            waiting.extend(more)
+    for operator in sorted({flow.steps[i][0] for i in seen}):
+        yield Surrounding(later(operator), ADJACENT, operator)
+    for operator in flow.within:
+        yield Surrounding(inside(operator), ADJACENT, operator)
+
+
+def _sources(flow: Flow, name: str) -> Iterator[tuple[str, str]]:
+    """A value, and what it was before operators that only move it."""
+    yield ADJACENT, name
+    if (source := flow.source(name)) != name:
+        yield APART, source
+
+
+def _targets(flow: Flow, name: str) -> Iterator[tuple[str, str]]:
+    yield ADJACENT, name
+    yield from ((APART, moved) for moved in flow.after(name, SHAPES))
+
+
+def kinds(flow: Flow, name: str) -> Collection[str]:
+    """What a value is in an expression; an array of equal numbers can be taken for either kind of constant."""
+    if name not in flow.folded:
+        return ("x",)
+    count = flow.sizes.get(flow.source(name))
+    return ("scalar",) if count == 1 else ("array",) if not flow.uniform(name) else ("scalar", "array")
+
+
+def own_kinds(flow: Flow, operator: str, name: str) -> Collection[str]:
+    """What an operand of the subtraction is beside an operator."""
+    return kinds(flow, name) if operator in ARITHMETIC else ("k",) if name in flow.folded else ("x",)
+
+
+def named(flow: Flow, operator: str, inputs: Sequence[str], outputs: Sequence[str]) -> str:
+    """An operator as an expression names it: a conversion with its types."""
+    if operator != "Cast":
+        return operator
+    return conversion(*(flow.dtypes.get(name[0], "unknown") if name else "unknown" for name in (inputs, outputs)))
+
+
+def conversion(source: str, goal: str) -> str:
+    """Return how an expression names a conversion."""
+    return f"Cast from {source} to {goal}"
+
+
+def _given(flow: Flow, operator: str, inputs: Sequence[str], chained: str = "") -> Iterator[tuple[str, ...]]:
+    """What an operator is given, as an expression shows it; ``chained`` is the difference, a dot."""
+    count = DATA.get(operator, 1)
+    if operator in ANYWHERE:
+        yield ("." if chained else "x",)
+        return
+    if chained and chained not in inputs[:count]:
+        yield (f"input {inputs.index(chained)}: .",)
+        return
+    found: list[tuple[str, ...]] = [()]
+    for name in inputs[:count]:
+        more = (".",) if chained and name == chained else kinds(flow, name) if name else ("",)
+        found = [(*known, one) for known in found for one in more]
+    yield from found

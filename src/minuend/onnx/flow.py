@@ -1,0 +1,110 @@
+"""A scope of an ONNX model as a :class:`~minuend.models.flow.Flow`."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+
+from onnx import GraphProto, NodeProto, TensorProto
+
+from minuend.models.flow import Flow
+from minuend.onnx import tensors
+from minuend.onnx.evaluator import MAIN
+from minuend.onnx.model import Model
+from minuend.onnx.nesting import bodies
+from minuend.onnx.walk import Scope
+
+_MOST_ELEMENTS = 1 << 16
+"""Elements of a stored value up to which it is read to see whether they are all equal; weights seldom are."""
+
+FUNCTION = "a function"
+"""What stands for the operator in whose body nodes of a function lie."""
+
+_STEP = re.compile(r"\.node\[(\d+)\]")
+
+
+def flow_of(model: Model, scope: Scope) -> Flow:
+    """Return a scope's nodes; a node with bodies reads what they take from outside."""
+    stored = dict(_stored(scope))
+    named = {node.output[0] for node in scope.nodes if node.op_type == "Constant" and node.output}
+    kinds = {name: tensors.data_type(p.tensor_type.elem_type) for name, p in scope.protos.items()}
+    dtypes = {name: kind.element.name for name, kind in kinds.items() if kind is not None and kind.element is not None}
+    bools = {name for name, kind in kinds.items() if kind is not None and kind.word == "BOOL"}
+
+    def uniform(name: str) -> bool:
+        tensor = stored.get(name)
+        if tensor is None or math.prod(tensor.dims) > _MOST_ELEMENTS:
+            return False
+        elements = model.array(tensor, f"{model.name}: {name!r}").reshape(-1)
+        return bool((elements.view(f"V{elements.itemsize}") == elements[:1].view(f"V{elements.itemsize}")).all())
+
+    return Flow(
+        [(operator(node), (*node.input, *_captured(node)), tuple(node.output)) for node in scope.nodes],
+        named | set(stored),
+        {**dtypes, **dict.fromkeys(bools, "bool")},
+        outputs={value if isinstance(value, str) else value.name for value in scope.proto.output},
+        sizes=_sizes(scope, stored),
+        uniform=uniform,
+        within=tuple(_within(scope)),
+    )
+
+
+def operator(node: NodeProto) -> str:
+    """A node's operator; one of another domain with it."""
+    return node.op_type if node.domain in MAIN else f"{node.domain}.{node.op_type}"
+
+
+def _stored(scope: Scope) -> Iterator[tuple[str, TensorProto]]:
+    """The tensors that a scope sees, its own and those around it; an inner name hides an outer one."""
+    outer: Scope | None = scope
+    seen: set[str] = set()
+    while outer is not None:
+        if isinstance(outer.proto, GraphProto):
+            for tensor in outer.proto.initializer:
+                if tensor.name not in seen:
+                    seen.add(tensor.name)
+                    yield tensor.name, tensor
+        for node in outer.nodes:
+            if node.op_type == "Constant" and node.output and node.output[0] not in seen:
+                for attribute in node.attribute:
+                    if attribute.name == "value":
+                        seen.add(node.output[0])
+                        yield node.output[0], attribute.t
+        outer = outer.parent
+
+
+def _sizes(scope: Scope, stored: Mapping[str, TensorProto]) -> Mapping[str, int]:
+    known = {
+        name: math.prod(dim for dim in type_.shape if isinstance(dim, int))
+        for name, type_ in scope.types.items()
+        if type_.shape is not None and all(isinstance(dim, int) for dim in type_.shape)
+    }
+    return {**known, **{name: math.prod(tensor.dims) for name, tensor in stored.items()}}
+
+
+def _captured(node: NodeProto) -> list[str]:
+    """What the bodies of a node read that they do not make themselves."""
+    return sorted(name for graph, _ in bodies([node], "") for name in _free(graph))
+
+
+def _free(graph: GraphProto) -> set[str]:
+    made = {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
+    made |= {name for node in graph.node for name in node.output}
+    read = {name for node in graph.node for name in (*node.input, *_captured(node)) if name}
+    return (read | {value.name for value in graph.output}) - made
+
+
+def _within(scope: Scope) -> Iterator[str]:
+    """The operators in whose bodies a scope lies, the outermost first."""
+    chain: list[Scope] = []
+    outer: Scope | None = scope
+    while outer is not None:
+        chain.insert(0, outer)
+        outer = outer.parent
+    if not isinstance(chain[0].proto, GraphProto):
+        yield FUNCTION
+    for around, inner in zip(chain, chain[1:], strict=False):
+        number = _STEP.findall(inner.where[len(around.where) :])
+        yield operator(around.nodes[int(number[0])]) if number else "unknown"
+

@@ -1,0 +1,307 @@
+"""A subtraction with one neighbour as ONNX models: the two together, and the neighbour alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
+
+from minuend.core.elements import TYPES
+from minuend.models.surroundings import ADJACENT, APART, ARITHMETIC, LINEAR, SHARED, conversion, later, maker, reader
+from minuend.onnx import tensors
+from minuend.onnx.neighbours import CONVERTED, IMAGE, OPERATORS, Operator
+from minuend.runtimes.graphs import Built, Feed, GraphCase
+
+_OWN = (("x", "x"), ("x", "scalar"), ("x", "array"), ("scalar", "x"), ("array", "x"))
+_PLAIN = (("x", "x"), ("x", "k"), ("k", "x"))
+_IR_VERSION = 8
+
+
+def graph_cases(dtype: str) -> Iterator[GraphCase]:
+    """Yield the neighbours of a subtraction of an element type, but for what its shapes are known to be."""
+    for row in _rows(dtype):
+        if "maker" in row.places:
+            yield from _as_maker(row, dtype)
+        if "reader" in row.places:
+            yield from _as_reader(row, dtype)
+    for kind in CONVERTED:
+        name = conversion(kind, dtype)
+        for side in ("A", "B"):
+            for own in ("x", "k"):
+                yield GraphCase(maker(name, ("x",), side, own), dtype, ("cast", side, own, kind))
+        for a, b in _PLAIN:
+            yield GraphCase(reader(conversion(dtype, kind), (".",), a, b), dtype, ("cast_to", a, b, kind))
+
+
+def _rows(dtype: str) -> Iterator[Operator]:
+    for row in OPERATORS:
+        if (dtype == "float32" and row.index is None) or dtype in row.types:
+            yield row
+
+
+def _as_maker(row: Operator, dtype: str) -> Iterator[GraphCase]:
+    for given in row.given:
+        for side in ("A", "B"):
+            for own in ("x", "scalar", "array") if row.name in ARITHMETIC else ("x", "k"):
+                text = maker(row.name, given, side, own)
+                for form in _forms(row, dtype):
+                    yield GraphCase(text, dtype, ("maker", side, own, given, row), form, row.mixes)
+                if own == "k" and row.mixes and row.shape == IMAGE:
+                    yield GraphCase(text, dtype, ("maker", side, own, given, row), ADJACENT, row.mixes, channels=True)
+
+
+def _as_reader(row: Operator, dtype: str) -> Iterator[GraphCase]:
+    own = _OWN if row.name in ARITHMETIC else _PLAIN
+    if row.index is not None:
+        place = row.index[0]
+        dotted = (f"input {place}: .",) if place else (".",)
+        for a, b in own:
+            yield GraphCase(reader(row.name, dotted, a, b), dtype, ("index", a, b, row), mixes=True)
+        return
+    for pattern in row.given:
+        for dotted in _dotted(row, pattern):
+            for a, b in own:
+                text = reader(row.name, dotted, a, b)
+                for form in _forms(row, dtype):
+                    yield GraphCase(text, dtype, ("reader", a, b, dotted, row), form, row.mixes)
+    yield GraphCase(later(row.name), dtype, ("later", row.given[0], row), mixes=True)
+
+
+def _forms(row: Operator, dtype: str) -> tuple[str, ...]:
+    return (ADJACENT, APART, SHARED) if row.name in LINEAR and dtype == "float32" else (ADJACENT,)
+
+
+def _dotted(row: Operator, pattern: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    for i, one in enumerate(pattern):
+        if one == "x" and not (row.name == "Where" and i == 0):
+            yield (*pattern[:i], ".", *pattern[i + 1 :])
+    if pattern == ("x", "x"):
+        yield (".", ".")
+
+
+# ---- models -----------------------------------------------------------------------------------------------------
+
+
+def build(case: GraphCase) -> Built:
+    """Return a case's models: the neighbour and the subtraction together, and the neighbour alone."""
+    draft = _Draft(case)
+    kind, *how = case.how
+    outputs = getattr(draft, kind)(*how)
+    return draft.built(outputs)
+
+
+class _Draft:
+    """Nodes, constants and inputs of a case's model while it is written.
+
+    The operands of the subtraction are ``a`` and ``b``, its result is ``d``, the neighbour's own result ``y``.
+    """
+
+    def __init__(self, case: GraphCase) -> None:
+        self.case, self.dtype = case, case.dtype
+        self.before: list[NodeProto] = []
+        self.behind: list[NodeProto] = []
+        self.constants: dict[str, Any] = {}
+        self.feeds: dict[str, Feed] = {}
+        self.names = {"A": "a", "B": "b"}
+        self.opset = 13
+
+    # ---- the ways of a case ----
+
+    def maker(self, side: str, own: str, given: tuple[str, ...], row: Operator) -> list[str]:
+        """The operator makes an operand."""
+        made = self._operator(self.before, row, given, "", "t")
+        return self._behind_maker(side, own, made)
+
+    def cast(self, side: str, own: str, source: str) -> list[str]:
+        """A conversion makes an operand."""
+        self._value("x", "t_in0", source, IMAGE)
+        self.before.append(helper.make_node("Cast", ["t_in0"], ["t"], to=_number(self.dtype)))
+        return self._behind_maker(side, own, "t")
+
+    def _behind_maker(self, side: str, own: str, made: str) -> list[str]:
+        self.names[side] = self._moved(self.before, made)
+        other = "B" if side == "A" else "A"
+        self._value(own, self.names[other], self.dtype, self._shape(self.names[side]))
+        if self.case.form != SHARED:
+            return ["d"]
+        self.behind.append(helper.make_node("Abs", [made], ["other"]))
+        return ["d", "other"]
+
+    def reader(self, a: str, b: str, given: tuple[str, ...], row: Operator) -> list[str]:
+        """The operator reads the difference."""
+        self._operands(a, b, row.shape, row.values)
+        self._operator(self.behind, row, given, self._moved(self.behind, "d"), "y")
+        if self.case.form != SHARED:
+            return ["y"]
+        self.behind.append(helper.make_node("Abs", ["d"], ["other"]))
+        return ["y", "other"]
+
+    def cast_to(self, a: str, b: str, goal: str) -> list[str]:
+        """A conversion reads the difference."""
+        self._operands(a, b, IMAGE, "any")
+        self.behind.append(helper.make_node("Cast", ["d"], ["y"], to=_number(goal)))
+        return ["y"]
+
+    def later(self, given: tuple[str, ...], row: Operator) -> list[str]:
+        """The operator is reached behind another."""
+        self._operands("x", "x", row.shape, row.values)
+        self.behind.append(helper.make_node("Abs", ["d"], ["between"]))
+        first = given.index("x", 1 if row.name == "Where" else 0)
+        self._operator(self.behind, row, (*given[:first], ".", *given[first + 1 :]), "between", "y")
+        return ["y"]
+
+    def index(self, a: str, b: str, row: Operator) -> list[str]:
+        """The difference says where or how much."""
+        assert row.index is not None
+        _, wanted, before = row.index
+        known = constant(self.dtype, row.shape, "")
+        whole = np.array(wanted) + known if a == "x" else known - np.array(wanted)
+        for name, kind in (("a", a), ("b", b)):
+            if kind == "x":
+                fixed = whole if (name == "a") == (a == "x") else known
+                self.feeds[name] = Feed(self.dtype, row.shape, "fixed", np.broadcast_to(fixed, row.shape))
+            else:
+                self.constants[name] = known
+        names = []
+        for i, array in enumerate(before):
+            self.constants[f"y_before{i}"] = array
+            names.append(f"y_before{i}")
+        names.append("d")
+        for i, array in enumerate(row.constants):
+            self.constants[f"y_after{i}"] = array
+            names.append(f"y_after{i}")
+        self._node(self.behind, row, names, "y")
+        return ["y"]
+
+    # ---- parts ----
+
+    def _operands(self, a: str, b: str, shape: tuple[int, ...], values: str) -> None:
+        for name, kind in (("a", a), ("b", b)):
+            self._value(kind, name, self.dtype, shape, values)
+
+    def _value(self, kind: str, name: str, dtype: str, shape: tuple[int, ...], values: str = "any") -> None:
+        if kind == "x":
+            self.feeds[name] = Feed(dtype, shape, values)
+        elif kind == "k":  # a number for each channel, or for each of the last axis
+            channels = (shape[1], 1, 1) if len(shape) == 4 and self.case.channels else shape[-1:]
+            self.constants[name] = constant(dtype, channels, name)
+        else:
+            self.constants[name] = constant(dtype, () if kind == "scalar" else shape, name)
+
+    def _moved(self, nodes: list[NodeProto], name: str) -> str:
+        """A value, behind a Reshape where operators that only move values are to stand between."""
+        if self.case.form != APART:
+            return name
+        self.constants[f"{name}_dims"] = np.int64([-1])
+        nodes.append(helper.make_node("Reshape", [name, f"{name}_dims"], [f"{name}_moved"]))
+        return f"{name}_moved"
+
+    def _operator(
+        self, nodes: list[NodeProto], row: Operator, given: tuple[str, ...], dot: str, output: str
+    ) -> str:
+        names = []
+        for i, kind in enumerate(given):
+            name = dot if kind == "." else f"{output}_in{i}"
+            names.append(name)
+            if kind != ".":
+                shape = row.others.get(i, row.shape)
+                flat = (math.prod(shape),) if self.case.form == APART and dot else shape
+                condition = row.name == "Where" and i == 0
+                self._value(kind, name, "bool" if condition else self.dtype, flat, row.values)
+        for i, known in enumerate(row.constants):
+            name = "" if isinstance(known, str) else f"{output}_constant{i}"
+            names.append(name)
+            if isinstance(known, tuple):
+                self._value("array", name, self.dtype, known[0])
+            elif name:
+                floats = self.dtype == "float16" and known.dtype == np.float32 and row.name != "Resize"
+                self.constants[name] = known.astype(np.float16) if floats else known
+        return self._node(nodes, row, names, output)
+
+    def _node(self, nodes: list[NodeProto], row: Operator, names: list[str], output: str) -> str:
+        attributes = dict(row.attributes)
+        outputs = [output, *(f"{output}_{i}" for i in range(1, attributes.pop("outputs", 1)))]
+        nodes.append(helper.make_node(row.name, names, outputs, **attributes))
+        self.opset = max(self.opset, row.opset)
+        return output
+
+    def _shape(self, name: str) -> tuple[int, ...]:
+        """The shape of what the nodes before the subtraction make."""
+        model = onnx.shape_inference.infer_shapes(self._model(self.before, [name], static=True), data_prop=True)
+        dims = model.graph.output[0].type.tensor_type.shape.dim
+        if not model.graph.output[0].type.tensor_type.HasField("shape") or any(not d.HasField("dim_value") for d in dims):
+            raise ValueError(f"{self.case.expression}: the shape of {name} is not known")
+        return tuple(dim.dim_value for dim in dims)
+
+    def built(self, outputs: list[str]) -> Built:
+        subtract = helper.make_node("Sub", [self.names["A"], self.names["B"]], ["d"], name="sub")
+        whole = self._model([*self.before, subtract, *self.behind], outputs)
+        side = self.names["A"] if self.before and self.names["A"] not in self.feeds | self.constants else self.names["B"]
+        alone = self._model(self.before, [side]) if self.before else self._model(self.behind, [outputs[0]])
+        return Built(
+            whole=_with_inputs(whole),
+            alone=_with_inputs(alone),
+            feeds=self.feeds,
+            operands=tuple(self.constants.get(self.names[one], self.names[one]) for one in ("A", "B")),
+            made=side if self.before else "",
+        )
+
+    def _model(self, nodes: list[NodeProto], outputs: list[str], static: bool = False) -> ModelProto:
+        made = {name for node in nodes for name in node.output}
+        used = list(dict.fromkeys(name for node in nodes for name in node.input if name and name not in made))
+        inputs = [self._input(name, static) for name in used if name not in self.constants]
+        stored = [_tensor(self.constants[name], name) for name in used if name in self.constants]
+        graph = helper.make_graph(
+            nodes, "graph", inputs, [helper.make_empty_tensor_value_info(name) for name in outputs], stored
+        )
+        imports = [helper.make_opsetid("", self.opset)]
+        return helper.make_model(graph, ir_version=_IR_VERSION, opset_imports=imports, producer_name="minuend")
+
+    def _input(self, name: str, static: bool) -> ValueInfoProto:
+        """An input; the difference itself, where what reads it is asked alone."""
+        feed = self.feeds.get(name)
+        if feed is None:
+            known = [one for one in map(self._known_shape, self.names.values()) if one is not None]
+            feed = Feed(self.dtype, np.broadcast_shapes(*known), "any")
+        dims: Any = feed.shape
+        if self.case.dynamic and not static and self.case.how[0] != "index":
+            dims = [f"n{i}_{size}" for i, size in enumerate(feed.shape)]
+        return helper.make_tensor_value_info(name, _number(feed.dtype), dims)
+
+    def _known_shape(self, name: str) -> tuple[int, ...] | None:
+        if name in self.feeds:
+            return self.feeds[name].shape
+        return np.shape(self.constants[name]) if name in self.constants else None
+
+
+def _with_inputs(model: ModelProto) -> tuple[bytes, tuple[str, ...]]:
+    return model.SerializeToString(), tuple(value.name for value in model.graph.input)
+
+
+def _number(dtype: str) -> int:
+    return TensorProto.BOOL if dtype == "bool" else tensors.number(dtype)
+
+
+def _tensor(array: Any, name: str) -> TensorProto:
+    array = np.asarray(array)
+    return helper.make_tensor(name, _number(array.dtype.name), array.shape, array.tobytes(), raw=True)
+
+
+def constant(dtype: str, shape: tuple[int, ...], name: str) -> Any:
+    """Return a constant of ordinary numbers, none of them zero."""
+    if dtype == "bool":
+        return np.arange(int(np.prod(shape))).reshape(shape) % 3 == 0
+    element = TYPES[dtype]
+    # The same numbers for every constant of a size: so what is added is taken away again, as rounding tricks do.
+    if shape == ():
+        value = 3 if element.is_integer else 1.7
+        return np.array(value).astype(element.memory)
+    source = np.random.default_rng(5)
+    if element.is_integer:
+        return source.integers(1, 7, shape).astype(element.memory)
+    found = source.standard_normal(shape).astype(np.float32) * np.float32(2)
+    return np.where(found == 0, np.float32(1), found).astype(element.memory)

@@ -1,0 +1,202 @@
+"""ONNX's operators as neighbours of a subtraction: how each is written into a model that runtimes are asked.
+
+A row is an operator; what an expression shows of it is ``given``, as :mod:`minuend.models.surroundings` writes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+IMAGE, MATRIX, SQUARE, SERIES = (1, 8, 16, 16), (32, 64), (2, 4, 16, 16), (16, 4, 32)
+"""Shapes: batch, channels, rows and columns; rows and columns; stacks of squares; steps, batch and features."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """One operator.
+
+    Attributes:
+        name: ONNX's. given: what it is given, a pattern for each way; for the readers ``"x"`` in turn is the difference.
+        shape: of the first input. others: shapes of further values and array constants, by their place; as the first
+            where none is given.
+        constants: inputs behind those that ``given`` shows: a shape and a type or the elements themselves.
+        attributes: the node's. opset: the lowest that has it so.
+        values: ``"any"``, ``"finite"`` where one NaN would be everywhere, ``"positive"`` or ``"unit"`` (−1 to 1).
+        mixes: whether an element of the result depends on several of the input.
+        types: element types besides float32 that it is asked for.
+        places: ``"maker"`` and ``"reader"``.
+        index: of a reader of sizes and positions: its input that the difference is, what it is there, and the inputs
+            before it.
+    """
+
+    name: str
+    given: tuple[tuple[str, ...], ...] = (("x",),)
+    shape: tuple[int, ...] = IMAGE
+    others: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    constants: tuple[Any, ...] = ()
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    opset: int = 13
+    values: str = "any"
+    mixes: bool = False
+    types: tuple[str, ...] = ("float16",)
+    places: tuple[str, ...] = ("maker", "reader")
+    index: tuple[int, Any, tuple[Any, ...]] | None = None
+
+
+_TWO = (("x", "x"), ("x", "scalar"), ("x", "array"), ("scalar", "x"), ("array", "x"))
+_WHOLE = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+_EVERY = ("float16", "bfloat16", "float64", *_WHOLE)
+
+
+def _arithmetic() -> list[Operator]:
+    rows = [Operator(name, _TWO, types=_EVERY) for name in ("Add", "Sub", "Mul", "Div")]
+    rows += [Operator(name, _TWO, types=("float16", "int32", "int64", "uint8")) for name in ("Max", "Min")]
+    rows += [
+        Operator("Pow", _TWO[:2]),
+        Operator("Mod", _TWO[:3], attributes={"fmod": 1}, types=("int32", "int64")),
+        Operator("PRelu", (("x", "scalar"), ("x", "array"))),
+        Operator("Neg", types=("float16", "float64", "int8", "int32", "int64")),
+        Operator("Abs", types=("float16", "int8", "int32", "int64")),
+    ]
+    return rows
+
+
+_ELEMENTWISE = (
+    "Exp", "Log", "Sqrt", "Reciprocal", "Sign", "Floor", "Ceil", "Round", "Relu", "LeakyRelu", "Elu", "Selu", "Celu",
+    "Sigmoid", "HardSigmoid", "Tanh", "Erf", "Sin", "Cos", "Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh",
+    "Acosh", "Atanh", "Softplus", "Softsign", "ThresholdedRelu", "Identity", "Dropout",
+)  # fmt: skip
+_LATER = {"HardSwish": 14, "Mish": 18, "Gelu": 20}
+_TESTS = {"IsNaN": (("x",),), "IsInf": (("x",),), **dict.fromkeys(("Equal", "Greater", "Less", "GreaterOrEqual",
+          "LessOrEqual"), (("x", "x"), ("x", "scalar"), ("x", "array")))}  # fmt: skip
+_REDUCTIONS = ("Sum", "Mean", "Max", "Min", "Prod", "L1", "L2", "LogSum", "LogSumExp", "SumSquare")
+_KINDS = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32",
+          "float64")  # fmt: skip
+
+
+def _moving() -> list[Operator]:
+    int64 = np.int64
+    every: dict[str, Any] = {"types": ("float16", "int32", "int64", "uint8")}
+    return [
+        Operator("Reshape", constants=(int64([-1]),), **every),
+        Operator("Flatten", **every),
+        Operator("Unsqueeze", constants=(int64([0]),), **every),
+        Operator("Squeeze", constants=(int64([0]),), **every),
+        Operator("Transpose", attributes={"perm": [0, 2, 3, 1]}, **every),
+        Operator("Expand", constants=(int64([2, 8, 16, 16]),), **every),
+        Operator("Tile", constants=(int64([2, 1, 1, 1]),), **every),
+        Operator("Slice", constants=(int64([1]), int64([15]), int64([3])), **every),
+        Operator("Gather", constants=(int64([3, 0, 5, 7]),), attributes={"axis": 1}, **every),
+        Operator("GatherElements", constants=(np.full(IMAGE, 3, int64),), attributes={"axis": 3}, **every),
+        Operator("GatherND", constants=(int64([[0, 1], [0, 3]]),), **every),
+        Operator("Concat", constants=((IMAGE, "x"),), attributes={"axis": 1}, **every),
+        Operator("Split", attributes={"axis": 1, "outputs": 2}, **every),
+        Operator("Pad", constants=(int64([0, 0, 1, 1, 0, 0, 1, 1]),), **every),
+        Operator("DepthToSpace", attributes={"blocksize": 2}),
+        Operator("SpaceToDepth", attributes={"blocksize": 2}),
+        Operator("Resize", constants=("", np.float32([1, 1, 2, 2])), attributes={"mode": "nearest"}),
+        Operator("Trilu", opset=14),
+        Operator("Where", tuple(("x", *two) for two in _TWO), **every),
+        Operator("ScatterND", constants=(int64([[0, 1]]), np.ones((1, 16, 16), np.float32)), types=()),
+    ]
+
+
+def _networks() -> list[Operator]:
+    float32 = np.float32
+    mixing: dict[str, Any] = {"values": "finite", "mixes": True}
+    rows = [
+        Operator("MatMul", (("x", "x"), ("x", "array"), ("array", "x")), SQUARE, **mixing),
+        Operator("Gemm", (("x", "x"), ("x", "array"), ("x", "array", "array")), MATRIX, {1: (64, 64), 2: (64,)},
+                 **mixing),
+        Operator("Conv", constants=(((8, 8, 3, 3), "x"), ((8,), "x")), attributes={"pads": [1, 1, 1, 1]}, **mixing),
+        Operator("ConvTranspose", constants=(((8, 8, 3, 3), "x"),), **mixing),
+        Operator("MaxPool", attributes={"kernel_shape": [2, 2]}, mixes=True),
+        Operator("AveragePool", attributes={"kernel_shape": [2, 2]}, **mixing),
+        Operator("GlobalAveragePool", **mixing),
+        Operator("GlobalMaxPool", **mixing),
+        Operator(
+            "BatchNormalization",
+            constants=(float32([1.1] * 8), float32([0.3] * 8), float32([0.7] * 8), float32([1.3] * 8)),
+            **mixing,
+        ),
+        Operator("InstanceNormalization", constants=(float32([1.1] * 8), float32([0.3] * 8)), **mixing),
+        Operator("LayerNormalization", constants=(float32([1.1] * 16),), opset=17, **mixing),
+        Operator("MeanVarianceNormalization", places=("reader",), **mixing),
+        Operator("LRN", attributes={"size": 3}, types=(), **mixing),
+        Operator("LpNormalization", types=(), **mixing),
+        Operator("Softmax", **mixing),
+        Operator("LogSoftmax", **mixing),
+        Operator("CumSum", constants=(np.int64([2])[0],), **mixing),
+        Operator("ArgMax", places=("reader",), types=("int32",), **mixing),
+        Operator("ArgMin", places=("reader",), types=("int32",), **mixing),
+        Operator("TopK", constants=(np.int64([3]),), attributes={"outputs": 2}, **mixing),
+        Operator("Einsum", (("x",),), SQUARE, attributes={"equation": "abij->abji"}, **mixing),
+        Operator("LSTM", shape=SERIES, constants=(((1, 64, 32), "x"), ((1, 64, 16), "x")),
+                 attributes={"hidden_size": 16}, types=(), **mixing),
+        Operator("GRU", shape=SERIES, constants=(((1, 48, 32), "x"), ((1, 48, 16), "x")),
+                 attributes={"hidden_size": 16}, types=(), **mixing),
+    ]  # fmt: skip
+    for part in _REDUCTIONS:
+        types = ("float16", "int32", "int64") if part in ("Sum", "Max", "Min") else ("float16",)
+        constants = (np.int64([-1]),) if part == "Sum" else ()
+        attributes = {} if part == "Sum" else {"axes": [-1]}
+        rows.append(
+            Operator(f"Reduce{part}", constants=constants, attributes=attributes, **{**mixing, "types": types})
+        )
+    return rows
+
+
+def _indices() -> list[Operator]:
+    """Readers of int64 that say where or how much."""
+    image, one = np.ones(IMAGE, np.float32), np.int64([1])
+    rows: dict[str, tuple[Any, ...]] = {
+        "Gather": (1, [3, 0, 5, 7], (image,), ()),
+        "Reshape": (1, [16, 8, 16], (image,), ()),
+        "Expand": (1, [2, 8, 16, 16], (image,), ()),
+        "Tile": (1, [2, 1, 1, 3], (image,), ()),
+        "Slice": (1, [1], (image,), (np.int64([9]), one, one)),
+        "Pad": (1, [0, 0, 1, 1, 0, 0, 1, 1], (image,), ()),
+        "TopK": (1, [3], (image,), ()),
+        "ConstantOfShape": (0, [3, 5], (), ()),
+        "Unsqueeze": (1, [0], (image,), ()),
+    }
+    found = [
+        Operator(name, shape=(len(wanted),), constants=after, attributes={"outputs": 2} if name == "TopK" else {},
+                 types=("int64",), places=("reader",), index=(place, wanted, before), values="index", mixes=True)
+        for name, (place, wanted, before, after) in rows.items()
+    ]  # fmt: skip
+    ends = (image, one)
+    slice_ = Operator("Slice", shape=(1,), constants=(one, one), types=("int64",), places=("reader",),
+                      index=(2, [9], ends), values="index", mixes=True)  # fmt: skip
+    return [*found, slice_]
+
+
+def _rest() -> list[Operator]:
+    rows = [Operator(name) for name in _ELEMENTWISE]
+    rows += [Operator(name, opset=opset) for name, opset in _LATER.items()]
+    rows += [
+        Operator(name, given, places=("reader",), types=("float16", "int32", "int64"))
+        if len(given) > 1
+        else Operator(name, given, places=("reader",), types=())
+        for name, given in _TESTS.items()
+    ]
+    rows += [
+        Operator("Clip", constants=(np.float32(-2.3), np.float32(3.1)), types=()),
+        Operator("Sum", (("x",),)),
+        Operator("QuantizeLinear", constants=(np.float32(0.1), np.uint8(128)), places=("reader",), types=()),
+        Operator("Shape", places=("reader",), types=("int64",)),
+        Operator("NonZero", places=("reader",), types=("int64",)),
+    ]
+    return rows
+
+
+OPERATORS = (*_arithmetic(), *_moving(), *_networks(), *_rest(), *_indices())
+"""Every operator that is asked as a neighbour."""
+
+CONVERTED = _KINDS
+"""Types that conversions from and to the subtraction's own are asked for."""

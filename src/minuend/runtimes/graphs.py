@@ -1,0 +1,248 @@
+"""Graph cases: a subtraction with one neighbour, run as it is.
+
+A runtime may join a subtraction with what makes its operands or reads its result, and compute both otherwise. So the
+two are run together, unchanged, and the neighbour is run alone; what should come of it is the neighbour's own answer
+with the contract's subtraction before or behind it. Nothing inside is watched: a value that is an output is not joined.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from minuend.core import arrays
+from minuend.core.elements import TYPES, ElementType, of_numpy
+from minuend.runtimes import values
+from minuend.runtimes.probing import probing
+from minuend.runtimes.running import Output, Refused, Runtime
+from minuend.runtimes.targets import EVERY, Answer, Witness
+from minuend.runtimes.values import Codes
+
+_CLASSIFIED = 80
+"""Pairs that deviate, up to which each one's value class is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """An input of a case: element type (or ``"bool"``), shape, and which values it is given.
+
+    ``values`` is ``"any"``, ``"finite"``, ``"positive"``, ``"unit"``, or ``"fixed"`` for ``elements``.
+    """
+
+    dtype: str
+    shape: tuple[int, ...]
+    values: str = "any"
+    elements: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class GraphCase:
+    """One subtraction with one neighbour.
+
+    Attributes:
+        expression, form: see :mod:`minuend.models.surroundings`. dtype: the subtraction's element type.
+        how: what the dialect builds it from. mixes: whether an element of the result depends on several differences.
+        channels: whether a constant has a number for each channel rather than for each of the last axis.
+        dynamic: whether shapes are left open. hint: the precision that the runtime is told, or ``""``.
+    """
+
+    expression: str
+    dtype: str
+    how: tuple[Any, ...]
+    form: str = ""
+    mixes: bool = False
+    channels: bool = False
+    dynamic: bool = False
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A case as models.
+
+    Attributes:
+        whole, alone: the models' bytes, each with the names of its inputs. feeds: the inputs of both by name.
+        operands: A and B: a name, or a constant's elements.
+        made: the operand that the neighbour makes; ``""`` where it reads the difference.
+    """
+
+    whole: tuple[bytes, tuple[str, ...]]
+    alone: tuple[bytes, tuple[str, ...]]
+    feeds: Mapping[str, Feed]
+    operands: tuple[Any, ...]
+    made: str
+
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def answer(case: GraphCase, runtime: Runtime, form: str, built: Built) -> Mapping[str, Answer] | None:
+    """Ask a runtime about a case.
+
+    Returns:
+        The answer for each value class that deviates; ``None`` where the runtime does not run the neighbour, so that
+        nothing can be said of the two.
+    """
+    element = TYPES[case.dtype]
+    fed = {name: elements(feed, name) for name, feed in built.feeds.items()}
+    if built.made:
+        alone = _alone(runtime, form, built.alone, fed, case.hint)
+        if isinstance(alone, Refused):
+            return None
+        fed_with = {**fed, built.made: _array(alone[0], element)}
+        a, b = (fed_with[one] if isinstance(one, str) else one for one in built.operands)
+        expected = _bits(arrays.subtract(*_paired(a, b)))
+        whole = _ask(runtime, form, built.whole, fed, case.hint)
+    else:
+        whole = _ask(runtime, form, built.whole, fed, case.hint)
+        if isinstance(whole, Refused):
+            return None
+        a, b = (fed[one] if isinstance(one, str) else one for one in built.operands)
+        difference = arrays.subtract(*_paired(a, b))
+        alone = _ask(runtime, form, built.alone, {**fed, "d": difference}, case.hint)
+        if isinstance(alone, Refused):
+            return None
+        expected = alone[0].codes
+    if isinstance(whole, Refused):
+        return {EVERY: Answer("not-implemented", message=whole.message)}
+    got = whole[0].codes
+    if got.shape != expected.shape:
+        return {EVERY: Answer("different-numbers", message=f"the result has shape {got.shape}, not {expected.shape}")}
+    unlike = _unlike(whole[0].element, got, expected)
+    return _told(case, element, a, b, got, expected, unlike) if unlike.any() else {}
+
+
+_LATEST: dict[Any, list[Output] | Refused] = {}
+
+
+def _alone(
+    runtime: Runtime, form: str, model: tuple[bytes, tuple[str, ...]], fed: Mapping[str, Array], hint: str
+) -> list[Output] | Refused:
+    """What the neighbour answers alone; the cases of one neighbour follow each other and share it."""
+    key = (id(runtime), model[0], hint)
+    if key not in _LATEST:
+        while len(_LATEST) >= 32:
+            del _LATEST[next(iter(_LATEST))]
+        _LATEST[key] = _ask(runtime, form, model, fed, hint)
+    return _LATEST[key]
+
+
+def _paired(a: Any, b: Any) -> tuple[Array, Array]:
+    return np.asarray(a), np.asarray(b)
+
+
+def _unlike(element: ElementType | None, got: Codes, expected: Codes) -> Codes:
+    return got != expected if element is None else values.differ(element, got, expected)
+
+
+def _told(
+    case: GraphCase, element: ElementType, a: Any, b: Any, got: Codes, expected: Codes, unlike: Codes
+) -> Mapping[str, Answer]:
+    """The answer for each value class in which results differ, with a pair that shows it."""
+    shape = np.broadcast_shapes(np.shape(a), np.shape(b))
+    if case.mixes or shape != got.shape:
+        return {EVERY: Answer("different-numbers")}
+    x, y = (_bits(np.ascontiguousarray(np.broadcast_to(one, shape))) for one in (a, b))
+    wrong = np.flatnonzero(unlike)
+    chosen = wrong[:: max(1, len(wrong) // _CLASSIFIED)]
+    found: dict[str, Answer] = {}
+    for i in chosen.tolist():
+        name = values.classify(element, int(x.flat[i]), int(y.flat[i])).name
+        if name not in found:
+            witness = None
+            if case.how[0] in ("maker", "cast"):
+                pair = (x.flat[i], y.flat[i], got.flat[i], expected.flat[i])
+                witness = Witness(*(values.number(element, int(code)) for code in pair))
+            found[name] = Answer("different-numbers", witness)
+    return found
+
+
+# ---- values -----------------------------------------------------------------------------------------------------
+
+
+def elements(feed: Feed, name: str) -> Array:
+    """Return the elements of an input: edges of its type among random numbers, the same at every call."""
+    source = np.random.default_rng(list(name.encode()))
+    count = math.prod(feed.shape)
+    if feed.values == "fixed":
+        return np.ascontiguousarray(feed.elements, TYPES[feed.dtype].memory)
+    if feed.dtype == "bool":
+        return source.integers(0, 2, feed.shape).astype(np.bool_)
+    element = TYPES[feed.dtype]
+    if element.is_integer:
+        found = source.integers(0, 20, count).astype(element.memory)
+        bits = source.integers(0, 1 << 32, count, dtype=np.uint64)
+    else:
+        wide = source.standard_normal(count) * np.exp2(source.integers(-6, 7, count))
+        found = wide.astype(np.float32).astype(element.memory)
+    if feed.values != "any":
+        return found.reshape(feed.shape)
+    edges = values.of(element, full=False).codes
+    place = source.integers(0, 4, count) == 0
+    codes = _bits(found).copy()
+    codes[place] = edges[source.integers(0, len(edges), int(place.sum()))]
+    if element.is_integer:
+        place = source.integers(0, 4, count) == 0
+        codes[place] = (bits[place] & np.uint64((1 << element.bits) - 1)).astype(codes.dtype)
+    return codes.view(element.memory).reshape(feed.shape)
+
+
+def _bits(array: Array) -> Codes:
+    return array.view(f"u{array.dtype.itemsize}")
+
+
+def _array(output: Output, element: ElementType) -> Array:
+    if output.element is not element:
+        raise ValueError(f"{output.element} came of a neighbour; expected {element}")
+    return output.codes.view(element.memory)
+
+
+def _ask(
+    runtime: Runtime, form: str, model: tuple[bytes, tuple[str, ...]], fed: Mapping[str, Array], hint: str
+) -> list[Output] | Refused:
+    given = []
+    for name in model[1]:
+        array = fed[name]
+        element = of_numpy(array.dtype)
+        given.append((name, element, array.view(np.uint8) if element is None else _bits(array)))
+    return runtime.ask(form, model[0], b"", given, hint)
+
+
+# ---- all of them ------------------------------------------------------------------------------------------------
+
+
+STATIC, DYNAMIC, DEFAULT = "static", "dynamic", "default precision"
+"""Settings in which a case is asked: shapes known or not, under the precision that keeps float32; and, where a runtime
+has another by default, under that."""
+
+Key = tuple[str, str, str, str]
+"""Expression, element type, setting and form."""
+
+
+def measure(runtime: Runtime, progress: Callable[[int, int], None] | None = None) -> dict[Key, Mapping[str, Answer]]:
+    """Ask a runtime every graph case; what it cannot run is left out."""
+    asking = probing("onnx")
+    exact = next(iter(getattr(runtime.adapter, "HINTS", ())), "")
+    asked = [case for dtype in asking.GRAPH_TYPES for case in asking.graph_cases(dtype)]
+    found: dict[Key, Mapping[str, Answer]] = {}
+    for done, case in enumerate(asked):
+        for setting, dynamic, hint in ((STATIC, False, exact), (DYNAMIC, True, exact), (DEFAULT, False, "")):
+            if setting == DEFAULT and (not exact or case.form):
+                continue
+            one = replace(case, dynamic=dynamic, hint=hint)
+            answers = answer(one, runtime, asking.FORM, asking.build(one))
+            key = (case.expression, case.dtype, setting, case.form)
+            if answers is not None:
+                found[key] = worst(found.get(key, {}), answers)
+        if progress:
+            progress(done + 1, len(asked))
+    return found
+
+
+def worst(one: Mapping[str, Answer], other: Mapping[str, Answer]) -> Mapping[str, Answer]:
+    """Join two answers; a class that deviates in either does."""
+    return {**other, **one}
