@@ -15,6 +15,7 @@ from minuend.openvino import recipes as builder
 from minuend.openvino.builder import Builder
 from minuend.openvino.ir import Layer, Ref
 from minuend.openvino.model import Model
+from minuend.openvino.tensor import NARROW, Tensor
 from minuend.standards.node import Node, TensorType
 from minuend.standards.validation import validate
 
@@ -79,8 +80,6 @@ class Rewriter:
 
     def fold(self, layer: Layer, element: ElementType, array: Any) -> None:
         """Put a constant in a Subtract's place."""
-        from minuend.openvino.tensor import NARROW, Tensor
-
         start = len(self.model.layers)
         value = Tensor(element, array) if element in NARROW else array
         made = Builder(model=self.model).constant(layer.name, value, names=())
