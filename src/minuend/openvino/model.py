@@ -32,6 +32,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -144,8 +145,7 @@ class Model:
             node = table.node(layer, [ref.port.type for ref in layer.sources()])
         except SpecError as error:
             raise error.at(f"{within}{layer.where}") from None
-        place = f"{within}{node.where}"
-        return Node(op=node.op, a=node.a, b=node.b, attributes=node.attributes, name=node.name, where=place)
+        return replace(node, where=f"{within}{node.where}")
 
     def _sections(self) -> Iterator[tuple[str, Section]]:
         """The model's own layers and those of all bodies, each with the start of its places."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from minuend.actions.recipes.table import MOST_FOLDED, Recipe
@@ -129,4 +130,4 @@ def spelled(node: Node) -> Node | None:
     if node.attribute("auto_broadcast") != "pdpd" or node.a.rank is None or node.b.shape is None:
         return None
     b = TensorType(node.b.dtype, (*node.b.shape, *(1,) * dims_behind(node)))
-    return Node(op=node.op, a=node.a, b=b, attributes={"auto_broadcast": "numpy"}, name=node.name, where=node.where)
+    return replace(node, b=b, attributes={"auto_broadcast": "numpy"})

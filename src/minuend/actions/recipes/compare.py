@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -202,10 +202,9 @@ def _judge(
 
     for spot in spots:
         a, b, c = value(spot.a), value(spot.b), value(spot.c)
-        node = spot.node
-        types = (TensorType(node.a.dtype, a.shape), TensorType(node.b.dtype, b.shape))
-        joined = validate(Node(op=node.op, a=types[0], b=types[1], attributes=node.attributes))
-        tally.add(spot.where, c, compute(node.a.element, joined, a, b, None, overflow))
+        x, y = (TensorType(type_.dtype, array.shape) for type_, array in ((spot.node.a, a), (spot.node.b, b)))
+        joined = validate(replace(spot.node, a=x, b=y))
+        tally.add(spot.where, c, compute(x.element, joined, a, b, None, overflow))
 
 
 def _expected(model: Model, touched: Collection[str], turn: int) -> tuple[dict[str, Array], dict[str, Any], str]:
