@@ -21,7 +21,7 @@ from minuend.runtimes.cases import CONSTANTS, RELATIONS
 from minuend.runtimes.targets import Answer, Row, Target, Witness
 from minuend.standards import dialects as dialects_module
 from minuend.standards import spelling as spellings_module
-from minuend.standards.abilities import ABILITIES, ability, able
+from minuend.standards.abilities import ability, able
 from minuend.standards.dialects import Dialect, dialects
 from minuend.standards.node import Node, TensorType
 from minuend.standards.spelling import find
@@ -376,6 +376,24 @@ def test_a_fourth_dialect_moves_between_its_versions():
     older = SCRIPT.replace(b"FOURTH 2", b"FOURTH 1").replace(b"TINY", b"REAL")
     moved = mn.convert(older, "fourth:2")
     assert (moved.model.edition, moved.changes) == (2, ["edition 1 became 2"])
+
+
+ABILITIES = {
+    "versions": ("DIALECT",),
+    "operator": (),
+    "formats": ("SUFFIXES", "OBJECTS", "MODELS", "looks_like"),
+    "model": ("read", "Model"),
+    "sites": ("sites",),
+    "lifting": ("to_graph",),
+    "lowering": ("from_graph",),
+    "versioning": ("convert",),
+    "fixing": ("work",),
+    "probing": ("FORM", "case_model", "declared", "nbytes", "model_bytes"),
+    "declared": ("targets",),
+    "tensor_files": ("SUFFIXES", "NAMED", "open_file", "check", "write"),
+    "vectors": ("write",),
+}
+"""The file of each ability, and the names that it holds."""
 
 
 @every_dialect

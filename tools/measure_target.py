@@ -11,12 +11,15 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Iterable, Mapping
+from datetime import date
 from pathlib import Path
 
 from minuend.runtimes import targets
 from minuend.runtimes.adapting import adapters
-from minuend.runtimes.proving import measure as measure_runtime
+from minuend.runtimes.proving import Judged, judge_all, processor
 from minuend.runtimes.running import Runtime
+from minuend.runtimes.targets import Answer, Row, Target
 from minuend.storage.writing import atomic
 
 TARGETS = Path(__file__).resolve().parent.parent / "src" / "minuend" / "runtimes" / "measured"
@@ -26,7 +29,9 @@ def measure(runtime: str, python: str | None, folder: Path) -> Path:
     """Measure a runtime and return the file written."""
     start = time.perf_counter()
     with Runtime(runtime, python) as asked:
-        target = measure_runtime(asked, progress=_progress if sys.stderr.isatty() else None)
+        rows = rows_of(judge_all(asked, progress=_progress if sys.stderr.isatty() else None))
+        today = date.today().isoformat()
+        target = Target(asked.name, asked.release, rows, date=today, cpu=processor(), python=asked.python)
     path = folder / f"{target.name}.json"
     with atomic(str(path)) as stream:
         stream.write(targets.dump(target).encode())
@@ -36,6 +41,67 @@ def measure(runtime: str, python: str | None, folder: Path) -> Path:
 
 def _progress(done: int, total: int) -> None:
     print(f"\r{done}/{total}", end="" if done < total else "\n", file=sys.stderr, flush=True)
+
+
+# ---- rows -----------------------------------------------------------------------------------------------------
+
+
+def rows_of(judged: Iterable[Judged]) -> tuple[Row, ...]:
+    """Join cases that were answered alike; different numbers are alike where one witness serves both.
+
+    Cases with other constants are joined only if all is equal: a constant deviates by itself, at sizes of its own, and
+    what holds for A and for B together says little of either. The spans of joined cases are those of all of them.
+    """
+    cells: dict[tuple[str, str, str, str], Mapping[str, Answer]] = {}
+    groups: dict[tuple[str, str, str], list[_Alike]] = {}
+    members: list[tuple[Judged, _Alike]] = []
+    for one in judged:
+        known = groups.setdefault((one.case.opversion, one.case.element.name, one.case.constants), [])
+        alike = next((other for other in known if other.join(one)), None)
+        if alike is None:
+            alike = _Alike(one)
+            known.append(alike)
+        members.append((one, alike))
+    for one, alike in members:
+        case = one.case
+        answers = {name: alike.answer(name, answer) for name, answer in one.answers.items() if answer.verdict != "ok"}
+        cells[case.opversion, case.element.name, case.relation, case.constants] = answers
+    return tuple(Row(*names_of, content) for names_of, content in targets.merge(cells))
+
+
+class _Alike:
+    """Cases that were answered alike: by class, the witnesses that hold for all of them, and the spans of all."""
+
+    def __init__(self, first: Judged) -> None:
+        self.verdicts = _verdicts(first)
+        self.witnesses = dict(first.witnesses)
+        self.spans = {name: (first.answers[name].a_spans, first.answers[name].b_spans) for name in first.witnesses}
+
+    def join(self, other: Judged) -> bool:
+        """Take a case in, if it was answered alike."""
+        if self.verdicts != _verdicts(other):
+            return False
+        kept = {name: tuple(w for w in found if w in other.witnesses[name]) for name, found in self.witnesses.items()}
+        if not all(kept.values()):
+            return False
+        self.witnesses = kept
+        for name, (a, b) in self.spans.items():
+            more = other.answers[name]
+            self.spans[name] = targets.joined_spans(a, more.a_spans), targets.joined_spans(b, more.b_spans)
+        return True
+
+    def answer(self, name: str, own: Answer) -> Answer:
+        """Return the answer of all for a class."""
+        if name not in self.witnesses:
+            return own
+        return Answer(own.verdict, self.witnesses[name][0], own.message, *self.spans[name])
+
+
+def _verdicts(judged: Judged) -> dict[str, tuple[str, str]]:
+    return {name: (a.verdict, a.message) for name, a in judged.answers.items() if a.verdict != "ok"}
+
+
+# ---- the command line -----------------------------------------------------------------------------------------
 
 
 def main() -> None:

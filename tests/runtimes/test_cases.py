@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from minuend import TensorType, spec
+from minuend.core import reference
 from minuend.core.elements import TYPES
+from minuend.core.operation import exact
 from minuend.runtimes import cases, values
 from minuend.runtimes.cases import CONSTANTS, RELATIONS, Case, relation_of, relations
 from minuend.standards.node import Node
@@ -56,7 +58,10 @@ def case(
     ],
 )
 def test_a_pair_has_the_class_that_its_values_say(dtype: str, a: int, b: int, name: str) -> None:
-    assert values.classify(TYPES[dtype], a, b).name == name
+    element = TYPES[dtype]
+    x, y, c = (reference.decode(element, code) for code in (a, b, reference.subtract(element, a, b)))
+    pair = values.Pair(element, x, y, c, exact(x, y))
+    assert next(row.name for row in values.rules(element) if row.holds(pair)) == name
 
 
 @pytest.mark.parametrize("dtype", TYPES)

@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from measure_target import rows_of
 
 from minuend import cli, spec
 from minuend.cli.pages.layout import text
@@ -23,7 +24,7 @@ from minuend.core.elements import TYPES
 from minuend.errors import SpecError, Unsupported
 from minuend.runtimes import adapting, targets
 from minuend.runtimes.cases import Case
-from minuend.runtimes.proving import Judged, judge, prove, rows_of
+from minuend.runtimes.proving import Judged, judge, prove
 from minuend.runtimes.running import Output, Refused, Runtime
 from minuend.runtimes.targets import EVERY, Answer, Row, Target, Witness
 

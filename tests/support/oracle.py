@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from minuend.core import reference
 from minuend.core.elements import TYPES, ElementType
-from minuend.errors import OverflowFound
+from minuend.errors import OverflowFound, ShapeError
 
 Array = np.ndarray[Any, Any]
 
@@ -173,3 +174,83 @@ def random_pairs(element: ElementType, count: int, seed: int) -> tuple[Array, Ar
 def _with_exponent(values: Array, exponent: Array, mantissa: int, top: int) -> Array:
     field = values.dtype.type(top << mantissa)
     return (values & ~field) | (exponent.astype(values.dtype) << mantissa)
+
+
+# ---- whole arrays ---------------------------------------------------------------------------------------------
+
+
+def subtract_arrays(
+    element: ElementType,
+    a: Array,
+    b: Array,
+    overflow: str = "wrap",
+    *,
+    b_start: int | None = None,
+) -> Array:
+    """Subtract two arrays element by element by the reference, in a Python loop.
+
+    Args:
+        element: the element type of both. a, b: arrays of ``element.memory``, in any layout and byte order.
+        overflow: as :func:`minuend.core.reference.subtract` takes it.
+        b_start: ``None`` aligns the shapes at the right and lets either repeat (NumPy's rule); a number is the axis
+            of A at which B's first dim sits, and B alone repeats (A grows from 1 to 0 only).
+
+    Returns:
+        A new C-contiguous array of ``element.memory``, or of the widened type's.
+
+    Raises:
+        ShapeError: the shapes do not join.
+        OverflowFound: as :func:`minuend.core.reference.subtract`, with the count and the first index of
+            the whole array.
+    """
+    shape = _joined(a.shape, b.shape, b_start)
+    a_start, start = (len(shape) - a.ndim, len(shape) - b.ndim) if b_start is None else (0, b_start)
+    x, y = _codes_of(element, a), _codes_of(element, b)
+    answers: list[int] = []
+    found: list[tuple[tuple[int, ...], OverflowFound]] = []
+    for index in itertools.product(*(range(n) for n in shape)):
+        i, j = _offset(index, a.shape, a_start), _offset(index, b.shape, start)
+        try:
+            answers.append(reference.subtract(element, x[i], y[j], overflow))
+        except OverflowFound as error:
+            found.append((index, error))
+    if found:
+        index, first = found[0]
+        raise OverflowFound(
+            f"{len(found)} of {math.prod(shape)} differences overflow, the first at {index}: {first}",
+            count=len(found),
+            index=index,
+            a=first.a,
+            b=first.b,
+        )
+    goal = element.widened if overflow == "widen" else element
+    return np.array(answers, f"u{goal.itemsize}").view(goal.memory).reshape(shape)
+
+
+def _codes_of(element: ElementType, array: Array) -> list[int]:
+    """The codes of an array in C order; bits of a byte above a narrow type's do not count."""
+    low = (1 << element.bits) - 1
+    native = array.astype(element.memory)
+    return [code & low for code in np.frombuffer(native.tobytes(), f"u{element.itemsize}").tolist()]
+
+
+def _joined(a: tuple[int, ...], b: tuple[int, ...], b_start: int | None) -> tuple[int, ...]:
+    rank = max(len(a), len(b)) if b_start is None else len(a)
+    start = rank - len(b) if b_start is None else b_start
+    if start < 0 or start + len(b) > rank:
+        raise ShapeError("broadcasting", f"B's shape {b} does not fit into A's {a} from axis {start}")
+    x = (1,) * (rank - len(a)) + a
+    y = (1,) * start + b + (1,) * (rank - start - len(b))
+    for axis, (m, n) in enumerate(zip(x, y, strict=True)):
+        grows = b_start is None or n == 0
+        if n not in (m, 1) and not (m == 1 and grows):
+            raise ShapeError("broadcasting", f"A's shape {a} and B's {b} do not join at axis {axis}: {m} and {n}")
+    return tuple(n if m == 1 else m for m, n in zip(x, y, strict=True))
+
+
+def _offset(index: tuple[int, ...], shape: tuple[int, ...], start: int) -> int:
+    """Where an operand's element for a result's index stands in C order; its 1s repeat."""
+    offset = 0
+    for axis, n in enumerate(shape):
+        offset = offset * n + (index[start + axis] if n != 1 else 0)
+    return offset

@@ -12,19 +12,16 @@ integers over the smaller ``e``, which is exact, and one rounding (:func:`_round
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from minuend.core import operation
 from minuend.core.elements import ElementType, FloatFormat
 from minuend.core.operation import Value
 from minuend.core.policies import POLICIES
-from minuend.errors import DTypeError, OverflowFound, ScalarRangeError, ShapeError, listed
+from minuend.errors import DTypeError, OverflowFound, ScalarRangeError, listed
 
 TABLE_POLICIES = (*POLICIES, "count")
 
@@ -55,7 +52,7 @@ def decode(element: ElementType, code: int) -> Value:
     if element.levels is not None:
         return Fraction(element.levels[code])
     f = _format(element)
-    if _is_nan(f, code):
+    if is_nan(f, code):
         return math.nan
     negative = bool(code & _sign_bit(f))
     if _is_inf(f, code):
@@ -148,7 +145,7 @@ def _sign_bit(f: FloatFormat) -> int:
     return 1 << (f.exponent + f.mantissa) if f.signed else 0
 
 
-def _magnitude(f: FloatFormat, code: int) -> int:
+def _magnitude(f: FloatFormat, code: Any) -> Any:
     return code & ((1 << (f.exponent + f.mantissa)) - 1)
 
 
@@ -157,7 +154,8 @@ def _infinity(f: FloatFormat) -> int:
     return ((1 << f.exponent) - 1) << f.mantissa
 
 
-def _is_nan(f: FloatFormat, code: int) -> bool:
+def is_nan(f: FloatFormat, code: Any) -> Any:
+    """Whether a code, or each one of an array, is a NaN."""
     if f.special == "ieee":
         return _magnitude(f, code) > _infinity(f)
     return f.special == "nan-only" and _magnitude(f, code) == (1 << (f.exponent + f.mantissa)) - 1
@@ -310,7 +308,7 @@ def _subtract_integers(element: ElementType, a: int, b: int, overflow: str) -> i
 
 def _subtract_floats(f: FloatFormat, a: int, b: int) -> int:
     # A NaN gives NaN; infinities of one sign cancel to NaN; any other infinity wins over what is finite.
-    if _is_nan(f, a) or _is_nan(f, b):
+    if is_nan(f, a) or is_nan(f, b):
         return _nan(f)
     if _is_inf(f, a):
         return _nan(f) if a == b else a
@@ -326,7 +324,7 @@ def _subtract_floats(f: FloatFormat, a: int, b: int) -> int:
     return _zero(f, negative=x == 0 and a == _sign_bit(f) and b == 0)
 
 
-# ---- tables and arrays ----------------------------------------------------------------------------------------
+# ---- tables ---------------------------------------------------------------------------------------------------
 
 
 @functools.cache
@@ -367,85 +365,3 @@ def table(element: ElementType, policy: str) -> bytes:
         answers += bytes(subtract(element, a, b, how) for b in codes) * repeat
         flags += bytes(overflows(element, a, b) for b in codes) * repeat
     return bytes(answers) * repeat + bytes(flags) * repeat
-
-
-def subtract_arrays(
-    element: ElementType,
-    a: np.ndarray[Any, Any],
-    b: np.ndarray[Any, Any],
-    overflow: str = "wrap",
-    *,
-    b_start: int | None = None,
-) -> np.ndarray[Any, Any]:
-    """Subtract two arrays element by element, in a Python loop.
-
-    Args:
-        element: the element type of both. a, b: arrays of ``element.memory``, in any layout and byte order.
-        overflow: as :func:`subtract` takes it.
-        b_start: ``None`` aligns the shapes at the right and lets either repeat (NumPy's rule); a number is the axis
-            of A at which B's first dim sits, and B alone repeats (A grows from 1 to 0 only).
-
-    Returns:
-        A new C-contiguous array of ``element.memory``, or of the widened type's.
-
-    Raises:
-        ShapeError: the shapes do not join.
-        OverflowFound: as :func:`subtract`, with the count and the first index over the whole array.
-
-    >>> import numpy as np
-    >>> from minuend.core.elements import TYPES
-    >>> subtract_arrays(TYPES["int16"], np.array([[1], [2]], np.int16), np.array([3, 4], np.int16))
-    array([[-2, -3],
-           [-1, -2]], dtype=int16)
-    """
-    shape = _joined(a.shape, b.shape, b_start)
-    a_start, start = (len(shape) - a.ndim, len(shape) - b.ndim) if b_start is None else (0, b_start)
-    x, y = _codes(element, a), _codes(element, b)
-    answers: list[int] = []
-    found: list[tuple[tuple[int, ...], OverflowFound]] = []
-    for index in itertools.product(*(range(n) for n in shape)):
-        i, j = _offset(index, a.shape, a_start), _offset(index, b.shape, start)
-        try:
-            answers.append(subtract(element, x[i], y[j], overflow))
-        except OverflowFound as error:
-            found.append((index, error))
-    if found:
-        index, first = found[0]
-        raise OverflowFound(
-            f"{len(found)} of {math.prod(shape)} differences overflow, the first at {index}: {first}",
-            count=len(found),
-            index=index,
-            a=first.a,
-            b=first.b,
-        )
-    goal = element.widened if overflow == "widen" else element
-    return np.array(answers, f"u{goal.itemsize}").view(goal.memory).reshape(shape)
-
-
-def _codes(element: ElementType, array: np.ndarray[Any, Any]) -> list[int]:
-    """The codes of an array in C order; bits of a byte above a narrow type's do not count."""
-    low = (1 << element.bits) - 1
-    native = array.astype(element.memory)
-    return [code & low for code in np.frombuffer(native.tobytes(), f"u{element.itemsize}").tolist()]
-
-
-def _joined(a: tuple[int, ...], b: tuple[int, ...], b_start: int | None) -> tuple[int, ...]:
-    rank = max(len(a), len(b)) if b_start is None else len(a)
-    start = rank - len(b) if b_start is None else b_start
-    if start < 0 or start + len(b) > rank:
-        raise ShapeError("broadcasting", f"B's shape {b} does not fit into A's {a} from axis {start}")
-    x = (1,) * (rank - len(a)) + a
-    y = (1,) * start + b + (1,) * (rank - start - len(b))
-    for axis, (m, n) in enumerate(zip(x, y, strict=True)):
-        grows = b_start is None or n == 0
-        if n not in (m, 1) and not (m == 1 and grows):
-            raise ShapeError("broadcasting", f"A's shape {a} and B's {b} do not join at axis {axis}: {m} and {n}")
-    return tuple(n if m == 1 else m for m, n in zip(x, y, strict=True))
-
-
-def _offset(index: tuple[int, ...], shape: tuple[int, ...], start: int) -> int:
-    """Where an operand's element for a result's index stands in C order; its 1s repeat."""
-    offset = 0
-    for axis, n in enumerate(shape):
-        offset = offset * n + (index[start + axis] if n != 1 else 0)
-    return offset

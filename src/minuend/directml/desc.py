@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-import math
 import operator
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from minuend.core import elements
@@ -19,6 +18,7 @@ from minuend.directml.enums import (
 )
 from minuend.directml.structs import DML_BUFFER_TENSOR_DESC, DML_TENSOR_DESC
 from minuend.directml.versions import MAX_ELEMENTS, SPELLINGS, check_count, check_size
+from minuend.directml.views import packed
 from minuend.errors import DTypeError, ShapeError, SpecError, listed, shown
 from minuend.standards import spelling
 
@@ -65,19 +65,12 @@ class TensorDesc:
         total_tensor_size_in_bytes: int | None = None,
         guaranteed_base_offset_alignment: int = 0,
     ) -> None:
-        kind = _data_type(data_type)
-        dims = _sizes(sizes)
+        kind, dims = _data_type(data_type), _sizes(sizes)
         steps = _strides(strides, dims)
-        values = {
-            "data_type": kind,
-            "sizes": dims,
-            "strides": steps,
-            "flags": _flags(flags),
-            "total_tensor_size_in_bytes": _total(total_tensor_size_in_bytes, kind, dims, steps),
-            "guaranteed_base_offset_alignment": _alignment(guaranteed_base_offset_alignment, kind),
-        }
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        total = _total(total_tensor_size_in_bytes, kind, dims, steps)
+        values = (kind, dims, steps, _flags(flags), total, _alignment(guaranteed_base_offset_alignment, kind))
+        for field, value in zip(fields(self), values, strict=True):
+            object.__setattr__(self, field.name, value)
 
     @property
     def element(self) -> ElementType:
@@ -87,7 +80,7 @@ class TensorDesc:
     @property
     def element_strides(self) -> tuple[int, ...]:
         """Strides in elements, packed ones written out; 0 along dims of size 1, where a stride has no say."""
-        strides = _packed(self.sizes) if self.strides is None else self.strides
+        strides = packed(self.sizes) if self.strides is None else self.strides
         return tuple(0 if n == 1 else stride for n, stride in zip(self.sizes, strides, strict=True))
 
     @property
@@ -162,12 +155,8 @@ def calc_buffer_tensor_size(data_type: object, sizes: Iterable[int], strides: It
 
 
 def _least(kind: DML_TENSOR_DATA_TYPE, sizes: tuple[int, ...], strides: tuple[int, ...] | None) -> int:
-    extent = _extent(sizes, _packed(sizes) if strides is None else strides)
+    extent = _extent(sizes, packed(sizes) if strides is None else strides)
     return (extent * _element(kind).bits + 31) // 32 * 4
-
-
-def _packed(sizes: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(math.prod(sizes[i + 1 :]) for i in range(len(sizes)))
 
 
 def _extent(sizes: tuple[int, ...], strides: tuple[int, ...]) -> int:
@@ -275,7 +264,7 @@ def _total(
         )
     # 9. It holds at most 2**32 - 1 elements. What only the rounding up adds does not count.
     bits = _element(kind).bits
-    reached = _extent(sizes, _packed(sizes) if strides is None else strides) if size == least else size * 8 // bits
+    reached = _extent(sizes, packed(sizes) if strides is None else strides) if size == least else size * 8 // bits
     if reached > MAX_ELEMENTS:
         raise SpecError(
             "total size",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import TypeAlias
 
 from minuend.directml.desc import TensorDesc
@@ -26,13 +25,7 @@ TENSORS = (*INPUTS, OUTPUT)
 """The bind points of subtraction."""
 
 _SUBTRACT = DML_OPERATOR_TYPE.ELEMENT_WISE_SUBTRACT
-
-
-class CompileType(Enum):
-    """What compiles a dispatchable; the numbers are the same."""
-
-    OPERATOR = "DmlCompileOp"
-    GRAPH = "DmlCompileGraph"
+_COMPILE_TYPES = ("DmlCompileOp", "DmlCompileGraph")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +49,7 @@ class Dispatchable:
         name: its name. type: the operator as the file writes it. item: its place.
         descs: the tensors by bind point; empty for an operator other than subtraction.
         init: what is bound when it is initialised: the tensors that are OWNED_BY_DML.
-        flags, compile_type: how it is compiled; the numbers do not depend on it.
+        flags: how it runs; the numbers do not depend on it.
     """
 
     name: str
@@ -65,7 +58,6 @@ class Dispatchable:
     descs: Mapping[str, TensorDesc] = field(default_factory=dict)
     init: Mapping[str, Binding] = field(default_factory=dict)
     flags: DML_EXECUTION_FLAGS = DML_EXECUTION_FLAGS.NONE
-    compile_type: CompileType = CompileType.OPERATOR
 
     @property
     def subtracts(self) -> bool:
@@ -123,29 +115,17 @@ def read_dispatchable(name: str, item: Item, resources: Resources) -> Dispatchab
     if written not in (_SUBTRACT.name, c_name(_SUBTRACT)):
         return Dispatchable(name, written, item)
     fields = item.get("Desc") or item.get("desc") or item
-    compiled = item.get("dmlCompileType")
+    # The numbers are the same whatever compiles it, but a file that misspells it is wrong.
+    if (compiled := item.get("dmlCompileType")) is not None and compiled.string() not in _COMPILE_TYPES:
+        raise compiled.wrong(listed(_COMPILE_TYPES))
     return Dispatchable(
         name,
         written,
         item,
-        descs={tensor: _tensor(fields, tensor) for tensor in TENSORS},
+        descs={tensor: tensor_desc(fields.need(tensor)) for tensor in TENSORS},
         init=_bindings(item.get("bindings"), resources, known=TENSORS),
         flags=flags_of(item.get("executionFlags"), DML_EXECUTION_FLAGS),
-        compile_type=CompileType.OPERATOR if compiled is None else _compile_type(compiled),
     )
-
-
-def _tensor(fields: Item, tensor: str) -> TensorDesc:
-    item = fields.need(tensor)
-    item.object("a tensor: an object with DataType and Sizes")
-    return tensor_desc(item)
-
-
-def _compile_type(item: Item) -> CompileType:
-    names = [kind.value for kind in CompileType]
-    if item.string() not in names:
-        raise item.wrong(listed(names))
-    return CompileType(item.value)
 
 
 # ---- commands -------------------------------------------------------------------------------------------------

@@ -43,6 +43,10 @@ _DEFERRED = "{!r} is deferred and nothing has been written to it; pass it as an 
 _MOST = 20  # dispatchables that a message lists
 
 
+def _misbound(item: Item, message: str) -> SpecError:
+    return SpecError("bindings", message, where=item.place)
+
+
 class Execution:
     """A run: made with what it needs, checked, run, and its files written."""
 
@@ -74,15 +78,7 @@ class Execution:
         """Check everything that can be known beforehand."""
         self._check_operators()
         self._check_inputs()
-        for one in self.dispatchables.values():
-            self._check_init(one)
-        for command in self.commands:
-            if isinstance(command, Dispatch):
-                self._check_dispatch(command)
-            elif isinstance(command, Print):
-                self._typed(command.item, command.resource, "print")
-            else:
-                self._check_file(command)
+        self._check_bindings()
         check_goals(self._goals(), self.protected, folders=True)
         self._check_memory(limit)
 
@@ -90,11 +86,20 @@ class Execution:
         """Check what DirectML demands of dispatchables and bindings; deferred resources may come from outside."""
         self.outside = True
         self._check_operators()
+        self._check_bindings()
+
+    def _check_bindings(self) -> None:
         for one in self.dispatchables.values():
             self._check_init(one)
         for command in self.commands:
             if isinstance(command, Dispatch):
                 self._check_dispatch(command)
+            elif self.outside:  # what is printed and written is no rule of DirectML
+                continue
+            elif isinstance(command, Print):
+                self._typed(command.item, command.resource, "print")
+            else:
+                self._check_file(command)
 
     def _check_operators(self) -> None:
         foreign = [one for one in self.dispatchables.values() if not one.subtracts]
@@ -135,35 +140,26 @@ class Execution:
         # 1. What DirectML owns is bound when the dispatchable is initialised, and only then.
         for tensor, binding in one.init.items():
             if not one.owned(tensor):
-                raise SpecError(
-                    "bindings",
-                    f"{tensor} is bound when {one.name!r} is initialised and is not OWNED_BY_DML; bind it in dispatch",
-                    where=binding.item.place,
-                )
+                when = f"{tensor} is bound when {one.name!r} is initialised"
+                raise _misbound(binding.item, f"{when} and is not OWNED_BY_DML; bind it in dispatch")
             self._check_binding(one, tensor, binding)
         for tensor in INPUTS:
             if one.owned(tensor) and tensor not in one.init:
-                raise SpecError(
-                    "bindings",
-                    f"{tensor} of {one.name!r} is OWNED_BY_DML; bind it in the dispatchable's own bindings",
-                    where=one.item.place,
-                )
+                told = f"{tensor} of {one.name!r} is OWNED_BY_DML; bind it in the dispatchable's own bindings"
+                raise _misbound(one.item, told)
 
     def _check_dispatch(self, command: Dispatch) -> None:
         one = self.dispatchables[command.dispatchable]
         for tensor in TENSORS:
             binding = command.bindings.get(tensor)
             if binding is not None and one.owned(tensor):
-                raise SpecError(
-                    "bindings",
-                    f"{tensor} is OWNED_BY_DML and bound when {one.name!r} is initialised; leave it out of dispatch",
-                    where=binding.item.place,
-                )
+                told = f"{tensor} is OWNED_BY_DML and bound when {one.name!r} is initialised; leave it out of dispatch"
+                raise _misbound(binding.item, told)
             if binding is not None:
                 self._check_binding(one, tensor, binding)
             elif not one.owned(tensor):
                 # 2. Every other tensor is bound in each dispatch.
-                raise SpecError("bindings", f"nothing is bound to {tensor} of {one.name!r}", where=command.item.place)
+                raise _misbound(command.item, f"nothing is bound to {tensor} of {one.name!r}")
         output = command.bindings[OUTPUT]
         self.results[output.resource] = (one.descs[OUTPUT], output.offset)
 
@@ -172,20 +168,17 @@ class Execution:
         # 3. A tensor begins at a multiple of 16 bytes, or of what its GuaranteedBaseOffsetAlignment promises.
         multiple = max(DML_MINIMUM_BUFFER_TENSOR_ALIGNMENT, desc.guaranteed_base_offset_alignment)
         if binding.offset % multiple:
-            raise SpecError(
-                "bindings",
-                f"{tensor} begins {binding.offset} bytes into {name!r}; expected a multiple of {multiple}",
-                where=binding.item.place,
-            )
+            told = f"{tensor} begins {binding.offset} bytes into {name!r}; expected a multiple of {multiple}"
+            raise _misbound(binding.item, told)
         if self.resources[name].form == "deferred" and name not in self.inputs:
             self._defer(desc, tensor, binding)
         # 4. The rest of the buffer holds the tensor.
-        if self.sizes[name] - binding.offset < desc.total_tensor_size_in_bytes:
-            raise SpecError(
-                "bindings",
-                f"{name!r} has {max(0, self.sizes[name] - binding.offset)} bytes for {tensor} from byte "
-                f"{binding.offset} on; expected at least {desc.total_tensor_size_in_bytes}, its TotalTensorSizeInBytes",
-                where=binding.item.place,
+        room, wanted = self.sizes[name] - binding.offset, desc.total_tensor_size_in_bytes
+        if room < wanted:
+            raise _misbound(
+                binding.item,
+                f"{name!r} has {max(0, room)} bytes for {tensor} from byte {binding.offset} on; expected at least "
+                f"{wanted}, its TotalTensorSizeInBytes",
             )
 
     def _defer(self, desc: TensorDesc, tensor: str, binding: Binding) -> None:

@@ -52,6 +52,7 @@ def tensor_desc(item: Item) -> TensorDesc:
         FileFormatError: a field that is missing or of another kind. DTypeError, ShapeError, SpecError: what
             :class:`TensorDesc` refuses. Each with its place.
     """
+    item.object("a tensor: an object with DataType and Sizes")
     kind = item.get("Type")
     if kind is not None and enum_of(kind, DML_TENSOR_TYPE) is not DML_TENSOR_TYPE.BUFFER:
         raise kind.wrong(f"{DML_TENSOR_TYPE.BUFFER.name}, the one type of tensor there is")

@@ -69,22 +69,22 @@ class _Lowering:
     def run(self) -> None:
         self.names = Names(self.graph.values)
         for name in self.graph.inputs:
-            self.attempt(f"input {name!r}", name, lambda name=name: self.input(name))  # type: ignore[misc]
+            self.attempt(f"input {name!r}", name, self.input, name)
         for i, step in enumerate(self.graph.steps):
             place = step.where or f"step {i} {step.name or step.output!r}"
             if all(self.ready(name, place) for name in step.inputs):
-                self.attempt(place, step.output, lambda step=step, place=place: self.step(step, place))  # type: ignore[misc]
+                self.attempt(place, step.output, self.step, step, place)
             else:
                 self.tensors[step.output] = None
         # Those that a dispatch makes under their own name come first: no copy then needs that name.
         for name in sorted(dict.fromkeys(self.graph.outputs), key=lambda n: n not in {b.name for b in self.buffers}):
             place = f"output {name!r}"
             if self.ready(name, place):
-                self.attempt(place, "", lambda name=name, place=place: self.output(name, place))  # type: ignore[misc]
+                self.attempt(place, "", self.output, name, place)
 
-    def attempt(self, place: str, output: str, work: Callable[[], None]) -> None:
+    def attempt(self, place: str, output: str, work: Callable[..., None], *given: Any) -> None:
         try:
-            work()
+            work(*given)
         except (_Refused, SpecError) as error:
             self.nodes[place] = str(error)
             if output:
@@ -93,7 +93,7 @@ class _Lowering:
     def ready(self, name: str, place: str) -> bool:
         """Whether a value can be used; constants are taken in when they first are."""
         if name not in self.tensors:
-            self.attempt(f"constant {name!r}", name, lambda: self.constant(name, place))
+            self.attempt(f"constant {name!r}", name, self.constant, name, place)
         return self.tensors[name] is not None
 
     def use(self, name: str) -> tuple[_Buffer, View]:

@@ -96,13 +96,15 @@ def check_descs(op: OpVersion, descs: Descs) -> None:
             )
     _check_types(op, descs)
     _check_ranks(op, descs)
-    _check_sizes(descs)
+    # 5. The three have the same Sizes; a size of 1 does not broadcast.
+    hint = "a size of 1 does not broadcast, give the full size and a stride of 0"
+    _same("Sizes", "sizes", {name: desc.sizes for name, desc in descs.items()}, hint)
     _check_output(op.outputs.names[0], descs)
 
 
 def _check_types(op: OpVersion, descs: Descs) -> None:
     # 1. The three have one DataType.
-    _same(descs, "DataType", "types", {name: desc.data_type.name for name, desc in descs.items()})
+    _same("DataType", "types", {name: desc.data_type.name for name, desc in descs.items()})
     # 2. It is one that the feature level's row lists.
     for name, desc in descs.items():
         try:
@@ -124,7 +126,7 @@ def _check_ranks(op: OpVersion, descs: Descs) -> None:
                 where=f"{name}.DimensionCount",
             )
     # 4. The three have one DimensionCount.
-    _same(descs, "DimensionCount", "ranks", {name: len(desc.sizes) for name, desc in descs.items()})
+    _same("DimensionCount", "ranks", {name: len(desc.sizes) for name, desc in descs.items()})
 
 
 def _more(op: OpVersion, rank: int) -> str:
@@ -134,19 +136,8 @@ def _more(op: OpVersion, rank: int) -> str:
     return f", more come with feature level {later[0].version}" if later else ""
 
 
-def _check_sizes(descs: Descs) -> None:
-    # 5. The three have the same Sizes; a size of 1 does not broadcast.
-    _same(
-        descs,
-        "Sizes",
-        "sizes",
-        {name: desc.sizes for name, desc in descs.items()},
-        "a size of 1 does not broadcast, give the full size and a stride of 0",
-    )
-
-
-def _same(descs: Descs, field: str, rule: str, values: Mapping[str, Any], hint: str = "") -> None:
-    first, *others = descs
+def _same(field: str, rule: str, values: Mapping[str, Any], hint: str = "") -> None:
+    first, *others = values
     for name in others:
         if values[name] != values[first]:
             kind = DTypeError if rule == "types" else ShapeError

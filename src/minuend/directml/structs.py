@@ -27,13 +27,18 @@ class DML_BUFFER_TENSOR_DESC(Structure):
     )
 
 
-class DML_TENSOR_DESC(Structure):
+class _Tagged(Structure):
+    """Something of some kind: ``Desc`` points to that kind's structure."""
+
+    _fields_ = (("Type", c_int32), ("Desc", c_void_p))
+
+
+class DML_TENSOR_DESC(_Tagged):
     """A tensor of some kind; ``Desc`` points to a :class:`DML_BUFFER_TENSOR_DESC`.
 
     ``keepalive`` is not part of the C structure: it holds what the pointers of a description made here point to.
     """
 
-    _fields_ = (("Type", c_int32), ("Desc", c_void_p))
     keepalive: tuple[object, ...]
 
 
@@ -47,10 +52,8 @@ class DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC(Structure):
     )
 
 
-class DML_OPERATOR_DESC(Structure):
+class DML_OPERATOR_DESC(_Tagged):
     """An operator of some type; ``Desc`` points to that type's structure."""
-
-    _fields_ = (("Type", c_int32), ("Desc", c_void_p))
 
 
 class DML_SCALAR_UNION(Union):
@@ -113,10 +116,8 @@ class DML_BUFFER_ARRAY_BINDING(Structure):
     _fields_ = (("BindingCount", c_uint32), ("Bindings", POINTER(DML_BUFFER_BINDING)))
 
 
-class DML_BINDING_DESC(Structure):
+class DML_BINDING_DESC(_Tagged):
     """A binding of some kind; ``Desc`` points to one of the two above."""
-
-    _fields_ = (("Type", c_int32), ("Desc", c_void_p))
 
 
 class DML_BINDING_PROPERTIES(Structure):
@@ -143,10 +144,8 @@ class DML_BINDING_TABLE_DESC(Structure):
 # ---- graphs ---------------------------------------------------------------------------------------------------
 
 
-class DML_GRAPH_NODE_DESC(Structure):
+class DML_GRAPH_NODE_DESC(_Tagged):
     """A node of some kind."""
-
-    _fields_ = (("Type", c_int32), ("Desc", c_void_p))
 
 
 class DML_OPERATOR_GRAPH_NODE_DESC(Structure):
@@ -161,10 +160,8 @@ class DML_CONSTANT_DATA_GRAPH_NODE_DESC(Structure):
     _fields_ = (("Data", c_void_p), ("DataSize", c_size_t), ("Name", c_char_p))
 
 
-class DML_GRAPH_EDGE_DESC(Structure):
+class DML_GRAPH_EDGE_DESC(_Tagged):
     """An edge of some kind."""
-
-    _fields_ = (("Type", c_int32), ("Desc", c_void_p))
 
 
 class DML_INPUT_GRAPH_EDGE_DESC(Structure):
@@ -218,28 +215,7 @@ class DML_GRAPH_DESC(Structure):
     )
 
 
-STRUCTURES: tuple[type[Structure] | type[Union], ...] = (
-    DML_BUFFER_TENSOR_DESC,
-    DML_TENSOR_DESC,
-    DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC,
-    DML_OPERATOR_DESC,
-    DML_SCALAR_UNION,
-    DML_FEATURE_QUERY_TENSOR_DATA_TYPE_SUPPORT,
-    DML_FEATURE_DATA_TENSOR_DATA_TYPE_SUPPORT,
-    DML_FEATURE_QUERY_FEATURE_LEVELS,
-    DML_FEATURE_DATA_FEATURE_LEVELS,
-    DML_BUFFER_BINDING,
-    DML_BUFFER_ARRAY_BINDING,
-    DML_BINDING_DESC,
-    DML_BINDING_PROPERTIES,
-    DML_BINDING_TABLE_DESC,
-    DML_GRAPH_NODE_DESC,
-    DML_OPERATOR_GRAPH_NODE_DESC,
-    DML_CONSTANT_DATA_GRAPH_NODE_DESC,
-    DML_GRAPH_EDGE_DESC,
-    DML_INPUT_GRAPH_EDGE_DESC,
-    DML_OUTPUT_GRAPH_EDGE_DESC,
-    DML_INTERMEDIATE_GRAPH_EDGE_DESC,
-    DML_GRAPH_DESC,
+STRUCTURES: tuple[type[Structure] | type[Union], ...] = tuple(
+    found for name, found in list(globals().items()) if name.startswith("DML_")
 )
 """Every structure of this module."""

@@ -136,7 +136,8 @@ def dialect_of(source: Any) -> str:
 def _by_content(head: bytes, what: str) -> str:
     found = [name for name, known in formats().items() if known.looks_like(head)]
     if len(found) != 1:
-        raise FileFormatError(f"{what} ({head[:16]!r} …) begin as no model does; expected {listed(_titles())}")
+        titles = listed(dialects()[name].title for name in formats())
+        raise FileFormatError(f"{what} ({head[:16]!r} …) begin as no model does; expected {titles}")
     return found[0]
 
 
@@ -146,16 +147,8 @@ def _by_suffix(path: str) -> str:
         if suffix in known.SUFFIXES:
             return name
     came = f"the suffix {suffix!r}" if suffix else "no suffix"
-    known_suffixes = [f"{s} ({title})" for n, title in _titles_by_name() for s in formats()[n].SUFFIXES]
-    raise FileFormatError(f"{path} has {came}, which names no kind of model; expected {listed(known_suffixes)}")
-
-
-def _titles_by_name() -> list[tuple[str, str]]:
-    return [(name, dialects()[name].title) for name in formats()]
-
-
-def _titles() -> list[str]:
-    return [title for _, title in _titles_by_name()]
+    wanted = listed(f"{s} ({dialects()[name].title})" for name, known in formats().items() for s in known.SUFFIXES)
+    raise FileFormatError(f"{path} has {came}, which names no kind of model; expected {wanted}")
 
 
 def _is(source: Any, kind: str) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -152,21 +153,8 @@ def _after_sources(layers: Sequence[Layer]) -> list[Layer]:
 
 def circle(layers: Sequence[Layer]) -> list[Layer]:
     """Return layers that feed each other in a circle, first to last; none where there is no such circle."""
-    state: dict[Layer, bool] = {}  # False: on the way, True: done
-    for root in layers:
-        if root in state:
-            continue
-        state[root] = False
-        stack = [(root, iter(root.sources()))]
-        while stack:
-            _, sources = stack[-1]
-            ref = next((ref for ref in sources if not state.get(ref.layer, False)), None)
-            if ref is None:
-                state[stack.pop()[0]] = True
-            elif ref.layer in state:
-                path = [entry[0] for entry in stack]
-                return path[path.index(ref.layer) :][::-1]
-            else:
-                state[ref.layer] = False
-                stack.append((ref.layer, iter(ref.layer.sources())))
+    try:
+        TopologicalSorter({layer: [ref.layer for ref in layer.sources()] for layer in layers}).prepare()
+    except CycleError as error:
+        return list(error.args[1][1:])
     return []

@@ -15,13 +15,14 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from minuend.core.arrays import compute as subtract_arrays
-from minuend.core.elements import of_numpy
+from minuend.core.elements import ElementType, of_numpy
 from minuend.core.shapes import MAX_RANK, Broadcast, Dim, Shape, bounds, format_shape, from_bounds, may_be, static
 from minuend.errors import DTypeError, ShapeError, SpecError, Unsupported, cut, listed, shown
 from minuend.openvino import notation
 from minuend.openvino.casts import convert
 from minuend.openvino.ir import Array, Layer, Type
 from minuend.openvino.notation import NUMERIC
+from minuend.openvino.tensor import NARROW, Tensor
 from minuend.openvino.versions import DIALECT, OPSETS, REFUSED, SPELLINGS, SUBTRACT_1
 from minuend.standards.node import Node, TensorType
 from minuend.standards.validation import check_attributes, validate
@@ -31,25 +32,28 @@ from minuend.storage.reading import blocks as read_blocks
 Known: TypeAlias = Callable[[int], Array | None]
 """Gives the elements of an input where they are constant."""
 
+Infer: TypeAlias = "Callable[[Layer, Sequence[Type], Known], Type]"
+Compute: TypeAlias = "Callable[[Layer, Sequence[Array], Sequence[Type], tuple[int, ...]], Array]"
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+
+@dataclass(frozen=True, slots=True)
 class Kind:
     """A type of layer.
 
     Attributes:
-        name: as files spell it. opsets: those that hold it, in the meaning that this package gives it.
-        inputs: how many it takes, least and most. outputs: how many it has.
+        name: as files spell it. inputs: how many it takes, least and most. outputs: how many it has.
+        opsets: those that hold it, in the meaning that this package gives it.
         infer: gives the type of its result from the types of its inputs, and from those that are constant.
-        compute: gives its result from its inputs' elements (in memory, codes for nf4) and their types.
+        compute: gives its result from its inputs' elements (in memory, codes for nf4), their types and its own shape.
         foreign: what a layer states that makes it another operator than the one this package has, or ``""``.
     """
 
     name: str
-    opsets: range
     inputs: tuple[int, int]
+    infer: Infer
+    compute: Compute
+    opsets: range = OPSETS
     outputs: int = 1
-    infer: Callable[[Layer, Sequence[Type], Known], Type]
-    compute: Callable[[Layer, Sequence[Array], Sequence[Type]], Array]
     foreign: Callable[[Layer], str] = lambda layer: ""
 
 
@@ -191,7 +195,7 @@ def _infer_subtract(layer: Layer, types: Sequence[Type], known: Known) -> Type:
         raise ShapeError(error.rule, f"{error.message}; {hint}", where=error.where) from None
 
 
-def _subtract(layer: Layer, arrays: Sequence[Array], types: Sequence[Type]) -> Array:
+def _subtract(layer: Layer, arrays: Sequence[Array], types: Sequence[Type], shape: tuple[int, ...]) -> Array:
     found = node(layer, types)
     return subtract_arrays(found.a.element, validate(found), arrays[0], arrays[1], None)
 
@@ -203,7 +207,7 @@ def _joined(layer: Layer, types: Sequence[Type]) -> Broadcast:
     return DIALECT.broadcast(SUBTRACT_1, types[0].shape, types[1].shape, broadcasting(layer))
 
 
-def _binary(allowed: Callable[[str], bool], wanted: str) -> Callable[[Layer, Sequence[Type], Known], Type]:
+def _binary(allowed: Callable[[str], bool], wanted: str) -> Infer:
     """The inference of a layer that takes two operands of one of some types, and gives that type."""
 
     def infer(layer: Layer, types: Sequence[Type], known: Known) -> Type:
@@ -221,10 +225,9 @@ def _binary(allowed: Callable[[str], bool], wanted: str) -> Callable[[Layer, Seq
     return infer
 
 
-def _elementwise(function: Callable[[Array, Array], Any]) -> Callable[[Layer, Sequence[Array], Sequence[Type]], Array]:
-    def compute(layer: Layer, arrays: Sequence[Array], types: Sequence[Type]) -> Array:
-        joined = _joined(layer, types)
-        rank = len(joined.shape or ())
+def _elementwise(function: Callable[[Array, Array], Any]) -> Compute:
+    def compute(layer: Layer, arrays: Sequence[Array], types: Sequence[Type], shape: tuple[int, ...]) -> Array:
+        joined, rank = _joined(layer, types), len(shape)
         a, b = (
             array.reshape((1,) * start + array.shape + (1,) * (rank - start - array.ndim))
             for array, start in zip(arrays, (joined.a_start, joined.b_start), strict=True)
@@ -233,12 +236,7 @@ def _elementwise(function: Callable[[Array, Array], Any]) -> Callable[[Layer, Se
             raise Unsupported(
                 f"this package has no {layer.type} of {types[0].element}; convert to a wider type around it"
             )
-        if (
-            layer.type != "BitwiseAnd"
-            and b.dtype.kind in "iu"
-            and 0 not in static(joined.shape or ())
-            and (b == 0).any()
-        ):
+        if layer.type != "BitwiseAnd" and b.dtype.kind in "iu" and 0 not in shape and (b == 0).any():
             raise SpecError("values", f"{layer.type} divides by 0, which integers cannot")
         with np.errstate(all="ignore"):
             return np.asarray(function(a, b))
@@ -247,6 +245,7 @@ def _elementwise(function: Callable[[Array, Array], Any]) -> Callable[[Layer, Se
 
 
 _ODD = ("u3", "u6")
+_INTEGERS = tuple(name for name, row in NUMERIC.items() if row.is_integer)
 
 
 def _native_number(name: str) -> bool:
@@ -258,7 +257,7 @@ def _numeric(name: str) -> bool:
 
 
 def _has_bits(name: str) -> bool:
-    return name in ("boolean", *_ODD) or (name in NUMERIC and NUMERIC[name].is_integer)
+    return name in ("boolean", *_ODD, *_INTEGERS)
 
 
 # ---- one operand ----------------------------------------------------------------------------------------------
@@ -268,7 +267,7 @@ def _infer_convert(layer: Layer, types: Sequence[Type], known: Known) -> Type:
     return Type(element_type(layer, "destination_type"), types[0].shape)
 
 
-def _convert(layer: Layer, arrays: Sequence[Array], types: Sequence[Type]) -> Array:
+def _convert(layer: Layer, arrays: Sequence[Array], types: Sequence[Type], shape: tuple[int, ...]) -> Array:
     source, goal = types[0].element, element_type(layer, "destination_type")
     for name in (source, goal):
         if name not in (*NUMERIC, "boolean"):
@@ -285,7 +284,7 @@ def _infer_clamp(layer: Layer, types: Sequence[Type], known: Known) -> Type:
     return types[0]
 
 
-def _clamp(layer: Layer, arrays: Sequence[Array], types: Sequence[Type]) -> Array:
+def _clamp(layer: Layer, arrays: Sequence[Array], types: Sequence[Type], shape: tuple[int, ...]) -> Array:
     (array,), name = arrays, types[0].element
     low, high = (_read(layer, bound, _number) for bound in ("min", "max"))
     if not _native_number(name) and name != "bf16":
@@ -305,12 +304,41 @@ def _clamp(layer: Layer, arrays: Sequence[Array], types: Sequence[Type]) -> Arra
 # ---- shapes ---------------------------------------------------------------------------------------------------
 
 
-def _numbers(known: Array | None) -> list[int] | None:
-    return None if known is None else [int(n) for n in known.ravel()]
+def _shaped(
+    what: str,
+    shape_of: Callable[[Layer, list[int], Shape], Shape],
+    unknown: Callable[[Layer, Shape, int | None], Shape],
+) -> Infer:
+    """The inference of a layer whose second input says what becomes of the first one's shape.
+
+    Args:
+        what: what that input holds. shape_of: gives the shape where its numbers are known.
+        unknown: gives it where no more than their count is known, or not even that.
+    """
+
+    def infer(layer: Layer, types: Sequence[Type], known: Known) -> Type:
+        element, shape = types[0].element, types[0].shape
+        if len(types) == 1:
+            return Type(element, shape_of(layer, [], shape))
+        _check_indices(layer, types[1], what)
+        found = known(1)
+        if found is None:
+            return Type(element, unknown(layer, shape, _length(types[1])))
+        return Type(element, shape_of(layer, [int(n) for n in found.ravel()], shape))
+
+    return infer
+
+
+def _of_rank(layer: Layer, shape: Shape, rank: int | None) -> Shape:
+    return None if rank is None else (None,) * rank
+
+
+def _reshape(layer: Layer, arrays: Sequence[Array], types: Sequence[Type], shape: tuple[int, ...]) -> Array:
+    return arrays[0].reshape(shape)
 
 
 def _check_indices(layer: Layer, type_: Type, what: str) -> None:
-    if type_.element not in ("dynamic", *(n for n, row in NUMERIC.items() if row.is_integer)):
+    if type_.element not in ("dynamic", *_INTEGERS):
         raise DTypeError("types", f"{what} of {layer.type} (input 1) is of {type_.element}; expected integers")
     if type_.shape is not None and len(type_.shape) > 1:
         raise ShapeError(
@@ -329,16 +357,8 @@ def _length(type_: Type) -> int | None:
     return 1 if not type_.shape else type_.shape[0] if isinstance(type_.shape[0], int) else None
 
 
-def _infer_reshape(layer: Layer, types: Sequence[Type], known: Known) -> Type:
-    _check_indices(layer, types[1], "the new shape")
-    pattern, data = _numbers(known(1)), types[0]
-    if pattern is None:
-        rank = _length(types[1])
-        return Type(data.element, None if rank is None else (None,) * rank)
-    return Type(data.element, _reshaped(pattern, data.shape, _flag(layer, "special_zero")))
-
-
-def _reshaped(pattern: list[int], shape: Shape, special_zero: bool) -> Shape:
+def _reshaped(layer: Layer, pattern: list[int], shape: Shape) -> Shape:
+    special_zero = _flag(layer, "special_zero")
     if pattern.count(-1) > 1 or any(n < -1 for n in pattern):
         raise ShapeError("shape", f"Reshape to {pattern}: expected sizes, and -1 at most once for what is left")
     dims: list[Dim] = list(pattern)
@@ -381,11 +401,6 @@ def _quotient(own: list[Dim], rest: int) -> Dim:
     return from_bounds(-(-low * factor // rest), None if high is None else max(0, high * factor // rest))
 
 
-def _reshape(layer: Layer, arrays: Sequence[Array], types: Sequence[Type]) -> Array:
-    pattern = [int(n) for n in arrays[1].ravel()]
-    return arrays[0].reshape(static(_reshaped(pattern, arrays[0].shape, _flag(layer, "special_zero")) or ()))
-
-
 def _axes(layer: Layer, axes: list[int], rank: int) -> list[int]:
     found = [axis + rank if axis < 0 else axis for axis in axes]
     for axis, stated in zip(found, axes, strict=True):
@@ -407,21 +422,11 @@ def _unsqueezed(layer: Layer, axes: list[int], shape: Shape) -> Shape:
     return tuple(rest)
 
 
-def _infer_unsqueeze(layer: Layer, types: Sequence[Type], known: Known) -> Type:
-    _check_indices(layer, types[1], "the axes")
-    axes = _numbers(known(1))
-    if axes is not None:
-        return Type(types[0].element, _unsqueezed(layer, axes, types[0].shape))
-    shape, count = types[0].shape, _length(types[1])
-    return Type(types[0].element, None if shape is None or count is None else (None,) * (len(shape) + count))
+def _of_more(layer: Layer, shape: Shape, count: int | None) -> Shape:
+    return None if shape is None or count is None else (None,) * (len(shape) + count)
 
 
-def _unsqueeze(layer: Layer, arrays: Sequence[Array], types: Sequence[Type]) -> Array:
-    axes = [int(n) for n in arrays[1].ravel()]
-    return arrays[0].reshape(static(_unsqueezed(layer, axes, arrays[0].shape) or ()))
-
-
-def _squeezed(layer: Layer, axes: list[int] | None, shape: Shape) -> Shape:
+def _squeezed(layer: Layer, axes: list[int], shape: Shape) -> Shape:
     """The shape without the 1s at the axes; without axes, without every 1."""
     if shape is None:
         return None
@@ -434,25 +439,20 @@ def _squeezed(layer: Layer, axes: list[int] | None, shape: Shape) -> Shape:
     return tuple(dim for axis, dim in enumerate(shape) if axis not in gone)
 
 
-def _infer_squeeze(layer: Layer, types: Sequence[Type], known: Known) -> Type:
-    if len(types) == 1:
-        return Type(types[0].element, _squeezed(layer, None, types[0].shape))
-    _check_indices(layer, types[1], "the axes")
-    axes = _numbers(known(1))
-    return Type(types[0].element, None if axes is None else _squeezed(layer, axes, types[0].shape))
-
-
-def _squeeze(layer: Layer, arrays: Sequence[Array], types: Sequence[Type]) -> Array:
-    axes = [int(n) for n in arrays[1].ravel()] if len(arrays) > 1 else None
-    return arrays[0].reshape(static(_squeezed(layer, axes, arrays[0].shape) or ()))
-
-
 def _skips(layer: Layer) -> str:
     return "with allow_axis_skip" if _flag(layer, "allow_axis_skip") else ""
 
 
 def _mode(layer: Layer) -> str:
     return layer.data.get("mode", "numpy").lower()
+
+
+def _of_target(layer: Layer, shape: Shape, rank: int | None) -> Shape:
+    return None if _mode(layer) == "bidirectional" else _of_rank(layer, shape, rank)
+
+
+def _broadcast(layer: Layer, arrays: Sequence[Array], types: Sequence[Type], shape: tuple[int, ...]) -> Array:
+    return np.broadcast_to(arrays[0], shape)
 
 
 def _other_mode(layer: Layer) -> str:
@@ -478,41 +478,18 @@ def _clash(dim: Dim, target: int) -> bool:
     return isinstance(dim, int) and dim not in (1, target)
 
 
-def _infer_broadcast(layer: Layer, types: Sequence[Type], known: Known) -> Type:
-    mode = _mode(layer)
-    _check_indices(layer, types[1], "the new shape")
-    target = _numbers(known(1))
-    if target is not None:
-        return Type(types[0].element, _spread(layer, target, types[0].shape))
-    rank = _length(types[1])
-    return Type(types[0].element, None if rank is None or mode == "bidirectional" else (None,) * rank)
-
-
-def _broadcast(layer: Layer, arrays: Sequence[Array], types: Sequence[Type]) -> Array:
-    target = [int(n) for n in arrays[1].ravel()]
-    return np.broadcast_to(arrays[0], static(_spread(layer, target, arrays[0].shape) or ()))
-
-
 # ---- the ends -------------------------------------------------------------------------------------------------
 
 
-def _infer_parameter(layer: Layer, types: Sequence[Type], known: Known) -> Type:
+def _of_parameter(layer: Layer, types: Sequence[Type], known: Known) -> Type:
     return Type(element_type(layer, default="dynamic"), parameter_shape(layer))
 
 
-def _infer_constant(layer: Layer, types: Sequence[Type], known: Known) -> Type:
+def _of_constant(layer: Layer, types: Sequence[Type], known: Known) -> Type:
     return Type(element_type(layer), constant_shape(layer))
 
 
-def _constant(layer: Layer, arrays: Sequence[Array], types: Sequence[Type]) -> Array:
-    return elements(layer)
-
-
-def _infer_result(layer: Layer, types: Sequence[Type], known: Known) -> Type:
-    return types[0]
-
-
-def _result(layer: Layer, arrays: Sequence[Array], types: Sequence[Type]) -> Array:
+def _first(layer: Layer, arrays: Sequence[Array], types: Sequence[Type], shape: tuple[int, ...]) -> Array:
     return arrays[0]
 
 
@@ -523,8 +500,6 @@ def elements(layer: Layer) -> Array:
         FileFormatError: the ``.bin`` is not the one that the ``.xml`` was written with, or it became shorter.
         Unsupported: an element type that this package does not compute.
     """
-    from minuend.openvino.tensor import NARROW, Tensor
-
     name, shape = element_type(layer), constant_shape(layer)
     check_rank(shape)
     if name == "boolean":
@@ -532,12 +507,15 @@ def elements(layer: Layer) -> Array:
         return np.asarray(content[: math.prod(shape)].reshape(shape) != 0)
     if name not in NUMERIC:
         raise Unsupported(f"this package does not compute with constants of {name}")
-    row, content = NUMERIC[name], layer.stored()
-    size = notation.nbytes(name, math.prod(shape)) or 0
+    row, content = NUMERIC[name], layer.stored()[: notation.nbytes(name, math.prod(shape))]
     if row in NARROW:
-        return Tensor.unpack(row, shape, content[:size].data).codes.view(row.memory)
-    stored = content[:size].view(row.memory.newbyteorder("<") if row.name != "bfloat16" else row.memory)
-    return stored.reshape(shape).astype(row.memory, copy=False)
+        return Tensor.unpack(row, shape, content.data).codes.view(row.memory)
+    return content.view(_in_files(row)).reshape(shape).astype(row.memory, copy=False)
+
+
+def _in_files(row: ElementType) -> np.dtype[Any]:
+    """The type of elements in a file, which are little-endian; NumPy has no such bfloat16."""
+    return row.memory if row.name == "bfloat16" else row.memory.newbyteorder("<")
 
 
 def blocks(layer: Layer) -> tuple[np.dtype[Any], Iterable[Array]]:
@@ -554,9 +532,8 @@ def blocks(layer: Layer) -> tuple[np.dtype[Any], Iterable[Array]]:
         return array.dtype, [array]
     row, shape = NUMERIC[name], constant_shape(layer)
     check_rank(shape)
-    size = notation.nbytes(name, math.prod(shape)) or 0
-    dtype = row.memory.newbyteorder("<") if row.name != "bfloat16" else row.memory
-    return row.memory, (block.view(dtype) for block in read_blocks(content.source, content.offset, size))
+    stored = read_blocks(content.source, content.offset, notation.nbytes(name, math.prod(shape)))
+    return row.memory, (block.view(_in_files(row)) for block in stored)
 
 
 def check_rank(shape: Sequence[Dim]) -> None:
@@ -570,38 +547,24 @@ def check_rank(shape: Sequence[Dim]) -> None:
 _LATER = range(OPSETS.start, OPSETS.stop + 1)
 
 _KINDS = (
-    Kind(name="Parameter", opsets=_LATER, inputs=(0, 0), infer=_infer_parameter, compute=_result),
-    Kind(name="Const", opsets=OPSETS, inputs=(0, 0), infer=_infer_constant, compute=_constant),
-    Kind(name="Result", opsets=OPSETS, inputs=(1, 1), outputs=0, infer=_infer_result, compute=_result),
-    Kind(name="Subtract", opsets=OPSETS, inputs=(2, 2), infer=_infer_subtract, compute=_subtract),
-    Kind(name="Convert", opsets=OPSETS, inputs=(1, 1), infer=_infer_convert, compute=_convert),
-    Kind(name="Reshape", opsets=OPSETS, inputs=(2, 2), infer=_infer_reshape, compute=_reshape),
-    Kind(name="Unsqueeze", opsets=OPSETS, inputs=(2, 2), infer=_infer_unsqueeze, compute=_unsqueeze),
-    Kind(name="Squeeze", opsets=OPSETS, inputs=(1, 2), infer=_infer_squeeze, compute=_squeeze, foreign=_skips),
+    Kind("Parameter", (0, 0), _of_parameter, _first, opsets=_LATER),
+    Kind("Const", (0, 0), _of_constant, lambda layer, *_: elements(layer)),
+    Kind("Result", (1, 1), lambda layer, types, known: types[0], _first, outputs=0),
+    Kind("Subtract", (2, 2), _infer_subtract, _subtract),
+    Kind("Convert", (1, 1), _infer_convert, _convert),
+    Kind("Reshape", (2, 2), _shaped("the new shape", _reshaped, _of_rank), _reshape),
+    Kind("Unsqueeze", (2, 2), _shaped("the axes", _unsqueezed, _of_more), _reshape),
+    Kind("Squeeze", (1, 2), _shaped("the axes", _squeezed, lambda *_: None), _reshape, foreign=_skips),
+    Kind("Broadcast", (2, 2), _shaped("the new shape", _spread, _of_target), _broadcast, foreign=_other_mode),
+    Kind("Clamp", (1, 1), _infer_clamp, _clamp),
+    Kind("Mod", (2, 2), _binary(_numeric, "a number"), _elementwise(np.fmod)),
+    Kind("FloorMod", (2, 2), _binary(_numeric, "a number"), _elementwise(np.mod)),
     Kind(
-        name="Broadcast", opsets=OPSETS, inputs=(2, 2), infer=_infer_broadcast, compute=_broadcast, foreign=_other_mode
-    ),
-    Kind(name="Clamp", opsets=OPSETS, inputs=(1, 1), infer=_infer_clamp, compute=_clamp),
-    Kind(
-        name="Mod",
-        opsets=OPSETS,
-        inputs=(2, 2),
-        infer=_binary(_numeric, "a number"),
-        compute=_elementwise(np.fmod),
-    ),
-    Kind(
-        name="FloorMod",
-        opsets=OPSETS,
-        inputs=(2, 2),
-        infer=_binary(_numeric, "a number"),
-        compute=_elementwise(np.mod),
-    ),
-    Kind(
-        name="BitwiseAnd",
+        "BitwiseAnd",
+        (2, 2),
+        _binary(_has_bits, "an integer or boolean"),
+        _elementwise(np.bitwise_and),
         opsets=range(13, OPSETS.stop),
-        inputs=(2, 2),
-        infer=_binary(_has_bits, "an integer or boolean"),
-        compute=_elementwise(np.bitwise_and),
     ),
 )
 

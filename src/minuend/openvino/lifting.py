@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from minuend.core.shapes import format_shape, may_be
 from minuend.errors import ConversionRefused, SpecError
-from minuend.models.graph import Graph, Step, Value
+from minuend.models.graph import Graph, Kind, Step, Value
 from minuend.names import unused
 from minuend.openvino import layers as table
 from minuend.openvino.ir import Layer, Ref
@@ -68,8 +69,7 @@ class _ToGraph:
         elif layer.type not in ("Const", "Result"):
             if layer.type not in _STEPS:
                 raise _Refusal(f"{layer.type} is not one of the operators that every format has")
-            kind = _STEPS[layer.type](self, layer)
-            self.graph.steps.append(kind)
+            self.graph.steps.append(_STEPS[layer.type](self, layer))
 
     def value(self, ref: Ref) -> str:
         """Return the name of the value that an output is, added at its first use."""
@@ -79,15 +79,13 @@ class _ToGraph:
         type_ = table.tensor_type(ref.port.type)
         if not name:
             base = next(iter(ref.port.names), ref.layer.name) or f"layer_{ref.layer.id}"
-            name = self.fresh(base)
-            self.names[ref] = name
+            name = self.names[ref] = self.fresh(base)
         constant = table.elements(ref.layer) if ref.layer.type == "Const" else None
         return self.graph.add(Value(name, type_, constant)).name
 
     def fresh(self, base: str) -> str:
         """Return a name that neither a value nor a result has."""
-        taken = {*self.graph.values, *self.names.values(), *self.results}
-        return unused(base, taken)
+        return unused(base, {*self.graph.values, *self.names.values(), *self.results})
 
     def result(self, name: str) -> None:
         """Make a tensor an output of the graph: itself, or by an identity where it has another name."""
@@ -104,21 +102,12 @@ class _ToGraph:
 
     def step_subtract(self, layer: Layer) -> Step:
         """A subtraction: how its shapes join is worked out here."""
-        sources = layer.sources()
-        joined = validate(table.node(layer, [ref.port.type for ref in sources]))
-        inputs = tuple(self.value(ref) for ref in sources)
-        return Step(
-            kind="subtract",
-            inputs=inputs,
-            output=self.value(Ref(layer, 0)),
-            name=layer.name,
-            where=layer.where,
-            joined=joined,
-        )
+        joined = validate(table.node(layer, [ref.port.type for ref in layer.sources()]))
+        return self.step("subtract", layer, operands=2, joined=joined)
 
     def step_convert(self, layer: Layer) -> Step:
         """A conversion, to the type of its output."""
-        return self.simple("cast", layer)
+        return self.step("cast", layer)
 
     def step_reshape(self, layer: Layer) -> Step:
         """A reshape to the dims that were inferred, of which one may be unknown."""
@@ -127,11 +116,11 @@ class _ToGraph:
         dims = tuple(dim if isinstance(dim, int) else -1 for dim in shape)
         if dims.count(-1) > 1 or (-1 in dims and 0 in dims):
             raise _Refusal(f"its result {format_shape(shape)} has dims that are not known before it runs")
-        return self.simple("reshape", layer, shape=dims)
+        return self.step("reshape", layer, shape=dims)
 
     def step_axes(self, layer: Layer) -> Step:
         """An unsqueeze or squeeze."""
-        kind = "unsqueeze" if layer.type == "Unsqueeze" else "squeeze"
+        kind: Kind = "unsqueeze" if layer.type == "Unsqueeze" else "squeeze"
         own, result = layer.sources()[0].port.type.shape, layer.outputs[0].type.shape
         axes = self.indices(layer) if len(layer.inputs) > 1 else ()
         if own is None or result is None:
@@ -141,11 +130,11 @@ class _ToGraph:
         rank = len(result if kind == "unsqueeze" else own)
         if kind == "squeeze":  # what cannot be 1 is kept
             axes = tuple(axis for axis in axes if may_be(own[axis], 1))
-        return self.simple(kind, layer, axes=tuple(sorted({axis % rank for axis in axes})) if rank else ())
+        return self.step(kind, layer, axes=tuple(sorted({axis % rank for axis in axes})) if rank else ())
 
     def step_broadcast(self, layer: Layer) -> Step:
         """A broadcast to constant dims."""
-        return self.simple("expand", layer, shape=self.indices(layer))
+        return self.step("expand", layer, shape=self.indices(layer))
 
     def indices(self, layer: Layer) -> tuple[int, ...]:
         """Return the constant numbers of a layer's second input."""
@@ -154,19 +143,11 @@ class _ToGraph:
             raise _Refusal(f"its second input comes from {source.where} ({source.type}); expected a constant")
         return tuple(int(n) for n in table.elements(source).ravel())
 
-    def simple(self, kind: str, layer: Layer, *, shape: tuple[int, ...] = (), axes: tuple[int, ...] = ()) -> Step:
-        """A step of one operand."""
-        operand = self.value(layer.sources()[0])
+    def step(self, kind: Kind, layer: Layer, *, operands: int = 1, **stated: Any) -> Step:
+        """A step in a layer's place, of its first input or inputs."""
+        inputs = tuple(self.value(ref) for ref in layer.sources()[:operands])
         output = self.value(Ref(layer, 0))
-        return Step(
-            kind=kind,  # type: ignore[arg-type]
-            inputs=(operand,),
-            output=output,
-            name=layer.name,
-            where=layer.where,
-            shape=shape,
-            axes=axes,
-        )
+        return Step(kind=kind, inputs=inputs, output=output, name=layer.name, where=layer.where, **stated)
 
 
 _STEPS: dict[str, Callable[[_ToGraph, Layer], Step]] = {
@@ -184,14 +165,14 @@ def _losses(model: Model) -> list[str]:
     order = model.section.order()
     kept = set(order)
     losses = [f"<{child.tag}> of the net is not carried over" for child in model.extra if len(child) or child.attrib]
-    for layer in model.layers:
-        if layer not in kept:
-            losses.append(f"{layer.where} ({layer.type}) leads to no result and is left out")
+    losses += [
+        f"{one.where} ({one.type}) leads to no result and is left out" for one in model.layers if one not in kept
+    ]
     for layer in order:
         also = [name for port in layer.outputs for name in port.names[1:]]
         if also:
             losses.append(f"{layer.where} has further tensor names that are not carried over: {', '.join(also)}")
-        known = {"output_names"} if layer.type == "Result" else set()
+        known = ("output_names",) if layer.type == "Result" else ()
         if extra := [*(name for name in layer.attributes if name not in known), *(f"<{e.tag}>" for e in layer.extra)]:
             losses.append(f"{layer.where} states what is not carried over: {', '.join(dict.fromkeys(extra))}")
     return losses

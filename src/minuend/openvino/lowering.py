@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from minuend.core.shapes import Dim, numpy
+from minuend.core.shapes import numpy
 from minuend.errors import ConversionRefused, MinuendError, SpecError
 from minuend.models.graph import Graph, Step, Value
+from minuend.names import Names
 from minuend.openvino.builder import Builder
 from minuend.openvino.ir import Ref
 from minuend.openvino.model import Model
@@ -33,7 +34,7 @@ class _FromGraph:
         self.graph = graph
         self.builder = Builder(graph.name)
         self.refs: dict[str, Ref] = {}
-        self.taken: set[str] = set()
+        self.names = Names()
         self.changes: list[str] = []
         self.losses: list[str] = []
 
@@ -50,7 +51,7 @@ class _FromGraph:
         for name in self.graph.outputs:
             ref = self.refs[name]
             stated = () if ref.port.names[:1] == (name,) else (name,)
-            self.builder.result(ref, self.unique(f"{name}/result"), output_names=stated)
+            self.builder.result(ref, self.names.fresh(f"{name}/result"), output_names=stated)
         self.builder.model.infer()
         return self.builder.model, self.changes, self.losses
 
@@ -64,28 +65,19 @@ class _FromGraph:
         if refused:
             raise ConversionRefused("openvino", refused, "convert it to a wider type first")
 
-    def unique(self, base: str) -> str:
-        """Return a layer's name that no other has."""
-        names = (base, *(f"{base}_{i}" for i in range(1, len(self.taken) + 2)))
-        name = next(name for name in names if name not in self.taken)
-        self.taken.add(name)
-        return name
-
     def parameter(self, value: Value) -> None:
         """An input; names of dims are lost."""
         shape = value.type.shape
         if lost := [dim for dim in shape or () if isinstance(dim, str)]:
             self.losses.append(f"input {value.name!r}: the names of its dims ({', '.join(dict.fromkeys(lost))})")
         element = SPELLINGS[value.type.dtype][0]
-        self.refs[value.name] = self.builder.parameter(
-            self.unique(value.name), element, None if shape is None else tuple(map(_unnamed, shape)), names=[value.name]
-        )
+        self.refs[value.name] = self.builder.parameter(self.names.fresh(value.name), element, shape, names=[value.name])
 
     def constant(self, value: Value) -> None:
         """A constant; codes of nf4 as the type they are of."""
         row, held = value.type.element, value.constant
         stored = Tensor(row, held) if row.numpy is None and held is not None else held
-        self.refs[value.name] = self.builder.constant(self.unique(value.name), stored, names=[value.name])
+        self.refs[value.name] = self.builder.constant(self.names.fresh(value.name), stored, names=[value.name])
 
     def step(self, step: Step) -> None:
         """A layer for a step."""
@@ -93,10 +85,9 @@ class _FromGraph:
         if step.kind == "identity" or (step.kind in ("squeeze", "unsqueeze") and not step.axes):
             self.identity(step)
             return
-        name = self.unique(step.name or step.output)
-        operands = [self.refs[operand] for operand in step.inputs]
+        name = self.names.fresh(step.name or step.output)
         try:
-            self.refs[step.output] = self.layer(step, name, operands)
+            self.refs[step.output] = self.layer(step, name, [self.refs[operand] for operand in step.inputs])
         except MinuendError as error:
             place = step.where or f"{step.kind} {step.name or step.output!r}"
             message = error.message if isinstance(error, SpecError) else str(error)
@@ -105,17 +96,18 @@ class _FromGraph:
     def layer(self, step: Step, name: str, operands: list[Ref]) -> Ref:
         """The layer itself."""
         x, names = operands[0], [step.output]
-        if step.kind == "cast":
-            element = SPELLINGS[self.graph.values[step.output].type.dtype][0]
-            return self.builder.convert(name, x, element, names=names)
-        if step.kind == "reshape":
-            return self.builder.reshape(name, x, step.shape, names=names)
-        if step.kind == "unsqueeze":
-            return self.builder.unsqueeze(name, x, step.axes, names=names)
-        if step.kind == "squeeze":
-            return self.builder.squeeze(name, x, step.axes, names=names)
-        if step.kind == "expand":
-            return self.builder.broadcast(name, x, step.shape, mode="bidirectional", names=names)
+        match step.kind:
+            case "cast":
+                element = SPELLINGS[self.graph.values[step.output].type.dtype][0]
+                return self.builder.convert(name, x, element, names=names)
+            case "reshape":
+                return self.builder.reshape(name, x, step.shape, names=names)
+            case "unsqueeze":
+                return self.builder.unsqueeze(name, x, step.axes, names=names)
+            case "squeeze":
+                return self.builder.squeeze(name, x, step.axes, names=names)
+            case "expand":
+                return self.builder.broadcast(name, x, step.shape, mode="bidirectional", names=names)
         return self.subtract(step, name, operands)
 
     def subtract(self, step: Step, name: str, operands: list[Ref]) -> Ref:
@@ -149,7 +141,7 @@ class _FromGraph:
             return ref
         axes = tuple(range(len(own), len(own) + behind))
         self.changes.append(f"{name}: {side} gets dims of 1 at axes {list(axes)} by Unsqueeze, then numpy's rule holds")
-        return self.builder.unsqueeze(self.unique(f"{name}/{side.lower()}"), ref, axes, names=())
+        return self.builder.unsqueeze(self.names.fresh(f"{name}/{side.lower()}"), ref, axes, names=())
 
     def identity(self, step: Step) -> None:
         """Another name of a tensor."""
@@ -159,7 +151,3 @@ class _FromGraph:
         self.changes.append(
             f"{step.name or step.output}: the {step.kind} changes nothing; it is a further name of {step.inputs[0]!r}"
         )
-
-
-def _unnamed(dim: Dim) -> Dim:
-    return None if isinstance(dim, str) else dim

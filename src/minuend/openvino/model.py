@@ -26,11 +26,13 @@ inferred anew from Parameters and constants. Results say what runs; what none of
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -42,7 +44,7 @@ from minuend.models.opening import Outputs
 from minuend.openvino import ir_writer, ir_xml, notation, pairing, running
 from minuend.openvino import layers as table
 from minuend.openvino.inference import settle
-from minuend.openvino.ir import Layer, Ref, Section, Type
+from minuend.openvino.ir import Layer, Section, Type
 from minuend.openvino.ir_reader import Reader
 from minuend.openvino.ir_xml import Element
 from minuend.openvino.running import Value
@@ -114,8 +116,7 @@ class Model:
         """What a reader should know, a sentence each: axes that are missing or misspelt, layers that nothing needs."""
         found = []
         for _, section in self._sections():
-            for layer in section.layers:
-                found += table.notes(layer) if layer.type in table.BROADCASTING else []
+            found += [note for one in section.layers if one.type in table.BROADCASTING for note in table.notes(one)]
             needed = set(section.order())
             found += [
                 f"{layer.where} ({layer.type}) leads to no result; the runtime drops it"
@@ -144,8 +145,7 @@ class Model:
             node = table.node(layer, [ref.port.type for ref in layer.sources()])
         except SpecError as error:
             raise error.at(f"{within}{layer.where}") from None
-        place = f"{within}{node.where}"
-        return Node(op=node.op, a=node.a, b=node.b, attributes=node.attributes, name=node.name, where=place)
+        return replace(node, where=f"{within}{node.where}")
 
     def _sections(self) -> Iterator[tuple[str, Section]]:
         """The model's own layers and those of all bodies, each with the start of its places."""
@@ -203,10 +203,8 @@ class Model:
         found: dict[str, Layer] = {}
         for layer in self.section.of_type("Result"):
             name = _result_name(layer, self.version)
-            for candidate in (name, layer.name, f"{layer.name}.{layer.id}"):
-                if candidate not in found:
-                    found[candidate] = layer
-                    break
+            candidates = (name, layer.name, f"{layer.name}.{layer.id}")
+            found.setdefault(next((one for one in candidates if one not in found), name), layer)
         return found
 
     # ---- writing ----------------------------------------------------------------------------------------------
@@ -214,9 +212,9 @@ class Model:
     def to_bytes(self) -> tuple[bytes, bytes]:
         """Return the contents of the ``.xml`` and of the ``.bin``."""
         xml, weights = self._written()
-        stream = _Bytes()
+        stream = io.BytesIO()
         weights.write(stream)
-        return ir_xml.to_bytes(xml), b"".join(stream.parts)
+        return ir_xml.to_bytes(xml), stream.getvalue()
 
     def sources(self) -> tuple[str, ...]:
         """Return the files that it was read from, and the ``.bin`` that would be read if it were there."""
@@ -249,26 +247,15 @@ class Model:
         return ir_writer.net(self.name, self.version, self.attributes, self.section, self.extra, self.weights)
 
 
-class _Bytes:
-    """A stream that keeps what is written."""
-
-    def __init__(self) -> None:
-        self.parts: list[bytes] = []
-
-    def write(self, part: Any) -> None:
-        self.parts.append(bytes(part))
-
-
 # ---- values in and out ----------------------------------------------------------------------------------------
 
 
 def _result_name(layer: Layer, version: int) -> str:
     source = layer.sources()[0]
     stated = notation.names(layer.attributes.get("output_names", "")) if version > 10 else ()
-    for name in (*stated, *source.port.names):
-        return name
-    one = len(source.layer.outputs) == 1
-    return source.layer.name if one else f"{source.layer.name}.{source.output}"
+    if names := (*stated, *source.port.names):
+        return names[0]
+    return source.layer.name if len(source.layer.outputs) == 1 else f"{source.layer.name}.{source.output}"
 
 
 # ---- reading --------------------------------------------------------------------------------------------------
@@ -369,6 +356,3 @@ def _read(data: bytes, source: str, weights: Source | None, weights_name: str) -
     except SpecError as error:
         raise type(error)(error.rule, error.message, where=f"{error.where} of {source}") from None
     return model
-
-
-__all__ = ["Layer", "Model", "Ref", "Section", "Type", "read"]

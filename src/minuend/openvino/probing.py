@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from minuend.core.packing import pack
+from minuend.openvino import ir_writer, ir_xml
 from minuend.openvino.builder import Builder
+from minuend.openvino.ir import Input, Layer, Output, Ref, Section, Type
+from minuend.openvino.layers import AXIS
 from minuend.openvino.notation import NUMERIC
 from minuend.openvino.versions import SPELLINGS
-from minuend.runtimes.cases import Case, Operation
+from minuend.runtimes.cases import Case
 from minuend.runtimes.probing import Skip, is_constant, nodes
+from minuend.storage.reading import Memory
 
 FORM = "ir"
 
@@ -44,58 +51,40 @@ def model_bytes(model: Any, watched: Sequence[Any], bfloat16_out: bool) -> tuple
 
 def case_model(together: Sequence[Case]) -> tuple[bytes, bytes]:
     """Return cases as an IR, version 11: the text and the weights."""
-    layers: list[str] = []
-    edges: list[str] = []
-    weights = b""
-    kind = SPELLINGS[together[0].element.name][0]
-    for i, case, operation in nodes(together):
-        first = 4 * i
-        for k, (side, name, codes) in enumerate((("A", f"a{i}", operation.a), ("B", f"b{i}", operation.b))):
-            constant = is_constant(case, side)
-            data = pack(case.element, codes) if constant else b""
-            layers.append(_source(first + k, name, kind, codes.shape, (len(weights), len(data)) if constant else None))
-            weights += data
-        layers.append(_subtract(first + 2, i, kind, operation, case))
-        layers.append(
-            f'<layer id="{first + 3}" name="r{i}" type="Result" version="opset1"><input>'
-            f"{_port(0, kind, operation.expected.shape)}</input></layer>"
+    section = Section()
+    element = together[0].element
+    kind = SPELLINGS[element.name][0]
+
+    def add(type_: str, name: str, shape: tuple[int, ...], inputs: Sequence[Layer] = (), **fields: Any) -> Layer:
+        ports = [Input(id=i, source=Ref(layer, 0)) for i, layer in enumerate(inputs)]
+        outputs = [Output(id=len(ports), type=Type(kind, shape), names=(name,))] if type_ != "Result" else []
+        made = Layer(
+            id=len(section.layers), name=name, type=type_, opset="opset1", inputs=ports, outputs=outputs, **fields
         )
-        edges += [_edge(first, 0, first + 2, 0), _edge(first + 1, 0, first + 2, 1), _edge(first + 2, 2, first + 3, 0)]
-    text = f'<net name="case" version="11"><layers>{"".join(layers)}</layers><edges>{"".join(edges)}</edges></net>'
+        section.layers.append(made)
+        return made
+
+    for i, case, operation in nodes(together):
+        operands = []
+        for side, name, codes in (("A", f"a{i}", operation.a), ("B", f"b{i}", operation.b)):
+            data = {"element_type": kind, "shape": ",".join(map(str, codes.shape))}
+            if is_constant(case, side):
+                content = np.frombuffer(pack(element, codes), np.uint8)
+                operands.append(add("Const", name, codes.shape, data=data, content=content, fresh=True))
+            else:
+                operands.append(add("Parameter", name, codes.shape, data=data))
+        shape = operation.expected.shape
+        subtract = add("Subtract", f"c{i}", shape, operands, data=_stated(case))
+        subtract.name = f"sub{i}"
+        add("Result", f"r{i}", shape, [subtract])
+    xml, weights = ir_writer.net("case", 11, {}, section, (), Memory(np.empty(0, np.uint8)))
+    stream = io.BytesIO()
+    weights.write(stream)
     # Readers take a file of no bytes for a missing one, though empty constants need none.
-    return text.encode(), weights or b"\0"
+    return ir_xml.to_bytes(xml), stream.getvalue() or b"\0"
 
 
-def _port(number: int, kind: str, shape: tuple[int, ...], names: str = "") -> str:
-    dims = "".join(f"<dim>{n}</dim>" for n in shape)
-    precision = {"u1": "BIN", "f16": "FP16", "f32": "FP32", "f64": "FP64"}.get(kind, kind.upper())
-    named = f' names="{names}"' if names else ""
-    return f'<port id="{number}" precision="{precision}"{named}>{dims}</port>'
-
-
-def _source(layer: int, name: str, kind: str, shape: tuple[int, ...], stored: tuple[int, int] | None) -> str:
-    dims = ",".join(map(str, shape))
-    if stored is None:
-        data, type_ = f'<data shape="{dims}" element_type="{kind}"/>', "Parameter"
-    else:
-        offset, size = stored
-        data = f'<data element_type="{kind}" shape="{dims}" offset="{offset}" size="{size}"/>'
-        type_ = "Const"
-    port = _port(0, kind, shape, name)
-    return f'<layer id="{layer}" name="{name}" type="{type_}" version="opset1">{data}<output>{port}</output></layer>'
-
-
-def _subtract(layer: int, i: int, kind: str, operation: Operation, case: Case) -> str:
-    rule = case.attributes.get("auto_broadcast", "numpy")
+def _stated(case: Case) -> dict[str, str]:
     axis = case.attributes.get("axis")
-    stated = "" if axis is None else f' auto_broadcast.auto_broadcast_axis="{axis}"'
-    ports = _port(0, kind, operation.a.shape) + _port(1, kind, operation.b.shape)
-    return (
-        f'<layer id="{layer}" name="sub{i}" type="Subtract" version="opset1">'
-        f'<data auto_broadcast="{rule}"{stated}/><input>{ports}</input>'
-        f"<output>{_port(2, kind, operation.expected.shape, f'c{i}')}</output></layer>"
-    )
-
-
-def _edge(layer: int, port: int, to_layer: int, to_port: int) -> str:
-    return f'<edge from-layer="{layer}" from-port="{port}" to-layer="{to_layer}" to-port="{to_port}"/>'
+    stated = {"auto_broadcast": case.attributes.get("auto_broadcast", "numpy")}
+    return stated if axis is None else {**stated, AXIS: str(axis)}

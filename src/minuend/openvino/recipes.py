@@ -12,30 +12,11 @@ from minuend.core.elements import TYPES, ElementType
 from minuend.openvino.builder import Builder
 from minuend.openvino.ir import Layer, Ref, Type
 from minuend.openvino.layers import rule
+from minuend.openvino.sites import NAMES
 from minuend.openvino.versions import SPELLINGS
 
-LAYERS: Mapping[str, str] = MappingProxyType(
-    {
-        "Add": "Add",
-        "And": "LogicalAnd",
-        "BitwiseAnd": "BitwiseAnd",
-        "Cast": "Convert",
-        "Clip": "Clamp",
-        "Div": "Divide",
-        "Equal": "Equal",
-        "Floor": "Floor",
-        "Greater": "Greater",
-        "Less": "Less",
-        "Max": "Maximum",
-        "Min": "Minimum",
-        "Mod": "FloorMod",
-        "Mul": "Multiply",
-        "Sub": "Subtract",
-        "Where": "Select",
-        "Xor": "LogicalXor",
-    }
-)
-"""The layer that does what a step's operator does."""
+LAYERS: Mapping[str, str] = MappingProxyType({onnx: own for own, onnx in NAMES.items()})
+"""The layer that does what a step's operator does, where the two names differ."""
 
 _OPSETS = {"BitwiseAnd": "opset13"}
 _BOOLEAN = ("Equal", "Greater", "Less", "LogicalAnd", "LogicalXor")
@@ -57,7 +38,7 @@ def build(
     shape = subtract.outputs[0].type.shape
     for step in recipe.steps:
         dtype = element.name if step.dtype == OWN else step.dtype
-        kind = LAYERS[step.op]
+        kind = LAYERS.get(step.op, step.op)
         last = step is recipe.steps[-1]
         inputs: list[Ref] = []
         for given in step.inputs[:1] if kind == "Clamp" else step.inputs:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from minuend.actions.recipes.table import MOST_FOLDED, Recipe
@@ -15,6 +16,7 @@ from minuend.openvino import recipes as builder
 from minuend.openvino.builder import Builder
 from minuend.openvino.ir import Layer, Ref
 from minuend.openvino.model import Model
+from minuend.openvino.tensor import NARROW, Tensor
 from minuend.standards.node import Node, TensorType
 from minuend.standards.validation import validate
 
@@ -79,8 +81,6 @@ class Rewriter:
 
     def fold(self, layer: Layer, element: ElementType, array: Any) -> None:
         """Put a constant in a Subtract's place."""
-        from minuend.openvino.tensor import NARROW, Tensor
-
         start = len(self.model.layers)
         value = Tensor(element, array) if element in NARROW else array
         made = Builder(model=self.model).constant(layer.name, value, names=())
@@ -130,4 +130,4 @@ def spelled(node: Node) -> Node | None:
     if node.attribute("auto_broadcast") != "pdpd" or node.a.rank is None or node.b.shape is None:
         return None
     b = TensorType(node.b.dtype, (*node.b.shape, *(1,) * dims_behind(node)))
-    return Node(op=node.op, a=node.a, b=b, attributes={"auto_broadcast": "numpy"}, name=node.name, where=node.where)
+    return replace(node, b=b, attributes={"auto_broadcast": "numpy"})

@@ -135,7 +135,7 @@ def _computed(layer: Layer, operands: list[tuple[str, Array]], max_bytes: int | 
         _check_size(layer, result, max_bytes)
         _check_promise(layer, result)
         table.check_rank(result.shape or ())
-        return result.element, kind.compute(layer, arrays, types)
+        return result.element, kind.compute(layer, arrays, types, static(result.shape or ()))
     except SpecError as error:
         raise (error if error.where else error.at(layer.where)) from None
     except Unsupported as error:

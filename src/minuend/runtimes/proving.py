@@ -6,7 +6,7 @@ import functools
 import math
 import platform
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from types import MappingProxyType
@@ -19,7 +19,7 @@ from minuend.runtimes import cases, targets, values
 from minuend.runtimes.cases import Case, Operation
 from minuend.runtimes.report import Finding, Report
 from minuend.runtimes.running import Output, Refused, Runtime
-from minuend.runtimes.targets import EVERY, OK, Answer, Row, Span, Target, Witness
+from minuend.runtimes.targets import EVERY, OK, Answer, Span, Target, Witness
 from minuend.runtimes.values import Codes
 
 Progress = Callable[[int, int], None]
@@ -214,18 +214,6 @@ def _common(known: list[tuple[Span, ...] | None]) -> tuple[Span, ...] | None:
     return targets.joined_spans(common or (*first, *last))
 
 
-def measure(runtime: Runtime, *, progress: Progress | None = None) -> Target:
-    """Return what a runtime does as a target."""
-    return Target(
-        runtime.name,
-        runtime.release,
-        rows_of(judge_all(runtime, progress=progress)),
-        date=date.today().isoformat(),
-        cpu=processor(),
-        python=runtime.python,
-    )
-
-
 def processor() -> str:
     """Return the processor's name, and those of its extensions that change how runtimes compute."""
     try:
@@ -237,61 +225,6 @@ def processor() -> str:
     flags = set(told.get("flags", "").split())
     extensions = [name for name in ("avx2", "avx512f", "avx512_bf16", "avx512_fp16", "amx_tile") if name in flags]
     return ", ".join([told.get("model name") or platform.machine(), *extensions])
-
-
-def rows_of(judged: Iterable[Judged]) -> tuple[Row, ...]:
-    """Join cases that were answered alike; different numbers are alike where one witness serves both.
-
-    Cases with other constants are joined only if all is equal: a constant deviates by itself, at sizes of its own, and
-    what holds for A and for B together says little of either. The spans of joined cases are those of all of them.
-    """
-    cells: dict[tuple[str, str, str, str], Mapping[str, Answer]] = {}
-    groups: dict[tuple[str, str, str], list[_Alike]] = {}
-    members: list[tuple[Judged, _Alike]] = []
-    for one in judged:
-        known = groups.setdefault((one.case.opversion, one.case.element.name, one.case.constants), [])
-        alike = next((other for other in known if other.join(one)), None)
-        if alike is None:
-            alike = _Alike(one)
-            known.append(alike)
-        members.append((one, alike))
-    for one, alike in members:
-        case = one.case
-        answers = {name: alike.answer(name, answer) for name, answer in one.answers.items() if answer.verdict != "ok"}
-        cells[case.opversion, case.element.name, case.relation, case.constants] = answers
-    return tuple(Row(*names_of, content) for names_of, content in targets.merge(cells))
-
-
-class _Alike:
-    """Cases that were answered alike: by class, the witnesses that hold for all of them, and the spans of all."""
-
-    def __init__(self, first: Judged) -> None:
-        self.verdicts = _verdicts(first)
-        self.witnesses = dict(first.witnesses)
-        self.spans = {name: (first.answers[name].a_spans, first.answers[name].b_spans) for name in first.witnesses}
-
-    def join(self, other: Judged) -> bool:
-        """Take a case in, if it was answered alike."""
-        if self.verdicts != _verdicts(other):
-            return False
-        kept = {name: tuple(w for w in found if w in other.witnesses[name]) for name, found in self.witnesses.items()}
-        if not all(kept.values()):
-            return False
-        self.witnesses = kept
-        for name, (a, b) in self.spans.items():
-            more = other.answers[name]
-            self.spans[name] = targets.joined_spans(a, more.a_spans), targets.joined_spans(b, more.b_spans)
-        return True
-
-    def answer(self, name: str, own: Answer) -> Answer:
-        """Return the answer of all for a class."""
-        if name not in self.witnesses:
-            return own
-        return Answer(own.verdict, self.witnesses[name][0], own.message, *self.spans[name])
-
-
-def _verdicts(judged: Judged) -> dict[str, tuple[str, str]]:
-    return {name: (a.verdict, a.message) for name, a in judged.answers.items() if a.verdict != "ok"}
 
 
 # ---- the report -----------------------------------------------------------------------------------------------

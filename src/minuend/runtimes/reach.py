@@ -14,7 +14,7 @@ from types import MappingProxyType
 from minuend.core.elements import TYPES, ElementType
 from minuend.core.operation import reach
 from minuend.models.ranges.interval import Range
-from minuend.runtimes.values import rules
+from minuend.runtimes.values import largest, least_normal, rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def _subnormal(o: _Operands) -> bool:
     f = o.element.format
     if f is None:
         return False
-    least = _least_normal(o.element)
+    least = least_normal(o.element)
     for r in (o.a, o.b):
         if not (r.integral and least <= 1) and _between(r.lo, r.hi, least):
             return True
@@ -87,23 +87,16 @@ def _smallest(r: Range) -> float:
     return 0 if r.lo <= 0 <= r.hi else min(abs(r.lo), abs(r.hi))
 
 
-def _least_normal(element: ElementType) -> Fraction:
-    assert element.format is not None
-    return Fraction(2) ** (1 - element.format.bias)
-
-
 def _between(lo: float | Fraction, hi: float | Fraction, bound: Fraction) -> bool:
     """Whether an interval has numbers other than 0 that are nearer to 0 than a bound."""
     return (hi > 0 and lo < bound) or (lo < 0 and hi > -bound)
 
 
 def _overflows(o: _Operands) -> bool:
-    f = o.element.format
-    if f is None or o.element.bits < 16:
+    if o.element.bits < 16:
         return True
-    largest = Fraction(2 ** (f.mantissa + 1) - 1) * Fraction(2) ** (f.bias - f.mantissa)
-    low, high = o.difference
-    return low < -largest or high > largest
+    most, (low, high) = largest(o.element), o.difference
+    return low < -most or high > most
 
 
 def _beyond_float32(o: _Operands) -> bool:

@@ -64,14 +64,19 @@ def _too_large(pair: Pair) -> bool:
     """Finite operands whose difference is none of the type's numbers, because it is too large."""
     if pair.exact is None:
         return False
-    return math.isinf(pair.result) or abs(Fraction(pair.exact)) > _largest(pair.element)
+    return math.isinf(pair.result) or abs(Fraction(pair.exact)) > largest(pair.element)
 
 
 def _is_subnormal(element: ElementType, value: Value) -> bool:
-    f = element.format
-    if f is None or not f.signed or not math.isfinite(value) or value == 0:
+    if not _has_zeros(element) or not math.isfinite(value) or value == 0:
         return False
-    return abs(Fraction(value)) < Fraction(2) ** (1 - f.bias)
+    return abs(Fraction(value)) < least_normal(element)
+
+
+def least_normal(element: ElementType) -> Fraction:
+    """The smallest number of a float type that has all its digits."""
+    assert element.format is not None
+    return Fraction(2) ** (1 - element.format.bias)
 
 
 def _is_negative_zero(value: Value) -> bool:
@@ -160,21 +165,8 @@ def rules(element: ElementType) -> tuple[ValueClass, ...]:
     return tuple(row for row in (INTEGER_CLASSES if element.is_integer else FLOAT_CLASSES) if row.occurs(element))
 
 
-def classify(element: ElementType, a: int, b: int) -> ValueClass:
-    """Return the class of a pair of codes.
-
-    >>> from minuend.core.elements import TYPES
-    >>> classify(TYPES["uint8"], 5, 10).name, classify(TYPES["int8"], 0xFF, 0x80).name
-    ('wraps', 'lowest subtrahend')
-    """
-    x, y = reference.decode(element, a), reference.decode(element, b)
-    result = reference.decode(element, reference.subtract(element, a, b))
-    pair = Pair(element, x, y, result, exact(x, y))
-    return next(row for row in rules(element) if row.holds(pair))
-
-
 @functools.cache
-def _largest(element: ElementType) -> Fraction:
+def largest(element: ElementType) -> Fraction:
     """The largest finite number of a float type."""
     if element.levels is not None:
         return Fraction(max(element.levels))
@@ -348,19 +340,10 @@ def differ(element: ElementType, got: Codes, expected: Codes) -> Codes:
     array([False,  True])
     """
     different: Codes = got != expected
-    if element.format is not None and element.format.special != "finite" and different.any():
-        different &= ~(_is_nan(element, got) & _is_nan(element, expected))
-    return different
-
-
-def _is_nan(element: ElementType, codes: Codes) -> Codes:
     f = element.format
-    assert f is not None
-    last = (1 << (f.exponent + f.mantissa)) - 1
-    magnitude: Codes = codes & codes.dtype.type(last)
-    infinity = ((1 << f.exponent) - 1) << f.mantissa
-    found: Codes = magnitude > infinity if f.special == "ieee" else magnitude == last
-    return found
+    if f is not None and f.special != "finite" and different.any():
+        different &= ~(reference.is_nan(f, got) & reference.is_nan(f, expected))
+    return different
 
 
 # ---- values as text -------------------------------------------------------------------------------------------

@@ -3,37 +3,6 @@
 Rooms ask for an ability by the file's name and never for the dialect, so that a new dialect touches its own folder
 alone. The types in the table are those of the rooms that ask: :mod:`minuend.models`, :mod:`minuend.runtimes` and
 :mod:`minuend.actions`.
-"""
-
-from __future__ import annotations
-
-import importlib
-import importlib.util
-from collections.abc import Iterator, Mapping
-from types import MappingProxyType
-from typing import Any
-
-from minuend.errors import Unsupported
-from minuend.standards.dialects import dialect, dialects
-
-ABILITIES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "versions": ("DIALECT",),
-        "operator": (),
-        "formats": ("SUFFIXES", "OBJECTS", "MODELS", "looks_like"),
-        "model": ("read", "Model"),
-        "sites": ("sites",),
-        "lifting": ("to_graph",),
-        "lowering": ("from_graph",),
-        "versioning": ("convert",),
-        "fixing": ("work",),
-        "probing": ("FORM", "case_model", "declared", "nbytes", "model_bytes"),
-        "declared": ("targets",),
-        "tensor_files": ("SUFFIXES", "NAMED", "open_file", "check", "write"),
-        "vectors": ("write",),
-    }
-)
-"""The file of each ability, and the names that it holds.
 
 ========================  =========================================================================================
 ``versions.py``           ``DIALECT``: the rows of its versions, its spellings, its rules of broadcasting
@@ -52,6 +21,16 @@ ABILITIES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 ``vectors.py``            ``write(folder, versions)``: cases as files for other people's runners
 ========================  =========================================================================================
 """
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Iterator
+from typing import Any
+
+from minuend.errors import Unsupported
+from minuend.standards.dialects import dialect, dialects
 
 
 def ability(name: str, file: str) -> Any:

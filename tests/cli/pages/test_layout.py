@@ -1,8 +1,8 @@
-"""Pages as text and as Markdown."""
+"""Pages as text."""
 
 from __future__ import annotations
 
-from minuend.cli.pages.layout import Table, markdown, text
+from minuend.cli.pages.layout import Table, text
 
 
 def test_text_folds_words_and_never_numbers() -> None:
@@ -18,10 +18,3 @@ def test_text_folds_words_and_never_numbers() -> None:
 def test_markup_in_names_is_shown_as_it_is() -> None:
     table = Table(("name",), (("[bold]x[/bold] :smile: *a*|`b`",),))
     assert "[bold]x[/bold] :smile: *a*|`b`" in text([table])
-    assert r"[bold]x[/bold] :smile: \*a\*\|\`b\`" in markdown([table])
-
-
-def test_markdown_aligns_numbers_right() -> None:
-    assert markdown(["Note.", Table(("onnx\n6", "n"), (("a", "1"),), frozenset({1}))]) == (
-        "Note.\n\n| onnx 6 | n |\n|---|---:|\n| a | 1 |\n"
-    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Set
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -79,7 +79,7 @@ def choose(
         return Choice("spell", reason)
     if site.constants == "both" and not foldable():
         return Choice("fold", reason, classes=tuple(wrong))
-    nearest: set[str] | None = None
+    nearest: Set[str] | None = None
     known = quirks(target.runtime)
     for recipe in recipes(element, overflow) if _holds(element, after, site) else ():
         if saturates and recipe.overflow is None and not recipe.proof:
@@ -182,28 +182,21 @@ def _proved(recipe: Recipe, site: Site) -> str:
 
 def _left(
     recipe: Recipe, site: Site, node: Node, target: Target, wrong: Mapping[str, Answer], accept: Collection[str]
-) -> set[str]:
+) -> Set[str]:
     """The value classes that are still wrong with a recipe."""
     element = node.a.element
     if recipe.proof and not in_int32(site, element):
         return {"beyond int32"}
     reached = set(reachable(element, site.a, site.b))
-    known = {
-        name for name in quirks(target.runtime).left_wrong(recipe.name, element, site.constants) if name in reached
-    }
-    left = {name for name in known if name not in accept}
+    known = quirks(target.runtime).left_wrong(recipe.name, element, site.constants)
+    left = (known & reached).difference(accept)
     if recipe.wide == OWN:
         return left | {name for name in wrong if name not in recipe.cures}
     wide = TYPES[recipe.wide]
     widened = replace(site, a=_widened(site.a, element, wide), b=_widened(site.b, element, wide))
-    moved = Node(
-        op=node.op, a=_as(node, "a", wide), b=_as(node, "b", wide), attributes=node.attributes, where=node.where
-    )
+    a, b = (TensorType(wide.name, type_.shape) for type_ in (node.a, node.b))
+    moved = replace(node, a=a, b=b)
     return left | set(wrong_classes(widened, moved, target, accept))
-
-
-def _as(node: Node, side: str, wide: ElementType) -> TensorType:
-    return TensorType(wide.name, getattr(node, side).shape)
 
 
 def _widened(range_: Range, element: ElementType, wide: ElementType) -> Range:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -43,18 +43,23 @@ class Spot:
     c: Any
 
 
+@dataclass(frozen=True, slots=True)
+class Different:
+    """An element that differs: where, at which index, what came, and what was expected."""
+
+    place: str
+    index: tuple[int, ...]
+    got: str
+    expected: str
+
+
 @dataclass
 class Tally:
-    """Elements that were compared.
-
-    Attributes:
-        elements, different: how many, and how many of them differ.
-        first: of the first that differs: its place, its index, what came, and what was expected.
-    """
+    """Elements that were compared: how many, how many of them differ, and the first that does."""
 
     elements: int = 0
     different: int = 0
-    first: tuple[str, tuple[int, ...], str, str] | None = None
+    first: Different | None = None
 
     def add(self, name: str, got: Array, want: Array) -> None:
         """Compare two arrays bit for bit, any NaN being like any other."""
@@ -65,14 +70,14 @@ class Tally:
         self.different += int(unlike.sum())
         if self.first is None and unlike.any():
             at = tuple(int(n) for n in np.argwhere(unlike)[0])
-            self.first = (name, at, str(got[at]), str(want[at]))
+            self.first = Different(name, at, str(got[at]), str(want[at]))
 
     def __str__(self) -> str:
         if self.first is None:
             return f"all {self.elements} elements are as expected"
-        name, index, got, expected = self.first
-        told = f"{self.different} of {self.elements} elements differ, the first at {name}, index {list(index)}"
-        return f"{told}: got {got}, expected {expected}"
+        one = self.first
+        told = f"{self.different} of {self.elements} elements differ, the first at {one.place}, index {list(one.index)}"
+        return f"{told}: got {one.got}, expected {one.expected}"
 
 
 @dataclass(frozen=True)
@@ -197,10 +202,9 @@ def _judge(
 
     for spot in spots:
         a, b, c = value(spot.a), value(spot.b), value(spot.c)
-        node = spot.node
-        types = (TensorType(node.a.dtype, a.shape), TensorType(node.b.dtype, b.shape))
-        joined = validate(Node(op=node.op, a=types[0], b=types[1], attributes=node.attributes))
-        tally.add(spot.where, c, compute(node.a.element, joined, a, b, None, overflow))
+        x, y = (TensorType(type_.dtype, array.shape) for type_, array in ((spot.node.a, a), (spot.node.b, b)))
+        joined = validate(replace(spot.node, a=x, b=y))
+        tally.add(spot.where, c, compute(x.element, joined, a, b, None, overflow))
 
 
 def _expected(model: Model, touched: Collection[str], turn: int) -> tuple[dict[str, Array], dict[str, Any], str]:

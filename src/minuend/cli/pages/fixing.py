@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from minuend.cli.pages.words import counted
 from minuend.plain import as_json
 
 if TYPE_CHECKING:
     from minuend.actions.fixing import Fixed
-    from minuend.actions.recipes.compare import Tally
 
 
 def fix_lines(fixed: Fixed, source: str, written: str) -> list[str]:
@@ -30,22 +29,6 @@ def fix_lines(fixed: Fixed, source: str, written: str) -> list[str]:
 
 def fix_json(fixed: Fixed, source: str, written: str) -> str:
     """What was fixed as JSON."""
-    c = fixed.comparison
-    compared = None
-    if c is not None:
-        tallies = {"subtractions": _tally(c.subtractions), "outputs": _tally(c.outputs)}
-        compared = {"runtime": c.runtime, **tallies, "skipped": c.skipped, "unlike": c.unlike}
-    refused = [
-        {
-            "location": one.location,
-            "node": one.node,
-            "dtype": one.dtype,
-            "reason": one.reason,
-            "instead": one.instead,
-            "others": one.others,
-        }
-        for one in fixed.refused
-    ]
     return as_json(
         {
             "version": 1,
@@ -54,14 +37,8 @@ def fix_json(fixed: Fixed, source: str, written: str) -> str:
             "overflow": fixed.overflow,
             "path": written or None,
             "changes": fixed.changes,
-            "refused": refused,
+            "refused": fixed.refused,
             "untouched": fixed.untouched,
-            "comparison": compared,
+            "comparison": fixed.comparison,
         }
     )
-
-
-def _tally(tally: Tally) -> dict[str, Any]:
-    keys = ("place", "index", "got", "expected")
-    first = None if tally.first is None else dict(zip(keys, tally.first, strict=True))
-    return {"elements": tally.elements, "different": tally.different, "first": first}

@@ -1,4 +1,4 @@
-"""Pages: sentences and tables, one behind the other, laid out as terminal text or Markdown."""
+"""Pages: sentences and tables, one behind the other, laid out as terminal text."""
 
 from __future__ import annotations
 
@@ -80,29 +80,3 @@ def _grid(table: Table) -> Any:
     for row in table.rows:
         grid.add_row(*(Text(escaped(cell)) for cell in row))
     return grid
-
-
-def markdown(page: Page) -> str:
-    """Lay a page out as Markdown.
-
-    >>> print(markdown(["Two types:", Table(("type", "bits"), (("int8", "8"),), frozenset({1}))]), end="")
-    Two types:
-    <BLANKLINE>
-    | type | bits |
-    |---|---:|
-    | int8 | 8 |
-    """
-    parts = [_marks_escaped(part) if isinstance(part, str) else _pipes(part) for part in page]
-    return "\n\n".join(parts) + "\n"
-
-
-def _pipes(table: Table) -> str:
-    rule = "".join("---:|" if i in table.right else "---|" for i in range(len(table.header)))
-    rows = (f"| {' | '.join(map(_marks_escaped, row))} |" for row in table.rows)
-    return "\n".join((f"| {' | '.join(map(_marks_escaped, table.header))} |", f"|{rule}", *rows))
-
-
-def _marks_escaped(cell: str) -> str:
-    for mark in "\\|*_<`":
-        cell = cell.replace(mark, f"\\{mark}")
-    return cell.replace("\n", " ")

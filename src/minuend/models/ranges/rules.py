@@ -6,9 +6,11 @@ types, can give any value of its result's type.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -218,6 +220,21 @@ def _floats(like: Range, **fields: Any) -> dict[str, Any]:
 # ---- one operand ----------------------------------------------------------------------------------------------
 
 
+def _unary(rule: Callable[[Range], Range]) -> Rule:
+    """The rule of an operator that one operand of a known type decides."""
+
+    def checked(step: Step) -> Range:
+        x = step.operand(0)
+        return x if x.dtype is None else rule(x)
+
+    return checked
+
+
+def _of_floats(rule: Callable[[Range], Range]) -> Rule:
+    """The rule of an operator that one operand decides, of floats; of others nothing is said."""
+    return _unary(lambda x: rule(x) if x.is_float else Range(None))
+
+
 def _cast(step: Step) -> Range:
     return cast(step.operand(0), step.dtype())
 
@@ -241,23 +258,13 @@ def cast(x: Range, goal: str | None) -> Range:
         return within(goal, math.trunc(x.lo), math.trunc(x.hi), (x,), why=x.why)
     if TYPES[str(goal)].bits < 16:
         return everything
-    lo, hi = outward(
-        str(goal), float(x.lo) if x.is_float else _exact(x.lo), float(x.hi) if x.is_float else _exact(x.hi)
-    )
+    lo, hi = outward(str(goal), *(float(end) if x.is_float else Fraction(end) for end in (x.lo, x.hi)))
     zero = x.negative_zero or (x.is_float and x.lo < 0 and not x.integral)
     return within(goal, lo, hi, (x,), nan=x.nan, negative_zero=zero, integral=x.integral, why=x.why)
 
 
-def _exact(value: float) -> Any:
-    from fractions import Fraction
-
-    return Fraction(value)
-
-
-def _relu(step: Step) -> Range:
-    x = step.operand(0)
-    if x.dtype is None:
-        return x
+@_unary
+def _relu(x: Range) -> Range:
     return replace(x, lo=max(x.lo, type(x.lo)(0)), hi=max(x.hi, type(x.hi)(0)), constant=False)
 
 
@@ -296,71 +303,47 @@ def _bound(step: Step, x: Range, name: str, index: int) -> Range | None:
     return given if given.dtype == x.dtype else None
 
 
-def _neg(step: Step) -> Range:
-    x = step.operand(0)
-    return x if x.dtype is None else ranges.negate(x)
-
-
-def _abs(step: Step) -> Range:
-    x = step.operand(0)
-    if x.dtype is None:
-        return x
+@_unary
+def _abs(x: Range) -> Range:
     ends = (abs(x.lo), abs(x.hi))
     low = type(x.lo)(0) if x.lo <= 0 <= x.hi else min(ends)
     return within(x.dtype, low, max(ends), (x,), **_floats(x, nan=x.nan, integral=x.integral))
 
 
-def _sign(step: Step) -> Range:
-    x = step.operand(0)
-    if x.dtype is None:
-        return x
+@_unary
+def _sign(x: Range) -> Range:
     low, high = ((v > 0) - (v < 0) for v in (x.lo, x.hi))
     return within(x.dtype, low, high, (x,), **_floats(x, nan=x.nan, negative_zero=x.negative_zero, integral=True))
 
 
 def _rounding(function: Callable[[float], float]) -> Rule:
-    def rule(step: Step) -> Range:
-        x = step.operand(0)
-        if not x.is_float:
-            return Range(None)
+    def rule(x: Range) -> Range:
         lo, hi = (v if math.isinf(v) else float(function(v)) for v in (x.lo, x.hi))
         zero = x.negative_zero or (x.lo < 0 and not x.integral)
         return within(x.dtype, lo, hi, (x,), nan=x.nan, negative_zero=zero, integral=True)
 
-    return rule
+    return _of_floats(rule)
 
 
 def _within(low: float, high: float) -> Rule:
     """A float function whose values lie in an interval, whatever its operand."""
-
-    def rule(step: Step) -> Range:
-        x = step.operand(0)
-        zero = low < 0
-        return (
-            within(step.dtype() or x.dtype, low, high, (x,), nan=True, negative_zero=zero)
-            if x.is_float
-            else Range(None)
-        )
-
-    return rule
+    return _of_floats(lambda x: within(x.dtype, low, high, (x,), nan=True, negative_zero=low < 0))
 
 
-def _sqrt(step: Step) -> Range:
-    x = step.operand(0)
-    if not x.is_float:
-        return Range(None)
+@_of_floats
+def _sqrt(x: Range) -> Range:
     return within(x.dtype, 0, INFINITY, (x,), nan=x.nan or x.lo < 0, negative_zero=x.negative_zero)
 
 
-def _exp(step: Step) -> Range:
-    x = step.operand(0)
-    return within(x.dtype, 0, INFINITY, (x,), nan=x.nan) if x.is_float else Range(None)
+@_of_floats
+def _exp(x: Range) -> Range:
+    return within(x.dtype, 0, INFINITY, (x,), nan=x.nan)
 
 
-def _bitwise_not(step: Step) -> Range:
-    x = step.operand(0)
+@_unary
+def _bitwise_not(x: Range) -> Range:
     everything = full(x.dtype)
-    if x.dtype is None or x.is_float:
+    if x.is_float:
         return Range(None)
     top = everything.lo + everything.hi  # -1, or the highest value of an unsigned type
     return within(x.dtype, top - x.hi, top - x.lo, (x,))
@@ -377,15 +360,17 @@ def _binary(function: Callable[[Range, Range], Range]) -> Rule:
     return rule
 
 
+def _of_integers(function: Callable[[Range, Range], Range]) -> Rule:
+    return _binary(lambda a, b: Range(None) if a.is_float else function(a, b))
+
+
 def _extreme(pick: Callable[[Any], Any]) -> Rule:
     def rule(step: Step) -> Range:
         parts = [r for r in step.inputs if r is not None]
         whole = join(parts)
-        return (
-            whole
-            if whole.dtype is None
-            else replace(whole, lo=pick([r.lo for r in parts]), hi=pick([r.hi for r in parts]))
-        )
+        if whole.dtype is None:
+            return whole
+        return replace(whole, lo=pick([r.lo for r in parts]), hi=pick([r.hi for r in parts]))
 
     return rule
 
@@ -396,10 +381,7 @@ def _sum(step: Step) -> Range:
         return Range(None)
     if parts[0].is_float and len(parts) > 2:
         return Range(None)  # the order of the roundings is not fixed
-    total = parts[0]
-    for part in parts[1:]:
-        total = ranges.add(total, part)
-    return total
+    return functools.reduce(ranges.add, parts)
 
 
 def _mod(step: Step) -> Range:
@@ -414,17 +396,15 @@ def _mod(step: Step) -> Range:
     return within(a.dtype, -most, 0, (a, b))
 
 
-def _bitwise_and(step: Step) -> Range:
-    a, b = step.operand(0), step.operand(1)
+@_of_integers
+def _bitwise_and(a: Range, b: Range) -> Range:
     highs = [r.hi for r in (a, b) if r.lo >= 0]
-    if a.dtype is None or a.dtype != b.dtype or a.is_float or not highs:
-        return Range(None)
-    return within(a.dtype, 0, min(highs), (a, b))
+    return within(a.dtype, 0, min(highs), (a, b)) if highs else Range(None)
 
 
-def _bitwise_or(step: Step) -> Range:
-    a, b = step.operand(0), step.operand(1)
-    if a.dtype is None or a.dtype != b.dtype or a.is_float or min(a.lo, b.lo) < 0:
+@_of_integers
+def _bitwise_or(a: Range, b: Range) -> Range:
+    if min(a.lo, b.lo) < 0:
         return Range(None)
     return within(a.dtype, 0, (1 << max(int(a.hi).bit_length(), int(b.hi).bit_length())) - 1, (a, b))
 
@@ -502,13 +482,9 @@ def _reduce_mean(step: Step) -> Range:
     return join([x, Range(x.dtype)]) if fits else full(x.dtype)
 
 
-def _squares(step: Step) -> Range:
-    x = step.operand(0)
-    return within(x.dtype, 0, INFINITY, (x,), nan=x.nan or _can_be_infinite(x)) if x.is_float else Range(None)
-
-
-def _can_be_infinite(x: Range) -> bool:
-    return math.isinf(x.lo) or math.isinf(x.hi)
+@_of_floats
+def _squares(x: Range) -> Range:
+    return within(x.dtype, 0, INFINITY, (x,), nan=x.nan or math.isinf(x.lo) or math.isinf(x.hi))
 
 
 def _constant(step: Step) -> Range:
@@ -533,19 +509,8 @@ _PASSING = (
     "Reshape", "ReverseSequence", "Slice", "SpaceToDepth", "Squeeze", "Tile", "Transpose", "Unsqueeze", "Compress",
 )  # fmt: skip
 _TRANSPARENT = (
-    *_PASSING,
-    "Split",
-    "Cast",
-    "CastLike",
-    "Where",
-    "Concat",
-    "If",
-    "Constant",
-    "Max",
-    "Min",
-    "Pad",
-    "Trilu",
-)
+    *_PASSING, "Split", "Cast", "CastLike", "Where", "Concat", "If", "Constant", "Max", "Min", "Pad", "Trilu",
+)  # fmt: skip
 """Operators of whose results the reason is the operand's."""
 
 RULES: Mapping[str, Rule] = MappingProxyType(
@@ -580,7 +545,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "Min": _extreme(min),
         "Mod": _mod,
         "Mul": _binary(ranges.multiply),
-        "Neg": _neg,
+        "Neg": _unary(ranges.negate),
         "NonZero": _non_zero,
         "OneHot": _one_hot,
         "Pad": _pad,
