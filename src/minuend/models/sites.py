@@ -28,6 +28,7 @@ class Site:
         node: the node, or why there is none: a type that subtraction does not take, or one that is not known.
         a, b: what the operands can hold. constants: which of them are fixed in the model.
         purpose: what it is there for, in words. notes: what a reader should know of it besides.
+        departures: kinds of rules that its model breaks and some runtimes insist on.
         live: the node itself, as the dialect's ``fixing`` rewrites it; ``None`` where it cannot.
     """
 
@@ -40,6 +41,7 @@ class Site:
     constants: Constants
     purpose: str
     notes: tuple[str, ...] = ()
+    departures: frozenset[str] = frozenset()
     live: Any = None
 
 

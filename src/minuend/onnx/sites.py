@@ -61,6 +61,8 @@ def sites(model: Model) -> Iterator[Site]:
             b=b,
             constants=constants_of(a, b),
             purpose=purpose_of(flow, one.index),
+            notes=model.notes,
+            departures=frozenset(broken.kind for broken in model.departures),
             live=one,
         )
 

@@ -16,9 +16,10 @@ RULES = None
 
 TAKES_ANYWAY = {"onnx_legacy": "openvino's ONNX reader takes it all the same and joins the shapes by NumPy's rule"}
 STRICT = {
+    "captured": ("unknown", "openvino does not always find what a body reads and a later node makes"),
     "shadowed": (
         "not-implemented",
-        "openvino takes a body's input that bears the name of a value around it for that value, and refuses the loop",
+        "openvino takes a body's input that bears the name of a value around it for that one, and refuses the loop",
     ),
 }
 LOCAL_FUNCTIONS = False
