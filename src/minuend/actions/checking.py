@@ -116,6 +116,9 @@ def judge(site: Site, target: Target) -> Finding:
         return _translated(site, site.node, target.translate, target)
     if site.op.dialect not in target.dialects:
         return _finding(site, target, "not-implemented", target.convert_first(site.op.dialect))
+    for kind, (verdict, why) in quirks(target.runtime).strict.items():
+        if kind in site.departures:
+            return _finding(site, target, verdict, why)
     relation = relation_of(site.node)
     known = [relation] if relation is not None else possible_relations(site.node)
     return min(

@@ -30,6 +30,7 @@ class Site:
         a, b: what the operands can hold. constants: which of them are fixed in the model.
         purpose: what it is there for, in words. notes: what a reader should know of it besides.
         around: its neighbours in the graph.
+        departures: kinds of rules that its model breaks and some runtimes insist on.
         live: the node itself, as the dialect's ``fixing`` rewrites it; ``None`` where it cannot.
     """
 
@@ -43,6 +44,7 @@ class Site:
     purpose: str
     notes: tuple[str, ...] = ()
     around: tuple[Surrounding, ...] = ()
+    departures: frozenset[str] = frozenset()
     live: Any = None
 
     @property

@@ -20,6 +20,7 @@ from minuend.core.limits import MAX_BYTES
 from minuend.models.opening import Outputs
 from minuend.onnx import external, running, saving, tensors, walk
 from minuend.onnx.external import DataFiles
+from minuend.onnx.mending import Departure
 from minuend.onnx.reading import parsed
 from minuend.onnx.running import RunError
 from minuend.onnx.tensors import Array
@@ -31,7 +32,8 @@ def read(source: Any, *, base_dir: str | os.PathLike[str] | None = None) -> Mode
 
     Args:
         source: a path (``.onnx``, or ``.onnxtxt`` for the text form), the bytes of a model, its text form as a ``str``
-            (which begins with ``<``), or a ``ModelProto``, which is taken as it is, not copied.
+            (which begins with ``<``), or a ``ModelProto``, which is taken as it is, not copied, unless something in it
+            has to be mended (:mod:`minuend.onnx.mending`).
         base_dir: the folder of its external data; that of the path if it is not given.
 
     Raises:
@@ -41,11 +43,11 @@ def read(source: Any, *, base_dir: str | os.PathLike[str] | None = None) -> Mode
     >>> [str(node.op) for node in model.subtractions()]
     ['Sub-14']
     """
-    proto, path, name = parsed(source)
+    proto, departures, path, name = parsed(source)
     folder = None if base_dir is None else os.fspath(base_dir)
     if folder is None and path is not None:
         folder = os.path.dirname(os.path.abspath(path))
-    return Model(proto, folder=folder, path=path, name=name)
+    return Model(proto, folder=folder, path=path, name=name, departures=departures)
 
 
 class Model:
@@ -54,7 +56,7 @@ class Model:
     Attributes:
         proto: the ``ModelProto``, live: changes in it are run and saved.
         folder: where its external data is; ``None`` where it came without. path: the file that it was read from.
-        name: what messages call it. files: its external data.
+        name: what messages call it. files: its external data. departures: the rules that it broke when it came.
     """
 
     def __init__(
@@ -64,11 +66,13 @@ class Model:
         folder: str | None = None,
         path: str | None = None,
         name: str = "the ModelProto",
+        departures: tuple[Departure, ...] = (),
     ) -> None:
         self.proto = proto
         self.folder = folder
         self.path = path
         self.name = name
+        self.departures = departures
         self.files = DataFiles(folder, name)
 
     def __repr__(self) -> str:
@@ -78,6 +82,11 @@ class Model:
     def handout(self) -> ModelProto:
         """What conversions and fixes hand out: ``proto``."""
         return self.proto
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know: the rules that the model broke, and how it is read."""
+        return tuple(one.note for one in self.departures)
 
     def output_names(self) -> list[str]:
         """Return the names of the graph's outputs, in order."""

@@ -10,16 +10,17 @@ from onnx import ModelProto
 
 from minuend.errors import FileFormatError
 from minuend.onnx import confined, structure
+from minuend.onnx.mending import Departure, mend
 from minuend.storage.reading import read_bytes
 
 _MOST_BYTES = (1 << 31) - 1
 
 
-def parsed(source: Any) -> tuple[ModelProto, str | None, str]:
+def parsed(source: Any) -> tuple[ModelProto, tuple[Departure, ...], str | None, str]:
     """Parse a model, of whatever it is, and check its structure.
 
     Returns:
-        The model, the path that it came from, and what messages call it.
+        The model, which rules it broke that are mended in it, the path that it came from, and what messages call it.
 
     Raises:
         FileNotFoundError: no such file. FileFormatError: no ONNX model, a truncated one, or one that breaks a rule.
@@ -38,10 +39,12 @@ def parsed(source: Any) -> tuple[ModelProto, str | None, str]:
     else:
         raise TypeError(f"an ONNX model is a path, bytes, text or a ModelProto; this is a {type(source).__name__}")
     try:
+        structure.check_message(proto)
+        proto, departures = mend(proto, copy=proto is source)
         structure.check_model(proto)
     except FileFormatError as error:
         raise FileFormatError(f"{name}: {error}") from None
-    return proto, path, name
+    return proto, departures, path, name
 
 
 def _read_file(path: str) -> ModelProto:

@@ -65,6 +65,8 @@ def sites(model: Model) -> Iterator[Site]:
             constants=constants_of(a, b),
             purpose=purpose_of(flow, one.index),
             around=surroundings(flow, one.index),
+            notes=model.notes,
+            departures=frozenset(broken.kind for broken in model.departures),
             live=one,
         )
 

@@ -45,16 +45,12 @@ _MOST_CALLS_DEEP = 100
 
 
 def check_model(model: ModelProto) -> None:
-    """Check the structure of a model.
+    """Check the structure of a model, what onnxruntime reads otherwise being mended (:mod:`minuend.onnx.mending`).
 
     Raises:
         FileFormatError: a rule is broken; the message tells which, and where.
     """
-    # 0. Text is text: protobuf's reader gives bytes for a string field that is no UTF-8.
-    _check_text(model, "")
-    # 1. There is a graph, and an IR version.
-    if not model.HasField("graph"):
-        raise FileFormatError("there is no graph in it; expected an ONNX model")
+    # 1. There is an IR version.
     if model.ir_version < 1:
         raise FileFormatError(f"its ir_version is {model.ir_version}; expected 1 or above")
     # 2. Each domain is imported once, at an opset of 1 or above; from IR version 3 on, imports are stated.
@@ -68,6 +64,18 @@ def check_model(model: ModelProto) -> None:
     scope.check_graph(model.graph, "graph", set(), 0)
     for function, where in functions(model):
         _Scope(read_opsets(function.opset_import), scope.functions).check_function(function, where)
+
+
+def check_message(model: ModelProto) -> None:
+    """Check what has to hold before anything in a model can be looked at.
+
+    Raises:
+        FileFormatError: it does not.
+    """
+    # 0. Text is text, for protobuf's reader gives bytes for a string field that is no UTF-8; and there is a graph.
+    _check_text(model, "")
+    if not model.HasField("graph"):
+        raise FileFormatError("there is no graph in it; expected an ONNX model")
 
 
 def _check_text(message: Any, where: str) -> None:

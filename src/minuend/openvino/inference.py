@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from minuend.errors import SpecError
-from minuend.openvino.ir import Layer, Ref, Section, Type
-from minuend.openvino.layers import KINDS, Known, elements, kind_of
+from minuend.openvino.ir import Array, Layer, Ref, Section, Type
+from minuend.openvino.layers import KINDS, elements, kind_of
 
 NOTHING: Mapping[Layer, Type] = MappingProxyType({})
 
@@ -35,17 +35,25 @@ def infer(order: Sequence[Layer], given: Mapping[Layer, Type] = NOTHING) -> dict
 def infer_layer(layer: Layer, types: Sequence[Type]) -> Type:
     """Infer what one known layer gives for inputs of these types.
 
+    Where that needs a constant whose ``.bin`` is not there, it is what the file states.
+
     Raises:
         SpecError: the inputs do not fit, with the layer's place.
     """
+    sources, missing = layer.sources(), list[int]()
+
+    def known(index: int) -> Array | None:
+        source = sources[index].layer
+        if source.is_missing:
+            missing.append(index)
+            return None
+        return elements(source) if source.type == "Const" else None
+
     try:
-        return KINDS[layer.type].infer(layer, types, _constants(layer.sources()))
+        found = KINDS[layer.type].infer(layer, types, known)
     except SpecError as error:
         raise (error if error.where else error.at(layer.where)) from None
-
-
-def _constants(sources: Sequence[Ref]) -> Known:
-    return lambda index: elements(sources[index].layer) if sources[index].layer.type == "Const" else None
+    return layer.outputs[0].type if missing else found
 
 
 def settle(section: Section, within: str = "") -> None:

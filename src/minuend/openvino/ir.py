@@ -15,11 +15,32 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from minuend.core.shapes import Shape
-from minuend.errors import shown
+from minuend.errors import FileFormatError, shown
 from minuend.openvino.ir_xml import Element
 from minuend.storage.reading import Stretch
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+
+class Missing:
+    """The bytes of a ``.bin`` that is not there: of any size, and not to be read.
+
+    Args:
+        told: what whoever wants to read them is told.
+    """
+
+    size = 1 << 63
+
+    def __init__(self, told: str) -> None:
+        self.told = told
+
+    def read(self, offset: int, size: int) -> Array:
+        """Refuse; see :class:`~minuend.storage.reading.Source`."""
+        raise FileFormatError(self.told)
+
+    def read_into(self, offset: int, buffer: Array) -> None:
+        """Refuse; see :class:`~minuend.storage.reading.Source`."""
+        raise FileFormatError(self.told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +120,17 @@ class Layer:
         """The layer's place in messages."""
         return f"layer {self.id} {shown(self.name, 200)}"
 
+    @property
+    def is_missing(self) -> bool:
+        """Whether it is a Const whose ``.bin`` is not there."""
+        return isinstance(self.content, Stretch) and isinstance(self.content.source, Missing)
+
     def stored(self) -> Array:
         """Return the bytes of a Const, read-only.
 
         Raises:
-            FileFormatError: the ``.bin`` is not the one that the ``.xml`` was written with, or it became shorter.
+            FileFormatError: the ``.bin`` is not the one that the ``.xml`` was written with, is not there, or it became
+                shorter.
         """
         assert self.content is not None
         return self.content.read() if isinstance(self.content, Stretch) else self.content

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 from minuend.errors import FileFormatError, SpecError, cut, listed, shown
 from minuend.openvino import layers as table
 from minuend.openvino import notation
-from minuend.openvino.ir import Input, Layer, Output, Ref, Section, Type, circle
+from minuend.openvino.ir import Input, Layer, Missing, Output, Ref, Section, Type, circle
 from minuend.openvino.ir_xml import Element
 from minuend.openvino.layers import KINDS, MISNAMED, canonical, kind_of
 from minuend.openvino.versions import OPSETS
@@ -26,7 +26,8 @@ class Reader:
     """Reads the sections of one file.
 
     Args:
-        source: what messages call the file. weights: the bytes of its ``.bin``; ``None`` where there is none.
+        source: what messages call the file. weights: the bytes of its ``.bin``; ``None`` where there is none: then its
+            constants cannot be read.
         weights_name: what messages call those.
     """
 
@@ -205,21 +206,21 @@ class Reader:
         name = self.take(data, place, "element_type", notation.element_type, rest)
         shape = self.take(data, place, "shape", notation.static_shape, rest)
         offset, size = (self.take(data, place, key, notation.natural, rest) for key in ("offset", "size"))
-        if self.weights is None:
-            raise self.fail(
-                data, place, f"the constant lies in {self.weights_name}, which is not there; put it beside the .xml"
-            )
-        if offset + size > self.weights.size:
+        weights = self.weights
+        if weights is None:
+            told = f"the constant lies in {self.weights_name}, which is not there; put it beside the .xml"
+            weights = Missing(str(self.fail(data, place, told)))
+        if offset + size > weights.size:
             raise self.fail(
                 data,
                 place,
-                f"the constant's {size} bytes from offset {offset} on end beyond the {self.weights.size} of "
+                f"the constant's {size} bytes from offset {offset} on end beyond the {weights.size} of "
                 f"{self.weights_name}",
             )
         wanted = notation.nbytes(name, math.prod(shape))
         if wanted is not None and size < wanted:
             raise self.fail(data, place, f"the constant has {size} bytes; {name} of shape {shape} takes {wanted}")
-        return Stretch(self.weights, offset, size)
+        return Stretch(weights, offset, size)
 
     # ---- edges ------------------------------------------------------------------------------------------------
 

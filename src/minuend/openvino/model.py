@@ -157,6 +157,15 @@ class Model:
                 (f"{within}{layer.where}, {tag}, ", body) for layer in section.layers for tag, body in layer.bodies
             ]
 
+    @property
+    def missing(self) -> Layer | None:
+        """The first constant whose ``.bin`` is not there: such a model can be checked, not run or written."""
+        return next((layer for _, section in self._sections() for layer in section.layers if layer.is_missing), None)
+
+    def _check_whole(self) -> None:
+        if self.missing is not None:
+            self.missing.stored()  # its error says what is missing where
+
     def infer(self) -> None:
         """Infer all types and shapes anew, after layers were changed.
 
@@ -184,8 +193,9 @@ class Model:
             Unsupported: layers that this package does not run; the message lists their types.
             SpecError: inputs that are missing, too many or of another type or shape; layers that the shapes do not
                 fit; a Convert that meets a float which the integer type cannot hold.
-            ResultTooLarge: a tensor above ``max_bytes``.
+            ResultTooLarge: a tensor above ``max_bytes``. FileFormatError: constants that are not there.
         """
+        self._check_whole()
         return running.run(self.section, inputs, self._results(), max_bytes)
 
     def execute(
@@ -230,7 +240,8 @@ class Model:
             path: of the ``.xml``. inputs: files that are not to be replaced, besides those that it was read from.
 
         Raises:
-            FileFormatError: a path that does not end in ``.xml``. MinuendError: one of the files is an input.
+            FileFormatError: a path that does not end in ``.xml``, or constants that are not there. MinuendError: one of
+                the files is an input.
             OSError: it cannot be written there.
         """
         path = os.fspath(path)
@@ -243,6 +254,7 @@ class Model:
             xml_stream.write(ir_xml.to_bytes(xml))
 
     def _written(self) -> tuple[Element, ir_writer.Weights]:
+        self._check_whole()
         self.infer()
         return ir_writer.net(self.name, self.version, self.attributes, self.section, self.extra, self.weights)
 
@@ -268,6 +280,8 @@ def read(source: Any, weights: bytes | bytearray | memoryview | None = None) -> 
         source: the path of an ``.xml`` (its ``.bin`` lies beside it and is read where it is used), the bytes or
             the text of one, or an ``openvino.Model`` (which openvino writes to a temporary folder).
         weights: with bytes: those of the ``.bin``, where the model has constants.
+
+    Without a ``.bin`` the constants of a model are unknown: it can be checked; running and writing it is refused.
 
     Raises:
         FileNotFoundError: no such file. FileFormatError: a file that is not what it should be, with line, layer and

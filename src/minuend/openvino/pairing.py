@@ -15,6 +15,7 @@ import re
 from typing import Any
 
 from minuend.errors import FileFormatError
+from minuend.openvino.ir import Missing
 from minuend.storage.reading import Array, Source, blocks
 
 SIZE, DIGEST = "bin_size", "bin_sha256"
@@ -76,8 +77,8 @@ def checked(attributes: dict[str, str], weights: Source | None, name: str, xml: 
         name, xml: what messages call the two.
 
     Raises:
-        FileFormatError: what is stated is no size or checksum, or the ``.bin`` has another size. Other bytes are found
-            when the first of them is read.
+        FileFormatError: what is stated is no size or checksum, or the ``.bin`` has another size. Other bytes, and that
+            there are none, are found when the first of them is read.
     """
     size, digest = attributes.pop(SIZE, None), attributes.pop(DIGEST, None)
     if size is None and digest is None:
@@ -89,10 +90,11 @@ def checked(attributes: dict[str, str], weights: Source | None, name: str, xml: 
         )
     assert size is not None
     assert digest is not None
-    came = 0 if weights is None else weights.size
-    if came != int(size):
-        raise _other(name, xml, f"it has {came} bytes" if weights is not None else "it is not there", f"{size} bytes")
-    return None if weights is None else Checked(weights, digest, name, xml)
+    if weights is None:
+        return Missing(str(_other(name, xml, "it is not there", f"{size} bytes"))) if int(size) else None
+    if weights.size != int(size):
+        raise _other(name, xml, f"it has {weights.size} bytes", f"{size} bytes")
+    return Checked(weights, digest, name, xml)
 
 
 def _other(name: str, xml: str, came: str, stated: str) -> FileFormatError:

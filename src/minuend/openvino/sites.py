@@ -68,6 +68,7 @@ _KNOWN = {**dict.fromkeys(_SAME), **NAMES}
 
 def sites(model: Model) -> Iterator[Site]:
     """Yield every Subtract that a result depends on, those in bodies of other layers too."""
+    missing = [] if model.missing is None else [_MISSING]
     for within, section in model._sections():
         order = section.order()
         subtracts = [layer for layer in order if layer.type == "Subtract"]
@@ -90,8 +91,14 @@ def sites(model: Model) -> Iterator[Site]:
                 purpose=purpose_of(flow, numbers[layer]),
                 around=surroundings(flow, numbers[layer]),
                 live=None if within else layer,
-                notes=tuple(table.notes(layer)),
+                notes=(*missing, *table.notes(layer)),
             )
+
+
+_MISSING = (
+    "the constants are not there (no .bin beside the .xml): each can hold any number here, and shapes that depend on "
+    "one are those that the .xml states"
+)
 
 
 def _node(model: Model, layer: Layer, within: str) -> Node | SpecError | Unsupported:
@@ -143,6 +150,8 @@ def _layer(layer: Layer, inputs: Sequence[Range]) -> list[Range]:
 def _constant(layer: Layer, dtype: str | None) -> Range:
     if dtype is None:
         return Range(None, constant=True, why="constant")
+    if layer.is_missing:
+        return replace(full(dtype, "constant that is not there"), constant=True)
     memory, blocks = table.blocks(layer)
     return of_blocks(blocks, memory, dtype)
 

@@ -38,17 +38,22 @@ class Quirks:
 
     Attributes:
         takes_anyway: broadcasting rule → what it does with shapes that the rule forbids: it does not say so.
+        strict: a rule that models break and onnxruntime does not insist on, a kind of :mod:`minuend.onnx.mending` →
+            the verdict on such a model, and why.
         local_functions: whether it reads ONNX models with local functions.
         bfloat16_out: whether it hands bfloat16 out; one that does may leave a conversion out that is undone behind it.
         operators_from: operator → the release from which on it surely reads it, where not all that are measured do.
+        loaded: release → the highest opset and the highest IR version of ONNX that it loads; see :meth:`loads`.
         limits: where recipes are not right.
         loses: an element type's name, kind and bits, and elements → why it does not keep such a constant, or ``""``.
     """
 
     takes_anyway: Mapping[str, str] = field(default_factory=dict)
+    strict: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     local_functions: bool = True
     bfloat16_out: bool = True
     operators_from: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    loaded: Mapping[str, tuple[int | None, int | None]] = field(default_factory=dict)
     limits: tuple[Limit, ...] = ()
     loses: Callable[[str, str, int, Any], str] = lambda name, kind, bits, array: ""
 
@@ -60,6 +65,16 @@ class Quirks:
         """
         parts = tuple(int(part) for part in release.split(".")[:2] if part.isdigit())
         return all(parts >= self.operators_from.get(name, ()) for name in operators)
+
+    def loads(self, release: str) -> tuple[int | None, int | None] | None:
+        """Return the highest opset and the highest IR version of ONNX that a release loads, each ``None`` for no limit.
+
+        ``None`` where the release was not asked.
+
+        >>> quirks("onnxruntime-cpu").loads("1.23.2"), quirks("openvino-cpu").loads("2026.4.1")
+        ((23, 11), (None, None))
+        """
+        return self.loaded.get(release)
 
     def left_wrong(self, recipe: str, element: ElementType, constants: str) -> frozenset[str]:
         """Return the value classes that a recipe leaves wrong."""
@@ -78,10 +93,20 @@ class Quirks:
 def quirks(runtime: str) -> Quirks:
     """Return what is known of a runtime; of one without an adapter here nothing is."""
     stated = vars(adapters()[runtime]) if runtime in adapters() else {}
-    known = {name.lower(): stated[name] for name in _NAMES if name in stated}
+    known = {field: stated[name] for name, field in _NAMES.items() if name in stated}
     if "limits" in known:
         known["limits"] = tuple(Limit(*row) for row in known["limits"])
     return Quirks(**known)
 
 
-_NAMES = ("TAKES_ANYWAY", "LOCAL_FUNCTIONS", "BFLOAT16_OUT", "OPERATORS_FROM", "LIMITS", "loses")
+_NAMES = {
+    "TAKES_ANYWAY": "takes_anyway",
+    "STRICT": "strict",
+    "LOCAL_FUNCTIONS": "local_functions",
+    "BFLOAT16_OUT": "bfloat16_out",
+    "OPERATORS_FROM": "operators_from",
+    "LOADS": "loaded",
+    "LIMITS": "limits",
+    "loses": "loses",
+}
+"""What an adapter may state, and the attribute that it becomes."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +12,7 @@ from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TypeProto
 from minuend.errors import ConversionRefused, SpecError
 from minuend.names import Names
 from minuend.onnx import confined
+from minuend.onnx.nesting import all_names, holders
 from minuend.onnx.opsets import expand, schemas
 from minuend.onnx.opsets import nodes as convert_nodes
 from minuend.onnx.opsets.calls import Calls
@@ -107,7 +107,7 @@ class _Work:
     refused: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.names = Names(_all_names(self.model))
+        self.names = Names(all_names(self.model))
         self.functions = frozenset((f.domain, f.name) for f in self.model.functions)
         self.detached: set[str] = set()
 
@@ -127,7 +127,7 @@ class _Work:
             self.nodes(function.node, graph, scope, opset)
         if not self.refused:
             self.tidy()
-            for holder in _all_graphs(self.model):
+            for holder in holders(self.model):
                 self.hoist(holder)
 
     def hoist(self, holder: Any) -> None:
@@ -218,11 +218,11 @@ class _Work:
 
     def tidy(self) -> None:
         """Remove constants that only a rewritten node read."""
-        read = {name for graph in _all_graphs(self.model) for node in graph.node for name in node.input}
-        for graph in _all_graphs(self.model):
+        read = {name for graph in holders(self.model) for node in graph.node for name in node.input}
+        for graph in holders(self.model):
             read |= {value if isinstance(value, str) else value.name for value in (*graph.output, *graph.input)}
         gone = self.detached - read
-        for holder in (*_all_graphs(self.model), *self.model.functions):
+        for holder in (*holders(self.model), *self.model.functions):
             for i in reversed(range(len(holder.node))):
                 node = holder.node[i]
                 if node.op_type == "Constant" and node.domain in MAIN and node.output[0] in gone:
@@ -253,30 +253,6 @@ def _difference(node: NodeProto, now: list[NodeProto]) -> str:
     if len(heir.input) != len(node.input):
         parts.append(f"{len(heir.input)} inputs for {len(node.input)}")
     return f" ({', '.join(parts)})" if parts else ""
-
-
-def _all_graphs(model: ModelProto) -> Iterator[Any]:
-    """Every graph and function of a model, bodies included."""
-
-    def within(holder: Any) -> Iterator[Any]:
-        yield holder
-        for node in holder.node:
-            for _, body in graphs(node):
-                yield from within(body)
-
-    for holder in (model.graph, *model.functions):
-        yield from within(holder)
-
-
-def _all_names(model: ModelProto) -> Iterator[str]:
-    for holder in _all_graphs(model):
-        for node in holder.node:
-            yield from node.input
-            yield from node.output
-            yield node.name
-        for value in (*holder.input, *holder.output):
-            yield value if isinstance(value, str) else value.name
-        yield from (value.name for value in (*getattr(holder, "initializer", ()), *holder.value_info))
 
 
 def _set_imports(model: ModelProto, opset: int, changes: list[str]) -> None:
@@ -316,7 +292,7 @@ def _check(model: ModelProto, source: ModelProto, opset: int) -> None:
 
 def _fault(model: ModelProto) -> str:
     bare = skeleton(model)
-    for graph in _all_graphs(bare):  # onnx's strict inference forgets the default of this one attribute
+    for graph in holders(bare):  # onnx's strict inference forgets the default of this one attribute
         for node in graph.node:
             if node.op_type == "MeanVarianceNormalization" and node.domain in MAIN and not node.attribute:
                 node.attribute.append(onnx.helper.make_attribute("axes", [0, 2, 3]))

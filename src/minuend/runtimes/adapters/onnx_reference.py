@@ -12,6 +12,18 @@ ARRAYS = False
 CONSTANTS = ("none", "A", "B", "both")
 RULES = None
 
+# ---- beyond the measured data ---------------------------------------------------------------------------------
+
+STRICT = {
+    "unimported": ("not-implemented", "ONNX's evaluator wants every domain imported"),
+    "unsorted": ("not-implemented", "ONNX's evaluator runs nodes in the order of the file, which cannot be run"),
+    "captured": ("not-implemented", "ONNX's evaluator runs nodes in the order of the file, which cannot be run"),
+    "shadowed": ("unknown", "ONNX's evaluator takes values of one name for one, around a body and in it"),
+}
+"""Rules that models break and onnxruntime does not insist on: the verdict, and why."""
+
+# ---- running --------------------------------------------------------------------------------------------------
+
 
 def release() -> str | None:
     """The installed release, or ``None``."""

@@ -16,6 +16,26 @@ RULES = None
 
 BFLOAT16_OUT = False
 
+LOADS = {
+    "1.15.0": (19, 9),
+    "1.16.0": (19, 9),
+    "1.16.3": (19, 9),
+    "1.17.0": (20, 9),
+    "1.17.3": (20, 9),
+    "1.18.1": (21, 10),
+    "1.19.2": (21, 10),
+    "1.20.1": (21, 10),
+    "1.21.1": (22, 10),
+    "1.22.1": (22, 10),
+    "1.23.2": (23, 11),
+    "1.24.4": (25, 13),
+    "1.26.0": (26, 13),
+    "1.28.0": (26, 13),
+    "1.30.0": (26, 13),
+    "1.31.1": (26, 13),
+}
+"""Release → the highest opset and the highest IR version that it loads (``tools/measure_limits.py``)."""
+
 _ANY = ("none", "A", "B", "both")
 LIMITS = (
     (("with a - (+0) as a",), ("float32", "float16"), _ANY, ("negative zero",), "Where adds what it chose to a zero"),

@@ -17,8 +17,32 @@ HINTS = {"f32": {"INFERENCE_PRECISION_HINT": "f32"}}
 # ---- beyond the measured data ---------------------------------------------------------------------------------
 
 TAKES_ANYWAY = {"onnx_legacy": "openvino's ONNX reader takes it all the same and joins the shapes by NumPy's rule"}
+STRICT = {
+    "captured": ("unknown", "openvino does not always find what a body reads and a later node makes"),
+    "shadowed": (
+        "not-implemented",
+        "openvino takes a body's input that bears the name of a value around it for that one, and refuses the loop",
+    ),
+}
 LOCAL_FUNCTIONS = False
 OPERATORS_FROM = {"BitwiseAnd": (2024, 4)}
+
+LOADS = {
+    "2023.0.0": (None, None),
+    "2023.1.0": (None, None),
+    "2023.2.0": (None, None),
+    "2023.3.0": (None, None),
+    "2024.0.0": (None, None),
+    "2024.3.0": (None, None),
+    "2024.6.0": (None, None),
+    "2025.0.0": (None, None),
+    "2025.2.0": (None, None),
+    "2025.4.1": (None, None),
+    "2026.0.0": (None, None),
+    "2026.2.1": (None, None),
+    "2026.4.1": (None, None),
+}
+"""Release → the highest opset and the highest IR version of ONNX that it loads; ``None``: no limit was found."""
 
 _ANY = ("none", "A", "B", "both")
 LIMITS = (

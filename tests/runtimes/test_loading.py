@@ -1,0 +1,49 @@
+"""The highest opset and IR version that releases load: a row for each release, and the installed one's is true."""
+
+from __future__ import annotations
+
+import pytest
+from onnx import TensorProto, helper
+
+from minuend.runtimes import targets
+from minuend.runtimes.adapting import adapter
+from minuend.runtimes.quirks import quirks
+
+RUNTIMES = ("onnxruntime-cpu", "openvino-cpu")
+
+
+def model(opset: int, ir_version: int) -> bytes:
+    types = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2]) for name in "abc"]
+    graph = helper.make_graph([helper.make_node("Sub", ["a", "b"], ["c"])], "limits", types[:2], types[2:])
+    imports = [helper.make_opsetid("", opset)]
+    return helper.make_model(graph, opset_imports=imports, ir_version=ir_version).SerializeToString()
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_every_measured_release_has_its_row(runtime):
+    releases = {release for name in targets.names() for one, _, release in [name.partition("@")] if one == runtime}
+    assert releases == set(quirks(runtime).loaded)
+    assert quirks(runtime).loads("0.1") is None
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_the_installed_release_loads_so_much_and_no_more(runtime):
+    pytest.importorskip(adapter(runtime).PACKAGE)
+    known = quirks(runtime).loads(adapter(runtime).release())
+    if known is None:
+        pytest.skip("this release was not measured")
+
+    def loads(opset: int, ir_version: int) -> bool:
+        try:
+            adapter(runtime).prepare({"form": "onnx", "inputs": []}, model(opset, ir_version), b"")
+        except Exception:  # what a runtime raises is its own
+            return False
+        return True
+
+    opset, ir_version = known
+    assert loads(opset or 59, 7)
+    assert loads(13, ir_version or 59)
+    if opset is not None:
+        assert not loads(opset + 1, 7)
+    if ir_version is not None:
+        assert not loads(13, ir_version + 1)
