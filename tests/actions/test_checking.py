@@ -95,6 +95,15 @@ def test_operands_that_cannot_overflow_are_ok_and_the_reason_says_why():
     assert finding.reason == ("values that wrap cannot occur: A is 128..255 (Clip), B is 0..127 (constant)")
 
 
+def test_an_ok_node_says_nothing_of_constants_that_it_does_not_have():
+    zero = "k = Constant <value = float[3] {1.0, 2.0, 3.0}> ()\ny = Sub (a, k)"
+    text = model("y = Sub (a, b)", "float[2,3] a, float[2,3] b").replace("(uint8 y)", "(float y)")
+    for one, constants in ((text, "none"), (text.replace("y = Sub (a, b)", zero), "B")):
+        finding = only(check(one, "openvino-cpu@2026.4.1"))
+        assert (finding.verdict, finding.constants) == ("ok", constants)
+        assert "folding" not in finding.reason, finding.reason
+
+
 def test_two_constants_are_judged_as_both():
     body = "j = Constant <value = uint8[3] {5, 5, 5}> ()\nk = Constant <value = uint8[3] {10, 1, 2}> ()\ny = Sub (j, k)"
     finding = only(check(model(body), SATURATES))

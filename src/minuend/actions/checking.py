@@ -182,7 +182,7 @@ def _measured(site: Site, node: Node, target: Target, relation: str, guessed: bo
             reasons.append(f"this concerns {listed([_example(name, everything[name]) for name in names], 'and')}")
     if guessed and verdict != "ok":
         reasons.append(f"the shapes are known when it runs; this holds for {RELATIONS[relation].words}")
-    folding = _folding(site, node, target, relation)
+    folding = _folding(site, node, target, relation) if verdict != "ok" or site.constants == "both" else ""
     return _finding(site, target, verdict, *reasons, folding, relation=shown or "unknown", witness=witness)
 
 
@@ -266,7 +266,10 @@ def _why_different(site: Site, name: str, witness: Witness | None, answers: Mapp
 
 
 def _folding(site: Site, node: Node, target: Target, relation: str) -> str:
-    """Say whether the answer depends on which operands are constants: then folding them changes it."""
+    """Say whether the answer depends on which operands are constants: then folding them changes it.
+
+    That of an ok node does only where both are: no runtime makes a constant of an operand that is none.
+    """
     now = answers_for(site, node, target, relation)
     other: dict[str, str] = {}
     for which, words in CONSTANTS.items():
