@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from minuend.actions.converting import advice
 from minuend.core.elements import ElementType
 from minuend.errors import ShapeError, SpecError, Unsupported, listed, shown
-from minuend.models.opening import open_model
+from minuend.models.opening import Model, dialect_of, open_model
 from minuend.models.purpose import PLAIN
 from minuend.models.ranges.interval import Range
 from minuend.models.sites import Site, sites
@@ -59,7 +60,8 @@ def check(model: Any, target: str | Target | Iterable[str | Target], **options: 
     chosen = find_targets(target)
     opened = open_model(model, **options)
     found = list(sites(opened))
-    findings = tuple(judge(site, one) for site in found for one in chosen)
+    unread = {one.name: reads_none(opened, one) for one in chosen} if found else {}
+    findings = tuple(judge(site, one, unread[one.name]) for site in found for one in chosen)
     notes = tuple(dict.fromkeys(note for site in found for note in site.notes))
     return Report(title=_title(model), findings=findings, notes=notes)
 
@@ -100,8 +102,20 @@ def _runtimes() -> list[str]:
 # ---- one node on one target -----------------------------------------------------------------------------------
 
 
-def judge(site: Site, target: Target) -> Finding:
-    """Judge one subtraction on one target."""
+def reads_none(model: Model, target: Target) -> str:
+    """Why a target does not read a model at all, with what can be done; ``""`` where it does."""
+    name = dialect_of(model)
+    if name in target.dialects or target.translate is not None:
+        return ""
+    return f"{target.reads_none(name)}{advice(model, next(iter(target.dialects)))}"
+
+
+def judge(site: Site, target: Target, unread: str = "") -> Finding:
+    """Judge one subtraction on one target.
+
+    Args:
+        site: the subtraction. target: what is to run it. unread: see :func:`reads_none`.
+    """
     if not isinstance(site.node, Node):
         verdict = "unknown" if isinstance(site.node, Unsupported) else "invalid"
         return _finding(site, target, verdict, _told(site.node))
@@ -115,7 +129,7 @@ def judge(site: Site, target: Target) -> Finding:
     if target.translate is not None:
         return _translated(site, site.node, target.translate, target)
     if site.op.dialect not in target.dialects:
-        return _finding(site, target, "not-implemented", target.convert_first(site.op.dialect))
+        return _finding(site, target, "not-implemented", unread or target.reads_none(site.op.dialect))
     relation = relation_of(site.node)
     known = [relation] if relation is not None else possible_relations(site.node)
     return min(

@@ -167,11 +167,9 @@ class Target:
         """Whose models it reads."""
         return tuple(dict.fromkeys(version.partition(":")[0] for row in self.rows for version in row.opversions))
 
-    def convert_first(self, dialect_name: str) -> str:
+    def reads_none(self, dialect_name: str) -> str:
         """What is said where it does not read a dialect's models."""
-        goal = next(iter(self.dialects), "onnx")
-        title = dialect(dialect_name).title
-        return f"{self.runtime} reads no {title} models; convert it first: minuend convert --to {goal}"
+        return f"{self.runtime} reads no {dialect(dialect_name).title} models"
 
     @property
     def name(self) -> str:
