@@ -525,8 +525,8 @@ def test_an_opset_is_no_goal_of_an_ir():
         (
             "padded_image",
             (
-                ", and minuend convert --to onnx refuses this one: commands[0] 'subtract': the strides of ATensor, (8, 1), "
-                "leave gaps or another order than row-major"
+                ", and minuend convert --to onnx refuses this one: commands[0] 'subtract': the strides of ATensor, "
+                "(8, 1), leave gaps or another order than row-major"
             ),
         ),
     ],
