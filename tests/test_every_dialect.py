@@ -17,8 +17,9 @@ from minuend.core import elements
 from minuend.core.arrays import compute
 from minuend.errors import DTypeError, SpecError, listed
 from minuend.models import opening
+from minuend.runtimes.answers import Answer, Witness
 from minuend.runtimes.cases import CONSTANTS, RELATIONS
-from minuend.runtimes.targets import Answer, Row, Target, Witness
+from minuend.runtimes.targets import Row, Target
 from minuend.standards import dialects as dialects_module
 from minuend.standards import spelling as spellings_module
 from minuend.standards.abilities import ability, able

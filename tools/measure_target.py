@@ -17,9 +17,10 @@ from pathlib import Path
 
 from minuend.runtimes import targets
 from minuend.runtimes.adapting import adapters
+from minuend.runtimes.answers import Answer, joined_spans
 from minuend.runtimes.proving import Judged, judge_all, processor
 from minuend.runtimes.running import Runtime
-from minuend.runtimes.targets import Answer, Row, Target
+from minuend.runtimes.targets import Row, Target
 from minuend.storage.writing import atomic
 
 TARGETS = Path(__file__).resolve().parent.parent / "src" / "minuend" / "runtimes" / "measured"
@@ -87,7 +88,7 @@ class _Alike:
         self.witnesses = kept
         for name, (a, b) in self.spans.items():
             more = other.answers[name]
-            self.spans[name] = targets.joined_spans(a, more.a_spans), targets.joined_spans(b, more.b_spans)
+            self.spans[name] = joined_spans(a, more.a_spans), joined_spans(b, more.b_spans)
         return True
 
     def answer(self, name: str, own: Answer) -> Answer:

@@ -16,10 +16,14 @@ from onnx import TensorProto, helper, numpy_helper
 
 from minuend import cli
 from minuend.actions.checking import check, find_targets
-from minuend.errors import SpecError
+from minuend.actions.converting import convert
+from minuend.actions.fixing import fix
+from minuend.errors import ConversionRefused, SpecError
 from minuend.onnx.model import read
+from minuend.openvino.builder import Builder
 from minuend.runtimes import targets
-from minuend.runtimes.targets import Answer, Row, Target, Witness
+from minuend.runtimes.answers import Answer, Witness
+from minuend.runtimes.targets import Row, Target
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 ONNX = ["onnx:1", "onnx:6", "onnx:7", "onnx:13", "onnx:14"]
@@ -93,6 +97,15 @@ def test_operands_that_cannot_overflow_are_ok_and_the_reason_says_why():
     finding = only(check(model(body), SATURATES))
     assert finding.verdict == "ok"
     assert finding.reason == ("values that wrap cannot occur: A is 128..255 (Clip), B is 0..127 (constant)")
+
+
+def test_an_ok_node_says_nothing_of_constants_that_it_does_not_have():
+    zero = "k = Constant <value = float[3] {1.0, 2.0, 3.0}> ()\ny = Sub (a, k)"
+    text = model("y = Sub (a, b)", "float[2,3] a, float[2,3] b").replace("(uint8 y)", "(float y)")
+    for one, constants in ((text, "none"), (text.replace("y = Sub (a, b)", zero), "B")):
+        finding = only(check(one, "openvino-cpu@2026.4.1"))
+        assert (finding.verdict, finding.constants) == ("ok", constants)
+        assert "folding" not in finding.reason, finding.reason
 
 
 def test_two_constants_are_judged_as_both():
@@ -307,6 +320,32 @@ def test_a_runtime_that_reads_another_format_says_convert_first():
     assert (finding.verdict, finding.reason) == (
         "not-implemented",
         "exact reads no OpenVINO models; convert it first: minuend convert --to onnx",
+    )
+
+
+def test_a_model_that_cannot_be_converted_is_not_told_to_be():
+    builder = Builder("m")
+    a, b = (builder.parameter(name, "f32", (2,)) for name in "ab")
+    product = builder.binary("Multiply", "scaled", builder.subtract("c", a, b), b)
+    builder.result(builder.clamp("clamped", product, 0, 1))
+    finding = only(check(builder.model, EXACT))
+    assert (finding.verdict, finding.reason) == (
+        "not-implemented",
+        (
+            "exact reads no OpenVINO models, and minuend convert --to onnx refuses this one: layer 3 'scaled': "
+            "other formats are not given a Multiply by this package (and 1 more)"
+        ),
+    )
+    with pytest.raises(SpecError) as refused:
+        fix(builder.model, EXACT)
+    assert refused.value.message == finding.reason
+    with pytest.raises(ConversionRefused) as said:
+        convert(builder.model, "onnx")
+    assert str(said.value) == (
+        "cannot convert to a graph of other formats: 2 nodes in the way\n"
+        "  layer 3 'scaled': other formats are not given a Multiply by this package\n"
+        "  layer 4 'clamped': Clamp is not one of the operators that every format has\n"
+        "no tool makes other formats of an IR; take the model that it was made from, and then run fix"
     )
 
 

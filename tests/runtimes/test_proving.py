@@ -23,10 +23,11 @@ from minuend.cli.pages.proving import prove_page
 from minuend.core.elements import TYPES
 from minuend.errors import SpecError, Unsupported
 from minuend.runtimes import adapting, targets
+from minuend.runtimes.answers import EVERY, Answer, Witness
 from minuend.runtimes.cases import Case
 from minuend.runtimes.proving import Judged, judge, prove
 from minuend.runtimes.running import Output, Refused, Runtime
-from minuend.runtimes.targets import EVERY, Answer, Row, Target, Witness
+from minuend.runtimes.targets import Row, Target
 
 UINT8 = TYPES["uint8"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from xml.etree import ElementTree
 
+from minuend.runtimes.answers import Witness
 from minuend.runtimes.report import Finding, Report
-from minuend.runtimes.targets import Witness
 
 MEASURED = {"release": "2026.4.1", "date": "2026-11-21", "cpu": "a processor"}
 WRAPS = Finding(

@@ -11,7 +11,8 @@ from minuend import cli
 from minuend.core.elements import TYPES
 from minuend.errors import SpecError
 from minuend.runtimes import cases, targets, values
-from minuend.runtimes.targets import EVERY, Answer, Row, Target, TargetChange, Witness
+from minuend.runtimes.answers import EVERY, VERDICTS, Answer, Witness, joined_spans
+from minuend.runtimes.targets import Row, Target, TargetChange
 from minuend.standards.dialects import dialect
 
 OPENVINO = "openvino-cpu@2026.4.1"
@@ -181,7 +182,7 @@ def test_a_file_says_when_where_and_with_what_and_reads_back(name: str) -> None:
         assert set(row.constants) <= set(cases.CONSTANTS)
         assert set(row.answers) <= {*values.CLASSES, EVERY}
         for answer in row.answers.values():
-            assert answer.verdict in targets.VERDICTS
+            assert answer.verdict in VERDICTS
             assert answer.witness or answer.message
     assert "/tmp" not in text
     assert "/home" not in text
@@ -207,10 +208,10 @@ def test_spans_are_written_and_files_without_them_are_read() -> None:
 
 
 def test_of_more_spans_than_are_kept_the_closest_are_joined() -> None:
-    assert targets.joined_spans(None, None) is None
-    assert targets.joined_spans(((4, 6),), ((0, 1), (6, 9))) == ((0, 1), (4, 9))
+    assert joined_spans(None, None) is None
+    assert joined_spans(((4, 6),), ((0, 1), (6, 9))) == ((0, 1), (4, 9))
     five = ((0, 0), (1, 1), (10, 10), (15, 20), (1000, 1000))
-    assert targets.joined_spans(five) == ((0, 0), (1, 1), (10, 20), (1000, 1000))
+    assert joined_spans(five) == ((0, 0), (1, 1), (10, 20), (1000, 1000))
 
 
 def test_openvinos_float32_constants_deviate_at_zero_among_subnormals_and_beyond_bfloat16_alone() -> None:

@@ -11,18 +11,20 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from minuend.actions.converting import advice
 from minuend.core.elements import ElementType
 from minuend.errors import ShapeError, SpecError, Unsupported, listed, shown
-from minuend.models.opening import open_model
+from minuend.models.opening import Model, dialect_of, open_model
 from minuend.models.purpose import PLAIN
 from minuend.models.ranges.interval import Range
 from minuend.models.sites import Site, sites
 from minuend.runtimes import targets, values
+from minuend.runtimes.answers import OK, Answer, Witness
 from minuend.runtimes.cases import CONSTANTS, RELATIONS, relation_of
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.reach import reachable
 from minuend.runtimes.report import Finding, Report
-from minuend.runtimes.targets import Answer, Target, Unfit, Witness
+from minuend.runtimes.targets import Target, Unfit
 from minuend.standards.dialects import dialects
 from minuend.standards.node import Node
 from minuend.standards.validation import validate
@@ -59,7 +61,8 @@ def check(model: Any, target: str | Target | Iterable[str | Target], **options: 
     chosen = find_targets(target)
     opened = open_model(model, **options)
     found = list(sites(opened))
-    findings = tuple(judge(site, one) for site in found for one in chosen)
+    unread = {one.name: reads_none(opened, one) for one in chosen} if found else {}
+    findings = tuple(judge(site, one, unread[one.name]) for site in found for one in chosen)
     notes = tuple(dict.fromkeys(note for site in found for note in site.notes))
     return Report(title=_title(model), findings=findings, notes=notes)
 
@@ -100,8 +103,20 @@ def _runtimes() -> list[str]:
 # ---- one node on one target -----------------------------------------------------------------------------------
 
 
-def judge(site: Site, target: Target) -> Finding:
-    """Judge one subtraction on one target."""
+def reads_none(model: Model, target: Target) -> str:
+    """Why a target does not read a model at all, with what can be done; ``""`` where it does."""
+    name = dialect_of(model)
+    if name in target.dialects or target.translate is not None:
+        return ""
+    return f"{target.reads_none(name)}{advice(model, next(iter(target.dialects)))}"
+
+
+def judge(site: Site, target: Target, unread: str = "") -> Finding:
+    """Judge one subtraction on one target.
+
+    Args:
+        site: the subtraction. target: what is to run it. unread: see :func:`reads_none`.
+    """
     if not isinstance(site.node, Node):
         verdict = "unknown" if isinstance(site.node, Unsupported) else "invalid"
         return _finding(site, target, verdict, _told(site.node))
@@ -115,7 +130,7 @@ def judge(site: Site, target: Target) -> Finding:
     if target.translate is not None:
         return _translated(site, site.node, target.translate, target)
     if site.op.dialect not in target.dialects:
-        return _finding(site, target, "not-implemented", target.convert_first(site.op.dialect))
+        return _finding(site, target, "not-implemented", unread or target.reads_none(site.op.dialect))
     for kind, (verdict, why) in quirks(target.runtime).strict.items():
         if kind in site.departures:
             return _finding(site, target, verdict, why)
@@ -185,7 +200,7 @@ def _measured(site: Site, node: Node, target: Target, relation: str, guessed: bo
             reasons.append(f"this concerns {listed([_example(name, everything[name]) for name in names], 'and')}")
     if guessed and verdict != "ok":
         reasons.append(f"the shapes are known when it runs; this holds for {RELATIONS[relation].words}")
-    folding = _folding(site, node, target, relation)
+    folding = _folding(site, node, target, relation) if verdict != "ok" or site.constants == "both" else ""
     return _finding(site, target, verdict, *reasons, folding, relation=shown or "unknown", witness=witness)
 
 
@@ -205,7 +220,7 @@ def _of_these(name: str, answer: Answer, site: Site) -> Answer:
     if name != "nan" and any(
         known and not any(_has_sizes(operand, span) for span in known) for known, operand in spans
     ):
-        return targets.OK
+        return OK
     if name in _SYSTEMATIC or any(known for known, _ in spans):
         return answer
     return Answer("unknown", message="other operands than these are known to differ")
@@ -269,7 +284,10 @@ def _why_different(site: Site, name: str, witness: Witness | None, answers: Mapp
 
 
 def _folding(site: Site, node: Node, target: Target, relation: str) -> str:
-    """Say whether the answer depends on which operands are constants: then folding them changes it."""
+    """Say whether the answer depends on which operands are constants: then folding them changes it.
+
+    That of an ok node does only where both are: no runtime makes a constant of an operand that is none.
+    """
     now = answers_for(site, node, target, relation)
     other: dict[str, str] = {}
     for which, words in CONSTANTS.items():

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from minuend.errors import SpecError, Unsupported, listed, shown
+from minuend.errors import ConversionRefused, MinuendError, SpecError, Unsupported, listed, shown
 from minuend.models.opening import Model, dialect_of, open_model
 from minuend.standards.abilities import ability
 from minuend.standards.dialects import dialect, dialects
@@ -67,6 +67,25 @@ def convert(model: Any, to: str) -> Converted:
         graph = _able(source, "lifting").to_graph(opened)
         result, changes, losses = _able(name, "lowering").from_graph(graph, version)
     return Converted(result.handout, changes, losses, result, opened.sources())
+
+
+def advice(model: Model, to: str, words: str = "convert it first") -> str:
+    """What is said of converting a model where something wants it in another format.
+
+    Nothing is advised that would be refused: the model is converted, and the result thrown away.
+
+    Returns:
+        ``"; convert it first: …"`` in the given words, or ``", and …"`` with the reason why it stays as it is.
+    """
+    try:
+        convert(model, to)
+    except ConversionRefused as refused:
+        (place, reason), *others = refused.nodes.items()
+        more = f" (and {len(others)} more)" if others else ""
+        return f", and minuend convert --to {to} refuses this one: {place}: {reason}{more}"
+    except (MinuendError, OSError) as error:
+        return f", and minuend convert --to {to} refuses this one: {error}"
+    return f"; {words}: minuend convert --to {to}"
 
 
 def goal_of(to: str) -> tuple[str, str | None]:

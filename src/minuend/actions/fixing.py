@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from minuend.actions.converting import advice
 from minuend.actions.recipes.compare import Comparison, compare
 from minuend.actions.recipes.work import Refusal, Work
 from minuend.core.policies import CONTRACTS, Contract
@@ -103,9 +104,9 @@ def fix(
     fixing = ability(source, "fixing")
     if fixing is None:
         kinds = [formats()[one].MODELS for one in able("fixing")]
-        instead = f"minuend convert --to {next(able('fixing'))}"
-        raise Unsupported(f"fix rewrites {listed(kinds, 'and')}; convert the model first: {instead}")
-    _check_goal(goal, name, source)
+        instead = advice(original, next(able("fixing")), "convert the model first")
+        raise Unsupported(f"fix rewrites {listed(kinds, 'and')}{instead}")
+    _check_goal(original, goal, name)
     work: Work = fixing.work(original, goal, overflow, accepted)
     work.run()
     fixed = work.result()
@@ -170,16 +171,16 @@ def _goal(name: str) -> tuple[Target | int, str]:
     return int(find_dialect(home).number(version)), name
 
 
-def _check_goal(goal: Target | int, name: str, source: str) -> None:
-    """Check that models of a dialect can be fixed for a goal."""
+def _check_goal(model: Model, goal: Target | int, name: str) -> None:
+    """Check that a model's dialect can be fixed for a goal."""
+    source = dialect_of(model)
     if isinstance(goal, Target):
         if source not in goal.dialects:
-            raise SpecError("targets", goal.convert_first(source))
+            raise SpecError("targets", f"{goal.reads_none(source)}{advice(model, next(iter(goal.dialects)))}")
     elif name.partition(":")[0] != source:
         counted = find_dialect(name.partition(":")[0]).counted
-        raise SpecError(
-            "targets", f"{name} is an {counted}, and the model is {formats()[source].MODELS}; convert it instead"
-        )
+        instead = advice(model, name, "convert it instead")
+        raise SpecError("targets", f"{name} is an {counted}, and the model is {formats()[source].MODELS}{instead}")
 
 
 def _nothing(work: Work, target: str) -> str:

@@ -14,7 +14,8 @@ from minuend.core.shapes import static
 from minuend.directml.versions import DIALECT, LEVELS
 from minuend.errors import SpecError
 from minuend.runtimes import cases, values
-from minuend.runtimes.targets import EVERY, OK, Answer, Row, Target, Unfit
+from minuend.runtimes.answers import EVERY, OK, Answer
+from minuend.runtimes.targets import Row, Target, Unfit
 from minuend.standards.dialects import dialect
 from minuend.standards.node import Node, TensorType
 from minuend.standards.validation import check_ranks, validate

@@ -26,9 +26,16 @@ DATA: Mapping[str, int] = MappingProxyType({**dict.fromkeys(ARITHMETIC, 2), "Mat
 ANYWHERE = ("Concat", "Sum", "Mean", "Einsum")
 """Operators all of whose inputs are alike: an expression shows one."""
 
+_OPEN = (("x", "x"), ("x", "scalar"), ("x", "array"), ("scalar", "x"), ("array", "x"))
+"""Operands of which one at least is no constant: two constants have no neighbours that a runtime could join."""
+
 ADJACENT, APART, SHARED = "", "through Reshape", "read twice"
 """How a neighbour stands to the subtraction: at it, with operators between that only move values, or with others that
 read what lies between the two."""
+
+
+NORMALISATION, SOFTMAX = "(x - ReduceMean(x)) / its deviation", "Exp(x - ReduceMax(x)) / its sum"
+"""Expressions of several operators that runtimes know as one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +44,13 @@ class Surrounding:
 
     Attributes:
         expression: the two of them. form: :data:`ADJACENT`, :data:`APART` or :data:`SHARED`.
-        operator: the neighbour's own.
+        operator: the neighbour's own; ``""`` where there is none. later: whether others stand between.
     """
 
     expression: str
     form: str
     operator: str
+    later: bool = False
 
 
 def maker(operator: str, given: Sequence[str], side: str, other: str) -> str:
@@ -64,6 +72,11 @@ def reader(operator: str, given: Sequence[str], a: str, b: str) -> str:
     return f"{operator}({', '.join(one.replace('.', f'{a} - {b}') for one in given)})"
 
 
+def bare(a: str, b: str) -> str:
+    """Write the expression of a subtraction by itself."""
+    return f"{a} - {b}"
+
+
 def later(operator: str) -> str:
     """Write the expression of an operator that a difference reaches through others."""
     return f"{operator}(… x - x)"
@@ -81,7 +94,16 @@ def surroundings(flow: Flow, index: int) -> tuple[Surrounding, ...]:
     >>> [one.expression for one in surroundings(flow, 1)]
     ['Mul(x, x) - x', 'Relu(x - x)']
     """
-    return tuple(dict.fromkeys((*_makers(flow, index), *_readers(flow, index), *_later(flow, index))))
+    parts = (_bare, _makers, _readers, _later, _idioms)
+    return tuple(dict.fromkeys(one for part in parts for one in part(flow, index)))
+
+
+def _bare(flow: Flow, index: int) -> Iterator[Surrounding]:
+    a, b = flow.steps[index][1]
+    for own in kinds(flow, a):
+        for other in kinds(flow, b):
+            if (own, other) in _OPEN:
+                yield Surrounding(bare(own, other), ADJACENT, "")
 
 
 def _makers(flow: Flow, index: int) -> Iterator[Surrounding]:
@@ -117,17 +139,33 @@ def _readers(flow: Flow, index: int) -> Iterator[Surrounding]:
 
 def _later(flow: Flow, index: int) -> Iterator[Surrounding]:
     """What a difference reaches, each operator once."""
-    at = {i for name in flow.steps[index][2] for i in flow.readers_of(name)}
-    waiting, seen = list(at), set(at)
+    for operator in sorted({flow.steps[i][0] for i in _reached(flow, index)}):
+        yield Surrounding(later(operator), ADJACENT, operator, later=True)
+    for operator in flow.within:
+        yield Surrounding(inside(operator), ADJACENT, operator)
+
+
+def _reached(flow: Flow, index: int) -> set[int]:
+    """The numbers of all nodes that a difference reaches."""
+    seen = {i for name in flow.steps[index][2] for i in flow.readers_of(name)}
+    waiting = list(seen)
     while waiting:
         for name in flow.steps[waiting.pop()][2]:
             more = [i for i in flow.readers_of(name) if i not in seen]
             seen.update(more)
             waiting.extend(more)
-    for operator in sorted({flow.steps[i][0] for i in seen}):
-        yield Surrounding(later(operator), ADJACENT, operator)
-    for operator in flow.within:
-        yield Surrounding(inside(operator), ADJACENT, operator)
+    return seen
+
+
+def _idioms(flow: Flow, index: int) -> Iterator[Surrounding]:
+    _, (a, b), (result, *_) = flow.steps[index]
+    if flow.source(a) not in map(flow.source, flow.operands(b)):
+        return
+    reached = {flow.steps[i][0] for i in _reached(flow, index)}
+    if flow.maker(b) == "ReduceMean" and "Sqrt" in reached | {"Sqrt" for one in reached if one == "Pow"}:
+        yield Surrounding(NORMALISATION, ADJACENT, "ReduceMean")
+    if flow.maker(b) == "ReduceMax" and "Exp" in flow.readers(result):
+        yield Surrounding(SOFTMAX, ADJACENT, "ReduceMax")
 
 
 def _sources(flow: Flow, name: str) -> Iterator[tuple[str, str]]:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from functools import partial
 from typing import Any, cast
 
-from onnx import ModelProto
+from onnx import ModelProto, NodeProto
 
 from minuend.actions.recipes.choose import Choice, choose
 from minuend.actions.recipes.compare import Spot
@@ -20,7 +20,7 @@ from minuend.onnx.inlining import inlined
 from minuend.onnx.model import Model as OnnxModel
 from minuend.onnx.opsets import convert_proto
 from minuend.onnx.rewriting import Rewriter
-from minuend.onnx.walk import Subtraction
+from minuend.onnx.walk import Scope, Subtraction, sub_nodes
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.targets import Target
 from minuend.standards.node import Node
@@ -39,6 +39,8 @@ class OnnxWork(Work):
         proto = ModelProto()
         proto.CopyFrom(model.proto)
         self.original = model
+        self._left: list[tuple[str, str]] = []
+        self._moved: set[tuple[str, str]] = set()
         self.model = OnnxModel(proto, folder=model.folder, path=model.path, name=model.name)
 
     def result(self) -> Model:
@@ -52,6 +54,7 @@ class OnnxWork(Work):
             self._rewrite()
         if isinstance(self.goal, int):
             self._reach(self.goal)
+        self.left = sum(one not in self._moved for one in self._left)
 
     def _inline(self, target: Target) -> None:
         """Put the bodies of functions in the places of their calls, where the target or the types want it."""
@@ -79,6 +82,7 @@ class OnnxWork(Work):
             self.refused += [one for one in others if one.reason not in known]
             self.changes.clear()
             self.touched.clear()
+            self._moved.clear()
             self.changed = False
             self.model = OnnxModel(
                 self.original.proto, folder=self.model.folder, path=self.model.path, name=self.model.name
@@ -89,6 +93,8 @@ class OnnxWork(Work):
         if proto != self.model.proto:
             self.changed = True
             self.changes += [*changes, *(f"lost: {loss}" for loss in losses)]
+            before, after = _subtractions(self.model.proto), _subtractions(proto)
+            self._moved.update(key for key, nodes in before.items() if after.get(key) != nodes)
         self.model = OnnxModel(proto, folder=self.model.folder, path=self.model.path, name=self.model.name)
 
     def _modernise(self, target: Target) -> None:
@@ -134,7 +140,7 @@ class OnnxWork(Work):
             if choice.action == "refuse" or not isinstance(node, Node):
                 self.refuse(site, choice)
             elif choice.action == "leave":
-                self.left += 1
+                self._left.append(_key(one.scope, one.proto))
             elif choice.action == "fold" and fold is not None:
                 self._watch(site.where, node, one, rewriter)
                 rewriter.fold(one, fold.array)
@@ -150,6 +156,21 @@ class OnnxWork(Work):
             stored = [rewriter.constant(one.scope, name) for name in one.proto.input]
             a, b = (name if array is None else array for name, array in zip(one.proto.input, stored, strict=True))
             self.spots.append(Spot(node, where, a, b, one.proto.output[0]))
+
+
+def _key(scope: Scope, node: NodeProto) -> tuple[str, str]:
+    """What a Sub is found by after a conversion: its graph or function, and its output; places may be others then."""
+    while scope.parent is not None:
+        scope = scope.parent
+    return scope.where, node.output[0]
+
+
+def _subtractions(model: ModelProto) -> dict[tuple[str, str], list[bytes]]:
+    found: dict[tuple[str, str], list[bytes]] = {}
+    for scope, i, _ in sub_nodes(model):
+        node = scope.nodes[i]
+        found.setdefault(_key(scope, node), []).append(node.SerializeToString(deterministic=True))
+    return found
 
 
 def _folded(rewriter: Rewriter, one: Subtraction, node: Any, overflow: Contract) -> Any:

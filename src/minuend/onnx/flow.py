@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Iterator, Mapping
@@ -40,7 +41,7 @@ def flow_of(model: Model, scope: Scope) -> Flow:
         return bool((elements.view(f"V{elements.itemsize}") == elements[:1].view(f"V{elements.itemsize}")).all())
 
     return Flow(
-        [(operator(node), (*node.input, *_captured(node)), tuple(node.output)) for node in scope.nodes],
+        [(operator(node), (*node.input, *captured(node)), tuple(node.output)) for node in scope.nodes],
         named | set(stored),
         {**dtypes, **dict.fromkeys(bools, "bool")},
         outputs={value if isinstance(value, str) else value.name for value in scope.proto.output},
@@ -83,7 +84,7 @@ def _sizes(scope: Scope, stored: Mapping[str, TensorProto]) -> Mapping[str, int]
     return {**known, **{name: math.prod(tensor.dims) for name, tensor in stored.items()}}
 
 
-def _captured(node: NodeProto) -> list[str]:
+def captured(node: NodeProto) -> list[str]:
     """What the bodies of a node read that they do not make themselves."""
     return sorted(name for graph, _ in bodies([node], "") for name in _free(graph))
 
@@ -91,7 +92,7 @@ def _captured(node: NodeProto) -> list[str]:
 def _free(graph: GraphProto) -> set[str]:
     made = {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
     made |= {name for node in graph.node for name in node.output}
-    read = {name for node in graph.node for name in (*node.input, *_captured(node)) if name}
+    read = {name for node in graph.node for name in (*node.input, *captured(node)) if name}
     return (read | {value.name for value in graph.output}) - made
 
 
@@ -104,7 +105,6 @@ def _within(scope: Scope) -> Iterator[str]:
         outer = outer.parent
     if not isinstance(chain[0].proto, GraphProto):
         yield FUNCTION
-    for around, inner in zip(chain, chain[1:], strict=False):
+    for around, inner in itertools.pairwise(chain):
         number = _STEP.findall(inner.where[len(around.where) :])
         yield operator(around.nodes[int(number[0])]) if number else "unknown"
-

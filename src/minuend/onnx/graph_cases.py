@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,18 +12,55 @@ import onnx
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
 from minuend.core.elements import TYPES
-from minuend.models.surroundings import ADJACENT, APART, ARITHMETIC, LINEAR, SHARED, conversion, later, maker, reader
+from minuend.models.surroundings import (
+    ADJACENT,
+    APART,
+    ARITHMETIC,
+    LINEAR,
+    NORMALISATION,
+    SHARED,
+    SOFTMAX,
+    bare,
+    conversion,
+    inside,
+    later,
+    maker,
+    reader,
+)
 from minuend.onnx import tensors
+from minuend.onnx.flow import FUNCTION, captured
 from minuend.onnx.neighbours import CONVERTED, IMAGE, OPERATORS, Operator
-from minuend.runtimes.graphs import Built, Feed, GraphCase
+from minuend.runtimes.graphs import DIFFERENCE, Built, Feed, GraphCase, Part
 
 _OWN = (("x", "x"), ("x", "scalar"), ("x", "array"), ("scalar", "x"), ("array", "x"))
 _PLAIN = (("x", "x"), ("x", "k"), ("k", "x"))
 _IR_VERSION = 8
 
+_DEVIATION = "v = ReduceMean(p); w = Add(v, eps); s = Sqrt(w)"
+_IDIOMS = {
+    NORMALISATION: tuple(
+        ("b = ReduceMean(x)", f"{square}; {_DEVIATION}; {scaled}")
+        for square in ("p = Pow(d, two)", "p = Mul(d, d)")
+        for scaled in (
+            "y = Div(d, s)",
+            "r = Reciprocal(s); y = Mul(d, r)",
+            "q = Div(d, s); m = Mul(q, g); y = Add(m, h)",
+        )
+    ),
+    SOFTMAX: (("b = ReduceMax(x)", "e = Exp(d); s = ReduceSum(e, axes); y = Div(e, s)"),),
+}
+"""What runtimes know as one operator: what makes B, and what reads the difference."""
+
 
 def graph_cases(dtype: str) -> Iterator[GraphCase]:
     """Yield the neighbours of a subtraction of an element type, but for what its shapes are known to be."""
+    for a, b in _OWN:
+        yield GraphCase(bare(a, b), dtype, ("bare", a, b))
+    for kind in _BODIES:
+        yield GraphCase(inside(kind), dtype, ("inside", kind))
+    for name, written in _IDIOMS.items() if dtype in ("float32", "float16") else ():
+        for before, behind in written:
+            yield GraphCase(name, dtype, ("idiom", before, behind), mixes=True)
     for row in _rows(dtype):
         if "maker" in row.places:
             yield from _as_maker(row, dtype)
@@ -68,7 +106,8 @@ def _as_reader(row: Operator, dtype: str) -> Iterator[GraphCase]:
                 text = reader(row.name, dotted, a, b)
                 for form in _forms(row, dtype):
                     yield GraphCase(text, dtype, ("reader", a, b, dotted, row), form, row.mixes)
-    yield GraphCase(later(row.name), dtype, ("later", row.given[0], row), mixes=True)
+            if dotted.count(".") == 1:
+                yield GraphCase(later(row.name), dtype, ("later", dotted, row), mixes=True)
 
 
 def _forms(row: Operator, dtype: str) -> tuple[str, ...]:
@@ -108,6 +147,7 @@ class _Draft:
         self.feeds: dict[str, Feed] = {}
         self.names = {"A": "a", "B": "b"}
         self.opset = 13
+        self.functions: list[onnx.FunctionProto] = []
 
     # ---- the ways of a case ----
 
@@ -150,9 +190,76 @@ class _Draft:
         """The operator is reached behind another."""
         self._operands("x", "x", row.shape, row.values)
         self.behind.append(helper.make_node("Abs", ["d"], ["between"]))
-        first = given.index("x", 1 if row.name == "Where" else 0)
-        self._operator(self.behind, row, (*given[:first], ".", *given[first + 1 :]), "between", "y")
+        self._operator(self.behind, row, given, "between", "y")
         return ["y"]
+
+    def bare(self, a: str, b: str) -> list[str]:
+        """Nothing stands beside the subtraction."""
+        self._operands(a, b, IMAGE, "any")
+        return ["d"]
+
+    def idiom(self, before: str, behind: str) -> list[str]:
+        """Several nodes that runtimes know as one; each line of text is ``output = Operator(inputs)``."""
+        self._value("x", "x", self.dtype, IMAGE, "finite")
+        self.constants |= {"two": self._one(2), "eps": self._one(2.0**-10), "axes": np.int64([-1])}
+        self.constants |= {name: constant(self.dtype, IMAGE[-1:], name) for name in ("g", "h")}
+        self.names = {"A": "x", "B": "b"}
+        for nodes, text in ((self.before, before), (self.behind, behind)):
+            for line in text.split("; "):
+                output, operator, inputs = re.fullmatch(r"(\w+) = (\w+)\((.*)\)", line).groups()  # type: ignore[union-attr]
+                attributes = {"axes": [-1]} if operator in ("ReduceMean", "ReduceMax") else {}
+                nodes.append(helper.make_node(operator, inputs.split(", "), [output], **attributes))
+        return ["y"]
+
+    def inside(self, kind: str) -> list[str]:
+        """The subtraction stands in a body, and what makes its A outside of it."""
+        self._value("x", "x", self.dtype, IMAGE)
+        self._value("scalar", "b", self.dtype, ())
+        self.before.append(helper.make_node("Add", ["x", "b"], ["a"]))
+        return ["d"]
+
+    def _one(self, value: float) -> Any:
+        return np.array(value).astype(TYPES[self.dtype].memory)
+
+    def _around(self, subtract: NodeProto) -> list[NodeProto]:
+        """The subtraction as the model has it: by itself, or in the body that the case asks for."""
+        return _BODIES[self.case.how[1]](self, subtract) if self.case.how[0] == "inside" else [subtract]
+
+    def _in_if(self, subtract: NodeProto) -> list[NodeProto]:
+        self.feeds["cond"] = Feed("bool", (), "fixed", np.array(True))
+        other = helper.make_node("Identity", ["a"], ["other_d"])
+        branches = {
+            "then_branch": self._body([subtract], [], ["d"]),
+            "else_branch": self._body([other], [], ["other_d"]),
+        }
+        return [helper.make_node("If", ["cond"], ["d"], **branches)]
+
+    def _in_loop(self, subtract: NodeProto) -> list[NodeProto]:
+        self.constants |= {"trips": np.array(1, np.int64), "on": np.array(True)}
+        subtract.input[0] = "carried"
+        go_on = helper.make_node("Identity", ["going"], ["goes"])
+        inputs = [("round", "int64", ()), ("going", "bool", ()), ("carried", self.dtype, IMAGE)]
+        body = self._body([go_on, subtract], inputs, ["goes", "d"])
+        return [helper.make_node("Loop", ["trips", "on", "a"], ["d_last"], body=body),
+                helper.make_node("Identity", ["d_last"], ["d"])]  # fmt: skip
+
+    def _in_scan(self, subtract: NodeProto) -> list[NodeProto]:
+        subtract.input[0] = "slice"
+        body = self._body([subtract], [("slice", self.dtype, IMAGE[1:])], ["d"])
+        return [helper.make_node("Scan", ["a"], ["d_all"], body=body, num_scan_inputs=1),
+                helper.make_node("Identity", ["d_all"], ["d"])]  # fmt: skip
+
+    def _in_function(self, subtract: NodeProto) -> list[NodeProto]:
+        subtract.input[0], subtract.input[1] = "left", "right"
+        opsets = [helper.make_opsetid("", self.opset)]
+        self.functions.append(helper.make_function("local", "difference", ["left", "right"], ["d"], [subtract], opsets))
+        return [helper.make_node("difference", ["a", "b"], ["d"], domain="local")]
+
+    def _body(self, nodes: list[NodeProto], inputs: list[Any], outputs: list[str]) -> onnx.GraphProto:
+        given = [helper.make_tensor_value_info(name, _number(dtype), shape) for name, dtype, shape in inputs]
+        kinds = {"goes": "bool"}
+        made = [helper.make_tensor_value_info(one, _number(kinds.get(one, self.dtype)), None) for one in outputs]
+        return helper.make_graph(nodes, "body", given, made)
 
     def index(self, a: str, b: str, row: Operator) -> list[str]:
         """The difference says where or how much."""
@@ -200,9 +307,7 @@ class _Draft:
         nodes.append(helper.make_node("Reshape", [name, f"{name}_dims"], [f"{name}_moved"]))
         return f"{name}_moved"
 
-    def _operator(
-        self, nodes: list[NodeProto], row: Operator, given: tuple[str, ...], dot: str, output: str
-    ) -> str:
+    def _operator(self, nodes: list[NodeProto], row: Operator, given: tuple[str, ...], dot: str, output: str) -> str:
         names = []
         for i, kind in enumerate(given):
             name = dot if kind == "." else f"{output}_in{i}"
@@ -233,33 +338,38 @@ class _Draft:
         """The shape of what the nodes before the subtraction make."""
         model = onnx.shape_inference.infer_shapes(self._model(self.before, [name], static=True), data_prop=True)
         dims = model.graph.output[0].type.tensor_type.shape.dim
-        if not model.graph.output[0].type.tensor_type.HasField("shape") or any(not d.HasField("dim_value") for d in dims):
+        if not model.graph.output[0].type.tensor_type.HasField("shape") or any(
+            not d.HasField("dim_value") for d in dims
+        ):
             raise ValueError(f"{self.case.expression}: the shape of {name} is not known")
         return tuple(dim.dim_value for dim in dims)
 
     def built(self, outputs: list[str]) -> Built:
-        subtract = helper.make_node("Sub", [self.names["A"], self.names["B"]], ["d"], name="sub")
-        whole = self._model([*self.before, subtract, *self.behind], outputs)
-        side = self.names["A"] if self.before and self.names["A"] not in self.feeds | self.constants else self.names["B"]
-        alone = self._model(self.before, [side]) if self.before else self._model(self.behind, [outputs[0]])
+        a, b = self.names["A"], self.names["B"]
+        subtract = helper.make_node("Sub", [a, b], [DIFFERENCE], name="sub")
+        made = [name for name in dict.fromkeys((a, b)) if name not in self.feeds and name not in self.constants]
         return Built(
-            whole=_with_inputs(whole),
-            alone=_with_inputs(alone),
+            whole=_part(self._model([*self.before, *self._around(subtract), *self.behind], outputs)),
+            before=_part(self._model(self.before, made)) if self.before else None,
+            behind=_part(self._model(self.behind, outputs)) if outputs[0] != DIFFERENCE else None,
             feeds=self.feeds,
-            operands=tuple(self.constants.get(self.names[one], self.names[one]) for one in ("A", "B")),
-            made=side if self.before else "",
+            operands=tuple(self.constants.get(name, name) for name in (a, b)),
         )
 
     def _model(self, nodes: list[NodeProto], outputs: list[str], static: bool = False) -> ModelProto:
         made = {name for node in nodes for name in node.output}
-        used = list(dict.fromkeys(name for node in nodes for name in node.input if name and name not in made))
+        read = (name for node in nodes for name in (*node.input, *captured(node)) if name and name not in made)
+        used = list(dict.fromkeys(read))
         inputs = [self._input(name, static) for name in used if name not in self.constants]
         stored = [_tensor(self.constants[name], name) for name in used if name in self.constants]
         graph = helper.make_graph(
             nodes, "graph", inputs, [helper.make_empty_tensor_value_info(name) for name in outputs], stored
         )
         imports = [helper.make_opsetid("", self.opset)]
-        return helper.make_model(graph, ir_version=_IR_VERSION, opset_imports=imports, producer_name="minuend")
+        used_functions = [one for one in self.functions if any(node.op_type == one.name for node in nodes)]
+        imports += [helper.make_opsetid(one.domain, 1) for one in used_functions]
+        about = {"ir_version": _IR_VERSION, "opset_imports": imports, "producer_name": "minuend"}
+        return helper.make_model(graph, functions=used_functions, **about)
 
     def _input(self, name: str, static: bool) -> ValueInfoProto:
         """An input; the difference itself, where what reads it is asked alone."""
@@ -278,8 +388,12 @@ class _Draft:
         return np.shape(self.constants[name]) if name in self.constants else None
 
 
-def _with_inputs(model: ModelProto) -> tuple[bytes, tuple[str, ...]]:
-    return model.SerializeToString(), tuple(value.name for value in model.graph.input)
+def _part(model: ModelProto) -> Part:
+    names = (tuple(value.name for value in values) for values in (model.graph.input, model.graph.output))
+    return Part(model.SerializeToString(), *names)
+
+
+_BODIES = {"If": _Draft._in_if, "Loop": _Draft._in_loop, "Scan": _Draft._in_scan, FUNCTION: _Draft._in_function}
 
 
 def _number(dtype: str) -> int:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ class Operator:
     """One operator.
 
     Attributes:
-        name: ONNX's. given: what it is given, a pattern for each way; for the readers ``"x"`` in turn is the difference.
+        name: ONNX's. given: what it is given, a pattern for each way; of a reader each ``"x"`` in turn is the difference.
         shape: of the first input. others: shapes of further values and array constants, by their place; as the first
             where none is given.
         constants: inputs behind those that ``given`` shows: a shape and a type or the elements themselves.
@@ -145,9 +144,7 @@ def _networks() -> list[Operator]:
         types = ("float16", "int32", "int64") if part in ("Sum", "Max", "Min") else ("float16",)
         constants = (np.int64([-1]),) if part == "Sum" else ()
         attributes = {} if part == "Sum" else {"axes": [-1]}
-        rows.append(
-            Operator(f"Reduce{part}", constants=constants, attributes=attributes, **{**mixing, "types": types})
-        )
+        rows.append(Operator(f"Reduce{part}", constants=constants, attributes=attributes, **{**mixing, "types": types}))
     return rows
 
 

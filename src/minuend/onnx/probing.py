@@ -22,7 +22,20 @@ FORM = "onnx"
 
 __all__ = ["FORM", "GRAPH_TYPES", "build", "case_model", "declared", "graph_cases", "model_bytes", "nbytes"]
 
-GRAPH_TYPES = ("float32", "float16", "bfloat16", "float64", "int8", "uint8", "int32", "int64", "int16", "uint16", "uint32", "uint64")
+GRAPH_TYPES = (
+    "float32",
+    "float16",
+    "bfloat16",
+    "float64",
+    "int8",
+    "uint8",
+    "int32",
+    "int64",
+    "int16",
+    "uint16",
+    "uint32",
+    "uint64",
+)
 """Element types of graph cases."""
 
 _MOST_NODES = 20_000

@@ -15,7 +15,7 @@ from minuend.openvino.layers import kind_of, lacking
 from minuend.openvino.model import Model
 from minuend.standards.validation import validate
 
-ADVICE = "convert the model with the format's own tool and then run fix"
+ADVICE = "no tool makes other formats of an IR; take the model that it was made from, and then run fix"
 
 
 class _Refusal(Exception):

@@ -8,7 +8,7 @@ with the contract's subtraction before or behind it. Nothing inside is watched: 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,9 +17,10 @@ import numpy as np
 from minuend.core import arrays
 from minuend.core.elements import TYPES, ElementType, of_numpy
 from minuend.runtimes import values
+from minuend.runtimes.answers import EVERY, Answer, Witness
+from minuend.runtimes.graph_answers import DEFAULT, DYNAMIC, STATIC, Key, joined
 from minuend.runtimes.probing import probing
 from minuend.runtimes.running import Output, Refused, Runtime
-from minuend.runtimes.targets import EVERY, Answer, Witness
 from minuend.runtimes.values import Codes
 
 _CLASSIFIED = 80
@@ -61,21 +62,33 @@ class GraphCase:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """A model: its bytes, and the names of its inputs and outputs."""
+
+    data: bytes
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Built:
     """A case as models.
 
     Attributes:
-        whole, alone: the models' bytes, each with the names of its inputs. feeds: the inputs of both by name.
-        operands: A and B: a name, or a constant's elements.
-        made: the operand that the neighbour makes; ``""`` where it reads the difference.
+        whole: all of it. before, behind: what makes operands, and what reads the difference, which is its input
+            :data:`DIFFERENCE`; ``None`` where there is nothing.
+        feeds: the inputs by name. operands: A and B: a name, or a constant's elements.
     """
 
-    whole: tuple[bytes, tuple[str, ...]]
-    alone: tuple[bytes, tuple[str, ...]]
+    whole: Part
+    before: Part | None
+    behind: Part | None
     feeds: Mapping[str, Feed]
     operands: tuple[Any, ...]
-    made: str
 
+
+DIFFERENCE = "d"
+"""What the subtraction's result is called."""
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -89,74 +102,68 @@ def answer(case: GraphCase, runtime: Runtime, form: str, built: Built) -> Mappin
     """
     element = TYPES[case.dtype]
     fed = {name: elements(feed, name) for name, feed in built.feeds.items()}
-    if built.made:
-        alone = _alone(runtime, form, built.alone, fed, case.hint)
-        if isinstance(alone, Refused):
+    if built.before is not None:
+        made = _ask_again(runtime, form, built.before, fed, case.hint)
+        if isinstance(made, Refused):
             return None
-        fed_with = {**fed, built.made: _array(alone[0], element)}
-        a, b = (fed_with[one] if isinstance(one, str) else one for one in built.operands)
-        expected = _bits(arrays.subtract(*_paired(a, b)))
-        whole = _ask(runtime, form, built.whole, fed, case.hint)
-    else:
-        whole = _ask(runtime, form, built.whole, fed, case.hint)
-        if isinstance(whole, Refused):
+        fed |= {name: _array(one, element) for name, one in zip(built.before.outputs, made, strict=True)}
+    a, b = (np.asarray(fed[one] if isinstance(one, str) else one) for one in built.operands)
+    difference = arrays.subtract(a, b)
+    expected = Output(element, _bits(difference))
+    whole = _ask(runtime, form, built.whole, fed, case.hint)
+    if built.behind is not None:
+        behind = _ask(runtime, form, built.behind, {**fed, DIFFERENCE: difference}, case.hint)
+        if isinstance(behind, Refused):
             return None
-        a, b = (fed[one] if isinstance(one, str) else one for one in built.operands)
-        difference = arrays.subtract(*_paired(a, b))
-        alone = _ask(runtime, form, built.alone, {**fed, "d": difference}, case.hint)
-        if isinstance(alone, Refused):
-            return None
-        expected = alone[0].codes
+        expected = behind[0]
     if isinstance(whole, Refused):
         return {EVERY: Answer("not-implemented", message=whole.message)}
     got = whole[0].codes
-    if got.shape != expected.shape:
-        return {EVERY: Answer("different-numbers", message=f"the result has shape {got.shape}, not {expected.shape}")}
-    unlike = _unlike(whole[0].element, got, expected)
-    return _told(case, element, a, b, got, expected, unlike) if unlike.any() else {}
+    if got.shape != expected.codes.shape:
+        told = f"the result has shape {got.shape}, not {expected.codes.shape}"
+        return {EVERY: Answer("different-numbers", message=told)}
+    return _compared(case, built, (a, b, difference), whole[0], expected)
 
 
 _LATEST: dict[Any, list[Output] | Refused] = {}
 
 
-def _alone(
-    runtime: Runtime, form: str, model: tuple[bytes, tuple[str, ...]], fed: Mapping[str, Array], hint: str
-) -> list[Output] | Refused:
+def _ask_again(runtime: Runtime, form: str, part: Part, fed: Mapping[str, Array], hint: str) -> list[Output] | Refused:
     """What the neighbour answers alone; the cases of one neighbour follow each other and share it."""
-    key = (id(runtime), model[0], hint)
+    key = (id(runtime), part.data, hint)
     if key not in _LATEST:
         while len(_LATEST) >= 32:
             del _LATEST[next(iter(_LATEST))]
-        _LATEST[key] = _ask(runtime, form, model, fed, hint)
+        _LATEST[key] = _ask(runtime, form, part, fed, hint)
     return _LATEST[key]
 
 
-def _paired(a: Any, b: Any) -> tuple[Array, Array]:
-    return np.asarray(a), np.asarray(b)
-
-
-def _unlike(element: ElementType | None, got: Codes, expected: Codes) -> Codes:
-    return got != expected if element is None else values.differ(element, got, expected)
-
-
-def _told(
-    case: GraphCase, element: ElementType, a: Any, b: Any, got: Codes, expected: Codes, unlike: Codes
+def _compared(
+    case: GraphCase, built: Built, known: tuple[Array, Array, Array], whole: Output, expected: Output
 ) -> Mapping[str, Answer]:
-    """The answer for each value class in which results differ, with a pair that shows it."""
-    shape = np.broadcast_shapes(np.shape(a), np.shape(b))
-    if case.mixes or shape != got.shape:
+    """The answer for each value class in which results differ, with a pair that shows it.
+
+    What a reader makes of a NaN is its own.
+    """
+    a, b, difference = known
+    element = TYPES[case.dtype]
+    got, wanted = whole.codes, expected.codes
+    unlike = got != wanted if whole.element is None else values.differ(whole.element, got, wanted)
+    apart = case.mixes or difference.shape != got.shape
+    if built.behind is not None and not apart and not element.is_integer:
+        unlike = unlike & ~_is_nan(difference)
+    if not unlike.any():
+        return {}
+    if apart:
         return {EVERY: Answer("different-numbers")}
-    x, y = (_bits(np.ascontiguousarray(np.broadcast_to(one, shape))) for one in (a, b))
+    x, y = (_bits(np.ascontiguousarray(np.broadcast_to(one, got.shape))) for one in (a, b))
     wrong = np.flatnonzero(unlike)
-    chosen = wrong[:: max(1, len(wrong) // _CLASSIFIED)]
     found: dict[str, Answer] = {}
-    for i in chosen.tolist():
+    for i in wrong[:: max(1, len(wrong) // _CLASSIFIED)].tolist():
         name = values.classify(element, int(x.flat[i]), int(y.flat[i])).name
         if name not in found:
-            witness = None
-            if case.how[0] in ("maker", "cast"):
-                pair = (x.flat[i], y.flat[i], got.flat[i], expected.flat[i])
-                witness = Witness(*(values.number(element, int(code)) for code in pair))
+            pair = (x.flat[i], y.flat[i], got.flat[i], wanted.flat[i])
+            witness = Witness(*(values.number(element, int(code)) for code in pair)) if built.behind is None else None
             found[name] = Answer("different-numbers", witness)
     return found
 
@@ -166,10 +173,11 @@ def _told(
 
 def elements(feed: Feed, name: str) -> Array:
     """Return the elements of an input: edges of its type among random numbers, the same at every call."""
-    source = np.random.default_rng(list(name.encode()))
+    source = np.random.default_rng(list(f"{name} {feed.dtype}".encode()))
     count = math.prod(feed.shape)
     if feed.values == "fixed":
-        return np.ascontiguousarray(feed.elements, TYPES[feed.dtype].memory)
+        memory = np.bool_ if feed.dtype == "bool" else TYPES[feed.dtype].memory
+        return np.asarray(feed.elements, memory).reshape(feed.shape)
     if feed.dtype == "bool":
         return source.integers(0, 2, feed.shape).astype(np.bool_)
     element = TYPES[feed.dtype]
@@ -201,26 +209,21 @@ def _array(output: Output, element: ElementType) -> Array:
     return output.codes.view(element.memory)
 
 
-def _ask(
-    runtime: Runtime, form: str, model: tuple[bytes, tuple[str, ...]], fed: Mapping[str, Array], hint: str
-) -> list[Output] | Refused:
+def _is_nan(array: Array) -> Array:
+    found: Array = np.not_equal(array, array)
+    return found
+
+
+def _ask(runtime: Runtime, form: str, part: Part, fed: Mapping[str, Array], hint: str) -> list[Output] | Refused:
     given = []
-    for name in model[1]:
+    for name in part.inputs:
         array = fed[name]
         element = of_numpy(array.dtype)
         given.append((name, element, array.view(np.uint8) if element is None else _bits(array)))
-    return runtime.ask(form, model[0], b"", given, hint)
+    return runtime.ask(form, part.data, b"", given, hint)
 
 
 # ---- all of them ------------------------------------------------------------------------------------------------
-
-
-STATIC, DYNAMIC, DEFAULT = "static", "dynamic", "default precision"
-"""Settings in which a case is asked: shapes known or not, under the precision that keeps float32; and, where a runtime
-has another by default, under that."""
-
-Key = tuple[str, str, str, str]
-"""Expression, element type, setting and form."""
 
 
 def measure(runtime: Runtime, progress: Callable[[int, int], None] | None = None) -> dict[Key, Mapping[str, Answer]]:
@@ -237,12 +240,7 @@ def measure(runtime: Runtime, progress: Callable[[int, int], None] | None = None
             answers = answer(one, runtime, asking.FORM, asking.build(one))
             key = (case.expression, case.dtype, setting, case.form)
             if answers is not None:
-                found[key] = worst(found.get(key, {}), answers)
+                found[key] = joined(found.get(key, {}), answers)
         if progress:
             progress(done + 1, len(asked))
     return found
-
-
-def worst(one: Mapping[str, Answer], other: Mapping[str, Answer]) -> Mapping[str, Answer]:
-    """Join two answers; a class that deviates in either does."""
-    return {**other, **one}

@@ -16,10 +16,11 @@ import numpy as np
 from minuend.core import reference
 from minuend.core.elements import ElementType
 from minuend.runtimes import cases, targets, values
+from minuend.runtimes.answers import EVERY, OK, Answer, Span, Witness, joined_spans
 from minuend.runtimes.cases import Case, Operation
 from minuend.runtimes.report import Finding, Report
 from minuend.runtimes.running import Output, Refused, Runtime
-from minuend.runtimes.targets import EVERY, OK, Answer, Span, Target, Witness
+from minuend.runtimes.targets import Target
 from minuend.runtimes.values import Codes
 
 Progress = Callable[[int, int], None]
@@ -36,7 +37,7 @@ class Judged:
 
     Attributes:
         case: the case.
-        answers: value class → answer; of :data:`~minuend.runtimes.targets.EVERY` where the runtime refused.
+        answers: value class → answer; of :data:`~minuend.runtimes.answers.EVERY` where the runtime refused.
         witnesses: value class → the best witnesses of different numbers, the first being the answer's.
     """
 
@@ -111,7 +112,7 @@ def _spans(case: Case, bad: list[Codes], index: int, side: str) -> tuple[Span, .
             for code in np.unique(spread[part]).tolist():
                 if (size := _size(case.element, code)) is not None:
                     asked[size] = asked.get(size, False) or deviates
-    return targets.joined_spans(_runs(asked, _size_limit(case.element)))
+    return joined_spans(_runs(asked, _size_limit(case.element)))
 
 
 def _runs(asked: Mapping[float, bool], limit: float) -> tuple[Span, ...]:
@@ -211,7 +212,7 @@ def _common(known: list[tuple[Span, ...] | None]) -> tuple[Span, ...] | None:
     """What the spans of one or two answers to one case have in common; where that is nothing, all of them."""
     first, last = (spans or () for spans in (known[0], known[-1]))
     common = tuple((max(a, c), min(b, d)) for a, b in first for c, d in last if max(a, c) <= min(b, d))
-    return targets.joined_spans(common or (*first, *last))
+    return joined_spans(common or (*first, *last))
 
 
 def processor() -> str:

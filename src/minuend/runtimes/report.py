@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from minuend.plain import as_json
-from minuend.runtimes.targets import Witness
+from minuend.runtimes.answers import Witness
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,7 +16,7 @@ class Finding:
 
     Attributes:
         target: ``"openvino-cpu@2026.4.1"``.
-        verdict: one of :data:`minuend.runtimes.targets.VERDICTS`.
+        verdict: one of :data:`minuend.runtimes.answers.VERDICTS`.
         node: the node's name; for ``prove`` the case's sentence. location: its place, ``"graph.node[3]"``.
         dialect, opversion, dtype, shape_relation, constants: what the node is; ``opversion`` reads ``"onnx:14"``.
         reason: why, in a sentence. witness: a pair that shows it.

@@ -167,7 +167,9 @@ class Runtime:
             hint: the precision that the runtime is told, one of its adapter's ``HINTS``.
         """
         given = list(fed)
-        told = [[name, "bool" if element is None else element.name, list(codes.shape)] for name, element, codes in given]
+        told = [
+            [name, "bool" if element is None else element.name, list(codes.shape)] for name, element, codes in given
+        ]
         parts = [
             codes.tobytes() if element is None or self.adapter.ARRAYS else pack(element, codes)
             for _, element, codes in given

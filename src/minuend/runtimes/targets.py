@@ -8,30 +8,22 @@ which types are taken, not what the numbers are where the documents are silent.
 from __future__ import annotations
 
 import functools
-import itertools
 import json
-import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
-from minuend.core import operation
 from minuend.errors import SpecError, listed, near, shown
 from minuend.runtimes import cases, values
+from minuend.runtimes.answers import EVERY, OK, Answer, Span, Verdict, Witness
 from minuend.standards.abilities import ability, able
 from minuend.standards.dialects import dialect
 from minuend.standards.node import Node
 from minuend.standards.spelling import find as find_type
 from minuend.standards.version import OpVersion
-
-Verdict = Literal["ok", "different-numbers", "not-implemented", "invalid", "unknown"]
-VERDICTS: tuple[str, ...] = ("ok", "different-numbers", "not-implemented", "invalid", "unknown")
-
-EVERY = "every value"
-"""Stands for all classes at once in a row: the runtime refuses the model whatever its values are."""
 
 FORMAT = 1
 """The version of the files' format."""
@@ -43,75 +35,6 @@ _SPANS = ("a_spans", "b_spans")
 
 _NUMBER = re.compile("[0-9]{1,9}")
 """A part of a release that is compared as a number."""
-
-
-@dataclass(frozen=True, slots=True)
-class Witness:
-    """One pair of operands that shows a deviation: what the runtime got, and what the contract expects."""
-
-    a: float
-    b: float
-    got: float
-    expected: float
-
-    def __str__(self) -> str:
-        return f"{operation.said(self.a, self.b)}: got {self.got}, expected {self.expected}"
-
-    @property
-    def gives(self) -> str:
-        """What the runtime gave, for a sentence: ``"5 - 10 gives 0"``."""
-        return f"{operation.said(self.a, self.b)} gives {self.got}"
-
-
-Span = tuple[float, float]
-"""Magnitudes from one to another, both included; infinity counts, NaN has none."""
-
-MOST_SPANS = 4
-"""How many spans an answer keeps; of more, the closest ones are joined."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a runtime does with the values of one class.
-
-    Attributes:
-        verdict: one of :data:`VERDICTS`. witness: of different numbers. message: of a refusal.
-        a_spans, b_spans: which magnitudes of A and of B were in pairs that gave different numbers, ascending. A span
-            reaches to the next magnitude that was asked and was fine with every partner, which is not in it; what lies
-            between was not asked. ``None`` where only NaN deviates, or where nothing is known.
-    """
-
-    verdict: str
-    witness: Witness | None = None
-    message: str = ""
-    a_spans: tuple[Span, ...] | None = None
-    b_spans: tuple[Span, ...] | None = None
-
-
-def joined_spans(*known: tuple[Span, ...] | None) -> tuple[Span, ...] | None:
-    """Return the spans that hold what any of several hold, :data:`MOST_SPANS` at most.
-
-    >>> joined_spans(((0, 0), (5, 8)), ((7, 9),), None)
-    ((0, 0), (5, 9))
-    """
-    found: list[Span] = []
-    for low, high in sorted(span for spans in known if spans is not None for span in spans):
-        if found and low <= found[-1][1]:
-            found[-1] = found[-1][0], max(found[-1][1], high)
-        else:
-            found.append((low, high))
-    while len(found) > MOST_SPANS:
-        gaps = [_apart(below[1], above[0]) for below, above in itertools.pairwise(found)]
-        k = gaps.index(min(gaps))
-        found[k : k + 2] = [(found[k][0], found[k + 1][1])]
-    return tuple(found) or None
-
-
-def _apart(low: float, high: float) -> float:
-    return math.inf if low == 0 or math.isinf(high) else high / low
-
-
-OK = Answer("ok")
 
 
 @dataclass(frozen=True)
@@ -167,11 +90,9 @@ class Target:
         """Whose models it reads."""
         return tuple(dict.fromkeys(version.partition(":")[0] for row in self.rows for version in row.opversions))
 
-    def convert_first(self, dialect_name: str) -> str:
+    def reads_none(self, dialect_name: str) -> str:
         """What is said where it does not read a dialect's models."""
-        goal = next(iter(self.dialects), "onnx")
-        title = dialect(dialect_name).title
-        return f"{self.runtime} reads no {title} models; convert it first: minuend convert --to {goal}"
+        return f"{self.runtime} reads no {dialect(dialect_name).title} models"
 
     @property
     def name(self) -> str:

@@ -15,10 +15,11 @@ from minuend.errors import SpecError, listed
 from minuend.models.ranges.interval import Range, full, within
 from minuend.models.sites import Site
 from minuend.runtimes import values
+from minuend.runtimes.answers import Answer
 from minuend.runtimes.cases import relation_of
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.reach import reachable
-from minuend.runtimes.targets import Answer, Target
+from minuend.runtimes.targets import Target
 from minuend.standards.node import Node, TensorType
 
 Writable: TypeAlias = Callable[[ElementType, Recipe], bool]

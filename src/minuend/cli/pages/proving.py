@@ -11,8 +11,8 @@ from minuend.cli.pages.words import counted, short_number
 from minuend.core import operation
 
 if TYPE_CHECKING:
+    from minuend.runtimes.answers import Witness
     from minuend.runtimes.report import Finding, Report
-    from minuend.runtimes.targets import Witness
 
 _SHOWN = 20
 """How many findings that nobody expected are shown."""

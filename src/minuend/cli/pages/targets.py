@@ -12,7 +12,8 @@ from minuend.core import operation
 from minuend.plain import as_json
 
 if TYPE_CHECKING:
-    from minuend.runtimes.targets import Answer, Target, TargetChange
+    from minuend.runtimes.answers import Answer
+    from minuend.runtimes.targets import Target, TargetChange
 
 
 def targets_page(targets: Sequence[Target]) -> Page:
