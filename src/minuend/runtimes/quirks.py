@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from minuend.core.elements import ElementType
@@ -78,10 +78,7 @@ class Quirks:
 def quirks(runtime: str) -> Quirks:
     """Return what is known of a runtime; of one without an adapter here nothing is."""
     stated = vars(adapters()[runtime]) if runtime in adapters() else {}
-    known = {name.lower(): stated[name] for name in _NAMES if name in stated}
+    known = {f.name: stated[name] for f in fields(Quirks) for name in (f.name, f.name.upper()) if name in stated}
     if "limits" in known:
         known["limits"] = tuple(Limit(*row) for row in known["limits"])
     return Quirks(**known)
-
-
-_NAMES = ("TAKES_ANYWAY", "LOCAL_FUNCTIONS", "BFLOAT16_OUT", "OPERATORS_FROM", "LIMITS", "loses")
