@@ -25,16 +25,6 @@ LIMITS = (
 # ---- running --------------------------------------------------------------------------------------------------
 
 
-def release() -> str | None:
-    """The installed release, or ``None``."""
-    from importlib import metadata
-
-    try:
-        return metadata.version(PACKAGE)
-    except metadata.PackageNotFoundError:
-        return None
-
-
 def prepare(head: dict[str, Any], model: bytes, weights: bytes) -> Callable[[list[Any]], list[Any]]:
     """Build a session from an ONNX model and return what runs it."""
     import onnxruntime as ort

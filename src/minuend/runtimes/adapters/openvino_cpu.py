@@ -101,16 +101,6 @@ def loses(name: str, kind: str, bits: int, array: Any) -> str:
 _STATE: dict[str, Any] = {}
 
 
-def release() -> str | None:
-    """The installed release, or ``None``."""
-    from importlib import metadata
-
-    try:
-        return metadata.version(PACKAGE)
-    except metadata.PackageNotFoundError:
-        return None
-
-
 def _core() -> tuple[Any, Any]:
     """One core for all models; threads are of no use to small ones and cost time to start."""
     if not _STATE:
