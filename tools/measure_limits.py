@@ -2,7 +2,7 @@
 
     python tools/measure_limits.py [onnxruntime-cpu …] [--release 1.20.1 …] [--python PYTHON]
 
-A model of one Sub is compiled at each opset and at each IR version. What is printed is the release's row in ``LOADS``
+A model of one Sub is compiled at each opset and at each IR version. What is printed is the release's row in ``LOADED``
 of the runtime's file in ``src/minuend/runtimes/adapters/``. Releases are those of ``tools/measure_releases.py``.
 """
 
@@ -59,7 +59,7 @@ def _unless_beyond(found: int) -> int | None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    known = [name for name in dict.fromkeys(series.runtime for series in SERIES) if hasattr(adapter(name), "LOADS")]
+    known = [name for name in dict.fromkeys(series.runtime for series in SERIES) if hasattr(adapter(name), "LOADED")]
     parser.add_argument("runtimes", nargs="*", metavar="RUNTIME", help=f"of {', '.join(known)}; by default all")
     parser.add_argument("--release", action="append", help="only this one; can be repeated")
     parser.add_argument("--python", default=sys.executable, help="the Python of the environments")

@@ -16,6 +16,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from importlib import metadata
 from typing import Any
 
 
@@ -43,6 +44,16 @@ def write(stream: Any, head: Mapping[str, Any], parts: Sequence[bytes] = ()) -> 
     stream.flush()
 
 
+def release(adapter: Any) -> str | None:
+    """The release of a runtime: what its adapter says, else that of its package; ``None`` where it is not installed."""
+    if hasattr(adapter, "release"):
+        return adapter.release()  # type: ignore[no-any-return]
+    try:
+        return metadata.version(adapter.PACKAGE)
+    except metadata.PackageNotFoundError:
+        return None
+
+
 def answer(adapter: Any, head: Mapping[str, Any], parts: Sequence[bytes]) -> tuple[dict[str, Any], list[bytes]]:
     """Build and run one model."""
     stage = "build"
@@ -65,7 +76,7 @@ def main(path: str) -> None:
     # What a runtime prints must not run into the answers.
     private = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    about = {"release": adapter.release(), "python": ".".join(map(str, sys.version_info[:3]))}
+    about = {"release": release(adapter), "python": ".".join(map(str, sys.version_info[:3]))}
     write(private, about)
     while True:
         request = read(sys.stdin.buffer)

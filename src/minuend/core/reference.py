@@ -46,9 +46,9 @@ def decode(element: ElementType, code: int) -> Value:
     >>> decode(TYPES["int8"], 0xFF), decode(TYPES["bfloat16"], 0x3FC0), decode(TYPES["float16"], 0x8000)
     (-1, Fraction(3, 2), -0.0)
     """
-    _check_code(element, code)
     if element.is_integer:
-        return _signed(code, element.bits) if element.kind == "signed" else code
+        return _integer(element, code)
+    _check_code(element, code)
     if element.levels is not None:
         return Fraction(element.levels[code])
     f = _format(element)

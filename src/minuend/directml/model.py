@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 from minuend.core.limits import MAX_BYTES
 from minuend.directml.dispatch import OUTPUT, Command, Dispatch, Dispatchable, read_command, read_dispatchable
@@ -194,8 +194,7 @@ class Model:
         for name, one in self.dispatchables.items():
             if one.subtracts:
                 a, b, _ = (TensorType(desc.element, desc.sizes) for desc in one.descs.values())
-                op = _lowest(one) or DIALECT.versions[-1]
-                yield Node(op=op, a=a, b=b, name=name, where=format_path(one.item.path))
+                yield Node(op=level(one)[0], a=a, b=b, name=name, where=format_path(one.item.path))
 
     def lowest_level(self) -> str:
         """Return the lowest feature level that all subtractions run at.
@@ -206,7 +205,10 @@ class Model:
         rows = [DIALECT.versions[0]]
         for one in self.dispatchables.values():
             if one.subtracts:
-                rows.append(_lowest(one) or _refused(one))
+                row, refused = level(one)
+                if refused is not None:
+                    raise refused
+                rows.append(row)
         return str(max(rows, key=DIALECT.versions.index).version)
 
     def save(self, path: str | os.PathLike[str], *, inputs: Iterable[str] = ()) -> None:
@@ -245,22 +247,17 @@ def _decoded(data: bytes, name: str) -> str:
         raise FileFormatError(f"{name} is no JSON: byte {error.start} is not UTF-8") from None
 
 
-def _lowest(one: Dispatchable) -> OpVersion | None:
+def level(one: Dispatchable) -> tuple[OpVersion, SpecError | None]:
+    """Return the lowest feature level that takes a subtraction; the newest with what it refuses, where none does."""
+    refused = None
     for row in DIALECT.versions:
         try:
             check_descs(row, one.descs)
-        except SpecError:
-            continue
-        return row
-    return None
-
-
-def _refused(one: Dispatchable) -> NoReturn:
-    try:
-        check_descs(DIALECT.versions[-1], one.descs)
-    except SpecError as error:
-        raise placed(error, one.item) from None
-    raise AssertionError("the newest level takes what no level takes")
+        except SpecError as error:
+            refused = placed(error, one.item)
+        else:
+            return row, None
+    return DIALECT.versions[-1], refused
 
 
 def dumps(value: Any, indent: str = "") -> str:

@@ -7,6 +7,7 @@ from minuend.models.flow import SHAPES, Flow
 PLAIN = "plain"
 """What is said where nothing is recognised."""
 
+_MOVING = (*SHAPES, "Cast")
 _COMPARISONS = (
     "Equal",
     "Greater",
@@ -43,27 +44,20 @@ def purpose_of(flow: Flow, index: int) -> str:
 
 def _is_dequantisation(flow: Flow, a: str, b: str, result: str) -> bool:
     """A narrow integer less a zero point, then scaled: (Cast(q) - zp) * scale, or Cast(q - zp) * scale."""
-    start = flow.source(a, (*SHAPES, "Cast"))
-    narrow = flow.dtypes.get(start) in _NARROW or flow.maker(a, (*SHAPES, "Cast")) in (
-        "QuantizeLinear",
-        "Round",
-        "Clip",
-    )
-    scaled = "Mul" in flow.readers(result) or any(
-        "Mul" in flow.readers(out) for out in flow.after(result, (*SHAPES, "Cast"))
-    )
-    return narrow and scaled and (flow.is_constant(b) or flow.dtypes.get(flow.source(b, (*SHAPES, "Cast"))) in _NARROW)
+    start = flow.source(a, _MOVING)
+    narrow = flow.dtypes.get(start) in _NARROW or flow.maker(a, _MOVING) in ("QuantizeLinear", "Round", "Clip")
+    scaled = any("Mul" in flow.readers(name) for name in (result, *flow.after(result, _MOVING)))
+    return narrow and scaled and (flow.is_constant(b) or flow.dtypes.get(flow.source(b, _MOVING)) in _NARROW)
 
 
 def _is_mask(flow: Flow, a: str, b: str, result: str) -> bool:
     """1 - mask, then scaled, turned to bool or picked by; or a mask whose own name says so."""
     if not flow.is_constant(a):
         return False
-    moved = (*SHAPES, "Cast")
-    start = flow.source(b, moved)
+    start = flow.source(b, _MOVING)
     named = "mask" in start.lower() or "mask" in b.lower() or "mask" in result.lower()
-    compared = flow.maker(b, moved) in _COMPARISONS or flow.dtypes.get(start) == "bool"
-    uses = {kind for name in (result, *flow.after(result, moved)) for kind in flow.readers(name)}
+    compared = flow.maker(b, _MOVING) in _COMPARISONS or flow.dtypes.get(start) == "bool"
+    uses = {kind for name in (result, *flow.after(result, _MOVING)) for kind in flow.readers(name)}
     return ((named or compared) and bool(uses & {"Mul", "Where", "Cast", "Add"})) or (named and not uses)
 
 

@@ -112,7 +112,7 @@ class Tensor:
             raise DTypeError("types", f"{shown} is an integer type; pass its codes to Tensor(), nothing is rounded")
         if array.dtype not in (np.float16, np.float32, np.float64):
             raise DTypeError("types", f"values are of {array.dtype.name}; expected float16, float32 or float64")
-        if not _has_nan(element.name) and np.isnan(array).any():
+        if not np.isnan(_values(element.name)).any() and np.isnan(array).any():
             raise SpecError("values", f"values hold NaN, which {SPELLINGS[element.name][0]} has not")
         nearest = _nearest_level if element.format is None else _nearest_float
         return cls(element, nearest(element, array.astype(np.float64)))
@@ -168,10 +168,6 @@ def _values(name: str) -> Array:
     if element.levels is not None:
         return np.array(element.levels, np.float32)
     return np.arange(1 << element.bits, dtype=np.uint8).view(element.memory).astype(np.float32)
-
-
-def _has_nan(name: str) -> bool:
-    return bool(np.isnan(_values(name)).any())
 
 
 def _ladder(steps: Array, values: Array) -> tuple[Array, Array]:

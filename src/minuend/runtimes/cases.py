@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from minuend.core.elements import TYPES, ElementType
-from minuend.core.shapes import Broadcast, Shape
+from minuend.core.shapes import Broadcast, Shape, numpy
 from minuend.errors import SpecError
 from minuend.runtimes import values
 from minuend.runtimes.values import Codes, Operands, ValueClass
@@ -243,19 +243,21 @@ class Case:
     @property
     def attributes(self) -> Mapping[str, Any]:
         """What the node states."""
-        relation = RELATIONS[self.relation]
-        rule = _rule(self.op, relation)
-        return relation.attributes.get(rule or "", {})
+        return RELATIONS[self.relation].attributes.get(self._rule, {})
+
+    @property
+    def _rule(self) -> str:
+        return _rule(self.op, RELATIONS[self.relation]) or ""
 
     @property
     def operations(self) -> tuple[Operation, ...]:
         """The case's subtractions; a model has a node for each."""
-        return _operations(self.element, self.relation, _rule(self.op, RELATIONS[self.relation]) or "", self.full)
+        return _operations(self.element, self.relation, self._rule, self.full)
 
     @property
     def classes(self) -> tuple[ValueClass, ...]:
         """The value classes that occur."""
-        return _present(self.element, self.relation, _rule(self.op, RELATIONS[self.relation]) or "", self.full)
+        return _present(self.element, self.relation, self._rule, self.full)
 
 
 @functools.lru_cache(maxsize=64)
@@ -331,9 +333,7 @@ def _apart(node: Node, a: tuple[Any, ...], b: tuple[Any, ...], joined: Broadcast
         return None
     name = "legacy axis" if node.op.broadcasting == "onnx_legacy" else "pdpd"
     try:
-        from minuend.core import shapes
-
-        shapes.numpy(a, b)
+        numpy(a, b)
     except SpecError:
         return f"{name} alone"
     return name

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from minuend.core.elements import ElementType
@@ -93,20 +93,7 @@ class Quirks:
 def quirks(runtime: str) -> Quirks:
     """Return what is known of a runtime; of one without an adapter here nothing is."""
     stated = vars(adapters()[runtime]) if runtime in adapters() else {}
-    known = {field: stated[name] for name, field in _NAMES.items() if name in stated}
+    known = {f.name: stated[name] for f in fields(Quirks) for name in (f.name, f.name.upper()) if name in stated}
     if "limits" in known:
         known["limits"] = tuple(Limit(*row) for row in known["limits"])
     return Quirks(**known)
-
-
-_NAMES = {
-    "TAKES_ANYWAY": "takes_anyway",
-    "STRICT": "strict",
-    "LOCAL_FUNCTIONS": "local_functions",
-    "BFLOAT16_OUT": "bfloat16_out",
-    "OPERATORS_FROM": "operators_from",
-    "LOADS": "loaded",
-    "LIMITS": "limits",
-    "loses": "loses",
-}
-"""What an adapter may state, and the attribute that it becomes."""

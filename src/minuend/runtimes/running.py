@@ -67,7 +67,7 @@ class Runtime:
         self.adapter = adapter(name)
         self.name = name
         self._python = python or sys.executable
-        if python is None and self.adapter.release() is None:
+        if python is None and worker.release(self.adapter) is None:
             raise Unsupported(f"{name} needs the package {self.adapter.PACKAGE}, which is not installed")
         self._process: subprocess.Popen[bytes] | None = None
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process

@@ -267,13 +267,7 @@ def of(element: ElementType, *, full: bool = True) -> Operands:
 
 def _answers(element: ElementType, pairs: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
     """The expected code and the class's index of every pair; codes are decoded once each."""
-    decoded: dict[int, Value] = {}
-
-    def value(code: int) -> Value:
-        if code not in decoded:
-            decoded[code] = reference.decode(element, code)
-        return decoded[code]
-
+    value = functools.cache(functools.partial(reference.decode, element))
     expected = [reference.subtract(element, a, b) for a, b in pairs]
     order = rules(element)
     classes = []

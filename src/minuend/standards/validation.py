@@ -7,7 +7,7 @@ from typing import Any
 
 from minuend.core.shapes import Broadcast, Shape
 from minuend.errors import DTypeError, ShapeError, SpecError, listed, shown
-from minuend.standards.dialects import Dialect, dialect
+from minuend.standards.dialects import dialect
 from minuend.standards.node import Node, TensorType
 from minuend.standards.version import Attr, OpVersion
 from minuend.text import INT64
@@ -132,14 +132,10 @@ def check_types(op: OpVersion, a: str, b: str) -> None:
         )
     # 4. The element type is one that the version's row lists.
     if a not in op.types:
-        raise DTypeError("types", _type_refusal(home, op, a))
-
-
-def _type_refusal(home: Dialect, op: OpVersion, name: str) -> str:
-    later = [version for version in home.versions if name in version.types]
-    came = f" (it came with {home.counted} {later[0].version})" if later else ""
-    allowed = listed(home.spell(t) for t in op.types)
-    return f"{op} takes no element type {home.spell(name)}{came}; expected {allowed}"
+        later = [version for version in home.versions if a in version.types]
+        came = f" (it came with {home.counted} {later[0].version})" if later else ""
+        allowed = listed(home.spell(t) for t in op.types)
+        raise DTypeError("types", f"{op} takes no element type {home.spell(a)}{came}; expected {allowed}")
 
 
 def check_ranks(op: OpVersion, shapes: tuple[Shape, ...]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from minuend import worker
 from minuend.actions.recipes.trial import DIMS, Array, asked, check_size, make_inputs
 from minuend.core.arrays import compute
 from minuend.core.elements import of_numpy
@@ -137,7 +138,7 @@ def compare(
     Without a target this package runs the fixed model too.
     """
     adapter = None if target is None else adapters().get(target.runtime)
-    release = None if adapter is None else adapter.release()
+    release = None if adapter is None else worker.release(adapter)
     if target is not None and release is None:
         return Comparison(target.name, skipped="it is not installed here")
     name = "this package" if target is None else f"{target.runtime}@{release}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -43,11 +44,7 @@ def _check_summary(report: Report, nodes: Mapping[Any, Sequence[Finding]]) -> li
         return [f"{report.title} has no subtraction"]
     targets = list(dict.fromkeys(finding.target for finding in report.findings))
     fine = sum(all(finding.verdict == "ok" for finding in found) for found in nodes.values())
-    counts = {verdict: sum(f.verdict == verdict for f in report.failures) for verdict in _verdicts(report)}
+    counts = Counter(finding.verdict for finding in report.failures)
     told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
     lines = [f"{report.title}: {counted(len(nodes), 'subtraction')} on {', '.join(targets)}"]
     return [*lines, f"{fine} fine everywhere" + (f"; findings: {told}" if told else "")]
-
-
-def _verdicts(report: Report) -> list[str]:
-    return list(dict.fromkeys(finding.verdict for finding in report.failures))

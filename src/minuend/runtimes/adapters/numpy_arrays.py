@@ -13,16 +13,6 @@ CONSTANTS = ("none",)
 RULES = ("numpy",)
 
 
-def release() -> str | None:
-    """The installed release, or ``None``."""
-    from importlib import metadata
-
-    try:
-        return metadata.version(PACKAGE)
-    except metadata.PackageNotFoundError:
-        return None
-
-
 def prepare(head: dict[str, Any], model: bytes, weights: bytes) -> Callable[[list[Any]], list[Any]]:
     """Return what subtracts arrays."""
     import numpy as np

@@ -25,16 +25,6 @@ STRICT = {
 # ---- running --------------------------------------------------------------------------------------------------
 
 
-def release() -> str | None:
-    """The installed release, or ``None``."""
-    from importlib import metadata
-
-    try:
-        return metadata.version(PACKAGE)
-    except metadata.PackageNotFoundError:
-        return None
-
-
 def _bfloat16() -> Any:
     """The dtype that this release has for bfloat16: ml_dtypes' from 1.19 on, one of its own before."""
     import importlib

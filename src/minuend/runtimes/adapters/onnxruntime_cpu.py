@@ -16,7 +16,7 @@ RULES = None
 
 BFLOAT16_OUT = False
 
-LOADS = {
+LOADED = {
     "1.15.0": (19, 9),
     "1.16.0": (19, 9),
     "1.16.3": (19, 9),
@@ -43,16 +43,6 @@ LIMITS = (
 """Recipes that are not right here: their names, element types, constants, value classes (none: all), and why."""
 
 # ---- running --------------------------------------------------------------------------------------------------
-
-
-def release() -> str | None:
-    """The installed release, or ``None``."""
-    from importlib import metadata
-
-    try:
-        return metadata.version(PACKAGE)
-    except metadata.PackageNotFoundError:
-        return None
 
 
 def prepare(head: dict[str, Any], model: bytes, weights: bytes) -> Callable[[list[Any]], list[Any]]:

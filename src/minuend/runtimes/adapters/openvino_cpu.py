@@ -27,7 +27,7 @@ STRICT = {
 LOCAL_FUNCTIONS = False
 OPERATORS_FROM = {"BitwiseAnd": (2024, 4)}
 
-LOADS = {
+LOADED = {
     "2023.0.0": (None, None),
     "2023.1.0": (None, None),
     "2023.2.0": (None, None),
@@ -125,16 +125,6 @@ def loses(name: str, kind: str, bits: int, array: Any) -> str:
 # ---- running --------------------------------------------------------------------------------------------------
 
 _STATE: dict[str, Any] = {}
-
-
-def release() -> str | None:
-    """The installed release, or ``None``."""
-    from importlib import metadata
-
-    try:
-        return metadata.version(PACKAGE)
-    except metadata.PackageNotFoundError:
-        return None
 
 
 def _core() -> tuple[Any, Any]:
