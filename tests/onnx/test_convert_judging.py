@@ -86,7 +86,7 @@ def test_a_conversion_that_makes_another_shape_is_refused_whatever_is_declared(m
     """The declarations' other use is to find a step that is wrong: a broken one must not pass."""
 
     def wrong(node, new):
-        new.add("Flatten", [node.input[0]], output=node.output[0])
+        new.add("Reshape", [node.input[0], new.constant("wrong", [24])], output=node.output[0])
 
     monkeypatch.setitem(ADAPTERS, ("Softmax", 11, 13), wrong)
     model = parse("""<ir_version: 7, opset_import: ["" : 12]>
