@@ -388,6 +388,7 @@ ABILITIES = {
     "lifting": ("to_graph",),
     "lowering": ("from_graph",),
     "versioning": ("convert",),
+    "loading": ("goal", "fit"),
     "fixing": ("work",),
     "probing": ("FORM", "case_model", "declared", "nbytes", "model_bytes"),
     "declared": ("targets",),

@@ -33,19 +33,22 @@ class Converted:
         self.opened.save(path, inputs=self.sources)
 
 
-def convert(model: Any, to: str) -> Converted:
+def convert(model: Any, to: str, *, target: str | None = None) -> Converted:
     """Convert a model to another version of its dialect, or to another dialect.
 
     Args:
         model: a path, bytes, ``onnx.ModelProto``, ``openvino.Model`` or a model of this package; it is not changed.
-        to: ``"onnx:13"``, ``"onnx"`` (the newest opset), ``"openvino"``, ``"directml:5.1"``.
+        to: ``"onnx:13"``, ``"onnx"`` (the newest opset that a runtime loads), ``"openvino"``, ``"directml:5.1"``.
+        target: where ``to`` names no opset, the runtime that has to load it, such as ``"onnxruntime-cpu@1.20"``; by
+            default those that are installed.
 
     Returns:
         The converted model with the lists of what changed and what was lost.
 
     Raises:
-        ConversionRefused: nodes stand in the way; ``.nodes`` says which and why. SpecError: no such dialect or version,
-            or nothing to convert. FileFormatError, FileNotFoundError: no model, or a broken one.
+        ConversionRefused: nodes stand in the way; ``.nodes`` says which and why. SpecError: no such dialect, version or
+            target, a target that decides nothing, or nothing to convert. FileFormatError, FileNotFoundError: no model,
+            or a broken one.
 
     >>> import onnx.parser
     >>> model = onnx.parser.parse_model('''
@@ -58,7 +61,13 @@ def convert(model: Any, to: str) -> Converted:
     goal = dialect(name)
     opened = open_model(model)
     source = dialect_of(opened)
-    versioning = ability(name, "versioning")
+    versioning, loading = ability(name, "versioning"), ability(name, "loading")
+    if target is not None and (version is not None or loading is None):
+        raise SpecError(
+            "target", f"{to!r} says what to convert to; a target decides where the version is open, as in 'onnx'"
+        )
+    limit = loading.goal(target) if loading is not None and version is None else None
+    version = version if limit is None else str(limit.version)
     if source == name and versioning is not None:
         result, changes, losses = versioning.convert(opened, version)
     elif source == name and len(goal.versions) == 1:
@@ -66,6 +75,8 @@ def convert(model: Any, to: str) -> Converted:
     else:
         graph = _able(source, "lifting").to_graph(opened)
         result, changes, losses = _able(name, "lowering").from_graph(graph, version)
+    if limit is not None:
+        changes = [*([limit.told] if limit.told else []), *changes, *loading.fit(result, limit)]
     return Converted(result.handout, changes, losses, result, opened.sources())
 
 

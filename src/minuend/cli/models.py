@@ -78,9 +78,12 @@ def run(*, model: str, inputs: tuple[str, ...], folder: str, max_bytes: int, as_
 @click.command()
 @click.argument("model", type=path, metavar="MODEL")
 @click.option("--to", "goal", metavar="V", required=True, help="onnx:13, onnx, openvino, directml:5.1 …")
+@click.option(
+    "--target", metavar="T", help="With --to onnx: the runtime that has to load it; by default the installed."
+)
 @click.option("-o", "--output", "out", type=path, metavar="OUT", required=True, help="The file to write.")
 @click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
-def convert(*, model: str, goal: str, out: str, as_json: bool) -> int:
+def convert(*, model: str, goal: str, target: str | None, out: str, as_json: bool) -> int:
     """Convert MODEL to another version of its standard, or to another standard's format.
 
     What was changed and what was lost is listed. A model that cannot be converted whole is refused, each node with its
@@ -95,7 +98,7 @@ def convert(*, model: str, goal: str, out: str, as_json: bool) -> int:
     opened = open_model(model)
     check_goal(out, dialect_name, (model, *opened.sources()))
     try:
-        converted = convert_model(opened, goal)
+        converted = convert_model(opened, goal, target=target)
     except ConversionRefused as refused:
         return _refuse(refused, {"model": model, "to": goal} if as_json else None)
     converted.save(out)

@@ -59,14 +59,18 @@ def infer_shapes(model: ModelProto, *, data_prop: bool) -> ModelProto:
     return _read(_ask({"work": "infer", "data_prop": data_prop}, model.SerializeToString()))
 
 
-def fault(model: ModelProto) -> str:
+def fault(model: ModelProto, form: ModelProto | None = None) -> str:
     """Return what ``onnx.checker`` and strict inference find wrong with a model; ``""`` where they find nothing.
+
+    Args:
+        model: the model. form: what the checker gets in its place, inference being given the model.
 
     Raises:
         Exceeded: it takes too much memory or time.
     """
     try:
-        _ask({"work": "judge"}, model.SerializeToString())
+        checked = b"" if form is None else form.SerializeToString()
+        _ask({"work": "judge"}, model.SerializeToString(), checked)
     except OnnxRefuses as error:
         return " ".join(str(error).split())
     return ""
@@ -116,7 +120,9 @@ class _Process:
             ) from None
         self.greeted = False
 
-    def ask(self, head: Mapping[str, Any], data: bytes, seconds: float) -> tuple[dict[str, Any], list[bytes]] | None:
+    def ask(
+        self, head: Mapping[str, Any], parts: list[bytes], seconds: float
+    ) -> tuple[dict[str, Any], list[bytes]] | None:
         """Return the answer to a request, or ``None`` where the process took too long or is no more."""
         with _watched(self.popen, seconds) as waited:
             if not self.greeted:
@@ -128,7 +134,7 @@ class _Process:
                         f"{sys.executable} -I {worker.__file__} ended with status {self.popen.wait()}"
                     )
             with contextlib.suppress(BrokenPipeError):
-                worker.write(self.popen.stdin, head, [data, b""])
+                worker.write(self.popen.stdin, head, parts)
             return worker.read(self.popen.stdout) if waited() else None
 
     def end(self) -> None:
@@ -205,21 +211,22 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-def _ask(head: Mapping[str, Any], data: bytes) -> bytes:
+def _ask(head: Mapping[str, Any], data: bytes, extra: bytes = b"") -> bytes:
     """Return the answer to a request.
 
     Raises:
         OnnxRefuses: it refuses. Exceeded: it did not come within the bounds.
     """
-    seconds, nbytes = _SECONDS + (len(data) >> 20), _BYTES + _TIMES * len(data)
-    key = hashlib.sha256(json.dumps(head).encode() + data).digest()
+    size = len(data) + len(extra)
+    seconds, nbytes = _SECONDS + (size >> 20), _BYTES + _TIMES * size
+    key = hashlib.sha256(json.dumps([head, len(data)]).encode() + data + extra).digest()
     with _lock:
         done = key in _exceeding
         answer, refused = None, ""
         try:
             if not done:
                 bounds = {"inputs": [], "seconds": seconds, "bytes": nbytes}
-                answer = _running().ask({**head, **bounds}, data, seconds * _PATIENCE)
+                answer = _running().ask({**head, **bounds}, [data, extra], seconds * _PATIENCE)
                 refused = "" if answer is None else str(answer[0].get("refused", ""))
                 done = answer is not None and not _out_of_memory(refused)
                 if not done:

@@ -71,8 +71,9 @@ def _infer(head: Mapping[str, Any], model: bytes, _: bytes) -> bytes:
     return found
 
 
-def _judge(_: Mapping[str, Any], model: bytes, __: bytes) -> bytes:
-    _onnx().checker.check_model(model, True, False, False)
+def _judge(_: Mapping[str, Any], model: bytes, form: bytes) -> bytes:
+    _onnx().checker.check_model(form or model, False, False, False)
+    _onnx().shape_inference.infer_shapes(model, True, True, False)
     _onnx().shape_inference.infer_shapes(model, True, True, True)
     return b""
 

@@ -13,6 +13,7 @@ alone. The types in the table are those of the rooms that ask: :mod:`minuend.mod
 ``lifting.py``            ``to_graph(model)``: the graph that formats convert through
 ``lowering.py``           ``from_graph(graph, version)`` → model, changes, losses
 ``versioning.py``         ``convert(model, version)`` → model, changes, losses, within the dialect
+``loading.py``            ``goal(target)``: the version to convert to where none is named; ``fit(model, goal)``
 ``fixing.py``             ``work(model, goal, overflow, accept)`` → :class:`minuend.actions.recipes.work.Work`; a
                           version is a goal where there is a ``versioning.py`` too
 ``probing.py``            models for runtimes: cases, and any model as it is; see :mod:`minuend.runtimes.probing`

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
+from types import MappingProxyType
 
 import onnx
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TypeProto, ValueInfoProto
@@ -13,6 +15,7 @@ from minuend.onnx.dims import keep_common
 from minuend.onnx.opsets import schemas
 from minuend.onnx.opsets.scope import graphs, infer, own_types
 
+NONE: Mapping[str, TypeProto] = MappingProxyType({})
 _MOST_CALLS = 2000
 """Calls that are looked at, those with operands of the same types and attributes counted once."""
 
@@ -32,12 +35,12 @@ class Calls:
         self.types: dict[tuple[str, str], GraphProto] = {}
         self.done: set[bytes] = set()
 
-    def follow(self, graph: GraphProto, depth: int = 0) -> None:
-        """Look at every call in a graph whose types are inferred."""
-        types = own_types(graph)
+    def follow(self, graph: GraphProto, depth: int = 0, outer: Mapping[str, TypeProto] = NONE) -> None:
+        """Look at every call in a graph whose types are inferred; in a body the types around it are known as well."""
+        types = {**outer, **own_types(graph)}
         for node in graph.node:
             for _, body in graphs(node):
-                self.follow(body, depth)
+                self.follow(body, depth, types)
             function = self.functions.get((node.domain, node.op_type))
             if function is not None and depth < 100:
                 self.enter(function, node, types, depth)

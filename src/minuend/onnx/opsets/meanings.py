@@ -120,7 +120,7 @@ def tested_only(node: NodeProto, new: Builder) -> None:
 
 @step("BatchNormalization", "Dropout", at=(7, 6))
 def say_tested(node: NodeProto, new: Builder) -> None:
-    _outputs(node, 1)
+    _outputs(node, 1, new)
     set_attribute(node, "is_test", 1)
     new.keep(node)
 
@@ -139,21 +139,23 @@ def spatial(node: NodeProto, new: Builder) -> None:
 def normalize_tested(node: NodeProto, new: Builder) -> None:
     if attribute(node, "training_mode", 0):
         raise Refusal("BatchNormalization-9 has no training_mode")
-    _outputs(node, 1)
+    _outputs(node, 1, new)
     drop_attribute(node, "training_mode")
     new.keep(node)
 
 
-def _outputs(node: NodeProto, most: int) -> None:
-    if any(node.output[most:]):
-        raise Refusal(f"output {most} of {node.op_type} ({node.output[most]!r}) is another one in the other version")
+def _outputs(node: NodeProto, most: int, new: Builder) -> None:
+    """Leave out the outputs beyond a count, which are others in the other version, where nobody reads them."""
+    for i, name in enumerate(node.output[most:], most):
+        if name and name not in new.scope.unread:
+            raise Refusal(f"output {i} of {node.op_type} ({name!r}) is another one in the other version")
     del node.output[most:]
 
 
 @step("Dropout", at=(7, 10))
 @step("Dropout", at=(10, 7))
 def without_mask(node: NodeProto, new: Builder) -> None:
-    _outputs(node, 1)
+    _outputs(node, 1, new)
     new.keep(node)
 
 

@@ -11,13 +11,13 @@ from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TypeProto
 
 from minuend.errors import ConversionRefused, SpecError
 from minuend.names import Names
-from minuend.onnx import confined
 from minuend.onnx.nesting import all_names, holders
 from minuend.onnx.opsets import expand, schemas
 from minuend.onnx.opsets import nodes as convert_nodes
 from minuend.onnx.opsets.calls import Calls
+from minuend.onnx.opsets.judging import judge
 from minuend.onnx.opsets.schemas import MAIN, Refusal
-from minuend.onnx.opsets.scope import Scope, all_inputs, for_inference, graphs, infer, own_types, skeleton
+from minuend.onnx.opsets.scope import Scope, all_inputs, for_inference, graphs, infer, own_types
 
 
 def convert_proto(proto: ModelProto, opset: int) -> tuple[ModelProto, list[str], list[str]]:
@@ -66,8 +66,7 @@ def convert_proto(proto: ModelProto, opset: int) -> tuple[ModelProto, list[str],
     elif not work.changes:
         work.changes.append(f"nothing: the model is at opset {opset} already")
     _set_imports(model, opset, work.changes)
-    _check(model, proto, opset)
-    return model, work.changes, work.losses
+    return model, [*work.changes, *judge(model, proto, opset)], work.losses
 
 
 def main_opset(imports: Any, where: str, fallback: int | None = None) -> int | None:
@@ -110,6 +109,7 @@ class _Work:
         self.names = Names(all_names(self.model))
         self.functions = frozenset((f.domain, f.name) for f in self.model.functions)
         self.detached: set[str] = set()
+        self.unread = frozenset(_unread(self.model))
 
     def convert(self) -> None:
         """Convert every list of nodes, in place."""
@@ -155,7 +155,7 @@ class _Work:
             del holder.node[i]
 
     def scope(self, where: str, parent: Scope | None, types: dict[str, TypeProto]) -> Scope:
-        return Scope(where, self.names, self.functions, parent, types)
+        return Scope(where, self.names, self.functions, parent, types, unread=self.unread)
 
     def graph(self, graph: GraphProto, typed: GraphProto, where: str, parent: Scope | None, opset: int) -> None:
         """Convert a graph or body; ``typed`` is the same one after inference."""
@@ -255,6 +255,17 @@ def _difference(node: NodeProto, now: list[NodeProto]) -> str:
     return f" ({', '.join(parts)})" if parts else ""
 
 
+def _unread(model: ModelProto) -> set[str]:
+    """The values that nodes make and nobody reads."""
+    made, read = set[str](), set[str]()
+    for holder in holders(model):
+        read.update(value if isinstance(value, str) else value.name for value in holder.output)
+        for node in holder.node:
+            made.update(node.output)
+            read.update(node.input)
+    return made - read
+
+
 def _set_imports(model: ModelProto, opset: int, changes: list[str]) -> None:
     """State the new opset everywhere, and the IR version that it needs."""
     found = False
@@ -270,30 +281,3 @@ def _set_imports(model: ModelProto, opset: int, changes: list[str]) -> None:
     if model.ir_version < least:
         changes.append(f"IR version {model.ir_version} became {least}, the first that has opset {opset}")
         model.ir_version = least
-
-
-def _check(model: ModelProto, source: ModelProto, opset: int) -> None:
-    """Let ONNX's checker and its strict inference judge the result.
-
-    Raises:
-        ConversionRefused: they find it invalid.
-    """
-    try:
-        reason = _fault(model)
-    except confined.Exceeded as error:
-        raise ConversionRefused(f"onnx:{opset}", {"model": f"the result cannot be checked: {error}"}) from None
-    if reason:
-        own = _fault(source)
-        advice = "the model that came has no fault: please report this"
-        if own:
-            advice = "the model that came has " + ("the same fault" if own == reason else f"a fault already: {own}")
-        raise ConversionRefused(f"onnx:{opset}", {"model": f"ONNX's checker refuses the result: {reason}"}, advice)
-
-
-def _fault(model: ModelProto) -> str:
-    bare = skeleton(model)
-    for graph in holders(bare):  # onnx's strict inference forgets the default of this one attribute
-        for node in graph.node:
-            if node.op_type == "MeanVarianceNormalization" and node.domain in MAIN and not node.attribute:
-                node.attribute.append(onnx.helper.make_attribute("axes", [0, 2, 3]))
-    return confined.fault(bare)

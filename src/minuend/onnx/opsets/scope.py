@@ -28,7 +28,7 @@ class Scope:
         types: types of its own values by name. constants: its own constants: a tensor, or a Constant node.
         makers: the nodes that made its own values so far, each with its opset. folded: values computed from them.
         parent: the scope around a body of If, Loop or Scan. names: shared by the whole model.
-        functions: the model's local functions, as (domain, name).
+        functions: the model's local functions, as (domain, name). unread: values of the model that nobody reads.
     """
 
     where: str
@@ -39,6 +39,7 @@ class Scope:
     constants: dict[str, TensorProto | NodeProto] = field(default_factory=dict)
     makers: dict[str, tuple[NodeProto, int]] = field(default_factory=dict)
     folded: dict[str, np.ndarray[Any, Any] | None] = field(default_factory=dict)
+    unread: frozenset[str] = frozenset()
 
     def type(self, name: str) -> TypeProto | None:
         """The type of a value, if it is known."""

@@ -1,0 +1,93 @@
+"""The opset of a conversion that names none: the newest that a runtime loads, where the package ``onnx`` knows more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from onnx import ModelProto, TensorProto
+
+from minuend.onnx.model import Model
+from minuend.onnx.nesting import holders
+from minuend.onnx.opsets.schemas import newest as newest_known
+from minuend.onnx.walk import all_tensors
+from minuend.runtimes import targets
+from minuend.runtimes.adapting import adapters
+from minuend.runtimes.quirks import quirks
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What a conversion stops at.
+
+    Attributes:
+        version: the opset. ir_version: the highest IR version that is loaded; ``None`` for any.
+        told: which runtime stops it there; empty where none does. runtime: its name and release.
+    """
+
+    version: int
+    ir_version: int | None = None
+    told: str = ""
+    runtime: str = ""
+
+
+def goal(target: str | None = None) -> Goal:
+    """Return the newest opset that a target loads, or that every installed runtime does.
+
+    Raises:
+        SpecError: no such target.
+
+    >>> goal("onnxruntime-cpu@1.20").version, goal("onnxruntime-cpu@1.20").told
+    (21, 'opset 21 is the newest that onnxruntime-cpu@1.20.1 loads')
+    """
+    found = [Goal(newest_known())]
+    for runtime, release in [_named(target)] if target else _installed():
+        opset, ir_version = _loads(runtime, release)
+        name = f"{runtime}@{release}"
+        if opset is not None:
+            told = f"opset {opset} is the newest that {name} loads" if opset < newest_known() else ""
+            found.append(Goal(min(opset, newest_known()), ir_version, told, name))
+    return min(reversed(found), key=lambda one: one.version)
+
+
+def _named(target: str) -> tuple[str, str]:
+    found = targets.find(target)
+    return found.runtime, found.release
+
+
+def _installed() -> list[tuple[str, str]]:
+    releases = {name: one.release() for name, one in adapters().items() if quirks(name).loaded}
+    return [(name, release) for name, release in releases.items() if release is not None]
+
+
+def _loads(runtime: str, release: str) -> tuple[int | None, int | None]:
+    """What a release loads; one that was not asked loads what the next older one does."""
+    rows = {_parts(known): loads for known, loads in quirks(runtime).loaded.items()}
+    older = [known for known in rows if known <= _parts(release)]
+    return rows[max(older, default=min(rows))] if rows else (None, None)
+
+
+def _parts(release: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in release.split(".") if part.isdigit())
+
+
+def fit(model: Model, to: Goal) -> list[str]:
+    """Lower a model's IR version to the highest that is loaded, in place, where nothing in it needs the one it has.
+
+    Returns:
+        What was changed, a sentence each.
+    """
+    proto = model.proto
+    if to.ir_version is None or proto.ir_version <= to.ir_version or _needs_its_ir_version(proto):
+        return []
+    before, proto.ir_version = proto.ir_version, to.ir_version
+    return [f"IR version {before} became {to.ir_version}, the highest that {to.runtime} loads"]
+
+
+def _needs_its_ir_version(proto: ModelProto) -> bool:
+    """Whether a model has what came with later IR versions: narrow types, overloaded functions, devices."""
+    types = {tensor.data_type for tensor, _ in all_tensors(proto)}
+    types |= {value.type.tensor_type.elem_type for value in (*proto.graph.input, *proto.graph.output)}
+    types |= {value.type.tensor_type.elem_type for holder in holders(proto) for value in holder.value_info}
+    overloads = any(function.overload for function in proto.functions)
+    devices = len(proto.configuration) > 0
+    return overloads or devices or max(types) >= TensorProto.FLOAT8E4M3FN

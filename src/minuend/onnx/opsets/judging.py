@@ -1,0 +1,217 @@
+"""What ONNX's checker and its strict inference say of a converted model, beside the model that came.
+
+A result must pass both. Two things are told and not refused, since runtimes run the model all the same and the
+operators are sound: what a model leaves out that the checker wants (the shape of an input, the graph's name), and
+shapes that are declared and that the operators refute. For these the types that follow from the nodes alone are
+compared: where the same follows from the model that came, the declaration was wrong before; where nothing followed from
+it, every node on the way must have stayed as it was. A declared shape that is wrong is not written again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import onnx
+from onnx import FunctionProto, ModelProto, NodeProto, TensorProto, TypeProto
+
+from minuend.core.shapes import format_shape
+from minuend.errors import ConversionRefused
+from minuend.onnx import confined
+from minuend.onnx.dims import shape_of
+from minuend.onnx.nesting import holders, within
+from minuend.onnx.opsets.schemas import MAIN, type_text
+from minuend.onnx.opsets.scope import all_inputs, infer, own_types, skeleton
+
+Types = dict[str, TypeProto]
+
+
+def judge(model: ModelProto, source: ModelProto, opset: int) -> list[str]:
+    """Judge a result; wrong declarations in it are mended, in place, and told.
+
+    Args:
+        model: the result. source: what it was made of. opset: the result's.
+
+    Raises:
+        ConversionRefused: it is invalid, for a reason that is not in what is declared or left out.
+    """
+    try:
+        return _Judge(model, source, opset).notes()
+    except confined.Exceeded as error:
+        raise ConversionRefused(f"onnx:{opset}", {"model": f"the result cannot be checked: {error}"}) from None
+
+
+class _Judge:
+    def __init__(self, model: ModelProto, source: ModelProto, opset: int) -> None:
+        self.model, self.source, self.opset = model, source, opset
+
+    def notes(self) -> list[str]:
+        """What was mended, and what the checker still misses."""
+        reason = confined.fault(_lean(self.model))
+        if not reason:
+            return []
+        if why := _unsound(self.model):
+            raise self.refusal(why, _unsound(self.source))
+        found = self.mend(reason)
+        lean = _lean(self.model)
+        if left := confined.fault(lean):
+            if confined.fault(lean, _complete(lean)):
+                raise self.refusal(left, confined.fault(_lean(self.source)))
+            found.append(f"ONNX's checker misses something, as in the model that came: {left}")
+        return found
+
+    def refusal(self, reason: str, own: str) -> ConversionRefused:
+        advice = "the model that came has no fault: please report this"
+        if own:
+            advice = "the model that came has " + ("the same fault" if own == reason else f"a fault already: {own}")
+        return ConversionRefused(
+            f"onnx:{self.opset}", {"model": f"ONNX's checker refuses the result: {reason}"}, advice
+        )
+
+    # ---- declarations -----------------------------------------------------------------------------------------
+
+    def mend(self, reason: str) -> list[str]:
+        """Take out what is declared and refuted, or raise where it cannot be the model's that came."""
+        now, before = _followed(self.model), _followed(self.source)
+        sound = _Sound(self.model, self.source, now, before)
+        found = []
+        for holder in holders(self.model):
+            outputs = [] if isinstance(holder, FunctionProto) else holder.output
+            for rows in (holder.value_info, outputs):
+                for i in reversed(range(len(rows))):
+                    value = rows[i]
+                    follows = now.get(value.name)
+                    if follows is None or not _clash(value.type, follows):
+                        continue
+                    if not sound.is_sound(value.name):
+                        raise self.refusal(reason, confined.fault(_lean(self.source)))
+                    told = f"{value.name!r} was declared {_shown(value.type)}, and its node makes {_shown(follows)}"
+                    if rows is holder.value_info:
+                        del rows[i]
+                        found.append(f"{told}; the declaration is gone")
+                    else:
+                        value.type.CopyFrom(_open(follows))
+                        found.append(f"{told}; it is declared so now")
+        return found
+
+
+class _Sound:
+    """Whether what follows for a value in the result is what the model that came makes."""
+
+    def __init__(self, model: ModelProto, source: ModelProto, now: Types, before: Types) -> None:
+        self.now, self.before = now, before
+        self.makers = {name: node for node in _nodes(model) for name in node.output if name}
+        self.kept = {node.SerializeToString(deterministic=True) for node in _nodes(source)}
+
+    def is_sound(self, name: str) -> bool:
+        if name in self.before and shape_of(self.before[name]) is not None:
+            return not _clash(self.before[name], self.now[name])
+        waiting, seen = [name], {name}
+        while waiting:
+            node = self.makers.get(waiting.pop())
+            if node is None:  # an input of the graph, of a body or of a function
+                continue
+            if node.SerializeToString(deterministic=True) not in self.kept:
+                return False
+            for other in set(all_inputs(node)) - seen - {""}:
+                seen.add(other)
+                if not self._as_before(other):
+                    waiting.append(other)
+        return True
+
+    def _as_before(self, name: str) -> bool:
+        """Whether the shape of a value is known, and the same, in both."""
+        was, is_ = shape_of(self.before.get(name)), shape_of(self.now.get(name))
+        return was is not None and is_ is not None and _sizes(was) == _sizes(is_)
+
+
+def _nodes(model: ModelProto) -> Iterator[NodeProto]:
+    return (node for holder in holders(model) for node in holder.node)
+
+
+def _sizes(shape: Any) -> list[int | None]:
+    return [dim if isinstance(dim, int) else None for dim in shape]
+
+
+def _clash(one: TypeProto, other: TypeProto) -> bool:
+    """Whether two types cannot be those of one value."""
+    texts = type_text(one), type_text(other)
+    if None not in texts and texts[0] != texts[1]:
+        return True
+    a, b = shape_of(one), shape_of(other)
+    if a is None or b is None:
+        return False
+    return len(a) != len(b) or any(None not in (x, y) and x != y for x, y in zip(_sizes(a), _sizes(b), strict=True))
+
+
+def _shown(type_: TypeProto) -> str:
+    shape = shape_of(type_)
+    named = [None if isinstance(dim, str) and dim.startswith("unk__") else dim for dim in shape or ()]
+    return "of an unknown rank" if shape is None else format_shape(tuple(named))
+
+
+def _open(type_: TypeProto) -> TypeProto:
+    """A type without the names that inference gives to dims."""
+    found = TypeProto()
+    found.CopyFrom(type_)
+    for dim in found.tensor_type.shape.dim:
+        if dim.dim_param.startswith("unk__"):
+            dim.Clear()
+    return found
+
+
+# ---- copies for ONNX ------------------------------------------------------------------------------------------
+
+
+def _lean(model: ModelProto) -> ModelProto:
+    bare = skeleton(model)
+    for graph in holders(bare):  # onnx's strict inference forgets the default of this one attribute
+        for node in graph.node:
+            if node.op_type == "MeanVarianceNormalization" and node.domain in MAIN and not node.attribute:
+                node.attribute.append(onnx.helper.make_attribute("axes", [0, 2, 3]))
+    return bare
+
+
+def _unsound(model: ModelProto) -> str:
+    """What is wrong with a model whatever it declares and leaves out."""
+    lean = _lean(model)
+    form = _complete(lean)
+    return confined.fault(_undeclared(lean), form)
+
+
+def _undeclared(lean: ModelProto) -> ModelProto:
+    """A lean copy without what is declared of values that nodes make."""
+    for holder in holders(lean):
+        del holder.value_info[:]
+        if not isinstance(holder, FunctionProto):
+            for value in holder.output:
+                if value.type.HasField("tensor_type"):
+                    value.type.tensor_type.ClearField("shape")
+    return lean
+
+
+def _complete(lean: ModelProto) -> ModelProto:
+    """A copy for the checker alone, with what it wants where that is left out: anything will do."""
+    whole = ModelProto()
+    whole.CopyFrom(lean)
+    whole.graph.name = lean.graph.name or "graph"
+    whole.ir_version = max(lean.ir_version, 4)  # before, initializers had to be inputs
+    for value in (*whole.graph.input, *whole.graph.output):
+        if value.type.WhichOneof("value") is None:
+            value.type.tensor_type.elem_type = TensorProto.FLOAT
+        if value.type.HasField("tensor_type"):
+            value.type.tensor_type.shape.SetInParent()
+    return whole
+
+
+def _followed(model: ModelProto) -> Types:
+    """The types that follow from the nodes; of a name that several bodies give to different values, none."""
+    typed = infer(_undeclared(_lean(model)))
+    found: Types = {}
+    twice: set[str] = set()
+    for graph in within(typed.graph):
+        for name, type_ in own_types(graph).items():
+            if name in found and found[name] != type_:
+                twice.add(name)
+            found[name] = type_
+    return {name: type_ for name, type_ in found.items() if name not in twice}
