@@ -184,12 +184,13 @@ def test_a_sub_that_breaks_a_rule_tells_its_place():
 
 
 def test_an_operator_that_the_evaluator_lacks_or_that_fails_is_told():
-    assert told(HEAD + "g (float[2] a) => (float[2] c) { c = my.Thing(a) }", RunError, {"a": np.float32([1, 2])}) == (
+    text = HEAD + "g (float[2] a) => (float[2] c) { c = my.Thing(a) }"
+    assert told(text, RunError, {"a": np.float32([1, 2])}, evaluator="reference") == (
         "ONNX's reference evaluator failed: NotImplementedError: Node type 'Thing' from domain 'my' is unknown, "
         "known functions: []."
     )
     text = HEAD + "g (float[2] a, int64[1] s) => (float[N] c) { c = Reshape(a, s) }"
-    message = told(text, RunError, {"a": np.float32([1, 2]), "s": np.int64([3])})
+    message = told(text, RunError, {"a": np.float32([1, 2]), "s": np.int64([3])}, evaluator="reference")
     assert message.startswith("ONNX's reference evaluator failed: ")
     assert "cannot reshape array of size 2 into shape (3,)" in message
 
@@ -197,13 +198,16 @@ def test_an_operator_that_the_evaluator_lacks_or_that_fails_is_told():
 def test_another_operator_with_a_limited_axis_is_refused_and_not_computed_wrongly():
     text = """<ir_version: 3, opset_import: ["" : 6]> g (float[2,3] a, float[2] b) => (float[2,3] c) {
       c = Add <axis = 0, broadcast = 1> (a, b) }"""
-    assert told(text, Unsupported, {"a": np.zeros((2, 3), np.float32), "b": np.float32([1, 2])}) == (
+    feeds = {"a": np.zeros((2, 3), np.float32), "b": np.float32([1, 2])}
+    assert told(text, Unsupported, feeds, evaluator="reference") == (
         "ONNX's evaluator ignores the axis of Add in opset 6, and would align B at the right; convert the model to "
         "opset 7 or above first, at graph.node[0]"
     )
     suffix = text.replace("axis = 0, ", "").replace("float[2] b", "float[3] b")
-    found = run(suffix, {"a": np.zeros((2, 3), np.float32), "b": np.float32([1, 2, 3])})
-    assert found["c"].tolist() == [[1, 2, 3]] * 2
+    for evaluator in ("reference", "onnxruntime"):
+        found = run(suffix, {**feeds, "b": np.float32([1, 2, 3])}, evaluator=evaluator)
+        assert found["c"].tolist() == [[1, 2, 3]] * 2
+    assert run(text, feeds)["c"].tolist() == [[1, 1, 1], [2, 2, 2]]
 
 
 def test_a_sparse_initializer_is_refused():
@@ -213,7 +217,7 @@ def test_a_sparse_initializer_is_refused():
         helper.make_sparse_tensor(values, helper.make_tensor("", TensorProto.INT64, [1], [0]), [2])
     )
     with pytest.raises(Unsupported) as caught:
-        read(proto).run({"a": np.float32([1, 2])})
+        read(proto).run({"a": np.float32([1, 2])}, evaluator="reference")
     assert str(caught.value) == (
         "the ModelProto: ONNX's evaluator takes no sparse initializer (here 'w'); make it dense"
     )

@@ -20,9 +20,9 @@ from minuend.core.limits import MAX_BYTES
 from minuend.models.opening import Outputs
 from minuend.onnx import external, running, saving, tensors, walk
 from minuend.onnx.external import DataFiles
+from minuend.onnx.kernels import RunError
 from minuend.onnx.mending import Departure
 from minuend.onnx.reading import parsed
-from minuend.onnx.running import RunError
 from minuend.onnx.tensors import Array
 from minuend.standards.node import Node
 
@@ -127,26 +127,34 @@ class Model:
 
     # ---- running ----------------------------------------------------------------------------------------------
 
-    def run(self, inputs: Mapping[str, Any], *, max_bytes: int | None = MAX_BYTES) -> dict[str, Any]:
-        """Run the model: every Sub by this package, all else by ONNX's reference evaluator.
+    EVALUATORS = running.EVALUATORS
+
+    def run(
+        self, inputs: Mapping[str, Any], *, max_bytes: int | None = MAX_BYTES, evaluator: str | None = None
+    ) -> dict[str, Any]:
+        """Run the model: every Sub by this package, all other operators by onnxruntime, one at a time.
 
         Args:
             inputs: an array for each input by name; those that have an initializer may be left out.
             max_bytes: the size of the largest result that may be made; ``None`` for no limit.
+            evaluator: what computes the other operators: ``"onnxruntime"``, or ``"reference"`` for ONNX's reference
+                evaluator. By default onnxruntime where it is installed.
 
         Returns:
             The outputs by name.
 
         Raises:
             SpecError: inputs that are missing, unknown, or not of the declared types and shapes; a Sub that breaks
-                a rule of its version. ResultTooLarge: a result beyond ``max_bytes``. RunError: an operator that the
-                evaluator does not have or that failed. FileFormatError, FileNotFoundError: bad external data.
+                a rule of its version; no such evaluator. ResultTooLarge: a result beyond ``max_bytes``. RunError: an
+                operator that the evaluator does not have or that failed. Unsupported: an evaluator that is not
+                installed, or an operator that it is known to compute wrongly. FileFormatError, FileNotFoundError: bad
+                external data.
 
         >>> model = read('<ir_version: 10, opset_import: ["" : 14]> g (uint8[2] a) => (uint8[2] c) { c = Sub(a, a) }')
         >>> model.run({"a": np.uint8([1, 2])})
         {'c': array([0, 0], dtype=uint8)}
         """
-        return running.run(self, inputs, max_bytes)
+        return running.run(self, inputs, max_bytes, evaluator)
 
     def execute(
         self,
@@ -154,9 +162,10 @@ class Model:
         *,
         output_dir: str | os.PathLike[str] | None = None,
         max_bytes: int | None = MAX_BYTES,
+        evaluator: str | None = None,
     ) -> Outputs:
         """Run the model as :meth:`run` does; models of ONNX write no files and print nothing."""
-        return Outputs(self.run(inputs, max_bytes=max_bytes))
+        return Outputs(self.run(inputs, max_bytes=max_bytes, evaluator=evaluator))
 
     def sources(self) -> tuple[str, ...]:
         """Return the files that the model names, whether they are there or not: its own, and all external data."""

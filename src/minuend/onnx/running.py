@@ -1,4 +1,4 @@
-"""ONNX models as they run: every Sub by this package, all else by ONNX's reference evaluator, within bounds."""
+"""ONNX models as they run: every Sub by this package, all else by onnxruntime or ONNX's evaluator, within bounds."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto
 from onnx.helper import get_attribute_value
 from onnx.reference.op_run import OpRun
 
+from minuend.core.limits import MAX_BYTES
 from minuend.core.shapes import format_dim, format_shape
-from minuend.errors import MinuendError, ResultTooLarge, SpecError, Unsupported
-from minuend.onnx import external, inference, sizes, tensors, walk
+from minuend.errors import MinuendError, SpecError, Unsupported, listed, near, shown
+from minuend.onnx import external, inference, kernels, sizes, tensors, walk
 from minuend.onnx.calls import Calls
 from minuend.onnx.dims import shape_of
 from minuend.onnx.evaluator import Evaluator
+from minuend.onnx.interpreter import Interpreter
+from minuend.onnx.kernels import RunError
 from minuend.onnx.nesting import bodies
 from minuend.onnx.tensors import Array
 from minuend.onnx.versions import DIALECT
@@ -31,24 +34,77 @@ _MOST_NODES = 1 << 18
 """Nodes, the calls of functions followed, up to which a model with functions is run; some seconds."""
 
 
-class RunError(MinuendError, RuntimeError):
-    """ONNX's reference evaluator, which runs all operators but Sub, failed."""
+EVALUATORS = ("onnxruntime", "reference")
+"""What can compute the operators other than Sub: the first that is installed does where nothing else is said."""
 
 
-def run(model: Model, inputs: Mapping[str, Any], max_bytes: int | None) -> dict[str, Any]:
+def run(model: Model, inputs: Mapping[str, Any], max_bytes: int | None, evaluator: str | None = None) -> dict[str, Any]:
     """Run a model; see :meth:`minuend.onnx.model.Model.run`."""
+    return _run(model, inputs, max_bytes, evaluator, keep=False)
+
+
+def values(
+    model: Model, inputs: Mapping[str, Any], *, max_bytes: int | None = MAX_BYTES, evaluator: str | None = None
+) -> dict[str, Any]:
+    """Run a model and return all that its main graph computes, by name: what each node gives, and the outputs.
+
+    Args and errors are those of :meth:`minuend.onnx.model.Model.run`.
+
+    >>> from minuend.onnx.model import read
+    >>> model = read('''<ir_version: 10, opset_import: ["" : 14]> g (uint8[2] a) => (uint8[2] c) {
+    ...     b = Sub(a, a)
+    ...     c = Sub(b, a)
+    ... }''')
+    >>> {name: array.tolist() for name, array in values(model, {"a": np.uint8([1, 2])}).items()}
+    {'b': [0, 0], 'c': [255, 254]}
+    """
+    found = _run(model, inputs, max_bytes, evaluator, keep=True)
+    graph = model.proto.graph
+    named = dict.fromkeys((*(name for node in graph.node for name in node.output if name), *model.output_names()))
+    return {name: found[name] for name in named}
+
+
+def choose(evaluator: str | None) -> str:
+    """Return which evaluator runs a model.
+
+    Raises:
+        SpecError: no such evaluator. Unsupported: it is not installed.
+    """
+    if evaluator is None:
+        return EVALUATORS[0] if kernels.release() else EVALUATORS[1]
+    if not isinstance(evaluator, str) or evaluator not in EVALUATORS:
+        meant = near(evaluator, EVALUATORS) if isinstance(evaluator, str) else ""
+        raise SpecError(
+            "evaluator", f"no evaluator {shown(evaluator)}{meant}; expected {listed(map(repr, EVALUATORS))}"
+        )
+    if evaluator == EVALUATORS[0] and kernels.release() is None:
+        raise Unsupported(
+            "evaluator='onnxruntime' needs the package onnxruntime, which is not installed: pip install onnxruntime"
+        )
+    return evaluator
+
+
+def _run(
+    model: Model, inputs: Mapping[str, Any], max_bytes: int | None, evaluator: str | None, *, keep: bool
+) -> dict[str, Any]:
+    chosen = choose(evaluator)
     _check_calls(model)
     for _ in walk.sub_nodes(model.proto):  # those in branches that are not taken, too
         pass
-    _check_legacy_axes(model)
+    if chosen == "reference":
+        _check_reference(model)
     feeds = _check_inputs(model.proto.graph, inputs)
     if max_bytes is not None:
         _check_sizes(model, feeds, max_bytes)
     proto, stored = _runnable(model)
+    feeds = {**stored, **feeds}
+    if chosen == "onnxruntime":
+        return Interpreter(proto, max_bytes).run(feeds, keep=keep)
     with _translated():
-        evaluator = limited(max_bytes)(proto)
-        results = evaluator.run(None, {**stored, **feeds})
-    return dict(zip(model.output_names(), results, strict=True))
+        found = limited(max_bytes)(proto)
+        if keep:
+            return dict(found.run(None, feeds, intermediate=True))
+        return dict(zip(model.output_names(), found.run(None, feeds), strict=True))
 
 
 def _check_calls(model: Model) -> None:
@@ -61,8 +117,11 @@ def _check_calls(model: Model) -> None:
         )
 
 
-def _check_legacy_axes(model: Model) -> None:
-    """Refuse other operators with the ``axis`` of old opsets: the evaluator does not look at it."""
+def _check_reference(model: Model) -> None:
+    """Refuse what ONNX's evaluator does not look at: sparse initializers, and the ``axis`` of old opsets."""
+    for sparse in model.proto.graph.sparse_initializer:
+        name = sparse.values.name
+        raise Unsupported(f"{model.name}: ONNX's evaluator takes no sparse initializer (here {name!r}); make it dense")
     for scope in walk.walk(model.proto):
         if scope.opset is None or DIALECT.resolve(scope.opset).broadcasting == "numpy":
             continue
@@ -96,9 +155,6 @@ def _runnable(model: Model) -> tuple[ModelProto, dict[str, Array]]:
 
     What only Shape and Size look at is not read: zeros of the same shape, which take no memory, stand for it.
     """
-    if model.proto.graph.sparse_initializer:
-        name = model.proto.graph.sparse_initializer[0].values.name
-        raise Unsupported(f"{model.name}: ONNX's evaluator takes no sparse initializer (here {name!r}); make it dense")
     if not any(tensors.is_external(tensor) for tensor, _ in walk.all_tensors(model.proto)):
         return model.proto, {}
     read, sized = _names_read(model.proto.graph), _names_read(model.proto.graph, besides=("Shape", "Size"))
@@ -200,18 +256,8 @@ def _check_size(name: str, type_: TypeProto, limit: int, where: str) -> None:
     known = [dim for dim in shape if isinstance(dim, int)]
     nbytes = math.prod(known) * kind.dtype.itemsize
     if len(known) == len(shape) and nbytes > limit:
-        shown = ", ".join(format_dim(dim) for dim in shape)
-        raise _too_large(name, f"{kind.word.lower()} [{shown}]", nbytes, limit, where)
-
-
-def _too_large(name: str, type_: str, nbytes: int, limit: int, where: str) -> ResultTooLarge:
-    return ResultTooLarge(
-        f"{name!r}, {type_}, takes {nbytes} bytes, more than the limit of {limit}; "
-        f"allow it with max_bytes={nbytes} or, without a limit, max_bytes=None",
-        nbytes=nbytes,
-        limit=limit,
-        where=where,
-    )
+        dims = ", ".join(format_dim(dim) for dim in shape)
+        raise sizes.too_large(name, f"{kind.word.lower()} [{dims}]", nbytes, limit, where)
 
 
 def limited(max_bytes: int | None) -> type[Evaluator]:
@@ -229,7 +275,7 @@ def limited(max_bytes: int | None) -> type[Evaluator]:
             stated = {a.name: get_attribute_value(a) for a in node.attribute if not a.ref_attr_name}
             nbytes = sizes.result_bytes(node, inputs, stated)
             if nbytes > limit:
-                raise _too_large(node.output[0], sizes.shown(node, inputs), nbytes, limit, self.where)
+                raise sizes.too_large(node.output[0], sizes.shown(node, inputs), nbytes, limit, self.where)
             return super().run(*inputs, **options)  # type: ignore[no-untyped-call, unused-ignore]
 
     @functools.cache
@@ -258,5 +304,5 @@ def _translated() -> Iterator[None]:
         if cause is not None:
             raise cause from None
         reason = " ".join(str(error).split())
-        shown = reason if len(reason) <= 500 else f"{reason[:500]} …"
-        raise RunError(f"ONNX's reference evaluator failed: {type(error).__name__}: {shown}") from error
+        short = reason if len(reason) <= 500 else f"{reason[:500]} …"
+        raise RunError(f"ONNX's reference evaluator failed: {type(error).__name__}: {short}") from error

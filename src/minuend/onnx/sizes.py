@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from onnx import NodeProto, TensorProto
 
+from minuend.errors import ResultTooLarge
 from minuend.onnx.tensors import data_type
 
 Rule: TypeAlias = Callable[[Sequence[Any], Mapping[str, Any]], int]
@@ -41,6 +42,17 @@ def shown(node: NodeProto, inputs: Sequence[Any]) -> str:
     if node.op_type in _BROADCAST:
         return f"{inputs[0].dtype} {list(np.broadcast_shapes(*(np.shape(x) for x in inputs)))}"
     return f"the result of {node.op_type}"
+
+
+def too_large(name: str, type_: str, nbytes: int, limit: int, where: str) -> ResultTooLarge:
+    """The error of a result that takes more than a limit."""
+    return ResultTooLarge(
+        f"{name!r}, {type_}, takes {nbytes} bytes, more than the limit of {limit}; "
+        f"allow it with max_bytes={nbytes} or, without a limit, max_bytes=None",
+        nbytes=nbytes,
+        limit=limit,
+        where=where,
+    )
 
 
 def _itemsize(kind: str, inputs: Sequence[Any], attributes: Mapping[str, Any]) -> int:

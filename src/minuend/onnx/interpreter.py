@@ -1,0 +1,265 @@
+"""Models node by node: scopes, bodies and functions are followed here; a Sub is this package's, all else a kernel's.
+
+A node sees values of its own types and nothing else: nothing is fused, folded or computed in another order. A value is
+kept until its last reader has run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto
+from onnx.helper import get_attribute_value
+
+from minuend.errors import MinuendError, SpecError
+from minuend.onnx import containers, control, operator, sizes, tensors
+from minuend.onnx.calls import Key
+from minuend.onnx.evaluator import MAIN
+from minuend.onnx.kernels import Kernel, RunError
+from minuend.onnx.nesting import bodies
+from minuend.onnx.tensors import Array
+from minuend.onnx.versions import DIALECT
+from minuend.onnx.walk import model_opsets, read_opsets
+
+_LONGEST = 500
+"""Characters of another library's message that are told."""
+
+Bound = Mapping[str, AttributeProto]
+"""The attributes of a function's call, by the function's names for them."""
+
+
+class Values:
+    """The values of one scope, and those of the scopes around it."""
+
+    def __init__(self, outer: Values | None = None) -> None:
+        self.own: dict[str, Any] = {}
+        self.outer = outer
+
+    def __getitem__(self, name: str) -> Any:
+        scope: Values | None = self
+        while scope is not None:
+            if name in scope.own:
+                return scope.own[name]
+            scope = scope.outer
+        if not name:
+            return None
+        raise RunError(f"nothing computes the value {name!r}")
+
+
+@dataclass(eq=False)
+class Step:
+    """A node, ready to run.
+
+    Attributes:
+        node, place: the node, and where it stands. opsets: in force. stated: its attributes' values by name;
+            ``linked``: they depend on a function's caller. last: the values that nobody reads after it.
+        kernel: what computes it, where that is onnxruntime.
+    """
+
+    node: NodeProto
+    place: str
+    opsets: Mapping[str, int]
+    linked: bool
+    stated: Mapping[str, Any]
+    last: list[str] = field(default_factory=list)
+    kernel: Kernel | None = None
+
+    @property
+    def where(self) -> str:
+        """The place and the name: ``"graph.node[3] 'sub_mean'"``."""
+        return f"{self.place} {self.node.name!r}" if self.node.name else self.place
+
+
+@dataclass(eq=False)
+class Plan:
+    """A graph, body or function, ready to run: its steps, and its initializers as arrays."""
+
+    proto: GraphProto | FunctionProto
+    steps: list[Step]
+    stored: dict[str, Array]
+    inputs: list[str]
+    outputs: list[str]
+
+
+class Interpreter:
+    """Runs one model.
+
+    Args:
+        model: the model, without references to files. limit: bytes that a result may take; ``None`` for no limit.
+    """
+
+    def __init__(self, model: ModelProto, limit: int | None) -> None:
+        self.model, self.limit = model, limit
+        self.functions: dict[Key, FunctionProto] = {(f.domain, f.name, f.overload): f for f in model.functions}
+        self._plans: dict[int, Plan] = {}
+
+    def run(self, feeds: Mapping[str, Any], *, keep: bool = False) -> dict[str, Any]:
+        """Run the main graph.
+
+        Args:
+            feeds: the values of its inputs by name. keep: whether all values of the main graph are returned.
+
+        Returns:
+            The outputs by name, in order; with ``keep`` whatever the main graph holds or computes.
+
+        Raises:
+            RunError: a node that onnxruntime lacks or cannot compute. ResultTooLarge: a result beyond the limit.
+            SpecError: a Sub that breaks a rule of its version.
+        """
+        plan = self._plan(self.model.graph, "graph", model_opsets(self.model), keep=keep)
+        values = Values()
+        values.own.update(plan.stored)
+        values.own.update(feeds)
+        self._run(plan, values, {})
+        return values.own if keep else {name: values[name] for name in plan.outputs}
+
+    def _plan(
+        self, proto: GraphProto | FunctionProto, where: str, opsets: Mapping[str, int], *, keep: bool = False
+    ) -> Plan:
+        """Make a list of nodes ready, once."""
+        if id(proto) in self._plans:  # the plan holds the proto, so that no other one gets its number
+            return self._plans[id(proto)]
+        steps = []
+        for i, node in enumerate(proto.node):
+            linked = any(attribute.ref_attr_name for attribute in node.attribute)
+            stated = {} if linked else {a.name: get_attribute_value(a) for a in node.attribute}
+            steps.append(Step(node, f"{where}.node[{i}]", opsets, linked, stated))
+        inputs, outputs = ([_name(value) for value in part] for part in (proto.input, proto.output))
+        plan = Plan(proto, steps, self._stored(proto, where), inputs, outputs)
+        if not keep:
+            _note_last(plan)
+        self._plans[id(proto)] = plan
+        return plan
+
+    def _stored(self, proto: GraphProto | FunctionProto, where: str) -> dict[str, Array]:
+        if isinstance(proto, FunctionProto):
+            return {}
+        found = {tensor.name: tensors.to_array(tensor) for tensor in proto.initializer}
+        for sparse in proto.sparse_initializer:
+            name = sparse.values.name
+            kind = tensors.data_type(sparse.values.data_type)
+            self._hold(name, math.prod(sparse.dims) * (kind.dtype.itemsize if kind else 0), where)
+            found[name] = containers.dense(sparse, f"{where}, sparse initializer {name!r}")
+        return found
+
+    # ---- running ----------------------------------------------------------------------------------------------
+
+    def _run(self, plan: Plan, values: Values, bound: Bound) -> None:
+        for step in plan.steps:
+            inputs = [values[name] for name in step.node.input]
+            try:
+                results = self._results(step, inputs, values, bound)
+            except SpecError as error:
+                raise (error if error.where else error.at(step.where)) from None
+            except MinuendError:
+                raise
+            except Exception as error:
+                reason = f"{type(error).__name__}: {' '.join(str(error).split())}"[:_LONGEST]
+                raise RunError(f"{step.node.op_type} failed: {reason}, at {step.where}") from error
+            for name, value in zip(step.node.output, results, strict=False):
+                if name:
+                    values.own[name] = value
+            for name in step.last:
+                values.own.pop(name, None)
+
+    def _results(self, step: Step, inputs: list[Any], values: Values, bound: Bound) -> Sequence[Any]:
+        node = step.node
+        attributes = _filled_in(node, bound) if step.linked else node.attribute
+        stated = {a.name: get_attribute_value(a) for a in attributes} if step.linked else step.stated
+        function = self.functions.get((node.domain, node.op_type, node.overload))
+        if function is not None:
+            return self._call(function, inputs, {a.name: a for a in attributes})
+        if node.domain not in MAIN:
+            return self._kernel(step).run(inputs, attributes)
+        self._check_result(step, inputs, stated)
+        if node.op_type == "Sub":
+            op = DIALECT.resolve(step.opsets[""])
+            a, b = inputs
+            return [operator.run(op, a, b, stated, name=node.name, where=step.where)]
+        if node.op_type in control.RULES:
+            return control.RULES[node.op_type](self._frame(step, inputs, stated, values, bound))
+        if node.op_type in containers.RULES:
+            return [containers.RULES[node.op_type](inputs, stated)]
+        return self._kernel(step).run(inputs, attributes)
+
+    def _kernel(self, step: Step) -> Kernel:
+        if step.kernel is None:
+            step.kernel = Kernel(step.node, step.opsets, step.where)
+        return step.kernel
+
+    def _call(self, function: FunctionProto, inputs: Sequence[Any], stated: Bound) -> list[Any]:
+        plan = self._plan(function, f"function {function.name!r}", read_opsets(function.opset_import))
+        values = Values()
+        values.own.update(dict.fromkeys(plan.inputs))
+        values.own.update(zip(plan.inputs, inputs, strict=False))
+        defaults = {a.name: a for a in function.attribute_proto}
+        self._run(plan, values, {**defaults, **stated})
+        return [values[name] for name in plan.outputs]
+
+    def _frame(
+        self, step: Step, inputs: Sequence[Any], stated: Mapping[str, Any], values: Values, bound: Bound
+    ) -> control.Frame:
+        def run(name: str, given: Sequence[Any]) -> list[Any]:
+            plan = self._plan(stated[name], f"{step.place}.{name}", step.opsets)
+            inner = Values(values)
+            inner.own.update(plan.stored)
+            inner.own.update(zip(plan.inputs, given, strict=False))
+            self._run(plan, inner, bound)
+            return [inner[name] for name in plan.outputs]
+
+        def hold(nbytes: int) -> None:
+            self._hold(step.node.output[0], nbytes, step.where, step.node.op_type)
+
+        return control.Frame(step.node.op_type, step.opsets.get("", 1), inputs, stated, run, hold)
+
+    # ---- sizes ------------------------------------------------------------------------------------------------
+
+    def _check_result(self, step: Step, inputs: Sequence[Any], stated: Mapping[str, Any]) -> None:
+        if self.limit is not None and step.node.op_type in sizes.KNOWN:
+            nbytes = sizes.result_bytes(step.node, inputs, stated)
+            if nbytes > self.limit:
+                shown = sizes.shown(step.node, inputs)
+                raise sizes.too_large(step.node.output[0], shown, nbytes, self.limit, step.where)
+
+    def _hold(self, name: str, nbytes: int, where: str, op: str = "a sparse initializer") -> None:
+        if self.limit is not None and nbytes > self.limit:
+            raise sizes.too_large(name, f"the result of {op}", nbytes, self.limit, where)
+
+
+def _name(value: Any) -> str:
+    return value if isinstance(value, str) else str(value.name)
+
+
+def _filled_in(node: NodeProto, bound: Bound) -> list[AttributeProto]:
+    """A node's attributes with those of the function's caller; what the caller leaves out is left out here too."""
+    found = []
+    for attribute in node.attribute:
+        if not attribute.ref_attr_name:
+            found.append(attribute)
+        elif attribute.ref_attr_name in bound:
+            copy = AttributeProto()
+            copy.CopyFrom(bound[attribute.ref_attr_name])
+            copy.name = attribute.name
+            found.append(copy)
+    return found
+
+
+def _note_last(plan: Plan) -> None:
+    """Note with each step which values nobody reads after it."""
+    later = set(plan.outputs)
+    for step in reversed(plan.steps):
+        for name in {*step.node.output, *_reads(step.node)} - later:
+            step.last.append(name)
+            later.add(name)
+
+
+def _reads(node: NodeProto) -> Iterator[str]:
+    """The names that a node and its bodies read; those that the bodies compute themselves are among them."""
+    yield from node.input
+    for body, _ in bodies([node], ""):
+        for inner in body.node:
+            yield from _reads(inner)
+        yield from (value.name for value in body.output)
