@@ -1,6 +1,6 @@
 """Measure what one release of a runtime does, and write it as a target's file.
 
-    python tools/measure_target.py openvino-cpu [--python OTHER_PYTHON] [-o src/minuend/runtimes/measured]
+    python tools/measure_target.py openvino-cpu [--python OTHER_PYTHON] [--graphs] [-o src/minuend/runtimes/measured]
 
 The cases are made and judged here. ``--python`` names the Python of an environment that holds the release; NumPy and
 the runtime are all that it needs. Without it the release of this environment is measured.
@@ -12,13 +12,16 @@ import argparse
 import sys
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
-from minuend.runtimes import targets
+from minuend.runtimes import graph_answers, graphs, targets
 from minuend.runtimes.adapting import adapters
 from minuend.runtimes.answers import Answer, joined_spans
+from minuend.runtimes.merging import merge
 from minuend.runtimes.proving import Judged, judge_all, processor
+from minuend.runtimes.quirks import quirks
 from minuend.runtimes.running import Runtime
 from minuend.runtimes.targets import Row, Target
 from minuend.storage.writing import atomic
@@ -26,18 +29,34 @@ from minuend.storage.writing import atomic
 TARGETS = Path(__file__).resolve().parent.parent / "src" / "minuend" / "runtimes" / "measured"
 
 
-def measure(runtime: str, python: str | None, folder: Path) -> Path:
-    """Measure a runtime and return the file written."""
+def measure(runtime: str, python: str | None, folder: Path, graphs_alone: bool = False) -> Path:
+    """Measure a runtime and return the file written; ``graphs_alone`` leaves the rows of nodes as the file has them."""
     start = time.perf_counter()
+    progress = _progress if sys.stderr.isatty() else None
     with Runtime(runtime, python) as asked:
-        rows = rows_of(judge_all(asked, progress=_progress if sys.stderr.isatty() else None))
+        path = folder / f"{asked.name}@{asked.release}.json"
         today = date.today().isoformat()
-        target = Target(asked.name, asked.release, rows, date=today, cpu=processor(), python=asked.python)
-    path = folder / f"{target.name}.json"
+        if graphs_alone:
+            target = targets.load(path.read_text("utf-8"), path.name)
+        else:
+            rows = rows_of(judge_all(asked, progress=progress))
+            target = Target(asked.name, asked.release, rows, date=today, cpu=processor(), python=asked.python)
+        if quirks(runtime).joins:
+            _write_cases()
+            target = replace(target, graphs=graphs.measure(asked, progress))
     with atomic(str(path)) as stream:
         stream.write(targets.dump(target).encode())
     print(f"{target.name}: {len(target.rows)} rows in {time.perf_counter() - start:.0f} s → {path.name}", flush=True)
     return path
+
+
+def _write_cases() -> None:
+    """Write the list of graph cases, which the files of all releases refer to, where the grammar has changed."""
+    keys = [key for key, _ in graphs.asked("f32")]
+    if graph_answers.asked() != frozenset(keys):
+        with atomic(str(TARGETS / graph_answers.ASKED)) as stream:
+            stream.write(graph_answers.dump_asked(keys).encode())
+        graph_answers.asked.cache_clear()
 
 
 def _progress(done: int, total: int) -> None:
@@ -67,7 +86,7 @@ def rows_of(judged: Iterable[Judged]) -> tuple[Row, ...]:
         case = one.case
         answers = {name: alike.answer(name, answer) for name, answer in one.answers.items() if answer.verdict != "ok"}
         cells[case.opversion, case.element.name, case.relation, case.constants] = answers
-    return tuple(Row(*names_of, content) for names_of, content in targets.merge(cells))
+    return tuple(Row(*names_of, content) for names_of, content in merge(cells))
 
 
 class _Alike:
@@ -110,8 +129,9 @@ def main() -> None:
     parser.add_argument("runtime", choices=sorted(adapters()))
     parser.add_argument("--python", help="the Python of the environment that holds the release")
     parser.add_argument("-o", "--output", type=Path, default=TARGETS, help="the folder to write to")
+    parser.add_argument("--graphs", action="store_true", help="measure graphs alone, and keep what is known of nodes")
     given = parser.parse_args()
-    measure(given.runtime, given.python, given.output)
+    measure(given.runtime, given.python, given.output, given.graphs)
 
 
 if __name__ == "__main__":

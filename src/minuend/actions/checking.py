@@ -7,13 +7,15 @@ on operands that the contract gives: what a runtime makes wrong before it is tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from minuend.actions.converting import advice
+from minuend.actions.graphs import joined, settings
 from minuend.core.elements import ElementType
-from minuend.errors import ShapeError, SpecError, Unsupported, listed, shown
+from minuend.errors import ShapeError, SpecError, Unsupported, listed, near, shown
 from minuend.models.opening import Model, dialect_of, open_model
 from minuend.models.purpose import PLAIN
 from minuend.models.ranges.interval import Range
@@ -36,7 +38,7 @@ AS_CONTRACTED = "the contract's numbers"
 """The reason of an ok that needs no other."""
 
 
-def check(model: Any, target: str | Target | Iterable[str | Target], **options: Any) -> Report:
+def check(model: Any, target: str | Target | Iterable[str | Target], *, hint: str = "", **options: Any) -> Report:
     """Judge every subtraction of a model on one or more targets.
 
     Args:
@@ -44,6 +46,7 @@ def check(model: Any, target: str | Target | Iterable[str | Target], **options: 
             ``ov.Model``, or a Model of this package.
         target: ``"openvino-cpu"`` (the newest release that was measured), ``"onnxruntime-cpu@1.31.1"``,
             ``"directml@5.1"``, or several of them; a :class:`~minuend.runtimes.targets.Target` is taken as it is.
+        hint: the precision that runtimes are told: ``"f32"`` stands for OpenVINO's ``INFERENCE_PRECISION_HINT=f32``.
         options: what the dialect's own ``read`` takes besides.
 
     Returns:
@@ -51,20 +54,46 @@ def check(model: Any, target: str | Target | Iterable[str | Target], **options: 
         ``"not-implemented"``, ``"invalid"`` or ``"unknown"``; ``.reason`` says why.
 
     Raises:
-        SpecError: no such target. FileNotFoundError, FileFormatError, TypeError, Unsupported: see
-            :func:`minuend.models.opening.open_model`.
+        SpecError: no such target, or a hint that none of them knows. FileNotFoundError, FileFormatError, TypeError,
+            Unsupported: see :func:`minuend.models.opening.open_model`.
 
     >>> text = '<ir_version: 10, opset_import: ["" : 14]> g (uint8[2] a, uint8[2] b) => (uint8[2] c) { c = Sub(a, b) }'
     >>> [(finding.verdict, str(finding.witness)) for finding in check(text, "openvino-cpu@2026.4.1")]
     [('different-numbers', '5 - 10: got 0, expected 251')]
     """
     chosen = find_targets(target)
+    check_hint(hint, chosen)
     opened = open_model(model, **options)
     found = list(sites(opened))
     unread = {one.name: reads_none(opened, one) for one in chosen} if found else {}
-    findings = tuple(judge(site, one, unread[one.name]) for site in found for one in chosen)
+    findings = tuple(judge(site, one, unread[one.name], hint) for site in found for one in chosen)
     notes = tuple(dict.fromkeys(note for site in found for note in site.notes))
-    return Report(title=_title(model), findings=findings, notes=notes)
+    return Report(title=_title(model), findings=findings, head=tuple(_hints(findings)), notes=notes)
+
+
+def check_hint(hint: str, chosen: Iterable[Target]) -> None:
+    """Check that one of some targets at least can be told a hint.
+
+    Raises:
+        SpecError: none of them.
+    """
+    known = {name: target.name for target in chosen for name in quirks(target.runtime).hints}
+    if hint and hint not in known:
+        expected = f"expected {listed(known)}" if known else "these targets take none"
+        raise SpecError("hint", f"no hint {shown(hint)}{near(hint, known)}; {expected}")
+
+
+def _hints(findings: Iterable[Finding]) -> Iterator[str]:
+    """What holds only where a runtime is told to keep a precision, once for each runtime."""
+    counts = Counter((finding.target, finding.hint) for finding in findings if finding.hint)
+    for (name, hint), count in counts.items():
+        said = settings(name.partition("@")[0], hint)
+        subtractions = "1 subtraction is" if count == 1 else f"{count} subtractions are"
+        yield (
+            f"on {name} {subtractions} right only with {said}, which is not its default on processors with bfloat16 "
+            f'instructions; set it where the model is compiled, compile_model(model, "CPU", '
+            f"{dict(quirks(name.partition('@')[0]).hints[hint])}), and judge with it: --hint {hint}"
+        )
 
 
 def _title(model: Any) -> str:
@@ -111,11 +140,11 @@ def reads_none(model: Model, target: Target) -> str:
     return f"{target.reads_none(name)}{advice(model, next(iter(target.dialects)))}"
 
 
-def judge(site: Site, target: Target, unread: str = "") -> Finding:
+def judge(site: Site, target: Target, unread: str = "", hint: str = "") -> Finding:
     """Judge one subtraction on one target.
 
     Args:
-        site: the subtraction. target: what is to run it. unread: see :func:`reads_none`.
+        site: the subtraction. target: what is to run it. unread: see :func:`reads_none`. hint: see :func:`check`.
     """
     if not isinstance(site.node, Node):
         verdict = "unknown" if isinstance(site.node, Unsupported) else "invalid"
@@ -136,10 +165,15 @@ def judge(site: Site, target: Target, unread: str = "") -> Finding:
             return _finding(site, target, verdict, why)
     relation = relation_of(site.node)
     known = [relation] if relation is not None else possible_relations(site.node)
-    return min(
+    alone = min(
         (_measured(site, site.node, target, one, relation is None) for one in known),
         key=lambda finding: _WORST.index(finding.verdict),
     )
+    around = joined(site, site.node, target, hint)
+    if relation == "zero-size" or _WORST.index(alone.verdict) <= _WORST.index(around.verdict):
+        return alone
+    told = _finding(site, target, around.verdict, around.reason, relation=alone.shape_relation)
+    return replace(told, graph=around.expression, hint=around.hint)
 
 
 def _told(error: SpecError | Unsupported) -> str:

@@ -23,27 +23,29 @@ from minuend.errors import ConversionRefused
 @click.option(
     "--target", "targets", metavar="T[,T…]", multiple=True, required=True, help="Runtimes, as openvino-cpu@2026.4."
 )
+@click.option("--hint", default="", metavar="H", help="The precision that runtimes are told: f32.")
 @click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
 @click.option("--sarif", type=path, metavar="FILE", help="Write the findings as SARIF 2.1.0 too, for code scanning.")
-def check(model: str, targets: tuple[str, ...], as_json: bool, sarif: str | None) -> int:
+def check(model: str, targets: tuple[str, ...], hint: str, as_json: bool, sarif: str | None) -> int:
     """Judge every subtraction of MODEL (.onnx, OpenVINO .xml, DxDispatch .json) on runtimes.
 
     A target without a release is its newest that was measured; minuend targets lists all. Whatever is not ok on a
     target ends with status 1: other numbers, not implemented, invalid, and unknown.
     """
     from minuend.actions.checking import check as judge
-    from minuend.actions.checking import find_targets
+    from minuend.actions.checking import check_hint, find_targets
     from minuend.cli.pages.checking import check_page
     from minuend.models.opening import open_model
     from minuend.storage import goals
     from minuend.storage.writing import atomic
 
     chosen = find_targets(_items(targets))
+    check_hint(hint, chosen)
     opened = open_model(model)
     inputs = [model, *opened.sources()]
     if sarif is not None:
         goals.check([sarif], inputs)
-    report = replace(judge(opened, chosen), title=model)
+    report = replace(judge(opened, chosen, hint=hint), title=model)
     if sarif is not None:
         with atomic(sarif, inputs) as stream:
             stream.write(report.to_sarif(version(), model).encode())

@@ -29,7 +29,7 @@ from minuend.models.surroundings import (
 )
 from minuend.onnx import tensors
 from minuend.onnx.flow import FUNCTION, captured
-from minuend.onnx.neighbours import CONVERTED, IMAGE, OPERATORS, Operator
+from minuend.onnx.neighbours import CONVERTED, IMAGE, OPERATORS, Operator, int64
 from minuend.runtimes.graphs import DIFFERENCE, Built, Feed, GraphCase, Part
 
 _OWN = (("x", "x"), ("x", "scalar"), ("x", "array"), ("scalar", "x"), ("array", "x"))
@@ -96,9 +96,9 @@ def _as_reader(row: Operator, dtype: str) -> Iterator[GraphCase]:
     own = _OWN if row.name in ARITHMETIC else _PLAIN
     if row.index is not None:
         place = row.index[0]
-        dotted = (f"input {place}: .",) if place else (".",)
+        place_of = f"input {place}: ." if place else "."
         for a, b in own:
-            yield GraphCase(reader(row.name, dotted, a, b), dtype, ("index", a, b, row), mixes=True)
+            yield GraphCase(reader(row.name, (place_of,), a, b), dtype, ("index", a, b, row), mixes=True)
         return
     for pattern in row.given:
         for dotted in _dotted(row, pattern):
@@ -201,13 +201,13 @@ class _Draft:
     def idiom(self, before: str, behind: str) -> list[str]:
         """Several nodes that runtimes know as one; each line of text is ``output = Operator(inputs)``."""
         self._value("x", "x", self.dtype, IMAGE, "finite")
-        self.constants |= {"two": self._one(2), "eps": self._one(2.0**-10), "axes": np.int64([-1])}
+        self.constants |= {"two": self._one(2), "eps": self._one(2.0**-10), "axes": int64([-1])}
         self.constants |= {name: constant(self.dtype, IMAGE[-1:], name) for name in ("g", "h")}
         self.names = {"A": "x", "B": "b"}
         for nodes, text in ((self.before, before), (self.behind, behind)):
             for line in text.split("; "):
                 output, operator, inputs = re.fullmatch(r"(\w+) = (\w+)\((.*)\)", line).groups()  # type: ignore[union-attr]
-                attributes = {"axes": [-1]} if operator in ("ReduceMean", "ReduceMax") else {}
+                attributes: dict[str, Any] = {"axes": [-1]} if operator in ("ReduceMean", "ReduceMax") else {}
                 nodes.append(helper.make_node(operator, inputs.split(", "), [output], **attributes))
         return ["y"]
 
@@ -303,7 +303,7 @@ class _Draft:
         """A value, behind a Reshape where operators that only move values are to stand between."""
         if self.case.form != APART:
             return name
-        self.constants[f"{name}_dims"] = np.int64([-1])
+        self.constants[f"{name}_dims"] = int64([-1])
         nodes.append(helper.make_node("Reshape", [name, f"{name}_dims"], [f"{name}_moved"]))
         return f"{name}_moved"
 

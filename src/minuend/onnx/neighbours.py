@@ -11,6 +11,17 @@ from typing import Any
 
 import numpy as np
 
+
+def int64(values: object) -> Any:
+    """Return sizes or positions as ONNX has them."""
+    return np.asarray(values, np.int64)
+
+
+def float32(*values: float) -> Any:
+    """Return parameters of an operator."""
+    return np.asarray(values, np.float32)
+
+
 IMAGE, MATRIX, SQUARE, SERIES = (1, 8, 16, 16), (32, 64), (2, 4, 16, 16), (16, 4, 32)
 """Shapes: batch, channels, rows and columns; rows and columns; stacks of squares; steps, batch and features."""
 
@@ -20,7 +31,8 @@ class Operator:
     """One operator.
 
     Attributes:
-        name: ONNX's. given: what it is given, a pattern for each way; of a reader each ``"x"`` in turn is the difference.
+        name: ONNX's.
+        given: what it is given, a pattern for each way; of a reader each ``"x"`` is the difference in turn.
         shape: of the first input. others: shapes of further values and array constants, by their place; as the first
             where none is given.
         constants: inputs behind those that ``given`` shows: a shape and a type or the elements themselves.
@@ -53,11 +65,12 @@ _EVERY = ("float16", "bfloat16", "float64", *_WHOLE)
 
 
 def _arithmetic() -> list[Operator]:
-    rows = [Operator(name, _TWO, types=_EVERY) for name in ("Add", "Sub", "Mul", "Div")]
+    rows = [Operator(name, _TWO, types=_EVERY) for name in ("Add", "Sub", "Mul")]
+    rows.append(Operator("Div", _TWO, types=("float16", "bfloat16", "float64")))
     rows += [Operator(name, _TWO, types=("float16", "int32", "int64", "uint8")) for name in ("Max", "Min")]
     rows += [
         Operator("Pow", _TWO[:2]),
-        Operator("Mod", _TWO[:3], attributes={"fmod": 1}, types=("int32", "int64")),
+        Operator("Mod", _TWO[:3], attributes={"fmod": 1}, types=()),
         Operator("PRelu", (("x", "scalar"), ("x", "array"))),
         Operator("Neg", types=("float16", "float64", "int8", "int32", "int64")),
         Operator("Abs", types=("float16", "int8", "int32", "int64")),
@@ -79,7 +92,6 @@ _KINDS = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64"
 
 
 def _moving() -> list[Operator]:
-    int64 = np.int64
     every: dict[str, Any] = {"types": ("float16", "int32", "int64", "uint8")}
     return [
         Operator("Reshape", constants=(int64([-1]),), **every),
@@ -91,14 +103,14 @@ def _moving() -> list[Operator]:
         Operator("Tile", constants=(int64([2, 1, 1, 1]),), **every),
         Operator("Slice", constants=(int64([1]), int64([15]), int64([3])), **every),
         Operator("Gather", constants=(int64([3, 0, 5, 7]),), attributes={"axis": 1}, **every),
-        Operator("GatherElements", constants=(np.full(IMAGE, 3, int64),), attributes={"axis": 3}, **every),
+        Operator("GatherElements", constants=(int64(np.full(IMAGE, 3)),), attributes={"axis": 3}, **every),
         Operator("GatherND", constants=(int64([[0, 1], [0, 3]]),), **every),
         Operator("Concat", constants=((IMAGE, "x"),), attributes={"axis": 1}, **every),
         Operator("Split", attributes={"axis": 1, "outputs": 2}, **every),
         Operator("Pad", constants=(int64([0, 0, 1, 1, 0, 0, 1, 1]),), **every),
         Operator("DepthToSpace", attributes={"blocksize": 2}),
         Operator("SpaceToDepth", attributes={"blocksize": 2}),
-        Operator("Resize", constants=("", np.float32([1, 1, 2, 2])), attributes={"mode": "nearest"}),
+        Operator("Resize", constants=("", float32(1, 1, 2, 2)), attributes={"mode": "nearest"}),
         Operator("Trilu", opset=14),
         Operator("Where", tuple(("x", *two) for two in _TWO), **every),
         Operator("ScatterND", constants=(int64([[0, 1]]), np.ones((1, 16, 16), np.float32)), types=()),
@@ -106,7 +118,6 @@ def _moving() -> list[Operator]:
 
 
 def _networks() -> list[Operator]:
-    float32 = np.float32
     mixing: dict[str, Any] = {"values": "finite", "mixes": True}
     rows = [
         Operator("MatMul", (("x", "x"), ("x", "array"), ("array", "x")), SQUARE, **mixing),
@@ -120,20 +131,20 @@ def _networks() -> list[Operator]:
         Operator("GlobalMaxPool", **mixing),
         Operator(
             "BatchNormalization",
-            constants=(float32([1.1] * 8), float32([0.3] * 8), float32([0.7] * 8), float32([1.3] * 8)),
+            constants=(float32(*[1.1] * 8), float32(*[0.3] * 8), float32(*[0.7] * 8), float32(*[1.3] * 8)),
             **mixing,
         ),
-        Operator("InstanceNormalization", constants=(float32([1.1] * 8), float32([0.3] * 8)), **mixing),
-        Operator("LayerNormalization", constants=(float32([1.1] * 16),), opset=17, **mixing),
+        Operator("InstanceNormalization", constants=(float32(*[1.1] * 8), float32(*[0.3] * 8)), **mixing),
+        Operator("LayerNormalization", constants=(float32(*[1.1] * 16),), opset=17, **mixing),
         Operator("MeanVarianceNormalization", places=("reader",), **mixing),
         Operator("LRN", attributes={"size": 3}, types=(), **mixing),
         Operator("LpNormalization", types=(), **mixing),
         Operator("Softmax", **mixing),
         Operator("LogSoftmax", **mixing),
-        Operator("CumSum", constants=(np.int64([2])[0],), **mixing),
+        Operator("CumSum", constants=(int64(2),), **mixing),
         Operator("ArgMax", places=("reader",), types=("int32",), **mixing),
         Operator("ArgMin", places=("reader",), types=("int32",), **mixing),
-        Operator("TopK", constants=(np.int64([3]),), attributes={"outputs": 2}, **mixing),
+        Operator("TopK", constants=(int64([3]),), attributes={"outputs": 2}, **mixing),
         Operator("Einsum", (("x",),), SQUARE, attributes={"equation": "abij->abji"}, **mixing),
         Operator("LSTM", shape=SERIES, constants=(((1, 64, 32), "x"), ((1, 64, 16), "x")),
                  attributes={"hidden_size": 16}, types=(), **mixing),
@@ -142,7 +153,7 @@ def _networks() -> list[Operator]:
     ]  # fmt: skip
     for part in _REDUCTIONS:
         types = ("float16", "int32", "int64") if part in ("Sum", "Max", "Min") else ("float16",)
-        constants = (np.int64([-1]),) if part == "Sum" else ()
+        constants = (int64([-1]),) if part == "Sum" else ()
         attributes = {} if part == "Sum" else {"axes": [-1]}
         rows.append(Operator(f"Reduce{part}", constants=constants, attributes=attributes, **{**mixing, "types": types}))
     return rows
@@ -150,13 +161,13 @@ def _networks() -> list[Operator]:
 
 def _indices() -> list[Operator]:
     """Readers of int64 that say where or how much."""
-    image, one = np.ones(IMAGE, np.float32), np.int64([1])
+    image, one = np.ones(IMAGE, np.float32), int64([1])
     rows: dict[str, tuple[Any, ...]] = {
         "Gather": (1, [3, 0, 5, 7], (image,), ()),
         "Reshape": (1, [16, 8, 16], (image,), ()),
         "Expand": (1, [2, 8, 16, 16], (image,), ()),
         "Tile": (1, [2, 1, 1, 3], (image,), ()),
-        "Slice": (1, [1], (image,), (np.int64([9]), one, one)),
+        "Slice": (1, [1], (image,), (int64([9]), one, one)),
         "Pad": (1, [0, 0, 1, 1, 0, 0, 1, 1], (image,), ()),
         "TopK": (1, [3], (image,), ()),
         "ConstantOfShape": (0, [3, 5], (), ()),
@@ -183,9 +194,9 @@ def _rest() -> list[Operator]:
         for name, given in _TESTS.items()
     ]
     rows += [
-        Operator("Clip", constants=(np.float32(-2.3), np.float32(3.1)), types=()),
+        Operator("Clip", constants=(float32(-2.3)[0], float32(3.1)[0]), types=()),
         Operator("Sum", (("x",),)),
-        Operator("QuantizeLinear", constants=(np.float32(0.1), np.uint8(128)), places=("reader",), types=()),
+        Operator("QuantizeLinear", constants=(float32(0.1)[0], np.uint8(128)), places=("reader",), types=()),
         Operator("Shape", places=("reader",), types=("int64",)),
         Operator("NonZero", places=("reader",), types=("int64",)),
     ]

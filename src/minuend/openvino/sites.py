@@ -176,9 +176,9 @@ def _flow(section: Section, within: str) -> tuple[Flow, dict[Layer, int]]:
     constant = {name(ref) for ref in outputs if ref.layer.type == "Const"}
     results = {name(ref) for layer in section.layers if layer.type == "Result" for ref in layer.sources()}
     sizes = {
-        name(ref): math.prod(ref.port.type.shape)
+        name(ref): math.prod(dim for dim in shape if isinstance(dim, int))
         for ref in outputs
-        if ref.port.type.shape is not None and all(isinstance(dim, int) for dim in ref.port.type.shape)
+        if (shape := ref.port.type.shape) is not None and all(isinstance(dim, int) for dim in shape)
     }
     stored = {name(ref): ref.layer for ref in outputs if ref.layer.type == "Const"}
 

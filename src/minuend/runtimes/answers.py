@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from minuend.core import operation
 
@@ -83,3 +84,42 @@ def _apart(low: float, high: float) -> float:
 
 
 OK = Answer("ok")
+
+
+# ---- as JSON ----------------------------------------------------------------------------------------------------
+
+_SPANS = ("a_spans", "b_spans")
+
+
+def answer_of(data: Mapping[str, Any]) -> Answer:
+    """Read an answer."""
+    witness = data.get("witness")
+    if witness is not None:
+        witness = Witness(*(_number(witness[key]) for key in ("a", "b", "got", "expected")))
+    return Answer(data["verdict"], witness, data.get("message", ""), *(_spans(data, key) for key in _SPANS))
+
+
+def _spans(data: Mapping[str, Any], key: str) -> tuple[Span, ...] | None:
+    """Spans of an answer; a file that was written before there were any has none."""
+    return tuple((_number(low), _number(high)) for low, high in data[key]) if key in data else None
+
+
+def _number(value: Any) -> float:
+    return float(value) if isinstance(value, str) else value
+
+
+def plain_answer(answer: Answer) -> dict[str, Any]:
+    """Return an answer as plain data."""
+    data: dict[str, Any] = {"verdict": answer.verdict}
+    if answer.witness is not None:
+        data["witness"] = {key: _plain_number(getattr(answer.witness, key)) for key in ("a", "b", "got", "expected")}
+    for key in _SPANS:
+        if (spans := getattr(answer, key)) is not None:
+            data[key] = [[_plain_number(end) for end in span] for span in spans]
+    if answer.message:
+        data["message"] = answer.message
+    return data
+
+
+def _plain_number(value: float) -> float | str:
+    return value if isinstance(value, int) or value - value == 0 else str(value)

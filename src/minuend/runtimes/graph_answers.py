@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from types import MappingProxyType
+import functools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
 
 from minuend.models.surroundings import ADJACENT, Surrounding
-from minuend.runtimes.answers import Answer
+from minuend.runtimes.answers import Answer, answer_of, plain_answer
+from minuend.runtimes.merging import merge
 
 STATIC, DYNAMIC, DEFAULT = "static", "dynamic", "default precision"
 """Settings in which a case is asked: shapes known or not, under the precision that keeps float32; and, where a runtime
@@ -27,9 +31,9 @@ class GraphAnswers:
         cells: the answers of each case.
     """
 
-    cells: Mapping[Key, Answers] = field(default_factory=lambda: MappingProxyType({}))
+    cells: Mapping[Key, Answers]
 
-    @property
+    @functools.cached_property
     def has_default(self) -> bool:
         """Whether the runtime has a precision of its own by default, so that a hint changes answers."""
         return any(key[2] == DEFAULT for key in self.cells)
@@ -62,3 +66,61 @@ class GraphAnswers:
 def joined(one: Answers, other: Answers) -> Answers:
     """Join answers of two cases that a subtraction is both of: a class that deviates in either does."""
     return {**other, **one}
+
+
+# ---- files ------------------------------------------------------------------------------------------------------
+
+ASKED = "graph cases.json"
+"""The cases that every release is asked, beside the releases' files: those list what deviates or does not run."""
+
+_NAMES = ("expressions", "dtypes", "settings", "forms")
+
+
+def load(rows: Sequence[Mapping[str, Any]], hints: bool) -> GraphAnswers:
+    """Read a release's rows; ``hints`` says whether the runtime has a precision of its own by default."""
+    cells: dict[Key, Answers] = {key: {} for key in asked(hints)}
+    for row in rows:
+        answers = {name: answer_of(one) for name, one in row["answers"].items()} if "answers" in row else None
+        for key in _keys(row):
+            if answers is None:
+                cells.pop(key, None)
+            else:
+                cells[key] = answers
+    return GraphAnswers(cells)
+
+
+def dump(graphs: GraphAnswers) -> list[str]:
+    """Write a release's rows, a line each: what deviates, and what was asked and does not run."""
+    found: dict[Key, Any] = {}
+    for key in sorted(asked(graphs.has_default)):
+        answers = graphs.cells.get(key)
+        if answers is None or answers:
+            found[key] = answers
+    lines = []
+    for names, content in merge(found):
+        row: dict[str, Any] = dict(zip(_NAMES, map(list, names), strict=True))
+        if content is not None:
+            row["answers"] = {name: plain_answer(one) for name, one in content.items()}
+        lines.append(json.dumps(row, ensure_ascii=False, allow_nan=False))
+    return lines
+
+
+@functools.cache
+def asked(hints: bool = True) -> frozenset[Key]:
+    """Every case that releases are asked; those of runtimes without hints are not asked at a default precision."""
+    text = resources.files("minuend.runtimes").joinpath("measured", ASKED).read_text("utf-8")
+    return frozenset(key for row in json.loads(text) for key in _keys(row) if hints or key[2] != DEFAULT)
+
+
+def dump_asked(keys: Sequence[Key]) -> str:
+    """Write the cases that releases are asked as the text of :data:`ASKED`."""
+    rows = [dict(zip(_NAMES, map(list, names), strict=True)) for names, _ in merge(dict.fromkeys(keys, ""))]
+    return "[\n" + ",\n".join(f"  {json.dumps(row)}" for row in rows) + "\n]\n"
+
+
+def _keys(row: Mapping[str, Any]) -> Iterator[Key]:
+    for expression in row["expressions"]:
+        for dtype in row["dtypes"]:
+            for setting in row["settings"]:
+                for form in row["forms"]:
+                    yield expression, dtype, setting, form

@@ -21,6 +21,23 @@ class Skip(MinuendError):
     """A model that is not run here; the message says why."""
 
 
+class GraphProbing(Protocol):
+    """What a ``probing.py`` has besides where its models ask runtimes about whole graphs.
+
+    Attributes:
+        FORM: what adapters call its models. GRAPH_TYPES: element types of the cases.
+    """
+
+    FORM: str
+    GRAPH_TYPES: tuple[str, ...]
+
+    def graph_cases(self, dtype: str) -> Iterator[Any]:
+        """Yield the :class:`~minuend.runtimes.graphs.GraphCase` of an element type."""
+
+    def build(self, case: Any) -> Any:
+        """Return a case's models, :class:`~minuend.runtimes.graphs.Built`."""
+
+
 class Probing(Protocol):
     """A dialect's ``probing.py``.
 

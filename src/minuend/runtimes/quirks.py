@@ -41,6 +41,9 @@ class Quirks:
         strict: a rule that models break and onnxruntime does not insist on, a kind of :mod:`minuend.onnx.mending` →
             the verdict on such a model, and why.
         local_functions: whether it reads ONNX models with local functions.
+        joins: whether it computes nodes together, so that their neighbours count; one that runs a node at a time does
+            not.
+        hints: names of what it can be told about precision, and the setting that says it; the first keeps float32.
         bfloat16_out: whether it hands bfloat16 out; one that does may leave a conversion out that is undone behind it.
         operators_from: operator → the release from which on it surely reads it, where not all that are measured do.
         loaded: release → the highest opset and the highest IR version of ONNX that it loads; see :meth:`loads`.
@@ -51,6 +54,8 @@ class Quirks:
     takes_anyway: Mapping[str, str] = field(default_factory=dict)
     strict: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     local_functions: bool = True
+    joins: bool = True
+    hints: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     bfloat16_out: bool = True
     operators_from: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     loaded: Mapping[str, tuple[int | None, int | None]] = field(default_factory=dict)

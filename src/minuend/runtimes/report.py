@@ -21,6 +21,7 @@ class Finding:
         dialect, opversion, dtype, shape_relation, constants: what the node is; ``opversion`` reads ``"onnx:14"``.
         reason: why, in a sentence. witness: a pair that shows it.
         provenance: ``"declared"``, or the release, date and processor of the measurement.
+        graph: the neighbour that decided, as an expression. hint: what the runtime can be told so that it is fine.
         case: the sentence of the case (``prove``). unexpected: why a finding of ``prove`` counts; empty: it is known.
     """
 
@@ -36,6 +37,8 @@ class Finding:
     reason: str = ""
     witness: Witness | None = None
     provenance: str | dict[str, str] = "declared"
+    graph: str = ""
+    hint: str = ""
     case: str = ""
     value_class: str = ""
     unexpected: str = ""
@@ -57,6 +60,8 @@ class Finding:
         w = self.witness
         data["witness"] = None if w is None else {"a": w.a, "b": w.b, "got": w.got, "expected": w.expected}
         data["measured"] = self.provenance
+        if self.graph:
+            data |= {"graph": self.graph, "hint": self.hint}
         if self.case:
             data |= {"case": self.case, "values": self.value_class, "unexpected": self.unexpected}
         return data
@@ -68,12 +73,13 @@ class Report:
 
     Attributes:
         title: what was looked at. findings: in the order in which they were made.
-        notes: sentences about the whole. strict: whether only unexpected findings count (``prove``), or every verdict
-            that is not ok (``check``).
+        head, notes: sentences about the whole; those that come first, and the others.
+        strict: whether only unexpected findings count (``prove``), or every verdict that is not ok (``check``).
     """
 
     title: str
     findings: tuple[Finding, ...]
+    head: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     strict: bool = False
     facts: dict[str, Any] = field(default_factory=dict)
@@ -99,7 +105,9 @@ class Report:
     def to_json(self, tool: str = "minuend") -> str:
         """Return the report as JSON text."""
         findings = [finding.to_json() for finding in self.findings]
-        return as_json({"version": 1, "tool": tool, **self.facts, "notes": self.notes, "findings": findings})
+        return as_json(
+            {"version": 1, "tool": tool, **self.facts, "notes": (*self.head, *self.notes), "findings": findings}
+        )
 
     def to_junit(self) -> str:
         """Return the report as JUnit XML: a test case a finding; those that count have failed."""

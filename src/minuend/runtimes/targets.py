@@ -10,15 +10,18 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from types import MappingProxyType
 from typing import Any
 
 from minuend.errors import SpecError, listed, near, shown
-from minuend.runtimes import cases, values
-from minuend.runtimes.answers import EVERY, OK, Answer, Span, Verdict, Witness
+from minuend.runtimes import cases, graph_answers, values
+from minuend.runtimes.answers import EVERY, OK, Answer, Verdict, answer_of, plain_answer
+from minuend.runtimes.graph_answers import GraphAnswers
+from minuend.runtimes.merging import merge
+from minuend.runtimes.quirks import quirks
 from minuend.standards.abilities import ability, able
 from minuend.standards.dialects import dialect
 from minuend.standards.node import Node
@@ -30,8 +33,6 @@ FORMAT = 1
 
 _NAMES = ("opversions", "dtypes", "relations", "constants")
 """What a row lists the names of."""
-
-_SPANS = ("a_spans", "b_spans")
 
 _NUMBER = re.compile("[0-9]{1,9}")
 """A part of a release that is compared as a number."""
@@ -72,6 +73,7 @@ class Target:
         declared: whether documents say so rather than a measurement. source: which documents.
         translate: of a target that is a standard: how it is asked for a node of another one; raises :class:`Unfit`.
         runs_nothing: why no model can be fixed for it, where it runs none; else ``""``.
+        graphs: what it does with a subtraction and its neighbours; ``None`` where nobody measured it.
     """
 
     runtime: str
@@ -84,6 +86,7 @@ class Target:
     source: str = ""
     translate: Callable[[Node], Node] | None = None
     runs_nothing: str = ""
+    graphs: GraphAnswers | None = None
 
     @property
     def dialects(self) -> tuple[str, ...]:
@@ -172,29 +175,14 @@ def load(text: str, name: str = "") -> Target:
     if data.get("format") != FORMAT:
         raise SpecError("targets", f"the file has format {data.get('format')!r}; expected {FORMAT}", where=name)
     plain = {key: data[key] for key in ("runtime", "release", "date", "cpu", "python")}
-    return Target(rows=tuple(map(_row, data["rows"])), **plain)
+    graphs = graph_answers.load(data["graphs"], bool(quirks(data["runtime"]).hints)) if "graphs" in data else None
+    return Target(rows=tuple(map(_row, data["rows"])), graphs=graphs, **plain)
 
 
 def _row(data: Mapping[str, Any]) -> Row:
     opversions, dtypes, relations, constants = (tuple(data[key]) for key in _NAMES)
-    answers = {name: _answer(answer) for name, answer in data["answers"].items()}
+    answers = {name: answer_of(answer) for name, answer in data["answers"].items()}
     return Row(opversions, dtypes, relations, constants, answers)
-
-
-def _answer(data: Mapping[str, Any]) -> Answer:
-    witness = data.get("witness")
-    if witness is not None:
-        witness = Witness(*(_number(witness[key]) for key in ("a", "b", "got", "expected")))
-    return Answer(data["verdict"], witness, data.get("message", ""), *(_spans(data, key) for key in _SPANS))
-
-
-def _spans(data: Mapping[str, Any], key: str) -> tuple[Span, ...] | None:
-    """Spans of an answer; a file that was written before there were any has none."""
-    return tuple((_number(low), _number(high)) for low, high in data[key]) if key in data else None
-
-
-def _number(value: Any) -> float:
-    return float(value) if isinstance(value, str) else value
 
 
 def dump(target: Target) -> str:
@@ -202,29 +190,19 @@ def dump(target: Target) -> str:
     head = {"format": FORMAT, **{k: getattr(target, k) for k in ("runtime", "release", "date", "cpu", "python")}}
     lines = [f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}," for key, value in head.items()]
     rows = [json.dumps(_plain_row(row), ensure_ascii=False, allow_nan=False) for row in target.rows]
-    body = ",\n".join(f"  {row}" for row in rows)
-    return "\n".join(("{", *lines, '"rows": [', body, "]", "}", ""))
+    parts = [f'"rows": [\n{_indented(rows)}\n]']
+    if target.graphs is not None:
+        parts.append(f'"graphs": [\n{_indented(graph_answers.dump(target.graphs))}\n]')
+    return "\n".join(("{", *lines, ",\n".join(parts), "}", ""))
+
+
+def _indented(lines: Iterable[str]) -> str:
+    return ",\n".join(f"  {line}" for line in lines)
 
 
 def _plain_row(row: Row) -> dict[str, Any]:
     names = {key: list(getattr(row, key)) for key in _NAMES}
-    return {**names, "answers": {name: _plain_answer(answer) for name, answer in row.answers.items()}}
-
-
-def _plain_answer(answer: Answer) -> dict[str, Any]:
-    data: dict[str, Any] = {"verdict": answer.verdict}
-    if answer.witness is not None:
-        data["witness"] = {key: _plain_number(getattr(answer.witness, key)) for key in ("a", "b", "got", "expected")}
-    for key in _SPANS:
-        if (spans := getattr(answer, key)) is not None:
-            data[key] = [[_plain_number(end) for end in span] for span in spans]
-    if answer.message:
-        data["message"] = answer.message
-    return data
-
-
-def _plain_number(value: float) -> float | str:
-    return value if isinstance(value, int) or value - value == 0 else str(value)
+    return {**names, "answers": {name: plain_answer(answer) for name, answer in row.answers.items()}}
 
 
 # ---- look-up --------------------------------------------------------------------------------------------------
@@ -236,7 +214,7 @@ def _files() -> Mapping[str, Any]:
     found = (
         path
         for path in resources.files("minuend.runtimes").joinpath("measured").iterdir()
-        if path.name.endswith(".json")
+        if path.name.endswith(".json") and "@" in path.name
     )
     return {path.name.removesuffix(".json"): path for path in sorted(found, key=lambda path: path.name)}
 
@@ -343,27 +321,3 @@ def _differ(old: Answer, new: Answer) -> bool:
         return old.verdict != new.verdict
     pairs = [(str(witness.a), str(witness.b)) for witness in (old.witness, new.witness)]
     return pairs[0] == pairs[1] and str(old.witness.got) != str(new.witness.got)
-
-
-Names = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[str, ...]]
-
-
-def merge(cells: Mapping[tuple[str, str, str, str], Any]) -> list[tuple[Names, Any]]:
-    """Join combinations that have one content into rows, last name first: constants, relations, versions, types."""
-    rows: list[tuple[Names, Any]] = [
-        (((key[0],), (key[1],), (key[2],), (key[3],)), content) for key, content in cells.items()
-    ]
-    for position in (3, 2, 0, 1):
-        grouped: list[tuple[Names, Any]] = []
-        places: dict[str, int] = {}
-        for parts, content in rows:
-            rest = repr((parts[:position], parts[position + 1 :], content))
-            if rest in places:
-                before = grouped[places[rest]][0]
-                joined = (*before[:position], before[position] + parts[position], *before[position + 1 :])
-                grouped[places[rest]] = (joined, content)  # type: ignore[assignment]
-            else:
-                places[rest] = len(grouped)
-                grouped.append((parts, content))
-        rows = grouped
-    return rows

@@ -278,6 +278,15 @@ def _answers(element: ElementType, pairs: list[tuple[int, int]]) -> tuple[list[i
     return expected, classes
 
 
+def classify(element: ElementType, a: int, b: int) -> ValueClass:
+    """Return the class of a pair of codes.
+
+    >>> classify(TYPES["uint8"], 5, 10).name, classify(TYPES["int8"], 0xFF, 0x80).name
+    ('wraps', 'lowest subtrahend')
+    """
+    return rules(element)[_answers(element, [(a, b)])[1][0]]
+
+
 def _plainness(element: ElementType, code: int) -> tuple[int, float, str]:
     """Sorts short, small, positive numbers first, special values last."""
     text = show(element, code)

@@ -20,7 +20,7 @@ def check_page(report: Report) -> Page:
     nodes: dict[tuple[str, str], list[Finding]] = {}
     for finding in report.findings:
         nodes.setdefault((finding.location, finding.opversion), []).append(finding)
-    page: list[str | Table] = []
+    page: list[str | Table] = [*report.head]
     for found in nodes.values():
         if all(finding.verdict == "ok" and finding.reason.endswith(AS_CONTRACTED) for finding in found):
             continue

@@ -8,6 +8,7 @@ from typing import Any
 NAME = "numpy"
 PACKAGE = "numpy"
 DIALECTS = ("openvino",)
+JOINS = False
 ARRAYS = True
 CONSTANTS = ("none",)
 RULES = ("numpy",)

@@ -8,6 +8,7 @@ from typing import Any
 NAME = "onnx-reference"
 PACKAGE = "onnx"
 DIALECTS = ("onnx",)
+JOINS = False
 ARRAYS = False
 CONSTANTS = ("none", "A", "B", "both")
 RULES = None

@@ -8,6 +8,7 @@ from typing import Any
 NAME = "torch-cpu"
 PACKAGE = "torch"
 DIALECTS = ("openvino",)
+JOINS = False
 ARRAYS = True
 CONSTANTS = ("none",)
 RULES = ("numpy",)

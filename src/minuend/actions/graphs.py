@@ -1,0 +1,106 @@
+"""A subtraction in its graph: what a target does with it and its neighbours, as far as that was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from minuend.errors import listed
+from minuend.models.sites import Site
+from minuend.runtimes import values
+from minuend.runtimes.answers import EVERY, Answer
+from minuend.runtimes.quirks import quirks
+from minuend.runtimes.reach import reachable
+from minuend.runtimes.targets import Target
+from minuend.standards.node import Node
+
+_TOLD = 3
+"""How many neighbours that nobody measured a reason names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """What the neighbours of a subtraction make of it.
+
+    Attributes:
+        verdict: of them all. reason: why, in a sentence. expression: the neighbour that decided.
+        hint: what the runtime can be told so that nothing differs; ``""`` where nothing helps.
+    """
+
+    verdict: str
+    reason: str = ""
+    expression: str = ""
+    hint: str = ""
+
+
+FINE = Joined("ok")
+
+
+def joined(site: Site, node: Node, target: Target, hint: str = "") -> Joined:
+    """Judge a subtraction by its neighbours on a target.
+
+    Args:
+        site: the subtraction. node: its node. target: the runtime. hint: the precision that it is told, or ``""``.
+    """
+    known = quirks(target.runtime)
+    if not known.joins or target.declared or site.constants == "both":
+        return FINE
+    if target.graphs is None:
+        alone = all(not around.operator for around in site.around)
+        return FINE if alone else Joined("unknown", f"what {target.name} makes of neighbours was not measured")
+    classes = reachable(node.a.element, site.a, site.b)
+    found = list(_each(site, node, target, hint, classes))
+    for verdict in ("not-implemented", "different-numbers"):
+        if wrong := [one for one in found if one.verdict == verdict]:
+            return next((one for one in wrong if not one.hint), wrong[0])
+    if unknown := [one.expression for one in found]:
+        more = f" and {len(unknown) - _TOLD} more" if len(unknown) > _TOLD else ""
+        return Joined("unknown", f"nobody measured {listed(unknown[:_TOLD], 'and')}{more} on {target.name}", unknown[0])
+    return FINE
+
+
+def _each(site: Site, node: Node, target: Target, hint: str, classes: Collection[str]) -> Iterator[Joined]:
+    """Every neighbour that is not fine."""
+    assert target.graphs is not None
+    for around in site.around:
+        answers = target.graphs.find(around, node.a.dtype, site.dynamic, hint)
+        if answers is None:
+            yield Joined("unknown", expression=around.expression)
+            continue
+        wrong = {name: one for name, one in answers.items() if name == EVERY or name in classes}
+        if wrong:
+            helps = "" if hint else _helps(site, node, target, around.expression, classes)
+            yield _said(target, around.expression, wrong, helps)
+
+
+def _helps(site: Site, node: Node, target: Target, expression: str, classes: Collection[str]) -> str:
+    """The hint under which a neighbour does no harm."""
+    assert target.graphs is not None
+    around = next(one for one in site.around if one.expression == expression)
+    for hint in quirks(target.runtime).hints:
+        answers = target.graphs.find(around, node.a.dtype, site.dynamic, hint)
+        if answers is not None and not any(name == EVERY or name in classes for name in answers):
+            return hint
+    return ""
+
+
+def _said(target: Target, expression: str, wrong: dict[str, Answer], hint: str) -> Joined:
+    refused = next((one for one in wrong.values() if one.verdict == "not-implemented"), None)
+    if refused is not None:
+        return Joined("not-implemented", f"{expression}: {refused.message}", expression)
+    words = "" if EVERY in wrong else f": {listed([values.CLASSES[name].words for name in wrong], 'and')} differ"
+    if hint:
+        setting = settings(target.runtime, hint)
+        reason = f"{expression} is computed in less than its own precision{words}; not so with {setting}"
+    else:
+        reason = f"{expression} is computed otherwise than each by itself{words}"
+    return Joined("different-numbers", reason, expression, hint)
+
+
+def settings(runtime: str, hint: str) -> str:
+    """Return how a runtime is told a hint.
+
+    >>> settings("openvino-cpu", "f32")
+    'INFERENCE_PRECISION_HINT=f32'
+    """
+    return ", ".join(f"{name}={value}" for name, value in quirks(runtime).hints[hint].items())
