@@ -223,11 +223,7 @@ class Target:
 
 def keys(row: Row) -> Iterator[tuple[str, str, str, str]]:
     """Yield every combination for which a row holds."""
-    for opversion in row.opversions:
-        for dtype in row.dtypes:
-            for relation in row.relations:
-                for constants in row.constants:
-                    yield opversion, dtype, relation, constants
+    yield from itertools.product(row.opversions, row.dtypes, row.relations, row.constants)
 
 
 def _opversion(version: object) -> str:
@@ -312,12 +308,8 @@ def _plain_number(value: float) -> float | str:
 @functools.cache
 def _files() -> Mapping[str, Any]:
     """Every measured target's file by the target's name."""
-    found = (
-        path
-        for path in resources.files("minuend.runtimes").joinpath("measured").iterdir()
-        if path.name.endswith(".json")
-    )
-    return {path.name.removesuffix(".json"): path for path in sorted(found, key=lambda path: path.name)}
+    found = {path.name: path for path in resources.files("minuend.runtimes").joinpath("measured").iterdir()}
+    return {name.removesuffix(".json"): found[name] for name in sorted(found) if name.endswith(".json")}
 
 
 @functools.cache
@@ -429,9 +421,7 @@ Names = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[str, ...]
 
 def merge(cells: Mapping[tuple[str, str, str, str], Any]) -> list[tuple[Names, Any]]:
     """Join combinations that have one content into rows, last name first: constants, relations, versions, types."""
-    rows: list[tuple[Names, Any]] = [
-        (((key[0],), (key[1],), (key[2],), (key[3],)), content) for key, content in cells.items()
-    ]
+    rows: list[tuple[Names, Any]] = [(((a,), (b,), (c,), (d,)), content) for (a, b, c, d), content in cells.items()]
     for position in (3, 2, 0, 1):
         grouped: list[tuple[Names, Any]] = []
         places: dict[str, int] = {}
