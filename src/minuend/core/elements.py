@@ -174,8 +174,5 @@ def refusal(name: str, reason: str = "") -> str:
     "element type 'bool': subtraction is not defined for bool; use Xor or cast"
     """
     reason = reason or REFUSED.get(name, "")
-    return (
-        f"element type {name!r}: {reason}"
-        if reason
-        else f"element type {name!r} is not one that subtraction is defined for"
-    )
+    told = f": {reason}" if reason else " is not one that subtraction is defined for"
+    return f"element type {name!r}{told}"

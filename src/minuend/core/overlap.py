@@ -42,7 +42,7 @@ def null_step(sizes: Sequence[int], strides: Sequence[int]) -> tuple[int, ...] |
     dims = [_Dim(i, n, s) for i, (n, s) in enumerate(zip(sizes, strides, strict=True)) if n > 1]
     if _nested(dims):
         return None
-    found = _one(dims) or _two(dims) or _meet(dims)
+    found = next(({dim.axis: 1} for dim in dims if dim.stride == 0), None) or _two(dims) or _meet(dims)
     if found is None:
         return None
     sign = next(1 if step > 0 else -1 for _, step in sorted(found.items()) if step)
@@ -57,11 +57,6 @@ def _nested(dims: list[_Dim]) -> bool:
             return False
         reach += dim.stride * (dim.size - 1)
     return True
-
-
-def _one(dims: list[_Dim]) -> dict[int, int] | None:
-    """A dim with stride 0."""
-    return next(({dim.axis: 1} for dim in dims if dim.stride == 0), None)
 
 
 def _two(dims: list[_Dim]) -> dict[int, int] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, BinaryIO
 
@@ -47,30 +48,27 @@ def _misbound(item: Item, message: str) -> SpecError:
     return SpecError("bindings", message, where=item.place)
 
 
+@dataclass(eq=False)
 class Execution:
     """A run: made with what it needs, checked, run, and its files written."""
 
-    def __init__(
-        self,
-        resources: Mapping[str, Resource],
-        dispatchables: Mapping[str, Dispatchable],
-        commands: Sequence[Command],
-        inputs: Mapping[str, Any],
-        op: OpVersion,
-        folder: str | None,
-        protected: Sequence[str],
-    ) -> None:
-        self.resources, self.dispatchables, self.commands = resources, dispatchables, commands
-        self.op, self.folder, self.protected = op, folder, protected
-        self.inputs = dict(inputs)
-        self.printed: list[str] = []
-        self.elements = {name: resource.element for name, resource in resources.items()}
-        self.sizes = {name: resource.size for name, resource in resources.items()}
-        self.results: dict[str, tuple[TensorDesc, int]] = {}  # the last tensor written to a resource, and its offset
-        self.files: dict[str, tuple[WriteFile, bytes]] = {}
-        self.memory: dict[str, Array] = {}
-        self.outputs: dict[str, Array] = {}
-        self.outside = False  # whether deferred resources that are read may lack an input
+    resources: Mapping[str, Resource]
+    dispatchables: Mapping[str, Dispatchable]
+    commands: Sequence[Command]
+    inputs: dict[str, Any]
+    op: OpVersion
+    folder: str | None
+    protected: Sequence[str]
+    printed: list[str] = field(default_factory=list)
+    results: dict[str, tuple[TensorDesc, int]] = field(default_factory=dict)  # the last tensor written, and its offset
+    files: dict[str, tuple[WriteFile, bytes]] = field(default_factory=dict)
+    memory: dict[str, Array] = field(default_factory=dict)
+    outputs: dict[str, Array] = field(default_factory=dict)
+    outside: bool = False  # whether deferred resources that are read may lack an input
+
+    def __post_init__(self) -> None:
+        self.elements = {name: resource.element for name, resource in self.resources.items()}
+        self.sizes = {name: resource.size for name, resource in self.resources.items()}
 
     # ---- before anything is allocated -------------------------------------------------------------------------
 

@@ -217,11 +217,7 @@ def to_graph(model: Model) -> Graph:
     is a constant where its values are listed or come from a file, and an input where they are generated or deferred.
     Outputs are the written resources that are printed, written to a file, or read by nothing.
 
-    Args:
-        model: what to read.
-
-    Returns:
-        The graph; ``losses`` tells what it cannot hold.
+    ``losses`` tells what the graph cannot hold.
 
     Raises:
         ConversionRefused: operators other than subtraction, gaps and other orders in strides, parts of a resource,

@@ -171,7 +171,7 @@ class Model:
             self.resources,
             self.dispatchables,
             self.commands,
-            {} if inputs is None else inputs,
+            dict(inputs or {}),
             DIALECT.resolve(feature_level),
             None if output_dir is None else os.fspath(output_dir),
             protected=self.sources(),

@@ -8,9 +8,7 @@ from typing import Any, cast
 
 from minuend.actions.recipes.choose import Choice, choose
 from minuend.actions.recipes.compare import Spot
-from minuend.actions.recipes.table import Recipe
 from minuend.actions.recipes.work import Fold, Work
-from minuend.core.elements import ElementType
 from minuend.core.policies import Contract
 from minuend.errors import SpecError
 from minuend.models.opening import Model
@@ -49,16 +47,9 @@ class OpenVinoWork(Work):
         for site in list(sites(self.model)):
             node, layer = site.node, cast(Layer | None, site.live)
             spelled = rewrite_openvino.spelled(node) if isinstance(node, Node) and _valid(node) else None
-            fold = Fold(target, node, partial(_folded, rewriter, layer, node, self.overflow))
-            choice = choose(
-                site,
-                target,
-                self.overflow,
-                self.accept,
-                writable=_always,
-                foldable=fold,
-                spelled=spelled,
-            )
+            fold = Fold(target, node, partial(rewriter.folded, layer, node, self.overflow))
+            asked = (site, target, self.overflow, self.accept)
+            choice = choose(*asked, writable=lambda *_: True, foldable=fold, spelled=spelled)
             if choice.action == "leave":
                 self.left += 1
             elif choice.action == "refuse" or not isinstance(node, Node):
@@ -107,11 +98,3 @@ def _valid(node: Node) -> bool:
     except SpecError:
         return False
     return True
-
-
-def _always(element: ElementType, recipe: Recipe) -> bool:
-    return True
-
-
-def _folded(rewriter: rewrite_openvino.Rewriter, layer: Layer | None, node: Any, overflow: Contract) -> Any:
-    return None if layer is None else rewriter.folded(layer, node, overflow)

@@ -151,7 +151,19 @@ class Section:
 
         The file has been checked: nothing feeds itself.
         """
-        return _after_sources(self.layers)
+        done = dict.fromkeys(layer for layer in self.of_type("Parameter") if not layer.inputs)
+        for root in self.layers:
+            if root.type not in ROOTS:
+                continue
+            stack: list[tuple[Layer, Iterator[Ref]]] = [(root, iter(root.sources()))]
+            while stack:
+                _, sources = stack[-1]
+                below = next((ref.layer for ref in sources if ref.layer not in done), None)
+                if below is not None:
+                    stack.append((below, iter(below.sources())))
+                else:
+                    done[stack.pop()[0]] = None
+        return list(done)
 
     def of_type(self, name: str) -> Iterator[Layer]:
         """The layers of one type, in the file's order."""
@@ -160,22 +172,6 @@ class Section:
 
 ROOTS = ("Result", "Assign")
 """Types of layers for whose sake a model runs; what none of them depends on is dropped by the runtime."""
-
-
-def _after_sources(layers: Sequence[Layer]) -> list[Layer]:
-    done: dict[Layer, None] = {layer: None for layer in layers if layer.type == "Parameter" and not layer.inputs}
-    for root in layers:
-        if root.type not in ROOTS:
-            continue
-        stack: list[tuple[Layer, Iterator[Ref]]] = [(root, iter(root.sources()))]
-        while stack:
-            _, sources = stack[-1]
-            below = next((ref.layer for ref in sources if ref.layer not in done), None)
-            if below is not None:
-                stack.append((below, iter(below.sources())))
-            else:
-                done[stack.pop()[0]] = None
-    return list(done)
 
 
 def circle(layers: Sequence[Layer]) -> list[Layer]:

@@ -14,6 +14,7 @@ from minuend.core.elements import TYPES, ElementType
 from minuend.core.shapes import Dim, Shape, check_dim, format_dim
 from minuend.errors import ShapeError, cut, listed, shown
 from minuend.openvino.versions import REFUSED, SPELLINGS
+from minuend.text import INT64, whole_number
 
 NUMERIC: Mapping[str, ElementType] = MappingProxyType({names[0]: TYPES[name] for name, names in SPELLINGS.items()})
 """OpenVINO's name of each numeric element type that this package knows → its row."""
@@ -29,22 +30,20 @@ ELEMENT_TYPES: tuple[str, ...] = tuple(dict.fromkeys(_PRECISIONS.values()))
 
 _BITS = {name: row.bits for name, row in NUMERIC.items()} | {"boolean": 8, "u3": 3, "u6": 6}
 
-_INTEGER = re.compile(r"[+-]?[0-9]{1,19}\Z")
 _SIZE = re.compile(r"[0-9]{1,19}\Z")
-MAX_SIZE = 2**63 - 1
 
 
-def integer(text: str, *, least: int = -(2**63), most: int = MAX_SIZE) -> int:
+def integer(text: str, *, least: int = INT64[0]) -> int:
     """Read a whole number.
 
     >>> integer(" 12 ", least=0)
     12
     """
-    text = text.strip()
-    if _INTEGER.match(text) and least <= (value := int(text)) <= most:
-        return value
-    floor = "" if least == -(2**63) else f" from {least} on"
-    raise ValueError(f"is {shown(text)}; expected a whole number{floor}")
+    try:
+        return whole_number(text.strip(), least)
+    except ValueError:
+        floor = "" if least == INT64[0] else f" from {least} on"
+        raise ValueError(f"is {shown(text.strip())}; expected a whole number{floor}") from None
 
 
 def natural(text: str) -> int:
@@ -121,7 +120,7 @@ def _dim(text: str, whole: str, axis: int) -> Dim:
 
 
 def _fits(text: str) -> bool:
-    return _SIZE.match(text) is not None and int(text) <= MAX_SIZE
+    return _SIZE.match(text) is not None and int(text) <= INT64[1]
 
 
 def static_shape(text: str) -> tuple[int, ...]:

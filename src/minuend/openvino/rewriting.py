@@ -51,7 +51,8 @@ class Rewriter:
         b = layer.sources()[1]
         port = layer.inputs[1]
         port.source = self._aligned(layer, node, b, Builder(model=self.model))
-        _plain(layer)
+        layer.data["auto_broadcast"] = "numpy"
+        layer.data.pop(table.AXIS, None)
         self._move(layer, start)
         self.last = layer
 
@@ -66,8 +67,13 @@ class Rewriter:
 
     # ---- constants --------------------------------------------------------------------------------------------
 
-    def folded(self, layer: Layer, node: Node, overflow: Contract) -> Any:
-        """The difference of two constants; ``None`` where an operand is computed or the result would be too large."""
+    def folded(self, layer: Layer | None, node: Any, overflow: Contract) -> Any:
+        """The difference of two constants; ``None`` where an operand is computed or the result would be too large.
+
+        A Subtract in a body of another layer has no ``layer`` that can be rewritten.
+        """
+        if layer is None:
+            return None
         sources = [ref.layer for ref in layer.sources()]
         joined = validate(node)
         if any(source.type != "Const" for source in sources) or joined.shape is None:
@@ -111,11 +117,6 @@ class Rewriter:
         del layers[start:]
         at = layers.index(old)
         layers[at:at] = self._made
-
-
-def _plain(layer: Layer) -> None:
-    layer.data["auto_broadcast"] = "numpy"
-    layer.data.pop(table.AXIS, None)
 
 
 def dims_behind(node: Node) -> int:

@@ -10,9 +10,7 @@ Names = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[str, ...]
 
 def merge(cells: Mapping[tuple[str, str, str, str], Any]) -> list[tuple[Names, Any]]:
     """Join combinations that have one content into rows, last name first: constants, relations, versions, types."""
-    rows: list[tuple[Names, Any]] = [
-        (((key[0],), (key[1],), (key[2],), (key[3],)), content) for key, content in cells.items()
-    ]
+    rows: list[tuple[Names, Any]] = [(((a,), (b,), (c,), (d,)), content) for (a, b, c, d), content in cells.items()]
     for position in (3, 2, 0, 1):
         grouped: list[tuple[Names, Any]] = []
         places: dict[str, int] = {}

@@ -51,8 +51,7 @@ def judge(case: Case, outputs: list[Output] | Refused) -> Judged:
     none: Mapping[str, tuple[Witness, ...]] = MappingProxyType({})
     if isinstance(outputs, Refused):
         return Judged(case, {EVERY: Answer("not-implemented", message=outputs.message)}, none)
-    wrong = _misshapen(case, outputs)
-    if wrong:
+    if wrong := _misshapen(case, outputs):
         return Judged(case, {EVERY: Answer("different-numbers", message=wrong)}, none)
     pairs = list(zip(case.operations, outputs, strict=True))
     bad = [values.differ(case.element, output.codes, operation.expected) for operation, output in pairs]

@@ -24,6 +24,11 @@ class _Operands:
     b: Range
 
     @property
+    def ends(self) -> tuple[float, ...]:
+        """The lowest and highest value of either operand."""
+        return self.a.lo, self.a.hi, self.b.lo, self.b.hi
+
+    @property
     def difference(self) -> tuple[float | Fraction, float | Fraction]:
         """The lowest and highest exact difference; an infinity where there is none."""
         return reach((self.a.lo, self.a.hi), (self.b.lo, self.b.hi))
@@ -35,12 +40,7 @@ class _Operands:
 
     def exact_below(self, bits: int) -> bool:
         """Whether operands and difference are whole numbers of at most ``bits`` bits, which such a float holds."""
-        ends = (self.a.lo, self.a.hi, self.b.lo, self.b.hi, *self.difference)
-        return self.whole and all(abs(end) <= 2**bits for end in ends)
-
-
-def _lowest_subtrahend(o: _Operands) -> bool:
-    return o.element.kind == "signed" and o.b.lo == o.element.limits[0] and o.a.lo < 0
+        return self.whole and all(abs(end) <= 2**bits for end in (*self.ends, *self.difference))
 
 
 def _wraps(o: _Operands) -> bool:
@@ -50,21 +50,13 @@ def _wraps(o: _Operands) -> bool:
 
 def _beyond_int32(o: _Operands) -> bool:
     low, high = TYPES["int32"].limits
-    return any(not low <= end <= high for end in (o.a.lo, o.a.hi, o.b.lo, o.b.hi, *o.difference))
+    return any(not low <= end <= high for end in (*o.ends, *o.difference))
 
 
 def _nan(o: _Operands) -> bool:
     alike = any(getattr(o.a, end) == getattr(o.b, end) == value for end, value in (("lo", -math.inf), ("hi", math.inf)))
     odd = o.element.format is not None and not o.element.format.signed  # a difference below 0 is NaN there
     return o.a.nan or o.b.nan or alike or odd
-
-
-def _infinite(o: _Operands) -> bool:
-    return any(math.isinf(end) for end in (o.a.lo, o.a.hi, o.b.lo, o.b.hi))
-
-
-def _negative_zero(o: _Operands) -> bool:
-    return o.a.negative_zero or o.b.negative_zero
 
 
 def _subnormal(o: _Operands) -> bool:
@@ -110,24 +102,20 @@ def _rounds(o: _Operands) -> bool:
     return f is None or o.element.bits < 16 or not o.exact_below(f.mantissa + 1)
 
 
-def _always(o: _Operands) -> bool:
-    return True
-
-
 MAY_OCCUR: Mapping[str, Callable[[_Operands], bool]] = MappingProxyType(
     {
-        "lowest subtrahend": _lowest_subtrahend,
+        "lowest subtrahend": lambda o: o.element.kind == "signed" and o.b.lo == o.element.limits[0] and o.a.lo < 0,
         "wraps": _wraps,
         "beyond int32": _beyond_int32,
-        "in range": _always,
+        "in range": lambda o: True,
         "nan": _nan,
-        "infinite": _infinite,
-        "negative zero": _negative_zero,
+        "infinite": lambda o: any(map(math.isinf, o.ends)),
+        "negative zero": lambda o: o.a.negative_zero or o.b.negative_zero,
         "subnormal": _subnormal,
         "overflows": _overflows,
         "beyond float32": _beyond_float32,
         "rounds": _rounds,
-        "ordinary": _always,
+        "ordinary": lambda o: True,
     }
 )
 """For each value class, whether two operands within their ranges can make it occur."""

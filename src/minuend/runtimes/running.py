@@ -95,12 +95,8 @@ class Runtime:
         self.restart()
         self._errors.close()
 
-    def restart(self) -> None:
-        """Stop the child process; the next case starts a new one."""
-        self._end()
-
-    def _end(self) -> int:
-        """Close the pipes and return the process's status."""
+    def restart(self) -> int:
+        """Stop the child process and return its status; the next case starts a new one."""
         process, self._process = self._process, None
         if process is None:
             return 0
@@ -204,7 +200,7 @@ class Runtime:
         finally:
             timer.cancel()
         if answer is None:
-            return Refused(f"the process ended with status {self._end()}", "run")
+            return Refused(f"the process ended with status {self.restart()}", "run")
         told, data = answer
         if "refused" in told:
             return Refused(_short(told["refused"]), told["stage"])
@@ -221,7 +217,7 @@ class Runtime:
         told = worker.read(self._process.stdout)
         if told is None:
             self._errors.seek(0)
-            self._end()
+            self.restart()
             lines = self._errors.read().decode(errors="replace").strip().splitlines()
             why = lines[-1] if lines else "it says nothing"
             raise Unsupported(f"{self.name} does not start under {self._python}: {why}")

@@ -147,11 +147,7 @@ class Target:
 
 def keys(row: Row) -> Iterator[tuple[str, str, str, str]]:
     """Yield every combination for which a row holds."""
-    for opversion in row.opversions:
-        for dtype in row.dtypes:
-            for relation in row.relations:
-                for constants in row.constants:
-                    yield opversion, dtype, relation, constants
+    yield from itertools.product(row.opversions, row.dtypes, row.relations, row.constants)
 
 
 def _opversion(version: object) -> str:
@@ -211,12 +207,8 @@ def _plain_row(row: Row) -> dict[str, Any]:
 @functools.cache
 def _files() -> Mapping[str, Any]:
     """Every measured target's file by the target's name."""
-    found = (
-        path
-        for path in resources.files("minuend.runtimes").joinpath("measured").iterdir()
-        if path.name.endswith(".json") and "@" in path.name
-    )
-    return {path.name.removesuffix(".json"): path for path in sorted(found, key=lambda path: path.name)}
+    found = {path.name: path for path in resources.files("minuend.runtimes").joinpath("measured").iterdir()}
+    return {name.removesuffix(".json"): found[name] for name in sorted(found) if name.endswith(".json") and "@" in name}
 
 
 @functools.cache

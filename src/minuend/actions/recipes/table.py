@@ -8,7 +8,7 @@ ones, with operands that are inputs and constants.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
@@ -82,13 +82,8 @@ def _through(wide: str, *rest: tuple[str, str, tuple[Value, ...], str]) -> tuple
     )
 
 
-def _names(choose: Callable[[ElementType], bool]) -> tuple[str, ...]:
-    return tuple(name for name, row in TYPES.items() if choose(row))
-
-
-def _integers(kinds: Iterable[str], least: int, most: int) -> tuple[str, ...]:
-    chosen = tuple(kinds)
-    return _names(lambda row: row.kind in chosen and least <= row.bits <= most)
+def _integers(kinds: Collection[str], least: int, most: int) -> tuple[str, ...]:
+    return tuple(name for name, row in TYPES.items() if row.kind in kinds and least <= row.bits <= most)
 
 
 _BOTH = ("signed", "unsigned")
@@ -114,7 +109,7 @@ _FLOOR = (
     ("m", "Sub", ("s", "p"), "float32"),
 )
 
-_ROWS = (
+RECIPES: tuple[Recipe, ...] = (
     Recipe("through float32", None, ("bfloat16", "float16"), _through("float32"), "float32"),
     *_wrapping("int32", "BitwiseAnd", "mask", 4, 16),
     *_wrapping("int32", "Mod", "modulus", 4, 16),
@@ -203,8 +198,6 @@ _ROWS = (
         cures=("negative zero",),
     ),
 )
-
-RECIPES: tuple[Recipe, ...] = _ROWS
 """Every recipe; where several serve, the first is the best."""
 
 

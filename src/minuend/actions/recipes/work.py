@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from minuend.actions.recipes.choose import Choice
@@ -34,11 +35,8 @@ class Refusal:
 
     def __str__(self) -> str:
         more = f" and {len(self.others)} more like it" if self.others else ""
-        return (
-            f"{self.location}{more}: {self.reason}; {self.instead}"
-            if self.instead
-            else f"{self.location}{more}: {self.reason}"
-        )
+        told = f"{self.location}{more}: {self.reason}"
+        return f"{told}; {self.instead}" if self.instead else told
 
 
 class Work:
@@ -82,26 +80,23 @@ class Work:
         self.refused.append(Refusal(site.where, site.name, dtype, choice.reason, choice.instead))
 
 
+@dataclass(frozen=True)
 class Fold:
     """The difference of two constants, computed when somebody asks.
 
     Calling it says why the result cannot stand in the model as a constant, or ``""``.
     """
 
-    def __init__(self, goal: Target, node: Any, compute: Callable[[], Any]) -> None:
-        self._goal = goal
-        self._node = node
-        self._compute = compute
-        self._known: list[Any] = []
+    goal: Target
+    node: Any
+    compute: Callable[[], Any]
 
-    @property
+    @cached_property
     def array(self) -> Any:
         """The result; ``None`` where it cannot be computed beforehand."""
-        if not self._known:
-            self._known.append(self._compute())
-        return self._known[0]
+        return self.compute()
 
     def __call__(self) -> str:
         if self.array is None:
             return "its operands are computed from constants, or the result is too large to be stored"
-        return quirks(self._goal.runtime).kept(self._node.a.element, self.array)
+        return quirks(self.goal.runtime).kept(self.node.a.element, self.array)

@@ -86,20 +86,8 @@ _RANDOM = ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "Rand
 # ---- values that pass through ---------------------------------------------------------------------------------
 
 
-def _first(step: Step) -> Range:
-    return step.operand(0)
-
-
-def _first_everywhere(step: Step) -> list[Range]:
-    return [step.operand(0)] * len(step.outputs)
-
-
 def _all(step: Step) -> Range:
     return join([r for r in step.inputs if r is not None])
-
-
-def _where(step: Step) -> Range:
-    return join([step.operand(1), step.operand(2)])
 
 
 def _pad(step: Step) -> Range:
@@ -125,10 +113,6 @@ def _scatter(step: Step) -> Range:
     if step.attributes.get("reduction", "none") != "none":
         return Range(None)
     return join([step.operand(0), step.operand(2)])
-
-
-def _one_hot(step: Step) -> Range:
-    return step.operand(2)
 
 
 def _resize(step: Step) -> Range:
@@ -191,10 +175,6 @@ def _index(dtype: str, shape: Shape, axis: int | None) -> Range:
     return within(dtype, 0, max(most - 1, 0), assumptions=frozenset().union(*(a for _, _, a in dims)))
 
 
-def _non_zero(step: Step) -> Range:
-    return _index(_counting(step), step.shape(0), None)
-
-
 def _top_k(step: Step) -> list[Range]:
     return [step.operand(0), _index(_counting(step, 1), step.shape(0), step.attributes.get("axis", -1))]
 
@@ -233,10 +213,6 @@ def _unary(rule: Callable[[Range], Range]) -> Rule:
 def _of_floats(rule: Callable[[Range], Range]) -> Rule:
     """The rule of an operator that one operand decides, of floats; of others nothing is said."""
     return _unary(lambda x: rule(x) if x.is_float else Range(None))
-
-
-def _cast(step: Step) -> Range:
-    return cast(step.operand(0), step.dtype())
 
 
 def cast(x: Range, goal: str | None) -> Range:
@@ -500,10 +476,6 @@ def _constant_of_shape(step: Step) -> Range:
     return value if isinstance(value, Range) else Range("float32", 0.0, 0.0)
 
 
-def _eye(step: Step) -> Range:
-    return within(step.dtype() or step.operand(0).dtype, 0, 1, integral=True)
-
-
 _PASSING = (
     "DepthToSpace", "Expand", "Flatten", "Gather", "GatherElements", "GatherND", "GlobalMaxPool", "Identity",
     "Reshape", "ReverseSequence", "Slice", "SpaceToDepth", "Squeeze", "Tile", "Transpose", "Unsqueeze", "Compress",
@@ -515,7 +487,8 @@ _TRANSPARENT = (
 
 RULES: Mapping[str, Rule] = MappingProxyType(
     {
-        **dict.fromkeys(_PASSING, _first),
+        **dict.fromkeys(_PASSING, lambda step: step.operand(0)),
+        **dict.fromkeys(("Cast", "CastLike"), lambda step: cast(step.operand(0), step.dtype())),
         "Abs": _abs,
         "Add": _binary(ranges.add),
         "ArgMax": _position,
@@ -524,8 +497,6 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "BitwiseNot": _bitwise_not,
         "BitwiseOr": _bitwise_or,
         "BitwiseXor": _bitwise_or,
-        "Cast": _cast,
-        "CastLike": _cast,
         "Ceil": _rounding(math.ceil),
         "Clip": _clip,
         "Concat": _all,
@@ -538,7 +509,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "Dropout": _dropout,
         "Erf": _within(-1, 1),
         "Exp": _exp,
-        "EyeLike": _eye,
+        "EyeLike": lambda step: within(step.dtype() or step.operand(0).dtype, 0, 1, integral=True),
         "Floor": _rounding(math.floor),
         "HardSigmoid": _within(0, 1),
         "Max": _extreme(max),
@@ -546,8 +517,8 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "Mod": _mod,
         "Mul": _binary(ranges.multiply),
         "Neg": _unary(ranges.negate),
-        "NonZero": _non_zero,
-        "OneHot": _one_hot,
+        "NonZero": lambda step: _index(_counting(step), step.shape(0), None),
+        "OneHot": lambda step: step.operand(2),
         "Pad": _pad,
         "Range": _range,
         "ReduceL2": _squares,
@@ -567,14 +538,14 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "Sin": _within(-1, 1),
         "Size": _size,
         "Softmax": _within(0, 1),
-        "Split": _first_everywhere,
+        "Split": lambda step: [step.operand(0)] * len(step.outputs),
         "Sqrt": _sqrt,
         "Sub": _binary(ranges.subtract),
         "Sum": _sum,
         "Tanh": _within(-1, 1),
         "TopK": _top_k,
         "Trilu": _with_zero,
-        "Where": _where,
+        "Where": lambda step: join([step.operand(1), step.operand(2)]),
     }
 )
 """The operators that say more of their results than the element type does."""
