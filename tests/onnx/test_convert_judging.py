@@ -236,3 +236,22 @@ def test_a_function_called_from_a_body_knows_the_shapes_around_it():
                         else_branch = e () => (float[2,3,4] v) { v = Identity(x) }> }
         <domain: "own", opset_import: ["" : 13]> f (a) => (r) { h = Hardmax <axis = 1> (a) r = Sub(h, a) }""")
     same(down, 12, b=np.array(True))
+
+
+# ---- what an operator itself says ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0, 1.5])
+@pytest.mark.parametrize("goal", [10, 11, 13, 21])
+def test_an_upsample_takes_no_scales_below_1_computed_ones_neither(goal, scale):
+    model = parse("""<ir_version: 7, opset_import: ["" : 9]>
+        g (float[1,1,2,3] i, float[4] s) => (float[a,b,c,d] y) { y = Upsample <mode = "nearest"> (i, s) }""")
+    given = {"i": np.arange(6, dtype=np.float32).reshape(1, 1, 2, 3), "s": np.float32([1, 1, scale, scale])}
+    converted, _ = same(model, goal, **given)
+    assert [node.op_type for node in converted.graph.node][-1] == "Resize"
+
+
+def test_a_resize_of_opset_10_may_shrink():
+    model = parse("""<ir_version: 7, opset_import: ["" : 10]>
+        g (float[1,1,2,3] i, float[4] s) => (float[a,b,c,d] y) { y = Resize <mode = "nearest"> (i, s) }""")
+    assert "the scales ('s') must be constant for this step" in refusal(model, 13)

@@ -98,9 +98,10 @@ def resize_asymmetric(node: NodeProto, new: Builder) -> None:
     """Resize-10 scales from the corner; upwards its nearest is the one below."""
     nearest = attribute(node, "mode", b"nearest") == b"nearest"
     if nearest:
-        scales = constant(node, 1, "the scales", new)
-        if scales is None or (scales < 1).any():
-            raise Refusal("Resize-10 does not say which element is nearest where it shrinks")
+        if given(node, 1) not in new.scope.enlarging:
+            scales = constant(node, 1, "the scales", new)
+            if scales is None or (scales < 1).any():
+                raise Refusal("Resize-10 does not say which element is nearest where it shrinks")
         set_attribute(node, "nearest_mode", "floor")
     set_attribute(node, "coordinate_transformation_mode", "asymmetric")
     set_inputs(node, [node.input[0], new.constant("roi", [], np.float32), node.input[1]])
@@ -164,5 +165,7 @@ def upsample_to_input(node: NodeProto, new: Builder) -> None:
 
 @step("Upsample", at=(9, 10))
 def upsample_to_resize(node: NodeProto, new: Builder) -> None:
+    """Upsample takes no scales below 1, computed ones neither."""
+    new.scope.enlarging.add(given(node, 1))
     node.op_type = "Resize"
     new.keep(node)

@@ -29,6 +29,7 @@ class Scope:
         makers: the nodes that made its own values so far, each with its opset. folded: values computed from them.
         parent: the scope around a body of If, Loop or Scan. names: shared by the whole model.
         functions: the model's local functions, as (domain, name). unread: values of the model that nobody reads.
+        enlarging: the scales that are never below 1.
     """
 
     where: str
@@ -40,6 +41,7 @@ class Scope:
     makers: dict[str, tuple[NodeProto, int]] = field(default_factory=dict)
     folded: dict[str, np.ndarray[Any, Any] | None] = field(default_factory=dict)
     unread: frozenset[str] = frozenset()
+    enlarging: set[str] = field(default_factory=set)
 
     def type(self, name: str) -> TypeProto | None:
         """The type of a value, if it is known."""
