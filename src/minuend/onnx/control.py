@@ -80,7 +80,7 @@ def _loop(frame: Frame) -> Sequence[Any]:
         on, state = frame.flag(again), given[:carried]
         for parts, value in zip(gathered, given[carried:], strict=True):
             parts.append(value)
-            frame.hold(sum(part.nbytes for part in parts))
+            frame.hold(len(parts) * value.nbytes)
         i += 1
     types = [value.type for value in body.output[1 + carried :]]
     return [*state, *(frame.stacked(parts, 0, type_) for parts, type_ in zip(gathered, types, strict=True))]
@@ -128,7 +128,7 @@ def _scanned(
         state = given[: len(state)]
         for values, value in zip(gathered, given[len(state) :], strict=True):
             values.append(value)
-            frame.hold(sum(one.nbytes for one in values))
+            frame.hold(len(values) * value.nbytes)
     types = [value.type for value in body.output[len(state) :]]
     made = zip(gathered, types, out_axes, out_directions, strict=True)
     return [*state, *(frame.stacked(v[::-1] if back else v, axis, type_) for v, type_, axis, back in made)]

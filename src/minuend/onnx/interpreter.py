@@ -7,7 +7,7 @@ kept until its last reader has run.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -89,10 +89,11 @@ class Interpreter:
 
     Args:
         model: the model, without references to files. limit: bytes that a result may take; ``None`` for no limit.
+        note: is told the place of each node that onnxruntime is given, before it is.
     """
 
-    def __init__(self, model: ModelProto, limit: int | None) -> None:
-        self.model, self.limit = model, limit
+    def __init__(self, model: ModelProto, limit: int | None, note: Callable[[str], None] = lambda _: None) -> None:
+        self.model, self.limit, self.note = model, limit, note
         self.functions: dict[Key, FunctionProto] = {(f.domain, f.name, f.overload): f for f in model.functions}
         self._plans: dict[int, Plan] = {}
 
@@ -186,6 +187,7 @@ class Interpreter:
         return self._kernel(step).run(inputs, attributes)
 
     def _kernel(self, step: Step) -> Kernel:
+        self.note(step.where)
         if step.kernel is None:
             step.kernel = Kernel(step.node, step.opsets, step.where)
         return step.kernel

@@ -17,11 +17,10 @@ from onnx.reference.op_run import OpRun
 from minuend.core.limits import MAX_BYTES
 from minuend.core.shapes import format_dim, format_shape
 from minuend.errors import MinuendError, SpecError, Unsupported, listed, near, shown
-from minuend.onnx import external, inference, kernels, sizes, tensors, walk
+from minuend.onnx import apart, external, inference, kernels, sizes, tensors, walk
 from minuend.onnx.calls import Calls
 from minuend.onnx.dims import shape_of
 from minuend.onnx.evaluator import Evaluator
-from minuend.onnx.interpreter import Interpreter
 from minuend.onnx.kernels import RunError
 from minuend.onnx.nesting import bodies
 from minuend.onnx.tensors import Array
@@ -91,20 +90,26 @@ def _run(
     _check_calls(model)
     for _ in walk.sub_nodes(model.proto):  # those in branches that are not taken, too
         pass
-    if chosen == "reference":
-        _check_reference(model)
-    feeds = _check_inputs(model.proto.graph, inputs)
-    if max_bytes is not None:
-        _check_sizes(model, feeds, max_bytes)
-    proto, stored = _runnable(model)
-    feeds = {**stored, **feeds}
     if chosen == "onnxruntime":
-        return Interpreter(proto, max_bytes).run(feeds, keep=keep)
+        with apart.process() as process:  # it starts while the inputs are checked
+            return process.run(model, _checked(model, inputs, max_bytes), max_bytes, keep=keep)
+    _check_reference(model)
+    feeds = _checked(model, inputs, max_bytes)
+    proto, stored = runnable(model)
+    feeds = {**stored, **feeds}
     with _translated():
         found = limited(max_bytes)(proto)
         if keep:
             return dict(found.run(None, feeds, intermediate=True))
         return dict(zip(model.output_names(), found.run(None, feeds), strict=True))
+
+
+def _checked(model: Model, inputs: Mapping[str, Any], max_bytes: int | None) -> dict[str, Any]:
+    """Check what is given, and what inference says of the sizes that come of it."""
+    feeds = _check_inputs(model.proto.graph, inputs)
+    if max_bytes is not None:
+        _check_sizes(model, feeds, max_bytes)
+    return feeds
 
 
 def _check_calls(model: Model) -> None:
@@ -150,7 +155,7 @@ def _check_sizes(model: Model, feeds: Mapping[str, Any], limit: int) -> None:
                     _check_size(name, types[name], limit, scope.place(i))
 
 
-def _runnable(model: Model) -> tuple[ModelProto, dict[str, Array]]:
+def runnable(model: Model) -> tuple[ModelProto, dict[str, Array]]:
     """Return the model without references to files, and the tensors that the main graph has there.
 
     What only Shape and Size look at is not read: zeros of the same shape, which take no memory, stand for it.
