@@ -8,6 +8,7 @@ which types are taken, not what the numbers are where the documents are silent.
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
