@@ -1,6 +1,6 @@
 """Measure what one release of a runtime does, and write it as a target's file.
 
-    python tools/measure_target.py openvino-cpu [--python OTHER_PYTHON] [--graphs] [-o src/minuend/runtimes/measured]
+    python tools/measure_target.py openvino-cpu [--python OTHER_PYTHON] [--graphs all] [-o FOLDER]
 
 The cases are made and judged here. ``--python`` names the Python of an environment that holds the release; NumPy and
 the runtime are all that it needs. Without it the release of this environment is measured.
@@ -29,21 +29,26 @@ from minuend.storage.writing import atomic
 TARGETS = Path(__file__).resolve().parent.parent / "src" / "minuend" / "runtimes" / "measured"
 
 
-def measure(runtime: str, python: str | None, folder: Path, graphs_alone: bool = False) -> Path:
-    """Measure a runtime and return the file written; ``graphs_alone`` leaves the rows of nodes as the file has them."""
+def measure(runtime: str, python: str | None, folder: Path, graphs_of: str = "") -> Path:
+    """Measure a runtime and return the file written.
+
+    ``graphs_of``, ``"all"`` or ``"missing"``, says which graph cases are asked; the rows of nodes are then left as the
+    file has them.
+    """
     start = time.perf_counter()
     progress = _progress if sys.stderr.isatty() else None
     with Runtime(runtime, python) as asked:
         path = folder / f"{asked.name}@{asked.release}.json"
         today = date.today().isoformat()
-        if graphs_alone:
+        if graphs_of:
             target = targets.load(path.read_text("utf-8"), path.name)
         else:
             rows = rows_of(judge_all(asked, progress=progress))
             target = Target(asked.name, asked.release, rows, date=today, cpu=processor(), python=asked.python)
         if quirks(runtime).joins:
+            known = target.graphs if graphs_of == "missing" else None
             _write_cases()
-            target = replace(target, graphs=graphs.measure(asked, progress))
+            target = replace(target, graphs=graphs.measure(asked, progress, known))
     with atomic(str(path)) as stream:
         stream.write(targets.dump(target).encode())
     print(f"{target.name}: {len(target.rows)} rows in {time.perf_counter() - start:.0f} s → {path.name}", flush=True)
@@ -129,7 +134,7 @@ def main() -> None:
     parser.add_argument("runtime", choices=sorted(adapters()))
     parser.add_argument("--python", help="the Python of the environment that holds the release")
     parser.add_argument("-o", "--output", type=Path, default=TARGETS, help="the folder to write to")
-    parser.add_argument("--graphs", action="store_true", help="measure graphs alone, and keep what is known of nodes")
+    parser.add_argument("--graphs", choices=("all", "missing"), default="", help="leave nodes as the file has them")
     given = parser.parse_args()
     measure(given.runtime, given.python, given.output, given.graphs)
 

@@ -10,7 +10,8 @@ import pytest
 import minuend as mn
 from minuend.errors import FileFormatError
 from minuend.openvino.builder import Builder
-from minuend.openvino.model import Ref, read
+from minuend.openvino.ir import Ref
+from minuend.openvino.model import read
 from minuend.openvino.sites import sites
 
 NOTE = (

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from minuend.actions.constants import SYSTEMATIC, can_make, on_their_numbers
 from minuend.actions.converting import advice
-from minuend.actions.graphs import joined, settings
+from minuend.actions.graphs import beside_zero, joined, settings
 from minuend.core.elements import ElementType
 from minuend.errors import ShapeError, SpecError, Unsupported, listed, near, shown
 from minuend.models.opening import Model, dialect_of, open_model
@@ -21,7 +22,7 @@ from minuend.models.purpose import PLAIN
 from minuend.models.ranges.interval import Range
 from minuend.models.sites import Site, sites
 from minuend.runtimes import targets, values
-from minuend.runtimes.answers import OK, Answer, Witness
+from minuend.runtimes.answers import EVERY, OK, Answer, Witness
 from minuend.runtimes.cases import CONSTANTS, RELATIONS, relation_of
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.reach import reachable
@@ -210,6 +211,10 @@ def answers_for(site: Site, node: Node, target: Target, relation: str, constants
     everything = target.answer(node.op, element, relation, constants or site.constants)
     empty = relation == "zero-size"
     classes = (values.NO_VALUES.name,) if empty else reachable(element, site.a, site.b)
+    if not constants and not empty and (known := beside_zero(site, node, target)) is not None:
+        return {name: known.get(EVERY) or known.get(name, OK) for name in classes}
+    if not constants and not empty and (own := on_their_numbers(site, element, everything)) is not None:
+        return own
     return {name: _of_these(name, everything[name], site) for name in classes}
 
 
@@ -223,8 +228,9 @@ def _measured(site: Site, node: Node, target: Target, relation: str, guessed: bo
         reasons = [_why_ok(site, everything, answers)]
         witness = None
     elif verdict == "different-numbers":
-        name, witness = _choose(node.a.element, answers, site.a, site.b)
+        name, witness = _choose(node.a.element, answers, site)
         reasons = [_why_different(site, name, witness, answers)]
+        witness = witness if _can_occur(witness, site) else None
     else:
         witness = None
         telling = {one.message for one in answers.values() if one.verdict == verdict and one.message}
@@ -238,24 +244,20 @@ def _measured(site: Site, node: Node, target: Target, relation: str, guessed: bo
     return _finding(site, target, verdict, *reasons, folding, relation=shown or "unknown", witness=witness)
 
 
-_SYSTEMATIC = ("lowest subtrahend", "wraps", "beyond int32")
-"""Classes all of whose members a runtime gets wrong, if any: one pair speaks for the others."""
-
-
 def _of_these(name: str, answer: Answer, site: Site) -> Answer:
     """An answer for a class as it holds for these operands.
 
     Where the measurement tells of which sizes operands were that deviate, others do not. Where all that it tells is one
     pair, and the operands cannot make it, it says something of its class only if that class goes wrong as a whole.
     """
-    if answer.witness is None or _can_occur(answer.witness, site.a, site.b):
+    if answer.witness is None or _can_occur(answer.witness, site):
         return answer
     spans = ((answer.a_spans, site.a), (answer.b_spans, site.b))
     if name != "nan" and any(
         known and not any(_has_sizes(operand, span) for span in known) for known, operand in spans
     ):
         return OK
-    if name in _SYSTEMATIC or any(known for known, _ in spans):
+    if name in SYSTEMATIC or any(known for known, _ in spans):
         return answer
     return Answer("unknown", message="other operands than these are known to differ")
 
@@ -266,15 +268,15 @@ def _has_sizes(operand: Range, sizes: tuple[float, float]) -> bool:
     return low <= sizes[1] and max(abs(operand.lo), abs(operand.hi)) >= sizes[0]
 
 
-def _choose(element: ElementType, answers: Mapping[str, Answer], a: Range, b: Range) -> tuple[str, Witness | None]:
+def _choose(element: ElementType, answers: Mapping[str, Answer], site: Site) -> tuple[str, Witness | None]:
     """The class and the witness that show a deviation best: one that these operands can make, of plain numbers."""
     order = [row.name for row in (*values.rules(element), values.NO_VALUES)]
     wrong = [(name, one.witness) for name, one in answers.items() if one.verdict == "different-numbers"]
-    return min(wrong, key=lambda item: (not _can_occur(item[1], a, b), -order.index(item[0])))
+    return min(wrong, key=lambda item: (not _can_occur(item[1], site), -order.index(item[0])))
 
 
-def _can_occur(witness: Witness | None, a: Range, b: Range) -> bool:
-    return witness is not None and a.holds(witness.a) and b.holds(witness.b)
+def _can_occur(witness: Witness | None, site: Site) -> bool:
+    return witness is not None and can_make(site, witness)
 
 
 # ---- in words -------------------------------------------------------------------------------------------------
@@ -312,7 +314,7 @@ def _why_different(site: Site, name: str, witness: Witness | None, answers: Mapp
         text += f"; so do {listed([values.CLASSES[key].words for key in others], 'and')}"
     if not (site.a.is_full and site.b.is_full):
         text += f"; {_operands(site)}"
-        if witness is not None and not _can_occur(witness, site.a, site.b):
+        if witness is not None and not _can_occur(witness, site):
             text += " (these operands make other pairs of this kind)"
     return text
 
@@ -332,7 +334,7 @@ def _folding(site: Site, node: Node, target: Target, relation: str) -> str:
             if "unknown" not in (now[name].verdict, then[name].verdict) and _differ(now[name], then[name])
         ]
         if changed:
-            other[words] = _gives(min(changed, key=lambda one: not _can_occur(one.witness, site.a, site.b)))
+            other[words] = _gives(min(changed, key=lambda one: not _can_occur(one.witness, site)))
     if not other:
         return ""
     told = listed([f"{words} ({gives})" for words, gives in other.items()])

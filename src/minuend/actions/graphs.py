@@ -6,9 +6,12 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from minuend.errors import listed
+from minuend.models.ranges.interval import Range
 from minuend.models.sites import Site
+from minuend.models.surroundings import ADJACENT, ZERO, Surrounding, bare, maker, reader
 from minuend.runtimes import values
 from minuend.runtimes.answers import EVERY, Answer
+from minuend.runtimes.graph_answers import Answers
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.reach import reachable
 from minuend.runtimes.targets import Target
@@ -97,6 +100,23 @@ def _said(target: Target, expression: str, wrong: dict[str, Answer], hint: str) 
     return Joined("different-numbers", reason, expression, hint)
 
 
+def beside_zero(site: Site, node: Node, target: Target) -> Answers | None:
+    """What a target makes of a subtraction with a constant +0, which it may leave out or turn round.
+
+    ``None`` where no operand is one, or where nobody measured it.
+    """
+    sides = {"B": site.b, "A": site.a}
+    zero = next((side for side, one in sides.items() if one.constant and _is_zero(one)), "")
+    if target.graphs is None or not zero or site.constants == "both":
+        return None
+    text = bare("x", ZERO) if zero == "B" else bare(ZERO, "x")
+    return target.graphs.find(Surrounding(text, ADJACENT, ""), node.a.dtype, site.dynamic, "")
+
+
+def _is_zero(range_: Range) -> bool:
+    return range_.dtype is not None and range_.lo == range_.hi == 0 and not (range_.negative_zero or range_.nan)
+
+
 def settings(runtime: str, hint: str) -> str:
     """Return how a runtime is told a hint.
 
@@ -104,3 +124,23 @@ def settings(runtime: str, hint: str) -> str:
     'INFERENCE_PRECISION_HINT=f32'
     """
     return ", ".join(f"{name}={value}" for name, value in quirks(runtime).hints[hint].items())
+
+
+def kept_apart(site: Site, target: Target) -> bool:
+    """Whether ``Max(t, t)`` around operands and result of a subtraction was measured to keep it to itself."""
+    assert target.graphs is not None
+    assert isinstance(site.node, Node)
+    classes = reachable(site.node.a.element, site.a, site.b)
+    for around in site.around:
+        if around.operator:
+            continue
+        a, b = around.expression.split(" - ")
+        texts = [maker("Max", ("x", "x"), "A", b)] if a == "x" else []
+        texts += [maker("Max", ("x", "x"), "B", a)] if b == "x" else []
+        texts.append(reader("Max", (".", "."), a, b))
+        for text in texts:
+            beside = Surrounding(text, ADJACENT, "Max")
+            answers = target.graphs.find(beside, site.node.a.dtype, site.dynamic, "")
+            if answers is None or any(name == EVERY or name in classes for name in answers):
+                return False
+    return True

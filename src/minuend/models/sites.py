@@ -5,9 +5,11 @@ A dialect that has models has a ``sites.py`` with ``sites(model) -> Iterator[Sit
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
+
+import numpy as np
 
 from minuend.errors import SpecError, Unsupported
 from minuend.models.opening import dialect_of
@@ -17,6 +19,7 @@ from minuend.standards.abilities import ability
 from minuend.standards.node import Node
 from minuend.standards.version import OpVersion
 
+Array = np.ndarray[Any, np.dtype[Any]]
 Constants = Literal["none", "A", "B", "both"]
 
 
@@ -31,6 +34,7 @@ class Site:
         purpose: what it is there for, in words. notes: what a reader should know of it besides.
         around: its neighbours in the graph.
         departures: kinds of rules that its model breaks and some runtimes insist on.
+        fixed: the elements of each operand that is stored in the model; asked seldom, for it reads them.
         live: the node itself, as the dialect's ``fixing`` rewrites it; ``None`` where it cannot.
     """
 
@@ -44,6 +48,7 @@ class Site:
     purpose: str
     notes: tuple[str, ...] = ()
     around: tuple[Surrounding, ...] = ()
+    fixed: Callable[[], tuple[Array | None, Array | None]] = lambda: (None, None)
     departures: frozenset[str] = frozenset()
     live: Any = None
 

@@ -27,7 +27,7 @@ _STEP = re.compile(r"\.node\[(\d+)\]")
 
 def flow_of(model: Model, scope: Scope) -> Flow:
     """Return a scope's nodes; a node with bodies reads what they take from outside."""
-    stored = dict(_stored(scope))
+    stored = dict(stored_in(scope))
     named = {node.output[0] for node in scope.nodes if node.op_type == "Constant" and node.output}
     kinds = {name: tensors.data_type(p.tensor_type.elem_type) for name, p in scope.protos.items()}
     dtypes = {name: kind.element.name for name, kind in kinds.items() if kind is not None and kind.element is not None}
@@ -56,7 +56,7 @@ def operator(node: NodeProto) -> str:
     return node.op_type if node.domain in MAIN else f"{node.domain}.{node.op_type}"
 
 
-def _stored(scope: Scope) -> Iterator[tuple[str, TensorProto]]:
+def stored_in(scope: Scope) -> Iterator[tuple[str, TensorProto]]:
     """The tensors that a scope sees, its own and those around it; an inner name hides an outer one."""
     outer: Scope | None = scope
     seen: set[str] = set()

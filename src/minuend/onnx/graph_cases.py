@@ -20,6 +20,7 @@ from minuend.models.surroundings import (
     NORMALISATION,
     SHARED,
     SOFTMAX,
+    ZERO,
     bare,
     conversion,
     inside,
@@ -56,6 +57,9 @@ def graph_cases(dtype: str) -> Iterator[GraphCase]:
     """Yield the neighbours of a subtraction of an element type, but for what its shapes are known to be."""
     for a, b in _OWN:
         yield GraphCase(bare(a, b), dtype, ("bare", a, b))
+    for shape in ((), IMAGE):
+        yield GraphCase(bare("x", ZERO), dtype, ("zero", "B", shape))
+        yield GraphCase(bare(ZERO, "x"), dtype, ("zero", "A", shape))
     for kind in _BODIES:
         yield GraphCase(inside(kind), dtype, ("inside", kind))
     for name, written in _IDIOMS.items() if dtype in ("float32", "float16") else ():
@@ -77,7 +81,7 @@ def graph_cases(dtype: str) -> Iterator[GraphCase]:
 
 def _rows(dtype: str) -> Iterator[Operator]:
     for row in OPERATORS:
-        if (dtype == "float32" and row.index is None) or dtype in row.types:
+        if (dtype == "float32" and row.floats and row.index is None) or dtype in row.types:
             yield row
 
 
@@ -196,6 +200,13 @@ class _Draft:
     def bare(self, a: str, b: str) -> list[str]:
         """Nothing stands beside the subtraction."""
         self._operands(a, b, IMAGE, "any")
+        return ["d"]
+
+    def zero(self, side: str, shape: tuple[int, ...]) -> list[str]:
+        """One operand is a constant 0, as a scalar or as a whole array."""
+        zero, other = ("a", "b") if side == "A" else ("b", "a")
+        self._value("x", other, self.dtype, IMAGE)
+        self.constants[zero] = np.zeros(shape, TYPES[self.dtype].memory)
         return ["d"]
 
     def idiom(self, before: str, behind: str) -> list[str]:

@@ -15,6 +15,7 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, TypeProto, helper
 
+from minuend import worker
 from minuend.core.packing import pack, unpack
 from minuend.errors import ConversionRefused, DTypeError, MinuendError, SpecError
 from minuend.onnx import confined, tensors
@@ -153,7 +154,7 @@ def _clamped(opset: int) -> int:
 
 def release() -> str | None:
     """The installed release of onnxruntime; ``None`` where it is not installed."""
-    found: str | None = adapter("onnxruntime-cpu").release()
+    found: str | None = worker.release(adapter("onnxruntime-cpu"))
     return found
 
 

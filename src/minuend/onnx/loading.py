@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from onnx import ModelProto, TensorProto
 
+from minuend import worker
 from minuend.onnx.model import Model
 from minuend.onnx.nesting import holders
 from minuend.onnx.opsets.schemas import newest as newest_known
@@ -55,7 +56,7 @@ def _named(target: str) -> tuple[str, str]:
 
 
 def _installed() -> list[tuple[str, str]]:
-    releases = {name: one.release() for name, one in adapters().items() if quirks(name).loaded}
+    releases = {name: worker.release(one) for name, one in adapters().items() if quirks(name).loaded}
     return [(name, release) for name, release in releases.items() if release is not None]
 
 

@@ -42,7 +42,7 @@ class Operator:
         types: element types besides float32 that it is asked for.
         places: ``"maker"`` and ``"reader"``.
         index: of a reader of sizes and positions: its input that the difference is, what it is there, and the inputs
-            before it.
+            before it. floats: whether it is asked for float32.
     """
 
     name: str
@@ -57,6 +57,7 @@ class Operator:
     types: tuple[str, ...] = ("float16",)
     places: tuple[str, ...] = ("maker", "reader")
     index: tuple[int, Any, tuple[Any, ...]] | None = None
+    floats: bool = True
 
 
 _TWO = (("x", "x"), ("x", "scalar"), ("x", "array"), ("scalar", "x"), ("array", "x"))
@@ -69,6 +70,10 @@ def _arithmetic() -> list[Operator]:
     rows.append(Operator("Div", _TWO, types=("float16", "bfloat16", "float64")))
     rows += [Operator(name, _TWO, types=("float16", "int32", "int64", "uint8")) for name in ("Max", "Min")]
     rows += [
+        Operator("Div", (("x", "scalar"), ("x", "array")), types=("int32", "int64", "uint8"), floats=False),
+        Operator("Mod", (("x", "scalar"),), types=_WHOLE, floats=False),
+        *(Operator(f"Bitwise{name}", _TWO[:2], opset=18, types=_WHOLE, floats=False) for name in ("And", "Or", "Xor")),
+        Operator("BitwiseNot", opset=18, types=_WHOLE, floats=False),
         Operator("Pow", _TWO[:2]),
         Operator("Mod", _TWO[:3], attributes={"fmod": 1}, types=()),
         Operator("PRelu", (("x", "scalar"), ("x", "array"))),
@@ -186,6 +191,7 @@ def _indices() -> list[Operator]:
 
 def _rest() -> list[Operator]:
     rows = [Operator(name) for name in _ELEMENTWISE]
+    rows += [Operator(name, types=("int32", "int64", "int8", "uint8"), floats=False) for name in ("Identity", "Sign")]
     rows += [Operator(name, opset=opset) for name, opset in _LATER.items()]
     rows += [
         Operator(name, given, places=("reader",), types=("float16", "int32", "int64"))
@@ -195,6 +201,10 @@ def _rest() -> list[Operator]:
     ]
     rows += [
         Operator("Clip", constants=(float32(-2.3)[0], float32(3.1)[0]), types=()),
+        *(
+            Operator("Clip", constants=(np.dtype(name).type(1), np.dtype(name).type(9)), types=(name,), floats=False)
+            for name in ("int32", "int64", "uint8")
+        ),
         Operator("Sum", (("x",),)),
         Operator("QuantizeLinear", constants=(float32(0.1)[0], np.uint8(128)), places=("reader",), types=()),
         Operator("Shape", places=("reader",), types=("int64",)),

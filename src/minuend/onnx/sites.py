@@ -7,6 +7,7 @@ a large model stay in their files.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
@@ -20,16 +21,19 @@ from minuend.models.flow import Flow
 from minuend.models.purpose import purpose_of
 from minuend.models.ranges.interval import Range, full, join, of_array, of_blocks
 from minuend.models.ranges.rules import RULES, Step, result
-from minuend.models.sites import Site, constants_of, typed
+from minuend.models.sites import Array, Site, constants_of, typed
 from minuend.models.surroundings import surroundings
 from minuend.onnx import tensors
 from minuend.onnx.dims import shape_of
 from minuend.onnx.evaluator import MAIN
-from minuend.onnx.flow import flow_of
+from minuend.onnx.flow import flow_of, stored_in
 from minuend.onnx.model import Model
 from minuend.onnx.opsets import schemas
 from minuend.onnx.walk import Scope, Subtraction, functions, subtractions, walk
 from minuend.standards.node import Node
+
+_MOST_ELEMENTS = 1 << 20
+"""Elements of a constant up to which a subtraction of two constants is judged by its own numbers."""
 
 _MOST_CALLS = 2000
 """Calls of functions that are followed one by one; beyond, their operands can be anything."""
@@ -65,10 +69,23 @@ def sites(model: Model) -> Iterator[Site]:
             constants=constants_of(a, b),
             purpose=purpose_of(flow, one.index),
             around=surroundings(flow, one.index),
+            fixed=functools.partial(_fixed, model, one),
             notes=model.notes,
             departures=frozenset(broken.kind for broken in model.departures),
             live=one,
         )
+
+
+def _fixed(model: Model, one: Subtraction) -> tuple[Array | None, Array | None]:
+    """The elements of the operands that are stored in the model, and not too many."""
+    stored = dict(stored_in(one.scope))
+    a, b = (
+        model.array(tensor, f"{model.name}: {name!r}")
+        if (tensor := stored.get(name)) is not None and math.prod(tensor.dims) <= _MOST_ELEMENTS
+        else None
+        for name in one.proto.input
+    )
+    return a, b
 
 
 def value_ranges(model: Model, names: Sequence[str]) -> dict[str, Range]:

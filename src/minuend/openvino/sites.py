@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -13,7 +14,7 @@ from minuend.models.flow import Flow
 from minuend.models.purpose import purpose_of
 from minuend.models.ranges.interval import Range, full, of_blocks
 from minuend.models.ranges.rules import Step, result
-from minuend.models.sites import Site, constants_of, typed
+from minuend.models.sites import Array, Site, constants_of, typed
 from minuend.models.surroundings import surroundings
 from minuend.openvino import layers as table
 from minuend.openvino.ir import Layer, Ref, Section, Type
@@ -90,6 +91,7 @@ def sites(model: Model) -> Iterator[Site]:
                 constants=constants_of(a, b),
                 purpose=purpose_of(flow, numbers[layer]),
                 around=surroundings(flow, numbers[layer]),
+                fixed=functools.partial(_fixed, layer),
                 live=None if within else layer,
                 notes=(*missing, *table.notes(layer)),
             )
@@ -99,6 +101,12 @@ _MISSING = (
     "the constants are not there (no .bin beside the .xml): each can hold any number here, and shapes that depend on "
     "one are those that the .xml states"
 )
+
+
+def _fixed(layer: Layer) -> tuple[Array | None, Array | None]:
+    """The elements of the operands that are Const layers."""
+    a, b = (table.elements(ref.layer) if ref.layer.type == "Const" else None for ref in layer.sources())
+    return a, b
 
 
 def _node(model: Model, layer: Layer, within: str) -> Node | SpecError | Unsupported:

@@ -229,17 +229,20 @@ def asked(exact: str) -> Iterator[tuple[Key, GraphCase]]:
                     yield (case.expression, case.dtype, setting, case.form), replace(case, dynamic=dynamic, hint=hint)
 
 
-def measure(runtime: Runtime, progress: Callable[[int, int], None] | None = None) -> GraphAnswers:
-    """Ask a runtime every graph case; what it cannot run is left out."""
-    every = list(asked(next(iter(getattr(runtime.adapter, "HINTS", ())), "")))
+def measure(
+    runtime: Runtime, progress: Callable[[int, int], None] | None = None, known: GraphAnswers | None = None
+) -> GraphAnswers:
+    """Ask a runtime every graph case that is not ``known``; what it cannot run is left out."""
     found: dict[Key, Mapping[str, Answer]] = {}
+    before = known.cells if known is not None else found
+    every = [row for row in asked(next(iter(getattr(runtime.adapter, "HINTS", ())), "")) if row[0] not in before]
     for done, (key, case) in enumerate(every):
         answers = answer(case, runtime, _asking().FORM, _asking().build(case))
         if answers is not None:
             found[key] = joined(found.get(key, {}), answers)
         if progress:
             progress(done + 1, len(every))
-    return GraphAnswers(found)
+    return GraphAnswers({**before, **found})
 
 
 @functools.cache

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from minuend.actions.checking import answers_for, judge, possible_relations
-from minuend.actions.recipes.table import OWN, Recipe, recipes
+from minuend.actions.graphs import kept_apart, settings
+from minuend.actions.recipes.table import APART, OWN, Recipe, recipes
 from minuend.core.elements import TYPES, ElementType
 from minuend.core.policies import Contract
 from minuend.errors import SpecError, listed
@@ -19,6 +20,7 @@ from minuend.runtimes.answers import Answer
 from minuend.runtimes.cases import relation_of
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.reach import reachable
+from minuend.runtimes.report import Finding
 from minuend.runtimes.targets import Target
 from minuend.standards.node import Node, TensorType
 
@@ -72,6 +74,8 @@ def choose(
     element = node.a.element
     wrong = wrong_classes(site, node, target, accept)
     saturates = overflow == "saturate" and "wraps" in reachable(element, site.a, site.b)
+    if not wrong and not saturates and finding.graph and finding.verdict in _WRONG:
+        return _apart(site, element, target, finding, writable)
     if not wrong and not saturates:
         return _leave_or_narrow(site, element, target, overflow, writable)
     after = wrong_classes(site, spelled, target, accept) if spelled is not None else wrong
@@ -167,6 +171,20 @@ def _leave_or_narrow(
                 if recipe.proof and writable(element, recipe):
                     return Choice("write", _proved(recipe, site), recipe)
     return Choice("leave")
+
+
+_WRONG = ("different-numbers", "not-implemented")
+
+
+def _apart(site: Site, element: ElementType, target: Target, finding: Finding, writable: Writable) -> Choice:
+    """Keep a subtraction apart from its neighbours, where what does so is itself measured to be kept."""
+    if finding.hint:
+        setting = settings(target.runtime, finding.hint)
+        return Choice("refuse", finding.reason, instead=f"run the model with {setting}; no rewriting helps")
+    recipe = next((one for one in recipes(element, "wrap") if one.name == APART), None)
+    if recipe is not None and writable(element, recipe) and kept_apart(site, target):
+        return Choice("write", finding.reason, recipe)
+    return Choice("refuse", finding.reason, instead=f"run the model on another runtime than {target.name}")
 
 
 def in_int32(site: Site, element: ElementType) -> bool:

@@ -19,6 +19,9 @@ from minuend.core.policies import Contract
 MOST_FOLDED = 64 << 20
 """Bytes of a constant that may take a subtraction's place (or as many as the larger operand has)."""
 
+APART = "kept apart with Max"
+"""The recipe against what a runtime makes of a subtraction and its neighbours; it cures nothing else."""
+
 OWN = "own"
 """Stands for the operands' own element type."""
 
@@ -196,6 +199,18 @@ RECIPES: tuple[Recipe, ...] = (
             ("c", "Where", ("k", "a", "d"), OWN),
         ),
         cures=("negative zero",),
+    ),
+    # The larger of a value and itself is that value, and runtimes neither remove it nor join across it.
+    Recipe(
+        APART,
+        None,
+        ("float32", "float16"),
+        _steps(
+            ("x", "Max", ("a", "a"), OWN),
+            ("y", "Max", ("b", "b"), OWN),
+            ("d", "Sub", ("x", "y"), OWN),
+            ("c", "Max", ("d", "d"), OWN),
+        ),
     ),
 )
 """Every recipe; where several serve, the first is the best."""

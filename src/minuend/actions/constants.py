@@ -1,0 +1,90 @@
+"""Subtractions of two constants: judged on those very numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from minuend.core.elements import ElementType
+from minuend.core.operation import said
+from minuend.models.sites import Array, Site
+from minuend.runtimes import values
+from minuend.runtimes.answers import OK, Answer, Span, Witness
+
+_MOST_PAIRS = 4096
+"""Different pairs up to which each is looked at."""
+
+SYSTEMATIC = ("lowest subtrahend", "wraps", "beyond int32")
+"""Classes all of whose members a runtime gets wrong, if any: one pair speaks for the others."""
+
+
+def on_their_numbers(site: Site, element: ElementType, everything: Mapping[str, Answer]) -> dict[str, Answer] | None:
+    """Return the answers for the classes that two constants' own pairs fall into.
+
+    Args:
+        site: the subtraction. element: its type. everything: the answers of all classes.
+
+    Returns:
+        Class name → answer; ``None`` where the elements are not known or too many pairs differ.
+    """
+    x, y = site.fixed() if site.constants == "both" else (None, None)
+    if x is None or y is None:
+        return None
+    try:
+        a, b = np.broadcast_arrays(x, y)
+    except ValueError:  # joined by another rule than NumPy's
+        return None
+    pairs = np.unique(np.stack([_codes(a, element), _codes(b, element)]), axis=1)
+    if pairs.shape[1] > _MOST_PAIRS:
+        return None
+    found: dict[str, Answer] = {}
+    for code_a, code_b in pairs.T.tolist():
+        name = values.classify(element, code_a, code_b).name
+        answer = _of_pair(element, code_a, code_b, name, everything[name])
+        if name not in found or _ORDER.index(answer.verdict) < _ORDER.index(found[name].verdict):
+            found[name] = answer
+    return found
+
+
+_ORDER = ("not-implemented", "different-numbers", "unknown", "ok")
+
+
+def _codes(array: Any, element: ElementType) -> Any:
+    return np.ascontiguousarray(array).reshape(-1).view(f"u{element.itemsize}")
+
+
+def _of_pair(element: ElementType, x: int, y: int, name: str, answer: Answer) -> Answer:
+    """An answer for a class as it holds for one pair of it."""
+    if answer.verdict != "different-numbers":
+        return answer
+    a, b = (values.number(element, code) for code in (x, y))
+    witness = answer.witness
+    if witness is not None and (str(witness.a), str(witness.b)) == (str(a), str(b)):
+        return answer
+    if not all(_lies(one, spans) for one, spans in ((a, answer.a_spans), (b, answer.b_spans))):
+        return OK
+    if name in SYSTEMATIC:
+        return Answer("different-numbers", message=answer.message)
+    return Answer("unknown", message=f"pairs like {said(a, b)} are known to differ")
+
+
+def can_make(site: Site, witness: Witness) -> bool:
+    """Whether operands can be a witness's pair: within their ranges, and among a constant's elements."""
+    if not (site.a.holds(witness.a) and site.b.holds(witness.b)):
+        return False
+    sides = zip(site.fixed(), (witness.a, witness.b), strict=True)
+    return all(stored is None or _among(stored, value) for stored, value in sides)
+
+
+def _among(stored: Array, value: float) -> bool:
+    if math.isnan(value):
+        return bool(np.isnan(stored.astype(np.float64)).any())
+    found = stored[stored.astype(np.float64) == value]
+    return bool(found.size) and (value != 0 or bool((np.signbit(found.astype(np.float64)) == np.signbit(value)).any()))
+
+
+def _lies(value: float, spans: tuple[Span, ...] | None) -> bool:
+    return spans is None or math.isnan(value) or any(low <= abs(value) <= high for low, high in spans)
