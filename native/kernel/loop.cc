@@ -33,6 +33,15 @@ constexpr int kIntoL1 = 3, kIntoL2 = 2;  // caches, as __builtin_prefetch counts
 // With small registers a cache line takes so many instructions that every prefetch pays.
 constexpr bool kPrefetchesLess = kBytes > 16;
 
+// n elements, every second one, in a register; the rest 0.
+template <class V, class T>
+MINUEND_PART V evens_in_part(const char* from, size_t n) {
+  if (n == 0) __builtin_unreachable();
+  const size_t bytes = (2 * n - 1) * sizeof(T), low = bytes < sizeof(V) ? bytes : sizeof(V);
+  return evens_of<T>(load_part<V>(from, low), bytes > low ? load_part<V>(from + low, bytes - low) : V{},
+                     std::make_index_sequence<sizeof(V) / sizeof(T)>{});
+}
+
 // Loads registers of one operand.
 template <class V, class T, Access access>
 struct Source {
@@ -70,14 +79,17 @@ struct Source {
   // The first n lanes. Where overflow is reported the others are 0, so that they never count.
   template <bool zeros>
   V part(size_t i, size_t n) const {
-    const char* from = p + i * kStep;
     if constexpr (access == Access::broadcast && !zeros) return same;
     if constexpr (access == Access::broadcast) return load_part<V>(reinterpret_cast<const char*>(&same), n * sizeof(T));
-    if constexpr (access == Access::contiguous) return load_part<V>(from, n * sizeof(T));
+    if constexpr (access == Access::contiguous) return load_part<V>(p + i * kStep, n * sizeof(T));
     if constexpr (access == Access::strided) return one_by_one(i, n);
-    if (n == 0) __builtin_unreachable();
-    const size_t bytes = (2 * n - 1) * sizeof(T), low = bytes < sizeof(V) ? bytes : sizeof(V);
-    return evens(load_part<V>(from, low), bytes > low ? load_part<V>(from + low, bytes - low) : V{});
+    return evens_in_part<V, T>(p + i * kStep, n);
+  }
+  // Where the same lie in memory; `held` has room for them.
+  const char* part_in_memory(size_t i, size_t n, V& held) const {
+    if constexpr (access == Access::contiguous) return p + i * kStep;
+    held = part<false>(i, n);
+    return reinterpret_cast<const char*>(&held);
   }
 
  private:
@@ -152,20 +164,19 @@ constexpr bool is_slow<HardwareHalf> = true;
 
 // Operations by what they have loops for; the table is kernel.h's.
 template <class Op>
-constexpr bool takes_strided = Op::reports == Report::nothing;
+constexpr bool is_wrapping = Op::reports == Report::nothing;
 template <class T>
-constexpr bool takes_strided<Saturating<T>> = false;
+constexpr bool is_wrapping<Saturating<T>> = false;
 template <class T, class W>
-constexpr bool takes_strided<Widening<T, W>> = false;
+constexpr bool is_wrapping<Widening<T, W>> = false;
 template <class Op>
 constexpr bool takes_every_second = Op::writes;
 template <Report reports, bool writes>
-constexpr bool takes_strided<Tabulated<reports, writes>> = false;
+constexpr bool is_wrapping<Tabulated<reports, writes>> = false;
 template <Report reports, bool writes>
 constexpr bool takes_every_second<Tabulated<reports, writes>> = false;
 
-template <Access access>
-constexpr bool is_stepped = access == Access::every_second || access == Access::strided;
+constexpr bool is_stepped(Access access) { return access == Access::every_second || access == Access::strided; }
 
 // From a row to the later one that lies so many bytes of rows ahead, not counting the gaps between rows.
 inline ptrdiff_t distance_in_rows(size_t bytes, size_t row, ptrdiff_t step) {
@@ -185,6 +196,18 @@ inline ptrdiff_t prefetch_distance(size_t bytes, const Block& block, size_t item
                                                                       : distance_in_rows(bytes, row, step);
 }
 
+// The first n lanes of a register, whose operands lie in memory: writes the results, returns the overflows. A register
+// is returned in any case, so that the caller knows that it has to clear the upper halves.
+template <class Op>
+MINUEND_PART Vec<typename Op::Out, Op::lanes> part_of(Op op, const char* a, const char* b, char* out, size_t n) {
+  using In = std::make_unsigned_t<typename Op::In>;
+  using Operand = Vec<In, Op::lanes>;
+  Vec<typename Op::Out, Op::lanes> over{};
+  const auto d = op(load_part<Operand>(a, n * sizeof(In)), load_part<Operand>(b, n * sizeof(In)), over);
+  if constexpr (Op::writes) store_part(out, d, n * sizeof(typename Op::Out));
+  return over;
+}
+
 template <class Op, Access access_a, Access access_b, Traffic traffic, class Overflows>
 inline void row(Op op, const Block& block, const PrefetchDistances& ahead, const char* a, const char* b, char* out,
                 Overflows& overflows) {
@@ -199,6 +222,10 @@ inline void row(Op op, const Block& block, const PrefetchDistances& ahead, const
   const size_t n = block.n;
   constexpr size_t less = A::kLess | B::kLess;
   constexpr bool has_strided = access_a == Access::strided || access_b == Access::strided;
+  // Of these a call would make rows of 9 to 200 elements up to 1.17 times as slow.
+  constexpr bool is_commonest = is_wrapping<Op> && !is_stepped(access_a) && !is_stepped(access_b) &&
+                                (traffic == Traffic::in_l1 || traffic == Traffic::in_cache);
+  constexpr bool calls = kCallsForParts && !is_commonest;
   // A store waits for its line to come into L1, and all later stores wait behind it.
   const bool prefetches_out =
       (traffic == Traffic::in_cache || traffic == Traffic::beyond) && Op::writes && out != a && out != b;
@@ -207,14 +234,20 @@ inline void row(Op op, const Block& block, const PrefetchDistances& ahead, const
 
   // Inlined, or `over` would have to be in memory, and the loop would work there.
   auto part = [&](size_t k) __attribute__((always_inline)) {
-    constexpr bool zeros = Op::reports != Report::nothing;
-    const Result d = op(from_a.template part<zeros>(i, k), from_b.template part<zeros>(i, k), over);
-    if constexpr (Op::writes) {
-      // The rest of its line may be streamed, and a line that is written both ways takes ten times as long.
-      if (traffic == Traffic::streamed && k == Op::lanes) store<true>(out + i * sizeof(Out), d);
-      else store_part(out + i * sizeof(Out), d, k * sizeof(Out));
+    // The rest of its line may be streamed, and a line that is written both ways takes ten times as long.
+    if (calls && (traffic != Traffic::streamed || less == 0 || k < Op::lanes)) {
+      Operand x, y;
+      const char *const at_a = from_a.part_in_memory(i, k, x), *const at_b = from_b.part_in_memory(i, k, y);
+      overflows.add(part_of(op, at_a, at_b, out + i * sizeof(Out), k));
+    } else {
+      constexpr bool zeros = Op::reports != Report::nothing;
+      const Result d = op(from_a.template part<zeros>(i, k), from_b.template part<zeros>(i, k), over);
+      if constexpr (Op::writes) {
+        if (traffic == Traffic::streamed && k == Op::lanes) store<true>(out + i * sizeof(Out), d);
+        else store_part(out + i * sizeof(Out), d, k * sizeof(Out));
+      }
+      overflows.add(over);
     }
-    overflows.add(over);
     i += k;
   };
   // Stores on whole cache lines: streamed ones have to be, and others that straddle two lines cost double.
@@ -260,8 +293,14 @@ template <class Op>
 constexpr bool can_be_short = Op::writes && Op::reports != Report::count;
 constexpr size_t kShortRow = 8;  // registers
 
-template <class Op, Access access_a, Access access_b, bool prefetches, class Overflows>
-inline void short_rows(Op op, const Block& block, Overflows& overflows) {
+template <class Op>
+bool is_short(const Block& block, Accesses accesses) {
+  const bool by_registers = !is_stepped(accesses.a) && !is_stepped(accesses.b);
+  return can_be_short<Op> && by_registers && block.rows > 1 && block.n >= Op::lanes && block.n <= kShortRow * Op::lanes;
+}
+
+template <class Op, Access access_a, Access access_b, class Overflows>
+inline void short_rows(Op op, const Block& block, bool prefetches, Overflows& overflows) {
   using In = std::make_unsigned_t<typename Op::In>;
   using Out = typename Op::Out;
   using Operand = Vec<In, Op::lanes>;
@@ -292,12 +331,13 @@ inline void short_rows(Op op, const Block& block, Overflows& overflows) {
   }
 }
 
+// Short rows have one loop for all traffic that is not streamed: in_l1's, told whether to prefetch.
 template <class Op, Access access_a, Access access_b, Traffic traffic>
-size_t loop(Op op, const Block& block) {
+size_t loop(Op op, const Block& block, bool prefetches = true) {
   Tally<Vec<typename Op::Out, Op::lanes>, typename Op::Out, Op::reports> overflows;
-  if constexpr (can_be_short<Op> && traffic != Traffic::streamed && !is_stepped<access_a> && !is_stepped<access_b>) {
-    if (block.rows > 1 && block.n >= Op::lanes && block.n <= kShortRow * Op::lanes) {
-      short_rows<Op, access_a, access_b, traffic != Traffic::in_l1>(op, block, overflows);
+  if constexpr (can_be_short<Op> && traffic == Traffic::in_l1) {
+    if (is_short<Op>(block, {access_a, access_b})) {
+      short_rows<Op, access_a, access_b>(op, block, prefetches, overflows);
       return overflows.total();
     }
   }
@@ -326,7 +366,7 @@ inline size_t with_access(Access access, F f) {
 }
 
 template <class Op, Traffic traffic>
-size_t loop_of(Op op, const Block& block, Accesses accesses) {
+size_t loop_of(Op op, const Block& block, Accesses accesses, bool prefetches = true) {
   return with_access(accesses.a, [&](auto a) {
     return with_access(accesses.b, [&](auto b) -> size_t {
       constexpr Access x = decltype(a)::value, y = decltype(b)::value;
@@ -335,13 +375,13 @@ size_t loop_of(Op op, const Block& block, Accesses accesses) {
       constexpr bool has_every_second = x == Access::every_second || y == Access::every_second;
       constexpr bool exists =
           !(x == Access::broadcast && y == Access::broadcast) &&
-          !(has_strided && (!takes_strided<Op> || sizeof(typename Op::In) < kLeastStrided || has_every_second)) &&
-          !(has_every_second && !takes_strided<Op> && (!takes_every_second<Op> || has_broadcast));
+          !(has_strided && (!is_wrapping<Op> || sizeof(typename Op::In) < kLeastStrided || has_every_second)) &&
+          !(has_every_second && !is_wrapping<Op> && (!takes_every_second<Op> || has_broadcast));
       // What is rare has one loop for all traffic.
       constexpr bool is_rare = has_strided || (has_every_second &&
-                                              (traffic == Traffic::in_l1 || (!takes_strided<Op> && x != y)));
+                                              (traffic == Traffic::in_l1 || (!is_wrapping<Op> && x != y)));
       if constexpr (!exists) return 0;
-      else return loop<Op, x, y, is_rare ? Traffic::in_cache : traffic>(op, block);
+      else return loop<Op, x, y, is_rare ? Traffic::in_cache : traffic>(op, block, prefetches);
     });
   });
 }
@@ -349,18 +389,18 @@ size_t loop_of(Op op, const Block& block, Accesses accesses) {
 template <class Op>
 size_t run_op(Op op, const Block& block, Accesses accesses, Traffic traffic) {
   constexpr bool can_stream = Op::writes && Op::lanes * sizeof(typename Op::Out) == kBytes;
-  constexpr size_t item = sizeof(typename Op::Out);
-  const bool prefetches_less = kPrefetchesLess && (block.out == block.a || block.out == block.b);
+  constexpr auto item = ptrdiff_t(sizeof(typename Op::Out));
   if constexpr (!Op::writes) return loop_of<Op, Traffic::in_cache>(op, block, accesses);
+  const bool streams = can_stream && traffic == Traffic::streamed &&
+                       reinterpret_cast<uintptr_t>(block.out) % item == 0 && block.out_row_stride % item == 0;
   // In place, what L2 holds comes in time without prefetch: 1.1 to 1.4 times as fast.
-  if (traffic == Traffic::in_l1 || (traffic == Traffic::in_cache && prefetches_less && !is_slow<Op>)) {
-    return loop_of<Op, Traffic::in_l1>(op, block, accesses);
+  const bool prefetches_less = kPrefetchesLess && (block.out == block.a || block.out == block.b);
+  const bool in_time = traffic == Traffic::in_l1 || (traffic == Traffic::in_cache && prefetches_less && !is_slow<Op>);
+  if (in_time || (!streams && is_short<Op>(block, accesses))) {
+    return loop_of<Op, Traffic::in_l1>(op, block, accesses, !in_time);
   }
   if constexpr (can_stream) {
-    if (traffic == Traffic::streamed && reinterpret_cast<uintptr_t>(block.out) % item == 0 &&
-        block.out_row_stride % ptrdiff_t(item) == 0) {
-      return loop_of<Op, Traffic::streamed>(op, block, accesses);
-    }
+    if (streams) return loop_of<Op, Traffic::streamed>(op, block, accesses);
   }
   // What lies farther away is prefetched into L2: on two threads L1 has no room for all the lines under way, which took
   // up to 1.25 times as long.
@@ -394,7 +434,8 @@ size_t run_strided(const void*, const Block& block, Accesses accesses, Traffic) 
 #else
 template <Report reports, bool writes>
 size_t run_table(const void* table, const Block& block, Accesses accesses, Traffic) {
-  return loop_of<Tabulated<reports, writes>, Traffic::in_l1>({static_cast<const uint8_t*>(table)}, block, accesses);
+  using Op = Tabulated<reports, writes>;
+  return loop_of<Op, Traffic::in_l1>({static_cast<const uint8_t*>(table)}, block, accesses, false);
 }
 
 #endif

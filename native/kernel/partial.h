@@ -18,6 +18,9 @@ namespace {
 
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
 
+constexpr bool kCallsForParts = false;
+#define MINUEND_PART MINUEND_INLINE
+
 // The first `bytes` bytes of a register, the rest 0; nothing behind them is read.
 template <class V>
 MINUEND_INLINE V load_part(const char* p, size_t bytes) {
@@ -35,6 +38,11 @@ MINUEND_INLINE void store_part(char* p, V v, size_t bytes) {
 }
 
 #else
+
+// Without masks a part is so many instructions that one copy for each operation is enough: copies in every loop were a
+// third of all code.
+constexpr bool kCallsForParts = true;
+#define MINUEND_PART __attribute__((noinline))
 
 using Word16 = Vec<uint64_t, 2>;
 
@@ -115,5 +123,3 @@ MINUEND_INLINE void store_part(char* p, V v, size_t bytes) {
 }  // namespace
 }  // namespace MINUEND_ISA
 }  // namespace minuend
-
-#undef MINUEND_INLINE

@@ -27,6 +27,17 @@ bool continues(const Layout& l, int outer, int inner) {
   return l.a[outer] == l.a[inner] * n && l.b[outer] == l.b[inner] * n && l.out[outer] == l.out[inner] * n;
 }
 
+// Whether no dim has a shorter stride than one inside of it.
+bool is_c_ordered(const Layout& l, const ptrdiff_t* strides) {
+  ptrdiff_t longest = 0;
+  for (int i = l.rank - 1; i >= 0; --i) {
+    if (l.size[i] == 1 || strides[i] == 0) continue;
+    if (std::abs(strides[i]) < longest) return false;
+    longest = std::abs(strides[i]);
+  }
+  return true;
+}
+
 }  // namespace
 
 size_t Layout::count() const {
@@ -36,10 +47,6 @@ size_t Layout::count() const {
 }
 
 void pack_like(Layout& l, const ptrdiff_t* x, const ptrdiff_t* y, size_t item) {
-  if (l.rank == 1) {  // the commonest, beside a scalar
-    l.out[0] = ptrdiff_t(item);
-    return;
-  }
   int order[kMaxRank];  // dims from the innermost outwards
   // Whether dim i belongs inside dim j, which lies inside of it in C order: 1 yes, 0 no, -1 if nothing tells.
   auto inside = [&](int i, int j) {
@@ -51,10 +58,11 @@ void pack_like(Layout& l, const ptrdiff_t* x, const ptrdiff_t* y, size_t item) {
     }
     return answer;
   };
+  const bool in_c_order = is_c_ordered(l, x) && is_c_ordered(l, y);  // the commonest
   for (int k = 0; k < l.rank; ++k) {
     const int dim = l.rank - 1 - k;
     int place = k;
-    for (int at = k - 1; at >= 0; --at) {
+    for (int at = in_c_order ? -1 : k - 1; at >= 0; --at) {
       const int answer = inside(dim, order[at]);
       if (answer == 0) break;
       if (answer == 1) place = at;
