@@ -194,7 +194,9 @@ class _Lifting:
         if not stated.get("saturate", 1):
             raise _Refused("saturate=0 is not what other formats do")
         if stated.get("round_mode", b"up") != b"up":
-            raise _Refused(f"round_mode {stated['round_mode'].decode()!r} is not what other formats do")
+            raise _Refused(
+                f"round_mode {stated['round_mode'].decode('utf-8', 'replace')!r} is not what other formats do"
+            )
         shape = self.type_of(node.input[0]).shape
         self.emit("cast", node, place, (node.input[0],), TensorType(kind.element, shape))
 
@@ -211,7 +213,7 @@ class _Lifting:
             self.constant(node.output[0], attribute.t)
             return
         dtype = {"value_float": "float32", "value_floats": "float32", "value_int": "int64", "value_ints": "int64"}
-        if name not in dtype:
+        if name not in dtype or name not in schemas.schema("Constant", self.opset).attributes:
             raise _Refused(f"Constant with {name} is not a dense tensor of numbers")
         array: Array = np.array(get_attribute_value(attribute), dtype[name])
         self.graph.add(Value(node.output[0], TensorType(dtype[name], array.shape), array))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import onnx
 from onnx import NodeProto
 
 from minuend.onnx.opsets.schemas import Refusal, attribute
@@ -57,6 +58,18 @@ def rank_of(node: NodeProto, what: str, new: Builder) -> int:
     if rank is None:
         raise Refusal(f"{what} needs the rank of {node.input[0]!r}, which is unknown")
     return rank
+
+
+def numpy_type(number: int, node: NodeProto) -> Any:
+    """NumPy's dtype for a number of ``TensorProto.DataType``.
+
+    Raises:
+        Refusal: there is no such number.
+    """
+    try:
+        return onnx.helper.tensor_dtype_to_np_dtype(number)
+    except KeyError:
+        raise Refusal(f"the model is invalid: {node.op_type} names the element type {number}, which is none") from None
 
 
 def axes_in(node: NodeProto, axes: list[int], rank: int) -> list[int]:

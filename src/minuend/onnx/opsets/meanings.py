@@ -8,7 +8,17 @@ from onnx import NodeProto, TensorProto
 
 from minuend.core.shapes import same
 from minuend.onnx.opsets.fold import elements
-from minuend.onnx.opsets.inputs import axes_in, constant, first, given, integers, one_of, rank_of, set_inputs
+from minuend.onnx.opsets.inputs import (
+    axes_in,
+    constant,
+    first,
+    given,
+    integers,
+    numpy_type,
+    one_of,
+    rank_of,
+    set_inputs,
+)
 from minuend.onnx.opsets.schemas import Refusal, attribute, drop_attribute, has_attribute, set_attribute
 from minuend.onnx.opsets.scope import Builder
 from minuend.onnx.opsets.steps import count_from_0, drop_new, spell_defaults, step
@@ -91,13 +101,18 @@ def reshape_to_attribute(node: NodeProto, new: Builder) -> None:
 
 @step("Cast", at=(1, 6))
 def cast_by_number(node: NodeProto, new: Builder) -> None:
-    set_attribute(node, "to", TensorProto.DataType.Value(attribute(node, "to").decode()))
+    name = attribute(node, "to").decode("utf-8", "replace")
+    if name not in dict(TensorProto.DataType.items()):
+        raise Refusal(f"the model is invalid: Cast-1 names the element type {name!r}, which is none")
+    set_attribute(node, "to", TensorProto.DataType.Value(name))
     new.keep(node)
 
 
 @step("Cast", at=(6, 1))
 def cast_by_name(node: NodeProto, new: Builder) -> None:
-    set_attribute(node, "to", TensorProto.DataType.Name(attribute(node, "to")))
+    number = attribute(node, "to")
+    numpy_type(number, node)
+    set_attribute(node, "to", TensorProto.DataType.Name(number))
     new.keep(node)
 
 
@@ -271,7 +286,7 @@ def quantize_without_type(node: NodeProto, new: Builder) -> None:
         shape = new.scope.shape(node.input[1])
         if shape is None or not all(isinstance(dim, int) for dim in shape):
             raise Refusal("QuantizeLinear-19 has no output_dtype, and a zero point needs the scale's shape")
-        zeros = np.zeros(tuple(int(str(dim)) for dim in shape), onnx.helper.tensor_dtype_to_np_dtype(dtype))
+        zeros = np.zeros(tuple(int(str(dim)) for dim in shape), numpy_type(dtype, node))
         set_inputs(node, [*node.input[:2], new.constant("zero_point", zeros, zeros.dtype)])
     drop_new(node, 21, 19)
     new.keep(node)

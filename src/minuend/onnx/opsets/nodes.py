@@ -62,12 +62,15 @@ def convert(
         raise Refusal(wrong, node.op_type)
     if given is None:
         given = possible_types(node, before, scope)
-    if was == will_be and not schemas.schema(node.op_type, before).deprecated:
+    deprecated = schemas.schema(node.op_type, before).deprecated
+    if was == will_be and not deprecated:
         # a Constant is judged when all is done: by then nobody may read it, or it becomes an initializer
         why = schemas.illegal(node, after, scope.type, given) if depth and node.op_type != "Constant" else ""
         if why:
             raise Refusal(why)
         return Outcome([node])
+    if not (depth or deprecated) and (wrong := schemas.mistyped(node, before, scope.type)):
+        raise Refusal(f"the model is invalid: {wrong}", node.op_type)
     try:
         return _stepwise(node, before, after, scope, given, depth)
     except Refusal as why:

@@ -124,6 +124,18 @@ def illegal(
     return _illegal_attributes(node, op, title) or _illegal_values(node, op, title, types, given or {})
 
 
+def mistyped(node: NodeProto, opset: int, types: Callable[[str], TypeProto | None]) -> str:
+    """Say which value of a node is of a type that its operator does not take; ``""`` where none is known to be."""
+    op = schema(node.op_type, opset)
+    title = f"{node.op_type}-{op.since_version}"
+    for role, names, formal in (("input", node.input, op.inputs), ("output", node.output, op.outputs)):
+        for i, name in enumerate(names):
+            row, text = parameter(formal, i), type_text(types(name))
+            if name and row is not None and text is not None and text not in allowed(op, row):
+                return f"{title} takes no {text} as {role} {i} ({row.name!r})"
+    return ""
+
+
 def _illegal_attributes(node: NodeProto, op: OpSchema, title: str) -> str:
     for attribute in node.attribute:
         if attribute.name not in op.attributes:
