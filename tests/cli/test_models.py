@@ -59,6 +59,25 @@ def test_run_reports_in_json(here, capsys):
     }
 
 
+def test_run_takes_an_evaluator_by_name(here, capsys):
+    save_model("m.onnx")
+    np.save("a.npy", np.uint8([5, 200]))
+    arguments = ("run", "m.onnx", "--input", "a=a.npy", "--input", "b=a.npy", "-o", "out", "--evaluator")
+    for name in ("reference", "onnxruntime"):
+        assert call(capsys, *arguments, name)[:2] == (0, "c: uint8 (2,) → out/c.npy\n")
+    assert call(capsys, *arguments, "torch") == (
+        2,
+        "",
+        "error: no evaluator 'torch'; expected 'onnxruntime' or 'reference'\n",
+    )
+    example = str(EXAMPLES / "directml" / "row_means.json")
+    assert call(capsys, "run", example, "-o", "out", "--evaluator", "reference") == (
+        2,
+        "",
+        "error: --evaluator chooses what computes ONNX's other operators; DxDispatch models have none\n",
+    )
+
+
 def test_what_npy_cannot_hold_is_written_as_a_tensorproto(here, capsys):
     save_model("m.onnx", dtype=TensorProto.BFLOAT16)
     tensor = onnx.numpy_helper.from_array(np.array([1, 3], ml_dtypes.bfloat16))

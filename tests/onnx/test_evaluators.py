@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
+import ml_dtypes
 import numpy as np
+import onnx
 import pytest
+from model_corpus import INDEX, inputs, load
+from onnx import TensorProto, helper
 
 pytest.importorskip("onnxruntime")
 
-from minuend.errors import ShapeError
-from minuend.onnx import apart
+import minuend as mn
+from minuend.errors import ShapeError, SpecError, Unsupported
+from minuend.onnx import apart, kernels
 from minuend.onnx.model import RunError, read
 from minuend.onnx.running import EVALUATORS, values
 
@@ -59,3 +64,151 @@ def test_threads_run_models_at_once_and_an_error_ends_no_process():
         model.run({"a": np.zeros(2, np.float32), "b": np.zeros(3, np.float32)})
     assert caught.value.where == "graph.node[1]"
     assert apart._idle == [kept]
+
+
+def test_what_onnxruntime_lacks_is_told_by_name_with_the_way_out():
+    text = HEAD + "g (float[2] a, uint32[2] b) => (float[2] c) { [power] c = Pow(a, b) }"
+    feeds = {"a": np.float32([2, 3]), "b": np.uint32([2, 3])}
+    with pytest.raises(RunError) as caught:
+        read(text).run(feeds)
+    assert str(caught.value) == (
+        "onnxruntime 1.31.1 has no Pow of opset 14 for float32, uint32; evaluator='reference' runs the model on ONNX's "
+        "reference evaluator, at graph.node[0] 'power'"
+    )
+    assert read(text).run(feeds, evaluator="reference")["c"].tolist() == [4, 27]
+
+
+@pytest.mark.parametrize("op", ["Add", "Mul", "Max", "Min"])
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8])
+def test_small_integers_that_onnxruntime_lacks_are_exact(op, dtype):
+    kind = np.dtype(dtype).name
+    text = HEAD + f"g ({kind}[256,1] a, {kind}[256] b) => ({kind}[256,256] c) {{ c = {op}(a, b) }}"
+    info = np.iinfo(dtype)
+    a = np.arange(info.min, info.max + 1)
+    exact = {"Add": np.add, "Mul": np.multiply, "Max": np.maximum, "Min": np.minimum}[op].outer(a, a)
+    found = read(text).run({"a": a[:, None].astype(dtype), "b": a.astype(dtype)})["c"]
+    assert found.dtype == dtype
+    assert np.array_equal(found, (exact - info.min) % 256 + info.min)
+
+
+@pytest.mark.parametrize("op", ["Add", "Mul", "Div"])
+def test_bfloat16_that_onnxruntime_lacks_is_rounded_once(op):
+    random = np.random.default_rng(3)
+    a, b = random.integers(0, 1 << 16, (2, 20000)).astype(np.uint16).view(ml_dtypes.bfloat16)
+    text = HEAD + f"g (bfloat16[N] a, bfloat16[N] b) => (bfloat16[N] c) {{ c = {op}(a, b) }}"
+    found = read(text).run({"a": a, "b": b})["c"]
+    with np.errstate(all="ignore"):
+        wide = {"Add": np.add, "Mul": np.multiply, "Div": np.divide}[op](a.astype(np.float64), b.astype(np.float64))
+        finite = np.isfinite(wide) & (np.abs(wide) > 1e-30)
+        near = wide.astype(ml_dtypes.bfloat16)
+    assert (found[finite] == near[finite]).mean() > 0.999
+    assert found.dtype == ml_dtypes.bfloat16
+
+
+@pytest.mark.parametrize("evaluator", [None, "reference"])
+@pytest.mark.parametrize(("kind", "opset"), [("bfloat16", 13), ("uint16", 14), ("float16", 6), ("uint8", 14)])
+def test_a_sub_is_exact_in_bodies_and_functions_of_any_type_and_opset(evaluator, kind, opset):
+    text = f"""<ir_version: 10, opset_import: ["" : {opset}, "my" : 1]>
+    g ({kind}[4] a, {kind}[4] b, bool p) => ({kind}[4] c, {kind}[4] d) {{
+      c = If (p) <then_branch = t () => ({kind}[4] x) {{ x = Sub(a, b) }},
+                  else_branch = e () => ({kind}[4] y) {{ y = Identity(a) }}>
+      d = my.Twice(a, b)
+    }}
+    <domain: "my", opset_import: ["" : {opset}]> Twice (x, y) => (z) {{ w = Sub(x, y) z = Sub(w, y) }}"""
+    dtype = np.dtype(getattr(ml_dtypes, kind, kind))
+    a, b = np.array([1, 3, 200, 0], dtype), np.array([3, 3, 1, 2], dtype)
+    found = read(text).run({"a": a, "b": b, "p": np.array(True)}, evaluator=evaluator)
+    once = mn.subtract(a, b)
+    assert found["c"].dtype == dtype
+    assert found["c"].tolist() == once.tolist()
+    assert found["d"].tolist() == mn.subtract(once, b).tolist()
+
+
+@pytest.mark.parametrize("kind", ["float8_e4m3fn", "float8_e5m2", "int4", "uint4", "bfloat16"])
+def test_types_that_numpy_lacks_go_through_onnxruntime_and_back(kind):
+    word = {"float8_e4m3fn": "float8e4m3fn", "float8_e5m2": "float8e5m2"}.get(kind, kind)
+    dtype = np.dtype(getattr(ml_dtypes, kind))
+    text = (
+        HEAD.replace("14", "21")
+        + f"""g ({word}[2,3] a) => (float[2,3] w, {word}[2,3] c) {{
+        w = Cast <to = 1> (a)
+        c = CastLike (w, a)
+    }}"""
+    )
+    a = np.array([[0, 1, 2], [3, 4, 6]], dtype)
+    found = read(text).run({"a": a})
+    assert found["w"].tolist() == [[0, 1, 2], [3, 4, 6]]
+    assert found["c"].dtype == dtype
+    assert found["c"].tobytes() == a.tobytes()
+
+
+def test_a_node_of_an_opset_that_onnxruntime_lacks_is_converted():
+    rois = (
+        HEAD.replace("14", "22")
+        + """g (float[1,1,4,4] x, float[1,4] r, int64[1] b) => (float[1,1,1,1] y) {
+        y = RoiAlign (x, r, b) }"""
+    )
+    x = np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4)
+    found = read(rois).run({"x": x, "r": np.float32([[0.5, 0.5, 3.5, 3.5]]), "b": np.int64([0])})
+    assert found["y"].item() == pytest.approx(7.5)
+    legacy = (
+        '<ir_version: 3, opset_import: ["" : 6]>'
+        """g (float[2,3] a, float[2] b) => (float[2,3] c) {
+        s = Mul <axis = 0, broadcast = 1> (a, b)
+        c = Sub <axis = 0, broadcast = 1> (s, b)
+    }"""
+    )
+    found = read(legacy).run({"a": np.ones((2, 3), np.float32), "b": np.float32([3, 5])})
+    assert found["c"].tolist() == [[0, 0, 0]] * 2
+
+
+def test_a_sparse_initializer_is_taken():
+    proto = onnx.parser.parse_model(HEAD + "g (float[2] a) => (float[2] c) { c = Sub(a, w) }")
+    values = helper.make_tensor("w", TensorProto.FLOAT, [1], [1.0])
+    at = helper.make_tensor("", TensorProto.INT64, [1], [1])
+    proto.graph.sparse_initializer.append(helper.make_sparse_tensor(values, at, [2]))
+    assert read(proto).run({"a": np.float32([1, 2])})["c"].tolist() == [1, 1]
+
+
+def test_an_evaluator_is_named_as_it_is_known():
+    model = read(HEAD + "g (float[2] a) => (float[2] c) { c = Sub(a, a) }")
+    with pytest.raises(SpecError) as caught:
+        model.run({"a": np.float32([1, 2])}, evaluator="onnxrutime")
+    assert str(caught.value) == (
+        "no evaluator 'onnxrutime' (did you mean 'onnxruntime'?); expected 'onnxruntime' or 'reference'"
+    )
+
+
+def test_without_onnxruntime_the_reference_evaluator_runs_and_onnxruntime_is_refused(monkeypatch):
+    monkeypatch.setattr(kernels, "release", lambda: None)
+    model = read(HEAD + "g (float[2] a) => (float[2] c) { b = Exp(a) c = Sub(b, b) }")
+    assert model.run({"a": np.float32([1, 2])})["c"].tolist() == [0, 0]
+    with pytest.raises(Unsupported) as caught:
+        model.run({"a": np.float32([1, 2])}, evaluator="onnxruntime")
+    assert str(caught.value) == (
+        "evaluator='onnxruntime' needs the package onnxruntime, which is not installed: pip install onnxruntime"
+    )
+
+
+@pytest.mark.parametrize("file", sorted(INDEX)[::4])
+def test_both_evaluators_agree_on_exported_models(file):
+    feeds = inputs(file)
+    ours = values(read(load(file)), feeds)
+    try:
+        theirs = values(read(load(file)), feeds, evaluator="reference")
+    except (Unsupported, RunError):  # it names what it is wrong for, or fails: then there is nothing to compare
+        return
+    assert list(ours) == list(theirs)
+    for name, want in theirs.items():
+        got = ours[name]
+        assert (got.shape, got.dtype) == (want.shape, want.dtype), name
+        if got.dtype.kind == "f":
+            scale = np.abs(want[np.isfinite(want)].astype(np.float64)).max(initial=1)
+            assert np.allclose(got, want, 0, scale * (2e-2 if got.dtype == np.float16 else 1e-3), equal_nan=True), name
+
+
+def test_run_says_nothing_on_any_stream(capfd):
+    read(HEAD + "g (float[2] a, float[0] e) => (float[2] c) { b = Exp(a) c = Sub(b, b) }").run(
+        {"a": np.float32([1, 2]), "e": np.zeros(0, np.float32)}
+    )
+    assert capfd.readouterr() == ("", "")

@@ -14,7 +14,7 @@ import numpy as np
 from minuend.core import elements
 from minuend.core.shapes import format_shape
 from minuend.errors import SpecError, Unsupported, listed
-from minuend.models.opening import open_model
+from minuend.models.opening import dialect_of, formats, open_model
 from minuend.storage import Result, check_output, file_format, open_tensors, split
 from minuend.storage.base import quoted
 from minuend.storage.plain_types import plain_type
@@ -49,7 +49,9 @@ class Ran:
     printed: list[str] = field(default_factory=list)
 
 
-def run_files(model: str, inputs: Sequence[str], folder: str, *, max_bytes: int | None) -> Ran:
+def run_files(
+    model: str, inputs: Sequence[str], folder: str, *, max_bytes: int | None, evaluator: str | None = None
+) -> Ran:
     """Run a model and write its outputs to a folder, a file each.
 
     Args:
@@ -57,9 +59,11 @@ def run_files(model: str, inputs: Sequence[str], folder: str, *, max_bytes: int 
         inputs: ``NAME=FILE`` each, where a file is one of tensors and may select one by ``file::tensor``.
         folder: where outputs are written, and files that the model itself writes; made if it is not there.
         max_bytes: the size of the largest result that may be made; ``None`` for no limit.
+        evaluator: what computes the operators other than subtraction, where a dialect has several that can.
 
     Raises:
-        SpecError: an input without a name, twice, or of several tensors. Others as :func:`minuend.models.opening.run`.
+        SpecError: an input without a name, twice, or of several tensors; no such evaluator. Others: see
+            :func:`minuend.models.opening.run`.
     """
     files = _read_names(inputs)
     arrays = {name: _read(name, path) for name, path in files.items()}
@@ -67,7 +71,11 @@ def run_files(model: str, inputs: Sequence[str], folder: str, *, max_bytes: int 
     sources = (model, *opened.sources(), *(split(path)[0] for path in files.values()))
     if os.path.exists(folder) and not os.path.isdir(folder):
         raise NotADirectoryError(f"{folder} is a file; expected a folder to write outputs to")
-    done = opened.execute(arrays, output_dir=folder, max_bytes=max_bytes)
+    chosen = {} if evaluator is None else {"evaluator": evaluator}
+    if chosen and not hasattr(opened, "EVALUATORS"):
+        kind = formats()[dialect_of(opened)].MODELS
+        raise SpecError("evaluator", f"--evaluator chooses what computes ONNX's other operators; {kind} have none")
+    done = opened.execute(arrays, output_dir=folder, max_bytes=max_bytes, **chosen)
     writers = done.writers()
     named = {name: _results(name, value) for name, value in done.outputs.items()}
     goals = _goals(folder, named)

@@ -60,8 +60,15 @@ def check(model: str, targets: tuple[str, ...], hint: str, as_json: bool, sarif:
     "-o", "--output", "folder", type=path, metavar="DIR", required=True, help="The folder that outputs are written to."
 )
 @click.option("--max-bytes", type=size, default=MAX_BYTES, show_default=True, help="Largest result allowed.")
+@click.option(
+    "--evaluator",
+    metavar="NAME",
+    help="What computes ONNX's other operators: onnxruntime, where installed, or reference.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
-def run(*, model: str, inputs: tuple[str, ...], folder: str, max_bytes: int, as_json: bool) -> None:
+def run(
+    *, model: str, inputs: tuple[str, ...], folder: str, max_bytes: int, evaluator: str | None, as_json: bool
+) -> None:
     """Run MODEL (.onnx, OpenVINO .xml, DxDispatch .json) with every subtraction computed by its own version's rules.
 
     Inputs are .npy, .npz, .safetensors or .pb files. Each output becomes a .npy file in DIR (a .pb where NumPy has no
@@ -70,7 +77,7 @@ def run(*, model: str, inputs: tuple[str, ...], folder: str, max_bytes: int, as_
     from minuend.actions.running import run_files
     from minuend.cli.pages.running import run_json, run_lines
 
-    ran = run_files(model, inputs, folder, max_bytes=max_bytes)
+    ran = run_files(model, inputs, folder, max_bytes=max_bytes, evaluator=evaluator)
     if as_json:
         show(run_json(ran))
     else:

@@ -7,18 +7,18 @@ kept until its last reader has run.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto
 from onnx.helper import get_attribute_value
 
-from minuend.errors import MinuendError, SpecError
-from minuend.onnx import containers, control, operator, sizes, tensors
+from minuend.errors import MinuendError, SpecError, Unsupported
+from minuend.onnx import containers, control, defects, exact, operator, sizes, tensors
 from minuend.onnx.calls import Key
 from minuend.onnx.evaluator import MAIN
-from minuend.onnx.kernels import Kernel, RunError
+from minuend.onnx.kernels import OLDEST, Kernel, NoKernel, RunError
 from minuend.onnx.nesting import bodies
 from minuend.onnx.tensors import Array
 from minuend.onnx.versions import DIALECT
@@ -56,7 +56,7 @@ class Step:
     Attributes:
         node, place: the node, and where it stands. opsets: in force. stated: its attributes' values by name;
             ``linked``: they depend on a function's caller. last: the values that nobody reads after it.
-        kernel: what computes it, where that is onnxruntime.
+        kernel: what computes it, where that is onnxruntime. exact: types for which ONNX's does.
     """
 
     node: NodeProto
@@ -66,6 +66,7 @@ class Step:
     stated: Mapping[str, Any]
     last: list[str] = field(default_factory=list)
     kernel: Kernel | None = None
+    exact: set[tuple[str, ...]] = field(default_factory=set)
 
     @property
     def where(self) -> str:
@@ -184,7 +185,26 @@ class Interpreter:
             return control.RULES[node.op_type](self._frame(step, inputs, stated, values, bound))
         if node.op_type in containers.RULES:
             return [containers.RULES[node.op_type](inputs, stated)]
-        return self._kernel(step).run(inputs, attributes)
+        case = defects.Case(step.opsets.get("", 1), inputs, stated, node.output)
+        if refused := defects.refusal("onnxruntime", node.op_type, case):
+            raise Unsupported(f"{refused}, at {step.where}")
+        return self._computed(step, inputs, attributes, case)
+
+    def _computed(
+        self, step: Step, inputs: Sequence[Any], attributes: Iterable[AttributeProto], case: defects.Case
+    ) -> Sequence[Any]:
+        """What onnxruntime gives, or, where it has no kernel, ONNX's evaluator if that is exact."""
+        types = tuple(str(getattr(value, "dtype", "")) for value in inputs)
+        if types in step.exact:
+            return exact.compute(step.node, step.opsets, inputs, attributes)
+        try:
+            return self._kernel(step).run(inputs, attributes)
+        except NoKernel as error:
+            op = step.node.op_type
+            if case.opset < OLDEST or not exact.able(op, inputs):
+                raise RunError(f"{error}; {defects.way_out('reference', op, case)}, at {step.where}") from error
+        step.exact.add(types)
+        return exact.compute(step.node, step.opsets, inputs, attributes)
 
     def _kernel(self, step: Step) -> Kernel:
         self.note(step.where)

@@ -6,6 +6,7 @@ converted, its shapes being known, as ``convert`` converts a model.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +26,7 @@ from minuend.runtimes.adapting import adapter
 from minuend.standards import spelling
 
 NAME = "onnxruntime"
-_OLDEST = 7
+OLDEST = 7
 """The first opset that onnxruntime computes all of: the operators of older ones broadcast by other rules."""
 
 _MOST_GIVEN = 4096  # bytes of an input that an older operator may want as an attribute
@@ -33,6 +34,10 @@ _MOST_GIVEN = 4096  # bytes of an input that an older operator may want as an at
 
 class RunError(MinuendError, RuntimeError):
     """What computes the operators other than Sub failed, or lacks one."""
+
+
+class NoKernel(RunError):
+    """onnxruntime has no kernel of an operator for these types; where, and what to do, is told by who asks."""
 
 
 class Kernel:
@@ -47,7 +52,8 @@ class Kernel:
         self.main = opsets.get("", newest_opset())
         self.domain = "" if node.domain == "ai.onnx" else node.domain
         self.opset = opsets.get(self.domain, 1)
-        self._sessions: dict[Any, Any] = {}
+        self._sessions: dict[str, Any] = {}
+        self._shaped = False  # whether sessions are made for shapes: a conversion looks at them
 
     def run(self, inputs: Sequence[Any], attributes: Iterable[AttributeProto]) -> list[Any]:
         """Compute the node.
@@ -77,18 +83,37 @@ class Kernel:
         return [next(found) if name else None for name in node.output]
 
     def _session(self, node: NodeProto, inputs: Sequence[Any]) -> Any:
-        ported = self.domain == "" and self._ported()
         sealed = [value.tobytes() if _sealed(value) else None for value in inputs]
-        shapes = [_given(value) for value in inputs] if ported else None
+        shapes = [_given(value) for value in inputs] if self._shaped else None
         types = [None if value is None else type_of(value).SerializeToString() for value in inputs]
         key = repr((types, shapes, sealed, [a.SerializeToString(deterministic=True) for a in node.attribute]))
         if key not in self._sessions:
-            model = self._converted(node, inputs) if ported else self._model(node, inputs, _clamped(self.main))
-            try:
-                self._sessions[key] = _session_of(model.SerializeToString())
-            except Exception as error:
-                raise self._failed(error, inputs) from error
+            self._sessions[key] = self._built(node, inputs)
         return self._sessions[key]
+
+    def _built(self, node: NodeProto, inputs: Sequence[Any]) -> Any:
+        """A session of the node at its own opset, or converted to one for which onnxruntime has a kernel."""
+        goal = self._ported() if self.domain == "" else 0
+        self._shaped = self._shaped or goal > 0
+        model = self._converted(node, inputs, goal) if goal else self._model(node, inputs, _clamped(self.main))
+        try:
+            return _session_of(model.SerializeToString())
+        except Exception as error:
+            if self.domain or "NOT_IMPLEMENTED" not in str(error):
+                raise self._failed(error, inputs) from error
+            lacks = error
+        self._shaped = True
+        for other in self._others(goal or _clamped(self.main)):
+            with contextlib.suppress(Exception):  # what is told is why its own version does not run
+                return _session_of(self._converted(node, inputs, other).SerializeToString())
+        raise self._failed(lacks, inputs) from lacks
+
+    def _others(self, opset: int) -> list[int]:
+        """Opsets with other versions of the operator, the nearest first."""
+        name = self.node.op_type
+        known = {_clamped(version) for version in schemas.versions(name)}
+        own = schemas.version_in(name, opset)
+        return sorted((k for k in known if schemas.version_in(name, k) != own), key=lambda k: abs(k - opset))
 
     def _ported(self) -> int:
         """The opset that the node is converted to; 0 where its operator is the same in one that onnxruntime has."""
@@ -116,11 +141,11 @@ class Kernel:
                 model.graph.output.add(name=name)
         return model
 
-    def _converted(self, node: NodeProto, inputs: Sequence[Any]) -> ModelProto:
+    def _converted(self, node: NodeProto, inputs: Sequence[Any], goal: int) -> ModelProto:
         model = self._model(node, inputs, self.opset, shaped=True)
         try:
             model = confined.infer_shapes(model, data_prop=True)  # a converter looks at the types of what comes out
-            return convert_proto(model, self._ported())[0]
+            return convert_proto(model, goal)[0]
         except (confined.OnnxRefuses, confined.Exceeded) as error:
             reason = " ".join(str(error).split())
         except ConversionRefused as refused:
@@ -128,7 +153,7 @@ class Kernel:
         except SpecError as error:
             reason = error.message
         raise RunError(
-            f"onnxruntime {release()} computes the opsets {_OLDEST} to {newest_opset()}, and this node of opset "
+            f"onnxruntime {release()} computes the opsets {OLDEST} to {newest_opset()}, and this node of opset "
             f"{self.opset} cannot be brought there: {reason}, at {self.where}"
         )
 
@@ -137,16 +162,15 @@ class Kernel:
         reason = reason.replace("[ONNXRuntimeError] : ", "")
         if "NOT_IMPLEMENTED" in reason or "Type 'tensor(" in reason:
             types = ", ".join(dict.fromkeys(_word(value) for value in inputs if value is not None))
-            return RunError(
-                f"onnxruntime {release()} has no {self.node.op_type} of opset {self.opset} for {types}: evaluator="
-                f"'reference' runs the model on ONNX's reference evaluator, at {self.where}"
+            return NoKernel(
+                f"onnxruntime {release()} has no {self.node.op_type} of opset {self.opset} for {types or 'no inputs'}"
             )
         shown = reason if len(reason) <= 500 else f"{reason[:500]} …"
         return RunError(f"onnxruntime {release()} failed: {shown}, at {self.where}")
 
 
 def _clamped(opset: int) -> int:
-    return min(max(opset, _OLDEST), newest_opset())
+    return min(max(opset, OLDEST), newest_opset())
 
 
 # ---- the installed release --------------------------------------------------------------------------------------
@@ -167,7 +191,7 @@ def newest_opset() -> int:
 @functools.cache
 def newest_ir() -> int:
     """The newest IR version that the installed onnxruntime loads."""
-    return _newest(onnx.IR_VERSION, lambda number: (_OLDEST, number))
+    return _newest(onnx.IR_VERSION, lambda number: (OLDEST, number))
 
 
 def _newest(start: int, versions: Any) -> int:

@@ -17,7 +17,7 @@ from onnx.reference.op_run import OpRun
 from minuend.core.limits import MAX_BYTES
 from minuend.core.shapes import format_dim, format_shape
 from minuend.errors import MinuendError, SpecError, Unsupported, listed, near, shown
-from minuend.onnx import apart, external, inference, kernels, sizes, tensors, walk
+from minuend.onnx import apart, defects, external, inference, kernels, sizes, tensors, walk
 from minuend.onnx.calls import Calls
 from minuend.onnx.dims import shape_of
 from minuend.onnx.evaluator import Evaluator
@@ -98,7 +98,7 @@ def _run(
     proto, stored = runnable(model)
     feeds = {**stored, **feeds}
     with _translated():
-        found = limited(max_bytes)(proto)
+        found = guarded(max_bytes)(proto)
         if keep:
             return dict(found.run(None, feeds, intermediate=True))
         return dict(zip(model.output_names(), found.run(None, feeds), strict=True))
@@ -265,34 +265,39 @@ def _check_size(name: str, type_: TypeProto, limit: int, where: str) -> None:
         raise sizes.too_large(name, f"{kind.word.lower()} [{dims}]", nbytes, limit, where)
 
 
-def limited(max_bytes: int | None) -> type[Evaluator]:
-    """Return an evaluator whose nodes refuse a result of more than ``max_bytes``, where that can be foreseen."""
-    if max_bytes is None:
-        return Evaluator
+def guarded(max_bytes: int | None) -> type[Evaluator]:
+    """Return ONNX's evaluator whose nodes refuse what it is known to compute wrongly.
 
+    A result of more than ``max_bytes`` is refused too, where that can be foreseen.
+    """
     limit = max_bytes
 
-    class Limited(OpRun):  # type: ignore[misc, unused-ignore]
+    class Guarded(OpRun):  # type: ignore[misc, unused-ignore]
         where = ""
 
         def run(self, *inputs: Any, **options: Any) -> Any:
-            node = self.onnx_node
+            node, linked = self.onnx_node, options.get("linked_attributes") or {}
             stated = {a.name: get_attribute_value(a) for a in node.attribute if not a.ref_attr_name}
-            nbytes = sizes.result_bytes(node, inputs, stated)
-            if nbytes > limit:
+            stated |= {a.name: linked[a.ref_attr_name] for a in node.attribute if a.ref_attr_name in linked}
+            case = defects.Case(self.run_params["opsets"].get("", 1), inputs, stated, node.output)
+            if refused := defects.refusal("reference", node.op_type, case):
+                raise Unsupported(f"{refused}, at {self.where}")
+            nbytes = 0 if limit is None else sizes.result_bytes(node, inputs, stated)
+            if limit is not None and nbytes > limit:
                 raise sizes.too_large(node.output[0], sizes.shown(node, inputs), nbytes, limit, self.where)
             return super().run(*inputs, **options)  # type: ignore[no-untyped-call, unused-ignore]
 
     @functools.cache
-    def limits(kind: type[OpRun]) -> type[OpRun]:
-        return type(kind.__name__, (Limited, kind), {"__module__": kind.__module__})
+    def guard(kind: type[OpRun]) -> type[OpRun]:
+        return type(kind.__name__, (Guarded, kind), {"__module__": kind.__module__})
 
-    class LimitedEvaluator(Evaluator):
+    class GuardedEvaluator(Evaluator):
         def _load_impl(self, node: NodeProto, input_types: Any = None) -> Any:
             found = super()._load_impl(node, input_types)
-            return limits(found) if isinstance(found, type) and node.op_type in sizes.KNOWN else found
+            watched = node.op_type in sizes.KNOWN or node.op_type in defects.REFERENCE
+            return guard(found) if isinstance(found, type) and watched else found
 
-    return LimitedEvaluator
+    return GuardedEvaluator
 
 
 @contextlib.contextmanager
