@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from minuend.actions.constants import SYSTEMATIC, can_make, on_their_numbers
 from minuend.actions.converting import advice
 from minuend.actions.graphs import beside_zero, joined, settings
@@ -20,7 +22,7 @@ from minuend.errors import ShapeError, SpecError, Unsupported, listed, near, sho
 from minuend.models.opening import Model, dialect_of, open_model
 from minuend.models.purpose import PLAIN
 from minuend.models.ranges.interval import Range
-from minuend.models.sites import Site, sites
+from minuend.models.sites import Array, Site, sites
 from minuend.runtimes import targets, values
 from minuend.runtimes.answers import EVERY, OK, Answer, Witness
 from minuend.runtimes.cases import CONSTANTS, RELATIONS, relation_of
@@ -252,18 +254,21 @@ def _of_these(name: str, answer: Answer, site: Site) -> Answer:
     """
     if answer.witness is None or _can_occur(answer.witness, site):
         return answer
-    spans = ((answer.a_spans, site.a), (answer.b_spans, site.b))
+    spans = zip((answer.a_spans, answer.b_spans), (site.a, site.b), site.fixed(), strict=True)
     if name != "nan" and any(
-        known and not any(_has_sizes(operand, span) for span in known) for known, operand in spans
+        known and not any(_has_sizes(operand, stored, span) for span in known) for known, operand, stored in spans
     ):
         return OK
-    if name in SYSTEMATIC or any(known for known, _ in spans):
+    if name in SYSTEMATIC or answer.a_spans or answer.b_spans:
         return answer
     return Answer("unknown", message="other operands than these are known to differ")
 
 
-def _has_sizes(operand: Range, sizes: tuple[float, float]) -> bool:
-    """Whether an operand can have a magnitude between two."""
+def _has_sizes(operand: Range, stored: Array | None, sizes: tuple[float, float]) -> bool:
+    """Whether an operand can have a magnitude between two; a stored one has those of its elements."""
+    if stored is not None:
+        magnitudes = np.abs(stored.astype(np.float64))
+        return bool(((magnitudes >= sizes[0]) & (magnitudes <= sizes[1])).any())
     low = 0 if operand.lo <= 0 <= operand.hi else min(abs(operand.lo), abs(operand.hi))
     return low <= sizes[1] and max(abs(operand.lo), abs(operand.hi)) >= sizes[0]
 

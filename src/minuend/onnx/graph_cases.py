@@ -17,6 +17,7 @@ from minuend.models.surroundings import (
     APART,
     ARITHMETIC,
     LINEAR,
+    MINUS_ZERO,
     NORMALISATION,
     SHARED,
     SOFTMAX,
@@ -36,6 +37,7 @@ from minuend.runtimes.graphs import DIFFERENCE, Built, Feed, GraphCase, Part
 _OWN = (("x", "x"), ("x", "scalar"), ("x", "array"), ("scalar", "x"), ("array", "x"))
 _PLAIN = (("x", "x"), ("x", "k"), ("k", "x"))
 _IR_VERSION = 8
+_INTEGERS = tuple(name for name, row in TYPES.items() if row.is_integer)
 
 _DEVIATION = "v = ReduceMean(p); w = Add(v, eps); s = Sqrt(w)"
 _IDIOMS = {
@@ -58,8 +60,9 @@ def graph_cases(dtype: str) -> Iterator[GraphCase]:
     for a, b in _OWN:
         yield GraphCase(bare(a, b), dtype, ("bare", a, b))
     for shape in ((), IMAGE):
-        yield GraphCase(bare("x", ZERO), dtype, ("zero", "B", shape))
-        yield GraphCase(bare(ZERO, "x"), dtype, ("zero", "A", shape))
+        for zero in (ZERO,) if dtype in _INTEGERS else (ZERO, MINUS_ZERO):
+            yield GraphCase(bare("x", zero), dtype, ("zero", "B", zero, shape))
+            yield GraphCase(bare(zero, "x"), dtype, ("zero", "A", zero, shape))
     for kind in _BODIES:
         yield GraphCase(inside(kind), dtype, ("inside", kind))
     for name, written in _IDIOMS.items() if dtype in ("float32", "float16") else ():
@@ -202,11 +205,11 @@ class _Draft:
         self._operands(a, b, IMAGE, "any")
         return ["d"]
 
-    def zero(self, side: str, shape: tuple[int, ...]) -> list[str]:
+    def zero(self, side: str, value: str, shape: tuple[int, ...]) -> list[str]:
         """One operand is a constant 0, as a scalar or as a whole array."""
         zero, other = ("a", "b") if side == "A" else ("b", "a")
         self._value("x", other, self.dtype, IMAGE)
-        self.constants[zero] = np.zeros(shape, TYPES[self.dtype].memory)
+        self.constants[zero] = np.full(shape, float(value)).astype(TYPES[self.dtype].memory)
         return ["d"]
 
     def idiom(self, before: str, behind: str) -> list[str]:
