@@ -106,7 +106,7 @@ def surroundings(flow: Flow, index: int) -> tuple[Surrounding, ...]:
 
     >>> flow = Flow([("Mul", ("x", "y"), ("m",)), ("Sub", ("m", "z"), ("d",)), ("Relu", ("d",), ("r",))], ())
     >>> [one.expression for one in surroundings(flow, 1)]
-    ['Mul(x, x) - x', 'Relu(x - x)']
+    ['x - x', 'Mul(x, x) - x', 'Relu(x - x)', 'Relu(… x - x)']
     """
     parts = (_bare, _makers, _readers, _later, _idioms)
     return tuple(dict.fromkeys(one for part in parts for one in part(flow, index)))
@@ -181,7 +181,7 @@ def _idioms(flow: Flow, index: int) -> Iterator[Surrounding]:
 def _scaled(flow: Flow, name: str) -> bool:
     """Whether what is divided is then multiplied by one constant array and added to another."""
     for wanted in (("Div", "Mul"), ("Mul",), ("Add",)):
-        outputs = []
+        outputs: list[str] = []
         for i in flow.readers_of(name):
             operator, inputs, made = flow.steps[i]
             constant = any("array" in kinds(flow, one) for one in inputs if one != name)

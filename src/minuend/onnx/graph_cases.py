@@ -37,7 +37,6 @@ from minuend.runtimes.graphs import DIFFERENCE, Built, Feed, GraphCase, Part
 _OWN = (("x", "x"), ("x", "scalar"), ("x", "array"), ("scalar", "x"), ("array", "x"))
 _PLAIN = (("x", "x"), ("x", "k"), ("k", "x"))
 _IR_VERSION = 8
-_INTEGERS = tuple(name for name, row in TYPES.items() if row.is_integer)
 
 _DEVIATION = "v = ReduceMean(p); w = Add(v, eps); s = Sqrt(w)"
 _IDIOMS = {
@@ -57,14 +56,7 @@ _IDIOMS = {
 
 def graph_cases(dtype: str) -> Iterator[GraphCase]:
     """Yield the neighbours of a subtraction of an element type, but for what its shapes are known to be."""
-    for a, b in _OWN:
-        yield GraphCase(bare(a, b), dtype, ("bare", a, b))
-    for shape in ((), IMAGE):
-        for zero in (ZERO,) if dtype in _INTEGERS else (ZERO, MINUS_ZERO):
-            yield GraphCase(bare("x", zero), dtype, ("zero", "B", zero, shape))
-            yield GraphCase(bare(zero, "x"), dtype, ("zero", "A", zero, shape))
-    for kind in _BODIES:
-        yield GraphCase(inside(kind), dtype, ("inside", kind))
+    yield from _by_itself(dtype)
     for name, written in _IDIOMS.items() if dtype in ("float32", "float16") else ():
         for before, behind in written:
             yield GraphCase(name, dtype, ("idiom", before, behind), mixes=True)
@@ -74,12 +66,29 @@ def graph_cases(dtype: str) -> Iterator[GraphCase]:
         if "reader" in row.places:
             yield from _as_reader(row, dtype)
     for kind in CONVERTED:
-        name = conversion(kind, dtype)
-        for side in ("A", "B"):
-            for own in ("x", "k"):
-                yield GraphCase(maker(name, ("x",), side, own), dtype, ("cast", side, own, kind))
-        for a, b in _PLAIN:
-            yield GraphCase(reader(conversion(dtype, kind), (".",), a, b), dtype, ("cast_to", a, b, kind))
+        yield from _converted(kind, dtype)
+
+
+def _by_itself(dtype: str) -> Iterator[GraphCase]:
+    """Nothing beside the subtraction, a constant 0, or a body around it."""
+    for a, b in _OWN:
+        yield GraphCase(bare(a, b), dtype, ("bare", a, b))
+    for shape in ((), IMAGE):
+        for zero in (ZERO,) if TYPES[dtype].is_integer else (ZERO, MINUS_ZERO):
+            yield GraphCase(bare("x", zero), dtype, ("zero", "B", zero, shape))
+            yield GraphCase(bare(zero, "x"), dtype, ("zero", "A", zero, shape))
+    for kind in _BODIES:
+        yield GraphCase(inside(kind), dtype, ("inside", kind))
+
+
+def _converted(kind: str, dtype: str) -> Iterator[GraphCase]:
+    """A conversion from or to another type."""
+    name = conversion(kind, dtype)
+    for side in ("A", "B"):
+        for own in ("x", "k"):
+            yield GraphCase(maker(name, ("x",), side, own), dtype, ("cast", side, own, kind))
+    for a, b in _PLAIN:
+        yield GraphCase(reader(conversion(dtype, kind), (".",), a, b), dtype, ("cast_to", a, b, kind))
 
 
 def _rows(dtype: str) -> Iterator[Operator]:
