@@ -8,7 +8,7 @@ on operands that the contract gives: what a runtime makes wrong before it is tha
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from minuend.actions.constants import SYSTEMATIC, can_make, on_their_numbers
 from minuend.actions.converting import advice
-from minuend.actions.graphs import beside_zero, joined, settings
+from minuend.actions.graphs import beside_zero, joined, settings, twins
 from minuend.core.elements import ElementType
 from minuend.errors import ShapeError, SpecError, Unsupported, listed, near, shown
 from minuend.models.opening import Model, dialect_of, open_model
@@ -69,9 +69,23 @@ def check(model: Any, target: str | Target | Iterable[str | Target], *, hint: st
     opened = open_model(model, **options)
     found = list(sites(opened))
     unread = {one.name: reads_none(opened, one) for one in chosen} if found else {}
-    findings = tuple(judge(site, one, unread[one.name], hint) for site in found for one in chosen)
+    shared = {one.name: twins(found, one) for one in chosen}
+    findings = tuple(
+        _beside_twins(judge(site, one, unread[one.name], hint), shared[one.name]) for site in found for one in chosen
+    )
     notes = tuple(dict.fromkeys(note for site in found for note in site.notes))
     return Report(title=_title(model), findings=findings, head=tuple(_hints(findings)), notes=notes)
+
+
+def _beside_twins(finding: Finding, shared: Collection[str]) -> Finding:
+    """What is fine by itself is not known to be where a runtime can mix it up with another."""
+    if finding.verdict != "ok" or finding.location not in shared:
+        return finding
+    reason = (
+        f"another subtraction of this shape has another {finding.dtype} constant, and {finding.target} can compute one "
+        "with the constant of the other; it does so seldom"
+    )
+    return replace(finding, verdict="unknown", reason=reason, witness=None)
 
 
 def check_hint(hint: str, chosen: Iterable[Target]) -> None:

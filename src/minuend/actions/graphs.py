@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from minuend.errors import listed
 from minuend.models.ranges.interval import Range
@@ -98,6 +99,17 @@ def _said(target: Target, expression: str, wrong: dict[str, Answer], hint: str) 
     else:
         reason = f"{expression} is computed otherwise than each by itself{words}"
     return Joined("different-numbers", reason, expression, hint)
+
+
+def twins(found: Sequence[Site], target: Target) -> Collection[str]:
+    """Return the places of subtractions that a target may compute with the constant of another of their shape."""
+    kinds: dict[Any, dict[float, list[str]]] = {}
+    for site in found:
+        scalars = [one for one in (site.a, site.b) if one.constant and one.lo == one.hi]
+        if isinstance(site.node, Node) and site.node.a.dtype in quirks(target.runtime).shares and len(scalars) == 1:
+            key = (site.node.a.dtype, site.constants, site.node.b.shape if site.constants == "A" else site.node.a.shape)
+            kinds.setdefault(key, {}).setdefault(float(scalars[0].lo), []).append(site.where)
+    return {where for alike in kinds.values() if len(alike) > 1 for places in alike.values() for where in places}
 
 
 def beside_zero(site: Site, node: Node, target: Target) -> Answers | None:
