@@ -212,3 +212,18 @@ def test_run_says_nothing_on_any_stream(capfd):
         {"a": np.float32([1, 2]), "e": np.zeros(0, np.float32)}
     )
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_newer_opset_is_computed_where_its_operator_is_an_old_one_and_told_where_it_is_not():
+    text = (
+        HEAD.replace("14", "28")
+        + 'g ({0}[3] a) => ({0}[3] c) {{ s = BitShift <direction = "LEFT"> (a, a) c = Neg(s) }}'
+    )
+    assert read(text.format("int16")).run({"a": np.int16([0, 1, 2])})["c"].tolist() == [0, -2, -8]
+    text = HEAD.replace("14", "28") + "g (float[2] a) => (float[2] c) { [gate] c = SwiGLU (a, a) }"
+    with pytest.raises(RunError) as caught:
+        read(text).run({"a": np.float32([1, 2])})
+    assert str(caught.value) == (
+        "onnxruntime 1.31.1 has no SwiGLU of opset 28 for float32; evaluator='reference' runs the model on ONNX's "
+        "reference evaluator, at graph.node[0] 'gate'"
+    )
