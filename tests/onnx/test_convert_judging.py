@@ -72,6 +72,18 @@ def test_what_only_a_newer_opset_s_inference_refutes():
     onnx.checker.check_model(converted, full_check=True)
 
 
+def test_declarations_that_contradict_each_other_where_the_nodes_say_nothing():
+    """Which of the two is wrong is not known; what is no output says nothing that anybody needs."""
+    model = parse("""<ir_version: 7, opset_import: ["" : 12]>
+        g (float[2,3,4] x, int64[1] s) => (float[24] y) <float[77] z> { z = Reshape(x, s) y = Neg(z) }""")
+    converted, changes = same(model, 13, s=np.int64([24]))
+    assert changes[-1] == (
+        "the shapes declared of 1 values contradict each other or the nodes, as in the model that came; they are gone"
+    )
+    assert not converted.graph.value_info
+    onnx.checker.check_model(converted, full_check=True)
+
+
 def test_in_a_body_and_behind_it():
     model = parse("""<ir_version: 7, opset_import: ["" : 12]>
         g (bool b, float[2,3,4] x) => (float[2,3,4] y) {
