@@ -54,7 +54,7 @@ class GraphAnswers:
         own = self._cell(around, dtype, plain)
         if own is None or hint or not self.has_default:
             return own
-        default, exact = self._cell(around, dtype, DEFAULT), self._cell(around, dtype, STATIC)
+        default, exact = (self.cells.get((around.expression, dtype, one, ADJACENT)) for one in (DEFAULT, STATIC))
         if default is None or exact is None:
             return None
         lost = {name: one for name, one in default.items() if name not in exact and EVERY not in exact}
