@@ -39,6 +39,8 @@ class OnnxWork(Work):
         proto = ModelProto()
         proto.CopyFrom(model.proto)
         self.original = model
+        self.changes += model.notes  # the model was mended when it was read: what is written is not what came
+        self.changed = bool(model.notes)
         self.model = OnnxModel(proto, folder=model.folder, path=model.path, name=model.name)
 
     def result(self) -> Model:
