@@ -10,7 +10,7 @@ from importlib import resources
 from typing import Any
 
 from minuend.models.surroundings import ADJACENT, APART, LINEAR, NARROW, Surrounding
-from minuend.runtimes.answers import Answer, answer_of, plain_answer
+from minuend.runtimes.answers import EVERY, Answer, answer_of, plain_answer
 from minuend.runtimes.merging import merge
 
 STATIC, DYNAMIC, DEFAULT = "static", "dynamic", "default precision"
@@ -28,10 +28,11 @@ class GraphAnswers:
     """Every graph case that was asked; a value class that is not named is fine.
 
     Attributes:
-        cells: the answers of each case.
+        cells: the answers of each case. cpu: on which processor it was asked.
     """
 
     cells: Mapping[Key, Answers]
+    cpu: str = ""
 
     @functools.cached_property
     def has_default(self) -> bool:
@@ -53,8 +54,11 @@ class GraphAnswers:
         own = self._cell(around, dtype, plain)
         if own is None or hint or not self.has_default:
             return own
-        default = self._cell(around, dtype, DEFAULT)
-        return None if default is None else joined(own, default)
+        default, exact = (self.cells.get((around.expression, dtype, one, ADJACENT)) for one in (DEFAULT, STATIC))
+        if default is None or exact is None:
+            return None
+        lost = {name: one for name, one in default.items() if name not in exact and EVERY not in exact}
+        return joined(own, lost)
 
     def _cell(self, around: Surrounding, dtype: str, setting: str) -> Answers | None:
         """A case; one that is asked apart for some operators alone counts as its neighbour where bits can be kept."""
@@ -80,8 +84,8 @@ ASKED = "graph cases.json"
 _NAMES = ("expressions", "dtypes", "settings", "forms")
 
 
-def load(rows: Sequence[Mapping[str, Any]], hints: bool) -> GraphAnswers:
-    """Read a release's rows; ``hints`` says whether the runtime has a precision of its own by default."""
+def load(rows: Sequence[Mapping[str, Any]], hints: bool, cpu: str) -> GraphAnswers:
+    """Read a release's rows; ``hints``: whether the runtime has a precision by default. ``cpu``: where it was asked."""
     cells: dict[Key, Answers] = {key: {} for key in asked(hints)}
     for row in rows:
         answers = {name: answer_of(one) for name, one in row["answers"].items()} if "answers" in row else None
@@ -90,7 +94,7 @@ def load(rows: Sequence[Mapping[str, Any]], hints: bool) -> GraphAnswers:
                 cells.pop(key, None)
             else:
                 cells[key] = answers
-    return GraphAnswers(cells)
+    return GraphAnswers(cells, cpu)
 
 
 def dump(graphs: GraphAnswers) -> list[str]:
