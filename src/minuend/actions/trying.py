@@ -7,6 +7,7 @@ its inputs.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -58,30 +59,42 @@ class Tried:
 
 
 def turns(model: Model, inputs: Inputs | None) -> list[Turn]:
-    """Return the inputs that a model is run on: the given ones; or edges, and ordinary numbers.
+    """Return the inputs that a model is run on: the given ones; or ordinary numbers, and edges.
+
+    Edges are of use where every operator on the way to some output has one right answer.
 
     Raises:
         SpecError: given inputs that do not fit. MinuendError: this package cannot run the model.
     """
-    trace = tracing(dialect_of(model)).trace
     if inputs is not None:
-        return [Turn(inputs, GIVEN, trace(model, inputs))]
+        return [Turn(inputs, GIVEN, tracing(dialect_of(model)).trace(model, inputs))]
     check_size(model)
-    found: dict[str, Turn] = {}
+    first = _made(model, (ORDINARY, SMALL))
+    bounds = Bounds(first.trace)
+    if not first.inputs or not any(bounds.exact(key) for key in first.trace.outputs.values()):
+        return [first]
+    with contextlib.suppress(MinuendError):  # they are no good as indices or counts
+        return [first, _made(model, (WILD,))]
+    return [first]
+
+
+def _made(model: Model, kinds: Iterable[str]) -> Turn:
+    """Inputs of the first kind and the first length of unknown dims with which the model runs."""
     failure: MinuendError | None = None
-    for kinds in ((WILD, ORDINARY, SMALL), (ORDINARY, SMALL)):
-        for kind, dim in itertools.product(kinds, DIMS):
-            made = make_inputs(model, tuple(TYPES) if kind == WILD else (), 0, dim, kind)
-            try:
-                found.setdefault(kind, Turn(made, kind, trace(model, made)))
-                break
-            except MinuendError as error:
-                failure = error
-        if not made:  # without inputs there is one answer
-            break
-    if not found and failure is not None:
-        raise failure
-    return list(found.values())
+    for kind, dim in itertools.product(kinds, DIMS):
+        made = make_inputs(model, tuple(TYPES) if kind == WILD else (), 0, dim, kind)
+        try:
+            return Turn(made, kind, tracing(dialect_of(model)).trace(model, made, wide=kind != WILD))
+        except MinuendError as error:
+            failure = failure or error
+    raise Unsupported(f"{failure}; the inputs were made, and --input gives others") from failure
+
+
+def _expecting(original: Model, turn: Turn) -> Trace:
+    """What the contract gives for a rewritten model: the outputs that the original one has."""
+    known = original.run(turn.inputs)
+    expected = {key: getattr(known[name], "codes", known[name]) for name, key in turn.trace.outputs.items()}
+    return replace(turn.trace, values={**turn.trace.values, **expected})
 
 
 # ---- one runtime ------------------------------------------------------------------------------------------------
@@ -106,13 +119,19 @@ def installed(target: Target) -> str:
 
 
 def tried(
-    model: Model, target: Target, found: Sequence[Site] = (), inputs: Inputs | None = None, hint: str = ""
+    model: Model,
+    target: Target,
+    found: Sequence[Site] = (),
+    inputs: Inputs | None = None,
+    hint: str = "",
+    original: Model | None = None,
 ) -> Tried:
     """Run a model as it is on a target's runtime, and compare.
 
     Args:
         model: the model. target: its runtime is asked, in the release that is installed.
         found: the model's subtractions. inputs: arrays by name; ``None``: some are made. hint: what it is told.
+        original: the model whose outputs are expected, where ``model`` is a rewritten one.
 
     Raises:
         SpecError: inputs that do not fit. Unsupported: the runtime is not installed.
@@ -125,6 +144,8 @@ def tried(
         trial = replace(trial, notes=(note,))
     try:
         ran = turns(model, inputs)
+        if original is not None:
+            ran = [replace(turn, trace=_expecting(original, turn)) for turn in ran]
     except MinuendError as error:
         if inputs is not None and isinstance(error, SpecError):
             raise
@@ -135,7 +156,7 @@ def tried(
 
 def _compared(model: Model, runtime: Runtime, ran: Sequence[Turn], found: Sequence[Site], trial: Trial) -> Tried:
     told = {"hint": trial.hint} if trial.hint else {}
-    trial = replace(trial, inputs=" and ".join(turn.words for turn in ran))
+    trial = replace(trial, inputs=" and on ".join(turn.words for turn in ran))
     outputs: dict[str, Answered] = {}
     tallies: dict[str, Tally | None] = {}
     wrong: Cuts | None = None

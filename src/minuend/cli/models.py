@@ -165,15 +165,14 @@ def fix(
         fixed = fix_model(opened, target, overflow=overflow, accept=_items(accept))
     except ConversionRefused as refused:
         return _refuse(refused, {"version": 1, "model": model, "target": target} if as_json else None)
-    failed = bool(fixed.refused) or (fixed.comparison is not None and fixed.comparison.failed)
-    written = out if not failed or (partial and fixed.touched) else ""
+    written = out if not fixed.failed or (partial and fixed.touched) else ""
     if written:
         fixed.save(written)
     if as_json:
         show(fix_json(fixed, model, written))
     else:
         show_lines(fix_lines(fixed, model, written))
-    return FINDINGS if failed else FINE
+    return FINDINGS if fixed.failed else FINE
 
 
 def _items(given: Iterable[str]) -> list[str]:

@@ -74,8 +74,8 @@ class Trace:
 class Tracing(Protocol):
     """A dialect's ``tracing.py``."""
 
-    def trace(self, model: Any, inputs: Mapping[str, Array]) -> Trace:
-        """Run a model by the contract.
+    def trace(self, model: Any, inputs: Mapping[str, Array], *, wide: bool = True) -> Trace:
+        """Run a model by the contract, and in float64 where that is wanted.
 
         Raises:
             SpecError: inputs that do not fit. MinuendError: a model that this package cannot run.
@@ -134,10 +134,10 @@ def terms(step: Step, values: Mapping[Any, Any]) -> int:
     if step.operator.endswith(("MatMul", "Gemm")):
         return max([FEW, *map(int, given[0].shape)])
     if "Conv" in step.operator and len(given) > 1:
-        return max(FEW, int(given[1].size) // max(1, min(given[1].shape[:2])))
+        return max([FEW, int(given[1].size) // max(1, *map(int, given[1].shape[:1]))])
     if step.operator in _ALONG:
         return max([FEW, *map(int, given[0].shape)])
-    return max(FEW, *(int(one.size) // max(1, int(made[0].size)) for one in given))
+    return max([FEW, *(int(one.size) // max(1, int(made[0].size)) for one in given)])
 
 
 _ALONG = ("Softmax", "LogSoftmax", "LayerNormalization", "InstanceNormalization", "GroupNormalization", "CumSum",

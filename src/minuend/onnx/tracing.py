@@ -27,7 +27,7 @@ _SLOW = ("Conv", "ConvTranspose", "MaxPool", "AveragePool", "LSTM", "GRU", "RNN"
 """Operators that ONNX's evaluator computes element by element in Python, or not in float64."""
 
 
-def trace(model: Model, inputs: Mapping[str, Array]) -> Trace:
+def trace(model: Model, inputs: Mapping[str, Array], *, wide: bool = True) -> Trace:
     """Run a model by the contract; see :class:`minuend.models.tracing.Tracing`."""
     graph = model.proto.graph
     stored = {one.name: model.array(one) for one in graph.initializer}
@@ -36,12 +36,11 @@ def trace(model: Model, inputs: Mapping[str, Array]) -> Trace:
         Step(_where(i, node), operator_of(node), (*node.input, *captured(node)), tuple(filter(None, node.output)))
         for i, node in enumerate(graph.node)
     ]
-    if all(exact(step, values) for step in steps):
-        wide = {}
-    else:
+    found: dict[str, Array] = {}
+    if wide and not all(exact(step, values) for step in steps):
         with np.errstate(all="ignore"):
-            wide = _widened(model, steps, values)
-    return Trace(steps, {name: name for name in model.output_names()}, values, wide)
+            found = _widened(model, steps, values)
+    return Trace(steps, {name: name for name in model.output_names()}, values, found)
 
 
 def _where(index: int, node: NodeProto) -> str:

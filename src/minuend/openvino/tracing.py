@@ -12,7 +12,7 @@ from minuend.openvino.model import Model
 from minuend.openvino.sites import NAMES
 
 
-def trace(model: Model, inputs: Mapping[str, Array]) -> Trace:
+def trace(model: Model, inputs: Mapping[str, Array], *, wide: bool = True) -> Trace:
     """Run a model by the contract; see :class:`minuend.models.tracing.Tracing`."""
     model._check_whole()
     section = model.section

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from minuend.actions.checking import AS_CONTRACTED
 from minuend.cli.pages.layout import Page, Table
-from minuend.cli.pages.runs import outcome, run_part
+from minuend.cli.pages.runs import outcome, run_lines
 from minuend.cli.pages.words import counted
 from minuend.standards.dialects import dialect
 
@@ -28,7 +28,7 @@ def check_page(report: Report) -> Page:
         page.append(_node_line(found[0]))
         page.append(Table(("", "", ""), tuple((f.target, f.verdict, f.reason) for f in found)))
     page += list(report.notes)
-    page += [part for trial in report.trials for part in run_part(trial)]
+    page += [part for trial in report.trials for part in run_lines(trial)]
     return [*page, *_check_summary(report, nodes)]
 
 

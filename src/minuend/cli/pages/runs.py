@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from minuend.actions.bounds import WORDS
-from minuend.cli.pages.layout import Table
 from minuend.cli.pages.words import counted
 from minuend.errors import listed
 
 if TYPE_CHECKING:
     from minuend.runtimes.trials import Answered, Different, Place, Trial
 
-_MOST = 5
+_MOST = 3
 """Nodes that are named of those that are computed together."""
 
 
@@ -27,59 +26,59 @@ def outcome(trial: Trial) -> str:
     return f"{wrong} of {counted(len(trial.outputs), 'output')} {'differs' if wrong == 1 else 'differ'}"
 
 
-def run_part(trial: Trial) -> Iterator[str | Table]:
+def run_lines(trial: Trial) -> Iterator[str]:
     """Show what a runtime gave for a model as it is."""
     hint = f" with --hint {trial.hint}" if trial.hint else ""
-    inputs = f", on inputs of {trial.inputs}" if trial.inputs and not trial.inputs.startswith("the ") else ""
-    inputs = inputs or (", on the given inputs" if trial.inputs else "")
-    yield f"as it is on {trial.runtime}{hint}{inputs}:"
-    yield from trial.notes
+    yield f"as it is on {trial.runtime}{hint}" + (f", on {trial.inputs}:" if trial.inputs else ":")
+    yield from (f"~ {note}" for note in trial.notes)
     if trial.refused or trial.unlike:
-        yield trial.refused or trial.unlike
+        yield f"~ {trial.refused or trial.unlike}"
         return
-    yield Table(("", "", ""), tuple(_rows(trial)))
-    yield from _causes(trial)
+    yield from (f"~ {line}" for part in (_right, _wrong, _left, _causes) for line in part(trial))
 
 
-def _rows(trial: Trial) -> Iterator[tuple[str, str, str]]:
-    right = [one for one in trial.outputs if not one.different]
+def _right(trial: Trial) -> Iterator[str]:
+    """Outputs that are as expected, those of one right answer and those that are bounded."""
     for exact in (True, False):
-        some = [one for one in right if (one.allowed is None) == exact]
-        if some:
-            yield f"{counted(len(some), 'output')}", "as expected", _right(some, exact)
+        some = [one for one in trial.outputs if not one.different and (one.allowed is None) == exact]
+        if not some:
+            continue
+        told = f"{counted(len(some), 'output')} as expected: all {sum(one.elements for one in some)} elements"
+        worst = max(some, key=lambda one: one.farthest / (one.allowed or 1))
+        yield f"{told}, to the bit" if exact else f"{told}{_far(worst)}"
+
+
+def _wrong(trial: Trial) -> Iterator[str]:
     for one in trial.outputs:
         if one.different:
-            yield f"output {one.name!r}", "differs", _wrong(one)
-    for place in trial.places:
-        kind = "a subtraction" if place.operator == "Sub" else place.operator
-        yield place.location, f"first here: {kind}", _left(place)
+            told = f"output {one.name!r} differs: {one.different} of {one.elements} elements"
+            yield f"{told}{_first(one.first)}{_far(one)}"
 
 
-def _right(some: list[Answered], exact: bool) -> str:
-    count = sum(one.elements for one in some)
-    if exact:
-        return f"all {count} elements, to the bit"
-    worst = max(some, key=lambda one: one.farthest / (one.allowed or 1))
-    return f"all {count} elements; the farthest is {worst.farthest:.2g} from float64, {worst.allowed:.2g} is allowed"
-
-
-def _wrong(one: Answered) -> str:
-    told = f"{one.different} of {one.elements} elements{_first(one.first)}"
+def _far(one: Answered) -> str:
     if one.allowed is None:
-        return told
-    return f"{told}; the farthest is {one.farthest:.2g} from float64, {one.allowed:.2g} is allowed"
+        return ""
+    return f"; the farthest is {one.farthest:.2g} from float64, {one.allowed:.2g} is allowed"
 
 
 def _first(one: Different | None) -> str:
     return "" if one is None else f", the first at {list(one.index)}: got {one.got}, expected {one.expected}"
 
 
-def _left(place: Place) -> str:
-    told = f"{place.different} of {place.elements} elements{_first(place.first)}"
+def _left(trial: Trial) -> Iterator[str]:
+    """Where numbers leave: at a subtraction, which is judged above, or at another operator."""
+    for place in trial.places:
+        kind = "the subtraction" if place.operator == "Sub" else place.operator
+        told = f"numbers leave at {kind} {place.location}: {place.different} of {place.elements} elements"
+        yield f"{told}{_first(place.first)}{_together(place)}"
+
+
+def _together(place: Place) -> str:
     if not place.together:
-        return told
+        return ""
     more = [f"{len(place.together) - _MOST} more"] if len(place.together) > _MOST else []
-    return f"{told}; computed together with {listed([*place.together[:_MOST], *more], 'and')}"
+    named = listed([*place.together[-_MOST:], *more], "and")
+    return f"; it cannot be told apart from {named}, as a look at what lies between changes the numbers"
 
 
 def _causes(trial: Trial) -> Iterator[str]:
