@@ -42,7 +42,15 @@ AS_CONTRACTED = "the contract's numbers"
 """The reason of an ok that needs no other."""
 
 
-def check(model: Any, target: str | Target | Iterable[str | Target], *, hint: str = "", **options: Any) -> Report:
+def check(
+    model: Any,
+    target: str | Target | Iterable[str | Target],
+    *,
+    hint: str = "",
+    run: bool = False,
+    inputs: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Report:
     """Judge every subtraction of a model on one or more targets.
 
     Args:
@@ -51,15 +59,20 @@ def check(model: Any, target: str | Target | Iterable[str | Target], *, hint: st
         target: ``"openvino-cpu"`` (the newest release that was measured), ``"onnxruntime-cpu@1.31.1"``,
             ``"directml@5.1"``, or several of them; a :class:`~minuend.runtimes.targets.Target` is taken as it is.
         hint: the precision that runtimes are told: ``"f32"`` stands for OpenVINO's ``INFERENCE_PRECISION_HINT=f32``.
+        run: whether to run the model, as it is, on the runtimes of the targets in the releases that are installed, and
+            to compare every output with the contract's own evaluation; see :mod:`minuend.actions.trying`.
+        inputs: arrays for a run by the model's own names; by default some are made.
         options: what the dialect's own ``read`` takes besides.
 
     Returns:
         A finding for each node and target: ``.verdict`` is ``"ok"``, ``"different-numbers"`` (with a ``.witness``),
-        ``"not-implemented"``, ``"invalid"`` or ``"unknown"``; ``.reason`` says why.
+        ``"not-implemented"``, ``"invalid"`` or ``"unknown"``; ``.reason`` says why. ``.trials`` holds what the runs
+        gave.
 
     Raises:
-        SpecError: no such target, or a hint that none of them knows. FileNotFoundError, FileFormatError, TypeError,
-            Unsupported: see :func:`minuend.models.opening.open_model`.
+        SpecError: no such target, a hint that none of them knows, a target that cannot be run, or inputs that do not
+            fit. Unsupported: a runtime that is to be run and is not installed. FileNotFoundError, FileFormatError,
+            TypeError: see :func:`minuend.models.opening.open_model`.
 
     >>> text = '<ir_version: 10, opset_import: ["" : 14]> g (uint8[2] a, uint8[2] b) => (uint8[2] c) { c = Sub(a, b) }'
     >>> [(finding.verdict, str(finding.witness)) for finding in check(text, "openvino-cpu@2026.4.1")]
@@ -75,7 +88,14 @@ def check(model: Any, target: str | Target | Iterable[str | Target], *, hint: st
         _beside_twins(judge(site, one, unread[one.name], hint), shared[one.name]) for site in found for one in chosen
     )
     notes = tuple(dict.fromkeys(note for site in found for note in site.notes))
-    return Report(title=_title(model), findings=findings, head=tuple(_hints(findings)), notes=notes)
+    report = Report(title=_title(model), findings=findings, head=tuple(_hints(findings)), notes=notes)
+    if not run:
+        if inputs is not None:
+            raise SpecError("inputs", "inputs are for a run; expected run=True beside them")
+        return report
+    from minuend.actions.trying import with_runs
+
+    return with_runs(report, opened, chosen, found, inputs, hint)
 
 
 def _beside_twins(finding: Finding, shared: Collection[str]) -> Finding:

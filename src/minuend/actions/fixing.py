@@ -16,11 +16,13 @@ from typing import Any
 from minuend.actions.converting import advice
 from minuend.actions.recipes.compare import Comparison, compare
 from minuend.actions.recipes.work import Refusal, Work
+from minuend.actions.trying import tried
 from minuend.core.policies import CONTRACTS, Contract
 from minuend.errors import SpecError, Unsupported, listed, near, shown
 from minuend.models.opening import Model, dialect_of, formats, open_model
 from minuend.runtimes import targets, values
 from minuend.runtimes.targets import Target
+from minuend.runtimes.trials import Trial
 from minuend.standards.abilities import ability, able
 from minuend.standards.dialects import dialect as find_dialect
 
@@ -38,7 +40,9 @@ class Fixed:
         refused: what could not be done. untouched: how many subtractions were right as they are. touched: the element
             types of those that were rewritten.
         target: the target's name. overflow: the policy that was asked for.
-        comparison: what the target answered for the fixed model; ``None`` where it was not asked.
+        comparison: what the target answered for the fixed model, its rewritten subtractions being looked at; ``None``
+            where it was not asked.
+        whole: what it answered for the fixed model as it is, nothing being looked at inside.
         opened: the model with what saving it takes.
         sources: the files that the original model names, which :meth:`save` does not replace.
     """
@@ -51,8 +55,15 @@ class Fixed:
     target: str
     overflow: Contract
     comparison: Comparison | None
+    whole: Trial | None
     opened: Model = field(repr=False)
     sources: tuple[str, ...] = ()
+
+    @property
+    def failed(self) -> bool:
+        """Whether something was refused, or is wrong on the target all the same."""
+        wrong = self.comparison is not None and self.comparison.failed
+        return bool(self.refused) or wrong or (self.whole is not None and _fails(self.whole))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model, whole or not at all, over none of the original's files; see the model's own ``save``."""
@@ -110,10 +121,12 @@ def fix(
     work: Work = fixing.work(original, goal, overflow, accepted)
     work.run()
     fixed = work.result()
-    comparison = None
+    comparison, whole = None, None
     if run and work.changed:
         on = goal if isinstance(goal, Target) else None
         comparison = compare(original, fixed, on, overflow, work.touched, work.spots)
+        if on is not None and not comparison.skipped and not comparison.failed:
+            whole = tried(fixed, on, original=original if overflow == "wrap" else None).trial
     return Fixed(
         model=fixed.handout,
         changes=tuple(work.changes) or (_nothing(work, name),),
@@ -123,9 +136,15 @@ def fix(
         target=name,
         overflow=overflow,
         comparison=comparison,
+        whole=whole,
         opened=fixed,
         sources=original.sources(),
     )
+
+
+def _fails(whole: Trial) -> bool:
+    """Whether numbers still leave at a subtraction, whatever the runtime is told; other operators are not fixed."""
+    return not whole.gone and any(place.subtraction for place in whole.places)
 
 
 def value_classes(given: Iterable[str]) -> frozenset[str]:

@@ -9,7 +9,7 @@ from typing import Any
 from minuend.errors import listed
 from minuend.models.ranges.interval import Range
 from minuend.models.sites import Site
-from minuend.models.surroundings import ADJACENT, MINUS_ZERO, ZERO, Surrounding, bare, maker, reader
+from minuend.models.surroundings import ADJACENT, MINUS_ZERO, NARROW, ZERO, Surrounding, bare, maker, reader
 from minuend.runtimes import values
 from minuend.runtimes.answers import EVERY, Answer
 from minuend.runtimes.graph_answers import Answers
@@ -148,9 +148,14 @@ def settings(runtime: str, hint: str) -> str:
 
 
 def kept_apart(site: Site, target: Target) -> bool:
-    """Whether ``Max(t, t)`` around operands and result of a subtraction was measured to keep it to itself."""
+    """Whether ``Max(t, t)`` around operands and result of a subtraction was measured to keep it to itself.
+
+    What a runtime holds in more bits than its type has goes through Max as it is.
+    """
     assert target.graphs is not None
     assert isinstance(site.node, Node)
+    if site.node.a.dtype in NARROW:
+        return False
     classes = reachable(site.node.a.element, site.a, site.b)
     for around in site.around:
         if around.operator:

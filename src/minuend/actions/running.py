@@ -65,10 +65,9 @@ def run_files(
         SpecError: an input without a name, twice, or of several tensors; no such evaluator. Others: see
             :func:`minuend.models.opening.run`.
     """
-    files = _read_names(inputs)
-    arrays = {name: _read(name, path) for name, path in files.items()}
+    arrays, files = read_inputs(inputs)
     opened = open_model(model)
-    sources = (model, *opened.sources(), *(split(path)[0] for path in files.values()))
+    sources = (model, *opened.sources(), *files)
     if os.path.exists(folder) and not os.path.isdir(folder):
         raise NotADirectoryError(f"{folder} is a file; expected a folder to write outputs to")
     chosen = {} if evaluator is None else {"evaluator": evaluator}
@@ -89,6 +88,17 @@ def run_files(
     os.makedirs(folder, exist_ok=True)  # where a model has no outputs
     written = [Output(name, str(r.element), r.shape, goals[name]) for name, r in named.items()]
     return Ran(model, written, list(done.printed))
+
+
+def read_inputs(inputs: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
+    """Read inputs, ``NAME=FILE`` each; return the arrays by name, and the files.
+
+    Raises:
+        SpecError: an input without a name, twice, or of several tensors. Others: see
+            :func:`minuend.storage.open_tensors`.
+    """
+    files = _read_names(inputs)
+    return {name: _read(name, path) for name, path in files.items()}, [split(path)[0] for path in files.values()]
 
 
 def _write(path: str, result: Result, stream: BinaryIO) -> None:

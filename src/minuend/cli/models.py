@@ -24,16 +24,31 @@ from minuend.errors import ConversionRefused
     "--target", "targets", metavar="T[,T…]", multiple=True, required=True, help="Runtimes, as openvino-cpu@2026.4."
 )
 @click.option("--hint", default="", metavar="H", help="The precision that runtimes are told: f32.")
+@click.option("--run", "runs", is_flag=True, help="Run MODEL, as it is, on the installed runtimes, and compare.")
+@click.option("--input", "inputs", metavar="NAME=FILE", multiple=True, help="An input for --run; once for each.")
 @click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
 @click.option("--sarif", type=path, metavar="FILE", help="Write the findings as SARIF 2.1.0 too, for code scanning.")
-def check(model: str, targets: tuple[str, ...], hint: str, as_json: bool, sarif: str | None) -> int:
+def check(
+    *,
+    model: str,
+    targets: tuple[str, ...],
+    hint: str,
+    runs: bool,
+    inputs: tuple[str, ...],
+    as_json: bool,
+    sarif: str | None,
+) -> int:
     """Judge every subtraction of MODEL (.onnx, OpenVINO .xml, DxDispatch .json) on runtimes.
 
     A target without a release is its newest that was measured; minuend targets lists all. Whatever is not ok on a
     target ends with status 1: other numbers, not implemented, invalid, and unknown.
+
+    With --run the model is run as it is, and every output compared with the contract's own evaluation, on the given
+    inputs or on made ones; where one differs, the first place where numbers leave is named.
     """
     from minuend.actions.checking import check as judge
     from minuend.actions.checking import check_hint, find_targets
+    from minuend.actions.running import read_inputs
     from minuend.cli.pages.checking import check_page
     from minuend.models.opening import open_model
     from minuend.storage import goals
@@ -42,12 +57,15 @@ def check(model: str, targets: tuple[str, ...], hint: str, as_json: bool, sarif:
     chosen = find_targets(_items(targets))
     check_hint(hint, chosen)
     opened = open_model(model)
-    inputs = [model, *opened.sources()]
+    arrays, files = read_inputs(inputs)
+    if files and not runs:
+        raise click.UsageError("--input is for --run; expected --run beside it")
+    sources = [model, *opened.sources(), *files]
     if sarif is not None:
-        goals.check([sarif], inputs)
-    report = replace(judge(opened, chosen, hint=hint), title=model)
+        goals.check([sarif], sources)
+    report = replace(judge(opened, chosen, hint=hint, run=runs, inputs=arrays or None), title=model)
     if sarif is not None:
-        with atomic(sarif, inputs) as stream:
+        with atomic(sarif, sources) as stream:
             stream.write(report.to_sarif(version(), model).encode())
     show(report.to_json(tool()) if as_json else check_page(report))
     return FINE if report.ok else FINDINGS
@@ -147,15 +165,14 @@ def fix(
         fixed = fix_model(opened, target, overflow=overflow, accept=_items(accept))
     except ConversionRefused as refused:
         return _refuse(refused, {"version": 1, "model": model, "target": target} if as_json else None)
-    failed = bool(fixed.refused) or (fixed.comparison is not None and fixed.comparison.failed)
-    written = out if not failed or (partial and fixed.touched) else ""
+    written = out if not fixed.failed or (partial and fixed.touched) else ""
     if written:
         fixed.save(written)
     if as_json:
         show(fix_json(fixed, model, written))
     else:
         show_lines(fix_lines(fixed, model, written))
-    return FINDINGS if failed else FINE
+    return FINDINGS if fixed.failed else FINE
 
 
 def _items(given: Iterable[str]) -> list[str]:

@@ -25,18 +25,19 @@ def run(
 ) -> dict[str, Value]:
     """Compute the results, by name; see :meth:`minuend.openvino.model.Model.run`."""
     order = section.order()
-    if missing := sorted({lacking(layer) for layer in order if kind_of(layer) is None}):
-        raise Unsupported(
-            f"this package does not run layers of type {listed(missing, 'and')}; it runs {listed(KINDS, 'and')}; "
-            "run the model with openvino, or take the subtraction out of it"
-        )
+    _check_runs(order)
     given = _bind(section, inputs)
-    types = infer(order, {layer: type_ for layer, (type_, _) in given.items()})
-    for ref, type_ in types.items():
-        _check_size(ref.layer, type_, max_bytes)
     found = _evaluate(order, given, max_bytes)
     protected = [array for _, array in given.values()]
     return {name: _returned(found[layer], protected) for name, layer in results.items()}
+
+
+def values(section: Section, inputs: Mapping[str, Any], max_bytes: int | None) -> dict[Layer, Array]:
+    """Compute every layer that a result depends on; inputs and errors are those of :func:`run`."""
+    order = section.order()
+    _check_runs(order)
+    found = _evaluate(order, _bind(section, inputs), max_bytes, keep=True)
+    return {layer: array for layer, (_, array) in found.items()}
 
 
 def _bind(section: Section, inputs: Mapping[str, Any]) -> dict[Layer, tuple[Type, Array]]:
@@ -105,10 +106,24 @@ def _check_size(layer: Layer, type_: Type, max_bytes: int | None) -> None:
         )
 
 
+def _check_runs(order: list[Layer]) -> None:
+    if missing := sorted({lacking(layer) for layer in order if kind_of(layer) is None}):
+        raise Unsupported(
+            f"this package does not run layers of type {listed(missing, 'and')}; it runs {listed(KINDS, 'and')}; "
+            "run the model with openvino, or take the subtraction out of it"
+        )
+
+
 def _evaluate(
-    order: list[Layer], given: Mapping[Layer, tuple[Type, Array]], max_bytes: int | None
+    order: list[Layer], given: Mapping[Layer, tuple[Type, Array]], max_bytes: int | None, *, keep: bool = False
 ) -> dict[Layer, tuple[str, Array]]:
-    """Compute layer after layer; return what reaches each Result. Tensors are let go after their last use."""
+    """Compute layer after layer; return what reaches each Result, or with ``keep`` all.
+
+    Without, tensors are let go after their last use.
+    """
+    types = infer(order, {layer: type_ for layer, (type_, _) in given.items()})
+    for ref, type_ in types.items():
+        _check_size(ref.layer, type_, max_bytes)
     uses: dict[Layer, int] = {}
     for layer in order:
         for ref in layer.sources():
@@ -121,9 +136,9 @@ def _evaluate(
         held[layer] = _computed(layer, operands, max_bytes)
         for ref in layer.sources():
             uses[ref.layer] -= 1
-            if not uses[ref.layer]:
+            if not uses[ref.layer] and not keep:
                 del held[ref.layer]
-    return {layer: held[layer] for layer in order if layer.type == "Result"}
+    return held if keep else {layer: held[layer] for layer in order if layer.type == "Result"}
 
 
 def _computed(layer: Layer, operands: list[tuple[str, Array]], max_bytes: int | None) -> tuple[str, Array]:

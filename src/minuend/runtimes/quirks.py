@@ -44,6 +44,7 @@ class Quirks:
         joins: whether it computes nodes together, so that their neighbours count; one that runs a node at a time does
             not.
         hints: names of what it can be told about precision, and the setting that says it; the first keeps float32.
+        switches: what it can be told besides, by the words for it; they say what makes numbers differ.
         shares: element types of which it may compute a node with the scalar constant of another node of its shape.
         bfloat16_out: whether it hands bfloat16 out; one that does may leave a conversion out that is undone behind it.
         operators_from: operator → the release from which on it surely reads it, where not all that are measured do.
@@ -58,6 +59,7 @@ class Quirks:
     joins: bool = True
     shares: tuple[str, ...] = ()
     hints: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    switches: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     bfloat16_out: bool = True
     operators_from: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     loaded: Mapping[str, tuple[int | None, int | None]] = field(default_factory=dict)

@@ -8,6 +8,7 @@ from typing import Any
 
 from minuend.plain import as_json
 from minuend.runtimes.answers import Witness
+from minuend.runtimes.trials import Trial
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +23,7 @@ class Finding:
         reason: why, in a sentence. witness: a pair that shows it.
         provenance: ``"declared"``, or the release, date and processor of the measurement.
         graph: the neighbour that decided, as an expression. hint: what the runtime can be told so that it is fine.
+        run: what a run of the whole model showed of it.
         case: the sentence of the case (``prove``). unexpected: why a finding of ``prove`` counts; empty: it is known.
     """
 
@@ -39,6 +41,7 @@ class Finding:
     provenance: str | dict[str, str] = "declared"
     graph: str = ""
     hint: str = ""
+    run: str = ""
     case: str = ""
     value_class: str = ""
     unexpected: str = ""
@@ -62,6 +65,8 @@ class Finding:
         data["measured"] = self.provenance
         if self.graph:
             data |= {"graph": self.graph, "hint": self.hint}
+        if self.run:
+            data |= {"run": self.run}
         if self.case:
             data |= {"case": self.case, "values": self.value_class, "unexpected": self.unexpected}
         return data
@@ -73,12 +78,14 @@ class Report:
 
     Attributes:
         title: what was looked at. findings: in the order in which they were made.
+        trials: what installed runtimes gave for the whole model as it is, where they were asked.
         head, notes: sentences about the whole; those that come first, and the others.
         strict: whether only unexpected findings count (``prove``), or every verdict that is not ok (``check``).
     """
 
     title: str
     findings: tuple[Finding, ...]
+    trials: tuple[Trial, ...] = ()
     head: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     strict: bool = False
@@ -93,8 +100,8 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing counts."""
-        return not self.failures
+        """Whether nothing counts, and every run gave the contract's numbers."""
+        return not self.failures and all(trial.ok for trial in self.trials)
 
     def __iter__(self) -> Any:
         return iter(self.findings)
@@ -104,10 +111,11 @@ class Report:
 
     def to_json(self, tool: str = "minuend") -> str:
         """Return the report as JSON text."""
-        findings = [finding.to_json() for finding in self.findings]
-        return as_json(
-            {"version": 1, "tool": tool, **self.facts, "notes": (*self.head, *self.notes), "findings": findings}
-        )
+        data = {"version": 1, "tool": tool, **self.facts, "notes": (*self.head, *self.notes)}
+        data["findings"] = [finding.to_json() for finding in self.findings]
+        if self.trials:
+            data["runs"] = [trial.to_json() for trial in self.trials]
+        return as_json(data)
 
     def to_junit(self) -> str:
         """Return the report as JUnit XML: a test case a finding; those that count have failed."""

@@ -21,6 +21,7 @@ from minuend.runtimes.adapting import adapters
 from minuend.runtimes.probing import Skip
 from minuend.runtimes.running import Runtime
 from minuend.runtimes.targets import Target
+from minuend.runtimes.trials import Different
 from minuend.standards.node import Node, TensorType
 from minuend.standards.validation import validate
 
@@ -44,16 +45,6 @@ class Spot:
     c: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Different:
-    """An element that differs: where, at which index, what came, and what was expected."""
-
-    place: str
-    index: tuple[int, ...]
-    got: str
-    expected: str
-
-
 @dataclass
 class Tally:
     """Elements that were compared: how many, how many of them differ, and the first that does."""
@@ -66,7 +57,7 @@ class Tally:
         """Compare two arrays bit for bit, any NaN being like any other."""
         if got.shape != want.shape or got.dtype != want.dtype:
             raise Skip(f"{name} is {got.dtype} {got.shape}; expected {want.dtype} {want.shape}")
-        unlike = _unlike(got, want)
+        unlike = differing(got, want)
         self.elements += want.size
         self.different += int(unlike.sum())
         if self.first is None and unlike.any():
@@ -203,9 +194,15 @@ def _judge(
 
     for spot in spots:
         a, b, c = value(spot.a), value(spot.b), value(spot.c)
-        x, y = (TensorType(type_.dtype, array.shape) for type_, array in ((spot.node.a, a), (spot.node.b, b)))
-        joined = validate(replace(spot.node, a=x, b=y))
-        tally.add(spot.where, c, compute(x.element, joined, a, b, None, overflow))
+        tally.add(spot.where, c, contracted(spot.node, a, b, overflow))
+
+
+def contracted(node: Node, a: Array, b: Array, overflow: str = "wrap") -> Array:
+    """Return what the contract gives for a subtraction's operands."""
+    x, y = (TensorType(type_.dtype, array.shape) for type_, array in ((node.a, a), (node.b, b)))
+    joined = validate(replace(node, a=x, b=y))
+    found: Array = compute(x.element, joined, a, b, None, overflow)
+    return found
 
 
 def _expected(model: Model, touched: Collection[str], turn: int) -> tuple[dict[str, Array], dict[str, Any], str]:
@@ -229,7 +226,7 @@ def _array(value: Any) -> Array:
     return np.asarray(value if codes is None else codes)
 
 
-def _unlike(x: Array, y: Array) -> Array:
+def differing(x: Array, y: Array) -> Array:
     """Which elements are not the same bits, any NaN being like any other."""
     row = of_numpy(x.dtype)
     if row is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -25,15 +26,29 @@ Array = np.ndarray[Any, np.dtype[Any]]
 DIMS = (37, 5, 1)
 """What unknown dims are taken for: no power of two, more than a vector register; less than one; what joins anything."""
 
+WILD, ORDINARY, SMALL = "edges and random bits", "ordinary numbers", "small numbers"
+"""Kinds of numbers: all of a type; those that models are made for; those that are indices or counts as well."""
+
 _MOST_BYTES = 256 << 20
 """Bytes of inputs, and of constants, up to which a model is run."""
+
+
+class RuntimeRefuses(Skip):
+    """A runtime did not build or did not run a model, or it crashed; the message is its own."""
 
 
 # ---- inputs -----------------------------------------------------------------------------------------------------
 
 
-def make_inputs(model: Model, touched: Collection[str], turn: int, dim: int) -> dict[str, np.ndarray[Any, Any]]:
-    """Make an array for every input that has to be given."""
+def make_inputs(
+    model: Model, touched: Collection[str], turn: int, dim: int, others: str = SMALL
+) -> dict[str, np.ndarray[Any, Any]]:
+    """Make an array for every input that has to be given.
+
+    Args:
+        model: the model. touched: element types that get edges and random bits. turn: other numbers for each.
+        dim: what unknown dims are taken for. others: the kind of numbers that other element types get.
+    """
     names: dict[str, int] = {}
     made: dict[str, np.ndarray[Any, Any]] = {}
     source = random.Random(f"minuend fix {turn}")
@@ -49,7 +64,7 @@ def make_inputs(model: Model, touched: Collection[str], turn: int, dim: int) -> 
         total += count * (1 if element is None else element.itemsize)
         if total > _MOST_BYTES:
             raise Skip(f"its inputs take more than {_MOST_BYTES} bytes")
-        made[name] = _elements(element, count, dtype in touched, source).reshape(shape)
+        made[name] = _elements(element, count, WILD if dtype in touched else others, source).reshape(shape)
     return made
 
 
@@ -62,11 +77,13 @@ def _dim(own: Any, names: dict[str, int], unknown: int) -> int:
     return names.setdefault(own, unknown) if own is not None else unknown
 
 
-def _elements(element: ElementType | None, count: int, wild: bool, source: random.Random) -> np.ndarray[Any, Any]:
+def _elements(element: ElementType | None, count: int, kind: str, source: random.Random) -> np.ndarray[Any, Any]:
     rng = np.random.default_rng(source.getrandbits(64))
     if element is None:
         return rng.integers(0, 2, count).astype(np.bool_)
-    if not wild:
+    if kind == ORDINARY:
+        return _ordinary(element, count, rng)
+    if kind == SMALL:
         high = min(element.limits[1], 3) if element.is_integer else 8
         small = rng.integers(0, high + 1, count)
         return (small if element.is_integer else small / 4).astype(element.memory)
@@ -75,6 +92,14 @@ def _elements(element: ElementType | None, count: int, wild: bool, source: rando
     edges = codes[rng.integers(0, len(codes), count)]
     chosen = np.where(rng.integers(0, 2, count).astype(bool), pairs, edges)
     return chosen.view(element.memory)
+
+
+def _ordinary(element: ElementType, count: int, rng: np.random.Generator) -> np.ndarray[Any, Any]:
+    """Numbers as images and activations have them: all of 8 bits, some hundreds, or about 1 with all their digits."""
+    if not element.is_integer:
+        return rng.standard_normal(count).astype(element.memory)
+    low, high = max(element.limits[0], -1000), min(element.limits[1], 1000)
+    return rng.integers(low, high + 1, count).astype(element.memory)
 
 
 def check_size(model: Model) -> None:
@@ -92,19 +117,28 @@ def check_size(model: Model) -> None:
 
 
 def asked(
-    model: Model, inputs: Mapping[str, Array], outputs: Sequence[str], watched: Sequence[Any], runtime: Runtime
+    model: Model,
+    inputs: Mapping[str, Array],
+    outputs: Sequence[str],
+    watched: Sequence[Any],
+    runtime: Runtime,
+    told: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[dict[str, Array], list[Array]]:
     """Run a model and return its outputs by name, and the watched values (names in ONNX, references in IR).
 
+    Args:
+        model, inputs, outputs, watched: what is run. runtime: where. told: a ``hint`` or a ``switch``, if any.
+
     Raises:
-        Skip: the runtime refuses the model, or it is too large.
+        RuntimeRefuses: the runtime refuses the model, or crashes.
     """
     asking = probing(dialect_of(model))
     data, weights, wide = asking.model_bytes(model, watched, quirks(runtime.name).bfloat16_out)
     head = {"form": asking.FORM, "inputs": [[name, _dtype(array), list(array.shape)] for name, array in inputs.items()]}
+    head |= told
     answer = runtime._ask(head, [data, weights, *map(_bytes, inputs.values())])
     if isinstance(answer, Refused):
-        raise Skip(f"it refuses the model: {answer.message}")
+        raise RuntimeRefuses(f"it refuses the model: {answer.message}")
     found = [_read(dtype, tuple(shape), raw) for (dtype, shape), raw in answer]
     for i in wide:
         found[i] = found[i].astype(TYPES["bfloat16"].memory)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from minuend.actions.checking import AS_CONTRACTED
 from minuend.cli.pages.layout import Page, Table
+from minuend.cli.pages.runs import outcome, run_lines
 from minuend.cli.pages.words import counted
 from minuend.standards.dialects import dialect
 
@@ -27,6 +28,7 @@ def check_page(report: Report) -> Page:
         page.append(_node_line(found[0]))
         page.append(Table(("", "", ""), tuple((f.target, f.verdict, f.reason) for f in found)))
     page += list(report.notes)
+    page += [part for trial in report.trials for part in run_lines(trial)]
     return [*page, *_check_summary(report, nodes)]
 
 
@@ -40,11 +42,12 @@ def _node_line(finding: Finding) -> str:
 
 
 def _check_summary(report: Report, nodes: Mapping[Any, Sequence[Finding]]) -> list[str]:
+    ran = [f"as it is on {one.runtime}: {AS_CONTRACTED if one.ok else outcome(one)}" for one in report.trials]
     if not nodes:
-        return [f"{report.title} has no subtraction"]
+        return [f"{report.title} has no subtraction", *ran]
     targets = list(dict.fromkeys(finding.target for finding in report.findings))
     fine = sum(all(finding.verdict == "ok" for finding in found) for found in nodes.values())
     counts = Counter(finding.verdict for finding in report.failures)
     told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
     lines = [f"{report.title}: {counted(len(nodes), 'subtraction')} on {', '.join(targets)}"]
-    return [*lines, f"{fine} fine everywhere" + (f"; findings: {told}" if told else "")]
+    return [*lines, f"{fine} fine everywhere" + (f"; findings: {told}" if told else ""), *ran]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from minuend.cli.pages.runs import run_lines
 from minuend.cli.pages.words import counted
 from minuend.plain import as_json
 
@@ -22,6 +23,8 @@ def fix_lines(fixed: Fixed, source: str, written: str) -> list[str]:
         )
     if fixed.comparison is not None:
         lines.append(str(fixed.comparison))
+    if fixed.whole is not None:
+        lines += run_lines(fixed.whole)
     if not written:
         lines.append(f"nothing written{'; --partial writes what could be fixed' if fixed.touched else ''}")
     return lines
@@ -40,5 +43,6 @@ def fix_json(fixed: Fixed, source: str, written: str) -> str:
             "refused": fixed.refused,
             "untouched": fixed.untouched,
             "comparison": fixed.comparison,
+            "whole": None if fixed.whole is None else fixed.whole.to_json(),
         }
     )

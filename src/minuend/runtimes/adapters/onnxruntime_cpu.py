@@ -12,6 +12,12 @@ ARRAYS = False
 CONSTANTS = ("none", "A", "B", "both")
 RULES = None
 
+SWITCHES = {
+    "graph_optimization_level=ORT_ENABLE_BASIC": {"graph_optimization_level": "ORT_ENABLE_BASIC"},
+    "graph_optimization_level=ORT_DISABLE_ALL": {"graph_optimization_level": "ORT_DISABLE_ALL"},
+}
+"""What a caller can tell it, each by the words for it; where numbers differ, they are tried."""
+
 # ---- beyond the measured data ---------------------------------------------------------------------------------
 
 BFLOAT16_OUT = False
@@ -52,6 +58,8 @@ def prepare(head: dict[str, Any], model: bytes, weights: bytes) -> Callable[[lis
     options = ort.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 4
+    for name, value in SWITCHES.get(head.get("switch", ""), {}).items():
+        setattr(options, name, getattr(ort.GraphOptimizationLevel, value))
     session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
     def run(inputs: list[Any]) -> list[Any]:

@@ -14,6 +14,12 @@ RULES = None
 HINTS = {"f32": {"INFERENCE_PRECISION_HINT": "f32"}}
 """What a caller can tell it about precision; without, it is bfloat16 on processors that have instructions for it."""
 
+SWITCHES = {
+    "INFERENCE_PRECISION_HINT=f32": {"INFERENCE_PRECISION_HINT": "f32"},
+    "EXECUTION_MODE_HINT=ACCURACY": {"EXECUTION_MODE_HINT": "ACCURACY"},
+}
+"""What a caller can tell it besides, each by the words for it; where numbers differ, they are tried."""
+
 # ---- beyond the measured data ---------------------------------------------------------------------------------
 
 TAKES_ANYWAY = {"onnx_legacy": "openvino's ONNX reader takes it all the same and joins the shapes by NumPy's rule"}
@@ -145,7 +151,7 @@ def _core() -> tuple[Any, Any]:
 def prepare(head: dict[str, Any], model: bytes, weights: bytes) -> Callable[[list[Any]], list[Any]]:
     """Compile an IR or ONNX model and return what runs it."""
     core, ov = _core()
-    told = HINTS[head["hint"]] if head.get("hint") else {}
+    told = {**HINTS.get(head.get("hint", ""), {}), **SWITCHES.get(head.get("switch", ""), {})}
     compiled = core.compile_model(_read(core, head["form"], model, weights), "CPU", told)
 
     def run(inputs: list[Any]) -> list[Any]:

@@ -1,0 +1,90 @@
+"""A model as it is on a runtime: its outputs, and where numbers leave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from minuend.actions.bounds import WORDS
+from minuend.cli.pages.words import counted
+from minuend.errors import listed
+
+if TYPE_CHECKING:
+    from minuend.runtimes.trials import Answered, Different, Place, Trial
+
+_MOST = 3
+"""Nodes that are named of those that are computed together."""
+
+
+def outcome(trial: Trial) -> str:
+    """Say in a few words what came of a run that is not fine."""
+    if trial.refused:
+        return "it does not run"
+    if trial.unlike:
+        return "not compared"
+    wrong = sum(bool(one.different) for one in trial.outputs)
+    return f"{wrong} of {counted(len(trial.outputs), 'output')} {'differs' if wrong == 1 else 'differ'}"
+
+
+def run_lines(trial: Trial) -> Iterator[str]:
+    """Show what a runtime gave for a model as it is."""
+    hint = f" with --hint {trial.hint}" if trial.hint else ""
+    yield f"as it is on {trial.runtime}{hint}" + (f", on {trial.inputs}:" if trial.inputs else ":")
+    yield from (f"~ {note}" for note in trial.notes)
+    if trial.refused or trial.unlike:
+        yield f"~ {trial.refused or trial.unlike}"
+        return
+    yield from (f"~ {line}" for part in (_right, _wrong, _left, _causes) for line in part(trial))
+
+
+def _right(trial: Trial) -> Iterator[str]:
+    """Outputs that are as expected, those of one right answer and those that are bounded."""
+    for exact in (True, False):
+        some = [one for one in trial.outputs if not one.different and (one.allowed is None) == exact]
+        if not some:
+            continue
+        told = f"{counted(len(some), 'output')} as expected: all {sum(one.elements for one in some)} elements"
+        worst = max(some, key=lambda one: one.farthest / (one.allowed or 1))
+        yield f"{told}, to the bit" if exact else f"{told}{_far(worst)}"
+
+
+def _wrong(trial: Trial) -> Iterator[str]:
+    for one in trial.outputs:
+        if one.different:
+            told = f"output {one.name!r} differs: {one.different} of {one.elements} elements"
+            yield f"{told}{_first(one.first)}{_far(one)}"
+
+
+def _far(one: Answered) -> str:
+    if one.allowed is None:
+        return ""
+    return f"; the farthest is {one.farthest:.2g} from float64, {one.allowed:.2g} is allowed"
+
+
+def _first(one: Different | None) -> str:
+    return "" if one is None else f", the first at {list(one.index)}: got {one.got}, expected {one.expected}"
+
+
+def _left(trial: Trial) -> Iterator[str]:
+    """Where numbers leave: at a subtraction, which is judged above, or at another operator."""
+    for place in trial.places:
+        kind = "the subtraction" if place.operator == "Sub" else place.operator
+        told = f"numbers leave at {kind} {place.location}: {place.different} of {place.elements} elements"
+        yield f"{told}{_first(place.first)}{_together(place)}"
+
+
+def _together(place: Place) -> str:
+    if not place.together:
+        return ""
+    more = [f"{len(place.together) - _MOST} more"] if len(place.together) > _MOST else []
+    named = listed([*place.together[-_MOST:], *more], "and")
+    return f"; it cannot be told apart from {named}, as a look at what lies between changes the numbers"
+
+
+def _causes(trial: Trial) -> Iterator[str]:
+    if trial.gone:
+        yield f"gone with {listed(trial.gone)}"
+    elif trial.switches and any(one.different for one in trial.outputs):
+        yield f"still so with {listed(trial.switches, 'and with')}"
+    if any(one.allowed is not None for one in trial.outputs):
+        yield f"allowed, where operators round: {WORDS}"

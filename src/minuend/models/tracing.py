@@ -1,0 +1,145 @@
+"""A model's nodes in order and the values between them, and how far rounding may take each.
+
+A dialect whose models can be compared value by value has a ``tracing.py`` with the functions of :class:`Tracing`.
+Operators have ONNX's names, as in :mod:`minuend.models.surroundings`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+
+import ml_dtypes
+import numpy as np
+
+from minuend.errors import Unsupported
+from minuend.standards.abilities import ability
+from minuend.standards.dialects import dialect
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+MOVES = ("Identity", "Constant", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Expand", "Concat", "Split",
+         "Slice", "Gather", "GatherElements", "GatherND", "Scatter", "ScatterElements", "ScatterND", "Tile", "Pad",
+         "Where", "DepthToSpace", "SpaceToDepth", "Trilu", "Compress", "ConstantOfShape", "ReverseSequence", "Dropout",
+         "OneHot", "EyeLike", "TopK", "Unique", "ArgMax", "ArgMin", "NonZero", "Shape", "Size",
+         "Result", "Parameter")  # fmt: skip
+"""Operators that hand numbers on."""
+
+ROUNDS_ONCE = ("Add", "Sub", "Mul", "Div", "Sqrt", "Reciprocal", "Cast", "CastLike", "PRelu", "LeakyRelu")
+"""Operators whose results are the exact ones, rounded once."""
+
+EXACT = frozenset(
+    (*MOVES, *ROUNDS_ONCE, "Neg", "Abs", "Sign", "Max", "Min", "Relu", "Clip", "Floor", "Ceil", "Round", "Mod",
+     "MaxPool", "ReduceMax", "ReduceMin", "GlobalMaxPool", "ThresholdedRelu", "IsNaN", "IsInf", "Equal", "Less",
+     "LessOrEqual", "Greater", "GreaterOrEqual", "Not", "And", "Or", "Xor")
+)  # fmt: skip
+"""Operators that have one right answer, to the bit; others are bounded. With integers alone every operator has one."""
+
+FEW = 4
+"""Roundings that an operator may take which computes element by element and is not exact, such as Exp."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One node of the main graph.
+
+    Attributes:
+        where: its place, as findings have it. operator: what it computes.
+        inputs, outputs: what names the values that it reads and gives: names in ONNX, references in IR.
+    """
+
+    where: str
+    operator: str
+    inputs: tuple[Hashable, ...]
+    outputs: tuple[Hashable, ...]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A model as it runs by the contract, on some inputs.
+
+    Attributes:
+        steps: its nodes, in order. outputs: what names each output's value.
+        values: the numbers of every value. wide: those of floats in float64, as far as they could be computed in it;
+            empty where every operator is exact.
+    """
+
+    steps: Sequence[Step]
+    outputs: Mapping[str, Hashable]
+    values: Mapping[Any, Array]
+    wide: Mapping[Any, Array]
+
+
+class Tracing(Protocol):
+    """A dialect's ``tracing.py``."""
+
+    def trace(self, model: Any, inputs: Mapping[str, Array], *, wide: bool = True) -> Trace:
+        """Run a model by the contract, and in float64 where that is wanted.
+
+        Raises:
+            SpecError: inputs that do not fit. MinuendError: a model that this package cannot run.
+        """
+
+
+def tracing(name: str) -> Tracing:
+    """Return a dialect's ``tracing.py``.
+
+    Raises:
+        Unsupported: it has none, or it needs a package that is not installed.
+    """
+    found = ability(name, "tracing")
+    if found is None:
+        raise Unsupported(f"models of {dialect(name).title} are run by no runtime here")
+    return cast(Tracing, found)
+
+
+def is_float(value: Any) -> bool:
+    """Whether a value is an array of floats, bfloat16 and narrower ones among them."""
+    return isinstance(value, np.ndarray) and value.dtype.kind in "fV"
+
+
+def epsilon(dtype: np.dtype[Any]) -> float:
+    """One rounding of a type of floats, relative to what is rounded.
+
+    >>> epsilon(np.dtype(np.float32)) == 2.0**-24
+    True
+    """
+    info: Any = ml_dtypes.finfo
+    return float(info(dtype).eps) / 2
+
+
+def exact(step: Step, values: Mapping[Any, Any]) -> bool:
+    """Whether a node has one right answer.
+
+    >>> add, exp = Step("", "Add", ("x", "x"), ("y",)), Step("", "Exp", ("x",), ("y",))
+    >>> floats, integers = dict.fromkeys("xy", np.float32([1])), dict.fromkeys("xy", np.int32([1]))
+    >>> exact(add, floats), exact(exp, floats), exact(exp, integers)
+    (True, False, True)
+    """
+    return step.operator in EXACT or not any(is_float(values.get(key)) for key in (*step.inputs, *step.outputs))
+
+
+def terms(step: Step, values: Mapping[Any, Any]) -> int:
+    """How many roundings an element of a node's result may take at most.
+
+    >>> values = {"a": np.zeros((2, 9)), "b": np.zeros((9, 4)), "y": np.zeros((2, 4))}
+    >>> terms(Step("", "MatMul", ("a", "b"), ("y",)), values), terms(Step("", "Exp", ("a",), ("b",)), values)
+    (9, 4)
+    """
+    given = [values[key] for key in step.inputs if isinstance(values.get(key), np.ndarray)]
+    made = [values[key] for key in step.outputs if isinstance(values.get(key), np.ndarray)]
+    if not given or not made:
+        return FEW
+    if step.operator.endswith(("MatMul", "Gemm")):
+        return max([FEW, *map(int, given[0].shape)])
+    if "Conv" in step.operator and len(given) > 1:
+        return max([FEW, int(given[1].size) // max(1, *map(int, given[1].shape[:1]))])
+    if step.operator in _ALONG:
+        return max([FEW, *map(int, given[0].shape)])
+    return max([FEW, *(int(one.size) // max(1, int(made[0].size)) for one in given)])
+
+
+_ALONG = ("Softmax", "LogSoftmax", "LayerNormalization", "InstanceNormalization", "GroupNormalization", "CumSum",
+          "LpNormalization", "RMSNormalization", "LSTM", "GRU", "RNN", "Einsum", "Attention")  # fmt: skip
+"""Operators that sum along a dim and give as many elements as they are given."""

@@ -1,0 +1,90 @@
+"""What a runtime gave for a whole model, as it is, beside the contract's own evaluation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Different:
+    """An element that differs: where, at which index, what came, and what was expected."""
+
+    place: str
+    index: tuple[int, ...]
+    got: str
+    expected: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """One output.
+
+    Attributes:
+        name, dtype: the output. elements, different: how many were compared, and how many of them differ.
+        first: the first that does. allowed: how far elements may be from float64's; ``None``: not a bit.
+        farthest: how far the farthest was, where that is bounded.
+    """
+
+    name: str
+    dtype: str
+    elements: int
+    different: int = 0
+    first: Different | None = None
+    allowed: float | None = None
+    farthest: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The first place where numbers leave the contract, on the way to an output.
+
+    Attributes:
+        location, operator: the node. output: the output that it was found from. first: an element of its result.
+        elements, different: of its result. together: nodes that the runtime computes with it, so that what lies
+            between cannot be seen without changing it. subtraction: whether one of all these is a subtraction.
+    """
+
+    location: str
+    operator: str
+    output: str
+    first: Different
+    elements: int
+    different: int
+    together: tuple[str, ...] = ()
+    subtraction: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """What an installed runtime gave for a model.
+
+    Attributes:
+        target: the target that was asked for. runtime: the release that ran, as ``"openvino-cpu@2026.4.1"``.
+        hint: what it was told. inputs: which inputs were taken, in words.
+        outputs: each output. places: where numbers leave, one for each output that no earlier place explains.
+        switches, gone: what the runtime was told besides, where something differs; with which of them nothing does on
+            these inputs. notes: what a reader should know.
+        refused: its message, where it does not run the model. unlike: why there is nothing to compare with.
+    """
+
+    target: str
+    runtime: str
+    hint: str = ""
+    inputs: str = ""
+    outputs: tuple[Answered, ...] = ()
+    places: tuple[Place, ...] = ()
+    switches: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+    refused: str = ""
+    unlike: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether it ran and nothing differs."""
+        return not (self.refused or self.unlike or any(one.different for one in self.outputs))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the trial as plain data."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__} | {"ok": self.ok}
