@@ -3,7 +3,7 @@
     python tools/judge_graphs.py --minutes 10 [--seed 0] [--runtime openvino-cpu] [--save FOLDER] > table.md
 
 Graph N of a seed is always the same. What `check` calls ``ok`` and is not, or ``different-numbers`` and nothing of it is
-seen, is printed as ONNX text on standard error, cut down to the nodes that it needs; ``--save`` keeps it as a file.
+seen, is printed as ONNX text on standard error; ``--shrink`` cuts it down to what it needs, ``--save`` keeps it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from truth import (
     EDGES,
     FEW,
     FINE,
+    MASKED,
     ORDINARY,
     POSITIVE,
     REFUSED,
@@ -36,7 +37,10 @@ from truth import (
     Trial,
     Truth,
     data_number,
+    next_values,
     numbers,
+    place_of,
+    until,
     versions,
 )
 
@@ -96,7 +100,7 @@ class Draft:
         return bool(self.source.random() < share)
 
     def pick(self, options: Sequence[Any]) -> Any:
-        return options[self.source.integers(len(options))]
+        return options[int(self.source.integers(len(options)))]
 
     def any(self, dtype: str = "", shape: tuple[int, ...] | None = None) -> Value:
         """A value of the graph, a late one rather than an early one; a new input where none fits."""
@@ -143,8 +147,8 @@ class Draft:
         with np.errstate(over="ignore"):
             return self.store(array.astype(TYPES[dtype].memory).reshape(own))
 
-    def store(self, array: Array) -> Value:
-        """A stored value, as an initializer or as a Constant."""
+    def store(self, array: Array, fold: bool = True) -> Value:
+        """A stored value, as an initializer or as a Constant, or now and then as what a node makes of one."""
         name = self.name()
         if array.dtype.kind == "f":
             self.known += [float(one) for one in np.unique(array.reshape(-1)[:4])]
@@ -157,7 +161,7 @@ class Draft:
         made = Value(name, dtype, array.shape)
         if dtype == self.dtype:
             self.stored.append(made)
-        if dtype == self.dtype and self.chance(0.08):  # a value that is folded
+        if dtype == self.dtype and fold and self.chance(0.08):  # a value that is folded
             return self.node(
                 self.pick(("Neg", "Identity", "Abs")) if dtype != "uint8" else "Identity", [made], pool=False
             )
@@ -189,7 +193,7 @@ class Draft:
         fitting = [
             v
             for v in self.pool
-            if v.dtype == beside.dtype and _fits(v.shape, beside.shape) and (v is not beside or self.chance(0.2))
+            if v.dtype == beside.dtype and _fits(v.shape, beside.shape) and (v is not beside or self.chance(0.05))
         ]
         if fitting and self.chance(0.8):
             return fitting[max(self.source.integers(len(fitting)), self.source.integers(len(fitting)))]
@@ -250,7 +254,7 @@ def _pow(d: Draft) -> None:
 
 
 def _int64(d: Draft, values: Sequence[int]) -> Value:
-    return d.store(np.array(values, np.int64))
+    return d.store(np.array(values, np.int64), fold=False)
 
 
 def _reshape(d: Draft) -> None:
@@ -298,7 +302,7 @@ def _split(d: Draft) -> None:
     x = d.any()
     if x.shape and x.shape[-1] % 2 == 0:
         names = [d.name(), d.name()]
-        more = {"num_outputs": 2} if d.opset >= 18 else {}
+        more: dict[str, Any] = {"num_outputs": 2} if d.opset >= 18 else {}
         d.nodes.append(helper.make_node("Split", [x.name], names, axis=-1, **more))
         d.pool += [Value(name, x.dtype, (*x.shape[:-1], x.shape[-1] // 2)) for name in names]
 
@@ -378,7 +382,7 @@ def _normal(d: Draft) -> None:
 
 def _reduce(d: Draft) -> None:
     x = d.any()
-    if x.shape:
+    if x.shape and x.shape[-1] > 1:
         _reduced(d, d.pick(("ReduceMean", "ReduceMax", "ReduceSum", "ReduceMin")), x)
 
 
@@ -406,17 +410,12 @@ def _branch(d: Draft) -> None:
         return
     condition = d.any("bool", ())
     inner, other, kept = d.name(), d.name(), d.name()
-    kind = data_number(x.dtype)
-    then = helper.make_graph(
-        [helper.make_node("Sub", [x.name, y.name], [inner]), helper.make_node(d.pick(("Abs", "Identity")), [inner], [kept])],
-        "then", [], [helper.make_tensor_value_info(kept, kind, None)],
-    )  # fmt: skip
-    otherwise = helper.make_graph(
-        [helper.make_node("Identity", [x.name], [other])],
-        "else",
-        [],
-        [helper.make_tensor_value_info(other, kind, None)],
-    )
+    difference = helper.make_node("Sub", [x.name, y.name], [inner])
+    reader = helper.make_node(d.pick(("Abs", "Identity")), [inner], [kept])
+    copy = helper.make_node("Identity", [x.name], [other])
+    results = [helper.make_tensor_value_info(name, data_number(x.dtype), None) for name in (kept, other)]
+    then = helper.make_graph([difference, reader], "then", [], results[:1])
+    otherwise = helper.make_graph([copy], "else", [], results[1:])
     d.node("If", [condition], shape, x.dtype, then_branch=then, else_branch=otherwise)
 
 
@@ -431,7 +430,7 @@ def _rounding(d: Draft) -> None:
 
 def _layer_norm(d: Draft) -> None:
     x = d.any()
-    if x.shape:
+    if x.shape and x.shape[-1] > 1:
         centred = d.node("Sub", [x, _reduced(d, "ReduceMean", x)])
         square = (
             d.node("Mul", [centred, centred])
@@ -449,7 +448,7 @@ def _layer_norm(d: Draft) -> None:
 
 def _softmax_parts(d: Draft) -> None:
     x = d.any()
-    if x.shape:
+    if x.shape and x.shape[-1] > 1:
         e = d.node("Exp", [d.node("Sub", [x, _reduced(d, "ReduceMax", x)])])
         d.node("Div", [e, _reduced(d, "ReduceSum", e)])
 
@@ -494,12 +493,18 @@ INTEGER_RULES: tuple[tuple[float, Rule], ...] = (
 
 @dataclass
 class Drawn:
-    """A random graph: its model, arrays for its inputs, and whether each element depends on one of each input alone."""
+    """A random graph.
+
+    Attributes:
+        model, inputs: the graph as a model. pure: whether each element depends on one of each input alone.
+        known: numbers of its constants. values: what its nodes make.
+    """
 
     model: ModelProto
     inputs: list[Value]
     pure: bool
-    known: list[float] = field(default_factory=list)
+    known: list[float]
+    values: list[Value]
 
     def sets(self, source: np.random.Generator, more: Sequence[str] = ()) -> list[Feeds]:
         """Arrays for its inputs."""
@@ -524,7 +529,7 @@ def draw(seed: int, number: int) -> Drawn:
                 draft.step()
         model = _model(draft)
         if any(True for _ in _subtractions(model)):
-            return Drawn(model, draft.inputs, draft.pure, draft.known)
+            return Drawn(model, draft.inputs, draft.pure, draft.known, draft.pool)
 
 
 def _subtractions(model: ModelProto) -> Iterator[NodeProto]:
@@ -542,31 +547,23 @@ def _model(draft: Draft) -> ModelProto:
     outputs = [name for name in made if name in kinds and (name not in read or draft.chance(0.04))]
     how = draft.pick(("static", "static", "open", "open", "first"))
 
-    def dims(value: Value, inside: bool) -> list[int | str] | None:
+    def dims(value: Value) -> list[int | str]:
         if how == "static" or not value.shape:
             return list(value.shape)
         if how == "first":
-            return (
-                [f"{value.name}_first", *value.shape[1:]]
-                if not inside
-                else [f"{value.name}_first"] + [None] * (len(value.shape) - 1)
-            )
+            return [f"{value.name}_first", *value.shape[1:]]
         return [f"{value.name}_{i}" for i in range(len(value.shape))]
 
-    inputs = [helper.make_tensor_value_info(v.name, _number(v.dtype), dims(v, False)) for v in draft.inputs]
+    inputs = [helper.make_tensor_value_info(v.name, data_number(v.dtype), dims(v)) for v in draft.inputs]
     results = [
         helper.make_tensor_value_info(
-            name, _number(kinds[name].dtype), list(kinds[name].shape) if how == "static" else None
+            name, data_number(kinds[name].dtype), list(kinds[name].shape) if how == "static" else None
         )
         for name in outputs
     ]
     graph = helper.make_graph(draft.nodes, "drawn", inputs, results, draft.initializers)
     ir_version = 10 if draft.opset > 18 else 8
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", draft.opset)], ir_version=ir_version)
-
-
-def _number(dtype: str) -> int:
-    return data_number(dtype)
 
 
 # ---- judging ------------------------------------------------------------------------------------------------------
@@ -590,18 +587,67 @@ def judge(drawn: Drawn, runtime: Runtime, source: np.random.Generator) -> Iterat
 
 
 def _searched(drawn: Drawn, runtime: Runtime, source: np.random.Generator, hint: str, finding: Finding) -> Truth:
-    """Look for a deviation that has not shown itself, on more sets of inputs."""
+    """Look for a deviation that has not shown itself: on more inputs, and before later nodes hide it."""
     known = list(drawn.known)
     if finding.witness is not None:
         known += [float(x) for x in (finding.witness.a, finding.witness.b) if isinstance(x, int | float)]
-    wider = Drawn(drawn.model, drawn.inputs, drawn.pure, known)
-    sets = wider.sets(source, (EDGES, FEW, ORDINARY, POSITIVE, ORDINARY))[2:]
-    return Trial(runtime, drawn.model, sets, hint).truth(finding)
+    sets = replace(drawn, known=known).sets(source, (EDGES, FEW, ORDINARY, POSITIVE, ORDINARY))[2:]
+    truth = Trial(runtime, drawn.model, sets, hint).truth(finding)
+    if truth.kind != FINE or place_of(drawn.model, finding.location).inside:
+        return truth
+    name = place_of(drawn.model, finding.location).node.output[0]
+    readers = next_values(drawn.model, name)
+    for watched in (name, *readers, *(two for one in readers for two in next_values(drawn.model, one))):
+        part = until(drawn.model, [watched])
+        place = next(i for i, node in enumerate(part.graph.node) if name in node.output)
+        shown = Trial(runtime, part, sets, hint).truth(replace(finding, location=f"graph.node[{place}]"))
+        if shown.kind == DIFFERENT:
+            return Truth(MASKED, f"where {watched} leaves the model: {shown.seen}")
+    return truth
 
 
-def smaller(drawn: Drawn, runtime: Runtime, hint: str, finding: Finding, truth: Truth) -> ModelProto:
-    """Cut a graph down while the same is found of some subtraction of it: outputs, then nodes, one at a time."""
-    return drawn.model
+def smaller(drawn: Drawn, runtime: Runtime, hint: str, verdict: str, tries: int = 40) -> Drawn:
+    """Cut a graph down while a verdict of it stays wrong: outputs go, and nodes' results become inputs."""
+
+    def still(one: Drawn) -> bool:
+        nonlocal tries
+        tries -= 1
+        source = np.random.default_rng(0)
+        return any(h == hint and f.verdict == verdict and is_false(f, t) for h, f, t in judge(one, runtime, source))
+
+    def steps(one: Drawn) -> Iterator[Drawn]:
+        graph = one.model.graph
+        for value in graph.output:
+            if len(graph.output) > 1:
+                yield _with(one, until(one.model, [value.name]))
+        kinds = {value.name: value for value in one.values}
+        for node in reversed(graph.node):
+            for name in node.output:
+                if name in kinds and next_values(one.model, name):
+                    yield _with(one, given(one.model, kinds[name]), kinds[name])
+
+    while tries > 0:
+        found = next((one for one in steps(drawn) if tries > 0 and still(one)), None)
+        if found is None:
+            return drawn
+        drawn = found
+    return drawn
+
+
+def given(model: ModelProto, value: Value) -> ModelProto:
+    """A model in which a value that it made is an input."""
+    copy = ModelProto()
+    copy.CopyFrom(model)
+    keep = [node for node in copy.graph.node if value.name not in node.output]
+    del copy.graph.node[:]
+    copy.graph.node.extend(keep)
+    copy.graph.input.append(helper.make_tensor_value_info(value.name, data_number(value.dtype), list(value.shape)))
+    return until(copy, [one.name for one in copy.graph.output if one.name != value.name])
+
+
+def _with(drawn: Drawn, model: ModelProto, *more: Value) -> Drawn:
+    names = {value.name for value in model.graph.input}
+    return replace(drawn, model=model, inputs=[v for v in (*drawn.inputs, *more) if v.name in names])
 
 
 def text(model: ModelProto) -> str:
@@ -625,38 +671,45 @@ def main() -> int:
     parser.add_argument("--graphs", type=int, default=10**9, help="how many graphs at most, for each runtime")
     parser.add_argument("--runtime", action="append", choices=sorted({name for name, _ in SETTINGS}))
     parser.add_argument("--save", type=Path, help="a folder for the graphs of wrong verdicts")
-    given = parser.parse_args()
-    names = given.runtime or sorted({name for name, _ in SETTINGS})
+    parser.add_argument("--shrink", action="store_true", help="cut the graphs of wrong verdicts down")
+    options = parser.parse_args()
+    names = options.runtime or sorted({name for name, _ in SETTINGS})
     tally = Tally()
-    counts = {name: run(name, given, tally, given.minutes * 60 / len(names)) for name in names}
+    counts = {name: run(name, options, tally, options.minutes * 60 / len(names)) for name in names}
     print(page(tally, counts))
-    return 1 if tally.false_ok or tally.false_alarms else 0
+    return int(tally.false_ok + tally.false_alarms > 0)
 
 
-def run(name: str, given: argparse.Namespace, tally: Tally, seconds: float) -> int:
+def run(name: str, options: argparse.Namespace, tally: Tally, seconds: float) -> int:
     """Judge graphs on one runtime until the time is over; return how many."""
     end = time.monotonic() + seconds
-    number = given.first
+    number = options.first
     with Runtime(name) as runtime:
-        while time.monotonic() < end and number < given.first + given.graphs:
-            drawn = draw(given.seed, number)
-            source = np.random.default_rng([given.seed, number, 1])
+        while time.monotonic() < end and number < options.first + options.graphs:
+            drawn = draw(options.seed, number)
+            source = np.random.default_rng([options.seed, number, 1])
             for hint, finding, truth in judge(drawn, runtime, source):
                 tally.add(finding.target, hint, finding.verdict, truth.kind)
-                if is_false(finding, truth) or truth.kind == UNCLEAR:
-                    tell(given, number, hint, finding, truth, drawn.model)
+                if is_false(finding, truth):
+                    shown = smaller(drawn, runtime, hint, finding.verdict) if options.shrink else drawn
+                    tell(options, number, hint, finding, truth, shown.model)
+                elif truth.kind == UNCLEAR:
+                    tell(options, number, hint, finding, truth, drawn.model)
             number += 1
-    return number - given.first
+    return number - options.first
 
 
-def tell(given: argparse.Namespace, number: int, hint: str, finding: Finding, truth: Truth, model: ModelProto) -> None:
+def tell(
+    options: argparse.Namespace, number: int, hint: str, finding: Finding, truth: Truth, model: ModelProto
+) -> None:
     """Print a wrong verdict and its graph, and save it where asked."""
-    kind = "FALSE" if truth.kind != UNCLEAR else "UNCLEAR"
-    print(f"\n{kind} graph {number} {finding.target} hint={hint!r} {finding.location}: {finding.verdict} ({finding.reason});"
-          f" {truth.kind}: {truth.seen}\n{text(model)}", file=sys.stderr, flush=True)  # fmt: skip
-    if given.save:
-        given.save.mkdir(parents=True, exist_ok=True)
-        onnx.save(model, given.save / f"{kind.lower()}-{given.seed}-{number}-{finding.target}.onnx")
+    kind = "FALSE" if is_false(finding, truth) else "UNCLEAR"
+    head = f"{kind} graph {number} {finding.target} hint={hint!r} {finding.location}: {finding.verdict}"
+    told = f"\n{head} ({finding.reason}); {truth.kind}: {truth.seen}\n{text(model)}"
+    print(told, file=sys.stderr, flush=True)
+    if options.save:
+        options.save.mkdir(parents=True, exist_ok=True)
+        onnx.save(model, options.save / f"{kind.lower()}-{options.seed}-{number}-{finding.target}.onnx")
 
 
 def page(tally: Tally, counts: dict[str, int]) -> str:

@@ -172,6 +172,18 @@ def _part(
     return made
 
 
+def until(model: ModelProto, names: Sequence[str]) -> ModelProto:
+    """What of a model makes some values, which become its outputs."""
+    types = infer_types(model).types["graph"]
+    outputs = [ValueInfoProto(name=name, type=types[name]) for name in names]
+    return _part(model, _ancestors(model.graph, names), outputs)
+
+
+def next_values(model: ModelProto, name: str) -> list[str]:
+    """The first outputs of the nodes that read a value of the main graph."""
+    return [node.output[0] for node in model.graph.node if name in _reads(node)]
+
+
 def barrier(dtype: str, name: str, through: str) -> list[NodeProto]:
     """Nodes that keep a float's value, and that runtimes neither remove nor join through; integers pass.
 
@@ -363,10 +375,10 @@ class _Set:
 
     def truth(self) -> Truth:
         answer = self.trial.answers[self.k]
+        if isinstance(answer, Refused):
+            return Truth(NOT_RUN if isinstance(self._whole(), Refused) else REFUSED, answer.message)
         operands = self._operands()
         cut_outputs = operands if isinstance(operands, Refused) else self._rest(*operands)
-        if isinstance(answer, Refused):
-            return Truth(NOT_RUN if isinstance(cut_outputs, Refused) else REFUSED, answer.message)
         if isinstance(cut_outputs, Refused) or isinstance(operands, Refused):
             assert isinstance(cut_outputs, Refused)
             return Truth(UNCLEAR, f"cut it is refused: {cut_outputs.message}")
