@@ -2,8 +2,8 @@
 
     python tools/judge_graphs.py --minutes 10 [--seed 0] [--runtime openvino-cpu] [--save FOLDER] > table.md
 
-Graph N of a seed is always the same. What `check` calls ``ok`` and is not, or ``different-numbers`` and nothing of it is
-seen, is printed as ONNX text on standard error; ``--shrink`` cuts it down to what it needs, ``--save`` keeps it.
+Graph N of a seed is always the same. What `check` calls ``ok`` and is not, or ``different-numbers`` and nothing of it
+is seen, is printed as ONNX text on standard error; ``--shrink`` cuts it down to what it needs, ``--save`` keeps it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from truth import (
     MASKED,
     ORDINARY,
     POSITIVE,
-    REFUSED,
     SETTINGS,
     UNCLEAR,
     Array,
@@ -37,6 +36,7 @@ from truth import (
     Trial,
     Truth,
     data_number,
+    is_false,
     next_values,
     numbers,
     place_of,
@@ -655,13 +655,6 @@ def text(model: ModelProto) -> str:
     return str(onnx.printer.to_text(model))
 
 
-def is_false(finding: Finding, truth: Truth) -> bool:
-    """Whether a verdict is wrong."""
-    if finding.verdict == "ok":
-        return truth.kind in (DIFFERENT, REFUSED)
-    return finding.verdict == "different-numbers" and truth.kind == FINE
-
-
 def main() -> int:
     """Judge graphs for some minutes and print the counts."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -677,7 +670,7 @@ def main() -> int:
     tally = Tally()
     counts = {name: run(name, options, tally, options.minutes * 60 / len(names)) for name in names}
     print(page(tally, counts))
-    return int(tally.false_ok + tally.false_alarms > 0)
+    return 1 if tally.false_ok + tally.false_alarms else 0
 
 
 def run(name: str, options: argparse.Namespace, tally: Tally, seconds: float) -> int:
@@ -691,7 +684,8 @@ def run(name: str, options: argparse.Namespace, tally: Tally, seconds: float) ->
             for hint, finding, truth in judge(drawn, runtime, source):
                 tally.add(finding.target, hint, finding.verdict, truth.kind)
                 if is_false(finding, truth):
-                    shown = smaller(drawn, runtime, hint, finding.verdict) if options.shrink else drawn
+                    cut_down: bool = options.shrink and finding.verdict == "ok"
+                    shown = smaller(drawn, runtime, hint, finding.verdict) if cut_down else drawn
                     tell(options, number, hint, finding, truth, shown.model)
                 elif truth.kind == UNCLEAR:
                     tell(options, number, hint, finding, truth, drawn.model)

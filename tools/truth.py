@@ -12,6 +12,7 @@ operator; so a difference counts only where two more ways agree:
 
 from __future__ import annotations
 
+import functools
 import platform
 import re
 from collections import Counter
@@ -230,12 +231,11 @@ def _stored(graph: onnx.GraphProto) -> Iterator[tuple[str, Array]]:
                 yield node.output[0], onnx.numpy_helper.to_array(attribute.t)
 
 
-def cut(place: Place, dtype: str) -> Cut:
+def cut(place: Place, dtype: str, types: Mapping[str, onnx.TypeProto]) -> Cut:
     """Cut a model at a subtraction of its main graph."""
     model, graph, node = place.model, place.model.graph, place.node
     a, b, d = node.input[0], node.input[1], node.output[0]
     kind = data_number(dtype)
-    types = infer_types(model).types["graph"]
     others = [one for one in graph.node if one is not node]
     given = ValueInfoProto(name=d, type=types.get(d) or helper.make_tensor_type_proto(kind, None))
     watched = [helper.make_tensor_value_info(name, kind, None) for name in (_A, _B)]
@@ -316,10 +316,11 @@ class Trial:
         self.answers = [ask(runtime, model, fed, hint) for fed in sets]
         self._found: dict[str, Truth] = {}
 
-    @property
-    def runs(self) -> bool:
-        """Whether the runtime runs it at all."""
-        return not any(isinstance(answer, Refused) for answer in self.answers)
+    @functools.cached_property
+    def types(self) -> Mapping[str, onnx.TypeProto]:
+        """The types of the values of its main graph."""
+        found: Mapping[str, onnx.TypeProto] = infer_types(self.model).types["graph"]
+        return found
 
     def truth(self, finding: Finding) -> Truth:
         """Say what happened to the subtraction of a finding."""
@@ -335,7 +336,7 @@ class Trial:
             barriers = barred(place, finding.dtype)
             found = [self._inside(barriers, k) for k in range(len(self.sets))]
         else:
-            parts = cut(place, finding.dtype)
+            parts = cut(place, finding.dtype, self.types)
             found = [_Set(self, k, place, finding, parts).truth() for k in range(len(self.sets))]
         worst = min(found, key=lambda one: _GRAVEST.index(one.kind))
         if worst.kind == DIFFERENT and not all(
@@ -560,6 +561,13 @@ class Tally:
     def summary(self) -> str:
         """Return the two counts that matter, in a sentence."""
         return f"False `ok`: {self.false_ok}. False `different-numbers`: {self.false_alarms}."
+
+
+def is_false(finding: Finding, truth: Truth) -> bool:
+    """Whether a verdict is wrong."""
+    if finding.verdict == "ok":
+        return truth.kind in (DIFFERENT, REFUSED)
+    return finding.verdict == "different-numbers" and truth.kind == FINE
 
 
 def versions() -> str:
