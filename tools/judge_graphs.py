@@ -622,7 +622,7 @@ def smaller(drawn: Drawn, runtime: Runtime, hint: str, verdict: str, tries: int 
                 yield _with(one, until(one.model, [value.name]))
         kinds = {value.name: value for value in one.values}
         for node in reversed(graph.node):
-            for name in node.output:
+            for name in node.output if len(node.output) == 1 else ():
                 if name in kinds and next_values(one.model, name):
                     yield _with(one, given(one.model, kinds[name]), kinds[name])
 
@@ -676,7 +676,7 @@ def main() -> int:
 def run(name: str, options: argparse.Namespace, tally: Tally, seconds: float) -> int:
     """Judge graphs on one runtime until the time is over; return how many."""
     end = time.monotonic() + seconds
-    number = options.first
+    number: int = options.first
     with Runtime(name) as runtime:
         while time.monotonic() < end and number < options.first + options.graphs:
             drawn = draw(options.seed, number)
@@ -690,7 +690,7 @@ def run(name: str, options: argparse.Namespace, tally: Tally, seconds: float) ->
                 elif truth.kind == UNCLEAR:
                     tell(options, number, hint, finding, truth, drawn.model)
             number += 1
-    return number - options.first
+    return number - options.first  # type: ignore[no-any-return]
 
 
 def tell(

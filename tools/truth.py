@@ -108,7 +108,7 @@ class Place:
         return self.scope.parent is not None or not isinstance(self.scope.proto, onnx.GraphProto)
 
 
-_WHERE = re.compile(r"(?P<scope>.*)\.node\[(?P<index>\d+)\]")
+_WHERE = re.compile(r"(?P<scope>.*?)\.node\[(?P<index>\d+)\](?: '.*')?", re.DOTALL)
 
 
 def place_of(model: ModelProto, where: str) -> Place:
@@ -385,7 +385,7 @@ class _Set:
             return Truth(UNCLEAR, f"cut it is refused: {cut_outputs.message}")
         got = [answer[i] for i in self.parts.reached]
         if all(map(same, got, cut_outputs)):
-            told = self._alone(*operands) if self.finding.verdict == "different-numbers" else ""
+            told = self._shown(*operands) if self.finding.verdict == "different-numbers" else ""
             return Truth(MASKED, f"by itself {told}") if told else Truth(FINE)
         seen = _seen(got, cut_outputs)
         whole = self._whole()
@@ -453,6 +453,16 @@ class _Set:
         others = [value.name for value in graph.output if value.name != self.d]
         reached = {graph.output[i].name for i in self.parts.reached}
         return self._joined([made[i] for i, name in enumerate(others) if name in reached], difference)
+
+    def _shown(self, a: Array, b: Array) -> str:
+        """Whether the subtraction by itself is wrong on its operands, or on the finding's own pair."""
+        witness = self.finding.witness
+        told = self._alone(a, b)
+        if told or self.finding.graph or witness is None:
+            return told
+        pair = ((self.a, a, witness.a), (self.b, b, witness.b))
+        x, y = (one if name in self.parts.stored else np.full_like(one, value) for name, one, value in pair)
+        return self._alone(x, y)
 
     def _alone(self, a: Array, b: Array) -> str:
         """What the subtraction by itself gives otherwise on these operands; empty where nothing."""
