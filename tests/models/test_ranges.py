@@ -314,7 +314,7 @@ def test_every_value_of_a_random_graph_lies_in_its_range(model: onnx.ModelProto,
     generator = np.random.default_rng(seed)
     feeds = {value.name: _random(generator, value) for value in model.graph.input}
     with np.errstate(all="ignore"):
-        results = read(model).run(feeds)
+        results = read(model).run(feeds, evaluator="reference")  # it takes Relu of uint8, which no opset has
     for name, array in results.items():
         one = found[name]
         assert one.dtype == array.dtype.name

@@ -72,6 +72,18 @@ def test_what_only_a_newer_opset_s_inference_refutes():
     onnx.checker.check_model(converted, full_check=True)
 
 
+def test_declarations_that_contradict_each_other_where_the_nodes_say_nothing():
+    """Which of the two is wrong is not known; what is no output says nothing that anybody needs."""
+    model = parse("""<ir_version: 7, opset_import: ["" : 12]>
+        g (float[2,3,4] x, int64[1] s) => (float[24] y) <float[77] z> { z = Reshape(x, s) y = Neg(z) }""")
+    converted, changes = same(model, 13, s=np.int64([24]))
+    assert changes[-1] == (
+        "the shapes declared of 1 values contradict each other or the nodes, as in the model that came; they are gone"
+    )
+    assert not converted.graph.value_info
+    onnx.checker.check_model(converted, full_check=True)
+
+
 def test_in_a_body_and_behind_it():
     model = parse("""<ir_version: 7, opset_import: ["" : 12]>
         g (bool b, float[2,3,4] x) => (float[2,3,4] y) {
@@ -255,3 +267,17 @@ def test_a_resize_of_opset_10_may_shrink():
     model = parse("""<ir_version: 7, opset_import: ["" : 10]>
         g (float[1,1,2,3] i, float[4] s) => (float[a,b,c,d] y) { y = Resize <mode = "nearest"> (i, s) }""")
     assert "the scales ('s') must be constant for this step" in refusal(model, 13)
+
+
+def test_an_old_constant_of_more_types_than_its_schema_lists():
+    """Constant-1 lists floats alone; exporters wrote shapes in it, and runtimes take them."""
+    model = parse("""<ir_version: 7, opset_import: ["" : 8]>
+        g (float[2,3,4] x) => (float[24] y) { s = Constant <value = int64[1] {24}> () y = Reshape(x, s) }""")
+    same(model, 13)
+    same(model, 21)
+
+
+def test_text_where_numbers_are_due_is_refused():
+    model = parse("""<ir_version: 7, opset_import: ["" : 10]>
+        g (float[1,2] x) => (float[a,b] y) { s = Constant <value = string[2] {"1", "2"}> () y = Resize(x, s) }""")
+    assert "Resize: the model is invalid: Resize-10 takes no tensor(string) as input 1 ('scales')" in refusal(model, 13)

@@ -1,4 +1,4 @@
-"""Every row of what evaluators are known to compute wrongly: both compute it, they differ, and the wrong one refuses."""
+"""Every row of what evaluators are known to compute wrongly: they differ there, and the wrong one refuses."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from onnx import TensorProto, helper
 pytest.importorskip("onnxruntime")
 
 import minuend as mn
-from minuend.errors import ShapeError, SpecError, Unsupported
+from minuend.errors import FileFormatError, ShapeError, SpecError, Unsupported
 from minuend.onnx import apart, kernels
 from minuend.onnx.model import RunError, read
 from minuend.onnx.running import EVALUATORS, values
@@ -212,3 +212,37 @@ def test_run_says_nothing_on_any_stream(capfd):
         {"a": np.float32([1, 2]), "e": np.zeros(0, np.float32)}
     )
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_newer_opset_is_computed_where_its_operator_is_an_old_one_and_told_where_it_is_not():
+    text = (
+        HEAD.replace("14", "28")
+        + 'g ({0}[3] a) => ({0}[3] c) {{ s = BitShift <direction = "LEFT"> (a, a) c = Neg(s) }}'
+    )
+    assert read(text.format("int16")).run({"a": np.int16([0, 1, 2])})["c"].tolist() == [0, -2, -8]
+    text = HEAD.replace("14", "28") + "g (float[2] a) => (float[2] c) { [gate] c = SwiGLU (a, a) }"
+    with pytest.raises(RunError) as caught:
+        read(text).run({"a": np.float32([1, 2])})
+    assert str(caught.value) == (
+        "onnxruntime 1.31.1 has no SwiGLU of opset 28 for float32; evaluator='reference' runs the model on ONNX's "
+        "reference evaluator, at graph.node[0] 'gate'"
+    )
+
+
+def test_external_data_is_read_from_the_models_own_folder_alone(tmp_path, monkeypatch):
+    proto = onnx.parser.parse_model(HEAD + "g (float[2] a) => (float[2] c) { b = Exp(w) c = Sub(b, a) }")
+    tensor = onnx.numpy_helper.from_array(np.zeros(2, np.float32), "w")
+    proto.graph.initializer.append(tensor)
+    onnx.external_data_helper.set_external_data(proto.graph.initializer[0], "data/w.bin")
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "w.bin").write_bytes(tensor.raw_data)
+    proto.graph.initializer[0].ClearField("raw_data")
+    monkeypatch.chdir(tmp_path)
+    assert read(proto, base_dir=".").run({"a": np.float32([0, 3])})["c"].tolist() == [1, -2]
+    proto.graph.initializer[0].external_data[0].value = "../w.bin"
+    with pytest.raises(FileFormatError) as caught:
+        read(proto, base_dir="data").run({"a": np.float32([0, 3])})
+    assert str(caught.value) == (
+        "the ModelProto: graph, initializer 'w' has its data at '../w.bin': it leads upwards; expected a path relative "
+        "to the model's folder, beneath it"
+    )

@@ -8,19 +8,21 @@ on operands that the contract gives: what a runtime makes wrong before it is tha
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from minuend.actions.constants import SYSTEMATIC, can_make, on_their_numbers
 from minuend.actions.converting import advice
-from minuend.actions.graphs import beside_zero, joined, settings
+from minuend.actions.graphs import beside_zero, joined, settings, twins
 from minuend.core.elements import ElementType
 from minuend.errors import ShapeError, SpecError, Unsupported, listed, near, shown
 from minuend.models.opening import Model, dialect_of, open_model
 from minuend.models.purpose import PLAIN
 from minuend.models.ranges.interval import Range
-from minuend.models.sites import Site, sites
+from minuend.models.sites import Array, Site, sites
 from minuend.runtimes import targets, values
 from minuend.runtimes.answers import EVERY, OK, Answer, Witness
 from minuend.runtimes.cases import CONSTANTS, RELATIONS, relation_of
@@ -67,9 +69,23 @@ def check(model: Any, target: str | Target | Iterable[str | Target], *, hint: st
     opened = open_model(model, **options)
     found = list(sites(opened))
     unread = {one.name: reads_none(opened, one) for one in chosen} if found else {}
-    findings = tuple(judge(site, one, unread[one.name], hint) for site in found for one in chosen)
+    shared = {one.name: twins(found, one) for one in chosen}
+    findings = tuple(
+        _beside_twins(judge(site, one, unread[one.name], hint), shared[one.name]) for site in found for one in chosen
+    )
     notes = tuple(dict.fromkeys(note for site in found for note in site.notes))
     return Report(title=_title(model), findings=findings, head=tuple(_hints(findings)), notes=notes)
+
+
+def _beside_twins(finding: Finding, shared: Collection[str]) -> Finding:
+    """What is fine by itself is not known to be where a runtime can mix it up with another."""
+    if finding.verdict != "ok" or finding.location not in shared:
+        return finding
+    reason = (
+        f"another subtraction of this shape has another {finding.dtype} constant, and {finding.target} can compute one "
+        "with the constant of the other; it does so seldom"
+    )
+    return replace(finding, verdict="unknown", reason=reason, witness=None)
 
 
 def check_hint(hint: str, chosen: Iterable[Target]) -> None:
@@ -252,18 +268,21 @@ def _of_these(name: str, answer: Answer, site: Site) -> Answer:
     """
     if answer.witness is None or _can_occur(answer.witness, site):
         return answer
-    spans = ((answer.a_spans, site.a), (answer.b_spans, site.b))
+    spans = zip((answer.a_spans, answer.b_spans), (site.a, site.b), site.fixed(), strict=True)
     if name != "nan" and any(
-        known and not any(_has_sizes(operand, span) for span in known) for known, operand in spans
+        known and not any(_has_sizes(operand, stored, span) for span in known) for known, operand, stored in spans
     ):
         return OK
-    if name in SYSTEMATIC or any(known for known, _ in spans):
+    if name in SYSTEMATIC or answer.a_spans or answer.b_spans:
         return answer
     return Answer("unknown", message="other operands than these are known to differ")
 
 
-def _has_sizes(operand: Range, sizes: tuple[float, float]) -> bool:
-    """Whether an operand can have a magnitude between two."""
+def _has_sizes(operand: Range, stored: Array | None, sizes: tuple[float, float]) -> bool:
+    """Whether an operand can have a magnitude between two; a stored one has those of its elements."""
+    if stored is not None:
+        magnitudes = np.abs(stored.astype(np.float64))
+        return bool(((magnitudes >= sizes[0]) & (magnitudes <= sizes[1])).any())
     low = 0 if operand.lo <= 0 <= operand.hi else min(abs(operand.lo), abs(operand.hi))
     return low <= sizes[1] and max(abs(operand.lo), abs(operand.hi)) >= sizes[0]
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from minuend.errors import listed
 from minuend.models.ranges.interval import Range
 from minuend.models.sites import Site
-from minuend.models.surroundings import ADJACENT, ZERO, Surrounding, bare, maker, reader
+from minuend.models.surroundings import ADJACENT, MINUS_ZERO, ZERO, Surrounding, bare, maker, reader
 from minuend.runtimes import values
 from minuend.runtimes.answers import EVERY, Answer
 from minuend.runtimes.graph_answers import Answers
@@ -100,21 +101,38 @@ def _said(target: Target, expression: str, wrong: dict[str, Answer], hint: str) 
     return Joined("different-numbers", reason, expression, hint)
 
 
+def twins(found: Sequence[Site], target: Target) -> Collection[str]:
+    """Return the places of subtractions that a target may compute with the constant of another of their shape."""
+    kinds: dict[Any, dict[float, list[str]]] = {}
+    for site in found:
+        scalars = [one for one in (site.a, site.b) if one.constant and one.lo == one.hi]
+        if isinstance(site.node, Node) and site.node.a.dtype in quirks(target.runtime).shares and len(scalars) == 1:
+            key = (site.node.a.dtype, site.constants, site.node.b.shape if site.constants == "A" else site.node.a.shape)
+            kinds.setdefault(key, {}).setdefault(float(scalars[0].lo), []).append(site.where)
+    return {where for alike in kinds.values() if len(alike) > 1 for places in alike.values() for where in places}
+
+
 def beside_zero(site: Site, node: Node, target: Target) -> Answers | None:
-    """What a target makes of a subtraction with a constant +0, which it may leave out or turn round.
+    """What a target makes of a subtraction with a constant 0, which it may leave out or turn round.
 
     ``None`` where no operand is one, or where nobody measured it.
     """
     sides = {"B": site.b, "A": site.a}
-    zero = next((side for side, one in sides.items() if one.constant and _is_zero(one)), "")
-    if target.graphs is None or not zero or site.constants == "both":
+    side = next((side for side, one in sides.items() if one.constant and _is_zero(one)), "")
+    if target.graphs is None or not side or site.constants == "both":
         return None
-    text = bare("x", ZERO) if zero == "B" else bare(ZERO, "x")
-    return target.graphs.find(Surrounding(text, ADJACENT, ""), node.a.dtype, site.dynamic, "")
+    found: Answers = {}
+    for zero in (ZERO, MINUS_ZERO) if sides[side].negative_zero else (ZERO,):
+        text = bare("x", zero) if side == "B" else bare(zero, "x")
+        answers = target.graphs.find(Surrounding(text, ADJACENT, ""), node.a.dtype, site.dynamic, "")
+        if answers is None:
+            return None
+        found = {**found, **answers}
+    return found
 
 
 def _is_zero(range_: Range) -> bool:
-    return range_.dtype is not None and range_.lo == range_.hi == 0 and not (range_.negative_zero or range_.nan)
+    return range_.dtype is not None and range_.lo == range_.hi == 0 and not range_.nan
 
 
 def settings(runtime: str, hint: str) -> str:

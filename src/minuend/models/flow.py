@@ -103,6 +103,19 @@ class Flow:
         """Whether a value is stored in the model, moves and casts aside."""
         return self.source(name, (*SHAPES, "Cast", "DequantizeLinear")) in self.constants
 
+    def before(self, name: str, kinds: Collection[str]) -> list[str]:
+        """The values that a value was before operators of some kinds, all of their inputs followed."""
+        found: list[str] = []
+        waiting = [name]
+        while waiting and len(found) < 64:
+            made = self._made.get(waiting.pop())
+            if made is not None and self.steps[made][0] in kinds:
+                for one in self.steps[made][1]:
+                    if one and one not in found:
+                        found.append(one)
+                        waiting.append(one)
+        return found
+
     def after(self, name: str, kinds: Collection[str]) -> list[str]:
         """The values that a value becomes through operators of some kinds."""
         found: list[str] = []

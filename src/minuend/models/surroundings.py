@@ -26,18 +26,29 @@ DATA: Mapping[str, int] = MappingProxyType({**dict.fromkeys(ARITHMETIC, 2), "Mat
 ANYWHERE = ("Concat", "Sum", "Mean", "Einsum")
 """Operators all of whose inputs are alike: an expression shows one."""
 
-ZERO = "0"
-"""A constant all of whose numbers are +0; a subtraction by itself is asked for it apart."""
+ZERO, MINUS_ZERO = "0", "-0"
+"""Constants all of whose numbers are +0 or -0; a subtraction by itself is asked for them apart."""
 
 _OPEN = (("x", "x"), ("x", "scalar"), ("x", "array"), ("scalar", "x"), ("array", "x"))
 """Operands of which one at least is no constant: two constants have no neighbours that a runtime could join."""
+
+KEEPING = (*SHAPES, "Slice", "Split", "Concat", "Gather", "GatherElements", "GatherND", "Pad", "Where", "Max", "Min",
+           "Neg", "Abs", "Relu", "Clip", "DepthToSpace", "SpaceToDepth", "Trilu", "MaxPool", "ReduceMax",
+           "ReduceMin")  # fmt: skip
+"""Operators that hand numbers on as they came, but for their sign: a number that a runtime holds in more bits than its
+type has keeps them through these."""
+
+NARROW = ("float16", "bfloat16")
+"""Types that runtimes compute in float32."""
 
 ADJACENT, APART, SHARED = "", "through Reshape", "read twice"
 """How a neighbour stands to the subtraction: at it, with operators between that only move values, or with others that
 read what lies between the two."""
 
 
-NORMALISATION, SOFTMAX = "(x - ReduceMean(x)) / its deviation", "Exp(x - ReduceMax(x)) / its sum"
+NORMALISATION = "(x - ReduceMean(x)) / its deviation"
+SCALED = f"{NORMALISATION} * array + array"
+SOFTMAX = "Exp(x - ReduceMax(x)) / its sum"
 """Expressions of several operators that runtimes know as one."""
 
 
@@ -95,7 +106,7 @@ def surroundings(flow: Flow, index: int) -> tuple[Surrounding, ...]:
 
     >>> flow = Flow([("Mul", ("x", "y"), ("m",)), ("Sub", ("m", "z"), ("d",)), ("Relu", ("d",), ("r",))], ())
     >>> [one.expression for one in surroundings(flow, 1)]
-    ['Mul(x, x) - x', 'Relu(x - x)']
+    ['x - x', 'Mul(x, x) - x', 'Relu(x - x)', 'Relu(… x - x)']
     """
     parts = (_bare, _makers, _readers, _later, _idioms)
     return tuple(dict.fromkeys(one for part in parts for one in part(flow, index)))
@@ -116,8 +127,6 @@ def _makers(flow: Flow, index: int) -> Iterator[Surrounding]:
             if source in flow.folded or (made := flow.maker_of(source)) is None:
                 continue
             operator, inputs, outputs = flow.steps[made]
-            if form == APART and operator not in LINEAR:
-                continue
             shared = form == ADJACENT and operator in LINEAR and flow.uses(source) > 1
             for own in own_kinds(flow, operator, other):
                 for given in _given(flow, operator, inputs):
@@ -130,8 +139,6 @@ def _readers(flow: Flow, index: int) -> Iterator[Surrounding]:
     for form, name in _targets(flow, result):
         for i in flow.readers_of(name):
             operator, inputs, outputs = flow.steps[i]
-            if form == APART and operator not in LINEAR:
-                continue
             shared = form == ADJACENT and operator in LINEAR and flow.uses(name) > 1
             for a in own_kinds(flow, operator, operands[0]):
                 for b in own_kinds(flow, operator, operands[1]):
@@ -162,25 +169,41 @@ def _reached(flow: Flow, index: int) -> set[int]:
 
 def _idioms(flow: Flow, index: int) -> Iterator[Surrounding]:
     _, (a, b), (result, *_) = flow.steps[index]
-    if flow.source(a) not in map(flow.source, flow.operands(b)):
+    if a not in flow.operands(b, ()):
         return
     reached = {flow.steps[i][0] for i in _reached(flow, index)}
-    if flow.maker(b) == "ReduceMean" and "Sqrt" in reached | {"Sqrt" for one in reached if one == "Pow"}:
-        yield Surrounding(NORMALISATION, ADJACENT, "ReduceMean")
-    if flow.maker(b) == "ReduceMax" and "Exp" in flow.readers(result):
+    if flow.maker(b, ()) == "ReduceMean" and reached & {"Sqrt", "Pow"}:
+        yield Surrounding(SCALED if _scaled(flow, result) else NORMALISATION, ADJACENT, "ReduceMean")
+    if flow.maker(b, ()) == "ReduceMax" and "Exp" in flow.readers(result):
         yield Surrounding(SOFTMAX, ADJACENT, "ReduceMax")
 
 
+def _scaled(flow: Flow, name: str) -> bool:
+    """Whether what is divided is then multiplied by one constant array and added to another."""
+    for wanted in (("Div", "Mul"), ("Mul",), ("Add",)):
+        outputs: list[str] = []
+        for i in flow.readers_of(name):
+            operator, inputs, made = flow.steps[i]
+            constant = any("array" in kinds(flow, one) for one in inputs if one != name)
+            if operator in wanted and (len(wanted) == 2 or constant):
+                outputs += made
+        if not outputs:
+            return False
+        name = outputs[0]
+    return True
+
+
 def _sources(flow: Flow, name: str) -> Iterator[tuple[str, str]]:
-    """A value, and what it was before operators that only move it."""
+    """A value, and what it was before operators that only move it, or keep it in as many bits as it had."""
     yield ADJACENT, name
-    if (source := flow.source(name)) != name:
-        yield APART, source
+    through = KEEPING if flow.dtypes.get(name) in NARROW else SHAPES
+    yield from ((APART, source) for source in flow.before(name, through))
 
 
 def _targets(flow: Flow, name: str) -> Iterator[tuple[str, str]]:
     yield ADJACENT, name
-    yield from ((APART, moved) for moved in flow.after(name, SHAPES))
+    through = KEEPING if flow.dtypes.get(name) in NARROW else SHAPES
+    yield from ((APART, moved) for moved in flow.after(name, through))
 
 
 def kinds(flow: Flow, name: str) -> Collection[str]:

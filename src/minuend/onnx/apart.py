@@ -49,7 +49,8 @@ class Process:
 
     def run(self, model: Model, feeds: Mapping[str, Any], limit: int | None, *, keep: bool) -> dict[str, Any]:
         """Run a model; see :meth:`minuend.onnx.interpreter.Interpreter.run`."""
-        asked = {"feeds": dict(feeds), "limit": limit, "keep": keep, "folder": model.folder, "name": model.name}
+        folder = None if model.folder is None else os.path.abspath(model.folder)  # the process is in another one
+        asked = {"feeds": dict(feeds), "limit": limit, "keep": keep, "folder": folder, "name": model.name}
         answer = None
         with contextlib.suppress(BrokenPipeError):
             worker.write(self.popen.stdin, {}, [model.proto.SerializeToString(), *pack(asked)])

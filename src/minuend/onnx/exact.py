@@ -23,7 +23,20 @@ INTEGERS = frozenset(
 """Operators that are exact where all operands are integers or bool."""
 
 MOVES = frozenset(
-    {"Concat", "Expand", "Flatten", "Gather", "Reshape", "Slice", "Squeeze", "Tile", "Transpose", "Unsqueeze", "Where"}
+    {
+        "Compress",
+        "Concat",
+        "Expand",
+        "Flatten",
+        "Gather",
+        "Reshape",
+        "Slice",
+        "Squeeze",
+        "Tile",
+        "Transpose",
+        "Unsqueeze",
+        "Where",
+    }
 )
 """Operators that move elements, of whatever type."""
 

@@ -17,6 +17,7 @@ from minuend.models.surroundings import (
     APART,
     ARITHMETIC,
     LINEAR,
+    MINUS_ZERO,
     NORMALISATION,
     SHARED,
     SOFTMAX,
@@ -55,13 +56,7 @@ _IDIOMS = {
 
 def graph_cases(dtype: str) -> Iterator[GraphCase]:
     """Yield the neighbours of a subtraction of an element type, but for what its shapes are known to be."""
-    for a, b in _OWN:
-        yield GraphCase(bare(a, b), dtype, ("bare", a, b))
-    for shape in ((), IMAGE):
-        yield GraphCase(bare("x", ZERO), dtype, ("zero", "B", shape))
-        yield GraphCase(bare(ZERO, "x"), dtype, ("zero", "A", shape))
-    for kind in _BODIES:
-        yield GraphCase(inside(kind), dtype, ("inside", kind))
+    yield from _by_itself(dtype)
     for name, written in _IDIOMS.items() if dtype in ("float32", "float16") else ():
         for before, behind in written:
             yield GraphCase(name, dtype, ("idiom", before, behind), mixes=True)
@@ -71,12 +66,29 @@ def graph_cases(dtype: str) -> Iterator[GraphCase]:
         if "reader" in row.places:
             yield from _as_reader(row, dtype)
     for kind in CONVERTED:
-        name = conversion(kind, dtype)
-        for side in ("A", "B"):
-            for own in ("x", "k"):
-                yield GraphCase(maker(name, ("x",), side, own), dtype, ("cast", side, own, kind))
-        for a, b in _PLAIN:
-            yield GraphCase(reader(conversion(dtype, kind), (".",), a, b), dtype, ("cast_to", a, b, kind))
+        yield from _converted(kind, dtype)
+
+
+def _by_itself(dtype: str) -> Iterator[GraphCase]:
+    """Nothing beside the subtraction, a constant 0, or a body around it."""
+    for a, b in _OWN:
+        yield GraphCase(bare(a, b), dtype, ("bare", a, b))
+    for shape in ((), IMAGE):
+        for zero in (ZERO,) if TYPES[dtype].is_integer else (ZERO, MINUS_ZERO):
+            yield GraphCase(bare("x", zero), dtype, ("zero", "B", zero, shape))
+            yield GraphCase(bare(zero, "x"), dtype, ("zero", "A", zero, shape))
+    for kind in _BODIES:
+        yield GraphCase(inside(kind), dtype, ("inside", kind))
+
+
+def _converted(kind: str, dtype: str) -> Iterator[GraphCase]:
+    """A conversion from or to another type."""
+    name = conversion(kind, dtype)
+    for side in ("A", "B"):
+        for own in ("x", "k"):
+            yield GraphCase(maker(name, ("x",), side, own), dtype, ("cast", side, own, kind))
+    for a, b in _PLAIN:
+        yield GraphCase(reader(conversion(dtype, kind), (".",), a, b), dtype, ("cast_to", a, b, kind))
 
 
 def _rows(dtype: str) -> Iterator[Operator]:
@@ -202,11 +214,11 @@ class _Draft:
         self._operands(a, b, IMAGE, "any")
         return ["d"]
 
-    def zero(self, side: str, shape: tuple[int, ...]) -> list[str]:
+    def zero(self, side: str, value: str, shape: tuple[int, ...]) -> list[str]:
         """One operand is a constant 0, as a scalar or as a whole array."""
         zero, other = ("a", "b") if side == "A" else ("b", "a")
         self._value("x", other, self.dtype, IMAGE)
-        self.constants[zero] = np.zeros(shape, TYPES[self.dtype].memory)
+        self.constants[zero] = np.full(shape, float(value)).astype(TYPES[self.dtype].memory)
         return ["d"]
 
     def idiom(self, before: str, behind: str) -> list[str]:

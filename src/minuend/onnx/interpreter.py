@@ -175,7 +175,7 @@ class Interpreter:
         if function is not None:
             return self._call(function, inputs, {a.name: a for a in attributes})
         if node.domain not in MAIN:
-            return self._kernel(step).run(inputs, attributes)
+            return self._elsewhere(step, inputs, attributes)
         self._check_result(step, inputs, stated)
         if node.op_type == "Sub":
             op = DIALECT.resolve(step.opsets[""])
@@ -189,6 +189,13 @@ class Interpreter:
         if refused := defects.refusal("onnxruntime", node.op_type, case):
             raise Unsupported(f"{refused}, at {step.where}")
         return self._computed(step, inputs, attributes, case)
+
+    def _elsewhere(self, step: Step, inputs: Sequence[Any], attributes: Iterable[AttributeProto]) -> Sequence[Any]:
+        """An operator of another domain."""
+        try:
+            return self._kernel(step).run(inputs, attributes)
+        except NoKernel as error:
+            raise RunError(f"{error}, at {step.where}") from error
 
     def _computed(
         self, step: Step, inputs: Sequence[Any], attributes: Iterable[AttributeProto], case: defects.Case

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -21,9 +22,8 @@ from minuend.core.packing import pack, unpack
 from minuend.errors import ConversionRefused, DTypeError, MinuendError, SpecError
 from minuend.onnx import confined, tensors
 from minuend.onnx.opsets import convert_proto, schemas
-from minuend.onnx.tensors import Array
+from minuend.onnx.tensors import Array, DataType
 from minuend.runtimes.adapting import adapter
-from minuend.standards import spelling
 
 NAME = "onnxruntime"
 OLDEST = 7
@@ -37,7 +37,7 @@ class RunError(MinuendError, RuntimeError):
 
 
 class NoKernel(RunError):
-    """onnxruntime has no kernel of an operator for these types; where, and what to do, is told by who asks."""
+    """onnxruntime has no kernel of an operator for these types; the place and the way out are told by who asks."""
 
 
 class Kernel:
@@ -152,15 +152,15 @@ class Kernel:
             reason = next(iter(refused.nodes.values()))
         except SpecError as error:
             reason = error.message
-        raise RunError(
+        raise NoKernel(
             f"onnxruntime {release()} computes the opsets {OLDEST} to {newest_opset()}, and this node of opset "
-            f"{self.opset} cannot be brought there: {reason}, at {self.where}"
+            f"{self.opset} cannot be brought there: {reason}"
         )
 
     def _failed(self, error: Exception, inputs: Sequence[Any]) -> RunError:
         reason = " ".join(str(error).split())
         reason = reason.replace("[ONNXRuntimeError] : ", "")
-        if "NOT_IMPLEMENTED" in reason or "Type 'tensor(" in reason:
+        if "NOT_IMPLEMENTED" in reason:
             types = ", ".join(dict.fromkeys(_word(value) for value in inputs if value is not None))
             return NoKernel(
                 f"onnxruntime {release()} has no {self.node.op_type} of opset {self.opset} for {types or 'no inputs'}"
@@ -307,13 +307,11 @@ def _outputs(session: Any, feeds: Mapping[str, Any]) -> list[Any]:
     return [value.numpy() if row is None else _bits(value, row) for value, row in zip(came, wanted, strict=True)]
 
 
-def _own_type(text: str) -> Any:
-    """The row of an element type that NumPy lacks; ``None`` for all others."""
-    try:
-        element = spelling.find(text) if text.startswith("tensor(") else None
-    except DTypeError:
-        return None
-    return element if element is not None and np.dtype(element.numpy).isbuiltin != 1 else None
+def _own_type(text: str) -> DataType | None:
+    """The element type of ``"tensor(bfloat16)"`` where NumPy lacks it; ``None`` for all others."""
+    word = text.removeprefix("tensor(").removesuffix(")").upper()
+    kind = tensors.data_type(dict(TensorProto.DataType.items()).get(word, 0))
+    return kind if kind is not None and kind.bits and kind.dtype.isbuiltin != 1 else None
 
 
 def _plain(value: Any) -> tuple[Any, int | None]:
@@ -327,10 +325,14 @@ def _plain(value: Any) -> tuple[Any, int | None]:
     return np.ascontiguousarray(value).view(f"u{value.dtype.itemsize}").reshape(value.shape), _number(value)
 
 
-def _bits(value: Any, element: Any) -> Array:
+def _bits(value: Any, kind: DataType) -> Array:
     shape = tuple(value.shape())
-    count = int(np.prod(shape, dtype=object))
-    data = ctypes.string_at(value.data_ptr(), -(-count * element.bits // 8)) if count else b""
-    codes = unpack(element, shape, data)
-    found: Array = codes.astype(f"u{element.itemsize}").view(element.numpy).reshape(shape)
+    count = math.prod(shape)
+    data = ctypes.string_at(value.data_ptr(), kind.nbytes(count)) if count else b""
+    size = kind.dtype.itemsize
+    if kind.packed and kind.element is not None:
+        codes = unpack(kind.element, shape, data)
+    else:
+        codes = np.frombuffer(data, f"u{size}").reshape(shape)
+    found: Array = codes.astype(f"u{size}").view(kind.dtype).reshape(shape)
     return found

@@ -69,7 +69,7 @@ def sites(model: Model) -> Iterator[Site]:
             constants=constants_of(a, b),
             purpose=purpose_of(flow, one.index),
             around=surroundings(flow, one.index),
-            fixed=functools.partial(_fixed, model, one),
+            fixed=functools.cache(functools.partial(_fixed, model, one)),
             notes=model.notes,
             departures=frozenset(broken.kind for broken in model.departures),
             live=one,

@@ -91,7 +91,7 @@ def sites(model: Model) -> Iterator[Site]:
                 constants=constants_of(a, b),
                 purpose=purpose_of(flow, numbers[layer]),
                 around=surroundings(flow, numbers[layer]),
-                fixed=functools.partial(_fixed, layer),
+                fixed=functools.cache(functools.partial(_fixed, layer)),
                 live=None if within else layer,
                 notes=(*missing, *table.notes(layer)),
             )

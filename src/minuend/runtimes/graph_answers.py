@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
-from minuend.models.surroundings import ADJACENT, Surrounding
+from minuend.models.surroundings import ADJACENT, APART, LINEAR, NARROW, Surrounding
 from minuend.runtimes.answers import Answer, answer_of, plain_answer
 from minuend.runtimes.merging import merge
 
@@ -57,10 +57,14 @@ class GraphAnswers:
         return None if default is None else joined(own, default)
 
     def _cell(self, around: Surrounding, dtype: str, setting: str) -> Answers | None:
-        for form in (around.form, ADJACENT):
-            if (found := self.cells.get((around.expression, dtype, setting, form))) is not None:
-                return found
-        return None
+        """A case; one that is asked apart for some operators alone counts as its neighbour where bits can be kept."""
+        found = self.cells.get((around.expression, dtype, setting, around.form))
+        if found is not None or around.form == ADJACENT:
+            return found
+        beside = self.cells.get((around.expression, dtype, setting, ADJACENT))
+        if around.form == APART and around.operator not in LINEAR and dtype not in NARROW:
+            return {}
+        return beside
 
 
 def joined(one: Answers, other: Answers) -> Answers:

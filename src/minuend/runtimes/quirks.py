@@ -44,6 +44,7 @@ class Quirks:
         joins: whether it computes nodes together, so that their neighbours count; one that runs a node at a time does
             not.
         hints: names of what it can be told about precision, and the setting that says it; the first keeps float32.
+        shares: element types of which it may compute a node with the scalar constant of another node of its shape.
         bfloat16_out: whether it hands bfloat16 out; one that does may leave a conversion out that is undone behind it.
         operators_from: operator → the release from which on it surely reads it, where not all that are measured do.
         loaded: release → the highest opset and the highest IR version of ONNX that it loads; see :meth:`loads`.
@@ -55,6 +56,7 @@ class Quirks:
     strict: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     local_functions: bool = True
     joins: bool = True
+    shares: tuple[str, ...] = ()
     hints: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     bfloat16_out: bool = True
     operators_from: Mapping[str, tuple[int, ...]] = field(default_factory=dict)

@@ -53,6 +53,8 @@ class _Judge:
         if why := _unsound(self.model):
             raise self.refusal(why, _unsound(self.source))
         found = self.mend(reason)
+        if _declares_wrongly(self.model) and _declares_wrongly(self.source):
+            found += self.forget()
         lean = _lean(self.model)
         if left := confined.fault(lean):
             if confined.fault(lean, _complete(lean)):
@@ -93,6 +95,14 @@ class _Judge:
                         value.type.CopyFrom(_open(follows))
                         found.append(f"{told}; it is declared so now")
         return found
+
+    def forget(self) -> list[str]:
+        """Take out all that is declared beside the outputs, where declarations contradict each other."""
+        count = sum(len(holder.value_info) for holder in holders(self.model))
+        for holder in holders(self.model):
+            del holder.value_info[:]
+        several = f"{count} values contradict each other or the nodes, as in the model that came"
+        return [f"the shapes declared of {several}; they are gone"] if count else []
 
 
 class _Sound:
@@ -177,6 +187,12 @@ def _unsound(model: ModelProto) -> str:
     lean = _lean(model)
     form = _complete(lean)
     return confined.fault(_undeclared(lean), form)
+
+
+def _declares_wrongly(model: ModelProto) -> str:
+    """What is wrong with a model that is sound, because of what it declares."""
+    lean = _lean(model)
+    return confined.fault(lean, _complete(lean))
 
 
 def _undeclared(lean: ModelProto) -> ModelProto:

@@ -1,0 +1,106 @@
+"""What stands around a subtraction, told from the nodes of its scope."""
+
+from __future__ import annotations
+
+import pytest
+
+from minuend.models.flow import Flow
+from minuend.models.surroundings import APART, SHARED, surroundings
+
+
+def around(steps, *, at, constants=(), **known):
+    """Expressions with their forms, of the subtraction at an index."""
+    found = surroundings(Flow(steps, constants, **known), at)
+    return {(one.expression, one.form) for one in found if not one.later}
+
+
+def test_constants_are_scalars_or_arrays_beside_arithmetic_and_k_beside_others():
+    steps = [("Mul", ("x", "c"), ("m",)), ("Sub", ("m", "v"), ("d",)), ("Relu", ("d",), ("r",))]
+    found = around(steps, at=1, constants={"c", "v"}, sizes={"c": 1, "v": 8})
+    assert found == {("x - array", ""), ("Mul(x, scalar) - array", ""), ("Relu(x - k)", "")}
+
+
+def test_an_array_of_equal_numbers_can_be_either():
+    steps = [("Sub", ("x", "v"), ("d",))]
+    found = around(steps, at=0, constants={"v"}, sizes={"v": 8}, uniform=lambda name: True)
+    assert found == {("x - scalar", ""), ("x - array", "")}
+
+
+def test_both_sides_of_a_subtraction_are_told_apart():
+    steps = [("Exp", ("x",), ("e",)), ("Sub", ("c", "e"), ("d",)), ("Sub", ("y", "d"), ("f",))]
+    found = around(steps, at=1, constants={"c"}, sizes={"c": 1})
+    assert found == {("scalar - x", ""), ("k - Exp(x)", ""), ("Sub(x, scalar - x)", "")}
+
+
+def test_what_only_moves_a_value_is_seen_and_seen_through():
+    steps = [("Add", ("x", "c"), ("t",)), ("Reshape", ("t", "dims"), ("u",)), ("Sub", ("u", "c"), ("d",))]
+    found = around(steps, at=2, constants={"c", "dims"}, sizes={"c": 1, "dims": 1})
+    assert ("Reshape(x) - k", "") in found
+    assert ("Add(x, scalar) - scalar", APART) in found
+
+
+def test_float16_is_followed_through_what_keeps_its_bits():
+    steps = [("Sin", ("x",), ("s",)), ("Slice", ("s", "i"), ("t",)), ("Sub", ("t", "y"), ("d",))]
+    steps += [("Neg", ("d",), ("n",)), ("MatMul", ("n", "w"), ("m",))]
+    wide, narrow = (
+        around(steps, at=2, constants={"i"}, sizes={"i": 1}, dtypes=dict.fromkeys(("t", "d"), dtype))
+        for dtype in ("float32", "float16")
+    )
+    assert ("Sin(x) - x", APART) in narrow - wide
+    assert ("MatMul(x - x, x)", APART) in narrow - wide
+
+
+def test_a_value_that_others_read_too_is_said_to_be():
+    steps = [("Mul", ("x", "y"), ("m",)), ("Sub", ("m", "z"), ("d",)), ("Abs", ("m",), ("a",))]
+    assert ("Mul(x, x) - x", SHARED) in around(steps, at=1)
+    assert ("Mul(x, x) - x", SHARED) in around(steps[:2], at=1, outputs={"m"})
+    assert ("Mul(x, x) - x", "") in around(steps[:2], at=1)
+
+
+def test_a_conversion_is_named_with_its_types():
+    steps = [("Cast", ("q",), ("x",)), ("Sub", ("x", "z"), ("d",)), ("Cast", ("d",), ("h",))]
+    found = around(steps, at=1, dtypes={"q": "uint8", "x": "float32", "d": "float32", "h": "float16"})
+    assert {text for text, _ in found} == {
+        "x - x",
+        "Cast from uint8 to float32(x) - x",
+        "Cast from float32 to float16(x - x)",
+    }
+
+
+def test_a_difference_that_is_no_operand_but_a_parameter_is_told_by_its_place():
+    steps = [("Sub", ("n", "m"), ("d",)), ("Reshape", ("x", "d"), ("y",))]
+    assert ("Reshape(input 1: x - x)", "") in around(steps, at=0)
+
+
+def test_what_no_input_reaches_is_a_constant_too():
+    steps = [("Mul", ("c", "c"), ("k",)), ("Sub", ("x", "k"), ("d",))]
+    assert around(steps, at=1, constants={"c"}, sizes={"k": 1}) == {("x - scalar", "")}
+
+
+@pytest.mark.parametrize(
+    ("tail", "scaled"), [((), False), ((("Mul", ("q", "g"), ("m",)), ("Add", ("m", "h"), ("y",))), True)]
+)
+def test_a_layer_normalisation_is_told_with_and_without_its_scale(scaled):
+    tail = [("Mul", ("q", "g"), ("m",)), ("Add", ("m", "h"), ("y",))] if scaled else []
+    steps = [
+        ("ReduceMean", ("x",), ("b",)),
+        ("Sub", ("x", "b"), ("d",)),
+        ("Pow", ("d", "two"), ("p",)),
+        ("ReduceMean", ("p",), ("v",)),
+        ("Sqrt", ("v",), ("s",)),
+        ("Div", ("d", "s"), ("q",)),
+        *tail,
+    ]
+    found = around(steps, at=1, constants={"two", "g", "h"}, sizes={"two": 1, "g": 16, "h": 16})
+    plain = "(x - ReduceMean(x)) / its deviation"
+    assert (f"{plain} * array + array" if scaled else plain, "") in found
+
+
+def test_operators_behind_others_and_bodies_around_are_told():
+    steps = [("Sub", ("x", "y"), ("d",)), ("Abs", ("d",), ("a",)), ("MatMul", ("a", "w"), ("m",))]
+    found = [
+        one.expression
+        for one in surroundings(Flow(steps, (), within=("If",)), 0)
+        if one.later or "inside" in one.expression
+    ]
+    assert found == ["Abs(… x - x)", "MatMul(… x - x)", "x - x inside If"]
