@@ -556,10 +556,7 @@ def _model(draft: Draft) -> ModelProto:
 
     inputs = [helper.make_tensor_value_info(v.name, data_number(v.dtype), dims(v)) for v in draft.inputs]
     results = [
-        helper.make_tensor_value_info(
-            name, data_number(kinds[name].dtype), list(kinds[name].shape) if how == "static" else None
-        )
-        for name in outputs
+        helper.make_tensor_value_info(name, data_number(kinds[name].dtype), dims(kinds[name])) for name in outputs
     ]
     graph = helper.make_graph(draft.nodes, "drawn", inputs, results, draft.initializers)
     ir_version = 10 if draft.opset > 18 else 8

@@ -69,6 +69,21 @@ def ask(runtime: Runtime, model: ModelProto, fed: Feeds, hint: str) -> list[Outp
     return runtime.ask("onnx", model.SerializeToString(), b"", given, hint)
 
 
+def ranked(model: ModelProto, fed: Feeds) -> ModelProto:
+    """Declare the shapes of inputs that lack a rank: openvino takes none without."""
+    open_ = [value.name for value in model.graph.input if not value.type.tensor_type.HasField("shape")]
+    if not open_:
+        return model
+    copy = ModelProto()
+    copy.CopyFrom(model)
+    for value in copy.graph.input:
+        if value.name in open_:
+            value.type.tensor_type.shape.SetInParent()
+            for size in fed[value.name].shape:
+                value.type.tensor_type.shape.dim.add().dim_value = size
+    return copy
+
+
 def array_of(output: Output) -> Array:
     """An output's elements."""
     if output.element is None:
@@ -347,7 +362,7 @@ class Trial:
 
     def ask(self, model: ModelProto, fed: Feeds) -> list[Output] | Refused:
         """Run another model as this one is run."""
-        return ask(self.runtime, model, fed, self.hint)
+        return ask(self.runtime, ranked(model, fed), fed, self.hint)
 
     def _inside(self, barriers: ModelProto, k: int) -> Truth:
         """In a body or a function there is no cut: barriers tell of neighbours, and no more."""
@@ -377,7 +392,7 @@ class _Set:
     def truth(self) -> Truth:
         answer = self.trial.answers[self.k]
         if isinstance(answer, Refused):
-            return Truth(NOT_RUN if isinstance(self._whole(), Refused) else REFUSED, answer.message)
+            return Truth(REFUSED if self._runs_without() else NOT_RUN, answer.message)
         operands = self._operands()
         cut_outputs = operands if isinstance(operands, Refused) else self._rest(*operands)
         if isinstance(cut_outputs, Refused) or isinstance(operands, Refused):
@@ -435,6 +450,15 @@ class _Set:
         own = Output(TYPES[self.finding.dtype], difference.view(f"u{difference.itemsize}"))
         names = [self.trial.model.graph.output[i].name for i in self.parts.reached]
         return [own if name == self.d else next(waiting) for name in names]
+
+    def _runs_without(self) -> bool:
+        """Whether the model runs where the difference is given to it."""
+        operands = self._operands()
+        if isinstance(operands, Refused) or isinstance(self._rest(*operands), Refused):
+            return False
+        names = [value.name for value in self.parts.whole.graph.output][:-2]
+        fed = {**self.fed, self.d: self._difference(*operands)}
+        return not names or not isinstance(self.trial.ask(until(self.parts.whole, names), fed), Refused)
 
     def _whole(self) -> list[Output] | Refused:
         """The outputs that the subtraction reaches, with all of the model but the subtraction."""
