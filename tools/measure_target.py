@@ -19,8 +19,9 @@ from pathlib import Path
 from minuend.runtimes import graph_answers, graphs, targets
 from minuend.runtimes.adapting import adapters
 from minuend.runtimes.answers import Answer, joined_spans
+from minuend.runtimes.machine import processor
 from minuend.runtimes.merging import merge
-from minuend.runtimes.proving import Judged, judge_all, processor
+from minuend.runtimes.proving import Judged, judge_all
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.running import Runtime
 from minuend.runtimes.targets import Row, Target
@@ -48,7 +49,7 @@ def measure(runtime: str, python: str | None, folder: Path, graphs_of: str = "")
         if quirks(runtime).joins:
             known = target.graphs if graphs_of == "missing" else None
             _write_cases()
-            target = replace(target, graphs=graphs.measure(asked, progress, known))
+            target = replace(target, graphs=graphs.measure(asked, known=known, progress=progress))
     with atomic(str(path)) as stream:
         stream.write(targets.dump(target).encode())
     print(f"{target.name}: {len(target.rows)} rows in {time.perf_counter() - start:.0f} s → {path.name}", flush=True)

@@ -19,7 +19,7 @@ OPENVINO = "openvino-cpu@2026.4.1"
 FILES = sorted(
     path.name
     for path in resources.files("minuend.runtimes").joinpath("measured").iterdir()
-    if path.name.endswith(".json")
+    if "@" in path.name
 )
 
 

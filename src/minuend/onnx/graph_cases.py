@@ -32,11 +32,14 @@ from minuend.models.surroundings import (
 from minuend.onnx import tensors
 from minuend.onnx.flow import FUNCTION, captured
 from minuend.onnx.neighbours import CONVERTED, IMAGE, OPERATORS, Operator, int64
+from minuend.onnx.versions import DIALECT
 from minuend.runtimes.graphs import DIFFERENCE, Built, Feed, GraphCase, Part
 
 _OWN = (("x", "x"), ("x", "scalar"), ("x", "array"), ("scalar", "x"), ("array", "x"))
 _PLAIN = (("x", "x"), ("x", "k"), ("k", "x"))
 _IR_VERSION = 8
+_OPSET = 13
+"""The opset of a case where no operator needs a later one; every release that is measured reads it."""
 
 _DEVIATION = "v = ReduceMean(p); w = Add(v, eps); s = Sqrt(w)"
 _IDIOMS = {
@@ -162,7 +165,7 @@ class _Draft:
         self.constants: dict[str, Any] = {}
         self.feeds: dict[str, Feed] = {}
         self.names = {"A": "a", "B": "b"}
-        self.opset = 13
+        self.opset = _OPSET if self.dtype in DIALECT.resolve(_OPSET).types else _OPSET + 1
         self.functions: list[onnx.FunctionProto] = []
 
     # ---- the ways of a case ----

@@ -28,10 +28,11 @@ class GraphAnswers:
     """Every graph case that was asked; a value class that is not named is fine.
 
     Attributes:
-        cells: the answers of each case.
+        cells: the answers of each case. cpu: on which processor it was asked.
     """
 
     cells: Mapping[Key, Answers]
+    cpu: str = ""
 
     @functools.cached_property
     def has_default(self) -> bool:
@@ -80,8 +81,8 @@ ASKED = "graph cases.json"
 _NAMES = ("expressions", "dtypes", "settings", "forms")
 
 
-def load(rows: Sequence[Mapping[str, Any]], hints: bool) -> GraphAnswers:
-    """Read a release's rows; ``hints`` says whether the runtime has a precision of its own by default."""
+def load(rows: Sequence[Mapping[str, Any]], hints: bool, cpu: str) -> GraphAnswers:
+    """Read a release's rows; ``hints``: whether the runtime has a precision by default. ``cpu``: where it was asked."""
     cells: dict[Key, Answers] = {key: {} for key in asked(hints)}
     for row in rows:
         answers = {name: answer_of(one) for name, one in row["answers"].items()} if "answers" in row else None
@@ -90,7 +91,7 @@ def load(rows: Sequence[Mapping[str, Any]], hints: bool) -> GraphAnswers:
                 cells.pop(key, None)
             else:
                 cells[key] = answers
-    return GraphAnswers(cells)
+    return GraphAnswers(cells, cpu)
 
 
 def dump(graphs: GraphAnswers) -> list[str]:

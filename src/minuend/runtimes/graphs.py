@@ -20,7 +20,9 @@ from minuend.core.elements import TYPES, ElementType, of_numpy
 from minuend.runtimes import values
 from minuend.runtimes.answers import EVERY, Answer
 from minuend.runtimes.graph_answers import DEFAULT, DYNAMIC, STATIC, GraphAnswers, Key, joined
+from minuend.runtimes.machine import processor
 from minuend.runtimes.probing import GraphProbing, probing
+from minuend.runtimes.quirks import quirks
 from minuend.runtimes.running import Output, Refused, Runtime
 from minuend.runtimes.values import Codes
 from minuend.standards.abilities import able
@@ -230,19 +232,29 @@ def asked(exact: str) -> Iterator[tuple[Key, GraphCase]]:
 
 
 def measure(
-    runtime: Runtime, progress: Callable[[int, int], None] | None = None, known: GraphAnswers | None = None
+    runtime: Runtime,
+    *,
+    known: GraphAnswers | None = None,
+    every: int = 1,
+    progress: Callable[[int, int], None] | None = None,
 ) -> GraphAnswers:
-    """Ask a runtime every graph case that is not ``known``; what it cannot run is left out."""
+    """Ask a runtime graph cases; what it cannot run is left out.
+
+    Args:
+        runtime: the runtime. known: cases that are not asked again. every: 1 for all, 2 for every other one, ….
+        progress: called with the number of cases done and of all.
+    """
     found: dict[Key, Mapping[str, Answer]] = {}
     before = known.cells if known is not None else found
-    every = [row for row in asked(next(iter(getattr(runtime.adapter, "HINTS", ())), "")) if row[0] not in before]
-    for done, (key, case) in enumerate(every):
+    hint = next(iter(quirks(runtime.name).hints), "")
+    rows = [row for row in asked(hint) if row[0] not in before][::every]
+    for done, (key, case) in enumerate(rows):
         answers = answer(case, runtime, _asking().FORM, _asking().build(case))
         if answers is not None:
             found[key] = joined(found.get(key, {}), answers)
         if progress:
-            progress(done + 1, len(every))
-    return GraphAnswers({**before, **found})
+            progress(done + 1, len(rows))
+    return GraphAnswers({**before, **found}, processor())
 
 
 @functools.cache

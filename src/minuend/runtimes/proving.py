@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import functools
 import math
-import platform
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from types import MappingProxyType
@@ -15,15 +14,21 @@ import numpy as np
 
 from minuend.core import reference
 from minuend.core.elements import ElementType
-from minuend.runtimes import cases, targets, values
+from minuend.runtimes import cases, graphs, targets, values
 from minuend.runtimes.answers import EVERY, OK, Answer, Span, Witness, joined_spans
 from minuend.runtimes.cases import Case, Operation
+from minuend.runtimes.graph_answers import DEFAULT, GraphAnswers
+from minuend.runtimes.machine import extensions, processor
+from minuend.runtimes.quirks import quirks
 from minuend.runtimes.report import Finding, Report
 from minuend.runtimes.running import Output, Refused, Runtime
 from minuend.runtimes.targets import Target
 from minuend.runtimes.values import Codes
 
 Progress = Callable[[int, int], None]
+
+_SELDOM = 40
+"""Of how many graph cases a quick proof asks one."""
 
 _KEPT = 12
 """How many witnesses of a case are kept, so that cases which deviate alike can name the same one."""
@@ -214,19 +219,6 @@ def _common(known: list[tuple[Span, ...] | None]) -> tuple[Span, ...] | None:
     return joined_spans(common or (*first, *last))
 
 
-def processor() -> str:
-    """Return the processor's name, and those of its extensions that change how runtimes compute."""
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as stream:
-            lines = dict(line.split(":", 1) for line in stream if ":" in line)
-    except OSError:
-        return platform.processor() or platform.machine()
-    told = {key.strip(): value.strip() for key, value in lines.items()}
-    flags = set(told.get("flags", "").split())
-    extensions = [name for name in ("avx2", "avx512f", "avx512_bf16", "avx512_fp16", "amx_tile") if name in flags]
-    return ", ".join([told.get("model name") or platform.machine(), *extensions])
-
-
 # ---- the report -----------------------------------------------------------------------------------------------
 
 
@@ -237,7 +229,7 @@ def prove(
 
     Args:
         runtime: ``"onnx-reference"``, ``"onnxruntime-cpu"``, ``"openvino-cpu"``, ``"numpy"`` or ``"torch-cpu"``.
-        quick: take the edges of 8-bit types in place of all 65,536 pairs.
+        quick: take the edges of 8-bit types in place of all 65,536 pairs, and few of the graph cases.
         ledger: the known deviations; by default the measured target of the same release, where there is one.
         progress: called with the number of cases done and of all.
 
@@ -255,8 +247,12 @@ def prove(
         if ledger is None and name in targets.names():
             ledger = targets.find(name)
         judged = judge_all(asked, full=not quick, expected=lambda case: _listed(case, ledger), progress=progress)
+        joins = quirks(runtime).joins
+        joined = graphs.measure(asked, every=_SELDOM if quick else 1, progress=progress) if joins else None
     provenance = {"release": release, "date": date.today().isoformat(), "cpu": processor()}
     findings = [finding for one in judged for finding in _findings(one, name, provenance, ledger)]
+    if joined is not None:
+        findings += _graph_findings(joined, name, provenance, ledger)
     pairs = sum(cases.count(one.case) for one in judged)
     return Report(
         title=f"prove {name}",
@@ -267,11 +263,51 @@ def prove(
             "runtime": runtime,
             "release": release,
             "cases": len(judged),
+            "graphs": 0 if joined is None else len(joined.cells),
             "pairs": pairs,
             "seconds": round(time.perf_counter() - start, 1),
             "quick": quick,
         },
     )
+
+
+def _graph_findings(
+    found: GraphAnswers, name: str, provenance: dict[str, str], ledger: Target | None
+) -> Iterator[Finding]:
+    """A finding for each graph case that deviates, or that is listed otherwise.
+
+    What a default precision makes is compared on processors of one kind alone.
+    """
+    listed = ledger.graphs if ledger is not None else None
+    alike = listed is not None and extensions(listed.cpu) == extensions(found.cpu)
+    for (expression, dtype, setting, form), answers in found.cells.items():
+        known = None if listed is None else listed.cells.get((expression, dtype, setting, form))
+        unexpected = "" if known == answers or (setting == DEFAULT and not alike) else _unlike(known, answers)
+        if answers or unexpected:
+            verdict = min((one.verdict for one in answers.values()), default="ok")
+            yield Finding(
+                target=name,
+                verdict=verdict,
+                node=expression,
+                graph=expression,
+                dtype=dtype,
+                reason=listed_words(answers),
+                provenance=provenance,
+                case=", ".join(part for part in (f"{expression} of {dtype}", setting, form) if part),
+                unexpected=unexpected,
+            )
+
+
+def _unlike(known: Mapping[str, Answer] | None, answers: Mapping[str, Answer]) -> str:
+    if known is None:
+        return "not listed"
+    return f"listed with {', '.join(known) or 'nothing'} different, now {', '.join(answers) or 'nothing'}"
+
+
+def listed_words(answers: Mapping[str, Answer]) -> str:
+    """Say which value classes differ."""
+    words = [values.CLASSES[name].words if name in values.CLASSES else name for name in answers]
+    return f"{', '.join(words)} differ" if words else ""
 
 
 def _ledger_note(name: str, ledger: Target | None) -> str:

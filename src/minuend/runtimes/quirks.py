@@ -98,8 +98,8 @@ class Quirks:
 
 @functools.cache
 def quirks(runtime: str) -> Quirks:
-    """Return what is known of a runtime; of one without an adapter here nothing is."""
-    stated = vars(adapters()[runtime]) if runtime in adapters() else {}
+    """Return what is known of a runtime; of one without an adapter here nothing is, and its target says it all."""
+    stated: dict[str, Any] = vars(adapters()[runtime]) if runtime in adapters() else {"JOINS": False}
     known = {f.name: stated[name] for f in fields(Quirks) for name in (f.name, f.name.upper()) if name in stated}
     if "limits" in known:
         known["limits"] = tuple(Limit(*row) for row in known["limits"])

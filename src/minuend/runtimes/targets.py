@@ -172,7 +172,8 @@ def load(text: str, name: str = "") -> Target:
     if data.get("format") != FORMAT:
         raise SpecError("targets", f"the file has format {data.get('format')!r}; expected {FORMAT}", where=name)
     plain = {key: data[key] for key in ("runtime", "release", "date", "cpu", "python")}
-    graphs = graph_answers.load(data["graphs"], bool(quirks(data["runtime"]).hints)) if "graphs" in data else None
+    hints = bool(quirks(data["runtime"]).hints)
+    graphs = graph_answers.load(data["graphs"], hints, data["graphs_cpu"]) if "graphs" in data else None
     return Target(rows=tuple(map(_row, data["rows"])), graphs=graphs, **plain)
 
 
@@ -189,6 +190,7 @@ def dump(target: Target) -> str:
     rows = [json.dumps(_plain_row(row), ensure_ascii=False, allow_nan=False) for row in target.rows]
     parts = [f'"rows": [\n{_indented(rows)}\n]']
     if target.graphs is not None:
+        parts.append(f'"graphs_cpu": {json.dumps(target.graphs.cpu)}')
         parts.append(f'"graphs": [\n{_indented(graph_answers.dump(target.graphs))}\n]')
     return "\n".join(("{", *lines, ",\n".join(parts), "}", ""))
 

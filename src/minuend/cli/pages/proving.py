@@ -28,14 +28,17 @@ def prove_page(report: Report) -> Page:
         ("different-numbers", "Numbers that differ from the contract:", _numbers_table),
         ("not-implemented", "Refused by the runtime:", _refusals_table),
     ):
-        found = [finding for finding in report.findings if finding.verdict == verdict]
+        found = [finding for finding in report.findings if finding.verdict == verdict and not finding.graph]
         if found:
             page += [head, table(found)]
+    if joined := [finding for finding in report.findings if finding.graph and finding.verdict != "ok"]:
+        page += ["Computed otherwise beside a neighbour than each by itself:", _graphs_table(joined)]
     return [*page, *report.notes, *_unexpected(report)]
 
 
 def _asked(facts: Mapping[str, Any]) -> str:
     what = f"{counted(facts['cases'], 'case')}, {facts['pairs']:,} pairs of operands"
+    what += f", {counted(facts['graphs'], 'graph')}" if facts["graphs"] else ""
     edges = " (edges only)" if facts["quick"] else ""
     return f"{facts['runtime']} {facts['release']}: {what}, {facts['seconds']} s{edges}"
 
@@ -104,6 +107,17 @@ def _refusals_table(findings: Sequence[Finding]) -> Table:
         for message, group in groups.items()
     )
     return Table(("type", "operator", "shapes", "message"), tuple(rows))
+
+
+def _graphs_table(findings: Sequence[Finding]) -> Table:
+    groups: dict[tuple[str, str], list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault((finding.dtype, finding.reason), []).append(finding)
+    rows = (
+        (dtype, some(dict.fromkeys(finding.graph for finding in group)), reason)
+        for (dtype, reason), group in groups.items()
+    )
+    return Table(("type", "subtraction and neighbour", "values"), tuple(rows))
 
 
 def _types(findings: Sequence[Finding]) -> str:
