@@ -344,7 +344,7 @@ class Trial:
         return self._found[finding.location]
 
     def _truth(self, finding: Finding) -> Truth:
-        if self.exact is not None and all(map(_alike, self.answers, self.exact.answers)):
+        if self.exact is not None and all(map(alike, self.answers, self.exact.answers)):
             return self.exact.truth(finding)
         place = place_of(self.model, finding.location)
         if place.inside:
@@ -355,7 +355,7 @@ class Trial:
             found = [_Set(self, k, place, finding, parts).truth() for k in range(len(self.sets))]
         worst = min(found, key=lambda one: _GRAVEST.index(one.kind))
         if worst.kind == DIFFERENT and not all(
-            _alike(answer, self.ask(self.model, fed)) for answer, fed in zip(self.answers, self.sets, strict=True)
+            alike(answer, self.ask(self.model, fed)) for answer, fed in zip(self.answers, self.sets, strict=True)
         ):
             return Truth(UNCLEAR, "it does not answer twice alike")
         return worst
@@ -372,7 +372,7 @@ class Trial:
         other = self.ask(barriers, self.sets[k])
         if isinstance(other, Refused):
             return Truth(UNCLEAR, f"with barriers it is refused: {other.message}")
-        return Truth(FINE, "in a body") if _alike(answer, other) else Truth(DIFFERENT, "barriers in the body change it")
+        return Truth(FINE, "in a body") if alike(answer, other) else Truth(DIFFERENT, "barriers in the body change it")
 
 
 @dataclass
@@ -497,7 +497,8 @@ class _Set:
         return _first_unlike(answer[0], Output(TYPES[self.finding.dtype], wanted.view(f"u{wanted.itemsize}")))
 
 
-def _alike(one: list[Output] | Refused, other: list[Output] | Refused) -> bool:
+def alike(one: list[Output] | Refused, other: list[Output] | Refused) -> bool:
+    """Whether two answers have the same bits, or both are refusals."""
     if isinstance(one, Refused) or isinstance(other, Refused):
         return isinstance(one, Refused) and isinstance(other, Refused)
     return len(one) == len(other) and all(map(same, one, other))
