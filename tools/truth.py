@@ -6,8 +6,8 @@ input. Where both give the same bits, the subtraction does no harm. Where they d
 operator; so a difference counts only where two more ways agree:
 
 - the model with the difference as an input, and all the rest as it is, differs too;
-- it gives what the cut gave; or with barriers around the subtraction the answer changes (its neighbours did it), or the
-  subtraction by itself is wrong on those operands, or the same model is right under the runtime's hint.
+- the subtraction by itself is wrong on those operands, or with barriers around it the answer changes (neighbours did
+  it), or the same model is right under the runtime's hint.
 """
 
 from __future__ import annotations
@@ -408,12 +408,10 @@ class _Set:
             return Truth(UNCLEAR, f"{seen}; without the subtraction it is refused: {whole.message}")
         if all(map(same, got, whole)):
             return Truth(UNCLEAR, f"{seen}; not with the rest of the model whole")
-        if all(map(same, cut_outputs, whole)):
-            return Truth(DIFFERENT, f"{seen}; cut in two ways alike")
         if alone := self._alone(*operands):
             return Truth(DIFFERENT, f"{seen}; by itself {alone}")
         around = self.trial.ask(self.parts.barred, self.fed)
-        if not isinstance(around, Refused) and not all(map(same, answer, around)):
+        if isinstance(around, Refused) or not all(map(same, answer, around)):
             return Truth(DIFFERENT, f"{seen}; not with barriers")
         exact = self.trial.exact
         if exact is not None and exact.truth(self.finding).kind in (FINE, MASKED):
