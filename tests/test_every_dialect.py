@@ -388,7 +388,7 @@ ABILITIES = {
     "lifting": ("to_graph",),
     "lowering": ("from_graph",),
     "versioning": ("convert",),
-    "loading": ("goal", "fit"),
+    "loading": ("goal", "fit", "refused"),
     "fixing": ("work",),
     "probing": ("FORM", "case_model", "declared", "nbytes", "model_bytes"),
     "declared": ("targets",),

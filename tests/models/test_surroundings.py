@@ -34,16 +34,29 @@ def test_both_sides_of_a_subtraction_are_told_apart():
 
 def test_what_only_moves_a_value_is_seen_and_seen_through():
     steps = [("Add", ("x", "c"), ("t",)), ("Reshape", ("t", "dims"), ("u",)), ("Sub", ("u", "c"), ("d",))]
-    found = around(steps, at=2, constants={"c", "dims"}, sizes={"c": 1, "dims": 1})
+    known = {"constants": {"c", "dims"}, "sizes": {"c": 1, "dims": 1}}
+    found = around(steps, at=2, shapes={"t": (8, 2), "u": (16,)}, **known)
     assert ("Reshape(x) - k", "") in found
     assert ("Add(x, scalar) - scalar", APART) in found
+    for shapes in ({"t": (8, 2), "u": (8, 2)}, {}):  # it may be removed
+        assert ("Add(x, scalar) - scalar", "") in around(steps, at=2, shapes=shapes, **known)
+
+
+def test_an_identity_and_an_expand_are_seen_through_as_if_they_were_not_there():
+    for operator in ("Identity", "Expand"):
+        steps = [("Add", ("x", "c"), ("t",)), (operator, ("t",), ("u",)), ("Sub", ("u", "c"), ("d",))]
+        found = around(steps, at=2, constants={"c"}, sizes={"c": 1}, shapes={"t": (8,), "u": (2, 8)})
+        assert ("Add(x, scalar) - scalar", "") in found
+
+
+SHAPES = {name: (i,) for i, name in enumerate("stdn")}
 
 
 def test_float16_is_followed_through_what_keeps_its_bits():
     steps = [("Sin", ("x",), ("s",)), ("Slice", ("s", "i"), ("t",)), ("Sub", ("t", "y"), ("d",))]
     steps += [("Neg", ("d",), ("n",)), ("MatMul", ("n", "w"), ("m",))]
     wide, narrow = (
-        around(steps, at=2, constants={"i"}, sizes={"i": 1}, dtypes=dict.fromkeys(("t", "d"), dtype))
+        around(steps, at=2, constants={"i"}, sizes={"i": 1}, dtypes=dict.fromkeys(("t", "d"), dtype), shapes=SHAPES)
         for dtype in ("float32", "float16")
     )
     assert ("Sin(x) - x", APART) in narrow - wide
@@ -77,9 +90,7 @@ def test_what_no_input_reaches_is_a_constant_too():
     assert around(steps, at=1, constants={"c"}, sizes={"k": 1}) == {("x - scalar", "")}
 
 
-@pytest.mark.parametrize(
-    ("tail", "scaled"), [((), False), ((("Mul", ("q", "g"), ("m",)), ("Add", ("m", "h"), ("y",))), True)]
-)
+@pytest.mark.parametrize("scaled", [False, True])
 def test_a_layer_normalisation_is_told_with_and_without_its_scale(scaled):
     tail = [("Mul", ("q", "g"), ("m",)), ("Add", ("m", "h"), ("y",))] if scaled else []
     steps = [

@@ -206,6 +206,18 @@ def test_a_runtime_that_insists_on_a_rule_is_not_called_fine(name, target, verdi
     assert (finding.verdict, finding.reason) == (verdict, reason)
 
 
+def test_fix_says_what_was_mended_and_openvino_runs_the_result():
+    openvino = pytest.importorskip("openvino")
+    model, note = MODELS["a body's input that hides a computed value"]
+    fixed = mn.fix(model, "openvino-cpu")
+    assert fixed.changes == (note,)
+    assert fixed.refused == ()
+    assert {finding.verdict for finding in mn.check(fixed.model, "openvino-cpu").findings} == {"ok"}
+    core = openvino.Core()
+    compiled = core.compile_model(core.read_model(fixed.model.SerializeToString(), b""), "CPU")
+    np.testing.assert_array_equal(compiled({"a": A, "b": B})[0], answer(model))
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_openvino_loads_what_it_is_not_said_to_insist_on(name):
     openvino = pytest.importorskip("openvino")

@@ -17,9 +17,7 @@ from minuend.standards.dialects import dialect
 
 OPENVINO = "openvino-cpu@2026.4.1"
 FILES = sorted(
-    path.name
-    for path in resources.files("minuend.runtimes").joinpath("measured").iterdir()
-    if "@" in path.name
+    path.name for path in resources.files("minuend.runtimes").joinpath("measured").iterdir() if "@" in path.name
 )
 
 

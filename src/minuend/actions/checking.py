@@ -30,6 +30,7 @@ from minuend.runtimes.quirks import quirks
 from minuend.runtimes.reach import reachable
 from minuend.runtimes.report import Finding, Report
 from minuend.runtimes.targets import Target, Unfit
+from minuend.standards.abilities import ability
 from minuend.standards.dialects import dialects
 from minuend.standards.node import Node
 from minuend.standards.validation import validate
@@ -152,8 +153,12 @@ def _runtimes() -> list[str]:
 def reads_none(model: Model, target: Target) -> str:
     """Why a target does not read a model at all, with what can be done; ``""`` where it does."""
     name = dialect_of(model)
-    if name in target.dialects or target.translate is not None:
+    if target.translate is not None:
         return ""
+    if name in target.dialects:
+        loading = ability(name, "loading")
+        told: str = "" if loading is None else loading.refused(model, target.runtime, target.release)
+        return told
     return f"{target.reads_none(name)}{advice(model, next(iter(target.dialects)))}"
 
 
@@ -177,6 +182,8 @@ def judge(site: Site, target: Target, unread: str = "", hint: str = "") -> Findi
         return _translated(site, site.node, target.translate, target)
     if site.op.dialect not in target.dialects:
         return _finding(site, target, "not-implemented", unread or target.reads_none(site.op.dialect))
+    if unread:
+        return _finding(site, target, "not-implemented", unread)
     for kind, (verdict, why) in quirks(target.runtime).strict.items():
         if kind in site.departures:
             return _finding(site, target, verdict, why)

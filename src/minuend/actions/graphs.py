@@ -69,7 +69,8 @@ def _each(site: Site, node: Node, target: Target, hint: str, classes: Collection
     for around in site.around:
         answers = target.graphs.find(around, node.a.dtype, site.dynamic, hint)
         if answers is None:
-            yield Joined("unknown", expression=around.expression)
+            if around.operator:  # by itself it is judged by what was measured of nodes
+                yield Joined("unknown", expression=around.expression)
             continue
         wrong = {name: one for name, one in answers.items() if name == EVERY or name in classes}
         if wrong:

@@ -17,7 +17,8 @@ class Flow:
     Attributes:
         steps: each node's operator, inputs and outputs, in the scope's order. constants: names of stored values.
         dtypes: element types of values by name (``"bool"`` among them), as far as they are known.
-        outputs: names of what leaves the scope. sizes: how many elements stored values have, by name.
+        outputs: names of what leaves the scope.
+        shapes: those of values that are known. sizes: how many elements stored values have, by name.
         uniform: whether all elements of a stored value are equal; asked seldom, for it reads them.
         within: the operators in whose bodies the scope lies, the outermost first.
     """
@@ -26,6 +27,7 @@ class Flow:
     constants: Collection[str]
     dtypes: Mapping[str, str] = field(default_factory=dict)
     outputs: Collection[str] = ()
+    shapes: Mapping[str, object] = field(default_factory=dict)
     sizes: Mapping[str, int] = field(default_factory=dict)
     uniform: Callable[[str], bool] = lambda name: False
     within: Sequence[str] = ()

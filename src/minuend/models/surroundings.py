@@ -197,13 +197,25 @@ def _sources(flow: Flow, name: str) -> Iterator[tuple[str, str]]:
     """A value, and what it was before operators that only move it, or keep it in as many bits as it had."""
     yield ADJACENT, name
     through = KEEPING if flow.dtypes.get(name) in NARROW else SHAPES
-    yield from ((APART, source) for source in flow.before(name, through))
+    gone = flow.before(name, _GONE)
+    yield from ((_form(flow, name, source, gone), source) for source in flow.before(name, through))
 
 
 def _targets(flow: Flow, name: str) -> Iterator[tuple[str, str]]:
+    """A value, and what it becomes through such operators."""
     yield ADJACENT, name
     through = KEEPING if flow.dtypes.get(name) in NARROW else SHAPES
-    yield from ((APART, moved) for moved in flow.after(name, through))
+    gone = flow.after(name, _GONE)
+    yield from ((_form(flow, name, moved, gone), moved) for moved in flow.after(name, through))
+
+
+_GONE = ("Identity", "Dropout", "Expand")
+"""Operators that runtimes remove, or carry out behind what follows."""
+
+
+def _form(flow: Flow, one: str, other: str, gone: Collection[str]) -> str:
+    """How two values stand that operators lie between: those that end in the shape they began with may be removed."""
+    return ADJACENT if other in gone or flow.shapes.get(one) == flow.shapes.get(other) else APART
 
 
 def kinds(flow: Flow, name: str) -> Collection[str]:

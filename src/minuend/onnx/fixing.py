@@ -41,6 +41,8 @@ class OnnxWork(Work):
         self.original = model
         self._left: list[tuple[str, str]] = []
         self._moved: set[tuple[str, str]] = set()
+        self.changes += model.notes  # the model was mended when it was read: what is written is not what came
+        self.changed = bool(model.notes)
         self.model = OnnxModel(proto, folder=model.folder, path=model.path, name=model.name)
 
     def result(self) -> Model:

@@ -45,6 +45,9 @@ def flow_of(model: Model, scope: Scope) -> Flow:
         named | set(stored),
         {**dtypes, **dict.fromkeys(bools, "bool")},
         outputs={value if isinstance(value, str) else value.name for value in scope.proto.output},
+        shapes={
+            name: one.shape for name, one in scope.types.items() if one.shape is not None and None not in one.shape
+        },
         sizes=_sizes(scope, stored),
         uniform=uniform,
         within=tuple(_within(scope)),

@@ -76,10 +76,12 @@ def _by_itself(dtype: str) -> Iterator[GraphCase]:
     """Nothing beside the subtraction, a constant 0, or a body around it."""
     for a, b in _OWN:
         yield GraphCase(bare(a, b), dtype, ("bare", a, b))
+    yield GraphCase(bare("x", "x"), dtype, ("twice",))
     for shape in ((), IMAGE):
         for zero in (ZERO,) if TYPES[dtype].is_integer else (ZERO, MINUS_ZERO):
-            yield GraphCase(bare("x", zero), dtype, ("zero", "B", zero, shape))
-            yield GraphCase(bare(zero, "x"), dtype, ("zero", "A", zero, shape))
+            for between in (False, True):
+                yield GraphCase(bare("x", zero), dtype, ("zero", "B", zero, shape, between))
+                yield GraphCase(bare(zero, "x"), dtype, ("zero", "A", zero, shape, between))
     for kind in _BODIES:
         yield GraphCase(inside(kind), dtype, ("inside", kind))
 
@@ -217,12 +219,24 @@ class _Draft:
         self._operands(a, b, IMAGE, "any")
         return ["d"]
 
-    def zero(self, side: str, value: str, shape: tuple[int, ...]) -> list[str]:
-        """One operand is a constant 0, as a scalar or as a whole array."""
+    def twice(self) -> list[str]:
+        """A value less itself."""
+        self._value("x", "a", self.dtype, IMAGE)
+        self.names["B"] = "a"
+        return ["d"]
+
+    def zero(self, side: str, value: str, shape: tuple[int, ...], between: bool) -> list[str]:
+        """One operand is a constant 0, as a scalar or as a whole array; nodes that stand between others can go."""
         zero, other = ("a", "b") if side == "A" else ("b", "a")
         self._value("x", other, self.dtype, IMAGE)
         self.constants[zero] = np.full(shape, float(value)).astype(TYPES[self.dtype].memory)
-        return ["d"]
+        if not between:
+            return ["d"]
+        self._value("x", "given", self.dtype, IMAGE)
+        del self.feeds[other]
+        self.before.append(helper.make_node("Max", ["given", "given"], [other]))
+        self.behind.append(helper.make_node("Max", ["d", "d"], ["y"]))
+        return ["y"]
 
     def idiom(self, before: str, behind: str) -> list[str]:
         """Several nodes that runtimes know as one; each line of text is ``output = Operator(inputs)``."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from onnx import ModelProto, TensorProto
 
 from minuend import worker
+from minuend.onnx.evaluator import MAIN
 from minuend.onnx.model import Model
 from minuend.onnx.nesting import holders
 from minuend.onnx.opsets.schemas import newest as newest_known
@@ -69,6 +70,26 @@ def _loads(runtime: str, release: str) -> tuple[int | None, int | None]:
 
 def _parts(release: str) -> tuple[int, ...]:
     return tuple(int(part) for part in release.split(".") if part.isdigit())
+
+
+def refused(model: Model, runtime: str, release: str) -> str:
+    """Say why a release does not load a model: a newer opset or IR version than it knows; ``""`` where it does.
+
+    >>> from minuend.onnx.model import read
+    >>> model = read('<ir_version: 10, opset_import: ["" : 24]> g (float[2] a) => (float[2] c) { c = Sub(a, a) }')
+    >>> refused(model, "onnxruntime-cpu", "1.23.2")
+    'it is of opset 24, and onnxruntime-cpu@1.23.2 loads none above 23; convert it first: minuend convert --to onnx:23'
+    """
+    opset, ir_version = _loads(runtime, release)
+    name = f"{runtime}@{release}"
+    stated = max((one.version for one in model.proto.opset_import if one.domain in MAIN), default=0)
+    if opset is not None and stated > opset:
+        first = f"convert it first: minuend convert --to onnx:{opset}"
+        return f"it is of opset {stated}, and {name} loads none above {opset}; {first}"
+    if ir_version is not None and model.proto.ir_version > ir_version:
+        first = f"convert it first: minuend convert --to onnx --target {name}"
+        return f"it has IR version {model.proto.ir_version}, and {name} loads none above {ir_version}; {first}"
+    return ""
 
 
 def fit(model: Model, to: Goal) -> list[str]:

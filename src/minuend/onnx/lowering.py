@@ -16,6 +16,7 @@ from minuend.models.graph import Graph, Step, Value
 from minuend.names import Names
 from minuend.onnx import confined
 from minuend.onnx.model import Model
+from minuend.onnx.opsets.scope import skeleton
 from minuend.onnx.tensors import Array
 from minuend.onnx.versions import DIALECT, SPELLINGS
 from minuend.standards.node import Node, TensorType
@@ -30,7 +31,6 @@ _OPERATORS = {
     "squeeze": "Squeeze",
     "expand": "Expand",
 }
-_LARGE_DATA = 4096  # bytes of a constant that the checker need not see
 
 
 class _Refused(Exception):
@@ -300,17 +300,6 @@ def _tensor(name: str, dtype: str, array: Array) -> TensorProto:
 
 def _check(proto: ModelProto, opset: int) -> None:
     """Run ONNX's checker and strict inference on the model; large constants are inputs for them."""
-    lean = ModelProto(ir_version=proto.ir_version, opset_import=proto.opset_import)
-    graph = lean.graph
-    graph.name = proto.graph.name
-    for part in ("node", "input", "output", "value_info"):
-        getattr(graph, part).extend(getattr(proto.graph, part))
-    inputs = {value.name for value in graph.input}
-    for tensor in proto.graph.initializer:
-        if len(tensor.raw_data) <= _LARGE_DATA:
-            graph.initializer.append(tensor)
-        elif tensor.name not in inputs:
-            graph.input.append(helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims))
-    reason = confined.fault(lean)
+    reason = confined.fault(skeleton(proto))
     if reason:
         raise ConversionRefused(f"ONNX opset {opset}", {"graph": f"onnx.checker says: {reason}"})

@@ -110,17 +110,17 @@ def _unimported(model: ModelProto) -> Iterator[Departure]:
 
 def _unsorted(graph: GraphProto) -> Iterator[Departure]:
     made = {name: i for i, node in enumerate(graph.node) for name in node.output if name}
-    reads = [_read(node) for node in graph.node]
-    needs = [{made[name] for name in names if name in made} for names in reads]
-    first = next((i for i, needed in enumerate(needs) if any(j > i for j in needed)), None)
-    order = None if first is None else _order(needs)
-    if order is None:
+    early = (i for i, node in enumerate(graph.node) if any(made.get(name, -1) > i for name in _read(node)))
+    first = next(early, None)
+    nodes = [] if first is None else list(graph.node)
+    needs = [{made[name] for name in _read(node) if name in made} for node in nodes]
+    order = _order(needs)
+    if first is None or order is None:
         return
-    nodes = list(graph.node)
     outright = [{made[name] for name in node.input if name in made} for node in nodes]
-    kind = "unsorted" if all(i >= j for i, needed in enumerate(needs) for j in needed - outright[i]) else "captured"
+    by_bodies = any(j > i for i, needed in enumerate(needs) for j in needed - outright[i])
     yield Departure(
-        kind,
+        "captured" if by_bodies else "unsorted",
         f"nodes stand before those that make what they read, graph.node[{first}] is the first; they are sorted, and "
         "numbered in that order here",
     )
@@ -129,15 +129,14 @@ def _unsorted(graph: GraphProto) -> Iterator[Departure]:
     graph.node.extend(ordered.node)
 
 
-def _read(node: NodeProto) -> set[str]:
+def _read(node: NodeProto) -> Iterator[str]:
     """The names that a node reads from the graph around it, in its bodies too."""
-    found = set(node.input)
+    yield from node.input
     for body, _ in bodies([node], ""):
         own = {value.name for value in body.input} | {tensor.name for tensor in body.initializer}
         own.update(name for inner in body.node for name in inner.output)
         inside = {value.name for value in body.output}.union(*map(_read, body.node))
-        found |= inside - own
-    return found
+        yield from inside - own
 
 
 def _order(needs: list[set[int]]) -> list[int] | None:
@@ -210,6 +209,7 @@ def _shadowed(model: ModelProto) -> Iterator[Departure]:
 
 def _hiding(nodes: Any, where: str, known: set[str]) -> Iterator[tuple[GraphProto, str, str]]:
     """Every input of a body, with the body and its place, that bears a name which is known where the body stands."""
+    known = set(known)
     for i, node in enumerate(nodes):
         for body, place in bodies([node], where):
             place = place.replace(f"{where}.node[0]", f"{where}.node[{i}]", 1)  # noqa: PLW2901
@@ -218,7 +218,7 @@ def _hiding(nodes: Any, where: str, known: set[str]) -> Iterator[tuple[GraphProt
                     yield body, place, name
             own = {value.name for value in body.input} | {tensor.name for tensor in body.initializer}
             yield from _hiding(body.node, place, known | own)
-        known = known.union(node.output)
+        known.update(node.output)
 
 
 def _rename(body: GraphProto, old: str, new: str) -> None:

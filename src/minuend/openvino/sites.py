@@ -201,6 +201,9 @@ def _flow(section: Section, within: str) -> tuple[Flow, dict[Layer, int]]:
         constant,
         dtypes,
         outputs=results,
+        shapes={
+            name(ref): shape for ref in outputs if (shape := ref.port.type.shape) is not None and None not in shape
+        },
         sizes=sizes,
         uniform=uniform,
         within=("a body",) if within else (),

@@ -10,7 +10,7 @@ from importlib import resources
 from typing import Any
 
 from minuend.models.surroundings import ADJACENT, APART, LINEAR, NARROW, Surrounding
-from minuend.runtimes.answers import Answer, answer_of, plain_answer
+from minuend.runtimes.answers import EVERY, Answer, answer_of, plain_answer
 from minuend.runtimes.merging import merge
 
 STATIC, DYNAMIC, DEFAULT = "static", "dynamic", "default precision"
@@ -54,8 +54,11 @@ class GraphAnswers:
         own = self._cell(around, dtype, plain)
         if own is None or hint or not self.has_default:
             return own
-        default = self._cell(around, dtype, DEFAULT)
-        return None if default is None else joined(own, default)
+        default, exact = (self.cells.get((around.expression, dtype, one, ADJACENT)) for one in (DEFAULT, STATIC))
+        if default is None or exact is None:
+            return None
+        lost = {name: one for name, one in default.items() if name not in exact and EVERY not in exact}
+        return joined(own, lost)
 
     def _cell(self, around: Surrounding, dtype: str, setting: str) -> Answers | None:
         """A case; one that is asked apart for some operators alone counts as its neighbour where bits can be kept."""

@@ -11,11 +11,12 @@ import functools
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, cast
 
 import numpy as np
 
-from minuend.core import arrays
+from minuend.core import arrays, reference
 from minuend.core.elements import TYPES, ElementType, of_numpy
 from minuend.runtimes import values
 from minuend.runtimes.answers import EVERY, Answer
@@ -105,7 +106,7 @@ def answer(case: GraphCase, runtime: Runtime, form: str, built: Built) -> Mappin
         nothing can be said of the two.
     """
     element = TYPES[case.dtype]
-    fed = {name: elements(feed, name) for name, feed in built.feeds.items()}
+    fed = {name: elements(feed, name, i) for i, (name, feed) in enumerate(built.feeds.items())}
     if built.before is not None:
         made = _ask_again(runtime, form, built.before, fed, case.hint)
         if isinstance(made, Refused):
@@ -167,8 +168,15 @@ def _compared(
 # ---- values -----------------------------------------------------------------------------------------------------
 
 
-def elements(feed: Feed, name: str) -> Array:
-    """Return the elements of an input: edges of its type among random numbers, the same at every call."""
+def elements(feed: Feed, name: str, place: int) -> Array:
+    """Return the elements of an input, the same at every call.
+
+    The first thousand hold ten edges of the type, so that over the first three inputs every edge meets every other;
+    the rest are random.
+
+    Args:
+        feed: the input. name: its name, which random numbers hang on. place: its number among the inputs.
+    """
     source = np.random.default_rng(list(f"{name} {feed.dtype}".encode()))
     count = math.prod(feed.shape)
     if feed.values == "fixed":
@@ -185,14 +193,26 @@ def elements(feed: Feed, name: str) -> Array:
         found = wide.astype(np.float32).astype(element.memory)
     if feed.values != "any":
         return found.reshape(feed.shape)
-    edges = values.of(element, full=False).codes
-    place = source.integers(0, 4, count) == 0
     codes = _bits(found).copy()
-    codes[place] = edges[source.integers(0, len(edges), int(place.sum()))]
     if element.is_integer:
-        place = source.integers(0, 4, count) == 0
-        codes[place] = (bits[place] & np.uint64((1 << element.bits) - 1)).astype(codes.dtype)
+        anywhere = source.integers(0, 4, count) == 0
+        codes[anywhere] = (bits[anywhere] & np.uint64((1 << element.bits) - 1)).astype(codes.dtype)
+    edges = _edges(element)
+    some = min(count, len(edges) ** 3)
+    codes[:some] = edges[(np.arange(some) // len(edges) ** (place % 3)) % len(edges)]
     return codes.view(element.memory).reshape(feed.shape)
+
+
+@functools.cache
+def _edges(element: ElementType) -> Codes:
+    """Ten codes of an element type, at and beside what arithmetic ends at."""
+    if element.is_integer:
+        low, high = element.limits
+        numbers: list[Any] = [0, 1, 2, low, low + 1, high, high - 1, high // 2, high // 3, 3]
+    else:
+        least, one = values.least_normal(element), Fraction(1)
+        numbers = [0.0, -0.0, math.inf, -math.inf, math.nan, values.largest(element), least / 4, -least, one, -one / 3]
+    return np.array([reference.encode(element, number) for number in numbers], f"u{element.itemsize}")
 
 
 def _bits(array: Array) -> Codes:

@@ -114,7 +114,7 @@ def _graphs_table(findings: Sequence[Finding]) -> Table:
     for finding in findings:
         groups.setdefault((finding.dtype, finding.reason), []).append(finding)
     rows = (
-        (dtype, some(dict.fromkeys(finding.graph for finding in group)), reason)
+        (dtype, some((finding.graph for finding in group), noun="expressions"), reason)
         for (dtype, reason), group in groups.items()
     )
     return Table(("type", "subtraction and neighbour", "values"), tuple(rows))

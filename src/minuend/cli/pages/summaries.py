@@ -48,7 +48,7 @@ def _span(home: str, found: set[str], dtypes: set[str]) -> str:
     return home if shown == having else " ".join((home, *shown))
 
 
-def some(names: Iterable[str], few: int = 3) -> str:
+def some(names: Iterable[str], few: int = 3, noun: str = "relations") -> str:
     """A few names, or how many there are."""
     known = tuple(dict.fromkeys(names))
-    return ", ".join(known) if len(known) <= few else f"{len(known)} relations"
+    return ", ".join(known) if len(known) <= few else f"{len(known)} {noun}"

@@ -1,0 +1,196 @@
+"""Verdicts on subtractions in graphs: what stands around them decides, as it was measured."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from minuend import check, fix
+from minuend.errors import SpecError
+from minuend.runtimes import targets
+
+OPENVINO, ONNXRUNTIME = "openvino-cpu@2026.4.1", "onnxruntime-cpu@1.31.1"
+CONSTANTS = (
+    "<float c = {1.7}, float e = {0.3}, float zero = {0}, float[8] v = {1.1, 2.3, 0.7, -3.1, 0.1, 5.3, -0.9, 0.33}>"
+)
+
+
+def model(body, inputs="x", dims="64,8", dtype="float"):
+    given = ", ".join(f"{dtype}[{dims}] {name}" for name in inputs)
+    constants = CONSTANTS.replace("float", dtype)
+    return f'<ir_version: 8, opset_import: ["" : 17]> g ({given}) => ({dtype}[{dims}] y) {constants} {{ {body} }}'
+
+
+def verdicts(text, target, **options):
+    return [finding.verdict for finding in check(text, target, **options)]
+
+
+@pytest.mark.parametrize(
+    ("body", "inputs", "decided"),
+    [
+        ("t = Add(x, c) y = Sub(t, c)", "x", "Add(x, scalar) - scalar"),
+        ("t = Sub(x, v) y = Add(t, v)", "x", "Add(x - array, array)"),
+        ("t = Sub(x, c) y = Mul(t, e)", "x", "Mul(x - scalar, scalar)"),
+        ("t = Mul(a, b) y = Sub(t, x)", "abx", "Mul(x, x) - x"),
+        ("t = Add(x, c) u = Identity(t) y = Sub(u, c)", "x", "Add(x, scalar) - scalar"),
+    ],
+)
+def test_openvino_joins_what_onnxruntime_does_not(body, inputs, decided):
+    text = model(body, inputs)
+    assert verdicts(text, ONNXRUNTIME) == ["ok"]
+    for hint in ("", "f32"):
+        (finding,) = check(text, OPENVINO, hint=hint)
+        assert (finding.verdict, finding.graph, finding.hint, finding.witness) == (
+            "different-numbers",
+            decided,
+            "",
+            None,
+        )
+        assert f"{decided} is computed otherwise than each by itself: " in finding.reason
+
+
+@pytest.mark.parametrize(
+    "body", ["t = Mul(a, b) y = Sub(x, t)", "t = Sub(a, b) y = Relu(t)", "t = Exp(a) y = Sub(t, b)"]
+)
+def test_what_was_measured_to_be_fine_together_is_ok(body):
+    assert verdicts(model(body, "abx"), [ONNXRUNTIME, OPENVINO]) == ["ok", "ok"]
+
+
+MATMUL = """<ir_version: 8, opset_import: ["" : 17]>
+g (float[8,8] x, float[8,8] q) => (float[8,8] y) <float c = {1.5}> {
+    t = MatMul(x, q)
+    y = Sub(t, c)
+}"""
+
+
+def test_a_precision_that_is_less_by_default_is_said_first_with_the_setting():
+    report = check(MATMUL, OPENVINO)
+    (finding,) = report
+    assert (finding.verdict, finding.hint) == ("different-numbers", "f32")
+    assert finding.reason == (
+        "MatMul(x, x) - k is computed in less than its own precision; not so with INFERENCE_PRECISION_HINT=f32"
+    )
+    (head,) = report.head
+    assert head == (
+        "on openvino-cpu@2026.4.1 1 subtraction is right only with INFERENCE_PRECISION_HINT=f32, which is not its "
+        "default on processors with bfloat16 instructions; set it where the model is compiled, compile_model(model, "
+        "\"CPU\", {'INFERENCE_PRECISION_HINT': 'f32'}), and judge with it: --hint f32"
+    )
+    assert verdicts(MATMUL, OPENVINO, hint="f32") == ["ok"]
+    assert check(MATMUL, OPENVINO, hint="f32").head == ()
+
+
+def test_a_hint_that_no_target_knows_is_refused():
+    with pytest.raises(SpecError) as caught:
+        check(MATMUL, OPENVINO, hint="f23")
+    assert caught.value.message == "no hint 'f23' (did you mean 'f32'?); expected f32"
+    with pytest.raises(SpecError) as caught:
+        check(MATMUL, ONNXRUNTIME, hint="f32")
+    assert caught.value.message == "no hint 'f32'; these targets take none"
+
+
+def test_what_no_case_covers_is_unknown():
+    text = model("t = Tan(x) y = Sub(t, c)").replace('"" : 17', '"" : 17, "mine" : 1').replace("Tan", "mine.Tan")
+    (finding,) = check(text, ONNXRUNTIME)
+    assert (finding.verdict, finding.graph) == ("unknown", "mine.Tan(x) - k")
+    assert finding.reason == f"nobody measured mine.Tan(x) - k on {ONNXRUNTIME}"
+
+
+def test_a_release_whose_graphs_nobody_measured_is_unknown_but_for_what_stands_alone():
+    old = replace(targets.find(OPENVINO), release="2026.4.1", graphs=None)
+    joined = model("t = Relu(x) y = Sub(t, c)")
+    (finding,) = check(joined, old)
+    assert (finding.verdict, finding.reason) == ("unknown", f"what {OPENVINO} makes of neighbours was not measured")
+    assert verdicts(model("y = Sub(a, b)", "ab"), old) == ["ok"]
+
+
+def test_a_layer_normalisation_is_one_operator_to_onnxruntime_where_it_is_scaled():
+    body = """axes = Constant<value_ints = [-1]>() two = Constant<value_float = 2.0>() m = ReduceMean<axes = [-1]>(x)
+              d = Sub(x, m) p = Pow(d, two) w = ReduceMean<axes = [-1]>(p) n = Add(w, e) s = Sqrt(n) q = Div(d, s) """
+    plain, scaled = model(body + "y = Identity(q)"), model(body + "g = Mul(q, v) y = Add(g, v)")
+    assert verdicts(plain, ONNXRUNTIME) == ["ok"]
+    (finding,) = check(scaled, ONNXRUNTIME)
+    assert (finding.verdict, finding.graph) == (
+        "different-numbers",
+        "(x - ReduceMean(x)) / its deviation * array + array",
+    )
+
+
+def test_float16_chains_stay_in_float32_on_onnxruntime():
+    head = '<ir_version: 8, opset_import: ["" : 17]> g (float16[64] a, float16[64] b) => (float16[64] y)'
+    assert verdicts(head + "{ t = Add(a, b) y = Sub(t, b) }", ONNXRUNTIME) == ["different-numbers"]
+    assert verdicts(head + "{ y = Sub(a, b) }", ONNXRUNTIME) == ["ok"]
+
+
+# ---- constants --------------------------------------------------------------------------------------------------
+
+
+def test_a_constant_0_keeps_the_sign_of_zero_where_openvino_leaves_it_out():
+    assert verdicts(model("y = Sub(x, zero)"), OPENVINO) == ["ok"]
+    assert verdicts(model("y = Sub(zero, x)"), OPENVINO) == ["different-numbers"]
+
+
+def test_a_constant_without_zeros_loses_none():
+    assert verdicts(model("y = Sub(x, v)"), OPENVINO) == ["ok"]
+
+
+def both(a, b, dtype=np.float32):
+    kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    stored = [helper.make_tensor(name, kind, [len(one)], np.array(one, dtype).tobytes(), raw=True) for name, one in
+              (("a", a), ("b", b))]  # fmt: skip
+    out = helper.make_tensor_value_info("y", kind, [len(a)])
+    graph = helper.make_graph([helper.make_node("Sub", ["a", "b"], ["y"])], "g", [], [out], stored)
+    return helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)])
+
+
+def test_two_constants_are_judged_on_their_own_numbers():
+    (finding,) = check(both([1.5, 3], [0.25, -1]), OPENVINO)
+    assert (finding.verdict, finding.witness) == ("ok", None)
+    (finding,) = check(both([3, 200], [5, 10], np.uint32), OPENVINO)
+    assert finding.verdict == "different-numbers"
+    assert finding.witness is None or (finding.witness.a, finding.witness.b) in ((3, 5), (200, 10))
+
+
+def test_no_witness_is_shown_that_a_constant_cannot_make():
+    head = '<ir_version: 8, opset_import: ["" : 17]> g (uint8[2] x) => (uint8[2] y)'
+    text = head + " <uint8[2] v = {1, 200}> { y = Sub(x, v) }"
+    (finding,) = check(text, OPENVINO)
+    assert finding.verdict == "different-numbers"
+    assert finding.witness is None or finding.witness.b in (1, 200)
+
+
+def test_float16_subtractions_of_one_shape_with_other_scalars_are_unknown_on_openvino():
+    halves = {"c": 1.5, "e": 0.25}
+    stored = [helper.make_tensor(name, TensorProto.FLOAT16, [], [value]) for name, value in halves.items()]
+    kinds = [helper.make_tensor_value_info(name, TensorProto.FLOAT16, [513]) for name in ("x", "z", "y", "w")]
+    nodes = [helper.make_node("Sub", ["x", "c"], ["y"]), helper.make_node("Sub", ["z", "e"], ["w"])]
+    graph = helper.make_graph(nodes, "g", kinds[:2], kinds[2:], stored)
+    proto = helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)])
+    found = list(check(proto, OPENVINO))
+    assert [one.verdict for one in found] == ["unknown", "unknown"]
+    assert found[0].reason == (
+        "another subtraction of this shape has another float16 constant, and openvino-cpu@2026.4.1 can compute one "
+        "with the constant of the other; it does so seldom"
+    )
+    graph.initializer[1].CopyFrom(helper.make_tensor("e", TensorProto.FLOAT16, [], [1.5]))
+    assert [one.verdict for one in check(helper.make_model(graph, ir_version=8), OPENVINO)] == ["ok", "ok"]
+
+
+# ---- fix --------------------------------------------------------------------------------------------------------
+
+
+def test_fix_keeps_a_subtraction_apart_from_its_neighbours():
+    fixed = fix(model("t = Add(x, c) y = Sub(t, c)"), OPENVINO, run=False)
+    assert [node.op_type for node in fixed.model.graph.node] == ["Add", "Max", "Max", "Sub", "Max"]
+    assert fixed.changes[0].endswith("; so it is kept apart") or "(kept apart with Max)" in fixed.changes[0]
+    assert verdicts(fixed.model, OPENVINO) == ["ok"]
+
+
+def test_fix_names_the_setting_where_no_rewriting_helps():
+    fixed = fix(onnx.parser.parse_model(MATMUL), OPENVINO, run=False)
+    (refused,) = fixed.refused
+    assert refused.instead == "run the model with INFERENCE_PRECISION_HINT=f32; no rewriting helps"

@@ -1,0 +1,145 @@
+"""Graph cases: what is asked, how answers are judged, and that the measured files answer for all of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from onnx.reference import ReferenceEvaluator
+
+from minuend.core.elements import TYPES
+from minuend.models.surroundings import ADJACENT, APART, Surrounding
+from minuend.runtimes import graph_answers, graphs, targets
+from minuend.runtimes.answers import EVERY, Answer
+from minuend.runtimes.graph_answers import DEFAULT, DYNAMIC, STATIC, GraphAnswers
+from minuend.runtimes.quirks import quirks
+from minuend.runtimes.running import Output, Refused
+
+MEASURED = [name for name in targets.names() if targets.find(name).graphs is not None]
+CASES = {}
+for _, one in graphs.asked(""):
+    CASES.setdefault((one.expression, one.dtype, one.form), one)
+
+
+class Evaluated:
+    """A runtime that computes exactly, node by node, and may join nodes in its own way."""
+
+    name = "onnxruntime-cpu"
+
+    def __init__(self, join=None):
+        self.join = join
+
+    def ask(self, form, model, weights, fed, hint=""):
+        proto = onnx.load_from_string(model)
+        feeds = {name: codes.view(element.memory) for name, element, codes in fed}
+        kinds = [node.op_type for node in proto.graph.node]
+        if self.join is not None and (found := self.join(kinds, feeds)) is not None:
+            return found if isinstance(found, Refused) else [Output(TYPES["float32"], found.view(np.uint32))]
+        with np.errstate(all="ignore"):
+            results = ReferenceEvaluator(proto).run(None, feeds)
+        return [Output(TYPES["float32"], np.ascontiguousarray(one).view(np.uint32)) for one in results]
+
+
+def answer(expression, runtime, form=""):
+    case = CASES[expression, "float32", form]
+    return graphs.answer(case, runtime, "onnx", graphs._asking().build(case))
+
+
+@pytest.mark.parametrize(
+    "expression", ["x - x", "Mul(x, x) - x", "Add(x - scalar, scalar)", "Relu(x - k)", "x - Exp(x)"]
+)
+def test_a_runtime_that_runs_node_by_node_deviates_nowhere(expression):
+    assert answer(expression, Evaluated()) == {}
+
+
+def test_a_fused_multiply_add_is_seen():
+    def fma(kinds, feeds):
+        if kinds != ["Mul", "Sub"]:
+            return None
+        x, z, w = (array.astype(np.float64) for array in feeds.values())
+        with np.errstate(all="ignore"):
+            return (x * z - w).astype(np.float32)
+
+    found = answer("Mul(x, x) - x", Evaluated(fma))
+    assert {name: one.verdict for name, one in found.items()}.keys() >= {"ordinary", "rounds"}
+
+
+def test_a_rounding_trick_that_is_folded_away_is_seen():
+    def folded(kinds, feeds):
+        return next(iter(feeds.values())) if kinds == ["Add", "Sub"] else None
+
+    assert answer("Add(x, scalar) - scalar", Evaluated(folded))
+
+
+def test_a_lost_sign_of_zero_is_told_by_its_class():
+    def unsigned(kinds, feeds):
+        if kinds != ["Sub"]:
+            return None
+        a, b = next(iter(feeds.values())), list(feeds.values())[-1]
+        with np.errstate(all="ignore"):
+            return a - b + np.float32(0)
+
+    assert list(answer("x - x", Evaluated(unsigned))) == ["negative zero"]
+
+
+def test_a_neighbour_that_mixes_elements_deviates_as_a_whole():
+    def other(kinds, feeds):
+        return np.zeros((2, 4, 16, 16), np.float32) if kinds == ["Sub", "MatMul"] else None
+
+    assert answer("MatMul(x - x, array)", Evaluated(other)) == {EVERY: Answer("different-numbers")}
+
+
+def test_nothing_is_said_where_the_neighbour_alone_is_refused():
+    refused = Evaluated(lambda kinds, feeds: Refused("no such operator", "build") if kinds == ["Exp"] else None)
+    assert answer("Exp(x) - x", refused) is None
+
+
+def test_over_two_operands_every_edge_meets_every_other():
+    feed = graphs.Feed("float32", (1, 8, 16, 16))
+    a, b = (graphs.elements(feed, name, i).reshape(-1)[:1000].view(np.uint32) for i, name in enumerate("ab"))
+    assert len(set(zip(a.tolist(), b.tolist(), strict=True))) == 100
+
+
+def test_the_list_of_cases_is_what_the_grammar_asks():
+    assert graph_answers.asked() == {key for key, _ in graphs.asked("f32")}
+
+
+# ---- look-up ----------------------------------------------------------------------------------------------------
+
+WRONG = {"rounds": Answer("different-numbers")}
+LOST = {"rounds": Answer("different-numbers"), "ordinary": Answer("different-numbers")}
+BESIDE = Surrounding("Mul(x, x) - x", ADJACENT, "Mul")
+
+
+def cell(**cells):
+    names = {"static": STATIC, "dynamic": DYNAMIC, "default": DEFAULT}
+    return GraphAnswers({(BESIDE.expression, "float32", names[name], ""): found for name, found in cells.items()})
+
+
+def test_what_was_not_measured_is_not_known():
+    assert cell(static={}).find(BESIDE, "float32", False, "") == {}
+    assert cell(static={}).find(BESIDE, "float32", True, "") is None
+    assert cell(static={}).find(BESIDE, "float16", False, "") is None
+
+
+def test_a_default_precision_adds_what_it_loses():
+    known = cell(static={}, dynamic={}, default=WRONG)
+    assert (known.find(BESIDE, "float32", True, ""), known.find(BESIDE, "float32", True, "f32")) == (WRONG, {})
+    fused = cell(static=WRONG, dynamic={}, default=WRONG)
+    assert fused.find(BESIDE, "float32", True, "") == {}
+    assert cell(static=WRONG, dynamic={}, default=LOST).find(BESIDE, "float32", True, "").keys() == {"ordinary"}
+
+
+def test_what_is_kept_in_more_bits_counts_from_afar():
+    known = GraphAnswers({("Sin(x) - x", dtype, STATIC, ""): WRONG for dtype in ("float16", "float32")})
+    afar = Surrounding("Sin(x) - x", APART, "Sin")
+    assert (known.find(afar, "float16", False, ""), known.find(afar, "float32", False, "")) == (WRONG, {})
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_a_measured_release_reads_back_as_it_was_written(name):
+    found = targets.find(name)
+    again = targets.load(targets.dump(found))
+    assert again.graphs.cells == found.graphs.cells
+    assert found.graphs.has_default == bool(quirks(found.runtime).hints)
+    assert found.graphs.cells[("x - x", "float32", STATIC, "")] == {}
