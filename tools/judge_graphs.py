@@ -588,7 +588,9 @@ def _searched(drawn: Drawn, runtime: Runtime, source: np.random.Generator, hint:
     known = list(drawn.known)
     if finding.witness is not None:
         known += [float(x) for x in (finding.witness.a, finding.witness.b) if isinstance(x, int | float)]
-    sets = replace(drawn, known=known).sets(source, (EDGES, FEW, ORDINARY, POSITIVE, ORDINARY))[2:]
+    kinds = (EDGES, FEW, ORDINARY, POSITIVE, ORDINARY)
+    smallest = min((math.prod(value.shape) for value in drawn.inputs), default=64)
+    sets = replace(drawn, known=known).sets(source, kinds * max(1, 8 // smallest))[2:]
     truth = Trial(runtime, drawn.model, sets, hint).truth(finding)
     if truth.kind != FINE or place_of(drawn.model, finding.location).inside:
         return truth

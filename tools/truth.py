@@ -6,8 +6,9 @@ input. Where both give the same bits, the subtraction does no harm. Where they d
 operator; so a difference counts only where two more ways agree:
 
 - the model with the difference as an input, and all the rest as it is, differs too;
-- the subtraction by itself is wrong on those operands, or with barriers around it the answer changes (neighbours did
-  it), or the same model is right under the runtime's hint.
+- for float16, it gives what the cut gave: barriers keep nothing where runtimes compute it in float32;
+- else the subtraction by itself is wrong on those operands, or with barriers around it the answer changes (neighbours
+  did it), or the same model is right under the runtime's hint.
 """
 
 from __future__ import annotations
@@ -200,17 +201,14 @@ def next_values(model: ModelProto, name: str) -> list[str]:
     return [node.output[0] for node in model.graph.node if name in _reads(node)]
 
 
-def barrier(dtype: str, name: str, through: str) -> list[NodeProto]:
-    """Nodes that keep a float's value, and that runtimes neither remove nor join through; integers pass.
+NO_BARRIERS = ("float16", "bfloat16")
+"""Types that runtimes compute in float32 throughout, so that nothing in a model makes them round."""
 
-    The maximum of float16 is computed in float32 by runtimes that compute differences so; moving elements is not.
-    """
-    if TYPES[dtype].is_integer:
-        return [helper.make_node("Identity", [name], [through])]
-    if dtype == "float32":
-        return [helper.make_node("Max", [name, name], [through])]
-    sizes = helper.make_node("Shape", [name], [f"{through}_sizes"])
-    return [sizes, helper.make_node("Expand", [name, f"{through}_sizes"], [through])]
+
+def barrier(dtype: str, name: str, through: str) -> list[NodeProto]:
+    """Nodes that keep a float's value, and that runtimes neither remove nor join through; integers pass."""
+    operator, inputs = ("Identity", [name]) if TYPES[dtype].is_integer else ("Max", [name, name])
+    return [helper.make_node(operator, inputs, [through])]
 
 
 @dataclass
@@ -267,7 +265,9 @@ def cut(place: Place, dtype: str, types: Mapping[str, onnx.TypeProto]) -> Cut:
     del plain.graph.input[:]
     plain.graph.input.extend(ValueInfoProto(name=one.name, type=types.get(one.name, one.type)) for one in fed)
     return Cut(
-        operands=_part(model, [*makers, *constants, *bars], watched) if makers else None,
+        operands=_part(model, [*(one for one in constants if one not in makers), *makers, *bars], watched)
+        if makers
+        else None,
         rest=_part(model, behind, outputs, [given]) if outputs else None,
         whole=_part(model, [*others, *bars], [*(one for one in graph.output if one.name != d), *watched], [given]),
         alone=plain,
@@ -410,6 +410,8 @@ class _Set:
             return Truth(UNCLEAR, f"{seen}; not with the rest of the model whole")
         if alone := self._alone(*operands):
             return Truth(DIFFERENT, f"{seen}; by itself {alone}")
+        if self.finding.dtype in NO_BARRIERS and all(map(same, cut_outputs, whole)):
+            return Truth(DIFFERENT, f"{seen}; cut in two ways alike")
         around = self.trial.ask(self.parts.barred, self.fed)
         if isinstance(around, Refused) or not all(map(same, answer, around)):
             return Truth(DIFFERENT, f"{seen}; not with barriers")
