@@ -75,7 +75,7 @@ def _each(site: Site, node: Node, target: Target, hint: str, classes: Collection
         wrong = {name: one for name, one in answers.items() if name == EVERY or name in classes}
         if wrong:
             helps = "" if hint else _helps(site, node, target, around.expression, classes)
-            yield _said(target, around.expression, wrong, helps)
+            yield _said(target, around.expression, wrong, helps, not around.operator and site.dynamic)
 
 
 def _helps(site: Site, node: Node, target: Target, expression: str, classes: Collection[str]) -> str:
@@ -89,7 +89,7 @@ def _helps(site: Site, node: Node, target: Target, expression: str, classes: Col
     return ""
 
 
-def _said(target: Target, expression: str, wrong: dict[str, Answer], hint: str) -> Joined:
+def _said(target: Target, expression: str, wrong: dict[str, Answer], hint: str, by_itself: bool) -> Joined:
     refused = next((one for one in wrong.values() if one.verdict == "not-implemented"), None)
     if refused is not None:
         return Joined("not-implemented", f"{expression}: {refused.message}", expression)
@@ -97,6 +97,8 @@ def _said(target: Target, expression: str, wrong: dict[str, Answer], hint: str) 
     if hint:
         setting = settings(target.runtime, hint)
         reason = f"{expression} is computed in less than its own precision{words}; not so with {setting}"
+    elif by_itself:
+        reason = f"{expression} with shapes that are known when it runs is computed otherwise{words}"
     else:
         reason = f"{expression} is computed otherwise than each by itself{words}"
     return Joined("different-numbers", reason, expression, hint)
