@@ -115,3 +115,18 @@ def test_operators_behind_others_and_bodies_around_are_told():
         if one.later or "inside" in one.expression
     ]
     assert found == ["Abs(… x - x)", "MatMul(… x - x)", "x - x inside If"]
+
+
+@pytest.mark.parametrize(
+    ("at", "expression"),
+    [(2, "Mul(Sub(k, x), k) - k"), (0, "Sub(Mul(k - x, k), k)")],
+)
+def test_three_linear_operators_in_a_row_with_constants_are_one_expression(at, expression):
+    steps = [("Sub", ("one", "x"), ("d",)), ("Mul", ("d", "low"), ("p",)), ("Sub", ("p", "c"), ("y",))]
+    assert (expression, "") in around(steps, at=at, constants={"one", "low", "c"})
+    assert (expression, "") not in around(steps, at=at, constants={"one", "c"})
+
+
+def test_a_subtraction_between_two_linear_operators_is_such_a_row_too():
+    steps = [("Add", ("x", "c"), ("a",)), ("Sub", ("a", "c"), ("d",)), ("Div", ("c", "d"), ("y",))]
+    assert ("Div(k, Add(x, k) - k)", "") in around(steps, at=1, constants={"c"})

@@ -11,7 +11,7 @@ from minuend.core.elements import TYPES
 from minuend.models.surroundings import ADJACENT, APART, Surrounding
 from minuend.runtimes import graph_answers, graphs, targets
 from minuend.runtimes.answers import EVERY, Answer
-from minuend.runtimes.graph_answers import DEFAULT, DYNAMIC, STATIC, GraphAnswers
+from minuend.runtimes.graph_answers import DEFAULTS, DYNAMIC, STATIC, GraphAnswers
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.running import Output, Refused
 
@@ -112,7 +112,7 @@ BESIDE = Surrounding("Mul(x, x) - x", ADJACENT, "Mul")
 
 
 def cell(**cells):
-    names = {"static": STATIC, "dynamic": DYNAMIC, "default": DEFAULT}
+    names = {"static": STATIC, "dynamic": DYNAMIC, "default": DEFAULTS[DYNAMIC]}
     return GraphAnswers({(BESIDE.expression, "float32", names[name], ""): found for name, found in cells.items()})
 
 
@@ -125,9 +125,9 @@ def test_what_was_not_measured_is_not_known():
 def test_a_default_precision_adds_what_it_loses():
     known = cell(static={}, dynamic={}, default=WRONG)
     assert (known.find(BESIDE, "float32", True, ""), known.find(BESIDE, "float32", True, "f32")) == (WRONG, {})
-    fused = cell(static=WRONG, dynamic={}, default=WRONG)
-    assert fused.find(BESIDE, "float32", True, "") == {}
-    assert cell(static=WRONG, dynamic={}, default=LOST).find(BESIDE, "float32", True, "").keys() == {"ordinary"}
+    fused = cell(dynamic=WRONG, default=LOST)
+    assert fused.find(BESIDE, "float32", True, "").keys() == {"rounds", "ordinary"}
+    assert fused.find(BESIDE, "float32", True, "f32").keys() == {"rounds"}
 
 
 def test_what_is_kept_in_more_bits_counts_from_afar():

@@ -20,6 +20,9 @@ ARITHMETIC = ("Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Mod", "PRelu")
 LINEAR = ("Add", "Sub", "Mul", "Div", "Neg")
 """Operators that runtimes join with a subtraction even where others that only move values stand between."""
 
+CHAINED = ("Add", "Sub", "Mul", "Div")
+"""Those of two operands; three in a row with constants are an expression of their own, ``k`` being any constant."""
+
 DATA: Mapping[str, int] = MappingProxyType({**dict.fromkeys(ARITHMETIC, 2), "MatMul": 2, "Gemm": 3, "Where": 3})
 """How many inputs an expression shows, where that is not one."""
 
@@ -47,7 +50,7 @@ read what lies between the two."""
 
 
 NORMALISATION = "(x - ReduceMean(x)) / its deviation"
-SCALED = f"{NORMALISATION} * array + array"
+MULTIPLIED, SCALED = f"{NORMALISATION} * array", f"{NORMALISATION} * array + array"
 SOFTMAX = "Exp(x - ReduceMax(x)) / its sum"
 """Expressions of several operators that runtimes know as one."""
 
@@ -108,7 +111,7 @@ def surroundings(flow: Flow, index: int) -> tuple[Surrounding, ...]:
     >>> [one.expression for one in surroundings(flow, 1)]
     ['x - x', 'Mul(x, x) - x', 'Relu(x - x)', 'Relu(… x - x)']
     """
-    parts = (_bare, _makers, _readers, _later, _idioms)
+    parts = (_bare, _makers, _readers, _later, _idioms, _chains)
     return tuple(dict.fromkeys(one for part in parts for one in part(flow, index)))
 
 
@@ -173,13 +176,14 @@ def _idioms(flow: Flow, index: int) -> Iterator[Surrounding]:
         return
     reached = {flow.steps[i][0] for i in _reached(flow, index)}
     if flow.maker(b, ()) == "ReduceMean" and reached & {"Sqrt", "Pow"}:
-        yield Surrounding(SCALED if _scaled(flow, result) else NORMALISATION, ADJACENT, "ReduceMean")
+        yield Surrounding((NORMALISATION, MULTIPLIED, SCALED)[_scaled(flow, result)], ADJACENT, "ReduceMean")
     if flow.maker(b, ()) == "ReduceMax" and "Exp" in flow.readers(result):
         yield Surrounding(SOFTMAX, ADJACENT, "ReduceMax")
 
 
-def _scaled(flow: Flow, name: str) -> bool:
-    """Whether what is divided is then multiplied by one constant array and added to another."""
+def _scaled(flow: Flow, name: str) -> int:
+    """Whether what is divided is then multiplied by a constant array (1), and added to another (2)."""
+    steps = 0
     for wanted in (("Div", "Mul"), ("Mul",), ("Add",)):
         outputs: list[str] = []
         for i in flow.readers_of(name):
@@ -188,9 +192,52 @@ def _scaled(flow: Flow, name: str) -> bool:
             if operator in wanted and (len(wanted) == 2 or constant):
                 outputs += made
         if not outputs:
-            return False
-        name = outputs[0]
-    return True
+            break
+        name, steps = outputs[0], steps + 1
+    return max(0, steps - 1)
+
+
+def _chains(flow: Flow, index: int) -> Iterator[Surrounding]:
+    """Three linear operators in a row, each with a constant: runtimes make fewer of them."""
+    _, (a, b), (result, *_) = flow.steps[index]
+    for side, name in (("A", a), ("B", b)):
+        if _with_constant(flow, index) and (first := flow.maker_of(name)) is not None:
+            for inner in _linear(flow, first):
+                for outer in _linear_before(flow, first):
+                    made = inner.replace(".", outer.replace(".", "x"))
+                    yield Surrounding(f"{made} - k" if side == "A" else f"k - {made}", ADJACENT, "linear")
+    own = "x - k" if b in flow.folded else "k - x" if a in flow.folded else ""
+    for i in flow.readers_of(result) if own else ():
+        for first_text in _linear(flow, i):
+            for k in flow.readers_of(flow.steps[i][2][0]):
+                for text in _linear(flow, k):
+                    written = text.replace(".", first_text.replace(".", own))
+                    yield Surrounding(written, ADJACENT, "linear")
+            for side, name in (("A", a), ("B", b)):
+                made_by = flow.maker_of(name)
+                for text in _linear(flow, made_by) if made_by is not None else ():
+                    inside_ = text.replace(".", "x")
+                    between = f"{inside_} - k" if side == "A" else f"k - {inside_}"
+                    yield Surrounding(first_text.replace(".", between), ADJACENT, "linear")
+
+
+def _with_constant(flow: Flow, index: int) -> bool:
+    inputs = flow.steps[index][1]
+    return len(inputs) == 2 and sum(name in flow.folded for name in inputs) == 1
+
+
+def _linear(flow: Flow, index: int) -> Iterator[str]:
+    """A linear operator with one constant, its other operand a dot."""
+    operator, inputs, _ = flow.steps[index]
+    if operator in CHAINED and _with_constant(flow, index):
+        yield f"{operator}(k, .)" if inputs[0] in flow.folded else f"{operator}(., k)"
+
+
+def _linear_before(flow: Flow, index: int) -> Iterator[str]:
+    """The linear operator with a constant that makes what another is given."""
+    for name in flow.steps[index][1]:
+        if name not in flow.folded and (made := flow.maker_of(name)) is not None:
+            yield from _linear(flow, made)
 
 
 def _sources(flow: Flow, name: str) -> Iterator[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from minuend.models.surroundings import (
     ADJACENT,
     APART,
     ARITHMETIC,
+    CHAINED,
     LINEAR,
     MINUS_ZERO,
     NORMALISATION,
@@ -60,9 +62,12 @@ _IDIOMS = {
 def graph_cases(dtype: str) -> Iterator[GraphCase]:
     """Yield the neighbours of a subtraction of an element type, but for what its shapes are known to be."""
     yield from _by_itself(dtype)
+    if dtype == "float32":
+        yield from _chained(dtype)
     for name, written in _IDIOMS.items() if dtype in ("float32", "float16") else ():
         for before, behind in written:
-            yield GraphCase(name, dtype, ("idiom", before, behind), mixes=True)
+            for shape in (IMAGE, (64,)):
+                yield GraphCase(name, dtype, ("idiom", before, behind, shape), mixes=True)
     for row in _rows(dtype):
         if "maker" in row.places:
             yield from _as_maker(row, dtype)
@@ -84,6 +89,20 @@ def _by_itself(dtype: str) -> Iterator[GraphCase]:
                 yield GraphCase(bare(zero, "x"), dtype, ("zero", "A", zero, shape, between))
     for kind in _BODIES:
         yield GraphCase(inside(kind), dtype, ("inside", kind))
+
+
+def _chained(dtype: str) -> Iterator[GraphCase]:
+    """Three linear operators in a row, one of them the subtraction, each with a constant."""
+    ways = [f"{name}({given})" for name in CHAINED for given in ("., k", "k, .")]
+    for side, own in (("A", "x - k"), ("B", "k - x")):
+        for first, second in itertools.product(ways, ways):
+            made = second.replace(".", first.replace(".", "x"))
+            text = f"{made} - k" if side == "A" else f"k - {made}"
+            yield GraphCase(text, dtype, ("chain", side, (first, second), ()))
+            yield GraphCase(second.replace(".", first.replace(".", own)), dtype, ("chain", side, (), (first, second)))
+            between = first.replace(".", "x")
+            between = f"{between} - k" if side == "A" else f"k - {between}"
+            yield GraphCase(second.replace(".", between), dtype, ("chain", side, (first,), (second,)))
 
 
 def _converted(kind: str, dtype: str) -> Iterator[GraphCase]:
@@ -238,11 +257,30 @@ class _Draft:
         self.behind.append(helper.make_node("Max", ["d", "d"], ["y"]))
         return ["y"]
 
-    def idiom(self, before: str, behind: str) -> list[str]:
+    def chain(self, side: str, before: tuple[str, ...], behind: tuple[str, ...]) -> list[str]:
+        """Linear operators in a row, each with a constant of its own."""
+        numbers = iter((1.7, 0.3, -0.9))
+        self.constants["k"] = self._one(next(numbers))
+        self.feeds["x"] = Feed(self.dtype, IMAGE)
+        name = self._row(self.before, before, "x", numbers)
+        self.names = {"A": name, "B": "k"} if side == "A" else {"A": "k", "B": name}
+        return [self._row(self.behind, behind, "d", numbers)]
+
+    def _row(self, nodes: list[NodeProto], ways: tuple[str, ...], name: str, numbers: Iterator[float]) -> str:
+        for way in ways:
+            operator, inputs = way[:-1].split("(")
+            stored, made = f"{name}_k", f"{name}_{operator.lower()}"
+            self.constants[stored] = self._one(next(numbers))
+            given = [name if one == "." else stored for one in inputs.split(", ")]
+            nodes.append(helper.make_node(operator, given, [made]))
+            name = made
+        return name
+
+    def idiom(self, before: str, behind: str, shape: tuple[int, ...]) -> list[str]:
         """Several nodes that runtimes know as one; each line of text is ``output = Operator(inputs)``."""
-        self._value("x", "x", self.dtype, IMAGE, "finite")
+        self._value("x", "x", self.dtype, shape, "finite")
         self.constants |= {"two": self._one(2), "eps": self._one(2.0**-10), "axes": int64([-1])}
-        self.constants |= {name: constant(self.dtype, IMAGE[-1:], name) for name in ("g", "h")}
+        self.constants |= {name: constant(self.dtype, shape[-1:], name) for name in ("g", "h")}
         self.names = {"A": "x", "B": "b"}
         for nodes, text in ((self.before, before), (self.behind, behind)):
             for line in text.split("; "):

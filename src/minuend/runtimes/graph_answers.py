@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
+from minuend.core.elements import TYPES
 from minuend.models.surroundings import ADJACENT, APART, LINEAR, NARROW, Surrounding
 from minuend.runtimes.answers import EVERY, Answer, answer_of, plain_answer
 from minuend.runtimes.merging import merge
 
-STATIC, DYNAMIC, DEFAULT = "static", "dynamic", "default precision"
+STATIC, DYNAMIC = "static", "dynamic"
+DEFAULTS = {STATIC: "default precision", DYNAMIC: "dynamic, default precision"}
 """Settings in which a case is asked: shapes known or not, under the precision that keeps float32; and, where a runtime
 has another by default, under that."""
 
@@ -37,7 +39,7 @@ class GraphAnswers:
     @functools.cached_property
     def has_default(self) -> bool:
         """Whether the runtime has a precision of its own by default, so that a hint changes answers."""
-        return any(key[2] == DEFAULT for key in self.cells)
+        return any(key[2] in DEFAULTS.values() for key in self.cells)
 
     def find(self, around: Surrounding, dtype: str, dynamic: bool, hint: str) -> Answers | None:
         """Return what was measured of a neighbour; ``None`` where nothing was.
@@ -47,14 +49,14 @@ class GraphAnswers:
             hint: the precision that the runtime is told, or ``""`` for its default.
         """
         plain = DYNAMIC if dynamic else STATIC
+        default_matters = self.has_default and not hint and not TYPES[dtype].is_integer
+        beside = (around.expression, dtype)
         if around.later:
-            if hint or not self.has_default:
-                return {}
-            return self.cells.get((around.expression, dtype, DEFAULT, ADJACENT))
+            return self.cells.get((*beside, DEFAULTS[plain], ADJACENT)) if default_matters else {}
         own = self._cell(around, dtype, plain)
-        if own is None or hint or not self.has_default:
+        if own is None or not default_matters:
             return own
-        default, exact = (self.cells.get((around.expression, dtype, one, ADJACENT)) for one in (DEFAULT, STATIC))
+        default, exact = (self.cells.get((*beside, one, ADJACENT)) for one in (DEFAULTS[plain], plain))
         if default is None or exact is None:
             return None
         lost = {name: one for name, one in default.items() if name not in exact and EVERY not in exact}
@@ -117,7 +119,7 @@ def dump(graphs: GraphAnswers) -> list[str]:
 def asked(hints: bool = True) -> frozenset[Key]:
     """Every case that releases are asked; those of runtimes without hints are not asked at a default precision."""
     text = resources.files("minuend.runtimes").joinpath("measured", ASKED).read_text("utf-8")
-    return frozenset(key for row in json.loads(text) for key in _keys(row) if hints or key[2] != DEFAULT)
+    return frozenset(key for row in json.loads(text) for key in _keys(row) if hints or key[2] not in DEFAULTS.values())
 
 
 def dump_asked(keys: Sequence[Key]) -> str:

@@ -20,7 +20,7 @@ from minuend.core import arrays, reference
 from minuend.core.elements import TYPES, ElementType, of_numpy
 from minuend.runtimes import values
 from minuend.runtimes.answers import EVERY, Answer
-from minuend.runtimes.graph_answers import DEFAULT, DYNAMIC, STATIC, GraphAnswers, Key, joined
+from minuend.runtimes.graph_answers import DEFAULTS, DYNAMIC, STATIC, GraphAnswers, Key, joined
 from minuend.runtimes.machine import processor
 from minuend.runtimes.probing import GraphProbing, probing
 from minuend.runtimes.quirks import quirks
@@ -246,9 +246,11 @@ def asked(exact: str) -> Iterator[tuple[Key, GraphCase]]:
     """Yield every graph case with its key; ``exact`` is the hint that keeps float32, or ``""`` where there is none."""
     for dtype in _asking().GRAPH_TYPES:
         for case in _asking().graph_cases(dtype):
-            for setting, dynamic, hint in ((STATIC, False, exact), (DYNAMIC, True, exact), (DEFAULT, False, "")):
-                if setting != DEFAULT or (exact and not case.form):
-                    yield (case.expression, case.dtype, setting, case.form), replace(case, dynamic=dynamic, hint=hint)
+            for setting in (STATIC, DYNAMIC):
+                one = replace(case, dynamic=setting == DYNAMIC)
+                yield (case.expression, case.dtype, setting, case.form), replace(one, hint=exact)
+                if exact and not case.form and not TYPES[dtype].is_integer:
+                    yield (case.expression, case.dtype, DEFAULTS[setting], case.form), one
 
 
 def measure(

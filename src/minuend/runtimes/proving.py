@@ -17,7 +17,7 @@ from minuend.core.elements import ElementType
 from minuend.runtimes import cases, graphs, targets, values
 from minuend.runtimes.answers import EVERY, OK, Answer, Span, Witness, joined_spans
 from minuend.runtimes.cases import Case, Operation
-from minuend.runtimes.graph_answers import DEFAULT, GraphAnswers
+from minuend.runtimes.graph_answers import DEFAULTS, GraphAnswers
 from minuend.runtimes.machine import extensions, processor
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.report import Finding, Report
@@ -282,7 +282,7 @@ def _graph_findings(
     alike = listed is not None and extensions(listed.cpu) == extensions(found.cpu)
     for (expression, dtype, setting, form), answers in found.cells.items():
         known = None if listed is None else listed.cells.get((expression, dtype, setting, form))
-        unexpected = "" if known == answers or (setting == DEFAULT and not alike) else _unlike(known, answers)
+        unexpected = "" if known == answers or (setting in DEFAULTS.values() and not alike) else _unlike(known, answers)
         if answers or unexpected:
             verdict = min((one.verdict for one in answers.values()), default="ok")
             yield Finding(
