@@ -349,7 +349,7 @@ class Trial:
         place = place_of(self.model, finding.location)
         if place.inside:
             barriers = barred(place, finding.dtype)
-            found = [self._inside(barriers, k) for k in range(len(self.sets))]
+            found = [self._inside(barriers, finding, k) for k in range(len(self.sets))]
         else:
             parts = cut(place, finding.dtype, self.types)
             found = [_Set(self, k, place, finding, parts).truth() for k in range(len(self.sets))]
@@ -364,7 +364,7 @@ class Trial:
         """Run another model as this one is run."""
         return ask(self.runtime, ranked(model, fed), fed, self.hint)
 
-    def _inside(self, barriers: ModelProto, k: int) -> Truth:
+    def _inside(self, barriers: ModelProto, finding: Finding, k: int) -> Truth:
         """In a body or a function there is no cut: barriers tell of neighbours, and no more."""
         answer = self.answers[k]
         if isinstance(answer, Refused):
@@ -372,7 +372,10 @@ class Trial:
         other = self.ask(barriers, self.sets[k])
         if isinstance(other, Refused):
             return Truth(UNCLEAR, f"with barriers it is refused: {other.message}")
-        return Truth(FINE, "in a body") if alike(answer, other) else Truth(DIFFERENT, "barriers in the body change it")
+        if not alike(answer, other):
+            return Truth(DIFFERENT, "barriers in the body change it")
+        alone = finding.verdict == "different-numbers" and not finding.graph
+        return Truth(UNCLEAR, "in a body it is not asked by itself") if alone else Truth(FINE, "in a body")
 
 
 @dataclass
