@@ -52,7 +52,7 @@ from minuend.runtimes.report import Finding
 from minuend.runtimes.running import Refused, Runtime
 
 sys.path.append(str(Path(__file__).parents[1] / "tests" / "support"))
-from model_corpus import ROUNDING, same_bits
+from model_corpus import ROUNDING, same_bits  # type: ignore[import-untyped]
 
 PACKAGES: Mapping[str, tuple[str, ...]] = {
     "rapidocr-onnxruntime==1.4.4": (),
