@@ -482,14 +482,21 @@ class _Set:
         return self._joined([made[i] for i, name in enumerate(others) if name in reached], difference)
 
     def _shown(self, a: Array, b: Array) -> str:
-        """Whether the subtraction by itself is wrong on its operands, or on the finding's own pair."""
-        witness = self.finding.witness
+        """How the subtraction by itself is wrong: on its operands, on the finding's own pair, or on edges."""
         told = self._alone(a, b)
-        if told or self.finding.graph or witness is None:
+        if told or "(" in self.finding.graph:  # a neighbour decided
             return told
-        pair = ((self.a, a, witness.a), (self.b, b, witness.b))
-        x, y = (one if name in self.parts.stored else np.full_like(one, value) for name, one, value in pair)
-        return self._alone(x, y)
+        witness = self.finding.witness
+        source = np.random.default_rng(0)
+        found = []
+        for name, one, known in ((self.a, a, witness and witness.a), (self.b, b, witness and witness.b)):
+            if name in self.parts.stored:
+                found.append(one)
+            elif known is None:
+                found.append(numbers(self.finding.dtype, one.shape, EDGES, source))
+            else:
+                found.append(np.full_like(one, known))
+        return self._alone(*found)
 
     def _alone(self, a: Array, b: Array) -> str:
         """What the subtraction by itself gives otherwise on these operands; empty where nothing."""
