@@ -52,7 +52,7 @@ from minuend.runtimes.report import Finding
 from minuend.runtimes.running import Refused, Runtime
 
 sys.path.append(str(Path(__file__).parents[1] / "tests" / "support"))
-from model_corpus import ROUNDING, same_bits  # type: ignore[import-untyped]
+from model_corpus import ROUNDING, difference, same_bits  # type: ignore[import-untyped]
 
 PACKAGES: Mapping[str, tuple[str, ...]] = {
     "rapidocr-onnxruntime==1.4.4": (),
@@ -241,10 +241,10 @@ def judge(file: File, runtimes: Mapping[str, Runtime], results: Results) -> None
     wanted = [array_of(one) for one in answer]
     _verdicts(file, model, sets, runtimes, results)
     _conversions(file, model, sets[0], wanted, runtimes["onnxruntime-cpu"], results)
-    ran = _run(model, sets[0], wanted)
+    ran, off = _run(model, sets[0], wanted)
     results.runs[ran] += 1
     if ran == "other numbers":
-        results.wrong.append(f"wrong: {file.name} by `run`: other numbers")
+        results.wrong.append(f"wrong: {file.name} by `run`: other numbers, {off:.2%} of the largest off")
 
 
 def _verdicts(
@@ -392,13 +392,14 @@ def _near(x: Array, y: Array, largest: float) -> bool:
     return np.allclose(x.astype(np.float64), y.astype(np.float64), rtol=0, atol=room, equal_nan=True)
 
 
-def _run(model: ModelProto, fed: Feeds, wanted: list[Array]) -> str:
-    """What `run` gives beside onnxruntime."""
+def _run(model: ModelProto, fed: Feeds, wanted: list[Array]) -> tuple[str, float]:
+    """What `run` gives beside onnxruntime, and by what share of the largest number it is off."""
     try:
         outputs = mn.run(model, fed)
     except (MinuendError, ValueError, TypeError, RuntimeError) as error:
-        return f"refused: {type(error).__name__}"
-    return _compared([np.asarray(outputs[value.name]) for value in model.graph.output], wanted, fed)
+        return f"refused: {type(error).__name__}", 0.0
+    got = [np.asarray(outputs[value.name]) for value in model.graph.output]
+    return _compared(got, wanted, fed), max(map(difference, map(_plain, wanted), map(_plain, got)), default=0.0)
 
 
 # ---- the page ---------------------------------------------------------------------------------------------------

@@ -482,14 +482,18 @@ class _Set:
         return self._joined([made[i] for i, name in enumerate(others) if name in reached], difference)
 
     def _shown(self, a: Array, b: Array) -> str:
-        """Whether the subtraction by itself is wrong on its operands, or on the finding's own pair."""
-        witness = self.finding.witness
+        """How the subtraction by itself is wrong: on its operands, or on the finding's own pair; else on zeros."""
         told = self._alone(a, b)
-        if told or self.finding.graph or witness is None:
+        if told or "(" in self.finding.graph:  # a neighbour decided
             return told
-        pair = ((self.a, a, witness.a), (self.b, b, witness.b))
-        x, y = (one if name in self.parts.stored else np.full_like(one, value) for name, one, value in pair)
-        return self._alone(x, y)
+        witness = self.finding.witness
+        pairs = [(witness.a, witness.b)] if witness is not None else [(-0.0, 0.0), (0.0, 0.0)]
+        for pair in pairs:
+            given = zip((self.a, self.b), (a, b), pair, strict=True)
+            x, y = (one if name in self.parts.stored else np.full_like(one, value) for name, one, value in given)
+            if told := self._alone(x, y):
+                return told
+        return ""
 
     def _alone(self, a: Array, b: Array) -> str:
         """What the subtraction by itself gives otherwise on these operands; empty where nothing."""
