@@ -51,16 +51,21 @@ class GraphAnswers:
         plain = DYNAMIC if dynamic else STATIC
         default_matters = self.has_default and not hint and not TYPES[dtype].is_integer
         beside = (around.expression, dtype)
+        default = next((found for one in (plain, STATIC) if (found := self._default(beside, one)) is not None), None)
         if around.later:
-            return self.cells.get((*beside, DEFAULTS[plain], ADJACENT)) if default_matters else {}
+            return default if default_matters else {}
         own = self._cell(around, dtype, plain)
         if own is None or not default_matters:
             return own
-        default, exact = (self.cells.get((*beside, one, ADJACENT)) for one in (DEFAULTS[plain], plain))
+        exact = self.cells.get((*beside, plain, ADJACENT))
         if default is None or exact is None:
             return None
         lost = {name: one for name, one in default.items() if name not in exact and EVERY not in exact}
         return joined(own, lost)
+
+    def _default(self, beside: tuple[str, str], setting: str) -> Answers | None:
+        """A neighbour under the default precision; where open shapes were not asked, known ones stand for them."""
+        return self.cells.get((*beside, DEFAULTS[setting], ADJACENT))
 
     def _cell(self, around: Surrounding, dtype: str, setting: str) -> Answers | None:
         """A case; one that is asked apart for some operators alone counts as its neighbour where bits can be kept."""
