@@ -16,7 +16,7 @@ import numpy as np
 
 from minuend.actions.constants import SYSTEMATIC, can_make, on_their_numbers
 from minuend.actions.converting import advice
-from minuend.actions.graphs import beside_zero, joined, settings, twins
+from minuend.actions.graphs import beside_zero, joined, settings, twins, with_open_shapes
 from minuend.core.elements import ElementType
 from minuend.errors import ShapeError, SpecError, Unsupported, listed, near, shown
 from minuend.models.opening import Model, dialect_of, open_model
@@ -256,9 +256,15 @@ def answers_for(site: Site, node: Node, target: Target, relation: str, constants
     classes = (values.NO_VALUES.name,) if empty else reachable(element, site.a, site.b)
     if not constants and not empty and (known := beside_zero(site, node, target)) is not None:
         return {name: known.get(EVERY) or known.get(name, OK) for name in classes}
-    if not constants and not empty and (own := on_their_numbers(site, element, everything)) is not None:
-        return own
-    return {name: _of_these(name, everything[name], site) for name in classes}
+    if not constants and not empty and (exact := on_their_numbers(site, element, everything)) is not None:
+        return exact
+    opened = with_open_shapes(site, node, target)
+    return {
+        name: opened[name]
+        if name in opened and everything[name].verdict == "ok"
+        else _of_these(name, everything[name], site)
+        for name in classes
+    }
 
 
 def _measured(site: Site, node: Node, target: Target, relation: str, guessed: bool) -> Finding:

@@ -67,15 +67,16 @@ def _each(site: Site, node: Node, target: Target, hint: str, classes: Collection
     """Every neighbour that is not fine."""
     assert target.graphs is not None
     for around in site.around:
+        if not around.operator:  # by itself it is judged by what was measured of nodes
+            continue
         answers = target.graphs.find(around, node.a.dtype, site.dynamic, hint)
         if answers is None:
-            if around.operator:  # by itself it is judged by what was measured of nodes
-                yield Joined("unknown", expression=around.expression)
+            yield Joined("unknown", expression=around.expression)
             continue
         wrong = {name: one for name, one in answers.items() if name == EVERY or name in classes}
         if wrong:
             helps = "" if hint else _helps(site, node, target, around.expression, classes)
-            yield _said(target, around.expression, wrong, helps, not around.operator and site.dynamic)
+            yield _said(target, around.expression, wrong, helps)
 
 
 def _helps(site: Site, node: Node, target: Target, expression: str, classes: Collection[str]) -> str:
@@ -89,7 +90,7 @@ def _helps(site: Site, node: Node, target: Target, expression: str, classes: Col
     return ""
 
 
-def _said(target: Target, expression: str, wrong: dict[str, Answer], hint: str, by_itself: bool) -> Joined:
+def _said(target: Target, expression: str, wrong: dict[str, Answer], hint: str) -> Joined:
     refused = next((one for one in wrong.values() if one.verdict == "not-implemented"), None)
     if refused is not None:
         return Joined("not-implemented", f"{expression}: {refused.message}", expression)
@@ -97,8 +98,6 @@ def _said(target: Target, expression: str, wrong: dict[str, Answer], hint: str, 
     if hint:
         setting = settings(target.runtime, hint)
         reason = f"{expression} is computed in less than its own precision{words}; not so with {setting}"
-    elif by_itself:
-        reason = f"{expression} with shapes that are known when it runs is computed otherwise{words}"
     else:
         reason = f"{expression} is computed otherwise than each by itself{words}"
     return Joined("different-numbers", reason, expression, hint)
@@ -131,6 +130,15 @@ def beside_zero(site: Site, node: Node, target: Target) -> Answers | None:
         if answers is None:
             return None
         found = {**found, **answers}
+    return found
+
+
+def with_open_shapes(site: Site, node: Node, target: Target) -> Answers:
+    """What a target makes of a subtraction by itself where shapes are open; a class that is left out is fine."""
+    found: Answers = {}
+    for around in site.around if site.dynamic and target.graphs is not None else ():
+        if not around.operator and target.graphs is not None:
+            found = {**found, **(target.graphs.find(around, node.a.dtype, True, "") or {})}
     return found
 
 

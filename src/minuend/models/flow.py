@@ -10,6 +10,10 @@ SHAPES = ("Identity", "Reshape", "Unsqueeze", "Squeeze", "Expand", "Transpose", 
 """Operators that only move or rename values."""
 
 
+_HANDED_ON = {"Concat": (0, None), "Max": (0, None), "Min": (0, None), "Where": (1, 3)}
+"""From which input to which an operator hands numbers on, where that is not the first alone."""
+
+
 @dataclass
 class Flow:
     """The nodes of one scope, under ONNX's names of operators.
@@ -112,11 +116,17 @@ class Flow:
         while waiting and len(found) < 64:
             made = self._made.get(waiting.pop())
             if made is not None and self.steps[made][0] in kinds:
-                for one in self.steps[made][1]:
-                    if one and one not in found:
+                for one in self._handed_on(made):
+                    if one not in found:
                         found.append(one)
                         waiting.append(one)
         return found
+
+    def _handed_on(self, index: int) -> Sequence[str]:
+        """The inputs whose numbers a node that only moves or picks them hands on: not those that say where to."""
+        operator, inputs, _ = self.steps[index]
+        first, end = _HANDED_ON.get(operator, (0, 1))
+        return [name for name in inputs[first:end] if name]
 
     def after(self, name: str, kinds: Collection[str]) -> list[str]:
         """The values that a value becomes through operators of some kinds."""
@@ -126,7 +136,7 @@ class Flow:
             one = waiting.pop()
             for i in self.readers_of(one):
                 kind, _, outputs = self.steps[i]
-                if kind in kinds and outputs and outputs[0] not in found:
+                if kind in kinds and outputs and outputs[0] not in found and one in self._handed_on(i):
                     found.append(outputs[0])
                     waiting.append(outputs[0])
         return found

@@ -95,6 +95,10 @@ def load(rows: Sequence[Mapping[str, Any]], hints: bool, cpu: str) -> GraphAnswe
     """Read a release's rows; ``hints``: whether the runtime has a precision by default. ``cpu``: where it was asked."""
     cells: dict[Key, Answers] = {key: {} for key in asked(hints)}
     for row in rows:
+        if "unasked" in row:
+            unasked = set(map(tuple, row["unasked"]))
+            cells = {key: found for key, found in cells.items() if (key[1], key[2]) not in unasked}
+            continue
         answers = {name: answer_of(one) for name, one in row["answers"].items()} if "answers" in row else None
         for key in _keys(row):
             if answers is None:
@@ -106,12 +110,15 @@ def load(rows: Sequence[Mapping[str, Any]], hints: bool, cpu: str) -> GraphAnswe
 
 def dump(graphs: GraphAnswers) -> list[str]:
     """Write a release's rows, a line each: what deviates, and what was asked and does not run."""
+    every = asked(graphs.has_default)
+    kinds = {(key[1], key[2]) for key in graphs.cells}
     found: dict[Key, Any] = {}
-    for key in sorted(asked(graphs.has_default)):
+    for key in sorted(every):
         answers = graphs.cells.get(key)
-        if answers is None or answers:
+        if (answers is None or answers) and (key[1], key[2]) in kinds:
             found[key] = answers
-    lines = []
+    unasked = sorted({(key[1], key[2]) for key in every} - kinds)
+    lines = [json.dumps({"unasked": unasked})] if unasked else []
     for names, content in merge(found):
         row: dict[str, Any] = dict(zip(_NAMES, map(list, names), strict=True))
         if content is not None:
