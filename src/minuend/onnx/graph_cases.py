@@ -20,7 +20,9 @@ from minuend.models.surroundings import (
     CHAINED,
     LINEAR,
     MINUS_ZERO,
+    MULTIPLIED,
     NORMALISATION,
+    SCALED,
     SHARED,
     SOFTMAX,
     ZERO,
@@ -44,16 +46,22 @@ _OPSET = 13
 """The opset of a case where no operator needs a later one; every release that is measured reads it."""
 
 _DEVIATION = "v = ReduceMean(p); w = Add(v, eps); s = Sqrt(w)"
+_SQUARES = ("p = Pow(d, two)", "p = Mul(d, d)")
+_SCALED = ("q = Div(d, s)", "r = Reciprocal(s); q = Mul(d, r)")
+_ENDS = {
+    NORMALISATION: "y = Identity(q)",
+    MULTIPLIED: "y = Mul(q, g)",
+    SCALED: "m = Mul(q, g); y = Add(m, h)",
+}
 _IDIOMS = {
-    NORMALISATION: tuple(
-        ("b = ReduceMean(x)", f"{square}; {_DEVIATION}; {scaled}")
-        for square in ("p = Pow(d, two)", "p = Mul(d, d)")
-        for scaled in (
-            "y = Div(d, s)",
-            "r = Reciprocal(s); y = Mul(d, r)",
-            "q = Div(d, s); m = Mul(q, g); y = Add(m, h)",
+    **{
+        name: tuple(
+            ("b = ReduceMean(x)", f"{square}; {_DEVIATION}; {scaled}; {end}")
+            for square in _SQUARES
+            for scaled in _SCALED
         )
-    ),
+        for name, end in _ENDS.items()
+    },
     SOFTMAX: (("b = ReduceMax(x)", "e = Exp(d); s = ReduceSum(e, axes); y = Div(e, s)"),),
 }
 """What runtimes know as one operator: what makes B, and what reads the difference."""

@@ -1,0 +1,141 @@
+"""The scripts that judge `check`: they see what runtimes do, and nothing where they do nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import judge_corpus
+import judge_graphs
+import ml_dtypes
+import numpy as np
+import onnx
+import pytest
+import truth
+from truth import DIFFERENT, FINE, MASKED, NOT_RUN, REFUSED, Tally, Trial
+
+import minuend as mn
+from minuend.runtimes.running import Runtime
+
+pytest.importorskip("onnxruntime")
+pytest.importorskip("openvino")
+
+MODELS = Path(__file__).parents[1] / "data" / "models"
+
+
+@pytest.fixture(scope="module")
+def runtimes():
+    with Runtime("onnxruntime-cpu") as one, Runtime("openvino-cpu") as other:
+        yield {one.name: one, other.name: other}
+
+
+def model(text: str) -> onnx.ModelProto:
+    return onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> g {text}')
+
+
+def happened(runtime: Runtime, text: str, hint: str = "", **inputs) -> str:
+    """What happened to the last subtraction of a model."""
+    proto = model(text)
+    finding = mn.check(proto, f"{runtime.name}@{runtime.release}", hint=hint).findings[-1]
+    return (
+        Trial(runtime, proto, [{name: np.asarray(array) for name, array in inputs.items()}], hint).truth(finding).kind
+    )
+
+
+X = np.array([0.1, 1e5, -7.3, 3e-7], np.float32)
+ROUNDING_TRICK = "(float[4] x) => (float[4] y) <float c = {12582912}> { t = Add(x, c) y = Sub(t, c) }"
+
+
+def test_a_subtraction_by_itself_is_fine(runtimes):
+    text = "(float[4] x) => (float[4] y) { t = Exp(x) d = Sub(x, t) y = Abs(d) }"
+    assert happened(runtimes["onnxruntime-cpu"], text, x=X / 1e5) == FINE
+
+
+def test_a_constant_that_is_added_and_subtracted_is_different_where_both_are_left_out(runtimes):
+    assert happened(runtimes["openvino-cpu"], ROUNDING_TRICK, "f32", x=X) == DIFFERENT
+    assert happened(runtimes["onnxruntime-cpu"], ROUNDING_TRICK, x=X) == FINE
+
+
+def test_a_product_that_is_not_rounded_before_it_is_subtracted_from_is_different(runtimes):
+    text = "(float[4] x, float[4] z) => (float[4] y) { p = Mul(x, x) y = Sub(p, z) }"
+    assert happened(runtimes["openvino-cpu"], text, "f32", x=X, z=X * X) == DIFFERENT
+
+
+def test_what_is_wrong_by_itself_is_different_unless_no_output_shows_it(runtimes):
+    five, ten = np.array([5, 200], np.uint8), np.array([10, 3], np.uint8)
+    text = "(uint8[2] x, uint8[2] z) => (uint8[2] y) { y = Sub(x, z) }"
+    assert happened(runtimes["openvino-cpu"], text, x=five, z=ten) == DIFFERENT
+    text = "(uint8[2] x, uint8[2] z) => (uint8[2] y) { d = Sub(x, z) e = Greater(d, d) y = Where(e, d, z) }"
+    assert happened(runtimes["openvino-cpu"], text, x=five, z=ten) == MASKED
+
+
+def test_a_model_is_refused_for_its_subtraction_or_for_another_node(runtimes):
+    small = np.array([1, 2], ml_dtypes.bfloat16)
+    text = "(bfloat16[2] x, float[2] z) => (bfloat16[2] y, float[2] w) { y = Sub(x, x) w = Exp(z) }"
+    assert happened(runtimes["onnxruntime-cpu"], text, x=small, z=X[:2]) == REFUSED
+    text = "(float[2] x) => (float[3] y) <int64[1] s = {3}> { d = Sub(x, x) y = Expand(d, s) }"
+    assert happened(runtimes["onnxruntime-cpu"], text, x=X[:2]) == NOT_RUN
+
+
+def test_barriers_tell_of_a_body(runtimes):
+    text = """(float[4] x, bool on) => (float[4] y) <float c = {12582912}> {
+        y = If (on) <
+            then_branch = yes () => (float[4] d) { t = Add(x, c) d = Sub(t, c) },
+            else_branch = no () => (float[4] e) { e = Identity(x) }
+        >
+    }"""
+    assert happened(runtimes["openvino-cpu"], text, "f32", x=X, on=np.array(True)) == DIFFERENT
+    assert happened(runtimes["onnxruntime-cpu"], text, x=X, on=np.array(True)) == FINE
+
+
+def test_a_graph_of_a_seed_is_always_the_same_and_is_valid():
+    for number in range(60):
+        drawn = judge_graphs.draw(0, number)
+        assert drawn.model == judge_graphs.draw(0, number).model
+        onnx.checker.check_model(drawn.model, full_check=True)
+
+
+def test_random_graphs_are_judged_as_they_run(runtimes):
+    tally = Tally()
+    for name, count in (("onnxruntime-cpu", 40), ("openvino-cpu", 4)):
+        for number in range(count):
+            source = np.random.default_rng(number)
+            for hint, finding, found in judge_graphs.judge(judge_graphs.draw(0, number), runtimes[name], source):
+                tally.add(finding.target, hint, finding.verdict, found.kind)
+    assert sum(tally.counts.values()) > 60
+    assert tally.false_ok == 0
+
+
+def test_a_wrong_verdict_is_cut_down_to_what_it_needs(runtimes, monkeypatch):
+    monkeypatch.setattr(judge_graphs, "is_false", lambda finding, found: found.kind == DIFFERENT)
+    text = """(float[4] x) => (float[4] y, float[4] z) <float c = {12582912}> {
+        a = Exp(x) t = Add(a, c) d = Sub(t, c) y = Tanh(d) z = Neg(x)
+    }"""
+    kinds = [judge_graphs.Value(name, "float32", (4,)) for name in ("a", "t", "d")]
+    inputs = [judge_graphs.Value("x", "float32", (4,))]
+    drawn = judge_graphs.Drawn(model(text), inputs, True, [], kinds)
+    verdict = mn.check(drawn.model, "openvino-cpu").findings[0].verdict
+    found = judge_graphs.smaller(drawn, runtimes["openvino-cpu"], "f32", verdict)
+    assert [node.op_type for node in found.model.graph.node] == ["Add", "Sub", "Tanh"]
+
+
+def test_models_of_others_are_judged_converted_and_run(runtimes):
+    results = judge_corpus.Results()
+    for file in judge_corpus.models(MODELS, "models"):
+        if file.path.name in ("dequantise.torchscript-13.onnx", "background.torchscript-14.onnx"):
+            judge_corpus.judge(file, runtimes, results)
+    page = judge_corpus.page(results)
+    assert "| models | 2 |" in page, page
+
+
+def test_counts_tell_false_verdicts_from_true_ones():
+    tally = Tally()
+    for verdict, kind in (("ok", FINE), ("ok", DIFFERENT), ("ok", REFUSED), ("different-numbers", DIFFERENT),
+                          ("different-numbers", FINE), ("unknown", DIFFERENT)):  # fmt: skip
+        tally.add("openvino-cpu@1", "f32", verdict, kind)
+    assert tally.summary() == "False `ok`: 2. False `different-numbers`: 1."
+    assert tally.table().splitlines()[2:] == [
+        "| openvino-cpu@1, hint f32 | different-numbers | 1 | 1 |  |  |  |  |",
+        "| openvino-cpu@1, hint f32 | ok | 1 | 1 |  |  | 1 |  |",
+        "| openvino-cpu@1, hint f32 | unknown |  | 1 |  |  |  |  |",
+    ]
+    assert truth.TRUTHS[:2] == (FINE, DIFFERENT)
