@@ -18,7 +18,7 @@ from minuend.actions.recipes.compare import Comparison, compare
 from minuend.actions.recipes.work import Refusal, Work
 from minuend.actions.trying import tried
 from minuend.core.policies import CONTRACTS, Contract
-from minuend.errors import SpecError, Unsupported, listed, near, shown
+from minuend.errors import MinuendError, SpecError, Unsupported, listed, near, shown
 from minuend.models.opening import Model, dialect_of, formats, open_model
 from minuend.runtimes import targets, values
 from minuend.runtimes.targets import Target
@@ -125,11 +125,11 @@ def fix(
     if run and work.changed:
         on = goal if isinstance(goal, Target) else None
         comparison = compare(original, fixed, on, overflow, work.touched, work.spots)
-        if on is not None and not comparison.skipped and not comparison.failed:
-            whole = tried(fixed, on, original=original if overflow == "wrap" else None).trial
+    if run and (work.changed or work.unknown) and (comparison is None or not (comparison.skipped or comparison.failed)):
+        whole = _whole(original, fixed, goal, overflow)
     return Fixed(
         model=fixed.handout,
-        changes=tuple(work.changes) or (_nothing(work, name),),
+        changes=(*work.changes, *work.unknown) or (_nothing(work, name),),
         refused=_grouped(work.refused),
         untouched=work.left,
         touched=tuple(work.touched),
@@ -140,6 +140,16 @@ def fix(
         opened=fixed,
         sources=original.sources(),
     )
+
+
+def _whole(original: Model, fixed: Model, goal: Target | int, overflow: Contract) -> Trial | None:
+    """Run a fixed model as it is, where its runtime is installed; an opset has none."""
+    if isinstance(goal, int):
+        return None
+    try:
+        return tried(fixed, goal, original=original if overflow == "wrap" else None).trial
+    except MinuendError:  # the comparison says why
+        return None
 
 
 def _fails(whole: Trial) -> bool:

@@ -142,6 +142,7 @@ class OnnxWork(Work):
             if choice.action == "refuse" or not isinstance(node, Node):
                 self.refuse(site, choice)
             elif choice.action == "leave":
+                self.leave(site, choice)
                 self._left.append(_key(one.scope, one.proto))
             elif choice.action == "fold" and fold is not None:
                 self._watch(site.where, node, one, rewriter)

@@ -51,6 +51,7 @@ class OpenVinoWork(Work):
             asked = (site, target, self.overflow, self.accept)
             choice = choose(*asked, writable=lambda *_: True, foldable=fold, spelled=spelled)
             if choice.action == "leave":
+                self.leave(site, choice)
                 self.left += 1
             elif choice.action == "refuse" or not isinstance(node, Node):
                 self.refuse(site, choice)

@@ -37,7 +37,8 @@ class Choice:
     Attributes:
         action: ``"leave"``, ``"write"`` a recipe, ``"fold"`` it into a constant, ``"spell"`` its broadcasting out and
             no more, or ``"refuse"``.
-        reason: why, in a sentence without a full stop. recipe: what to write. instead: what to do about a refusal.
+        reason: why, in a sentence without a full stop; of one that is left, why nobody knows what it gives.
+        recipe: what to write. instead: what to do about a refusal.
         classes: the value classes that go wrong.
     """
 
@@ -77,7 +78,9 @@ def choose(
     if not wrong and not saturates and finding.graph and finding.verdict in _WRONG:
         return _apart(site, element, target, finding, writable)
     if not wrong and not saturates:
-        return _leave_or_narrow(site, element, target, overflow, writable)
+        narrowed = _leave_or_narrow(site, element, target, overflow, writable)
+        unknown = narrowed.action == "leave" and finding.verdict == "unknown"
+        return replace(narrowed, reason=finding.reason) if unknown else narrowed
     after = wrong_classes(site, spelled, target, accept) if spelled is not None else wrong
     reason = SATURATE if saturates else told(wrong, target)
     if spelled is not None and not after and not saturates:

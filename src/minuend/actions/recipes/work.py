@@ -44,7 +44,8 @@ class Work:
 
     Attributes:
         goal: the target, or an opset. overflow, accept: what is asked for.
-        changes, refused: so far. left: how many subtractions stay as they are. touched: the element types of those
+        changes, refused: so far. left: how many subtractions stay as they are; unknown: those of
+            them of which nobody knows what they give, a sentence each. touched: the element types of those
             that were rewritten. spots: where those can be watched. changed: whether the model is another one now.
     """
 
@@ -55,6 +56,7 @@ class Work:
         self.changes: list[str] = []
         self.refused: list[Refusal] = []
         self.left = 0
+        self.unknown: list[str] = []
         self.touched: dict[str, None] = {}
         self.spots: list[Spot] = []
         self.changed = False
@@ -66,6 +68,11 @@ class Work:
     def result(self) -> Model:
         """Return the model as it is now."""
         raise NotImplementedError
+
+    def leave(self, site: Site, choice: Choice) -> None:
+        """Take note of a subtraction that stays as it is."""
+        if choice.reason:
+            self.unknown.append(f"{site.where} is left as it is, and not known to be right: {choice.reason}")
 
     def note(self, site: Site, what: str, why: str) -> None:
         """Take note of a change."""

@@ -24,7 +24,10 @@ def fix_lines(fixed: Fixed, source: str, written: str) -> list[str]:
     if fixed.comparison is not None:
         lines.append(str(fixed.comparison))
     if fixed.whole is not None:
-        lines += run_lines(fixed.whole)
+        whole = list(run_lines(fixed.whole))
+        if fixed.whole.ok:
+            whole = [f"{whole[0]} {'; '.join(line.removeprefix('~ ') for line in whole[1:])}"]
+        lines += whole
     if not written:
         lines.append(f"nothing written{'; --partial writes what could be fixed' if fixed.touched else ''}")
     return lines
