@@ -57,12 +57,21 @@ def measure(runtime: str, python: str | None, folder: Path, graphs_of: str = "")
 
 
 def _write_cases() -> None:
-    """Write the list of graph cases, which the files of all releases refer to, where the grammar has changed."""
+    """Write the list of graph cases where the grammar has changed, and the files that refer to it.
+
+    A file says what of the list a release was not asked: so what is new is unknown of every release until it is asked.
+    """
     keys = [key for key, _ in graphs.asked("f32")]
-    if graph_answers.asked() != frozenset(keys):
-        with atomic(str(TARGETS / graph_answers.ASKED)) as stream:
-            stream.write(graph_answers.dump_asked(keys).encode())
-        graph_answers.asked.cache_clear()
+    if graph_answers.asked() == frozenset(keys):
+        return
+    paths = [path for path in TARGETS.glob("*@*.json") if '"graphs": [' in path.read_text("utf-8")]
+    known = {path: targets.load(path.read_text("utf-8"), path.name) for path in paths}
+    with atomic(str(TARGETS / graph_answers.ASKED)) as stream:
+        stream.write(graph_answers.dump_asked(keys).encode())
+    graph_answers.asked.cache_clear()
+    for path, target in known.items():
+        with atomic(str(path)) as stream:
+            stream.write(targets.dump(target).encode())
 
 
 def _progress(done: int, total: int) -> None:

@@ -149,8 +149,9 @@ def test_files_of_models_that_shrink_are_errors(tmp_path: Path, monkeypatch: pyt
         monkeypatch.setattr(reading.File, "read_into", shrinking(Path(file), reading.File.read_into))
     else:
         os.truncate(file, 3)
+    options = {"evaluator": "reference"} if kind == "onnx external" else {}  # it reads in this process
     with pytest.raises(FileFormatError) as caught:
-        run(opened, inputs)
+        run(opened, inputs, **options)
     again = f"{name} had {size} bytes when the model was read, and now 3; read the model again"
     assert str(caught.value) == (again if kind.startswith("directml") else told(name, 3, size))
 

@@ -213,8 +213,10 @@ def judge(site: Site, target: Target, unread: str = "", hint: str = "") -> Findi
         (_measured(site, site.node, target, one, relation is None) for one in known),
         key=lambda finding: _WORST.index(finding.verdict),
     )
+    if relation == "zero-size" or alone.verdict in _WORST[:2]:  # it is wrong by itself
+        return alone
     around = joined(site, site.node, target, hint)
-    if relation == "zero-size" or _WORST.index(alone.verdict) <= _WORST.index(around.verdict):
+    if _WORST.index(alone.verdict) <= _WORST.index(around.verdict):
         return alone
     told = _finding(site, target, around.verdict, around.reason, relation=alone.shape_relation)
     return replace(told, graph=around.expression, hint=around.hint)

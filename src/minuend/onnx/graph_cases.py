@@ -416,12 +416,15 @@ class _Draft:
     def _node(self, nodes: list[NodeProto], row: Operator, names: list[str], output: str) -> str:
         attributes = dict(row.attributes)
         outputs = [output, *(f"{output}_{i}" for i in range(1, attributes.pop("outputs", 1)))]
-        nodes.append(helper.make_node(row.name, names, outputs, **attributes))
+        domain, _, kind = row.name.rpartition(".")
+        nodes.append(helper.make_node(kind, names, outputs, domain=domain, **attributes))
         self.opset = max(self.opset, row.opset)
         return output
 
     def _shape(self, name: str) -> tuple[int, ...]:
-        """The shape of what the nodes before the subtraction make."""
+        """The shape of what the nodes before the subtraction make; operators of other domains keep it."""
+        if any(node.domain for node in self.before):
+            return next(iter(self.feeds.values())).shape
         model = onnx.shape_inference.infer_shapes(self._model(self.before, [name], static=True), data_prop=True)
         dims = model.graph.output[0].type.tensor_type.shape.dim
         if not model.graph.output[0].type.tensor_type.HasField("shape") or any(
@@ -453,7 +456,7 @@ class _Draft:
         )
         imports = [helper.make_opsetid("", self.opset)]
         used_functions = [one for one in self.functions if any(node.op_type == one.name for node in nodes)]
-        imports += [helper.make_opsetid(one.domain, 1) for one in used_functions]
+        imports += [helper.make_opsetid(domain, 1) for domain in sorted({node.domain for node in nodes} - {""})]
         about = {"ir_version": _IR_VERSION, "opset_imports": imports, "producer_name": "minuend"}
         return helper.make_model(graph, functions=used_functions, **about)
 

@@ -193,6 +193,7 @@ def _rest() -> list[Operator]:
     rows = [Operator(name) for name in _ELEMENTWISE]
     rows += [Operator(name, types=("int32", "int64", "int8", "uint8"), floats=False) for name in ("Identity", "Sign")]
     rows += [Operator(name, opset=opset) for name, opset in _LATER.items()]
+    rows += [Operator(f"com.microsoft.{name}", types=()) for name in ("Gelu", "FastGelu", "QuickGelu")]
     rows += [
         Operator(name, given, places=("reader",), types=("float16", "int32", "int64"))
         if len(given) > 1

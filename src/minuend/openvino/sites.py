@@ -105,7 +105,10 @@ _MISSING = (
 
 def _fixed(layer: Layer) -> tuple[Array | None, Array | None]:
     """The elements of the operands that are Const layers."""
-    a, b = (table.elements(ref.layer) if ref.layer.type == "Const" else None for ref in layer.sources())
+    a, b = (
+        table.elements(ref.layer) if ref.layer.type == "Const" and not ref.layer.is_missing else None
+        for ref in layer.sources()
+    )
     return a, b
 
 
@@ -188,7 +191,7 @@ def _flow(section: Section, within: str) -> tuple[Flow, dict[Layer, int]]:
         for ref in outputs
         if (shape := ref.port.type.shape) is not None and all(isinstance(dim, int) for dim in shape)
     }
-    stored = {name(ref): ref.layer for ref in outputs if ref.layer.type == "Const"}
+    stored = {name(ref): ref.layer for ref in outputs if ref.layer.type == "Const" and not ref.layer.is_missing}
 
     def uniform(one: str) -> bool:
         if one not in stored or sizes.get(one, _MOST_ELEMENTS + 1) > _MOST_ELEMENTS:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from minuend.actions.checking import answers_for, judge, possible_relations
-from minuend.actions.graphs import kept_apart, settings
+from minuend.actions.graphs import joined, kept_apart, settings
 from minuend.actions.recipes.table import APART, OWN, Recipe, recipes
 from minuend.core.elements import TYPES, ElementType
 from minuend.core.policies import Contract
@@ -88,9 +88,11 @@ def choose(
     if site.constants == "both" and not foldable():
         return Choice("fold", reason, classes=tuple(wrong))
     nearest: Set[str] | None = None
+    beside = joined(site, node, target).verdict in _WRONG and not element.is_integer
     known = quirks(target.runtime)
     for recipe in recipes(element, overflow) if _holds(element, after, site) else ():
-        if saturates and recipe.overflow is None and not recipe.proof:
+        # What is subtracted in its own type is joined with its neighbours still.
+        if (saturates and recipe.overflow is None and not recipe.proof) or (beside and recipe.wide == OWN):
             continue
         if not (known.reads((step.op for step in recipe.steps), target.release) and writable(element, recipe)):
             continue
