@@ -52,7 +52,7 @@ from minuend.runtimes.report import Finding
 from minuend.runtimes.running import Refused, Runtime
 
 sys.path.append(str(Path(__file__).parents[1] / "tests" / "support"))
-from model_corpus import ROUNDING, difference, same_bits  # type: ignore[import-untyped]
+from model_corpus import ROUNDING, difference, same_bits  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
 PACKAGES: Mapping[str, tuple[str, ...]] = {
     "rapidocr-onnxruntime==1.4.4": (),
