@@ -75,14 +75,13 @@ def _each(site: Site, node: Node, target: Target, hint: str, classes: Collection
             continue
         wrong = {name: one for name, one in answers.items() if name == EVERY or name in classes}
         if wrong:
-            helps = "" if hint else _helps(site, node, target, around.expression, classes)
+            helps = "" if hint else _helps(site, node, target, around, classes)
             yield _said(target, around.expression, wrong, helps)
 
 
-def _helps(site: Site, node: Node, target: Target, expression: str, classes: Collection[str]) -> str:
+def _helps(site: Site, node: Node, target: Target, around: Surrounding, classes: Collection[str]) -> str:
     """The hint under which a neighbour does no harm."""
     assert target.graphs is not None
-    around = next(one for one in site.around if one.expression == expression)
     for hint in quirks(target.runtime).hints:
         answers = target.graphs.find(around, node.a.dtype, site.dynamic, hint)
         if answers is not None and not any(name == EVERY or name in classes for name in answers):

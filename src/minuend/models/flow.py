@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
+
+import numpy as np
 
 SHAPES = ("Identity", "Reshape", "Unsqueeze", "Squeeze", "Expand", "Transpose", "Flatten", "Tile")
 """Operators that only move or rename values."""
+
+
+def all_alike(elements: np.ndarray[Any, np.dtype[Any]]) -> bool:
+    """Whether all elements of a flat array have the same bits."""
+    bits = elements.view(f"V{elements.itemsize}")
+    return bool((bits == bits[:1]).all())
 
 
 _HANDED_ON = {"Concat": (0, None), "Max": (0, None), "Min": (0, None), "Where": (1, 3)}

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from onnx import GraphProto, NodeProto, TensorProto
 
-from minuend.models.flow import Flow
+from minuend.models.flow import Flow, all_alike
 from minuend.onnx import tensors
 from minuend.onnx.evaluator import MAIN
 from minuend.onnx.model import Model
@@ -38,7 +38,7 @@ def flow_of(model: Model, scope: Scope) -> Flow:
         if tensor is None or math.prod(tensor.dims) > _MOST_ELEMENTS:
             return False
         elements = model.array(tensor, f"{model.name}: {name!r}").reshape(-1)
-        return bool((elements.view(f"V{elements.itemsize}") == elements[:1].view(f"V{elements.itemsize}")).all())
+        return all_alike(elements)
 
     return Flow(
         [(operator(node), (*node.input, *captured(node)), tuple(node.output)) for node in scope.nodes],

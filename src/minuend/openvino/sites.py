@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from minuend.errors import SpecError, Unsupported
-from minuend.models.flow import Flow
+from minuend.models.flow import Flow, all_alike
 from minuend.models.purpose import purpose_of
 from minuend.models.ranges.interval import Range, full, of_blocks
 from minuend.models.ranges.rules import Step, result
@@ -197,7 +197,7 @@ def _flow(section: Section, within: str) -> tuple[Flow, dict[Layer, int]]:
         if one not in stored or sizes.get(one, _MOST_ELEMENTS + 1) > _MOST_ELEMENTS:
             return False
         elements = table.elements(stored[one]).reshape(-1)
-        return bool((elements.view(f"V{elements.itemsize}") == elements[:1].view(f"V{elements.itemsize}")).all())
+        return all_alike(elements)
 
     flow = Flow(
         steps,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -141,8 +142,4 @@ def dump_asked(keys: Sequence[Key]) -> str:
 
 
 def _keys(row: Mapping[str, Any]) -> Iterator[Key]:
-    for expression in row["expressions"]:
-        for dtype in row["dtypes"]:
-            for setting in row["settings"]:
-                for form in row["forms"]:
-                    yield expression, dtype, setting, form
+    yield from itertools.product(*(row[name] for name in _NAMES))
