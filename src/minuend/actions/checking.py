@@ -24,7 +24,7 @@ from minuend.models.purpose import PLAIN
 from minuend.models.ranges.interval import Range
 from minuend.models.sites import Array, Site, sites
 from minuend.runtimes import targets, values
-from minuend.runtimes.answers import EVERY, OK, Answer, Witness
+from minuend.runtimes.answers import EVERY, OK, WORST, Answer, Witness
 from minuend.runtimes.cases import CONSTANTS, RELATIONS, relation_of
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.reach import reachable
@@ -34,9 +34,6 @@ from minuend.standards.abilities import ability
 from minuend.standards.dialects import dialects
 from minuend.standards.node import Node
 from minuend.standards.validation import validate
-
-_WORST = ("not-implemented", "different-numbers", "unknown", "ok")
-"""Verdicts of one node, the one that counts first."""
 
 AS_CONTRACTED = "the contract's numbers"
 """The reason of an ok that needs no other."""
@@ -211,12 +208,12 @@ def judge(site: Site, target: Target, unread: str = "", hint: str = "") -> Findi
     known = [relation] if relation is not None else possible_relations(site.node)
     alone = min(
         (_measured(site, site.node, target, one, relation is None) for one in known),
-        key=lambda finding: _WORST.index(finding.verdict),
+        key=lambda finding: WORST.index(finding.verdict),
     )
-    if relation == "zero-size" or alone.verdict in _WORST[:2]:  # it is wrong by itself
+    if relation == "zero-size" or alone.verdict in WORST[:2]:  # it is wrong by itself
         return alone
     around = joined(site, site.node, target, hint)
-    if _WORST.index(alone.verdict) <= _WORST.index(around.verdict):
+    if WORST.index(alone.verdict) <= WORST.index(around.verdict):
         return alone
     told = _finding(site, target, around.verdict, around.reason, relation=alone.shape_relation)
     return replace(told, graph=around.expression, hint=around.hint)
@@ -273,7 +270,7 @@ def _measured(site: Site, node: Node, target: Target, relation: str, guessed: bo
     """Look the answers up, keep those for classes that can occur, and put them into words."""
     everything = target.answer(node.op, node.a.element, relation, site.constants)
     answers = answers_for(site, node, target, relation)
-    verdict = min((one.verdict for one in answers.values()), key=_WORST.index, default="ok")
+    verdict = min((one.verdict for one in answers.values()), key=WORST.index, default="ok")
     shown = "" if guessed else relation
     if verdict == "ok":
         reasons = [_why_ok(site, everything, answers)]

@@ -12,7 +12,7 @@ from minuend.core.elements import ElementType
 from minuend.core.operation import said
 from minuend.models.sites import Array, Site
 from minuend.runtimes import values
-from minuend.runtimes.answers import OK, Answer, Span, Witness
+from minuend.runtimes.answers import OK, WORST, Answer, Span, Witness
 
 _MOST_PAIRS = 4096
 """Different pairs up to which each is looked at."""
@@ -44,12 +44,9 @@ def on_their_numbers(site: Site, element: ElementType, everything: Mapping[str, 
     for code_a, code_b in pairs.T.tolist():
         name = values.classify(element, code_a, code_b).name
         answer = _of_pair(element, code_a, code_b, name, everything[name])
-        if name not in found or _ORDER.index(answer.verdict) < _ORDER.index(found[name].verdict):
+        if name not in found or WORST.index(answer.verdict) < WORST.index(found[name].verdict):
             found[name] = answer
     return found
-
-
-_ORDER = ("not-implemented", "different-numbers", "unknown", "ok")
 
 
 def _codes(array: Any, element: ElementType) -> Any:

@@ -13,6 +13,9 @@ from minuend.core import operation
 Verdict = Literal["ok", "different-numbers", "not-implemented", "invalid", "unknown"]
 VERDICTS: tuple[str, ...] = ("ok", "different-numbers", "not-implemented", "invalid", "unknown")
 
+WORST = ("not-implemented", "different-numbers", "unknown", "ok")
+"""Verdicts of one node, the one that counts first."""
+
 EVERY = "every value"
 """Stands for all classes at once in a row: the runtime refuses the model whatever its values are."""
 
