@@ -11,6 +11,7 @@ from onnx import TensorProto, helper
 
 from minuend import check, fix
 from minuend.errors import SpecError
+from minuend.models.surroundings import NORMALISATION
 from minuend.runtimes import targets
 
 OPENVINO, ONNXRUNTIME = "openvino-cpu@2026.4.1", "onnxruntime-cpu@1.31.1"
@@ -205,6 +206,25 @@ def test_fix_keeps_a_subtraction_apart_from_its_neighbours():
     assert [node.op_type for node in fixed.model.graph.node] == ["Add", "Max", "Max", "Sub", "Max"]
     assert fixed.changes[0].endswith("; so it is kept apart") or "(kept apart with Max)" in fixed.changes[0]
     assert verdicts(fixed.model, OPENVINO) == ["ok"]
+
+
+@pytest.mark.parametrize("target", [ONNXRUNTIME, OPENVINO])
+def test_fix_takes_a_layer_normalisation_apart_and_the_whole_model_is_as_contracted_then(target):
+    """The operators around it round by themselves, so the bound is theirs; the subtraction's own numbers are exact."""
+    body = "m = ReduceMean<axes=[-1]>(x) d = Sub(x, m) q = Mul(d, d) w = ReduceMean<axes=[-1]>(q) a = Add(w, e)"
+    text = model(f"{body} s = Sqrt(a) z = Div(d, s) f = Mul(z, v) y = Add(f, v)")
+    (before,) = check(text, target)
+    assert (before.verdict, before.graph) == ("different-numbers", f"{NORMALISATION} * array + array")
+    fixed = fix(text, target)
+    assert [node.op_type for node in fixed.model.graph.node if node.op_type in ("Sub", "Max")] == [
+        "Max",
+        "Max",
+        "Sub",
+        "Max",
+    ]
+    assert verdicts(fixed.model, target) == ["ok"]
+    assert fixed.whole is not None
+    assert (fixed.failed, [output.different for output in fixed.whole.outputs]) == (False, [0])
 
 
 def test_fix_names_the_setting_where_no_rewriting_helps():
