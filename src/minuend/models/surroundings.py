@@ -199,17 +199,18 @@ def _idioms(flow: Flow, index: int) -> Iterator[Surrounding]:
 
 def _scaled(flow: Flow, name: str) -> int:
     """Whether what is divided is then multiplied by a constant array (1), and added to another (2)."""
-    steps = 0
+    names, steps = {name}, 0
     for wanted in (("Div", "Mul"), ("Mul",), ("Add",)):
-        outputs: list[str] = []
-        for i in flow.readers_of(name):
-            operator, inputs, made = flow.steps[i]
-            constant = any("array" in kinds(flow, one) for one in inputs if one != name)
-            if operator in wanted and (len(wanted) == 2 or constant):
-                outputs += made
-        if not outputs:
+        read = [(flow.steps[i], one) for one in names for i in flow.readers_of(one)]
+        names = {
+            made
+            for (operator, inputs, outputs), one in read
+            if operator in wanted and (len(wanted) == 2 or any("array" in kinds(flow, k) for k in inputs if k != one))
+            for made in outputs
+        }
+        if not names:
             break
-        name, steps = outputs[0], steps + 1
+        steps += 1
     return max(0, steps - 1)
 
 
