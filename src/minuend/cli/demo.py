@@ -17,8 +17,10 @@ from minuend.errors import listed
 
 ARRAYS = (
     (
-        "Near-infrared minus red tells plants from water. Over water the difference is negative, and uint16 has no "
-        "negative numbers. There are three ways out:",
+        (
+            "Near-infrared minus red tells plants from water. Over water the difference is negative, and uint16 has no "
+            "negative numbers. There are three ways out:"
+        ),
         "sub nir.npy red.npy",
         FINE,
     ),
