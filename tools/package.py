@@ -1,8 +1,8 @@
 """Build what is published, look at it, and try it where nothing of this project lies.
 
     pip install --group package                  # what this needs; tried with pip 25.1 and newer
-    python tools/package.py build                # dist/: the sdist, the wheel built from it, on Linux with its own tag
-    python tools/package.py build --portable     # the same for glibc 2.17 and newer, compiled by zig (pip install ziglang)
+    python tools/package.py build                # dist/: the sdist, and the wheel built from it
+    python tools/package.py build --portable     # for glibc 2.17 and newer, by zig (pip install ziglang)
     python tools/package.py check dist/*         # metadata, what the files hold, how large they are
     python tools/package.py test dist/*.whl      # cibuildwheel's own test command, in an empty environment
     python tools/package.py test --oldest dist/*.whl    # the same with the oldest dependencies that are allowed
@@ -138,15 +138,20 @@ def test(wheel: Path, oldest: bool) -> None:
 
 
 def installed() -> None:
-    """Check, from inside an environment, that it is the installed package that is tested."""
+    """Check, from inside an environment, that the installed package is tested, with fast kernels."""
     import minuend
+    from minuend import _native
 
     place = Path(minuend.__file__).resolve()
     if ROOT in place.parents or Path(sys.prefix).resolve() not in place.parents:
         raise SystemExit(f"minuend comes from {place.parent}; expected the environment {sys.prefix}")
     if (said := metadata.version("minuend")) != minuend.__version__:
         raise SystemExit(f"the metadata says {said}, and minuend.__version__ {minuend.__version__}")
-    print(f"minuend {said} in {place.parent}")
+    kernels = _native.instruction_sets()
+    processor = Path("/proc/cpuinfo")
+    if processor.exists() and re.search(r"\bavx2\b", processor.read_text(encoding="utf-8")) and "avx2" not in kernels:
+        raise SystemExit(f"this processor has AVX2, and the kernel chooses among {', '.join(kernels)}")
+    print(f"minuend {said} in {place.parent}, kernels: {', '.join(kernels)}")
 
 
 def run(*command: str, folder: Path | None = None, environment: Mapping[str, str] | None = None) -> None:
