@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import json
 import re
 import shutil
 import subprocess
@@ -246,6 +247,16 @@ def test_the_workflows_are_what_their_schema_says() -> None:
     command = ["check_jsonschema", "--builtin-schema", "vendor.github-workflows", *map(str, WORKFLOWS)]
     done = subprocess.run([sys.executable, "-m", *command], capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_configuration_is_what_cibuildwheel_s_schema_says() -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    folder = Path(pytest.importorskip("cibuildwheel").__file__).parent
+    schema = json.loads((folder / "resources/cibuildwheel.schema.json").read_text(encoding="utf-8"))
+    settings = PROJECT["tool"]["cibuildwheel"]
+    jsonschema.validate(settings, schema)
+    with pytest.raises(jsonschema.ValidationError, match="test-comand"):
+        jsonschema.validate({**settings, "test-comand": ""}, schema)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("cibuildwheel") is None, reason="cibuildwheel is not installed")
