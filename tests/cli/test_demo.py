@@ -149,20 +149,6 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, capfd: pyte
     assert run(capfd, "demo") == (0, ARRAYS + MODELS.replace("RUN\n", f"{NOT_RUN}\n") + NO_OPENVINO + KEEP, "")
 
 
-@pytest.mark.parametrize(
-    ("out", "message"),
-    [
-        ("there", "there exists; name a folder that does not"),
-        ("no/new", "there is no folder no to write new to"),
-        ("", "Invalid value for '-o' / '--output': the path is empty (minuend demo --help shows the options)"),
-    ],
-)
-def test_nothing_is_overwritten(here: Path, capfd: pytest.CaptureFixture[str], out: str, message: str) -> None:
-    (here / "there").mkdir()
-    assert run(capfd, "demo", "-o", out) == (2, "", f"error: {message}\n")
-    assert list(here.rglob("*")) == [here / "there"]
-
-
 def test_a_step_that_ends_otherwise_ends_the_whole(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
