@@ -2,7 +2,6 @@
 
     pip install --group package                  # what this needs; tried with pip 25.1 and newer
     python tools/package.py build                # dist/: the sdist, and the wheel built from it
-    python tools/package.py build --portable     # for glibc 2.17 and newer, by zig (pip install ziglang)
     python tools/package.py check dist/*         # metadata, what the files hold, how large they are
     python tools/package.py test dist/*.whl      # cibuildwheel's own test command, in an empty environment
     python tools/package.py test --oldest dist/*.whl    # the same with the oldest dependencies that are allowed
@@ -14,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
 import re
 import shutil
 import subprocess
@@ -29,9 +27,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-
-GLIBC = "2.17"
-"""The C library that a portable wheel is content with; zig has its symbols, and puts C++'s library into the module."""
 
 LARGEST = {".whl": 4 << 20, ".gz": 2 << 20}
 """Bytes that a file may have: twice and more of what it has today, so that nothing large slips in."""
@@ -56,11 +51,10 @@ FOREIGN = re.compile(r"(^|/)(tests?|benchmarks|docs|examples|tools|build|dist|__
 NATIVE = re.compile(r"minuend/_native\.[\w.-]+\.(so|pyd)$")
 
 
-def build(folder: Path, portable: bool) -> None:
-    """Build the sdist, and the wheel from it; a portable one needs no newer C library than ``GLIBC``."""
+def build(folder: Path) -> None:
+    """Build the sdist, and the wheel from it."""
     with tempfile.TemporaryDirectory() as scratch:
-        compilers = zig(Path(scratch)) if portable else {}
-        run(sys.executable, "-m", "build", "--outdir", scratch, str(ROOT), environment={**os.environ, **compilers})
+        run(sys.executable, "-m", "build", "--outdir", scratch, str(ROOT))
         (sdist,), (wheel,) = (list(Path(scratch).glob(kind)) for kind in ("*.tar.gz", "*.whl"))
         folder.mkdir(parents=True, exist_ok=True)
         if sys.platform == "linux":
@@ -69,18 +63,6 @@ def build(folder: Path, portable: bool) -> None:
         else:
             shutil.move(wheel, folder)
         shutil.move(sdist, folder)
-
-
-def zig(folder: Path) -> dict[str, str]:
-    """Write two programs that are zig's C and C++ compilers for an old C library; return the environment with them."""
-    target = f"{platform.machine()}-linux-gnu.{GLIBC}"
-    for name in ("cc", "c++"):
-        program = folder / f"zig-{name}"
-        program.write_text(
-            f'#!/bin/sh\nexec "{sys.executable}" -m ziglang {name} -target {target} -mcpu=baseline "$@"\n'
-        )
-        program.chmod(0o755)
-    return {"CC": f"{folder}/zig-cc", "CXX": f"{folder}/zig-c++"}
 
 
 def check(files: Sequence[Path]) -> None:
@@ -172,17 +154,15 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Do what the command line asks for."""
     parser = argparse.ArgumentParser(description="Build, check and test what is published.")
     verbs = parser.add_subparsers(dest="verb", required=True)
-    making = verbs.add_parser("build")
-    making.add_argument("folder", type=Path, nargs="?", default=ROOT / "dist")
-    making.add_argument("--portable", action="store_true", help=f"for glibc {GLIBC} and newer, by zig")
+    verbs.add_parser("build").add_argument("folder", type=Path, nargs="?", default=ROOT / "dist")
     verbs.add_parser("check").add_argument("files", type=Path, nargs="+")
     trial = verbs.add_parser("test")
     trial.add_argument("wheel", type=Path)
     trial.add_argument("--oldest", action="store_true", help="with the oldest dependencies that are allowed")
     verbs.add_parser("installed")
     match vars(parser.parse_args(argv)):
-        case {"verb": "build", "folder": folder, "portable": portable}:
-            build(folder, portable)
+        case {"verb": "build", "folder": folder}:
+            build(folder)
         case {"verb": "check", "files": files}:
             check(files)
         case {"verb": "test", "wheel": wheel, "oldest": oldest}:
