@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, cast
@@ -173,8 +173,8 @@ def _compared(
 def elements(feed: Feed, name: str, place: int) -> Array:
     """Return the elements of an input, the same at every call.
 
-    The first thousand hold ten edges of the type, so that over the first three inputs every edge meets every other;
-    the rest are random.
+    The first ones hold the edges of the type, so that over the first three inputs every edge meets every other; others
+    are random.
 
     Args:
         feed: the input. name: its name, which random numbers hang on. place: its number among the inputs.
@@ -207,13 +207,14 @@ def elements(feed: Feed, name: str, place: int) -> Array:
 
 @functools.cache
 def _edges(element: ElementType) -> Codes:
-    """Ten codes of an element type, at and beside what arithmetic ends at."""
+    """Ten codes of an element type or eleven, at and beside what arithmetic ends at."""
     if element.is_integer:
         low, high = element.limits
         numbers: list[Any] = [0, 1, 2, low, low + 1, high, high - 1, high // 2, high // 3, 3]
     else:
         least, one = values.least_normal(element), Fraction(1)
-        numbers = [0.0, -0.0, math.inf, -math.inf, math.nan, values.largest(element), least / 4, -least, one, -one / 3]
+        most = values.largest(element)
+        numbers = [0.0, -0.0, math.inf, -math.inf, math.nan, most, -most, least / 4, -least, one, -one / 3]
     return np.array([reference.encode(element, number) for number in numbers], f"u{element.itemsize}")
 
 
@@ -259,21 +260,19 @@ def measure(
     runtime: Runtime,
     *,
     known: GraphAnswers | None = None,
-    types: Collection[str] = (),
     every: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> GraphAnswers:
     """Ask a runtime graph cases; what it cannot run is left out.
 
     Args:
-        runtime: the runtime. known: cases that are not asked again. types: element types that are asked; all where
-            none is named. every: 1 for all, 2 for every other one, ….
+        runtime: the runtime. known: cases that are not asked again. every: 1 for all, 2 for every other one, ….
         progress: called with the number of cases done and of all.
     """
     found: dict[Key, Mapping[str, Answer]] = {}
     before = known.cells if known is not None else found
     hint = next(iter(quirks(runtime.name).hints), "")
-    rows = [row for row in asked(hint) if row[0] not in before and (not types or row[0][1] in types)][::every]
+    rows = [row for row in asked(hint) if row[0] not in before][::every]
     for done, (key, case) in enumerate(rows):
         answers = answer(case, runtime, _asking().FORM, _asking().build(case))
         if answers is not None:
