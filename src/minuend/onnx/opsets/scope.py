@@ -171,9 +171,15 @@ class Builder:
         self.nodes.append(onnx.helper.make_node(op_type, inputs, [output], **attributes))
         return output
 
-    def keep(self, node: NodeProto) -> None:
-        """Put the node itself here."""
+    def keep(self, node: NodeProto, hint: str) -> tuple[str, str]:
+        """Put the node itself here, its output under a new name.
+
+        Returns:
+            That name, and the one that it had, which a node behind it has to make.
+        """
+        had, node.output[0] = node.output[0], self.fresh(hint)
         self.nodes.append(node)
+        return node.output[0], had
 
 
 # ---- inference ------------------------------------------------------------------------------------------------
