@@ -163,9 +163,8 @@ class OnnxWork(Work):
 
 def _key(scope: Scope, node: NodeProto) -> tuple[str, str]:
     """What a Sub is found by after a conversion: its graph or function, and its output; places may be others then."""
-    while scope.parent is not None:
-        scope = scope.parent
-    return scope.where, node.output[0]
+    *_, outermost = scope.around()
+    return outermost.where, node.output[0]
 
 
 def _subtractions(model: ModelProto) -> dict[tuple[str, str], list[bytes]]:

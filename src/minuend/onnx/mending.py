@@ -20,12 +20,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TypeProto
+from onnx import FunctionProto, GraphProto, ModelProto, TypeProto
 
 from minuend.errors import listed
 from minuend.names import Names
 from minuend.onnx.evaluator import MAIN
-from minuend.onnx.nesting import all_names, bodies, holders, within
+from minuend.onnx.nesting import all_names, captured, graphs, holders, within
 from minuend.onnx.walk import functions
 
 IMPLIED: Mapping[str, int] = {"com.microsoft": 1, "ai.onnx.ml": 3}
@@ -110,10 +110,11 @@ def _unimported(model: ModelProto) -> Iterator[Departure]:
 
 def _unsorted(graph: GraphProto) -> Iterator[Departure]:
     made = {name: i for i, node in enumerate(graph.node) for name in node.output if name}
-    early = (i for i, node in enumerate(graph.node) if any(made.get(name, -1) > i for name in _read(node)))
+    read = [(*node.input, *captured(node)) for node in graph.node]
+    early = (i for i, names in enumerate(read) if any(made.get(name, -1) > i for name in names))
     first = next(early, None)
     nodes = [] if first is None else list(graph.node)
-    needs = [{made[name] for name in _read(node) if name in made} for node in nodes]
+    needs = [{made[name] for name in names if name in made} for names in read[: len(nodes)]]
     order = _order(needs)
     if first is None or order is None:
         return
@@ -127,16 +128,6 @@ def _unsorted(graph: GraphProto) -> Iterator[Departure]:
     ordered = GraphProto(node=[nodes[i] for i in order])
     del graph.node[:]
     graph.node.extend(ordered.node)
-
-
-def _read(node: NodeProto) -> Iterator[str]:
-    """The names that a node reads from the graph around it, in its bodies too."""
-    yield from node.input
-    for body, _ in bodies([node], ""):
-        own = {value.name for value in body.input} | {tensor.name for tensor in body.initializer}
-        own.update(name for inner in body.node for name in inner.output)
-        inside = {value.name for value in body.output}.union(*map(_read, body.node))
-        yield from inside - own
 
 
 def _order(needs: list[set[int]]) -> list[int] | None:
@@ -211,8 +202,8 @@ def _hiding(nodes: Any, where: str, known: set[str]) -> Iterator[tuple[GraphProt
     """Every input of a body, with the body and its place, that bears a name which is known where the body stands."""
     known = set(known)
     for i, node in enumerate(nodes):
-        for body, place in bodies([node], where):
-            place = place.replace(f"{where}.node[0]", f"{where}.node[{i}]", 1)  # noqa: PLW2901
+        for attribute, body in graphs(node):
+            place = f"{where}.node[{i}].{attribute}"
             for name in [value.name for value in body.input]:
                 if name in known:
                     yield body, place, name
@@ -229,6 +220,6 @@ def _rename(body: GraphProto, old: str, new: str) -> None:
         for i, name in enumerate(node.input):
             if name == old:
                 node.input[i] = new
-        for inner, _ in bodies([node], ""):
+        for _, inner in graphs(node):
             if old not in {value.name for value in inner.input}:  # there it is a third value
                 _rename(inner, old, new)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper
+from onnx import GraphProto, NodeProto, TensorProto, helper
 
 from minuend.actions.recipes.table import MOST_FOLDED, Recipe
 from minuend.core.arrays import compute
@@ -18,6 +18,7 @@ from minuend.onnx import recipes as builder
 from minuend.onnx import walk
 from minuend.onnx.evaluator import MAIN
 from minuend.onnx.model import Model
+from minuend.onnx.nesting import all_names
 from minuend.standards.node import Node
 from minuend.standards.validation import validate
 
@@ -31,7 +32,7 @@ class Rewriter:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self._names = Names(_names(model.proto))
+        self._names = Names(all_names(model.proto))
         self._planned: list[tuple[walk.Subtraction, list[NodeProto]]] = []
 
     def writable(self, one: walk.Subtraction, element: ElementType, recipe: Recipe) -> bool:
@@ -53,8 +54,7 @@ class Rewriter:
 
     def constant(self, scope: walk.Scope, name: str) -> Any:
         """The elements of a value that stands in the model as a constant, else ``None``."""
-        outer: walk.Scope | None = scope
-        while outer is not None:
+        for outer in scope.around():
             if isinstance(outer.proto, GraphProto):
                 for tensor in outer.proto.initializer:
                     if tensor.name == name:
@@ -62,7 +62,6 @@ class Rewriter:
             for node in outer.nodes:
                 if name in node.output:
                     return self._stored(node)
-            outer = outer.parent
         return None
 
     def _stored(self, node: NodeProto) -> Any:
@@ -97,13 +96,9 @@ class Rewriter:
         scopes = {one.scope.where: one.scope for one, _ in self._planned}
         for one, nodes in self._planned:
             by_scope.setdefault(one.scope.where, {})[one.index] = nodes
-        for where in sorted(by_scope, key=lambda where: -_depth(scopes[where])):
+        for where in sorted(by_scope, key=lambda where: -len(list(scopes[where].around()))):
             _replace(scopes[where].nodes, by_scope[where])
         self._planned.clear()
-
-
-def _depth(scope: walk.Scope) -> int:
-    return 0 if scope.parent is None else 1 + _depth(scope.parent)
 
 
 def _replace(nodes: Any, planned: Mapping[int, list[NodeProto]]) -> None:
@@ -118,15 +113,3 @@ def _replace(nodes: Any, planned: Mapping[int, list[NodeProto]]) -> None:
             later.append(copy)
     del nodes[first:]
     nodes.extend(later)
-
-
-def _names(model: ModelProto) -> Iterator[str]:
-    """Every name of a value or node, in the graph, in bodies and in functions."""
-    for scope in walk.walk(model):
-        proto = scope.proto
-        for node in scope.nodes:
-            yield from (*node.input, *node.output, node.name)
-        for value in (*proto.input, *proto.output):
-            yield value if isinstance(value, str) else value.name
-        yield from (value.name for value in (*getattr(proto, "initializer", ()), *proto.value_info))
-        yield from (sparse.values.name for sparse in getattr(proto, "sparse_initializer", ()))

@@ -24,7 +24,7 @@ from minuend.errors import DTypeError, SpecError, Unsupported
 from minuend.onnx import tensors
 from minuend.onnx.dims import shape_of
 from minuend.onnx.evaluator import MAIN
-from minuend.onnx.nesting import bodies
+from minuend.onnx.nesting import bodies, fill_in, filled_in, graphs, place
 from minuend.onnx.versions import DIALECT
 from minuend.standards.node import Node, TensorType
 from minuend.standards.version import OpVersion
@@ -91,8 +91,13 @@ class Scope:
 
     def place(self, i: int) -> str:
         """Say where a node stands: ``"graph.node[3] 'sub_mean'"``."""
-        name = self.nodes[i].name
-        return f"{self.where}.node[{i}]" + (f" {name!r}" if name else "")
+        return place(self.where, i, self.nodes[i])
+
+    def around(self) -> Iterator[Scope]:
+        """The scope itself, then those around it, the outermost last."""
+        yield self
+        if self.parent is not None:
+            yield from self.parent.around()
 
 
 def walk(model: Model | ModelProto) -> Iterator[Scope]:
@@ -120,8 +125,8 @@ def _scopes(
 ) -> Iterator[Scope]:
     scope = Scope(proto, where, opsets, parent, inferred)
     yield scope
-    for body, place in bodies(scope.nodes, where):
-        yield from _scopes(body, place, opsets, scope, inferred)
+    for body, inside in bodies(scope.nodes, where):
+        yield from _scopes(body, inside, opsets, scope, inferred)
 
 
 def functions(model: ModelProto) -> Iterator[tuple[FunctionProto, str]]:
@@ -283,13 +288,10 @@ def _bound_attributes(scope: Scope, node: NodeProto) -> list[dict[str, Any]]:
     """Return a node's attributes by name, once for each different way in which callers fill them in."""
     if not any(attribute.ref_attr_name for attribute in node.attribute):
         return [{a.name: get_attribute_value(a) for a in node.attribute}]
-    outermost = scope
-    while outermost.parent is not None:
-        outermost = outermost.parent
+    *_, outermost = scope.around()
     found: list[dict[str, Any]] = []
     for binding in scope.inferred.result.bindings.get(outermost.where, [{}]):
-        sources = {a.name: binding.get(a.ref_attr_name) if a.ref_attr_name else a for a in node.attribute}
-        values = {name: get_attribute_value(a) for name, a in sources.items() if a is not None}
+        values = {a.name: get_attribute_value(a) for a in filled_in(node, binding)}
         if values not in found:
             found.append(values)
     return found
@@ -303,14 +305,7 @@ def replace_references(
     Without a value a reference goes, but for those of ``keep``: calls, whose callees ask for it later.
     """
     for node in nodes:
-        is_call = (node.domain, node.op_type, node.overload) in keep
-        for i in reversed(range(len(node.attribute))):
-            attribute = node.attribute[i]
-            name = attribute.name
-            for graph in (attribute.g, *attribute.graphs):
-                replace_references(graph.node, values, keep)
-            if attribute.ref_attr_name in values:
-                attribute.CopyFrom(values[attribute.ref_attr_name])
-                attribute.name = name
-            elif attribute.ref_attr_name and not is_call:
-                del node.attribute[i]
+        for _, body in graphs(node):
+            replace_references(body.node, values, keep)
+        asked = node.attribute if (node.domain, node.op_type, node.overload) in keep else ()
+        fill_in(node, {**{a.ref_attr_name: a for a in asked if a.ref_attr_name}, **values})

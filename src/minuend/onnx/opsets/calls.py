@@ -6,14 +6,14 @@ import copy
 from collections.abc import Mapping
 from types import MappingProxyType
 
-import onnx
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TypeProto, ValueInfoProto
 
 from minuend.errors import ConversionRefused
 from minuend.onnx import calls as local_calls
 from minuend.onnx.dims import keep_common
+from minuend.onnx.nesting import fill_in, graphs, within
 from minuend.onnx.opsets import schemas
-from minuend.onnx.opsets.scope import graphs, infer, own_types
+from minuend.onnx.opsets.scope import infer, own_types
 
 NONE: Mapping[str, TypeProto] = MappingProxyType({})
 _MOST_CALLS = 2000
@@ -52,8 +52,9 @@ class Calls:
             if value in types:
                 graph.input.append(ValueInfoProto(name=name, type=types[value]))
         attributes = {a.name: a for a in (*function.attribute_proto, *call.attribute)}
-        for node in graph.node:
-            _put_in(node, attributes)
+        for holder in within(graph):
+            for node in holder.node:
+                fill_in(node, attributes)
         key = graph.SerializeToString(deterministic=True)
         if key in self.done:
             return
@@ -77,20 +78,6 @@ class Calls:
         else:
             self.types[slot] = copy.deepcopy(typed)
         self.follow(typed, depth + 1)
-
-
-def _put_in(node: NodeProto, attributes: dict[str, onnx.AttributeProto]) -> None:
-    for i in reversed(range(len(node.attribute))):
-        reference, name = node.attribute[i].ref_attr_name, node.attribute[i].name
-        if reference:
-            del node.attribute[i]
-            if reference in attributes:
-                value = node.attribute.add()
-                value.CopyFrom(attributes[reference])
-                value.name = name
-    for _, body in graphs(node):
-        for inner in body.node:
-            _put_in(inner, attributes)
 
 
 def _merge(graph: GraphProto, other: GraphProto) -> None:

@@ -11,13 +11,13 @@ from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TypeProto
 
 from minuend.errors import ConversionRefused, SpecError
 from minuend.names import Names
-from minuend.onnx.nesting import all_names, holders
+from minuend.onnx.nesting import all_inputs, all_names, graphs, holders, place
 from minuend.onnx.opsets import expand, schemas
 from minuend.onnx.opsets import nodes as convert_nodes
 from minuend.onnx.opsets.calls import Calls
 from minuend.onnx.opsets.judging import judge
 from minuend.onnx.opsets.schemas import MAIN, Refusal
-from minuend.onnx.opsets.scope import Scope, all_inputs, for_inference, graphs, infer, own_types
+from minuend.onnx.opsets.scope import Scope, for_inference, infer, own_types
 
 
 def convert_proto(proto: ModelProto, opset: int) -> tuple[ModelProto, list[str], list[str]]:
@@ -87,11 +87,6 @@ def main_opset(imports: Any, where: str, fallback: int | None = None) -> int | N
             )
         seen[domain] = row.version
     return seen.get("", fallback)
-
-
-def place(where: str, index: int, node: NodeProto) -> str:
-    """Say where a node stands: ``graph.node[3] 'sub_mean'``."""
-    return f"{where}.node[{index}]" + (f" {node.name!r}" if node.name else "")
 
 
 @dataclass

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from onnx import NodeProto
 
+from minuend.onnx.nesting import graphs
 from minuend.onnx.opsets import (
     adapters,  # noqa: F401  (registers the steps)
     expand,
@@ -15,7 +16,7 @@ from minuend.onnx.opsets import (
     steps,
 )
 from minuend.onnx.opsets.schemas import MAIN, Refusal
-from minuend.onnx.opsets.scope import Builder, Scope, graphs, learn
+from minuend.onnx.opsets.scope import Builder, Scope, learn
 
 DEPTH = 20
 """How deep bodies may expand into bodies; ONNX's own nest three deep."""

@@ -20,7 +20,7 @@ from minuend.onnx.opsets.schemas import Refusal
 from minuend.onnx.opsets.scope import Builder
 
 Adapter: TypeAlias = Callable[[NodeProto, Builder], None]
-"""Changes the copy of a node, and adds what comes before it; the node itself comes last, unless it was kept already."""
+"""Changes the copy of a node, and adds what comes before it; the node itself comes last, unless its output is made."""
 
 ADAPTERS: dict[tuple[str, int, int], Adapter] = {}
 """What takes a node over one step, by operator, version before and version after."""
@@ -90,7 +90,7 @@ def take(node: NodeProto, before: int, after: int, new: Builder) -> None:
         drop_new(node, before, after)
         if after < 11 <= before:
             count_from_0(node, new)
-    if not any(one is node for one in new.nodes):
+    if not {name for one in new.nodes for name in one.output}.intersection(node.output):
         new.nodes.append(node)
 
 
