@@ -32,8 +32,7 @@ def flow_of(model: Model, scope: Scope) -> Flow:
     stored = dict(stored_in(scope))
     named = {node.output[0] for node in scope.nodes if node.op_type == "Constant" and node.output}
     kinds = {name: tensors.data_type(p.tensor_type.elem_type) for name, p in scope.protos.items()}
-    dtypes = {name: kind.element.name for name, kind in kinds.items() if kind is not None and kind.element is not None}
-    bools = {name for name, kind in kinds.items() if kind is not None and kind.word == "BOOL"}
+    dtypes = {name: kind.name for name, kind in kinds.items() if kind is not None and kind.name is not None}
 
     def uniform(name: str) -> bool:
         tensor = stored.get(name)
@@ -45,7 +44,7 @@ def flow_of(model: Model, scope: Scope) -> Flow:
     return Flow(
         [(operator(node), (*node.input, *captured(node)), tuple(node.output)) for node in scope.nodes],
         named | set(stored),
-        {**dtypes, **dict.fromkeys(bools, "bool")},
+        dtypes,
         outputs={value if isinstance(value, str) else value.name for value in scope.proto.output},
         shapes={
             name: one.shape for name, one in scope.types.items() if one.shape is not None and None not in one.shape

@@ -15,9 +15,9 @@ was tried on onnxruntime 1.15.0 and 1.31.1. Other runtimes do not take every kin
 from __future__ import annotations
 
 import heapq
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from onnx import FunctionProto, GraphProto, ModelProto, TypeProto
@@ -132,21 +132,19 @@ def _unsorted(graph: GraphProto) -> Iterator[Departure]:
 
 def _order(needs: list[set[int]]) -> list[int] | None:
     """The order nearest to the one that is there in which all can run; ``None`` where they need each other."""
-    readers = defaultdict(list)
-    for i, needed in enumerate(needs):
-        for j in needed:
-            readers[j].append(i)
-    missing = [len(needed) for needed in needs]
-    ready = [i for i, count in enumerate(missing) if not count]
-    order = []
-    while ready:
-        i = heapq.heappop(ready)
-        order.append(i)
-        for reader in readers[i]:
-            missing[reader] -= 1
-            if not missing[reader]:
-                heapq.heappush(ready, reader)
-    return order if len(order) == len(needs) else None
+    sorter = TopologicalSorter(dict(enumerate(needs)))
+    try:
+        sorter.prepare()
+    except CycleError:
+        return None
+    ready: list[int] = []
+    order: list[int] = []
+    while sorter.is_active():
+        for i in sorter.get_ready():
+            heapq.heappush(ready, i)
+        order.append(heapq.heappop(ready))
+        sorter.done(order[-1])
+    return order
 
 
 # ---- dims -----------------------------------------------------------------------------------------------------

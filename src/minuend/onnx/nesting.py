@@ -48,6 +48,13 @@ def _free(graph: GraphProto) -> set[str]:
     return (read | {value.name for value in graph.output}) - made
 
 
+def held(attribute: AttributeProto, one: str, many: str) -> Iterator[Any]:
+    """What an attribute holds of some kind, in either of the two fields for it."""
+    if attribute.HasField(one):
+        yield getattr(attribute, one)
+    yield from getattr(attribute, many)
+
+
 def filled_in(node: NodeProto, bound: Mapping[str, AttributeProto]) -> list[AttributeProto]:
     """A node's attributes with those of the function's caller; what the caller leaves out is left out here too."""
     found = []

@@ -16,7 +16,6 @@ from typing import Any, TypeAlias
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto
 from onnx.helper import get_attribute_value
 
-from minuend.core.shapes import Shape
 from minuend.errors import SpecError, Unsupported
 from minuend.models.flow import Flow
 from minuend.models.purpose import purpose_of
@@ -125,7 +124,7 @@ class _Stored:
     @functools.cached_property
     def range(self) -> Range:
         kind = tensors.data_type(self.tensor.data_type)
-        dtype = None if kind is None else "bool" if kind.word == "BOOL" else kind.element.name if kind.element else None
+        dtype = None if kind is None else kind.name
         if not self.constant:  # an initializer that is an input too is a default, which a caller may replace
             return full(dtype, "input")
         if dtype is None:
@@ -264,15 +263,9 @@ class _Analysis:
 
     def _dtype(self, scope: Scope, name: str) -> str | None:
         proto = scope.protos.get(name)
-        if proto is None or not proto.HasField("tensor_type"):
-            return None
-        kind = tensors.data_type(proto.tensor_type.elem_type)
-        if kind is None:
-            return None
-        return "bool" if kind.word == "BOOL" else kind.element.name if kind.element else None
-
-    def _shape(self, scope: Scope, name: str) -> Shape:
-        return shape_of(scope.protos.get(name))
+        is_tensor = proto is not None and proto.HasField("tensor_type")
+        kind = tensors.data_type(proto.tensor_type.elem_type) if proto is not None and is_tensor else None
+        return None if kind is None else kind.name
 
     # ---- a node -----------------------------------------------------------------------------------------------
 
@@ -285,7 +278,7 @@ class _Analysis:
                 kind=node.op_type,
                 inputs=[self.value(frame, name) if name else None for name in node.input],
                 outputs=[self._dtype(scope, name) for name in node.output],
-                shapes=[self._shape(scope, name) for name in node.input],
+                shapes=[shape_of(scope.protos.get(name)) for name in node.input],
                 attributes=self._attributes(frame, node),
                 opset=scope.opset or 0,
             )

@@ -17,6 +17,8 @@ from minuend.errors import FileFormatError
 from minuend.onnx import external, tensors
 from minuend.onnx.calls import Calls, Key
 from minuend.onnx.evaluator import MAIN
+from minuend.onnx.nesting import held
+from minuend.onnx.nesting import place as place_of
 from minuend.onnx.walk import functions, model_opsets, read_opsets
 
 _FIELDS = {
@@ -173,7 +175,7 @@ class _Scope:
 
     def check_nodes(self, nodes: Any, where: str, own: set[str], outer: set[str], depth: int) -> None:
         for i, node in enumerate(nodes):
-            place = f"{where}.node[{i}]" + (f" {node.name!r}" if node.name else "")
+            place = place_of(where, i, node)
             self.check_domain(node, place)
             # 6. What a node reads was made before it.
             for name in node.input:
@@ -223,14 +225,11 @@ class _Scope:
             came = f"the field {wrong[0]!r}" if wrong else "no value"
             word = AttributeProto.AttributeType.Name(attribute.type)
             raise FileFormatError(f"{place} is of type {word} and has {came}; expected {wanted!r}")
-        for tensor in (*([attribute.t] if attribute.HasField("t") else []), *attribute.tensors):
+        for tensor in held(attribute, "t", "tensors"):
             _check_tensor(tensor, place)
-        for sparse in (
-            *([attribute.sparse_tensor] if attribute.HasField("sparse_tensor") else []),
-            *attribute.sparse_tensors,
-        ):
+        for sparse in held(attribute, "sparse_tensor", "sparse_tensors"):
             _check_sparse(sparse, place)
-        for type_ in (*([attribute.tp] if attribute.HasField("tp") else []), *attribute.type_protos):
+        for type_ in held(attribute, "tp", "type_protos"):
             _check_type(type_, place)
 
 

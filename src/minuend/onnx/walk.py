@@ -24,7 +24,7 @@ from minuend.errors import DTypeError, SpecError, Unsupported
 from minuend.onnx import tensors
 from minuend.onnx.dims import shape_of
 from minuend.onnx.evaluator import MAIN
-from minuend.onnx.nesting import bodies, fill_in, filled_in, graphs, place
+from minuend.onnx.nesting import bodies, fill_in, filled_in, graphs, held, place
 from minuend.onnx.versions import DIALECT
 from minuend.standards.node import Node, TensorType
 from minuend.standards.version import OpVersion
@@ -170,11 +170,8 @@ def all_tensors(model: ModelProto) -> Iterator[tuple[TensorProto, str]]:
         for i, node in enumerate(scope.nodes):
             for attribute in node.attribute:
                 where = f"{scope.place(i)}, attribute {attribute.name!r}"
-                if attribute.HasField("t"):
-                    yield attribute.t, where
-                yield from ((tensor, where) for tensor in attribute.tensors)
-                sparse_tensors = [attribute.sparse_tensor] if attribute.HasField("sparse_tensor") else []
-                for sparse in (*sparse_tensors, *attribute.sparse_tensors):
+                yield from ((tensor, where) for tensor in held(attribute, "t", "tensors"))
+                for sparse in held(attribute, "sparse_tensor", "sparse_tensors"):
                     yield sparse.values, f"{where}, values"
                     yield sparse.indices, f"{where}, indices"
 

@@ -181,13 +181,7 @@ def skeleton(model: ModelProto) -> ModelProto:
 
     The main domain is spelled ``""`` in it. The copy is for inference and for the checker alone.
     """
-    bare = ModelProto()
-    for f, value in model.ListFields():
-        if f.name != "graph":
-            _copy_field(bare, f, value)
-    for f, value in model.graph.ListFields():
-        if f.name != "initializer":
-            _copy_field(bare.graph, f, value)
+    bare = without_data(model)
     inputs = {i.name for i in model.graph.input}
     for tensor in model.graph.initializer:
         if tensor.data_location != TensorProto.EXTERNAL and np.prod(tensor.dims, dtype=object) <= SMALL:
@@ -201,6 +195,18 @@ def skeleton(model: ModelProto) -> ModelProto:
             row.domain = "" if row.domain in MAIN else row.domain
     for node in (node for holder in holders(bare) for node in holder.node):
         node.domain = "" if node.domain in MAIN else node.domain  # as every version of onnx knows it
+    return bare
+
+
+def without_data(model: ModelProto) -> ModelProto:
+    """Copy a model without its initializers."""
+    bare = ModelProto()
+    for f, value in model.ListFields():
+        if f.name != "graph":
+            _copy_field(bare, f, value)
+    for f, value in model.graph.ListFields():
+        if f.name != "initializer":
+            _copy_field(bare.graph, f, value)
     return bare
 
 
