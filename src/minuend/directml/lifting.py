@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from minuend.core.elements import ElementType
-from minuend.core.shapes import Broadcast, numpy, size
+from minuend.core.shapes import numpy, size
 from minuend.directml.desc import TensorDesc
 from minuend.directml.dispatch import INPUTS, OUTPUT, TENSORS, Binding, Dispatch, Dispatchable
 from minuend.directml.enums import DML_EXECUTION_FLAGS
@@ -75,16 +76,18 @@ class _Lifting:
         x = self.operand(one, INPUTS[0], a, bound[INPUTS[0]], element)
         sizes = output.sizes
         if copies:
-            result = self.spread(x, sizes, place)
-            self.emit("identity", (result.value,), bound[OUTPUT].resource, sizes, element, one.name, place)
+            operands: tuple[_Held, ...] = (self.spread(x, sizes, place),)
+            joined = None
         else:
             y = self.operand(one, INPUTS[1], b, bound[INPUTS[1]], element)
             joined = numpy(x.shape, y.shape)
             if joined.shape != sizes:  # both repeat along some dim
                 x = self.spread(x, sizes, place)
                 joined = numpy(x.shape, y.shape)
-            names = (x.value, y.value)
-            self.emit("subtract", names, bound[OUTPUT].resource, sizes, element, one.name, place, joined)
+            operands = (x, y)
+        kind: Kind = "identity" if copies else "subtract"
+        name = bound[OUTPUT].resource
+        self.held[name] = self.made(kind, operands, name, sizes, place, name=one.name, joined=joined)
 
     def element(self, binding: Binding, desc: TensorDesc) -> ElementType:
         resource = self.model.resources[binding.resource]
@@ -136,7 +139,7 @@ class _Lifting:
         if size(held.shape) != size(shape):
             raise Refused(f"{tensor} reads {size(shape)} of the {size(held.shape)} elements of {binding.resource!r}")
         if held.shape != shape:
-            held = self.made("reshape", held, shape, tensor)
+            held = self.made("reshape", (held,), f"{held.value}_reshape", shape, tensor, shape=shape)
         self.read.add(held.value)
         return held
 
@@ -167,32 +170,19 @@ class _Lifting:
 
     def spread(self, held: _Held, sizes: tuple[int, ...], place: str) -> _Held:
         """Expand to sizes, where it has others."""
-        return held if held.shape == sizes else self.made("expand", held, sizes, place)
+        if held.shape == sizes:
+            return held
+        return self.made("expand", (held,), f"{held.value}_expand", sizes, place, shape=sizes)
 
-    def made(self, kind: Kind, held: _Held, shape: tuple[int, ...], place: str) -> _Held:
-        self.read.add(held.value)
-        name = self.graph.fresh(f"{held.value}_{kind}")
-        self.graph.add(Value(name, TensorType(held.element, shape)))
-        self.graph.steps.append(Step(kind=kind, inputs=(held.value,), output=name, where=place, shape=shape))
-        return _Held(name, shape, held.element)
-
-    def emit(
-        self,
-        kind: Kind,
-        inputs: tuple[str, ...],
-        resource: str,
-        sizes: tuple[int, ...],
-        element: ElementType,
-        name: str,
-        place: str,
-        joined: Broadcast | None = None,
-    ) -> None:
-        value = self.graph.add(Value(self.graph.fresh(resource), TensorType(element, sizes)))
+    def made(
+        self, kind: Kind, operands: tuple[_Held, ...], base: str, sizes: tuple[int, ...], place: str, **stated: Any
+    ) -> _Held:
+        """Add a step; its result is of the operands' element type and has a name like ``base``."""
+        inputs, element = tuple(one.value for one in operands), operands[0].element
         self.read.update(inputs)
-        self.graph.steps.append(
-            Step(kind=kind, inputs=inputs, output=value.name, name=name, where=place, joined=joined)
-        )
-        self.held[resource] = _Held(value.name, sizes, element)
+        value = self.graph.add(Value(self.graph.fresh(base), TensorType(element, sizes)))
+        self.graph.steps.append(Step(kind=kind, inputs=inputs, output=value.name, where=place, **stated))
+        return _Held(value.name, sizes, element)
 
     def finish(self) -> None:
         """Choose the outputs: what is printed or written to a file, and what nothing reads."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto
@@ -70,7 +70,7 @@ def infer_types(model: Model | ModelProto, inputs: Types | None = None) -> Infer
         sites = calls.pop(key, [])
         found.bindings[where] = _distinct([call.bound(function) for call in sites], where) or [_defaults(function)]
         body = _as_model(function, sites, found.bindings[where], lean.ir_version, local)
-        given = _symbols(body.graph.input)
+        given = {dim.dim_param for value in body.graph.input for dim in value.type.tensor_type.shape.dim}
         _infer(body, local, found)
         _rename_symbols(body.graph, given, function.name)
         _collect(body.graph, where, {}, found, calls, found.bindings[where])
@@ -261,10 +261,6 @@ def _common(types: Sequence[TypeProto | None]) -> TypeProto | None:
             return None
         keep_common(common.tensor_type, other.tensor_type)
     return common
-
-
-def _symbols(values: Iterable[Any]) -> set[str]:
-    return {dim.dim_param for value in values for dim in value.type.tensor_type.shape.dim}
 
 
 def _rename_symbols(graph: GraphProto, given: Container[str], prefix: str) -> None:

@@ -78,17 +78,13 @@ def _mends(model: ModelProto) -> Iterator[Departure]:
 
 
 def _twice(imports: Any, where: str) -> Iterator[Departure]:
-    rows = [(_spelt(row.domain), row.version) for row in imports]
+    rows = [("" if row.domain in MAIN else row.domain, row.version) for row in imports]
     again = [i for i, row in enumerate(rows) if row in rows[:i]]
     if again:
         domains = listed(dict.fromkeys(repr(rows[i][0]) for i in again), "and")
         yield Departure("twice", f"{where} imports the domain {domains} twice, at one opset")
         for i in reversed(again):
             del imports[i]
-
-
-def _spelt(domain: str) -> str:
-    return "" if domain in MAIN else domain
 
 
 def _unimported(model: ModelProto) -> Iterator[Departure]:

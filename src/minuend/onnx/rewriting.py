@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from onnx import GraphProto, NodeProto, TensorProto, helper
 
-from minuend.actions.recipes.table import MOST_FOLDED, Recipe
-from minuend.core.arrays import compute
+from minuend.actions.recipes.table import Recipe
+from minuend.actions.recipes.work import difference
 from minuend.core.elements import ElementType
 from minuend.core.policies import Contract
-from minuend.core.shapes import size, static
 from minuend.names import Names
 from minuend.onnx import recipes as builder
 from minuend.onnx import walk
@@ -20,7 +19,6 @@ from minuend.onnx.evaluator import MAIN
 from minuend.onnx.model import Model
 from minuend.onnx.nesting import all_names
 from minuend.standards.node import Node
-from minuend.standards.validation import validate
 
 
 class Rewriter:
@@ -47,11 +45,6 @@ class Rewriter:
 
     # ---- constants --------------------------------------------------------------------------------------------
 
-    def operands(self, one: walk.Subtraction) -> tuple[Any, Any] | None:
-        """The elements of two operands that stand in the model as constants; ``None`` where one does not."""
-        found = [self.constant(one.scope, name) for name in one.proto.input]
-        return None if found[0] is None or found[1] is None else (found[0], found[1])
-
     def constant(self, scope: walk.Scope, name: str) -> Any:
         """The elements of a value that stands in the model as a constant, else ``None``."""
         for outer in scope.around():
@@ -72,13 +65,8 @@ class Rewriter:
 
     def folded(self, one: walk.Subtraction, node: Node, overflow: Contract) -> Any:
         """The difference of two constants; ``None`` where it cannot be computed here or would be too large."""
-        operands = self.operands(one)
-        joined = validate(node)
-        if operands is None or joined.shape is None or any(not isinstance(dim, int) for dim in joined.shape):
-            return None
-        if size(static(joined.shape)) * node.a.element.itemsize > max(MOST_FOLDED, *(x.nbytes for x in operands)):
-            return None
-        return compute(node.a.element, joined, *operands, None, overflow)
+        operands = [self.constant(one.scope, name) for name in one.proto.input]
+        return None if any(array is None for array in operands) else difference(node, operands, overflow)
 
     def fold(self, one: walk.Subtraction, array: Any) -> None:
         """Plan a constant in the place of a Sub."""

@@ -136,10 +136,6 @@ class _Stored:
 Value: TypeAlias = "Range | _Stored"
 
 
-def _read(value: Value) -> Range:
-    return value.range if isinstance(value, _Stored) else value
-
-
 # ---- following values -----------------------------------------------------------------------------------------
 
 
@@ -259,7 +255,9 @@ class _Analysis:
     def value(self, frame: _Frame, name: str) -> Range:
         """What a value can hold in a frame."""
         found = frame.values.get(name)
-        return full(self._dtype(frame.scope, name)) if found is None else _read(found)
+        if found is None:
+            return full(self._dtype(frame.scope, name))
+        return found.range if isinstance(found, _Stored) else found
 
     def _dtype(self, scope: Scope, name: str) -> str | None:
         proto = scope.protos.get(name)
