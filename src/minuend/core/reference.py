@@ -179,7 +179,14 @@ def _overflow(f: FloatFormat, *, negative: bool) -> int:
         return sign | _infinity(f)
     if f.special == "nan-only":
         return _nan(f)
-    return sign | ((1 << (f.exponent + f.mantissa)) - 1)
+    return sign | largest(f)
+
+
+def largest(f: FloatFormat) -> int:
+    """The code of the largest number."""
+    if f.special == "ieee":
+        return _infinity(f) - 1
+    return (1 << (f.exponent + f.mantissa)) - (2 if f.special == "nan-only" else 1)
 
 
 def _zero(f: FloatFormat, negative: bool) -> int:
@@ -235,8 +242,7 @@ def _round(f: FloatFormat, n: int, e: int) -> int:
             kept += 1
     # The hidden bit of `kept` adds 1 to the exponent field; so does a carry out of the rounding.
     code = max(((exponent - 1) << f.mantissa) + kept, 0)
-    largest = _infinity(f) - 1 if f.special == "ieee" else (1 << (f.exponent + f.mantissa)) - 1
-    if code > largest or (f.special == "nan-only" and code == largest):
+    if code > largest(f):
         return _overflow(f, negative=negative)
     return code | _sign_bit(f) if negative else code
 

@@ -169,7 +169,7 @@ class _Work:
             for name, body in graphs(node):
                 self.graph(body, inner.get(name, body), f"{scope.where}.node[{i}].{name}", scope, opset)
             try:
-                outcome = convert_nodes.convert(node, opset, self.after, scope)
+                outcome = convert_nodes.Way(opset, self.after, scope).convert(node)
             except Refusal as why:
                 self.refused[where] = f"{node.op_type}: {convert_nodes.type_hint(node, self.after, str(why))}"
                 continue

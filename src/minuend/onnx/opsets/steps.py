@@ -2,7 +2,9 @@
 
 Most steps change nothing but the types that an operator takes. Which ones those are is data: ``steps.json``, made
 by ``tools/conversion_steps.py`` from ONNX's own schemas and converter, and from what was read by hand where these do
-not decide. Every other step is a function in :mod:`minuend.onnx.opsets.adapters`; a step that is neither is refused.
+not decide. Every other step is registered by :mod:`~minuend.onnx.opsets.images`, :mod:`~minuend.onnx.opsets.meanings`,
+:mod:`~minuend.onnx.opsets.subtraction` or :mod:`~minuend.onnx.opsets.to_inputs`; a step that is neither is refused. A
+value that a step needs must be constant in the model; where it is not, the step is refused with the reason.
 """
 
 from __future__ import annotations
