@@ -13,7 +13,7 @@ from minuend.models.flow import Flow, all_alike
 from minuend.onnx import tensors
 from minuend.onnx.evaluator import MAIN
 from minuend.onnx.model import Model
-from minuend.onnx.nesting import captured
+from minuend.onnx.nesting import captured, name_of
 from minuend.onnx.walk import Scope
 
 _MOST_ELEMENTS = 1 << 16
@@ -45,7 +45,7 @@ def flow_of(model: Model, scope: Scope) -> Flow:
         [(operator(node), (*node.input, *captured(node)), tuple(node.output)) for node in scope.nodes],
         named | set(stored),
         dtypes,
-        outputs={value if isinstance(value, str) else value.name for value in scope.proto.output},
+        outputs={name_of(value) for value in scope.proto.output},
         shapes={
             name: one.shape for name, one in scope.types.items() if one.shape is not None and None not in one.shape
         },

@@ -20,7 +20,7 @@ from minuend.onnx import containers, control, defects, exact, operator, sizes, t
 from minuend.onnx.calls import Key
 from minuend.onnx.evaluator import MAIN
 from minuend.onnx.kernels import OLDEST, Kernel, NoKernel, RunError
-from minuend.onnx.nesting import all_inputs, filled_in
+from minuend.onnx.nesting import all_inputs, filled_in, name_of
 from minuend.onnx.tensors import Array
 from minuend.onnx.versions import DIALECT
 from minuend.onnx.walk import model_opsets, read_opsets
@@ -118,7 +118,7 @@ class Interpreter:
             linked = any(attribute.ref_attr_name for attribute in node.attribute)
             stated = {} if linked else {a.name: get_attribute_value(a) for a in node.attribute}
             steps.append(Step(node, f"{where}.node[{i}]", opsets, linked, stated))
-        inputs, outputs = ([_name(value) for value in part] for part in (proto.input, proto.output))
+        inputs, outputs = ([name_of(value) for value in part] for part in (proto.input, proto.output))
         plan = Plan(proto, steps, self._stored(proto, where), inputs, outputs)
         if not keep:
             _note_last(plan)
@@ -241,10 +241,6 @@ class Interpreter:
     def _hold(self, name: str, nbytes: int, where: str, op: str = "a sparse initializer") -> None:
         if self.limit is not None and nbytes > self.limit:
             raise sizes.too_large(name, f"the result of {op}", nbytes, self.limit, where)
-
-
-def _name(value: Any) -> str:
-    return value if isinstance(value, str) else str(value.name)
 
 
 def _note_last(plan: Plan) -> None:

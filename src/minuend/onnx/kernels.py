@@ -197,12 +197,9 @@ def newest_ir() -> int:
 def _newest(start: int, versions: Any) -> int:
     for number in range(start, 0, -1):
         opset, ir = versions(number)
-        model = ModelProto(ir_version=ir)
-        model.opset_import.add(domain="", version=opset)
-        model.graph.name = "probe"
-        model.graph.node.append(helper.make_node("Relu", ["x"], ["y"]))
-        model.graph.input.append(helper.make_tensor_value_info("x", TensorProto.FLOAT, [1]))
-        model.graph.output.append(helper.make_tensor_value_info("y", TensorProto.FLOAT, [1]))
+        x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [1]) for name in "xy")
+        graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "probe", [x], [y])
+        model = ModelProto(ir_version=ir, opset_import=[helper.make_opsetid("", opset)], graph=graph)
         try:
             _session_of(model.SerializeToString())
         except Exception:  # a release's own classes, which say no more than that it does not load this

@@ -25,7 +25,7 @@ from onnx import FunctionProto, GraphProto, ModelProto, TypeProto
 from minuend.errors import listed
 from minuend.names import Names
 from minuend.onnx.evaluator import MAIN
-from minuend.onnx.nesting import all_names, captured, graphs, holders, within
+from minuend.onnx.nesting import all_names, captured, graphs, holders, name_of, within
 from minuend.onnx.walk import functions
 
 IMPLIED: Mapping[str, int] = {"com.microsoft": 1, "ai.onnx.ml": 3}
@@ -183,7 +183,7 @@ def _shadowed(model: ModelProto) -> Iterator[Departure]:
     graphs: list[tuple[Any, str]] = [(model.graph, "graph"), *functions(model)]
     for holder, where in graphs:
         stored = [] if isinstance(holder, FunctionProto) else [tensor.name for tensor in holder.initializer]
-        known = {value if isinstance(value, str) else value.name for value in holder.input}.union(stored)
+        known = {name_of(value) for value in holder.input}.union(stored)
         for body, place, name in _hiding(holder.node, where, known):
             yield Departure(
                 "shadowed", f"{place}: its input {name!r} bears the name of a value around it, and is another value"

@@ -13,6 +13,11 @@ def place(where: str, index: int, node: NodeProto) -> str:
     return f"{where}.node[{index}]" + (f" {node.name!r}" if node.name else "")
 
 
+def name_of(value: Any) -> str:
+    """The name of an input or output, which a graph states with its type and a function alone."""
+    return value if isinstance(value, str) else str(value.name)
+
+
 def graphs(node: NodeProto) -> Iterator[tuple[str, GraphProto]]:
     """The bodies that a node holds, each with its attribute's name."""
     for a in node.attribute:
@@ -96,6 +101,6 @@ def all_names(model: ModelProto) -> Iterator[str]:
         for node in holder.node:
             yield from (node.name, *node.input, *node.output)
         for value in (*holder.input, *holder.output):
-            yield value if isinstance(value, str) else value.name
+            yield name_of(value)
         yield from (value.name for value in (*getattr(holder, "initializer", ()), *holder.value_info))
         yield from (sparse.values.name for sparse in getattr(holder, "sparse_initializer", ()))

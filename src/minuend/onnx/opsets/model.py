@@ -11,7 +11,7 @@ from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TypeProto
 
 from minuend.errors import ConversionRefused, SpecError
 from minuend.names import Names
-from minuend.onnx.nesting import all_inputs, all_names, graphs, holders, place
+from minuend.onnx.nesting import all_inputs, all_names, graphs, holders, name_of, place
 from minuend.onnx.opsets import expand, schemas
 from minuend.onnx.opsets import nodes as convert_nodes
 from minuend.onnx.opsets.calls import Calls
@@ -104,7 +104,8 @@ class _Work:
         self.names = Names(all_names(self.model))
         self.functions = frozenset((f.domain, f.name) for f in self.model.functions)
         self.detached: set[str] = set()
-        self.unread = frozenset(_unread(self.model))
+        made = {name for holder in holders(self.model) for node in holder.node for name in node.output}
+        self.unread = frozenset(made - _read_in(self.model))
 
     def convert(self) -> None:
         """Convert every list of nodes, in place."""
@@ -213,11 +214,9 @@ class _Work:
 
     def tidy(self) -> None:
         """Remove constants that only a rewritten node read."""
-        read = {name for graph in holders(self.model) for node in graph.node for name in node.input}
-        for graph in holders(self.model):
-            read |= {value if isinstance(value, str) else value.name for value in (*graph.output, *graph.input)}
-        gone = self.detached - read
-        for holder in (*holders(self.model), *self.model.functions):
+        given = {name_of(value) for graph in holders(self.model) for value in graph.input}
+        gone = self.detached - _read_in(self.model) - given
+        for holder in holders(self.model):
             for i in reversed(range(len(holder.node))):
                 node = holder.node[i]
                 if node.op_type == "Constant" and node.domain in MAIN and node.output[0] in gone:
@@ -250,15 +249,10 @@ def _difference(node: NodeProto, now: list[NodeProto]) -> str:
     return f" ({', '.join(parts)})" if parts else ""
 
 
-def _unread(model: ModelProto) -> set[str]:
-    """The values that nodes make and nobody reads."""
-    made, read = set[str](), set[str]()
-    for holder in holders(model):
-        read.update(value if isinstance(value, str) else value.name for value in holder.output)
-        for node in holder.node:
-            made.update(node.output)
-            read.update(node.input)
-    return made - read
+def _read_in(model: ModelProto) -> set[str]:
+    """The values that a node reads, or that go out of a graph or function."""
+    read = {name for holder in holders(model) for node in holder.node for name in node.input}
+    return read | {name_of(value) for holder in holders(model) for value in holder.output}
 
 
 def _set_imports(model: ModelProto, opset: int, changes: list[str]) -> None:
