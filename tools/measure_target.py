@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -30,11 +30,11 @@ from minuend.storage.writing import atomic
 TARGETS = Path(__file__).resolve().parent.parent / "src" / "minuend" / "runtimes" / "measured"
 
 
-def measure(runtime: str, python: str | None, folder: Path, graphs_of: str = "") -> Path:
+def measure(runtime: str, python: str | None, folder: Path, graphs_of: str = "", types: Collection[str] = ()) -> Path:
     """Measure a runtime and return the file written.
 
-    ``graphs_of``, ``"all"`` or ``"missing"``, says which graph cases are asked; the rows of nodes are then left as the
-    file has them.
+    ``graphs_of``, ``"all"`` or ``"missing"``, says which graph cases are asked, of ``types`` where some are named; the
+    rows of nodes are then left as the file has them.
     """
     start = time.perf_counter()
     progress = _progress if sys.stderr.isatty() else None
@@ -49,7 +49,7 @@ def measure(runtime: str, python: str | None, folder: Path, graphs_of: str = "")
         if quirks(runtime).joins:
             known = target.graphs if graphs_of == "missing" else None
             _write_cases()
-            target = replace(target, graphs=graphs.measure(asked, known=known, progress=progress))
+            target = replace(target, graphs=graphs.measure(asked, known=known, types=types, progress=progress))
     with atomic(str(path)) as stream:
         stream.write(targets.dump(target).encode())
     print(f"{target.name}: {len(target.rows)} rows in {time.perf_counter() - start:.0f} s → {path.name}", flush=True)
@@ -145,8 +145,9 @@ def main() -> None:
     parser.add_argument("--python", help="the Python of the environment that holds the release")
     parser.add_argument("-o", "--output", type=Path, default=TARGETS, help="the folder to write to")
     parser.add_argument("--graphs", choices=("all", "missing"), default="", help="leave nodes as the file has them")
+    parser.add_argument("--types", nargs="+", default=(), metavar="TYPE", help="of graph cases, only these")
     given = parser.parse_args()
-    measure(given.runtime, given.python, given.output, given.graphs)
+    measure(given.runtime, given.python, given.output, given.graphs, given.types)
 
 
 if __name__ == "__main__":

@@ -134,6 +134,23 @@ def test_a_constant_0_keeps_the_sign_of_zero_where_openvino_leaves_it_out():
     assert verdicts(model("y = Sub(zero, x)"), OPENVINO) == ["different-numbers"]
 
 
+def test_onnxruntime_leaves_a_constant_minus_0_out_only_between_nodes():
+    between, at_output = "t = Abs(x) d = Sub(t, m) y = Neg(d)", "t = Abs(x) y = Sub(t, m)"
+    for body, one, several in ((between, "different-numbers", "ok"), (at_output, "ok", "ok")):
+        for shape, values, verdict in (("", "-0", one), ("[1,1]", "-0", one), ("[8]", ", ".join(["-0"] * 8), several)):
+            text = model(body).replace("zero = {0}", f"zero = {{0}}, float{shape} m = {{{values}}}")
+            assert verdicts(text, ONNXRUNTIME) == [verdict], (body, shape)
+
+
+def test_a_neighbour_that_onnxruntime_has_in_float32_between_others_is_another_operator():
+    text = """<ir_version: 8, opset_import: ["" : 18]> g (float16[8] a, float16[8] b) => (float16[8] y)
+              { d = Sub(a, b) s = Sign(d) y = Sub(s, b) }"""
+    first, second = check(text, ONNXRUNTIME)
+    assert (first.verdict, first.graph) == ("different-numbers", "Sign(x - x)")
+    assert (second.verdict, second.graph) == ("different-numbers", "Sign(x) - x")
+    assert verdicts(text.replace("s = Sign(d) y = Sub(s, b)", "y = Sign(d)"), ONNXRUNTIME) == ["ok"]
+
+
 def test_a_constant_without_zeros_loses_none():
     assert verdicts(model("y = Sub(x, v)"), OPENVINO) == ["ok"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from minuend.models.flow import Flow
-from minuend.models.surroundings import APART, SHARED, surroundings
+from minuend.models.surroundings import APART, SHARED, WITHIN, surroundings
 
 
 def around(steps, *, at, constants=(), **known):
@@ -17,7 +17,7 @@ def around(steps, *, at, constants=(), **known):
 def test_constants_are_scalars_or_arrays_beside_arithmetic_and_k_beside_others():
     steps = [("Mul", ("x", "c"), ("m",)), ("Sub", ("m", "v"), ("d",)), ("Relu", ("d",), ("r",))]
     found = around(steps, at=1, constants={"c", "v"}, sizes={"c": 1, "v": 8})
-    assert found == {("x - array", ""), ("Mul(x, scalar) - array", ""), ("Relu(x - k)", "")}
+    assert found == {("x - array", WITHIN), ("Mul(x, scalar) - array", ""), ("Relu(x - k)", "")}
 
 
 def test_an_array_of_equal_numbers_can_be_either():
@@ -26,10 +26,18 @@ def test_an_array_of_equal_numbers_can_be_either():
     assert found == {("x - scalar", ""), ("x - array", "")}
 
 
+def test_a_subtraction_between_nodes_is_told_from_one_at_an_input_or_an_output():
+    steps = [("Abs", ("x",), ("t",)), ("Sub", ("t", "c"), ("d",)), ("Neg", ("d",), ("n",))]
+    known = {"constants": {"c"}, "sizes": {"c": 1}}
+    assert ("x - scalar", WITHIN) in around(steps, at=1, **known)
+    assert ("x - scalar", "") in around(steps, at=1, outputs={"d"}, **known)
+    assert ("x - scalar", "") in around(steps[1:], at=0, **known)
+
+
 def test_both_sides_of_a_subtraction_are_told_apart():
     steps = [("Exp", ("x",), ("e",)), ("Sub", ("c", "e"), ("d",)), ("Sub", ("y", "d"), ("f",))]
     found = around(steps, at=1, constants={"c"}, sizes={"c": 1})
-    assert found == {("scalar - x", ""), ("k - Exp(x)", ""), ("Sub(x, scalar - x)", "")}
+    assert found == {("scalar - x", WITHIN), ("k - Exp(x)", ""), ("Sub(x, scalar - x)", "")}
 
 
 def test_what_only_moves_a_value_is_seen_and_seen_through():

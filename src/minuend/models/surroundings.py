@@ -8,7 +8,7 @@ arithmetic ``k`` is any constant. Operators have ONNX's names.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -29,8 +29,9 @@ DATA: Mapping[str, int] = MappingProxyType({**dict.fromkeys(ARITHMETIC, 2), "Mat
 ANYWHERE = ("Concat", "Sum", "Mean", "Einsum")
 """Operators all of whose inputs are alike: an expression shows one."""
 
-ZERO, MINUS_ZERO = "0", "-0"
-"""Constants all of whose numbers are +0 or -0; a subtraction by itself is asked for them apart."""
+ZEROS: Mapping[str, Sequence[str]] = MappingProxyType({"one": ("0", "-0"), "array": ("[0]", "[-0]")})
+"""Constants all of whose numbers are +0, and those that are -0: of one element, and of more. A subtraction by itself is
+asked for them apart, since runtimes leave it out."""
 
 _OPEN = (("x", "x"), ("x", "scalar"), ("x", "array"), ("scalar", "x"), ("array", "x"))
 """Operands of which one at least is no constant: two constants have no neighbours that a runtime could join."""
@@ -44,9 +45,10 @@ type has keeps them through these."""
 NARROW = ("float16", "bfloat16")
 """Types that runtimes compute in float32."""
 
-ADJACENT, APART, SHARED = "", "through Reshape", "read twice"
+ADJACENT, APART, SHARED, WITHIN = "", "through Reshape", "read twice", "between nodes"
 """How a neighbour stands to the subtraction: at it, with operators between that only move values, or with others that
-read what lies between the two."""
+read what lies between the two. A subtraction by itself stands between nodes where one makes its operands and others
+alone read its result: so it can be left out. A neighbour does where nodes are on its other side, too."""
 
 
 NORMALISATION = "(x - ReduceMean(x)) / its deviation"
@@ -60,7 +62,7 @@ class Surrounding:
     """One neighbour of a subtraction.
 
     Attributes:
-        expression: the two of them. form: :data:`ADJACENT`, :data:`APART` or :data:`SHARED`.
+        expression: the two of them. form: :data:`ADJACENT`, :data:`APART`, :data:`SHARED` or :data:`WITHIN`.
         operator: the neighbour's own; ``""`` where there is none. later: whether others stand between.
     """
 
@@ -116,11 +118,13 @@ def surroundings(flow: Flow, index: int) -> tuple[Surrounding, ...]:
 
 
 def _bare(flow: Flow, index: int) -> Iterator[Surrounding]:
-    a, b = flow.steps[index][1]
+    _, (a, b), (result, *_) = flow.steps[index]
+    made = all(name in flow.folded or flow.maker_of(name) is not None for name in (a, b))
+    form = WITHIN if made and result not in flow.outputs else ADJACENT
     for own in kinds(flow, a):
         for other in kinds(flow, b):
             if (own, other) in _OPEN:
-                yield Surrounding(bare(own, other), ADJACENT, "")
+                yield Surrounding(bare(own, other), form, "")
 
 
 def _makers(flow: Flow, index: int) -> Iterator[Surrounding]:
@@ -130,11 +134,12 @@ def _makers(flow: Flow, index: int) -> Iterator[Surrounding]:
             if source in flow.folded or (made := flow.maker_of(source)) is None:
                 continue
             operator, inputs, outputs = flow.steps[made]
-            shared = form == ADJACENT and operator in LINEAR and flow.uses(source) > 1
+            beyond = (flow.maker_of(one) for one in inputs if one not in flow.folded)
+            stands = _stands(flow, source, operator, form, beyond)
             for own in own_kinds(flow, operator, other):
                 for given in _given(flow, operator, inputs):
                     text = maker(named(flow, operator, inputs, outputs), given, side, own)
-                    yield Surrounding(text, SHARED if shared else form, operator)
+                    yield Surrounding(text, stands, operator)
 
 
 def _readers(flow: Flow, index: int) -> Iterator[Surrounding]:
@@ -142,12 +147,23 @@ def _readers(flow: Flow, index: int) -> Iterator[Surrounding]:
     for form, name in _targets(flow, result):
         for i in flow.readers_of(name):
             operator, inputs, outputs = flow.steps[i]
-            shared = form == ADJACENT and operator in LINEAR and flow.uses(name) > 1
+            beyond = (node for one in outputs for node in flow.readers_of(one))
+            stands = _stands(flow, name, operator, form, beyond)
             for a in own_kinds(flow, operator, operands[0]):
                 for b in own_kinds(flow, operator, operands[1]):
                     for given in _given(flow, operator, inputs, name):
                         text = reader(named(flow, operator, inputs, outputs), given, a, b)
-                        yield Surrounding(text, SHARED if shared else form, operator)
+                        yield Surrounding(text, stands, operator)
+
+
+def _stands(flow: Flow, name: str, operator: str, form: str, beyond: Iterable[int | None]) -> str:
+    """How a neighbour stands, from the value between the two, their form otherwise, and nodes on its other side.
+
+    Runtimes that compute a type in float32 have a neighbour in float32 too where all around it is.
+    """
+    if flow.dtypes.get(name) in NARROW and any(node is not None for node in beyond):
+        return WITHIN
+    return SHARED if form == ADJACENT and operator in LINEAR and flow.uses(name) > 1 else form
 
 
 def _later(flow: Flow, index: int) -> Iterator[Surrounding]:

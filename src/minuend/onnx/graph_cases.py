@@ -19,13 +19,13 @@ from minuend.models.surroundings import (
     ARITHMETIC,
     CHAINED,
     LINEAR,
-    MINUS_ZERO,
     MULTIPLIED,
     NORMALISATION,
     SCALED,
     SHARED,
     SOFTMAX,
-    ZERO,
+    WITHIN,
+    ZEROS,
     bare,
     conversion,
     inside,
@@ -90,11 +90,13 @@ def _by_itself(dtype: str) -> Iterator[GraphCase]:
     for a, b in _OWN:
         yield GraphCase(bare(a, b), dtype, ("bare", a, b))
     yield GraphCase(bare("x", "x"), dtype, ("twice",))
-    for shape in ((), IMAGE):
-        for zero in (ZERO,) if TYPES[dtype].is_integer else (ZERO, MINUS_ZERO):
-            for between in (False, True):
-                yield GraphCase(bare("x", zero), dtype, ("zero", "B", zero, shape, between))
-                yield GraphCase(bare(zero, "x"), dtype, ("zero", "A", zero, shape, between))
+    signs = 1 if TYPES[dtype].is_integer else 2
+    for size, shape in (("one", ()), ("one", (1, 1, 1, 1)), ("array", IMAGE)):
+        for zero, value in list(zip(ZEROS[size], (0.0, -0.0), strict=True))[:signs]:
+            for made, read in itertools.product((False, True), repeat=2):
+                form = WITHIN if made and read else ADJACENT
+                for side, text in (("B", bare("x", zero)), ("A", bare(zero, "x"))):
+                    yield GraphCase(text, dtype, ("zero", side, value, shape, made, read), form)
     for kind in _BODIES:
         yield GraphCase(inside(kind), dtype, ("inside", kind))
 
@@ -159,6 +161,8 @@ def _as_reader(row: Operator, dtype: str) -> Iterator[GraphCase]:
 
 
 def _forms(row: Operator, dtype: str) -> tuple[str, ...]:
+    if dtype == "float16" and not row.mixes and "maker" in row.places:
+        return (ADJACENT, WITHIN)  # where all around it is in float32, a runtime can have it in float32 too
     return (ADJACENT, APART, SHARED) if row.name in LINEAR and dtype == "float32" else (ADJACENT,)
 
 
@@ -223,6 +227,9 @@ class _Draft:
         """The operator reads the difference."""
         self._operands(a, b, row.shape, row.values)
         self._operator(self.behind, row, given, self._moved(self.behind, "d"), "y")
+        if self.case.form == WITHIN:
+            self.behind.append(helper.make_node("Neg", ["y"], ["other"]))
+            return ["other"]
         if self.case.form != SHARED:
             return ["y"]
         self.behind.append(helper.make_node("Abs", ["d"], ["other"]))
@@ -252,16 +259,15 @@ class _Draft:
         self.names["B"] = "a"
         return ["d"]
 
-    def zero(self, side: str, value: str, shape: tuple[int, ...], between: bool) -> list[str]:
-        """One operand is a constant 0, as a scalar or as a whole array; nodes that stand between others can go."""
+    def zero(self, side: str, value: float, shape: tuple[int, ...], made: bool, read: bool) -> list[str]:
+        """One operand is a constant 0; a node makes the other, and another reads the result, or not."""
         zero, other = ("a", "b") if side == "A" else ("b", "a")
-        self._value("x", other, self.dtype, IMAGE)
-        self.constants[zero] = np.full(shape, float(value)).astype(TYPES[self.dtype].memory)
-        if not between:
+        self.constants[zero] = np.full(shape, value).astype(TYPES[self.dtype].memory)
+        self._value("x", "given" if made else other, self.dtype, IMAGE)
+        if made:
+            self.before.append(helper.make_node("Max", ["given", "given"], [other]))
+        if not read:
             return ["d"]
-        self._value("x", "given", self.dtype, IMAGE)
-        del self.feeds[other]
-        self.before.append(helper.make_node("Max", ["given", "given"], [other]))
         self.behind.append(helper.make_node("Max", ["d", "d"], ["y"]))
         return ["y"]
 
@@ -402,7 +408,12 @@ class _Draft:
                 shape = row.others.get(i, row.shape)
                 flat = (math.prod(shape),) if self.case.form == APART and dot else shape
                 condition = row.name == "Where" and i == 0
-                self._value(kind, name, "bool" if condition else self.dtype, flat, row.values)
+                made = self.case.form == WITHIN and not dot and kind == "x" and not condition
+                self._value(
+                    kind, f"{name}_made" if made else name, "bool" if condition else self.dtype, flat, row.values
+                )
+                if made:
+                    nodes.append(helper.make_node("Neg", [f"{name}_made"], [name]))
         for i, known in enumerate(row.constants):
             name = "" if isinstance(known, str) else f"{output}_constant{i}"
             names.append(name)

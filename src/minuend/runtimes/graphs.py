@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, cast
@@ -18,6 +18,7 @@ import numpy as np
 
 from minuend.core import arrays, reference
 from minuend.core.elements import TYPES, ElementType, of_numpy
+from minuend.models.surroundings import WITHIN
 from minuend.runtimes import values
 from minuend.runtimes.answers import EVERY, Answer
 from minuend.runtimes.graph_answers import DEFAULTS, DYNAMIC, STATIC, GraphAnswers, Key, joined
@@ -146,13 +147,14 @@ def _ask_again(runtime: Runtime, form: str, part: Part, fed: Mapping[str, Array]
 def _compared(
     case: GraphCase, built: Built, known: tuple[Array, Array, Array], whole: Output, expected: Output
 ) -> Mapping[str, Answer]:
-    """The answer for each value class in which results differ; what a reader makes of a NaN is its own."""
+    """The answer for each value class in which results differ; what a reader makes of a NaN is its own, unless it makes
+    another thing of it between nodes."""
     a, b, difference = known
     element = TYPES[case.dtype]
     got, wanted = whole.codes, expected.codes
     unlike = got != wanted if whole.element is None else values.differ(whole.element, got, wanted)
     apart = case.mixes or difference.shape != got.shape
-    if built.behind is not None and not apart and not element.is_integer:
+    if built.behind is not None and case.form != WITHIN and not apart and not element.is_integer:
         unlike = unlike & ~_is_nan(difference)
     if not unlike.any():
         return {}
@@ -257,19 +259,21 @@ def measure(
     runtime: Runtime,
     *,
     known: GraphAnswers | None = None,
+    types: Collection[str] = (),
     every: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> GraphAnswers:
     """Ask a runtime graph cases; what it cannot run is left out.
 
     Args:
-        runtime: the runtime. known: cases that are not asked again. every: 1 for all, 2 for every other one, ….
+        runtime: the runtime. known: cases that are not asked again. types: element types that are asked; all where
+            none is named. every: 1 for all, 2 for every other one, ….
         progress: called with the number of cases done and of all.
     """
     found: dict[Key, Mapping[str, Answer]] = {}
     before = known.cells if known is not None else found
     hint = next(iter(quirks(runtime.name).hints), "")
-    rows = [row for row in asked(hint) if row[0] not in before][::every]
+    rows = [row for row in asked(hint) if row[0] not in before and (not types or row[0][1] in types)][::every]
     for done, (key, case) in enumerate(rows):
         answers = answer(case, runtime, _asking().FORM, _asking().build(case))
         if answers is not None:
