@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, TypeProto, helper
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, helper
 
 from minuend import worker
 from minuend.core.packing import pack, unpack
@@ -123,12 +123,9 @@ class Kernel:
 
     def _model(self, node: NodeProto, inputs: Sequence[Any], main: int, *, shaped: bool = False) -> ModelProto:
         """The node as a model: its inputs are the graph's, but for what has to be given as initializers."""
-        model = ModelProto(ir_version=newest_ir())
-        model.opset_import.add(domain="", version=main)
-        if self.domain:
-            model.opset_import.add(domain=self.domain, version=self.opset)
-        model.graph.name = "node"
-        model.graph.node.append(node)
+        imports = {"": main, **({self.domain: self.opset} if self.domain else {})}
+        model = ModelProto(ir_version=newest_ir(), opset_import=[helper.make_opsetid(*row) for row in imports.items()])
+        model.graph.MergeFrom(GraphProto(name="node", node=[node]))
         for name, value in zip(node.input, inputs, strict=True):
             if not name:
                 continue
@@ -136,9 +133,7 @@ class Kernel:
                 model.graph.initializer.append(_tensor(value, name))
             else:
                 model.graph.input.add(name=name).type.CopyFrom(type_of(value, shaped=shaped))
-        for name in node.output:
-            if name:
-                model.graph.output.add(name=name)
+        model.graph.output.extend(ValueInfoProto(name=name) for name in node.output if name)
         return model
 
     def _converted(self, node: NodeProto, inputs: Sequence[Any], goal: int) -> ModelProto:

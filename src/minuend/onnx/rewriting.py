@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-from onnx import GraphProto, NodeProto, TensorProto, helper
+from onnx import GraphProto, NodeProto
 
 from minuend.actions.recipes.table import Recipe
 from minuend.actions.recipes.work import difference
@@ -70,11 +69,7 @@ class Rewriter:
 
     def fold(self, one: walk.Subtraction, array: Any) -> None:
         """Plan a constant in the place of a Sub."""
-        name = one.proto.output[0]
-        tensor = TensorProto(name=name, data_type=helper.np_dtype_to_tensor_dtype(array.dtype), dims=array.shape)
-        little = array.astype(array.dtype.newbyteorder("<")) if array.dtype.byteorder == ">" else array
-        tensor.raw_data = np.ascontiguousarray(little).tobytes()
-        made = helper.make_node("Constant", [], [name], value=tensor)
+        made = builder.constant(one.proto.output[0], array)
         builder.take_over(made, one.proto)
         self._planned.append((one, [made]))
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from onnx import AttributeProto, NodeProto
+from onnx import AttributeProto, NodeProto, numpy_helper
 from onnx.helper import get_attribute_value
 
 from minuend.models.tracing import Step, Trace, epsilon, exact, is_float, terms
@@ -111,10 +111,7 @@ def _unrounded(node: NodeProto) -> NodeProto:
         if one.name in ("to", "dtype") and one.type == AttributeProto.INT and _float_type(one.i):
             one.i = 11
         elif one.type == AttributeProto.TENSOR and _float_type(one.t.data_type):
-            array = tensors.to_array(one.t).astype(np.float64)
-            one.t.Clear()
-            one.t.data_type, one.t.raw_data = 11, array.tobytes()
-            one.t.dims.extend(array.shape)
+            one.t.CopyFrom(numpy_helper.from_array(tensors.to_array(one.t).astype(np.float64)))
     return copy
 
 

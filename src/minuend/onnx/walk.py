@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -36,19 +36,6 @@ if TYPE_CHECKING:
 Types = Mapping[str, TypeProto]
 
 
-class _Inferred:
-    """What inference says of a model, found once, when the first scope asks."""
-
-    def __init__(self, model: Model | ModelProto) -> None:
-        self.model = model
-
-    @functools.cached_property
-    def result(self) -> Inference:
-        from minuend.onnx.inference import infer_types
-
-        return infer_types(self.model)
-
-
 @dataclass(frozen=True, eq=False)
 class Scope:
     """One graph, body or function.
@@ -56,14 +43,14 @@ class Scope:
     Attributes:
         proto: the live ``GraphProto`` or ``FunctionProto``. where: ``"graph"``, ``"graph.node[2].then_branch"``,
             ``"function 'f'"``. parent: the scope around a body. opsets: the opset of each domain that the graph's
-            or function's imports state; the main domain is ``""``.
+            or function's imports state; the main domain is ``""``. inferred: gives what inference says of the model.
     """
 
     proto: Any
     where: str
     opsets: Mapping[str, int]
     parent: Scope | None
-    inferred: _Inferred
+    inferred: Callable[[], Inference]
 
     @property
     def nodes(self) -> Any:
@@ -81,7 +68,7 @@ class Scope:
 
         A function's are what all of its calls agree on; what they do not agree on is unknown.
         """
-        return self.inferred.result.types.get(self.where, {})
+        return self.inferred().types.get(self.where, {})
 
     @functools.cached_property
     def types(self) -> dict[str, TensorType]:
@@ -114,14 +101,20 @@ def walk(model: Model | ModelProto) -> Iterator[Scope]:
     [('graph', 14, TensorType(float32 (N,)))]
     """
     proto = model if isinstance(model, ModelProto) else model.proto
-    inferred = _Inferred(model)
+
+    @functools.cache
+    def inferred() -> Inference:
+        from minuend.onnx.inference import infer_types
+
+        return infer_types(model)
+
     yield from _scopes(proto.graph, "graph", model_opsets(proto), None, inferred)
     for function, where in functions(proto):
         yield from _scopes(function, where, read_opsets(function.opset_import), None, inferred)
 
 
 def _scopes(
-    proto: Any, where: str, opsets: Mapping[str, int], parent: Scope | None, inferred: _Inferred
+    proto: Any, where: str, opsets: Mapping[str, int], parent: Scope | None, inferred: Callable[[], Inference]
 ) -> Iterator[Scope]:
     scope = Scope(proto, where, opsets, parent, inferred)
     yield scope
@@ -215,7 +208,7 @@ class Subtraction:
         """
         a, b = self.a or self._like(0, self.b), self.b or self._like(1, self.a)
         if a is None or b is None:
-            exceeded = self.scope.inferred.result.exceeded
+            exceeded = self.scope.inferred().exceeded
             why = f" ({exceeded})" if exceeded else ""
             raise Unsupported(
                 f"the element type of {self.proto.input[0]!r} and {self.proto.input[1]!r} cannot be inferred{why}; "
@@ -287,7 +280,7 @@ def _bound_attributes(scope: Scope, node: NodeProto) -> list[dict[str, Any]]:
         return [{a.name: get_attribute_value(a) for a in node.attribute}]
     *_, outermost = scope.around()
     found: list[dict[str, Any]] = []
-    for binding in scope.inferred.result.bindings.get(outermost.where, [{}]):
+    for binding in scope.inferred().bindings.get(outermost.where, [{}]):
         values = {a.name: get_attribute_value(a) for a in filled_in(node, binding)}
         if values not in found:
             found.append(values)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TypeProto, ValueInfoProto
+from onnx.helper import make_opsetid
 
 from minuend.errors import ConversionRefused
 from minuend.onnx import calls as local_calls
@@ -29,7 +30,7 @@ class Calls:
 
     def __init__(self, model: ModelProto) -> None:
         self.functions = {(f.domain, f.name): f for f in model.functions}
-        self.bare = ModelProto(ir_version=max(model.ir_version, 8))
+        self.ir_version = max(model.ir_version, 8)
         self.local = local_calls.Calls(model)
         self.imports = model.opset_import
         self.types: dict[tuple[str, str], GraphProto] = {}
@@ -64,14 +65,10 @@ class Calls:
                 "another opset",
                 {f"function {function.name!r}": f"local functions are called in more than {_MOST_CALLS} ways"},
             )
-        model = ModelProto()
-        model.CopyFrom(self.bare)
-        model.functions.extend(self.local.visible(function.node))
         imports = {row.domain: row.version for row in (*self.imports, *function.opset_import)}
-        for domain, version in imports.items():
-            model.opset_import.add(domain=domain, version=version)
-        model.graph.CopyFrom(graph)
-        typed = infer(model).graph
+        rows = [make_opsetid(*row) for row in imports.items()]
+        seen = self.local.visible(function.node)
+        typed = infer(ModelProto(ir_version=self.ir_version, opset_import=rows, functions=seen, graph=graph)).graph
         slot = (function.domain, function.name)
         if slot in self.types:
             _merge(self.types[slot], typed)
