@@ -101,10 +101,6 @@ def _check_code(element: ElementType, code: int) -> None:
         raise ValueError(f"{code} is no code of {element}; expected 0 to {(1 << element.bits) - 1}")
 
 
-def _signed(code: int, bits: int) -> int:
-    return code - ((code >> (bits - 1)) << bits)
-
-
 def _encode_integer(element: ElementType, value: Value) -> int:
     if not isinstance(value, int) and (isinstance(value, float) or value.denominator != 1):
         raise ValueError(f"{value!r} is no value of the integer type {element}; pass an int")
@@ -295,7 +291,7 @@ def overflows(element: ElementType, a: int, b: int) -> bool:
 
 def _integer(element: ElementType, code: int) -> int:
     _check_code(element, code)
-    return _signed(code, element.bits) if element.kind == "signed" else code
+    return code - ((code >> (element.bits - 1)) << element.bits) if element.kind == "signed" else code
 
 
 def _subtract_integers(element: ElementType, a: int, b: int, overflow: str) -> int:
