@@ -23,13 +23,15 @@ def graphs(node: NodeProto) -> Iterator[tuple[str, GraphProto]]:
     for a in node.attribute:
         if a.HasField("g"):
             yield a.name, a.g
-        yield from ((f"{a.name}[{i}]", body) for i, body in enumerate(a.graphs))
+        for i, body in enumerate(a.graphs):
+            yield f"{a.name}[{i}]", body
 
 
 def bodies(nodes: Iterable[NodeProto], where: str) -> Iterator[tuple[GraphProto, str]]:
     """The graphs that nodes hold as attributes, with their places."""
     for i, node in enumerate(nodes):
-        yield from ((body, f"{where}.node[{i}].{name}") for name, body in graphs(node))
+        for name, body in graphs(node) if node.attribute else ():
+            yield body, f"{where}.node[{i}].{name}"
 
 
 def all_inputs(node: NodeProto) -> Iterator[str]:

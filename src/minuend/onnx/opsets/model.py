@@ -104,8 +104,10 @@ class _Work:
         self.names = Names(all_names(self.model))
         self.functions = frozenset((f.domain, f.name) for f in self.model.functions)
         self.detached: set[str] = set()
-        made = {name for holder in holders(self.model) for node in holder.node for name in node.output}
-        self.unread = frozenset(made - _read_in(self.model))
+        held = list(holders(self.model))
+        self.unread = frozenset(
+            {name for holder in held for node in holder.node for name in node.output} - _read_in(held)
+        )
 
     def convert(self) -> None:
         """Convert every list of nodes, in place."""
@@ -214,9 +216,10 @@ class _Work:
 
     def tidy(self) -> None:
         """Remove constants that only a rewritten node read."""
-        given = {name_of(value) for graph in holders(self.model) for value in graph.input}
-        gone = self.detached - _read_in(self.model) - given
-        for holder in holders(self.model):
+        held = list(holders(self.model))
+        given = {name_of(value) for graph in held for value in graph.input}
+        gone = self.detached - _read_in(held) - given
+        for holder in held:
             for i in reversed(range(len(holder.node))):
                 node = holder.node[i]
                 if node.op_type == "Constant" and node.domain in MAIN and node.output[0] in gone:
@@ -249,10 +252,10 @@ def _difference(node: NodeProto, now: list[NodeProto]) -> str:
     return f" ({', '.join(parts)})" if parts else ""
 
 
-def _read_in(model: ModelProto) -> set[str]:
+def _read_in(held: list[Any]) -> set[str]:
     """The values that a node reads, or that go out of a graph or function."""
-    read = {name for holder in holders(model) for node in holder.node for name in node.input}
-    return read | {name_of(value) for holder in holders(model) for value in holder.output}
+    read = {name for holder in held for node in holder.node for name in node.input}
+    return read | {name_of(value) for holder in held for value in holder.output}
 
 
 def _set_imports(model: ModelProto, opset: int, changes: list[str]) -> None:

@@ -31,7 +31,7 @@ class Outcome:
     losses: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Way:
     """From one opset to another.
 
@@ -59,16 +59,17 @@ class Way:
             raise Refusal(f"opset {self.before} has no {node.op_type}")
         if wrong := schemas.malformed(node, self.before):
             raise Refusal(wrong, node.op_type)
-        way = self if self.given is not None else replace(self, given=possible_types(node, self.before, self.scope))
+        given = possible_types(node, self.before, self.scope) if self.given is None else self.given
         deprecated = schemas.schema(node.op_type, self.before).deprecated
         if was == will_be and not deprecated:
             # a Constant is judged when all is done: by then nobody may read it, or it becomes an initializer
             judged = self.depth and node.op_type != "Constant"
-            if judged and (why := schemas.illegal(node, self.after, self.scope.type, way.given)):
+            if judged and (why := schemas.illegal(node, self.after, self.scope.type, given)):
                 raise Refusal(why)
             return Outcome([node])
         if not (self.depth or deprecated) and (wrong := schemas.mistyped(node, self.before, self.scope.type)):
             raise Refusal(f"the model is invalid: {wrong}", node.op_type)
+        way = self if given is self.given else replace(self, given=given)
         try:
             return way.step(node)
         except Refusal as refused:

@@ -47,13 +47,17 @@ class Scope:
 
     def around(self) -> Iterator[Scope]:
         """The scope itself, then those around it."""
-        yield self
-        if self.parent is not None:
-            yield from self.parent.around()
+        scope: Scope | None = self
+        while scope is not None:
+            yield scope
+            scope = scope.parent
 
     def type(self, name: str) -> TypeProto | None:
         """The type of a value, if it is known."""
-        return next((scope.types[name] for scope in self.around() if name in scope.types), None)
+        for scope in self.around():  # a plain loop: this is asked most often
+            if name in scope.types:
+                return scope.types[name]
+        return None
 
     def element(self, name: str) -> int:
         """The element type of a tensor, as ``TensorProto.DataType``; 0 where it is unknown."""
