@@ -1,7 +1,7 @@
 """Measure releases of runtimes, one after the other, each in a virtual environment that is deleted afterwards.
 
     python tools/measure_releases.py [onnxruntime-cpu …] [--release 1.20.1 …] [--python PYTHON] [--again]
-        [--graphs missing [--types float32 …]]
+        [--graphs missing|all [--types float32 …]]
 
 A release that has its file already is left out unless ``--again`` is given; ``--graphs`` asks those that have theirs
 for graph cases, ``all`` or what is ``missing``. One that does not install or does not
@@ -85,7 +85,7 @@ def main() -> None:
     parser.add_argument("--python", default=sys.executable, help="the Python of the environments")
     parser.add_argument("--again", action="store_true", help="measure releases whose files exist, too")
     parser.add_argument("--graphs", choices=("all", "missing"), default="", help="ask for graph cases alone")
-    parser.add_argument("--types", nargs="+", default=(), metavar="TYPE", help="of graph cases, only these")
+    parser.add_argument("--types", nargs="+", default=(), metavar="TYPE", help="with --graphs all: all of these alone")
     parser.add_argument("-o", "--output", type=Path, default=TARGETS, help="the folder to write to")
     given = parser.parse_args()
     if unknown := set(given.runtimes) - set(known):

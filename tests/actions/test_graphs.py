@@ -116,7 +116,7 @@ def test_a_layer_normalisation_is_one_operator_to_onnxruntime_where_it_is_scaled
     (finding,) = check(scaled, ONNXRUNTIME)
     assert (finding.verdict, finding.graph) == (
         "different-numbers",
-        "(x - ReduceMean(x)) / its deviation * array + array",
+        "(x - ReduceMean(x)) / Sqrt(ReduceMean(Pow)) * array + array",
     )
 
 
@@ -205,6 +205,45 @@ def test_fix_keeps_a_subtraction_apart_from_its_neighbours():
     assert [node.op_type for node in fixed.model.graph.node] == ["Add", "Max", "Max", "Sub", "Max"]
     assert fixed.changes[0].endswith("; so it is kept apart") or "(kept apart with Max)" in fixed.changes[0]
     assert verdicts(fixed.model, OPENVINO) == ["ok"]
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        "z = Div(d, s)",
+        "d2 = Sub(x, m) z = Div(d2, s)",
+        "i = Identity(d) z = Div(i, s)",
+        "k = Cast<to=1>(d) z = Div(k, s)",
+    ],
+)
+def test_a_layer_normalisation_with_its_subtraction_written_twice_or_handed_on_is_one_too(between):
+    body = "two = Constant<value_float = 2.0>() m = ReduceMean<axes=[-1]>(x) d = Sub(x, m) q = Pow(d, two)"
+    text = model(f"{body} w = ReduceMean<axes=[-1]>(q) a = Add(w, e) s = Sqrt(a) {between} f = Mul(z, v) y = Add(f, v)")
+    assert set(verdicts(text, ONNXRUNTIME)) == {"different-numbers"}
+
+
+@pytest.mark.parametrize("target", [ONNXRUNTIME, OPENVINO])
+def test_fix_takes_a_layer_normalisation_apart_and_the_whole_model_is_as_contracted_then(target):
+    """The operators around it round by themselves, so the bound is theirs; the subtraction's own numbers are exact."""
+    body = "two = Constant<value_float = 2.0>() m = ReduceMean<axes=[-1]>(x) d = Sub(x, m) q = Pow(d, two)"
+    text = model(
+        f"{body} w = ReduceMean<axes=[-1]>(q) a = Add(w, e) s = Sqrt(a) z = Div(d, s) f = Mul(z, v) y = Add(f, v)"
+    )
+    (before,) = check(text, target)
+    assert (before.verdict, before.graph) == (
+        "different-numbers",
+        "(x - ReduceMean(x)) / Sqrt(ReduceMean(Pow)) * array + array",
+    )
+    fixed = fix(text, target)
+    assert [node.op_type for node in fixed.model.graph.node if node.op_type in ("Sub", "Max")] == [
+        "Max",
+        "Max",
+        "Sub",
+        "Max",
+    ]
+    assert verdicts(fixed.model, target) == ["ok"]
+    assert fixed.whole is not None
+    assert (fixed.failed, [output.different for output in fixed.whole.outputs]) == (False, [0])
 
 
 def test_fix_names_the_setting_where_no_rewriting_helps():

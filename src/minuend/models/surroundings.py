@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from minuend.models.flow import SHAPES, Flow
+from minuend.models.idioms import idioms
 
 ARITHMETIC = ("Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Mod", "PRelu")
 """Operators of two operands, both of which an expression shows."""
@@ -49,12 +50,6 @@ ADJACENT, APART, SHARED, WITHIN = "", "through Reshape", "read twice", "between 
 """How a neighbour stands to the subtraction: at it, with operators between that only move values, or with others that
 read what lies between the two. A subtraction by itself stands between nodes where one makes its operands and others
 alone read its result: so it can be left out. A neighbour does where nodes are on its other side, too."""
-
-
-NORMALISATION = "(x - ReduceMean(x)) / its deviation"
-MULTIPLIED, SCALED = f"{NORMALISATION} * array", f"{NORMALISATION} * array + array"
-SOFTMAX = "Exp(x - ReduceMax(x)) / its sum"
-"""Expressions of several operators that runtimes know as one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +108,11 @@ def surroundings(flow: Flow, index: int) -> tuple[Surrounding, ...]:
     >>> [one.expression for one in surroundings(flow, 1)]
     ['x - x', 'Mul(x, x) - x', 'Relu(x - x)', 'Relu(… x - x)']
     """
-    parts = (_bare, _makers, _readers, _later, _idioms, _chains)
-    return tuple(dict.fromkeys(one for part in parts for one in part(flow, index)))
+    plain, places = flow.plain
+    views = ((flow, index), (plain, places[index])) if plain.steps != flow.steps else ((flow, index),)
+    parts = (_bare, _makers, _readers, _later, _chains)
+    found = (one for seen, place in views for part in parts for one in part(seen, place))
+    return tuple(dict.fromkeys((*found, *_idioms(flow, index))))
 
 
 def _bare(flow: Flow, index: int) -> Iterator[Surrounding]:
@@ -187,30 +185,9 @@ def _reached(flow: Flow, index: int) -> set[int]:
 
 
 def _idioms(flow: Flow, index: int) -> Iterator[Surrounding]:
-    _, (a, b), (result, *_) = flow.steps[index]
-    if a not in flow.operands(b, ()):
-        return
-    reached = {flow.steps[i][0] for i in _reached(flow, index)}
-    if flow.maker(b, ()) == "ReduceMean" and reached & {"Sqrt", "Pow"}:
-        yield Surrounding((NORMALISATION, MULTIPLIED, SCALED)[_scaled(flow, result)], ADJACENT, "ReduceMean")
-    if flow.maker(b, ()) == "ReduceMax" and "Exp" in flow.readers(result):
-        yield Surrounding(SOFTMAX, ADJACENT, "ReduceMax")
-
-
-def _scaled(flow: Flow, name: str) -> int:
-    """Whether what is divided is then multiplied by a constant array (1), and added to another (2)."""
-    steps = 0
-    for wanted in (("Div", "Mul"), ("Mul",), ("Add",)):
-        outputs: list[str] = []
-        for i in flow.readers_of(name):
-            operator, inputs, made = flow.steps[i]
-            constant = any("array" in kinds(flow, one) for one in inputs if one != name)
-            if operator in wanted and (len(wanted) == 2 or constant):
-                outputs += made
-        if not outputs:
-            break
-        name, steps = outputs[0], steps + 1
-    return max(0, steps - 1)
+    plain, places = flow.plain
+    reached = _reached(plain, places[index])
+    return (Surrounding(text, ADJACENT, "several") for text in idioms(plain, places[index], reached))
 
 
 def _chains(flow: Flow, index: int) -> Iterator[Surrounding]:

@@ -13,17 +13,14 @@ import onnx
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
 from minuend.core.elements import TYPES
+from minuend.models.idioms import ENDS, NORMALISATIONS, SOFTMAX
 from minuend.models.surroundings import (
     ADJACENT,
     APART,
     ARITHMETIC,
     CHAINED,
     LINEAR,
-    MULTIPLIED,
-    NORMALISATION,
-    SCALED,
     SHARED,
-    SOFTMAX,
     WITHIN,
     ZEROS,
     bare,
@@ -45,26 +42,12 @@ _IR_VERSION = 8
 _OPSET = 13
 """The opset of a case where no operator needs a later one; every release that is measured reads it."""
 
-_DEVIATION = "v = ReduceMean(p); w = Add(v, eps); s = Sqrt(w)"
-_SQUARES = ("p = Pow(d, two)", "p = Mul(d, d)")
-_SCALED = ("q = Div(d, s)", "r = Reciprocal(s); q = Mul(d, r)")
-_ENDS = {
-    NORMALISATION: "y = Identity(q)",
-    MULTIPLIED: "y = Mul(q, g)",
-    SCALED: "m = Mul(q, g); y = Add(m, h)",
-}
-_IDIOMS = {
-    **{
-        name: tuple(
-            ("b = ReduceMean(x)", f"{square}; {_DEVIATION}; {scaled}; {end}")
-            for square in _SQUARES
-            for scaled in _SCALED
-        )
-        for name, end in _ENDS.items()
-    },
-    SOFTMAX: (("b = ReduceMax(x)", "e = Exp(d); s = ReduceSum(e, axes); y = Div(e, s)"),),
-}
-"""What runtimes know as one operator: what makes B, and what reads the difference."""
+_SQUARE = {"Pow": "p = Pow(d, two)", "Mul": "p = Mul(d, d)"}
+_ROOT = {"Sqrt": "s = Sqrt(w)", "Pow": "s = Pow(w, half)"}
+_DIVISION = {"Div": "q = Div(d, s)", "Reciprocal": "r = Reciprocal(s); q = Mul(d, r)"}
+_END = dict(zip(ENDS, ("y = Identity(q)", "y = Mul(q, g)", "m = Mul(q, g); y = Add(m, h)"), strict=True))
+_SOFTMAX = "e = Exp(d); s = ReduceSum(e, axes); y = Div(e, s)"
+"""What reads the difference in operators that runtimes know as one."""
 
 
 def graph_cases(dtype: str) -> Iterator[GraphCase]:
@@ -72,10 +55,8 @@ def graph_cases(dtype: str) -> Iterator[GraphCase]:
     yield from _by_itself(dtype)
     if dtype == "float32":
         yield from _chained(dtype)
-    for name, written in _IDIOMS.items() if dtype in ("float32", "float16") else ():
-        for before, behind in written:
-            for shape in (IMAGE, (64,)):
-                yield GraphCase(name, dtype, ("idiom", before, behind, shape), mixes=True)
+    if dtype in ("float32", "float16"):
+        yield from _together(dtype)
     for row in _rows(dtype):
         if "maker" in row.places:
             yield from _as_maker(row, dtype)
@@ -99,6 +80,22 @@ def _by_itself(dtype: str) -> Iterator[GraphCase]:
                     yield GraphCase(text, dtype, ("zero", side, value, shape, made, read), form)
     for kind in _BODIES:
         yield GraphCase(inside(kind), dtype, ("inside", kind))
+
+
+def _together(dtype: str) -> Iterator[GraphCase]:
+    """Operators that runtimes know as one."""
+    for shape in (IMAGE, (64,)):
+        yield GraphCase(SOFTMAX, dtype, ("idiom", "ReduceMax", _SOFTMAX, shape, (-1,), shape[-1:]), mixes=True)
+    last = ((IMAGE, (-1,), IMAGE[-1:]), ((64,), (-1,), (64,)))
+    others = ((IMAGE, (1,), (IMAGE[1], 1, 1)), (IMAGE, (2, 3), (IMAGE[1], 1, 1)))
+    for one in NORMALISATIONS:
+        behind = "; ".join((
+            _SQUARE[one.square], "v = ReduceMean(p); w = Add(v, eps)", _ROOT[one.root], _DIVISION[one.division],
+            _END[one.end],
+        ))  # fmt: skip
+        for shape, axes, parameters in last if one.last else others:
+            how = ("idiom", "ReduceMean", behind, shape, axes, parameters)
+            yield GraphCase(one.expression, dtype, how, mixes=True)
 
 
 def _chained(dtype: str) -> Iterator[GraphCase]:
@@ -290,16 +287,18 @@ class _Draft:
             name = made
         return name
 
-    def idiom(self, before: str, behind: str, shape: tuple[int, ...]) -> list[str]:
+    def idiom(
+        self, reduction: str, behind: str, shape: tuple[int, ...], axes: tuple[int, ...], parameters: tuple[int, ...]
+    ) -> list[str]:
         """Several nodes that runtimes know as one; each line of text is ``output = Operator(inputs)``."""
         self._value("x", "x", self.dtype, shape, "finite")
-        self.constants |= {"two": self._one(2), "eps": self._one(2.0**-10), "axes": int64([-1])}
-        self.constants |= {name: constant(self.dtype, shape[-1:], name) for name in ("g", "h")}
+        self.constants |= {"two": self._one(2), "half": self._one(0.5), "eps": self._one(2.0**-10)}
+        self.constants |= {"axes": int64(axes)} | {name: constant(self.dtype, parameters, name) for name in ("g", "h")}
         self.names = {"A": "x", "B": "b"}
-        for nodes, text in ((self.before, before), (self.behind, behind)):
+        for nodes, text in ((self.before, f"b = {reduction}(x)"), (self.behind, behind)):
             for line in text.split("; "):
                 output, operator, inputs = re.fullmatch(r"(\w+) = (\w+)\((.*)\)", line).groups()  # type: ignore[union-attr]
-                attributes: dict[str, Any] = {"axes": [-1]} if operator in ("ReduceMean", "ReduceMax") else {}
+                attributes: dict[str, Any] = {"axes": axes} if operator in ("ReduceMean", "ReduceMax") else {}
                 nodes.append(helper.make_node(operator, inputs.split(", "), [output], **attributes))
         return ["y"]
 
