@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from minuend.models.flow import Flow
@@ -23,8 +24,19 @@ def test_constants_are_scalars_or_arrays_beside_arithmetic_and_k_beside_others()
 
 def test_an_array_of_equal_numbers_can_be_either():
     steps = [("Sub", ("x", "v"), ("d",))]
-    found = around(steps, at=0, constants={"v"}, sizes={"v": 8}, uniform=lambda name: True)
+    found = around(steps, at=0, constants={"v"}, sizes={"v": 8}, elements=lambda name: np.ones(8, np.float32))
     assert found == {("x - scalar", ""), ("x - array", "")}
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [(0.5, "2^k"), (1, "2^k"), (256, "2^k"), (3, "scalar"), (-2, "scalar"), (512, "scalar"), (0, "scalar")],
+)
+def test_a_factor_that_is_a_power_of_two_is_told_from_others(number, shown):
+    steps = [("Mul", ("x", "c"), ("m",)), ("Sub", ("m", "c"), ("d",)), ("Div", ("d", "c"), ("y",))]
+    found = around(steps, at=1, constants={"c"}, sizes={"c": 1}, elements=lambda name: np.float32([number]))
+    found = {text for text, _ in found if text != "Div(Mul(x, k) - k, k)"}
+    assert found == {"x - scalar", f"Mul(x, {shown}) - scalar", f"Div(x - scalar, {shown})"}
 
 
 def test_a_subtraction_between_nodes_is_told_from_one_at_an_input_or_an_output():

@@ -9,14 +9,10 @@ from typing import Any
 
 import numpy as np
 
+Array = np.ndarray[Any, np.dtype[Any]]
+
 SHAPES = ("Identity", "Reshape", "Unsqueeze", "Squeeze", "Expand", "Transpose", "Flatten", "Tile")
 """Operators that only move or rename values."""
-
-
-def all_alike(elements: np.ndarray[Any, np.dtype[Any]]) -> bool:
-    """Whether all elements of a flat array have the same bits."""
-    bits = elements.view(f"V{elements.itemsize}")
-    return bool((bits == bits[:1]).all())
 
 
 _MERGED = ("Add", "Sub", "Mul", "Div", "Neg", "Pow", "Sqrt", "Reciprocal", "Exp", "Abs", "Relu")
@@ -35,7 +31,7 @@ class Flow:
         dtypes: element types of values by name (``"bool"`` among them), as far as they are known.
         outputs: names of what leaves the scope.
         shapes: those of values that are known. sizes: how many elements stored values have, by name.
-        uniform: whether all elements of a stored value are equal; asked seldom, for it reads them.
+        elements: those of a stored value, flat; ``None`` where they are not read. Asked seldom.
         within: the operators in whose bodies the scope lies, the outermost first.
     """
 
@@ -45,7 +41,7 @@ class Flow:
     outputs: Collection[str] = ()
     shapes: Mapping[str, object] = field(default_factory=dict)
     sizes: Mapping[str, int] = field(default_factory=dict)
-    uniform: Callable[[str], bool] = lambda name: False
+    elements: Callable[[str], Array | None] = lambda name: None
     within: Sequence[str] = ()
 
     @cached_property
@@ -89,16 +85,19 @@ class Flow:
         for i, (operator, inputs, outputs) in enumerate(self.steps):
             given = tuple(names.get(name, name) for name in inputs)
             place = first.setdefault((operator, given), i) if operator in _MERGED else i
-            same = given[0] if self._hands_on(operator, inputs, outputs) else self.steps[place][2][0] if outputs else ""
-            goes = bool(outputs) and same != outputs[0]
-            if goes:
-                names[outputs[0]] = same
-            steps.append(("", (), ()) if goes else (operator, given, outputs))
+            same = given[0] if self._hands_on(operator, inputs, outputs) else (*self.steps[place][2], "")[0]
             places.append(place)
+            if not outputs or same == outputs[0]:
+                steps.append((operator, given, outputs))
+            else:
+                names[outputs[0]] = same
+                steps.append(("", (), ()))
         outputs_ = [names.get(name, name) for name in self.outputs]
         return replace(self, steps=steps, outputs=outputs_), places
 
     def _hands_on(self, operator: str, inputs: Sequence[str], outputs: Sequence[str]) -> bool:
+        if not inputs or not outputs:
+            return False
         if operator == "Cast":
             kinds = [self.dtypes.get(name) for name in (inputs[0], outputs[0])]
             return kinds[0] is not None and kinds[0] == kinds[1]
@@ -149,6 +148,20 @@ class Flow:
     def is_constant(self, name: str) -> bool:
         """Whether a value is stored in the model, moves and casts aside."""
         return self.source(name, (*SHAPES, "Cast", "DequantizeLinear")) in self.constants
+
+    def uniform(self, name: str) -> bool:
+        """Whether all elements of a stored value have the same bits."""
+        found = self.elements(name)
+        if found is None:
+            return False
+        bits = found.view(f"V{found.itemsize}")
+        return bool((bits == bits[:1]).all())
+
+    def number(self, name: str) -> float | None:
+        """The number of a stored value of one element."""
+        source = self.source(name)
+        found = self.elements(source) if self.sizes.get(source) == 1 else None
+        return None if found is None else float(found[0])
 
     def is_array(self, name: str) -> bool:
         """Whether a value is a constant of several elements."""

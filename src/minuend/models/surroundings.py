@@ -8,6 +8,7 @@ arithmetic ``k`` is any constant. Operators have ONNX's names.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -29,6 +30,10 @@ DATA: Mapping[str, int] = MappingProxyType({**dict.fromkeys(ARITHMETIC, 2), "Mat
 
 ANYWHERE = ("Concat", "Sum", "Mean", "Einsum")
 """Operators all of whose inputs are alike: an expression shows one."""
+
+FACTORS = ("Mul", "Div")
+POWER = "2^k"
+"""Beside these operators an expression shows a positive power of two as such, between the ends of :func:`powers`."""
 
 ZEROS: Mapping[str, Sequence[str]] = MappingProxyType({"one": ("0", "-0"), "array": ("[0]", "[-0]")})
 """Constants all of whose numbers are +0, and those that are -0: of one element, and of more. A subtraction by itself is
@@ -266,6 +271,20 @@ def kinds(flow: Flow, name: str) -> Collection[str]:
     return ("scalar",) if count == 1 else ("array",) if not flow.uniform(name) else ("scalar", "array")
 
 
+def _factors(flow: Flow, operator: str, name: str) -> Collection[str]:
+    """What an operator is given; a power of two, which multiplies without rounding, is told from other numbers."""
+    found = kinds(flow, name)
+    if operator in FACTORS and found == ("scalar",) and (number := flow.number(name)) is not None:
+        low, *_, high = powers(flow.dtypes.get(name, ""))
+        return (POWER,) if low <= number <= high and math.frexp(number)[0] == 0.5 else found
+    return found
+
+
+def powers(dtype: str) -> Sequence[float]:
+    """The powers of two that are asked for; in narrow types others soon make subnormal numbers."""
+    return (0.25, 1.0, 4.0) if dtype in NARROW else (2.0**-8, 1.0, 2.0**8)
+
+
 def own_kinds(flow: Flow, operator: str, name: str) -> Collection[str]:
     """What an operand of the subtraction is beside an operator."""
     return kinds(flow, name) if operator in ARITHMETIC else ("k",) if name in flow.folded else ("x",)
@@ -294,6 +313,6 @@ def _given(flow: Flow, operator: str, inputs: Sequence[str], chained: str = "") 
         return
     found: list[tuple[str, ...]] = [()]
     for name in inputs[:count]:
-        more = (".",) if chained and name == chained else kinds(flow, name) if name else ("",)
+        more = (".",) if chained and name == chained else _factors(flow, operator, name) if name else ("",)
         found = [(*known, one) for known in found for one in more]
     yield from found

@@ -65,7 +65,7 @@ def _shape(inputs: Sequence[Any], stated: Attributes) -> Array:
 
 
 def _position(at: Any, length: int, *, end: int = -1) -> int:
-    """A place in a sequence, counted from its end where it is negative; ``end`` past its last one, if that can be named."""
+    """A place in a sequence, counted from its end where it is negative; up to ``end`` where that can be named, too."""
     place = int(np.asarray(at).reshape(-1)[0])
     if not -length <= place <= max(end, length - 1):
         raise SpecError("inputs", f"the position {place} is not in a sequence of {length}")

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from onnx import GraphProto, NodeProto, TensorProto
 
-from minuend.models.flow import Flow, all_alike
+from minuend.models.flow import Array, Flow
 from minuend.onnx import tensors
 from minuend.onnx.evaluator import MAIN
 from minuend.onnx.model import Model
@@ -34,12 +34,11 @@ def flow_of(model: Model, scope: Scope) -> Flow:
     kinds = {name: tensors.data_type(p.tensor_type.elem_type) for name, p in scope.protos.items()}
     dtypes = {name: kind.name for name, kind in kinds.items() if kind is not None and kind.name is not None}
 
-    def uniform(name: str) -> bool:
+    def elements(name: str) -> Array | None:
         tensor = stored.get(name)
         if tensor is None or math.prod(tensor.dims) > _MOST_ELEMENTS:
-            return False
-        elements = model.array(tensor, f"{model.name}: {name!r}").reshape(-1)
-        return all_alike(elements)
+            return None
+        return model.array(tensor, f"{model.name}: {name!r}").reshape(-1)
 
     return Flow(
         [(operator(node), (*node.input, *captured(node)), tuple(node.output)) for node in scope.nodes],
@@ -50,7 +49,7 @@ def flow_of(model: Model, scope: Scope) -> Flow:
             name: one.shape for name, one in scope.types.items() if one.shape is not None and None not in one.shape
         },
         sizes=_sizes(scope, stored),
-        uniform=uniform,
+        elements=elements,
         within=tuple(_within(scope)),
     )
 

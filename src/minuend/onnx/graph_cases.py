@@ -19,7 +19,9 @@ from minuend.models.surroundings import (
     APART,
     ARITHMETIC,
     CHAINED,
+    FACTORS,
     LINEAR,
+    POWER,
     SHARED,
     WITHIN,
     ZEROS,
@@ -28,6 +30,7 @@ from minuend.models.surroundings import (
     inside,
     later,
     maker,
+    powers,
     reader,
 )
 from minuend.onnx import tensors
@@ -128,13 +131,23 @@ def _rows(dtype: str) -> Iterator[Operator]:
             yield row
 
 
-def _as_maker(row: Operator, dtype: str) -> Iterator[GraphCase]:
+def _given(row: Operator, dtype: str) -> Iterator[tuple[tuple[str, ...], float | None]]:
+    """The patterns of an operator, with the number of a power of two among them."""
     for given in row.given:
+        yield given, None
+        other = tuple(POWER if one == "scalar" else one for one in given)
+        exact = row.name == "Mul" or given[-1] == "scalar"  # a power over a number rounds
+        if row.name in FACTORS and other != given and exact and not TYPES[dtype].is_integer:
+            yield from ((other, power) for power in powers(dtype))
+
+
+def _as_maker(row: Operator, dtype: str) -> Iterator[GraphCase]:
+    for given, power in _given(row, dtype):
         for side in ("A", "B"):
             for own in ("x", "scalar", "array") if row.name in ARITHMETIC else ("x", "k"):
                 text = maker(row.name, given, side, own)
                 for form in _forms(row, dtype):
-                    yield GraphCase(text, dtype, ("maker", side, own, given, row), form, row.mixes)
+                    yield GraphCase(text, dtype, ("maker", side, own, given, row), form, row.mixes, power=power)
                 if own == "k" and row.mixes and row.shape == IMAGE:
                     yield GraphCase(text, dtype, ("maker", side, own, given, row), ADJACENT, row.mixes, channels=True)
 
@@ -147,13 +160,13 @@ def _as_reader(row: Operator, dtype: str) -> Iterator[GraphCase]:
         for a, b in own:
             yield GraphCase(reader(row.name, (place_of,), a, b), dtype, ("index", a, b, row), mixes=True)
         return
-    for pattern in row.given:
+    for pattern, power in _given(row, dtype):
         for dotted in _dotted(row, pattern):
             for a, b in own:
                 text = reader(row.name, dotted, a, b)
                 for form in _forms(row, dtype):
-                    yield GraphCase(text, dtype, ("reader", a, b, dotted, row), form, row.mixes)
-            if dotted.count(".") == 1:
+                    yield GraphCase(text, dtype, ("reader", a, b, dotted, row), form, row.mixes, power=power)
+            if dotted.count(".") == 1 and power is None:
                 yield GraphCase(later(row.name), dtype, ("later", dotted, row), mixes=True)
 
 
@@ -384,6 +397,9 @@ class _Draft:
     def _value(self, kind: str, name: str, dtype: str, shape: tuple[int, ...], values: str = "any") -> None:
         if kind == "x":
             self.feeds[name] = Feed(dtype, shape, values)
+        elif kind == POWER:
+            assert self.case.power is not None
+            self.constants[name] = self._one(self.case.power)
         elif kind == "k":  # a number for each channel, or for each of the last axis
             channels = (shape[1], 1, 1) if len(shape) == 4 and self.case.channels else shape[-1:]
             self.constants[name] = constant(dtype, channels, name)

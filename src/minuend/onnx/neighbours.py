@@ -37,7 +37,7 @@ class Operator:
             where none is given.
         constants: inputs behind those that ``given`` shows: a shape and a type or the elements themselves.
         attributes: the node's. opset: the lowest that has it so.
-        values: ``"any"``, ``"finite"`` where one NaN would be everywhere, ``"positive"`` or ``"unit"`` (−1 to 1).
+        values: ``"any"``, ``"finite"`` where one NaN would be everywhere, or ``"positive"``.
         mixes: whether an element of the result depends on several of the input.
         types: element types besides float32 that it is asked for.
         places: ``"maker"`` and ``"reader"``.
@@ -160,7 +160,9 @@ def _networks() -> list[Operator]:
         types = ("float16", "int32", "int64") if part in ("Sum", "Max", "Min") else ("float16",)
         constants = (int64([-1]),) if part == "Sum" else ()
         attributes = {} if part == "Sum" else {"axes": [-1]}
-        rows.append(Operator(f"Reduce{part}", constants=constants, attributes=attributes, **{**mixing, "types": types}))
+        values = "positive" if part == "LogSum" else "finite"
+        more = {**mixing, "types": types, "values": values}
+        rows.append(Operator(f"Reduce{part}", constants=constants, attributes=attributes, **more))
     return rows
 
 

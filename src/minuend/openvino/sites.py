@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from minuend.errors import SpecError, Unsupported
-from minuend.models.flow import Flow, all_alike
+from minuend.models.flow import Flow
 from minuend.models.purpose import purpose_of
 from minuend.models.ranges.interval import Range, full, of_blocks
 from minuend.models.ranges.rules import Step, result
@@ -193,11 +193,10 @@ def _flow(section: Section, within: str) -> tuple[Flow, dict[Layer, int]]:
     }
     stored = {name(ref): ref.layer for ref in outputs if ref.layer.type == "Const" and not ref.layer.is_missing}
 
-    def uniform(one: str) -> bool:
+    def elements(one: str) -> Array | None:
         if one not in stored or sizes.get(one, _MOST_ELEMENTS + 1) > _MOST_ELEMENTS:
-            return False
-        elements = table.elements(stored[one]).reshape(-1)
-        return all_alike(elements)
+            return None
+        return table.elements(stored[one]).reshape(-1)
 
     flow = Flow(
         steps,
@@ -208,7 +207,7 @@ def _flow(section: Section, within: str) -> tuple[Flow, dict[Layer, int]]:
             name(ref): shape for ref in outputs if (shape := ref.port.type.shape) is not None and None not in shape
         },
         sizes=sizes,
-        uniform=uniform,
+        elements=elements,
         within=("a body",) if within else (),
     )
     return flow, {layer: i for i, layer in enumerate(layers)}

@@ -6,12 +6,12 @@ import functools
 import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from typing import Any
 
 from minuend.core.elements import TYPES
-from minuend.models.surroundings import ADJACENT, APART, LINEAR, NARROW, Surrounding
+from minuend.models.surroundings import ADJACENT, APART, LINEAR, NARROW, POWER, Surrounding
 from minuend.runtimes.answers import EVERY, Answer, answer_of, plain_answer
 from minuend.runtimes.merging import merge
 
@@ -49,6 +49,13 @@ class GraphAnswers:
             around: the neighbour. dtype: the subtraction's element type. dynamic: whether shapes are open.
             hint: the precision that the runtime is told, or ``""`` for its default.
         """
+        found = self._find(around, dtype, dynamic, hint)
+        if found is None and POWER in around.expression:  # what was asked of other numbers holds for it too
+            other = replace(around, expression=around.expression.replace(POWER, "scalar"))
+            return self._find(other, dtype, dynamic, hint)
+        return found
+
+    def _find(self, around: Surrounding, dtype: str, dynamic: bool, hint: str) -> Answers | None:
         plain = DYNAMIC if dynamic else STATIC
         default_matters = self.has_default and not hint and not TYPES[dtype].is_integer
         beside = (around.expression, dtype)

@@ -37,7 +37,7 @@ _CLASSIFIED = 80
 class Feed:
     """An input of a case: element type (or ``"bool"``), shape, and which values it is given.
 
-    ``values`` is ``"any"``, ``"finite"``, ``"positive"``, ``"unit"``, or ``"fixed"`` for ``elements``.
+    ``values`` is ``"any"``, ``"finite"``, ``"positive"``, or ``"fixed"`` for ``elements``.
     """
 
     dtype: str
@@ -55,6 +55,7 @@ class GraphCase:
         how: what the dialect builds it from. mixes: whether an element of the result depends on several differences.
         channels: whether a constant has a number for each channel rather than for each of the last axis.
         dynamic: whether shapes are left open. hint: the precision that the runtime is told, or ``""``.
+        power: the number of a constant that is a power of two.
     """
 
     expression: str
@@ -65,6 +66,7 @@ class GraphCase:
     channels: bool = False
     dynamic: bool = False
     hint: str = ""
+    power: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,8 +208,9 @@ def elements(feed: Feed, name: str, place: int, again: int = 0) -> Array:
         bits = source.integers(0, 1 << 32, count, dtype=np.uint64)
     else:
         # Where numbers of a row are summed up, they are of one size: else the largest is all there is to the sum.
-        each = math.prod(feed.shape[:-1]) if feed.values == "finite" else count
+        each = count if feed.values == "any" else 1 if again else math.prod(feed.shape[:-1])
         found = source.standard_normal(count)
+        found = np.abs(found) if feed.values == "positive" else found
         found *= np.repeat(np.exp2(source.integers(-6, 7, each)), count // max(1, each))
         found = found.astype(np.float32).astype(element.memory)
     if feed.values != "any":
