@@ -1,0 +1,196 @@
+"""Build the module with sanitizers in a temporary folder and run the kernel's tests under them.
+
+    python tools/sanitize.py                      # both builds, the long selection of tests
+    python tools/sanitize.py thread --short       # one of them, in about a minute
+    python tools/sanitize.py --prove              # broken copies of the code: each must be reported
+
+Needs Linux, GCC, pip and the packages of ``pip install ".[test]"``. The build is MINUEND_DEVELOP's: -O1, one instruction
+set. Ends with 1 where a sanitizer reports something or a test fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+SUPPRESSIONS = ROOT / "tools" / "sanitize_suppressions.txt"
+SOURCES = ("CMakeLists.txt", "LICENSE", "README.md", "native", "pyproject.toml", "src")
+
+
+@dataclass(frozen=True)
+class Break:
+    """A defect that a sanitizer must see: in ``file``, ``old`` becomes ``new``; ``test`` runs over it."""
+
+    what: str
+    file: str
+    old: str
+    new: str
+    test: str
+
+
+@dataclass(frozen=True)
+class Sanitizer:
+    """One build and what runs under it.
+
+    Attributes:
+        flag: as ``-fsanitize`` takes it. library: what is loaded before Python. variables: the environment that sets
+            its options. options: those options. short, long: pytest's arguments. broken: what it must see.
+    """
+
+    flag: str
+    library: str
+    variables: tuple[str, ...]
+    options: tuple[str, ...]
+    short: tuple[str, ...]
+    long: tuple[str, ...]
+    broken: tuple[Break, ...] = field(repr=False)
+
+
+SANITIZERS = {
+    "address": Sanitizer(
+        "address,undefined",
+        "libasan.so",
+        ("ASAN_OPTIONS", "UBSAN_OPTIONS"),
+        # Python keeps what it has to its end, and the tests ask for more memory than there is.
+        ("detect_leaks=0", "allocator_may_return_null=1", "print_stacktrace=1"),
+        ("tests/native/test_fences.py", "tests/native/test_memory.py", "-k", "not malloc_gives_nothing"),
+        ("tests/native", "-k", "not malloc_gives_nothing"),  # its bound on the address space leaves no room for shadows
+        (
+            Break(
+                "a write behind the result",
+                "native/kernel/gather.h",
+                "for (; i < n; ++i, from += stride, to += step) put<T>",
+                "for (; i <= n; ++i, from += stride, to += step) put<T>",
+                "tests/native/test_kernel_edges.py",
+            ),
+            Break(
+                "a shift by a register's width",
+                "native/kernel/partial.h",
+                ">> (8 * (15 - bytes)) >> 8",
+                ">> (8 * (16 - bytes))",
+                "tests/native/test_kernel_edges.py",
+            ),
+        ),
+    ),
+    "thread": Sanitizer(
+        "thread",
+        "libtsan.so",
+        ("TSAN_OPTIONS",),
+        ("die_after_fork=0", f"suppressions={SUPPRESSIONS}"),
+        ("tests/native/test_threads.py", "-k", "at_once or fork or meanwhile"),
+        ("tests/native/test_threads.py", "tests/native/test_memory.py", "-k", "not malloc_gives_nothing"),
+        (
+            Break(
+                "a data race",
+                "native/plan/subtract.cc",
+                "std::atomic<size_t> count{0};",
+                "size_t count = 0;",
+                "tests/native/test_threads.py",
+            ),
+        ),
+    ),
+}
+
+
+def build(sanitizer: Sanitizer, source: Path, to: Path) -> None:
+    """Install the module, built from ``source`` with a sanitizer, into the folder ``to``."""
+    settings = (f"-Ccmake.define.MINUEND_SANITIZE={sanitizer.flag}", "-Ccmake.define.MINUEND_DEVELOP=ON")
+    command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(to), *settings, str(source)]
+    subprocess.run(command, env={**os.environ, "CC": "gcc", "CXX": "g++"}, check=True)
+
+
+def library(name: str) -> str:
+    """Return where GCC keeps a library."""
+    found = subprocess.run(["gcc", f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout
+    return str(Path(found.strip()).resolve())
+
+
+def run(sanitizer: Sanitizer, package: Path, arguments: tuple[str, ...], logs: Path) -> tuple[int, list[str]]:
+    """Run tests over a build; return pytest's status and what the sanitizer reported, one text a process."""
+    options = ":".join((*sanitizer.options, f"log_path={logs}/report"))
+    environment = {
+        **os.environ,
+        **dict.fromkeys(sanitizer.variables, options),
+        "LD_PRELOAD": f"{library(sanitizer.library)} {library('libstdc++.so')}",
+        "PYTHONPATH": os.pathsep.join([str(package), os.environ.get("PYTHONPATH", "")]),
+        "PYTHONMALLOC": "malloc",  # Python's own allocator would hide where blocks end
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *arguments]
+    status = subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
+    return status, [path.read_text(errors="replace") for path in sorted(logs.glob("report*"))]
+
+
+def summaries(reports: list[str]) -> Iterator[str]:
+    """Yield the line of each report that says what was found, and where."""
+    for report in reports:
+        lines = report.splitlines()
+        yield from [line for line in lines if line.startswith("SUMMARY") or "runtime error" in line] or lines[:1]
+
+
+def examine(name: str, *, short: bool) -> bool:
+    """Build, run, print; return whether all is well."""
+    sanitizer = SANITIZERS[name]
+    with tempfile.TemporaryDirectory(prefix="sanitize-") as folder:
+        package, logs = Path(folder) / "package", Path(folder)
+        begin = time.monotonic()
+        build(sanitizer, ROOT, package)
+        built = time.monotonic()
+        status, reports = run(sanitizer, package, sanitizer.short if short else sanitizer.long, logs)
+        seconds = f"{built - begin:.0f} s to build, {time.monotonic() - built:.0f} s of tests"
+    for line in dict.fromkeys(summaries(reports)):
+        print(line)
+    print(f"{sanitizer.flag}: {seconds}, {len(reports)} reports{'' if status == 0 else ', tests failed'}", flush=True)
+    return status == 0 and not reports
+
+
+def prove(name: str, broken: Break) -> bool:
+    """Break a copy of the code; return whether the sanitizer reports it."""
+    sanitizer = SANITIZERS[name]
+    with tempfile.TemporaryDirectory(prefix="sanitize-") as folder:
+        copy = Path(folder) / "source"
+        for part in SOURCES:
+            whole = ROOT / part
+            if whole.is_dir():
+                shutil.copytree(whole, copy / part, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+            else:
+                copy.mkdir(exist_ok=True)
+                shutil.copy(whole, copy / part)
+        file = copy / broken.file
+        text = file.read_text()
+        if text.count(broken.old) != 1:
+            raise SystemExit(f"{broken.file} has no longer one place that reads {broken.old!r}: SANITIZERS needs another")
+        file.write_text(text.replace(broken.old, broken.new))
+        build(sanitizer, copy, Path(folder) / "package")
+        _, reports = run(sanitizer, Path(folder) / "package", (broken.test,), Path(folder))
+    found = list(dict.fromkeys(summaries(reports)))
+    print(f"{broken.what}: {'reported: ' + found[0] if found else 'NOT reported'}", flush=True)
+    return bool(found)
+
+
+def main() -> int:
+    """Run the command line; return the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="SANITIZER", help=f"{' or '.join(SANITIZERS)}; all by default")
+    parser.add_argument("--short", action="store_true", help="the tests that CI runs")
+    parser.add_argument("--prove", action="store_true", help="break copies of the code instead, which must be reported")
+    options = parser.parse_args()
+    names = options.names or list(SANITIZERS)
+    if unknown := set(names) - set(SANITIZERS):
+        parser.error(f"no sanitizer {', '.join(sorted(unknown))}; there are {', '.join(SANITIZERS)}")
+    if options.prove:
+        return 0 if all([prove(name, broken) for name in names for broken in SANITIZERS[name].broken]) else 1
+    return 0 if all([examine(name, short=options.short) for name in names]) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
