@@ -3,9 +3,10 @@
     python tools/builds.py                                     # every GCC and Clang on the PATH, this Python
     python tools/builds.py gcc-11 --python python3.12 python3.13t --headers 2.0.2
     python tools/builds.py gcc-12 --headers newest             # headers of the newest NumPy
+    python tools/builds.py --quick                             # MINUEND_DEVELOP's build: -O1, the baseline alone
 
-The tests run with the NumPy whose headers the build took, and with the newest. Prints a table; ends with 1 where a build
-or a test fails.
+The tests run with the NumPy whose headers the build took, and with the newest. Prints a table; ends with 1 where a
+build or a test fails.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -81,13 +81,31 @@ class Environment:
             raise SystemExit(f"{self.python} cannot install {' '.join(packages)}:\n{done.stderr[-2000:]}")
         return done.returncode == 0
 
-    def build(self, compiler: str, to: Path) -> tuple[float, str]:
-        """Build the wheel into a folder; return the seconds and all that was said."""
-        command = [self.python, "-m", "pip", "wheel", "-v", "--no-deps", "--no-build-isolation", "-w", str(to), str(ROOT)]
-        begin = time.monotonic()
+    def build(self, compiler: str, to: Path, *, quick: bool) -> tuple[float, str]:
+        """Build the wheel into a folder; return the CPU's seconds and all that was said."""
+        command = [
+            self.python,
+            "-m",
+            "pip",
+            "wheel",
+            "-v",
+            "--no-deps",
+            "--no-build-isolation",
+            "-w",
+            str(to),
+            str(ROOT),
+        ]
+        if quick:
+            command.append("-Ccmake.define.MINUEND_DEVELOP=ON")
+        before = os.times()
         done = subprocess.run(
             command,
-            env={**os.environ, "CC": compiler, "CXX": cxx(compiler), "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}"},
+            env={
+                **os.environ,
+                "CC": compiler,
+                "CXX": cxx(compiler),
+                "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}",
+            },
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -95,7 +113,9 @@ class Environment:
         )
         if done.returncode != 0:
             raise SystemExit(f"{compiler} does not build:\n{done.stdout[-6000:]}")
-        return time.monotonic() - begin, done.stdout
+        after = os.times()
+        seconds = after.children_user + after.children_system - before.children_user - before.children_system
+        return seconds, done.stdout
 
     def test(self) -> str:
         """Run the sample; return pytest's own words for what came of it."""
@@ -107,10 +127,10 @@ class Environment:
         return done.stdout.strip().splitlines()[-1].partition(" in ")[0]
 
 
-def row(compiler: str, environment: Environment) -> str:
+def row(compiler: str, environment: Environment, *, quick: bool) -> str:
     """Build with a compiler, test, and return a row of the table."""
     with tempfile.TemporaryDirectory(prefix="wheel-") as folder:
-        seconds, said = environment.build(compiler, Path(folder))
+        seconds, said = environment.build(compiler, Path(folder), quick=quick)
         environment.install(f"numpy=={environment.numpy}", "--force-reinstall", *map(str, Path(folder).glob("*.whl")))
     facts = json.loads(environment.ask(FACTS))
     tests = [f"{environment.numpy}: {environment.test()}"]
@@ -121,7 +141,16 @@ def row(compiler: str, environment: Environment) -> str:
     name = f"{compiler.partition('-')[0]} {version.stdout.split()[0]}"
     python = environment.name + ("" if facts["gil"] else ", no GIL")
     warnings = len(re.findall(r"warning:", said))
-    return f"| {name} | {python} | {', '.join(facts['sets'])} | {environment.numpy} | {seconds:.0f} | {warnings} | {'; '.join(tests)} |"
+    cells = (
+        name,
+        python,
+        ", ".join(facts["sets"]),
+        environment.numpy,
+        f"{seconds:.0f}",
+        str(warnings),
+        "; ".join(tests),
+    )
+    return f"| {' | '.join(cells)} |"
 
 
 def main() -> int:
@@ -130,14 +159,16 @@ def main() -> int:
     parser.add_argument("compilers", nargs="*", help="such as gcc-11; every one that is here by default")
     parser.add_argument("--python", nargs="+", default=[sys.executable], help="the Pythons to build for")
     parser.add_argument("--headers", default=OLDEST, help="NumPy's release, or newest (default: %(default)s)")
+    parser.add_argument("--quick", action="store_true", help="build the baseline alone, at -O1")
     options = parser.parse_args()
-    print("| compiler | Python | instruction sets | headers of NumPy | seconds | warnings | tests with NumPy |")
+    print("| compiler | Python | instruction sets | headers of NumPy | CPU seconds | warnings | tests with NumPy |")
     print("|---|---|---|---|---:|---:|---|", flush=True)
     failed = False
     for python in options.python:
         for compiler in options.compilers or compilers():
             with tempfile.TemporaryDirectory(prefix="builds-") as folder:
-                text = row(compiler, Environment(python, options.headers, Path(folder) / "venv"))
+                environment = Environment(python, options.headers, Path(folder) / "venv")
+                text = row(compiler, environment, quick=options.quick)
             print(text, flush=True)
             failed |= "failed" in text or "error" in text
     return 1 if failed else 0

@@ -79,7 +79,9 @@ WINDOWS_PYCONFIG = """
 
 def has_compiler(target: Target) -> bool:
     """Whether a target's compiler is on this machine."""
-    return importlib.util.find_spec("ziglang") is not None if target.gcc is None else bool(shutil.which(target.compiler))
+    return (
+        importlib.util.find_spec("ziglang") is not None if target.gcc is None else bool(shutil.which(target.compiler))
+    )
 
 
 def compilers(target: Target, folder: Path) -> dict[str, str]:
@@ -143,15 +145,21 @@ def configure(target: Target, folder: Path) -> Path:
 def compile_all(target: Target, build: Path) -> str:
     """Compile each file for a target, and link where that can be; return a row of the table."""
     begin = time.monotonic()
-    listed = subprocess.run(["ninja", "-C", str(build), "-t", "targets", "all"], capture_output=True, text=True, check=True)
-    objects = [line.partition(":")[0] for line in listed.stdout.splitlines() if "CXX_COMPILER" in line or "C_COMPILER" in line]
+    listed = subprocess.run(
+        ["ninja", "-C", str(build), "-t", "targets", "all"], capture_output=True, text=True, check=True
+    )
+    objects = [
+        line.partition(":")[0] for line in listed.stdout.splitlines() if "CXX_COMPILER" in line or "C_COMPILER" in line
+    ]
     links = target.system == "Linux"  # zig has no Python library for Windows, and its linker no bundles for macOS
     goals = ["all"] if links else objects
     done = subprocess.run(["ninja", "-C", str(build), "-k", "0", *goals], capture_output=True, text=True, check=False)
     found = [line for line in done.stdout.splitlines() if "warning:" in line or "error:" in line]
     for line in found:
         print(line)
-    sets = ", ".join(sorted(path.name.removeprefix("kernel_").removesuffix(".dir") for path in build.glob("CMakeFiles/kernel_*.dir")))
+    sets = ", ".join(
+        sorted(path.name.removeprefix("kernel_").removesuffix(".dir") for path in build.glob("CMakeFiles/kernel_*.dir"))
+    )
     if done.returncode != 0:
         print(done.stdout[-4000:])
         outcome = "**failed**"
@@ -178,7 +186,15 @@ def debian_root(architecture: str, folder: Path) -> Path:
     }
     apt = ["apt-get", "-qq", *(part for name, value in options.items() for part in ("-o", f"{name}={value}"))]
     subprocess.run([*apt, "update"], check=True)
-    install = ["install", "-y", "--no-install-recommends", "--download-only", f"python{VERSION}", "libstdc++6", "libgomp1"]
+    install = [
+        "install",
+        "-y",
+        "--no-install-recommends",
+        "--download-only",
+        f"python{VERSION}",
+        "libstdc++6",
+        "libgomp1",
+    ]
     subprocess.run([*apt, *install], stdout=subprocess.DEVNULL, check=True)
     for package in debs.glob("*.deb"):
         subprocess.run(["dpkg", "-x", str(package), str(root)], check=True)
@@ -218,7 +234,9 @@ def main() -> None:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="TARGET", help=", ".join(dict.fromkeys(t.name for t in TARGETS)))
-    parser.add_argument("--pytest", nargs=argparse.REMAINDER, help="pytest's arguments, for aarch64-linux-gnu under qemu")
+    parser.add_argument(
+        "--pytest", nargs=argparse.REMAINDER, help="pytest's arguments, for aarch64-linux-gnu under qemu"
+    )
     options = parser.parse_args()
     chosen = [target for target in TARGETS if not options.names or target.name in options.names]
     if options.pytest and options.names != ["aarch64-linux-gnu"]:

@@ -102,7 +102,8 @@ def from_hex(digits: Array) -> Array:
     """Return the numbers that rows of hexadecimal digits say."""
     values = np.where(digits > ord("9"), digits - (ord("A") - 10), digits - ord("0")).astype(np.uint64)
     powers = np.uint64(4) * np.arange(digits.shape[1])[::-1].astype(np.uint64)
-    return np.bitwise_or.reduce(values << powers, axis=1)
+    found: Array = np.bitwise_or.reduce(values << powers, axis=1)
+    return found
 
 
 def vectors(command: list[str], element: ElementType) -> Iterator[tuple[Array, Array, Array]]:
@@ -127,7 +128,8 @@ def vectors(command: list[str], element: ElementType) -> Iterator[tuple[Array, A
 
 def magnitudes(element: ElementType, values: Array) -> Array:
     """Return the codes without their signs."""
-    return values.view(f"u{element.itemsize}") & np.array((1 << (element.bits - 1)) - 1, f"u{element.itemsize}")
+    found: Array = values.view(f"u{element.itemsize}")
+    return found & np.array((1 << (element.bits - 1)) - 1, found.dtype)
 
 
 def differing(element: ElementType, got: Array, want: Array) -> Array:
@@ -152,7 +154,10 @@ def compare(element: ElementType, a: Array, b: Array, want: Array, again: str) -
             compared += len(got)
             if wrong.any():
                 i = int(np.argmax(wrong))
-                x, y, z, found = (f"{int(v[i : i + 1].view(f'u{element.itemsize}')[0]):0{element.bits // 4}X}" for v in (a, b, want, got))
+                x, y, z, found = (
+                    f"{int(v[i : i + 1].view(f'u{element.itemsize}')[0]):0{element.bits // 4}X}"
+                    for v in (a, b, want, got)
+                )
                 raise Difference(f"{element}, {isa}, {name}: {x} - {y} is {found}, expected {z}; {again}")
     return compared
 
@@ -180,13 +185,16 @@ def run_testfloat(testfloat: str, level: int) -> None:
             account.vectors += len(a)
             account.comparisons += compare(TYPES[type_name], a, b, want, f"of {' '.join(command)}")
         account.seconds = time.monotonic() - begin
-        print(f"| {type_name} | {level} | {account.vectors:,} | {account.comparisons:,} | {account.seconds:.0f} |", flush=True)
+        print(
+            f"| {type_name} | {level} | {account.vectors:,} | {account.comparisons:,} | {account.seconds:.0f} |",
+            flush=True,
+        )
 
 
 # ---- array-api-tests --------------------------------------------------------------------------------------------
 
 # NumPy's namespace with this package's subtract, which promotes no types: the standard's table is NumPy's.
-NAMESPACE = '''
+NAMESPACE = """
 import numpy
 from numpy import *
 from numpy import __array_namespace_info__, abs, bool, max, min, pow, round, sum
@@ -198,7 +206,7 @@ __array_api_version__ = numpy.__array_api_version__
 def subtract(x1, x2, /):
     dtype = numpy.result_type(x1, x2)
     return minuend.subtract(numpy.asarray(x1, dtype), numpy.asarray(x2, dtype))
-'''
+"""
 
 
 def run_array_api_tests(suite: Path) -> int:

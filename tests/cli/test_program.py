@@ -14,6 +14,7 @@ import pytest
 from children import child
 from command_line import minuend, run
 
+from minuend import _native
 from minuend.cli import progress
 
 
@@ -140,3 +141,5 @@ def test_help_is_quick_it_imports_nothing_that_it_does_not_show() -> None:
 def test_version_is_shown(capfd: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capfd, "--version")
     assert (status, out.split()[0]) == (0, "minuend")
+    built = ", ".join(_native.built_instruction_sets())
+    assert out.splitlines()[1:] == [f"kernel: {_native.get_instruction_set()}, of {built}"]

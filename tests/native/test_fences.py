@@ -27,7 +27,7 @@ class Fenced:
         for page in (0, pages + 1):
             address = ctypes.c_void_p(whole.ctypes.data + page * PAGE)
             assert libc.mprotect(address, ctypes.c_size_t(PAGE), mmap.PROT_READ * 0) == 0
-        self.bytes = whole[PAGE : -PAGE]
+        self.bytes = whole[PAGE:-PAGE]
 
     def array(self, dtype, n, *, at_end):
         """n elements of a dtype that begin at the first fence's end, or end at the second one's begin."""
