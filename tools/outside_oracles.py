@@ -140,7 +140,8 @@ def differing(element: ElementType, got: Array, want: Array) -> Array:
     is_nan = magnitudes(element, want) > infinity
     quiet = magnitudes(element, got) >= infinity + (1 << (form.mantissa - 1))
     same = got.view(f"u{element.itemsize}") == want.view(f"u{element.itemsize}")
-    return ~np.where(is_nan, quiet, same)
+    wrong: Array = ~np.where(is_nan, quiet, same)
+    return wrong
 
 
 def compare(element: ElementType, a: Array, b: Array, want: Array, again: str) -> int:
