@@ -68,7 +68,7 @@ SANITIZERS = {
                 "native/kernel/gather.h",
                 "for (; i < n; ++i, from += stride, to += step) put<T>",
                 "for (; i <= n; ++i, from += stride, to += step) put<T>",
-                ("tests/native/test_kernel_edges.py", "-k", "steps"),
+                ("tests/native/test_fences.py", "-k", "every_count"),
             ),
         ),
     ),
