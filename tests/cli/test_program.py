@@ -14,6 +14,7 @@ import pytest
 from children import child
 from command_line import minuend, run
 
+import minuend as mn
 from minuend import _native
 from minuend.cli import progress
 
@@ -142,4 +143,4 @@ def test_version_is_shown(capfd: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capfd, "--version")
     assert (status, out.split()[0]) == (0, "minuend")
     built = ", ".join(_native.built_instruction_sets())
-    assert out.splitlines()[1:] == [f"kernel: {_native.get_instruction_set()}, of {built}"]
+    assert out.splitlines() == [f"minuend {mn.__version__}", f"kernel: {_native.get_instruction_set()}, of {built}"]
