@@ -128,8 +128,8 @@ def vectors(command: list[str], element: ElementType) -> Iterator[tuple[Array, A
 
 def magnitudes(element: ElementType, values: Array) -> Array:
     """Return the codes without their signs."""
-    found: Array = values.view(f"u{element.itemsize}")
-    return found & np.array((1 << (element.bits - 1)) - 1, found.dtype)
+    found: Array = values.view(f"u{element.itemsize}") & np.array((1 << (element.bits - 1)) - 1, f"u{element.itemsize}")
+    return found
 
 
 def differing(element: ElementType, got: Array, want: Array) -> Array:
