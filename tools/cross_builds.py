@@ -1,6 +1,7 @@
 """Compile the module for other systems and CPUs, and run its tests under qemu where that can be.
 
     python tools/cross_builds.py                                      # every target whose compiler is there
+    python tools/cross_builds.py x86_64-windows-gnu --quick           # at -O1, the baseline alone
     python tools/cross_builds.py aarch64-linux-gnu --pytest tests/native/test_fences.py -k widened
 
 Needs CMake, Ninja and pip, and for most targets the package ``ziglang`` (a Clang with the headers of each system). The
@@ -119,13 +120,14 @@ def python_headers(target: Target, folder: Path) -> Path:
     return headers
 
 
-def configure(target: Target, folder: Path) -> Path:
+def configure(target: Target, folder: Path, *, quick: bool) -> Path:
     """Run CMake for a target; return the build's folder."""
     build, site = folder / "build", folder / "site"
     unpack((f"numpy=={NUMPY}",), target, site, "--no-deps")
     found = compilers(target, folder)
     settings = {
         "CMAKE_SYSTEM_NAME": target.system,
+        "MINUEND_DEVELOP": "ON" if quick else "OFF",
         "CMAKE_SYSTEM_PROCESSOR": target.processor,
         **{f"CMAKE_{name}{'' if name in ('AR', 'RANLIB') else '_COMPILER'}": path for name, path in found.items()},
         "CMAKE_INSTALL_NAME_TOOL": "true",  # macOS has one, and nothing is installed here
@@ -218,12 +220,12 @@ def run_tests(target: Target, build: Path, folder: Path, arguments: list[str]) -
     return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
 
 
-def rows(targets: list[Target], tests: list[str] | None) -> Iterator[str]:
+def rows(targets: list[Target], tests: list[str] | None, *, quick: bool) -> Iterator[str]:
     """Compile for targets; yield a row for each."""
     for target in targets:
         with tempfile.TemporaryDirectory(prefix="cross-") as name:
             folder = Path(name)
-            build = configure(target, folder)
+            build = configure(target, folder, quick=quick)
             row = compile_all(target, build)
             yield row
             if "failed" in row or (tests and run_tests(target, build, folder, tests) != 0):
@@ -234,6 +236,7 @@ def main() -> None:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="TARGET", help=", ".join(dict.fromkeys(t.name for t in TARGETS)))
+    parser.add_argument("--quick", action="store_true", help="build the baseline alone, at -O1")
     parser.add_argument(
         "--pytest", nargs=argparse.REMAINDER, help="pytest's arguments, for aarch64-linux-gnu under qemu"
     )
@@ -245,7 +248,7 @@ def main() -> None:
     for target in chosen:
         if not has_compiler(target):
             print(f"| {target.name} | {target.compiler} | | not there | | |")
-    for row in rows([target for target in chosen if has_compiler(target)], options.pytest):
+    for row in rows([target for target in chosen if has_compiler(target)], options.pytest, quick=options.quick):
         print(row, flush=True)
 
 

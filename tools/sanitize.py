@@ -122,7 +122,18 @@ def run(sanitizer: Sanitizer, package: Path, arguments: tuple[str, ...], logs: P
         "OPENBLAS_NUM_THREADS": "1",
         "MINUEND_TEST_PATIENCE": "20",
     }
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *arguments]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-x",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:faulthandler",
+        *arguments,
+    ]
     status = subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
     reports = [path.read_text(errors="replace") for path in sorted(logs.glob("report*"))]
     return status, [report for report in reports if any(map(is_finding, report.splitlines()))]  # others are warnings
