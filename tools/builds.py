@@ -23,7 +23,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 OLDEST = "2.0.2"
-"""The oldest NumPy whose headers will do; a Python that came later takes the oldest that it has."""
+"""The oldest NumPy whose headers will do; a Python that has no wheel of it takes the newest."""
 
 SAMPLE = ("tests/native/test_fences.py", "tests/native/test_memory.py", "tests/native/test_kernel_edges.py")
 TOOLS = ("cmake", "ninja", "scikit-build-core>=0.11")
@@ -62,10 +62,8 @@ class Environment:
         subprocess.run([python, "-m", "venv", str(folder)], check=True)
         self.name = self.ask("import platform, sys; print(platform.python_version() + sys.abiflags)")
         self.install(*TOOLS, *PACKAGES)
-        if headers == "newest":
+        if headers == "newest" or not self.install(f"numpy=={headers}", optional=True):
             self.install("numpy")
-        elif not self.install(f"numpy=={headers}", optional=True):
-            self.install("numpy>=2", "--only-binary=numpy")
         self.numpy = self.ask("import numpy; print(numpy.__version__)")
 
     def ask(self, script: str) -> str:
@@ -75,7 +73,7 @@ class Environment:
 
     def install(self, *packages: str, optional: bool = False) -> bool:
         """Install packages, without building any; return whether that was possible."""
-        command = [self.python, "-m", "pip", "install", "-q", "--prefer-binary", *packages]
+        command = [self.python, "-m", "pip", "install", "-q", "--only-binary=:all:", *packages]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0 and not optional:
             raise SystemExit(f"{self.python} cannot install {' '.join(packages)}:\n{done.stderr[-2000:]}")
