@@ -19,6 +19,8 @@
 
 #if defined(__SSE2__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 namespace minuend {
@@ -48,6 +50,19 @@ inline To as(From from) {
   To to;
   std::memcpy(&to, &from, sizeof(to));
   return to;
+}
+
+// The lanes i of two registers, one behind the other. GCC 11 has only shuffles that keep the size.
+template <int... i, class V>
+__attribute__((always_inline)) inline auto shuffled(V a, V b) {
+#if __has_builtin(__builtin_shufflevector)
+  return __builtin_shufflevector(a, b, i...);
+#else
+  using T = std::remove_reference_t<decltype(a[0])>;
+  constexpr int n = sizeof(V) / sizeof(T);
+  if constexpr (sizeof...(i) == n) return __builtin_shuffle(a, b, Vec<std::make_signed_t<T>, n>{i...});
+  else return Vec<T, sizeof...(i)>{(i < n ? a[i % n] : b[i % n])...};
+#endif
 }
 
 // ---- what subtraction is ------------------------------------------------------------------------------------------
@@ -87,6 +102,15 @@ struct Modular {
   }
 };
 
+// Bytes of the largest integers whose saturated difference is one instruction.
+#if defined(__aarch64__)
+constexpr size_t kSaturates = 8;
+#elif defined(__SSE2__)
+constexpr size_t kSaturates = 2;
+#else
+constexpr size_t kSaturates = 0;
+#endif
+
 #if defined(__AVX512BW__)
 #define MINUEND_SUBS(kind) _mm512_subs_##kind
 #elif defined(__AVX2__)
@@ -106,10 +130,9 @@ struct Saturating {
   using S = Vec<std::make_signed_t<T>, lanes>;
 
   V operator()(V a, V b, V&) const {
-#if defined(MINUEND_SUBS)
-    if constexpr (sizeof(T) <= 2) return in_one(a, b);
-#endif
-    if constexpr (std::is_signed_v<T>) {
+    if constexpr (sizeof(T) <= kSaturates) {
+      return in_one(a, b);
+    } else if constexpr (std::is_signed_v<T>) {
       const V d = Difference::of(a, b);
       const V over = (V)((S)Difference::overflow<T>(a, b, d) < 0);
       constexpr In highest = In(~In(0)) >> 1;
@@ -120,11 +143,22 @@ struct Saturating {
     }
   }
 
-#if defined(MINUEND_SUBS)
-  // x86 has an instruction for 8 and 16 bits.
+  // The difference and the nearest value that fits at once.
+#if defined(__aarch64__)
+  static V in_one(V a, V b) {
+    if constexpr (std::is_same_v<T, int8_t>) return (V)vqsubq_s8((int8x16_t)a, (int8x16_t)b);
+    else if constexpr (std::is_same_v<T, uint8_t>) return (V)vqsubq_u8((uint8x16_t)a, (uint8x16_t)b);
+    else if constexpr (std::is_same_v<T, int16_t>) return (V)vqsubq_s16((int16x8_t)a, (int16x8_t)b);
+    else if constexpr (std::is_same_v<T, uint16_t>) return (V)vqsubq_u16((uint16x8_t)a, (uint16x8_t)b);
+    else if constexpr (std::is_same_v<T, int32_t>) return (V)vqsubq_s32((int32x4_t)a, (int32x4_t)b);
+    else if constexpr (std::is_same_v<T, uint32_t>) return (V)vqsubq_u32((uint32x4_t)a, (uint32x4_t)b);
+    else if constexpr (std::is_same_v<T, int64_t>) return (V)vqsubq_s64((int64x2_t)a, (int64x2_t)b);
+    else return (V)vqsubq_u64((uint64x2_t)a, (uint64x2_t)b);
+  }
+#elif defined(MINUEND_SUBS)
   static V in_one(V a, V b) {
     using Register = Vec<long long, kBytes / 8>;
-    const auto x = (Register)a, y = (Register)b;  // the difference and the nearest value that fits at once
+    const auto x = (Register)a, y = (Register)b;
     if constexpr (std::is_same_v<T, int8_t>) return (V)MINUEND_SUBS(epi8)(x, y);
     else if constexpr (std::is_same_v<T, uint8_t>) return (V)MINUEND_SUBS(epu8)(x, y);
     else if constexpr (std::is_same_v<T, int16_t>) return (V)MINUEND_SUBS(epi16)(x, y);
@@ -232,7 +266,7 @@ struct RoundedBfloat16 {
   }
   template <class V, size_t... i>
   static V alternate(V even, V odd, std::index_sequence<i...>) {
-    return __builtin_shufflevector(even, odd, int(i + i % 2 * sizeof...(i))...);
+    return shuffled<int(i + i % 2 * sizeof...(i))...>(even, odd);
   }
 
   // The result stands in the upper half; what is left in the lower one is to be dropped. A NaN that comes of two
@@ -256,7 +290,7 @@ struct HardwareBfloat16 : RoundedBfloat16 {
   }
   template <class V, size_t... i>
   static V interleaved(V v, std::index_sequence<i...>) {
-    return __builtin_shufflevector(v, v, int(i / 2 + i % 2 * 16)...);
+    return shuffled<int(i / 2 + i % 2 * 16)...>(v, v);
   }
 };
 using Bfloat16 = HardwareBfloat16;
@@ -296,7 +330,10 @@ struct Binary16 {
 
 #if defined(__AVX512FP16__)
 using Float16 = Ieee<_Float16, uint16_t>;
-#elif defined(__F16C__)
+#elif defined(__ARM_FEATURE_FP16_VECTOR_ARITHMETIC)
+using Float16 = Ieee<__fp16, uint16_t>;
+#elif defined(__F16C__) || defined(__aarch64__)
+#define MINUEND_CONVERTS_FLOAT16 1
 // Where the CPU converts float16.
 struct HardwareHalf {
   using In = uint16_t;
@@ -318,14 +355,18 @@ struct HardwareHalf {
   }
   template <size_t from, size_t... i>
   static Part take(V v, std::integral_constant<size_t, from>, std::index_sequence<i...>) {
-    return __builtin_shufflevector(v, v, int(from + i)...);
+    return shuffled<int(from + i)...>(v, v);
   }
   template <size_t... i>
   static V join(Part low, Part high, std::index_sequence<i...>) {
-    return __builtin_shufflevector(low, high, int(i)...);
+    return shuffled<int(i)...>(low, high);
   }
 
-#if defined(__AVX512F__)
+#if defined(__aarch64__)
+  static Part difference(Part a, Part b) {
+    return (Part)vcvt_f16_f32(Difference::of(vcvt_f32_f16((float16x4_t)a), vcvt_f32_f16((float16x4_t)b)));
+  }
+#elif defined(__AVX512F__)
   static Part difference(Part a, Part b) {
     const __m512 d = Difference::of(_mm512_cvtph_ps((__m256i)a), _mm512_cvtph_ps((__m256i)b));
     return (Part)_mm512_cvtps_ph(d, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);

@@ -46,7 +46,7 @@ inline V evens_of(V low, V high, std::index_sequence<i...>) {
     return (V)_mm256_permute4x64_epi64(packed, 0xd8);
   }
 #endif
-  return __builtin_shufflevector(low, high, int(2 * i)...);
+  return shuffled<int(2 * i)...>(low, high);
 }
 
 // Bytes of the registers that have a cheap shuffle of two sources; 0 where there are none.
@@ -66,8 +66,7 @@ constexpr size_t kTwoSources =
 template <size_t step, size_t k, class V, size_t... i>
 inline V add_lanes(V found, V next, std::index_sequence<i...>) {
   constexpr size_t n = sizeof...(i);
-  return __builtin_shufflevector(found, next,
-                                 int(i * step / n == k ? n + i * step % n : k == 1 && i * step < n ? i * step : i)...);
+  return shuffled<int(i * step / n == k ? n + i * step % n : k == 1 && i * step < n ? i * step : i)...>(found, next);
 }
 
 // A register of every n-th element, from n registers.
@@ -114,7 +113,7 @@ inline void in_pieces(size_t count, size_t n, F at) {
 
 template <class V, size_t... i>
 inline V reversed(V v, std::index_sequence<i...>) {
-  return __builtin_shufflevector(v, v, int(sizeof...(i) - 1 - i)...);
+  return shuffled<int(sizeof...(i) - 1 - i)...>(v, v);
 }
 
 // Contiguous elements in reverse order, a register of `kWidth` bytes at a time; the last one may overlap the one
@@ -246,7 +245,7 @@ void scatter_as(const char* __restrict from, char* __restrict to, ptrdiff_t stri
 // Lane i of the result is lane (first + i) / copies.
 template <size_t copies, size_t first, class V, size_t... i>
 inline V spread(V v, std::index_sequence<i...>) {
-  return __builtin_shufflevector(v, v, int((first + i) / copies)...);
+  return shuffled<int((first + i) / copies)...>(v, v);
 }
 template <class T, size_t copies, class V, size_t... part>
 inline void spread_to(char* to, V v, std::index_sequence<part...>) {

@@ -157,7 +157,7 @@ template <class Op>
 constexpr bool is_slow = false;
 template <class Format>
 constexpr bool is_slow<Half<Format>> = true;
-#if defined(__F16C__) && !defined(__AVX512FP16__)
+#if defined(MINUEND_CONVERTS_FLOAT16)
 template <>
 constexpr bool is_slow<HardwareHalf> = true;
 #endif
@@ -431,7 +431,9 @@ size_t run_strided(const void*, const Block& block, Accesses accesses, Traffic) 
     return loop<Op, Access::strided, Access::contiguous, Traffic::in_cache>({}, block);
   return loop<Op, Access::strided, Access::strided, Traffic::in_cache>({}, block);
 }
-#else
+#endif
+
+#if !defined(MINUEND_ADDS_TO)
 template <Report reports, bool writes>
 size_t run_table(const void* table, const Block& block, Accesses accesses, Traffic) {
   using Op = Tabulated<reports, writes>;
@@ -454,7 +456,7 @@ Kernel find_float(Policy policy) {
   return policy == Policy::wrap ? run<Op> : nullptr;  // floats have one policy
 }
 
-#if !defined(__AVX512FP16__)
+#if !defined(MINUEND_ADDS_TO)
 template <class T, class W>
 Kernel find_integer(Policy policy) {
   using U = std::make_unsigned_t<T>;
@@ -481,21 +483,22 @@ Kernel find_table(Policy policy) {
 
 #endif
 
-#if defined(__AVX512FP16__)
+#if defined(MINUEND_ADDS_TO)
 }  // namespace
 }  // namespace MINUEND_ISA
-namespace avx512 {
+namespace MINUEND_ADDS_TO {
 extern const Routines routines;
 }
 namespace MINUEND_ISA {
 namespace {
 
-// What this instruction set adds to avx512: arithmetic in float16, rounding to bfloat16, and CPUs whose gather
-// instruction is quick. All else would be the same loops once more.
+// What this instruction set adds to another: arithmetic in float16; on x86 rounding to bfloat16 and CPUs whose gather
+// instruction is quick as well. All else would be the same loops once more.
 Kernel find(Element element, Policy policy, Accesses accesses) {
-  const bool has_strided = accesses.a == Access::strided || accesses.b == Access::strided;
   if (element == Element::f16) return find_float<Float16>(policy);
+#if defined(__AVX512FP16__)
   if (element == Element::bf16) return find_float<Half<Bfloat16>>(policy);
+  const bool has_strided = accesses.a == Access::strided || accesses.b == Access::strided;
   if (has_strided && policy == Policy::wrap) {
     switch (element) {
       case Element::f32: return run_strided<Ieee<float, uint32_t>>;
@@ -505,7 +508,8 @@ Kernel find(Element element, Policy policy, Accesses accesses) {
       default: break;
     }
   }
-  return avx512::routines.find(element, policy, accesses);
+#endif
+  return MINUEND_ADDS_TO::routines.find(element, policy, accesses);
 }
 #else
 Kernel find(Element element, Policy policy, Accesses) {

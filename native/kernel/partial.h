@@ -96,8 +96,7 @@ MINUEND_INLINE V load_part(const char* p, size_t bytes) {
   else {
     const size_t before = bytes > 16 ? 16 : 0;  // whole bytes before the part
     const Word16 part = load_16(p + before, bytes - before), none{};
-    return (V)(before ? __builtin_shufflevector(get<Word16>(p), part, 0, 1, 2, 3)
-                      : __builtin_shufflevector(part, none, 0, 1, 2, 3));
+    return (V)(before ? shuffled<0, 1, 2, 3>(get<Word16>(p), part) : shuffled<0, 1, 2, 3>(part, none));
   }
 }
 
@@ -108,11 +107,11 @@ MINUEND_INLINE void store_part(char* p, V v, size_t bytes) {
   else if constexpr (sizeof(V) == 16) store_16(p, (Word16)v, bytes);
   else {
     const auto words = (Vec<uint64_t, 4>)v;
-    Word16 part = __builtin_shufflevector(words, words, 0, 1);
+    Word16 part = shuffled<0, 1>(words, words);
     const size_t before = bytes > 16 ? 16 : 0;
     if (before) {
       put(p, part);
-      part = __builtin_shufflevector(words, words, 2, 3);
+      part = shuffled<2, 3>(words, words);
     }
     store_16(p + before, part, bytes - before);
   }

@@ -21,7 +21,7 @@ constexpr size_t kFilledSide = (sizeof(T) < 4 ? 16 : kBytes) / sizeof(T);
 // From each lane of n elements, the first or the second half of a's and b's, interleaved.
 template <size_t n, bool second, class V, size_t... i>
 inline V interleave(V a, V b, std::index_sequence<i...>) {
-  return __builtin_shufflevector(a, b, int(i % 2 * sizeof...(i) + i / n * n + i % n / 2 + second * n / 2)...);
+  return shuffled<int(i % 2 * sizeof...(i) + i / n * n + i % n / 2 + second * n / 2)...>(a, b);
 }
 
 // n contiguous elements from each tile.

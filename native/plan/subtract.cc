@@ -4,7 +4,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -12,12 +11,10 @@
 #include "plan/planes.h"
 #include "plan/rows.h"
 #include "plan/tiles.h"
+#include "system/cpu.h"
 #include "system/instruction_sets.h"
+#include "system/machine.h"
 #include "system/threads.h"
-
-#if defined(__unix__) || defined(__APPLE__)
-#include <unistd.h>
-#endif
 
 namespace minuend {
 
@@ -71,34 +68,8 @@ size_t run_range(const Work& work, const Traversal& traversal, size_t from, size
   return count;
 }
 
-struct Caches {
-  size_t own = 0, last = 0;  // bytes
-  bool is_amd = false;
-};
-
-// L3 as one core sees it; SIZE_MAX where Linux does not say. sysconf() counts all of an EPYC's, of which a core reaches
-// its own complex's alone: 335 MB there, and 32 MiB here.
-size_t l3_of_one_core() {
-  size_t kib = 0;
-  if (std::FILE* file = std::fopen("/sys/devices/system/cpu/cpu0/cache/index3/size", "r")) {
-    if (std::fscanf(file, "%zuK", &kib) != 1) kib = 0;
-    std::fclose(file);
-  }
-  return kib > 0 ? kib << 10 : SIZE_MAX;
-}
-
-const Caches kCaches = [] {
-  Caches c;
-#if defined(_SC_LEVEL3_CACHE_SIZE)
-  c.own = size_t(std::max(sysconf(_SC_LEVEL2_CACHE_SIZE), 0L));
-  c.last = std::min(size_t(std::max(sysconf(_SC_LEVEL3_CACHE_SIZE), 0L)), l3_of_one_core());
-#endif
-#if defined(MINUEND_X86)
-  __builtin_cpu_init();
-  c.is_amd = __builtin_cpu_is("amd");
-#endif
-  return c;
-}();
+const CacheSizes kCaches = cache_sizes();
+const bool kIsAmd = is_amd();
 
 // Bytes of an operand, each element once.
 size_t bytes_read(const Layout& l, const ptrdiff_t* strides, size_t item) {
@@ -115,7 +86,7 @@ size_t bytes_read(const Layout& l, const ptrdiff_t* strides, size_t item) {
 //   larger        hardly reads (1 byte in 8)        1/12 of it                 what is only written stays there
 //   larger        streams by way of a buffer        1/4 of it                  all is written twice
 size_t stream_threshold(bool reads, bool twice) {
-  const size_t own = kCaches.own, last = kCaches.last;
+  const size_t own = kCaches.l2, last = kCaches.l3;
   if (last <= kLargestOwnCache) return std::max(last / 4 * 3, kLeastStreamed);
   if (twice) return last / kTwiceShare;
   return std::max(reads ? 2 * own : last / kServerShare, kLeastStreamed);
@@ -141,9 +112,9 @@ Traffic choose_traffic(const Work& work, size_t elements) {
   if (bytes <= kL1) return Traffic::in_l1;
   const bool reads = read > written / kHardlyRead, is_across = reinterpret_cast<uintptr_t>(work.out) % result != 0;
   if (bytes <= stream_threshold(reads, false)) {
-    return kCaches.is_amd && (!reads || bytes <= kCaches.last / 2) ? Traffic::in_l1 : Traffic::in_cache;
+    return kIsAmd && (!reads || bytes <= kCaches.l3 / 2) ? Traffic::in_l1 : Traffic::in_cache;
   }
-  const bool is_stored = is_across && (kCaches.is_amd || bytes <= stream_threshold(reads, true));
+  const bool is_stored = is_across && (kIsAmd || bytes <= stream_threshold(reads, true));
   return in_place || is_stored ? Traffic::beyond : Traffic::streamed;
 }
 

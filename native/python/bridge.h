@@ -4,6 +4,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION  // so that headers of any release give all of 2.0, and nothing newer
 #define PY_ARRAY_UNIQUE_SYMBOL minuend_ARRAY_API
 #ifndef MINUEND_IMPORTS_NUMPY
 #define NO_IMPORT_ARRAY

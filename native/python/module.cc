@@ -138,8 +138,7 @@ PyObject* result(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return new_result(descr, l);
 }
 
-PyObject* list_instruction_sets(PyObject*, PyObject*) {
-  const Names names = instruction_sets();
+PyObject* tuple_of(const Names& names) {
   PyObject* tuple = PyTuple_New(Py_ssize_t(names.count));
   for (size_t i = 0; tuple != nullptr && i < names.count; ++i) {
     PyObject* name = PyUnicode_FromString(names.first[i]);
@@ -151,6 +150,8 @@ PyObject* list_instruction_sets(PyObject*, PyObject*) {
   }
   return tuple;
 }
+PyObject* list_instruction_sets(PyObject*, PyObject*) { return tuple_of(instruction_sets()); }
+PyObject* list_built_instruction_sets(PyObject*, PyObject*) { return tuple_of(built_instruction_sets()); }
 
 PyObject* get_instruction_set(PyObject*, PyObject*) { return PyUnicode_FromString(instruction_set()); }
 
@@ -220,6 +221,7 @@ PyMethodDef kMethods[] = {
     {"clear_cache", drop_cache, METH_NOARGS, kClearCacheDoc},
     {"set_cache_limit", force_cache_limit, METH_O, kSetCacheLimitDoc},
     {"instruction_sets", list_instruction_sets, METH_NOARGS, nullptr},
+    {"built_instruction_sets", list_built_instruction_sets, METH_NOARGS, nullptr},
     {"get_instruction_set", get_instruction_set, METH_NOARGS, nullptr},
     {"set_instruction_set", force_instruction_set, METH_O, nullptr},
     {"get_num_threads", get_num_threads, METH_NOARGS, kGetNumThreadsDoc},

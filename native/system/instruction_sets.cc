@@ -4,28 +4,26 @@
 #include <cstdlib>
 #include <cstring>
 
-#if defined(MINUEND_X86)
-#include <cpuid.h>
-#endif
+#include "system/cpu.h"
 
 namespace minuend {
 
+// CMake says which ones the compiler could build.
 namespace baseline {
 extern const Routines routines;
 }
-#if defined(MINUEND_X86)
 namespace avx2 {
 extern const Routines routines;
 }
 namespace avx512 {
 extern const Routines routines;
 }
-#endif
-#if defined(MINUEND_AVX512_FP16)
 namespace avx512_fp16 {
 extern const Routines routines;
 }
-#endif
+namespace neon_fp16 {
+extern const Routines routines;
+}
 
 const char* requested_instruction_set() {
   const char* asked = std::getenv("MINUEND_ISA");
@@ -42,52 +40,35 @@ struct InstructionSet {
 
 bool always() { return true; }
 
-#if defined(MINUEND_X86)
-bool has_avx2() {
-  unsigned eax, ebx, ecx = 0, edx;
-  constexpr unsigned f16c = 1u << 29;  // not among the names that every compiler's cpu_supports knows
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
-         __builtin_cpu_supports("bmi2") && __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx & f16c) != 0;
-}
-
-bool has_avx512() {
-  return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
-}
-#endif
-
-#if defined(MINUEND_AVX512_FP16)
-bool has_avx512_fp16() {
-  return has_avx512() && __builtin_cpu_supports("avx512fp16") && __builtin_cpu_supports("avx512bf16") &&
-         __builtin_cpu_supports("avx512vbmi");
-}
-#endif
-
 constexpr InstructionSet kInstructionSets[] = {
     {"baseline", &baseline::routines, always},
-#if defined(MINUEND_X86)
+#if defined(MINUEND_HAS_AVX2)
     {"avx2", &avx2::routines, has_avx2},
+#endif
+#if defined(MINUEND_HAS_AVX512)
     {"avx512", &avx512::routines, has_avx512},
 #endif
-#if defined(MINUEND_AVX512_FP16)
+#if defined(MINUEND_HAS_AVX512_FP16)
     {"avx512_fp16", &avx512_fp16::routines, has_avx512_fp16},
 #endif
+#if defined(MINUEND_HAS_NEON_FP16)
+    {"neon_fp16", &neon_fp16::routines, has_neon_fp16},
+#endif
 };
+constexpr size_t kBuilt = sizeof(kInstructionSets) / sizeof(InstructionSet);
 
+// Their names: of all that are built, or of those that run here.
 struct Found {
-  const char* names[sizeof(kInstructionSets) / sizeof(InstructionSet)] = {};
+  const char* names[kBuilt] = {};
   size_t count = 0;
 
-  Found() {
-#if defined(MINUEND_X86)
-    __builtin_cpu_init();
-#endif
+  explicit Found(bool all) {
     for (const InstructionSet& set : kInstructionSets) {
-      if (set.runs_here()) names[count++] = set.name;
+      if (all || set.runs_here()) names[count++] = set.name;
     }
   }
 };
-const Found kFound;
+const Found kAll(true), kFound(false);
 
 const InstructionSet* by_name(const char* name) {
   for (const InstructionSet& set : kInstructionSets) {
@@ -108,6 +89,7 @@ std::atomic<const InstructionSet*> current{best()};
 }  // namespace
 
 Names instruction_sets() { return {kFound.names, kFound.count}; }
+Names built_instruction_sets() { return {kAll.names, kAll.count}; }
 
 const char* instruction_set() { return current.load()->name; }
 

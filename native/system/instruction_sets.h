@@ -14,6 +14,8 @@ struct Names {
 
 // Names of those that this CPU runs, slowest first.
 Names instruction_sets();
+// Names of all that this build has, also of those that this CPU lacks.
+Names built_instruction_sets();
 
 // What MINUEND_ISA names, or MINUEND_TARGET, its name before; nullptr where neither is set.
 const char* requested_instruction_set();

@@ -2,23 +2,16 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <mutex>
 #include <new>
 
-#if defined(__unix__) || defined(__APPLE__)
-#include <pthread.h>
-#include <sys/mman.h>
-#include <unistd.h>
-#define MINUEND_HAS_MMAP 1
-#endif
+#include "system/machine.h"
 
 namespace minuend {
 
 namespace {
 
 constexpr size_t kHeader = 64;  // bytes before the data, which so starts on a cache line
-constexpr size_t kHugePage = 2 << 20;
 constexpr size_t kLeastMapped = 256 << 10;  // smaller blocks are the C library's, cheaper to have the first time
 constexpr size_t kMostSmall = 64;           // and are kept only so many, which bounds the search for one
 
@@ -41,39 +34,13 @@ size_t rounded(size_t size) {
   return (size + step - 1) / step * step;
 }
 
-#if defined(MINUEND_HAS_MMAP)
-void* map(size_t size) {
-  if (size < kLeastMapped) return std::aligned_alloc(64, size);
-  const bool huge = size >= 2 * kHugePage;
-  const size_t slack = huge ? kHugePage : 0;
-  void* p = mmap(nullptr, size + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (p == MAP_FAILED) return nullptr;
-  if (!huge) return p;
-  auto* low = static_cast<char*>(p);
-  char* aligned = low + (kHugePage - reinterpret_cast<uintptr_t>(low) % kHugePage) % kHugePage;
-  if (aligned > low) munmap(low, size_t(aligned - low));
-  if (const size_t behind = size_t(low + size + slack - (aligned + size)); behind > 0) munmap(aligned + size, behind);
-#if defined(MADV_HUGEPAGE)
-  madvise(aligned, size, MADV_HUGEPAGE);  // a hint: where the system has none, pages are small
-#endif
-  return aligned;
-}
-void unmap(void* p, size_t size) {
-  if (size < kLeastMapped) return std::free(p);
-  munmap(p, size);
-}
-#else
-void* map(size_t size) { return std::aligned_alloc(64, size); }
-void unmap(void* p, size_t) { std::free(p); }
-#endif
+void* map(size_t size) { return size < kLeastMapped ? allocate_lines(size) : map_pages(size); }
+void unmap(void* p, size_t size) { return size < kLeastMapped ? free_lines(p) : unmap_pages(p, size); }
 
 size_t initial_limit() {
-  size_t limit = size_t(1) << 30;
-#if defined(_SC_PHYS_PAGES)
-  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGE_SIZE);
-  if (pages > 0 && page > 0) limit = std::min(limit, size_t(pages) * size_t(page) / 8);
-#endif
-  return limit;
+  constexpr size_t most = size_t(1) << 30;
+  const size_t memory = physical_memory();
+  return memory > 0 ? std::min(most, memory / 8) : most;
 }
 
 // Blocks that are kept, oldest first.
@@ -146,12 +113,9 @@ Cache& cache() {
 
 void init_memory() {
   cache();
-#if defined(MINUEND_HAS_MMAP)
   // A fork waits until no thread holds the lock, so that the child finds the cache whole and the lock open.
-  auto lock = [] { cache().mutex.lock(); };
   auto unlock = [] { cache().mutex.unlock(); };
-  pthread_atfork(lock, unlock, unlock);
-#endif
+  at_fork([] { cache().mutex.lock(); }, unlock, unlock);
 }
 
 void* take_block(size_t size) {

@@ -12,28 +12,15 @@
 #include <thread>
 #include <vector>
 
+#include "system/machine.h"
+
 #if defined(__SSE2__)
 #include <immintrin.h>
-#endif
-#if defined(__linux__)
-#include <sched.h>
-#endif
-#if defined(__unix__) || defined(__APPLE__)
-#include <pthread.h>
 #endif
 
 namespace minuend {
 
 namespace {
-
-int available_cpus() {
-#if defined(__linux__)
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof(set), &set) == 0) return CPU_COUNT(&set);
-#endif
-  const unsigned n = std::thread::hardware_concurrency();
-  return n > 0 ? int(n) : 1;
-}
 
 // What MINUEND_NUM_THREADS asks for: 0 where it is unset, -1 where it is no such number.
 int asked_threads() {
@@ -56,26 +43,6 @@ inline void pause() {
   _mm_pause();
 #elif defined(__aarch64__)
   asm volatile("yield");
-#endif
-}
-
-// The CPU that the calling thread runs on; -1 where the system does not say.
-int current_cpu() {
-#if defined(__linux__)
-  return sched_getcpu();
-#else
-  return -1;
-#endif
-}
-
-// Keeps threads off one CPU: the caller's. Linux likes to wake a thread where its waker runs, and there the two would
-// take turns for milliseconds while another CPU is idle.
-void keep_off([[maybe_unused]] int cpu, [[maybe_unused]] const std::vector<std::thread::native_handle_type>& threads) {
-#if defined(__linux__)
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof(set), &set) != 0) return;  // the caller's own: what it may use, they may
-  if (CPU_COUNT(&set) > 1) CPU_CLR(size_t(cpu), &set);
-  for (const auto thread : threads) pthread_setaffinity_np(thread, sizeof(set), &set);
 #endif
 }
 
@@ -127,6 +94,8 @@ class Pool {
   bool try_run(Job& job, int helpers, int threads) {
     if (!busy_.try_lock()) return false;
     start(helpers);
+    // Helpers stay off the caller's CPU. Linux likes to wake a thread where its waker runs, and there the two would take
+    // turns for milliseconds while another CPU is idle.
     if (const int cpu = current_cpu(); cpu >= 0 && cpu != avoided_) {
       keep_off(cpu, threads_);
       avoided_ = cpu;
@@ -237,13 +206,11 @@ int num_threads() { return wanted.load(); }
 void set_num_threads(int n) { wanted.store(n); }
 
 void init_threads() {
-#if defined(__unix__) || defined(__APPLE__)
   // A child has none of the threads, and a lock may have been held: it starts anew.
-  pthread_atfork(nullptr, nullptr, [] {
+  at_fork(nullptr, nullptr, [] {
     pool.store(nullptr);
     callers.store(0);
   });
-#endif
 }
 
 void in_parallel(int parts, int threads, void (*part)(void*, int), void* context) {

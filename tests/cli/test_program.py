@@ -15,6 +15,7 @@ from children import child
 from command_line import minuend, run
 
 import minuend as mn
+from minuend import _native
 from minuend.cli import progress
 
 
@@ -141,4 +142,5 @@ def test_help_is_quick_it_imports_nothing_that_it_does_not_show() -> None:
 def test_version_is_shown(capfd: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capfd, "--version")
     assert (status, out.split()[0]) == (0, "minuend")
-    assert out == f"minuend {mn.__version__}\n"
+    built = ", ".join(_native.built_instruction_sets())
+    assert out.splitlines() == [f"minuend {mn.__version__}", f"kernel: {_native.get_instruction_set()}, of {built}"]

@@ -18,22 +18,28 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="pages are fence
 
 
 class Fenced:
-    """One page of bytes between two pages that fault."""
+    """One page of bytes, or a few, between two pages that fault."""
 
-    def __init__(self):
-        self.map = mmap.mmap(-1, 3 * PAGE)
+    def __init__(self, pages=1):
+        self.map = mmap.mmap(-1, (pages + 2) * PAGE)
         whole = np.frombuffer(self.map, np.uint8)
         libc = ctypes.CDLL(None, use_errno=True)
-        for page in (0, 2):
+        for page in (0, pages + 1):
             address = ctypes.c_void_p(whole.ctypes.data + page * PAGE)
             assert libc.mprotect(address, ctypes.c_size_t(PAGE), mmap.PROT_READ * 0) == 0
-        self.bytes = whole[PAGE : 2 * PAGE]
+        self.bytes = whole[PAGE:-PAGE]
 
     def array(self, dtype, n, *, at_end):
         """n elements of a dtype that begin at the first fence's end, or end at the second one's begin."""
         size = n * dtype.itemsize
-        part = self.bytes[PAGE - size :] if at_end else self.bytes[:size]
+        part = self.bytes[len(self.bytes) - size :] if at_end else self.bytes[:size]
         return part.view(dtype)
+
+    def view(self, dtype, shape, strides, *, at_end):
+        """Elements with these strides, in bytes, of which the outermost byte touches a fence."""
+        reaches = [(n - 1) * stride for n, stride in zip(shape, strides, strict=True)]
+        below, above = -sum(min(r, 0) for r in reaches), sum(max(r, 0) for r in reaches) + dtype.itemsize
+        return np.ndarray(shape, dtype, self.bytes, len(self.bytes) - above if at_end else below, strides)
 
 
 @pytest.fixture(scope="module")
@@ -115,3 +121,47 @@ def test_transposed_operands_stay_between_their_fences(row, isa, pages):
             x, y = a.reshape(shape), b.reshape(shape[::-1]).T
             mn.subtract(x, y, out.reshape(shape))
             assert (out.reshape(shape) == x - y).all()
+
+
+@pytest.fixture(scope="module")
+def rooms():
+    return Fenced(64), Fenced(64), Fenced(64)
+
+
+def random_strides(rng, shape, itemsize, *, repeats):
+    """Strides in any order of the dims, with steps, gaps and signs; some of 0 where elements may repeat."""
+    strides, step = [0] * len(shape), itemsize
+    for dim in rng.permutation(len(shape)):
+        if repeats and rng.random() < 0.2:
+            continue
+        step *= int(rng.choice([1, 1, 1, 1, 2, 3, 4]))
+        strides[dim] = step * int(rng.choice([1, 1, -1]))
+        step = step * shape[dim] + itemsize * int(rng.choice([0, 0, 1, 5]))
+    return strides
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_layouts_stay_between_their_fences(seed, isa, rooms):
+    rng = np.random.default_rng(seed)
+    for _ in range(150):
+        row = WITH_DTYPE[rng.integers(len(WITH_DTYPE))]
+        overflow = rng.choice(["wrap", "saturate"] if row.is_integer else ["wrap"])
+        shape = tuple(int(n) for n in rng.integers(1, rng.choice([4, 20, 40]), rng.integers(1, 4)))
+        views = []
+        for i, room in enumerate(rooms):
+            strides = random_strides(rng, shape, row.itemsize, repeats=i < 2)
+            if sum((n - 1) * abs(stride) for n, stride in zip(shape, strides, strict=True)) >= 60 * PAGE:
+                break
+            views.append(room.view(row.numpy, shape, strides, at_end=rng.random() < 0.5))
+        if len(views) < 3:
+            continue
+        a, b, out = views
+        for x in (a, b):
+            codes = rng.integers(0, 1 << min(row.bits, 8), (*shape, row.itemsize), dtype=np.uint8)
+            if row.kind == "float" and row.kernel != "table":
+                codes &= 0x3F  # no NaN, whose payload is unspecified
+            x[...] = codes.view(row.numpy)[..., 0]
+        want = mn.subtract(a.copy(), b.copy(), overflow=overflow)
+        assert mn.subtract(a, b, overflow=overflow).tobytes() == want.tobytes()
+        mn.subtract(a, b, out, overflow=overflow)
+        assert out.tobytes() == want.tobytes()

@@ -185,6 +185,12 @@ def test_the_best_instruction_set_is_the_last_and_every_cpu_runs_the_baseline():
     assert _native.get_instruction_set() == _native.instruction_sets()[-1]
 
 
+def test_a_build_says_which_instruction_sets_it_has_in_the_order_in_which_cpus_run_them():
+    built, runs = _native.built_instruction_sets(), _native.instruction_sets()
+    assert [name for name in built if name in runs] == list(runs)
+    assert built[0] == "baseline"
+
+
 # ---- the two tables of element types ----------------------------------------------------------------------------
 
 

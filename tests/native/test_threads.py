@@ -19,6 +19,9 @@ from minuend.core.arrays import count_overflows, subtract
 from minuend.core.elements import TYPES
 from minuend.errors import OverflowFound
 
+PATIENCE = int(
+    os.environ.get("MINUEND_TEST_PATIENCE", "1")
+)  # how many times longer a child may take, as under a sanitizer
 LONG = 700_003  # elements: work for several threads in every type, in no whole number of lines or parts
 
 
@@ -44,7 +47,7 @@ def run_python(script: str, **environment: str) -> subprocess.CompletedProcess[s
         env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path), **environment},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=60 * PATIENCE,
         check=False,
     )
 
@@ -185,11 +188,13 @@ def test_a_forked_child_subtracts_after_its_parent_used_threads():
     assert (result.returncode, result.stdout, result.stderr) == (0, "same\n", "")
 
 
+# ThreadSanitizer follows no child that starts threads; it runs the first.
+@pytest.mark.parametrize("threads", ["1", "3"], ids=["a child alone", "a child with threads"])
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-def test_children_forked_while_threads_compute_and_clear_the_cache_do_as_their_parent():
+def test_children_forked_while_others_compute_clear_the_cache_and_change_threads_do_as_their_parent(threads):
     result = run_python(
         """
-        import os, signal, threading, warnings
+        import itertools, os, signal, threading, warnings
         import numpy as np
         import minuend as mn
         from minuend import _native
@@ -207,9 +212,12 @@ def test_children_forked_while_threads_compute_and_clear_the_cache_do_as_their_p
                 mn.subtract(a, b)
 
         def clear():
-            while not stop.is_set():
+            for i in itertools.count():
+                if stop.is_set():
+                    break
                 mn.clear_cache()
                 mn.set_cache_limit(1 << 24)
+                mn.set_num_threads(1 + i % 4)
 
         others = [threading.Thread(target=work) for work in (compute, compute, clear)]
         for other in others:
@@ -219,6 +227,7 @@ def test_children_forked_while_threads_compute_and_clear_the_cache_do_as_their_p
             child = os.fork()
             if child == 0:
                 signal.alarm(20)  # what hangs is ended, and seen in the status
+                mn.set_num_threads(int(os.environ["THREADS"]))
                 ok = all(np.array_equal(mn.subtract(a, b), want) for _ in range(3))
                 mn.set_cache_limit(_native.cache_limit() // 2)
                 mn.clear_cache()
@@ -233,7 +242,8 @@ def test_children_forked_while_threads_compute_and_clear_the_cache_do_as_their_p
         for other in others:
             other.join()
         print(set(statuses), np.array_equal(mn.subtract(a, b), want))
-        """
+        """,
+        THREADS=threads,
     )
     assert (result.returncode, result.stdout, result.stderr) == (0, "{0} True\n", "")
 

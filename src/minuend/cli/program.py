@@ -119,7 +119,10 @@ def _fail(message: str, status: int, *, done: bool = False) -> int:
 
 def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not ctx.resilient_parsing:
+        from minuend import _native  # slow
+
         click.echo(tool())
+        click.echo(f"kernel: {_native.get_instruction_set()}, of {', '.join(_native.built_instruction_sets())}")
         ctx.exit()
 
 
