@@ -1,0 +1,183 @@
+"""A target in a process of its own, which may crash, hang and leave memory behind; the parent counts."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import itertools
+import mmap
+import os
+import random
+import resource
+import signal
+import struct
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from fuzzing.mutation import LONGEST, explore
+from fuzzing.targets import CORPUS, Target
+from fuzzing.watch import BYTES, Failure, Folder, execute, watching
+
+_HEAD = struct.Struct("<QI")
+_HANGS = 60
+"""Seconds that one input may take, however busy the machine is, before its process is killed."""
+_ROOM = 4 * BYTES
+"""Address space beyond that at the start: what ends a process that would take the machine's memory."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a process did: executions, seconds of the clock and of the processor, and how many failures were noted."""
+
+    executions: int
+    seconds: float
+    failures: int
+
+
+class Board:
+    """Memory that a process shares with its parent: how many inputs it has run, and the one that it runs."""
+
+    def __init__(self) -> None:
+        self._map = mmap.mmap(-1, _HEAD.size + LONGEST)
+        self.count = 0
+
+    def start(self, data: bytes) -> None:
+        """Note the next input."""
+        self.count += 1
+        self._map[: _HEAD.size] = _HEAD.pack(self.count, len(data))
+        self._map[_HEAD.size : _HEAD.size + len(data)] = data
+
+    def read(self) -> tuple[int, bytes]:
+        """What was noted last."""
+        count, size = _HEAD.unpack(self._map[: _HEAD.size])
+        return count, self._map[_HEAD.size : _HEAD.size + size]
+
+
+def note(target: Target, failure: str, key: str, data: bytes, folder: Path) -> None:
+    """Keep the shortest input of each cause of failure: the input, and beside it what was said."""
+    name = f"{target.name}-{hashlib.sha1(key.encode()).hexdigest()[:10]}"
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / name
+    if not path.exists() or len(data) < path.stat().st_size:
+        path.write_bytes(data)
+        path.with_suffix(".txt").write_text(f"{key}\n{failure}\n", encoding="utf-8", errors="backslashreplace")
+
+
+def run_apart(work: Callable[[Board], int], target: Target, failures: Path) -> Done:
+    """Run ``work``, which returns how many failures it noted, in a forked process; a crash or hang is one more."""
+    board, start = Board(), time.monotonic()
+    child = os.fork()
+    if not child:
+        status = 99
+        try:
+            status = min(98, work(board))
+        except BaseException:  # this script's own
+            traceback.print_exc()
+        os._exit(status)
+    status, told = _wait(child, board)
+    count, data = board.read()
+    failed = status
+    if told:
+        note(target, told, told, data, failures)
+        failed = 1
+    return Done(count, time.monotonic() - start, failed)
+
+
+def _wait(child: int, board: Board) -> tuple[int, str]:
+    """Wait for a process; return its status, or say how it came to an end of its own."""
+    seen, since = 0, time.monotonic()
+    while True:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            code = os.waitstatus_to_exitcode(status)
+            return max(code, 0), "" if 0 <= code < 99 else f"crash: the process ended with status {code}"
+        if (count := board.read()[0]) != seen:
+            seen, since = count, time.monotonic()
+        if time.monotonic() - since > _HANGS:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return 1, f"time: no end after {_HANGS} s"
+        time.sleep(0.05)
+
+
+def explorer(target: Target, seed: int, runs: int | None, seconds: float | None, failures: Path) -> Callable[[Board], int]:
+    """What a process does for a target: so many executions, or for so long; then it writes what it found."""
+
+    def work(board: Board) -> int:
+        _confine()
+        folder, noted = Folder(dict(target.beside)), set()
+
+        def one(data: bytes) -> str:
+            board.start(data)
+            try:
+                return execute(target.run, data, folder)
+            except Failure as failure:
+                noted.add(failure.key)
+                note(target, str(failure), failure.key, data, failures)
+                return f"failed {failure.key}"
+
+        try:
+            end = None if seconds is None else time.monotonic() + seconds
+            inputs = [*target.seeds(), *target.corpus()]
+            with watching(folder):
+                steps = explore(one, inputs, random.Random(seed), target.harm, target.words)
+                for count, pool in enumerate(steps, 1):
+                    if count == runs or (end is not None and not count % 16 and time.monotonic() > end):
+                        break
+            _keep(target, {name: data for name, data in pool.shortest.items() if not name.startswith("failed")}, inputs)
+        finally:
+            folder.remove()
+        return len(noted)
+
+    return work
+
+
+def _confine() -> None:
+    """Bound the address space of this process and of those that it starts."""
+    now = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (now + _ROOM, resource.getrlimit(resource.RLIMIT_AS)[1]))
+
+
+# ---- the corpus -------------------------------------------------------------------------------------------------
+
+FOUND = Path("build") / "fuzz"
+"""Where inputs that lead somewhere new are kept from run to run; :func:`minimise` makes the committed corpus of them."""
+
+
+def _keep(target: Target, shortest: dict[str, bytes], known: list[bytes]) -> None:
+    home = FOUND / target.name
+    home.mkdir(parents=True, exist_ok=True)
+    for data in set(shortest.values()) - set(known):
+        (home / hashlib.sha1(data).hexdigest()[:16]).write_bytes(data)
+
+
+def minimise(target: Target, most: int) -> int:
+    """Write the committed corpus: of each outcome the shortest input that is known, the shortest ones first.
+
+    Args:
+        most: bytes of all of them.
+    """
+    folder = Folder(dict(target.beside))
+    shortest: dict[str, bytes] = {}
+    seeds = list(target.seeds())
+    found = [path.read_bytes() for path in sorted((FOUND / target.name).glob("*"))]
+    with watching(folder):
+        for data in itertools.chain(seeds, target.corpus(), found):
+            with contextlib.suppress(Failure):
+                outcome = execute(target.run, data, folder)
+                if outcome not in shortest or len(data) < len(shortest[outcome]):
+                    shortest[outcome] = data
+    folder.remove()
+    home, total = CORPUS / target.name, 0
+    home.mkdir(parents=True, exist_ok=True)
+    for path in home.glob("*"):
+        path.unlink()
+    for data in sorted(set(shortest.values()) - set(seeds), key=lambda one: (len(one), one)):
+        total += len(data)
+        if total > most:
+            break
+        (home / hashlib.sha1(data).hexdigest()[:16]).write_bytes(data)
+    return len(list(home.glob("*")))
