@@ -15,7 +15,28 @@ Harm = Callable[[random.Random, bytes], bytes]
 
 LONGEST = 1 << 16
 _MOST_KEPT = 4000
-_EDGES = (0, 1, 2, 7, 8, 63, 64, 127, 128, 255, 256, 32767, 65535, 65536, 2**31 - 1, 2**31, 2**32 - 1, 2**63 - 1, 2**63, 2**64 - 1)
+_EDGES = (
+    0,
+    1,
+    2,
+    7,
+    8,
+    63,
+    64,
+    127,
+    128,
+    255,
+    256,
+    32767,
+    65535,
+    65536,
+    2**31 - 1,
+    2**31,
+    2**32 - 1,
+    2**63 - 1,
+    2**63,
+    2**64 - 1,
+)
 _NUMBER = re.compile(rb"[0-9]+")
 
 
@@ -77,13 +98,19 @@ class Pool:
         """Make an input of those in the pool."""
         data, other = (self.shortest[self._source.choice(self._order)] for _ in range(2))
         if self._harm is not None and self._source.random() < 0.5:
-            with contextlib.suppress(ValueError, SyntaxError, LookupError, RecursionError):  # it has no structure any more
+            with contextlib.suppress(
+                ValueError, SyntaxError, LookupError, RecursionError
+            ):  # it has no structure any more
                 return self._harm(self._source, data)[:LONGEST]
         return harmed(self._source, data, other, self._words)
 
 
 def explore(
-    execute: Callable[[bytes], str], seeds: Iterable[bytes], source: random.Random, harm: Harm | None, words: Sequence[bytes]
+    execute: Callable[[bytes], str],
+    seeds: Iterable[bytes],
+    source: random.Random,
+    harm: Harm | None,
+    words: Sequence[bytes],
 ) -> Iterable[Pool]:
     """Run the seeds, and then one harmed input after the other for as long as somebody asks; yields after each."""
     pool = Pool(source, harm, words)

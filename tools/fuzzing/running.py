@@ -103,7 +103,9 @@ def _wait(child: int, board: Board) -> tuple[int, str]:
         time.sleep(0.05)
 
 
-def explorer(target: Target, seed: int, runs: int | None, seconds: float | None, failures: Path) -> Callable[[Board], int]:
+def explorer(
+    target: Target, seed: int, runs: int | None, seconds: float | None, failures: Path
+) -> Callable[[Board], int]:
     """What a process does for a target: so many executions, or for so long; then it writes what it found."""
 
     def work(board: Board) -> int:

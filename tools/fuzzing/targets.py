@@ -102,7 +102,10 @@ def _npz() -> Iterable[bytes]:
 
 def _safetensors() -> Iterable[bytes]:
     header = {"a": {"dtype": "U8", "shape": [2, 3], "data_offsets": [0, 6]}, "__metadata__": {"k": "v"}}
-    more = {"a": {"dtype": "BF16", "shape": [], "data_offsets": [0, 2]}, "b": {"dtype": "BOOL", "shape": [0], "data_offsets": [2, 2]}}
+    more = {
+        "a": {"dtype": "BF16", "shape": [], "data_offsets": [0, 2]},
+        "b": {"dtype": "BOOL", "shape": [0], "data_offsets": [2, 2]},
+    }
     for head, size in ((header, 6), (more, 2), ({}, 0)):
         text = json.dumps(head).encode()
         yield len(text).to_bytes(8, "little") + text + bytes(size)
@@ -240,7 +243,9 @@ def _read_ir(data: bytes, folder: Folder) -> object:
     repr(model), model.notes
     ones = {name: np.ones((2, 3), np.float32) for name in model.inputs}
     return _each(
-        lambda: len(list(model.subtractions())), lambda: len(model.run(ones, max_bytes=1 << 20)), lambda: model.to_bytes() and ""
+        lambda: len(list(model.subtractions())),
+        lambda: len(model.run(ones, max_bytes=1 << 20)),
+        lambda: model.to_bytes() and "",
     )
 
 
@@ -250,7 +255,9 @@ def _dxdispatch() -> Iterable[bytes]:
     mixed = {"initialValues": [{"type": "UINT32", "value": 42}], "initialValuesDataType": "FLOAT32"}
     print_ = {"type": "print", "resource": "a"}
     write = {"type": "writeFile", "resource": "a", "targetPath": "out.npy", "dimensions": [2, 2]}
-    yield json.dumps({"resources": {"a": resource, "b": mixed}, "dispatchables": {}, "commands": [print_, write]}).encode()
+    yield json.dumps(
+        {"resources": {"a": resource, "b": mixed}, "dispatchables": {}, "commands": [print_, write]}
+    ).encode()
 
 
 def _read_dxdispatch(data: bytes, folder: Folder) -> object:
@@ -284,10 +291,18 @@ def _measured_seeds() -> Iterable[bytes]:
         found = json.loads(path.read_text("utf-8"))
         for rows in (found["rows"][:3], found["rows"][-2:]):
             yield json.dumps({**found, "rows": rows}).encode()
-    graphs = [{"expressions": ["x - x"], "dtypes": ["uint8"], "settings": ["static"], "forms": ["adjacent"], "answers": {}}]
+    graphs = [
+        {"expressions": ["x - x"], "dtypes": ["uint8"], "settings": ["static"], "forms": ["adjacent"], "answers": {}}
+    ]
     witness = {"a": 5, "b": "nan", "got": 0, "expected": "-inf"}
     answer = {"verdict": "different-numbers", "witness": witness, "a_spans": [[0, "inf"]], "message": "m"}
-    row = {"opversions": ["onnx:14"], "dtypes": ["uint8"], "relations": ["same"], "constants": ["none"], "answers": {"wraps": answer}}
+    row = {
+        "opversions": ["onnx:14"],
+        "dtypes": ["uint8"],
+        "relations": ["same"],
+        "constants": ["none"],
+        "answers": {"wraps": answer},
+    }
     head = {"format": 1, "runtime": "openvino-cpu", "release": "1.0", "date": "", "cpu": "", "python": ""}
     yield json.dumps({**head, "rows": [row], "graphs": graphs, "graphs_cpu": ""}).encode()
 
@@ -400,15 +415,57 @@ _RULES = (
     "onnx", "openvino", "directml", ":", ",", "=", "axis", "broadcast", "pdpd", "none", "numpy", "13", "5.1", "-1", "1", "6",
     "consumed_inputs", "auto_broadcast", "0/0", "DML_FEATURE_LEVEL_5_0", "opset", "1_0", "١", "9" * 30,
 )  # fmt: skip
-_TARGETS = ("onnxruntime-cpu", "openvino-cpu", "numpy", "directml", "onnx-reference", "torch-cpu", "@", "2026.4", "1.31", ".", "+cpu", ",", " f32")
+_TARGETS = (
+    "onnxruntime-cpu",
+    "openvino-cpu",
+    "numpy",
+    "directml",
+    "onnx-reference",
+    "torch-cpu",
+    "@",
+    "2026.4",
+    "1.31",
+    ".",
+    "+cpu",
+    ",",
+    " f32",
+)
 
 
 def _encoded(*groups: Iterable[str]) -> list[bytes]:
     return [word.encode("utf-8", "surrogateescape") for group in groups for word in group]
 
 
-_XML = ("<layer", "<data", "<port", "<dim>", "</dim>", "<edge", "<rt_info>", "<!DOCTYPE", "<![CDATA[", "<?xml", "&lt;", "&#0;")
-_NPY = ("'descr'", "'fortran_order'", "'shape'", "True", "(", ")", ",", "<f4", "|u1", "|O", "|V2", ">i8", "<U9", "[('a', '<i4')]")
+_XML = (
+    "<layer",
+    "<data",
+    "<port",
+    "<dim>",
+    "</dim>",
+    "<edge",
+    "<rt_info>",
+    "<!DOCTYPE",
+    "<![CDATA[",
+    "<?xml",
+    "&lt;",
+    "&#0;",
+)
+_NPY = (
+    "'descr'",
+    "'fortran_order'",
+    "'shape'",
+    "True",
+    "(",
+    ")",
+    ",",
+    "<f4",
+    "|u1",
+    "|O",
+    "|V2",
+    ">i8",
+    "<U9",
+    "[('a', '<i4')]",
+)
 _ZIP = (b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07", b".npy", b"\xff\xff\xff\xff")
 _REFERENCE = ("location", "offset", "length", "checksum", "=", "\n", "w.bin", "..", "/", "\\", "C:", "16", ".")
 

@@ -178,7 +178,9 @@ def _told(error: MinuendError | OSError, folder: Folder) -> str:
     text = str(error)
     if not isinstance(error, MinuendError) and not error.filename and folder.path not in text:
         raise Failure("exception", f"without a path: {error!r}", _place(error)) from error
-    if isinstance(error, MinuendError) and not (0 < len(text) < _LONGEST_MESSAGE and text.replace("\n", "").isprintable()):
+    if isinstance(error, MinuendError) and not (
+        0 < len(text) < _LONGEST_MESSAGE and text.replace("\n", "").isprintable()
+    ):
         raise Failure("message", repr(text[:300]), _place(error)) from error
     return f"{type(error).__name__} {_WORDS.sub('#', text)[:200]}"
 
@@ -194,5 +196,7 @@ def _memory() -> int:
 def _place(error: BaseException) -> str:
     """The innermost line of this package that an error passed."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = [f"{frame.filename.rpartition('minuend/')[2]}:{frame.lineno}" for frame in frames if "minuend/" in frame.filename]
+    own = [
+        f"{frame.filename.rpartition('minuend/')[2]}:{frame.lineno}" for frame in frames if "minuend/" in frame.filename
+    ]
     return f"{type(error).__name__} {own[-1] if own else ''}"
