@@ -38,10 +38,16 @@ class Done:
 
 
 class Board:
-    """Memory that a process shares with its parent: how many inputs it has run, and the one that it runs."""
+    """Memory that a process shares with its parent: how many inputs it has run, and the one that it runs.
 
-    def __init__(self) -> None:
-        self._map = mmap.mmap(-1, _HEAD.size + LONGEST)
+    Args:
+        descriptor: of a file to keep it in, for a process that is not forked.
+    """
+
+    def __init__(self, descriptor: int = -1) -> None:
+        if descriptor >= 0:
+            os.truncate(descriptor, _HEAD.size + LONGEST)
+        self._map = mmap.mmap(descriptor, _HEAD.size + LONGEST)
         self.count = 0
 
     def start(self, data: bytes) -> None:
@@ -68,7 +74,7 @@ def note(target: Target, failure: str, key: str, data: bytes, folder: Path) -> N
 
 def run_apart(work: Callable[[Board], int], target: Target, failures: Path) -> Done:
     """Run ``work``, which returns how many failures it noted, in a forked process; a crash or hang is one more."""
-    board, start = Board(), time.monotonic()
+    board = Board()
     child = os.fork()
     if not child:
         status = 99
@@ -77,13 +83,17 @@ def run_apart(work: Callable[[Board], int], target: Target, failures: Path) -> D
         except BaseException:  # this script's own
             traceback.print_exc()
         os._exit(status)
+    return wait_apart(child, board, target, failures)
+
+
+def wait_apart(child: int, board: Board, target: Target, failures: Path) -> Done:
+    """Wait for a process that runs a target; a crash or hang of it is a failure."""
+    start = time.monotonic()
     status, told = _wait(child, board)
     count, data = board.read()
-    failed = status
     if told:
         note(target, told, told, data, failures)
-        failed = 1
-    return Done(count, time.monotonic() - start, failed)
+    return Done(count, time.monotonic() - start, 1 if told else status)
 
 
 def _wait(child: int, board: Board) -> tuple[int, str]:
@@ -109,7 +119,7 @@ def explorer(
     """What a process does for a target: so many executions, or for so long; then it writes what it found."""
 
     def work(board: Board) -> int:
-        _confine()
+        confine()
         folder, noted = Folder(dict(target.beside)), set()
 
         def one(data: bytes) -> str:
@@ -137,7 +147,7 @@ def explorer(
     return work
 
 
-def _confine() -> None:
+def confine() -> None:
     """Bound the address space of this process and of those that it starts."""
     now = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (now + _ROOM, resource.getrlimit(resource.RLIMIT_AS)[1]))
@@ -153,7 +163,12 @@ def _keep(target: Target, shortest: dict[str, bytes], known: list[bytes]) -> Non
     home = FOUND / target.name
     home.mkdir(parents=True, exist_ok=True)
     for data in set(shortest.values()) - set(known):
-        (home / hashlib.sha1(data).hexdigest()[:16]).write_bytes(data)
+        write(home, data)
+
+
+def write(home: Path, data: bytes) -> None:
+    """Write an input to a folder of a corpus, under a name of its content's."""
+    (home / hashlib.sha1(data).hexdigest()[:16]).write_bytes(data)
 
 
 def minimise(target: Target, most: int) -> int:
@@ -181,5 +196,5 @@ def minimise(target: Target, most: int) -> int:
         total += len(data)
         if total > most:
             break
-        (home / hashlib.sha1(data).hexdigest()[:16]).write_bytes(data)
+        write(home, data)
     return len(list(home.glob("*")))

@@ -11,7 +11,6 @@ import functools
 import io
 import json
 import random
-import struct
 import sys
 import zipfile
 import zlib
@@ -25,9 +24,10 @@ import numpy as np
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "tests" / "support"))
 
-from fuzzing.mutation import LONGEST, Harm  # noqa: E402
-from fuzzing.watch import Folder  # noqa: E402
 from mutated_documents import harmed_json, harmed_xml  # noqa: E402
+
+from fuzzing.mutation import Harm  # noqa: E402
+from fuzzing.watch import Folder  # noqa: E402
 
 EXAMPLES = ROOT / "examples"
 CORPUS = ROOT / "tests" / "data" / "fuzz"
@@ -182,11 +182,12 @@ def _onnx_text(data: bytes, folder: Folder) -> object:
 
 def _verbs(name: str, goals: Sequence[str], data: bytes, folder: Folder) -> object:
     """What a user does with a model: look at it, judge it, run it, convert it or fix it; each input goes one way."""
+    from mutated_onnx import some_inputs
+
     from minuend.actions.checking import check
     from minuend.actions.converting import convert
     from minuend.actions.fixing import fix
     from minuend.models.opening import open_model
-    from mutated_onnx import some_inputs
 
     model: Any = open_model(folder.put(name, data))
     feeds = some_inputs(model.proto) if hasattr(model, "proto") else {}

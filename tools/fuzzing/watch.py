@@ -16,6 +16,7 @@ import signal
 import sys
 import tempfile
 import traceback
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -138,7 +139,8 @@ def watching(folder: Folder) -> Iterator[None]:
     before, tempfile.tempdir = tempfile.tempdir, folder.temporary
     handler = signal.signal(signal.SIGPROF, _too_long)
     try:
-        yield
+        with warnings.catch_warnings(action="error"):  # nobody who reads a file wants Python's
+            yield
     finally:
         tempfile.tempdir = before
         signal.signal(signal.SIGPROF, handler)
