@@ -128,11 +128,19 @@ def _pb() -> Iterable[bytes]:
     yield TensorProto(data_type=TensorProto.STRING, dims=[1], string_data=[b"s"]).SerializeToString()
 
 
-def _harmed_message(kind: Any, source: random.Random, data: bytes) -> bytes:
+def _harmed_message(kind: str, source: random.Random, data: bytes) -> bytes:
     """A protobuf message with fields changed."""
+    import onnx
     from mutated_onnx import harmed
 
-    return harmed(source, kind(), data)
+    return harmed(source, getattr(onnx, kind)(), data)
+
+
+_HARMED_MODEL = functools.partial(_harmed_message, "ModelProto")
+
+
+def _harmed_json(source: random.Random, data: bytes) -> bytes:
+    return harmed_json(source, data.decode(errors="replace"))
 
 
 # ---- models -----------------------------------------------------------------------------------------------------
@@ -148,18 +156,6 @@ def _onnx_seeds() -> Iterable[bytes]:
     from mutated_onnx import CORPUS as MODELS
 
     return (model.SerializeToString() for model in MODELS)
-
-
-def _model_proto() -> Any:
-    from onnx import ModelProto
-
-    return ModelProto()
-
-
-def _tensor_proto() -> Any:
-    from onnx import TensorProto
-
-    return TensorProto()
 
 
 def _onnx(data: bytes, folder: Folder) -> object:
@@ -473,21 +469,116 @@ _REFERENCE = ("location", "offset", "length", "checksum", "=", "\n", "w.bin", ".
 TARGETS = (
     Target("npy", ".npy", functools.partial(_tensors, ".npy"), _npy, _encoded(_NPY)),
     Target("npz", ".npz", functools.partial(_tensors, ".npz"), _npz, [*_ZIP, *_encoded(_NPY)]),
-    Target("safetensors", ".safetensors", functools.partial(_tensors, ".safetensors"), _safetensors, harm=_harmed_safetensors),
-    Target("pb", "TensorProto .pb", functools.partial(_tensors, ".pb"), _pb, harm=lambda s, d: _harmed_message(_tensor_proto, s, d), guided=False),
-    Target("onnx", ".onnx: structure, tensors", _onnx, _onnx_seeds, harm=lambda s, d: _harmed_message(_model_proto, s, d), guided=False),
-    Target("onnx-text", ".onnxtxt", _onnx_text, lambda: _encoded(_onnx_texts()), _encoded(("<", ">", "{", "}", "float", "[N]", "=>")), guided=False),
-    Target("onnx-verbs", ".onnx: check, run, convert, fix", functools.partial(_verbs, "m.onnx", ("onnx:13", "openvino", "directml")), _onnx_seeds, harm=lambda s, d: _harmed_message(_model_proto, s, d), guided=False, share=3),
-    Target("external", "references to external data", _external, _lines("location=w.bin", "location=w.bin\noffset=4\nlength=16", "location=w.bin\nchecksum=" + "0" * 40), _encoded(_REFERENCE), {"w.bin": bytes(range(64))}),
+    Target(
+        "safetensors",
+        ".safetensors",
+        functools.partial(_tensors, ".safetensors"),
+        _safetensors,
+        harm=_harmed_safetensors,
+    ),
+    Target(
+        "pb",
+        "TensorProto .pb",
+        functools.partial(_tensors, ".pb"),
+        _pb,
+        harm=functools.partial(_harmed_message, "TensorProto"),
+        guided=False,
+    ),
+    Target("onnx", ".onnx: structure, tensors", _onnx, _onnx_seeds, harm=_HARMED_MODEL, guided=False),
+    Target(
+        "onnx-text",
+        ".onnxtxt",
+        _onnx_text,
+        lambda: _encoded(_onnx_texts()),
+        _encoded(("<", ">", "{", "}", "float", "[N]", "=>")),
+        guided=False,
+    ),
+    Target(
+        "onnx-verbs",
+        ".onnx: check, run, convert, fix",
+        functools.partial(_verbs, "m.onnx", ("onnx:13", "openvino", "directml")),
+        _onnx_seeds,
+        harm=_HARMED_MODEL,
+        guided=False,
+        share=3,
+    ),
+    Target(
+        "external",
+        "references to external data",
+        _external,
+        _lines("location=w.bin", "location=w.bin\noffset=4\nlength=16", "location=w.bin\nchecksum=" + "0" * 40),
+        _encoded(_REFERENCE),
+        {"w.bin": bytes(range(64))},
+    ),
     Target("ir", "OpenVINO .xml beside a .bin", _read_ir, _ir, _encoded(_XML), {"m.bin": bytes(64)}, harm=harmed_xml),
-    Target("dxdispatch", "DxDispatch .json", _read_dxdispatch, _dxdispatch, beside={"w.npy": next(iter(_npy()))}, harm=lambda s, d: harmed_json(s, d.decode(errors="replace"))),
-    Target("json", "JSON as DxDispatch takes it", _json, _dxdispatch, _encoded(("/*", "*/", "//", "\\u", "null", "1e9", '"'))),
-    Target("measured", "measured targets", _measured, _measured_seeds, harm=lambda s, d: harmed_json(s, d.decode(errors="replace"))),
-    Target("rules", "sub --as", _of_text(_rules), _lines("onnx:6,axis=1,broadcast=1", "openvino:pdpd,axis=1", "directml:5.1", "onnx:1,consumed_inputs=0/1"), _encoded(_RULES)),
-    Target("goal", "convert --to", _of_text(_goal), _lines("onnx:13", "onnx", "directml:5.1", "openvino:1"), _encoded(_RULES)),
-    Target("release", "--target and --hint", _of_text(_release), _lines("onnxruntime-cpu@1.31.1", "openvino-cpu@2026 f32", "directml@5.1,numpy"), _encoded(_TARGETS)),
-    Target("element", "element types", _of_text(_element), _lines("float32", "tensor(uint8)", "DML_TENSOR_DATA_TYPE_FLOAT16", "bf16"), _encoded(("tensor(", ")", "float", "8", "e4m3fn", "_", "u", "DML_"))),
-    Target("operand", "file::name", _operand, _lines("a.npy", "t.npz::a", "x::y.npy", "a.npy::x"), _encoded(("a.npy", "t.npz", "::", ".", "b")), _BESIDE),
-    Target("inputs", "--input NAME=FILE", _inputs, _lines("a=a.npy", "a=t.npz::b\nc=a.npy"), _encoded(("=", "a.npy", "t.npz", "::b", "\n")), _BESIDE),
-    Target("command", "whole command lines", _command, lambda: [line.replace(" ", "\n").encode() for line in _COMMANDS], [b"\n", *{word.encode() for line in _COMMANDS for word in line.split()}], _BESIDE, guided=False, share=2),
-)  # fmt: skip
+    Target(
+        "dxdispatch",
+        "DxDispatch .json",
+        _read_dxdispatch,
+        _dxdispatch,
+        beside={"w.npy": next(iter(_npy()))},
+        harm=_harmed_json,
+    ),
+    Target(
+        "json",
+        "JSON as DxDispatch takes it",
+        _json,
+        _dxdispatch,
+        _encoded(("/*", "*/", "//", "\\u", "null", "1e9", '"')),
+    ),
+    Target("measured", "measured targets", _measured, _measured_seeds, harm=_harmed_json),
+    Target(
+        "rules",
+        "sub --as",
+        _of_text(_rules),
+        _lines("onnx:6,axis=1,broadcast=1", "openvino:pdpd,axis=1", "directml:5.1", "onnx:1,consumed_inputs=0/1"),
+        _encoded(_RULES),
+    ),
+    Target(
+        "goal",
+        "convert --to",
+        _of_text(_goal),
+        _lines("onnx:13", "onnx", "directml:5.1", "openvino:1"),
+        _encoded(_RULES),
+    ),
+    Target(
+        "release",
+        "--target and --hint",
+        _of_text(_release),
+        _lines("onnxruntime-cpu@1.31.1", "openvino-cpu@2026 f32", "directml@5.1,numpy"),
+        _encoded(_TARGETS),
+    ),
+    Target(
+        "element",
+        "element types",
+        _of_text(_element),
+        _lines("float32", "tensor(uint8)", "DML_TENSOR_DATA_TYPE_FLOAT16", "bf16"),
+        _encoded(("tensor(", ")", "float", "8", "e4m3fn", "_", "u", "DML_")),
+    ),
+    Target(
+        "operand",
+        "file::name",
+        _operand,
+        _lines("a.npy", "t.npz::a", "x::y.npy", "a.npy::x"),
+        _encoded(("a.npy", "t.npz", "::", ".", "b")),
+        _BESIDE,
+    ),
+    Target(
+        "inputs",
+        "--input NAME=FILE",
+        _inputs,
+        _lines("a=a.npy", "a=t.npz::b\nc=a.npy"),
+        _encoded(("=", "a.npy", "t.npz", "::b", "\n")),
+        _BESIDE,
+    ),
+    Target(
+        "command",
+        "whole command lines",
+        _command,
+        lambda: [line.replace(" ", "\n").encode() for line in _COMMANDS],
+        [b"\n", *{word.encode() for line in _COMMANDS for word in line.split()}],
+        _BESIDE,
+        guided=False,
+        share=2,
+    ),
+)
