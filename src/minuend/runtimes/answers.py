@@ -94,7 +94,7 @@ OK = Answer("ok")
 
 _SPANS = ("a_spans", "b_spans")
 ANSWER = {
-    "verdict": set(VERDICTS),
+    "verdict": frozenset(VERDICTS),
     "witness?": dict.fromkeys(("a", "b", "got", "expected"), NUMBER),
     "message?": str,
     **{f"{key}?": [(NUMBER, NUMBER)] for key in _SPANS},

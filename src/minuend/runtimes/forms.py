@@ -5,9 +5,9 @@ NUMBER                a number that an element type can hold, NaN and infinities
 [form]                a list of such values
 (form, form)          a list of exactly these
 {"key": form, …}      an object with these keys, and others that nobody reads; ``"key?"`` may be left out
-Names({…})            a list of known names, each once
-Under({…}, form)      an object whose keys are known names
-{…}, a set            one of these texts
+frozenset             one of these texts
+Names(frozenset)      a list of them, each once
+Under(frozenset, form)  an object whose keys are among them
 a function            the form that it gives for the value
 """
 
@@ -24,14 +24,14 @@ from minuend.errors import FileFormatError, listed, shown
 class Names:
     """A list of known names, each once: so that no product of such lists is longer than that of all names."""
 
-    known: Collection[str]
+    known: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Under:
     """An object whose keys are known names, each with a value of one form."""
 
-    known: Collection[str]
+    known: frozenset[str]
     form: Any
 
 
@@ -58,47 +58,61 @@ def check(value: Any, form: Any, place: str) -> None:
     """
     match form:
         case type():
-            _expect(type(value) is form, value, form.__name__, place)
+            _of(form, value, form.__name__, place)
         case _Number():
-            number = type(value) is float or (type(value) is int and abs(value) < _BEYOND)
-            _expect(
-                number or (isinstance(value, str) and value in _SPECIAL),
-                value,
-                f"a number, or one of {_quoted(_SPECIAL)}",
-                place,
-            )
-        case [inner]:
-            _expect(isinstance(value, list), value, "a list", place)
-            for i, item in enumerate(value):
-                check(item, inner, f"{place}[{i}]")
-        case tuple():
-            _expect(isinstance(value, list) and len(value) == len(form), value, f"a list of {len(form)}", place)
-            for i, (item, inner) in enumerate(zip(value, form, strict=True)):
-                check(item, inner, f"{place}[{i}]")
-        case Names(known):
-            check(value, [frozenset(known)], place)
-            _expect(len(set(value)) == len(value), value, "names that differ", place)
-        case Under(known, inner):
-            _expect(isinstance(value, dict), value, "an object", place)
-            for key, item in value.items():
-                _expect(key in known, key, f"one of {_quoted(known)}", f"a key of {place}")
-                check(item, inner, f"{place}.{key}")
-        case dict():
-            _expect(isinstance(value, dict), value, "an object", place)
-            for key, inner in form.items():
-                name = key.removesuffix("?")
-                _expect(name in value or name != key, value, f"an object with {name!r}", place)
-                if name in value:
-                    check(value[name], inner, f"{place}.{name}")
-        case set() | frozenset():
-            _expect(isinstance(value, str) and value in form, value, f"one of {_quoted(form)}", place)
+            if not (type(value) is float or (type(value) is int and abs(value) < _BEYOND) or _is_one(value, _SPECIAL)):
+                raise _other(value, f"a number, or one of {_quoted(_SPECIAL)}", place)
+        case frozenset():
+            if not _is_one(value, form):
+                raise _other(value, f"one of {_quoted(form)}", place)
+        case list() | tuple() | Names():
+            _check_list(value, form, place)
+        case dict() | Under():
+            _check_object(value, form, place)
         case _:
             check(value, form(value), place)
 
 
-def _expect(good: bool, value: Any, wanted: str, place: str) -> None:
-    if not good:
-        raise FileFormatError(f"{place} is {shown(value)}; expected {wanted}")
+def _check_list(value: Any, form: Any, place: str) -> None:
+    wanted = f"a list of {len(form)}" if isinstance(form, tuple) else "a list"
+    items = _of(list, value, wanted, place)
+    if isinstance(form, tuple) and len(items) != len(form):
+        raise _other(value, wanted, place)
+    inner = form if isinstance(form, tuple) else [form.known if isinstance(form, Names) else form[0]] * len(items)
+    for i, (item, one) in enumerate(zip(items, inner, strict=True)):
+        check(item, one, f"{place}[{i}]")
+    if isinstance(form, Names) and len(set(items)) != len(items):
+        raise _other(value, "names that differ", place)
+
+
+def _check_object(value: Any, form: Any, place: str) -> None:
+    items = _of(dict, value, "an object", place)
+    if isinstance(form, Under):
+        for key, item in items.items():
+            if key not in form.known:
+                raise _other(key, f"one of {_quoted(form.known)}", f"a key of {place}")
+            check(item, form.form, f"{place}.{key}")
+        return
+    for key, inner in form.items():
+        name = key.removesuffix("?")
+        if name in items:
+            check(items[name], inner, f"{place}.{name}")
+        elif name == key:
+            raise _other(value, f"an object with {name!r}", place)
+
+
+def _is_one(value: Any, known: Collection[str]) -> bool:
+    return isinstance(value, str) and value in known
+
+
+def _of(kind: type, value: Any, wanted: str, place: str) -> Any:
+    if type(value) is not kind:
+        raise _other(value, wanted, place)
+    return value
+
+
+def _other(value: Any, wanted: str, place: str) -> FileFormatError:
+    return FileFormatError(f"{place} is {shown(value)}; expected {wanted}")
 
 
 def _quoted(names: Collection[str]) -> str:

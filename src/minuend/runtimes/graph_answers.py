@@ -96,10 +96,16 @@ _NAMES = ("expressions", "dtypes", "settings", "forms")
 
 def form(row: Any) -> Any:
     """The form of a release's row (:mod:`minuend.runtimes.forms`)."""
-    if isinstance(row, dict) and "unasked" in row:
-        return {"unasked": [(str, str)]}
-    known = (set(names) for names in zip(*asked(), strict=True))
-    answers = Under((*CLASSES, EVERY), ANSWER)
+    return _UNASKED if isinstance(row, dict) and "unasked" in row else _form()
+
+
+_UNASKED = {"unasked": [(str, str)]}
+
+
+@functools.cache
+def _form() -> Any:
+    known = (frozenset(names) for names in zip(*asked(), strict=True))
+    answers = Under(frozenset((*CLASSES, EVERY)), ANSWER)
     return {name: Names(names) for name, names in zip(_NAMES, known, strict=True)} | {"answers?": answers}
 
 
