@@ -11,7 +11,6 @@ import contextlib
 import functools
 import os
 import struct
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
@@ -103,7 +102,7 @@ def _stored(source: Source, info: zipfile.ZipInfo, where: str) -> int:
 def _unpacked(source: File, info: zipfile.ZipInfo) -> File:
     """Unpack a member into a temporary file that goes with what is read of it; ``zipfile`` checks the checksum."""
     with (
-        tempfile.TemporaryFile() as spool,
+        reading.unnamed() as spool,
         zipfile.ZipFile(Stream(source)) as archive,
         archive.open(info) as stream,
     ):
