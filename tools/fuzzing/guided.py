@@ -71,7 +71,7 @@ def main() -> None:
             for data in inputs:
                 running.write(home, data)
             failures.mkdir(parents=True, exist_ok=True)
-            flags = [f"-max_len={running.LONGEST}", f"-seed={given['seed']}", "-timeout=0", "-rss_limit_mb=0"]
+            flags = [f"-max_len={running.LONGEST}", f"-seed={given['seed']}", "-timeout=100", "-rss_limit_mb=0"]
             flags += ["-verbosity=0", f"-artifact_prefix={failures}/"]
             flags += [f"-runs={given['runs']}"] if given["runs"] else [f"-max_total_time={int(given['seconds']) or 1}"]
             if target.words:
