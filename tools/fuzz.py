@@ -27,7 +27,7 @@ from fuzzing.watch import Failure, Folder, execute, watching
 
 _SLICE = 60
 """Seconds that a target has at a time where a run goes over several."""
-_CORPUS_BYTES = 24_000
+_CORPUS_BYTES = 12_000
 
 
 def main() -> int:

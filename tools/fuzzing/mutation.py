@@ -1,7 +1,7 @@
 """The engine without coverage: inputs are harmed, and the shortest one of each outcome is kept and harmed further.
 
-This package's errors say what is wrong, each check in its own words. So the words of an error, without its names and
-numbers, tell which branch an input has reached, and cost nothing to collect.
+This package refuses what is wrong by errors, each check by one of its own. So the line that raised an error tells which
+branch an input has reached, and costs nothing to collect.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from fuzzing.watch import BYTES, Failure, Folder, execute, watching
 
 _HEAD = struct.Struct("<QI")
 _HANGS = 30
-"""Seconds of the processor after which a process that came to no end with an input is killed; of the clock, ten times."""
+"""Seconds of the processor that one input may take, before its process is killed; of the clock, ten times as many."""
 _ROOM = 4 * BYTES
 """Address space beyond that at the start: what ends a process that would take the machine's memory."""
 
@@ -142,7 +142,7 @@ def explorer(
             inputs = [*target.seeds(), *target.corpus()]
             with watching(folder):
                 steps = explore(one, inputs, random.Random(seed), target.harm, target.words)
-                for count, pool in enumerate(steps, 1):
+                for count, pool in enumerate(steps, 1):  # noqa: B007 - the pool at the end is kept
                     if count == runs or (end is not None and not count % 16 and time.monotonic() > end):
                         break
             _keep(target, {name: data for name, data in pool.shortest.items() if not name.startswith("failed")}, inputs)
@@ -162,7 +162,7 @@ def confine() -> None:
 # ---- the corpus -------------------------------------------------------------------------------------------------
 
 FOUND = Path("build") / "fuzz"
-"""Where inputs that lead somewhere new are kept from run to run; :func:`minimise` makes the committed corpus of them."""
+"""Where inputs that lead somewhere new are kept; :func:`minimise` makes the committed corpus of them."""
 
 
 def _keep(target: Target, shortest: dict[str, bytes], known: list[bytes]) -> None:
@@ -178,10 +178,10 @@ def write(home: Path, data: bytes) -> None:
 
 
 def minimise(target: Target, most: int) -> int:
-    """Write the committed corpus: of each outcome the shortest input that is known, the shortest ones first.
+    """Write the committed corpus: of each outcome the shortest input that is known, as many as fit.
 
     Args:
-        most: bytes of all of them.
+        target: whose. most: bytes of the file.
     """
     folder = Folder(dict(target.beside))
     shortest: dict[str, bytes] = {}
@@ -194,13 +194,9 @@ def minimise(target: Target, most: int) -> int:
                 if outcome not in shortest or len(data) < len(shortest[outcome]):
                     shortest[outcome] = data
     folder.remove()
-    home, total = CORPUS / target.name, 0
-    home.mkdir(parents=True, exist_ok=True)
-    for path in home.glob("*"):
-        path.unlink()
-    for data in sorted(set(shortest.values()) - set(seeds), key=lambda one: (len(one), one)):
-        total += len(data)
-        if total > most:
-            break
-        write(home, data)
-    return len(list(home.glob("*")))
+    lines = [f"{data!r}\n" for data in sorted(set(shortest.values()) - set(seeds), key=lambda one: (len(one), one))]
+    sizes = itertools.accumulate(map(len, lines))
+    kept = [line for line, size in zip(lines, sizes, strict=True) if size <= most]
+    CORPUS.mkdir(exist_ok=True)
+    (CORPUS / f"{target.name}.txt").write_text("".join(kept), "ascii")
+    return len(kept)

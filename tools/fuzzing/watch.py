@@ -9,14 +9,12 @@
 from __future__ import annotations
 
 import os
-import re
 import resource
 import shutil
 import signal
 import sys
 import tempfile
 import time
-import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -155,7 +153,7 @@ def watching(folder: Folder) -> Iterator[None]:
 
 
 def execute(run: Callable[[bytes, Folder], object], data: bytes, folder: Folder) -> str:
-    """Run one input within :func:`watching`, and return what came of it: an error without its names and numbers.
+    """Run one input within :func:`watching`; return where an error was raised, or what ``run`` returned.
 
     Raises:
         Failure: see above.
@@ -184,7 +182,7 @@ def execute(run: Callable[[bytes, Folder], object], data: bytes, folder: Folder)
 
 
 def _told(error: MinuendError | OSError, folder: Folder) -> str:
-    """The words of an error, which are to be fit for a terminal; one of the system is to name its file."""
+    """Check that an error's words are fit for a terminal, and that one of the system names its file."""
     text = str(error)
     if not isinstance(error, MinuendError) and not error.filename and folder.path not in text:
         raise Failure("exception", f"without a path: {error!r}", _place(error)) from error
@@ -192,21 +190,19 @@ def _told(error: MinuendError | OSError, folder: Folder) -> str:
         0 < len(text) < _LONGEST_MESSAGE and text.replace("\n", "").isprintable()
     ):
         raise Failure("message", repr(text[:300]), _place(error)) from error
-    return f"{type(error).__name__} {_WORDS.sub('#', text)[:200]}"
+    return _place(error)
 
 
-_WORDS = re.compile(r"""'[^']*'|"[^"]*"|\([^)]*\)|\S*[0-9/\\…]\S*""")
-"""What changes from input to input: names, numbers, paths, shapes."""
+def _place(error: BaseException) -> str:
+    """The kind of an error, and the last lines of this package that it passed."""
+    lines, step = [], error.__traceback__
+    while step is not None:
+        _, package, path = step.tb_frame.f_code.co_filename.rpartition("/minuend/")
+        if package:
+            lines.append(f"{path}:{step.tb_lineno}")
+        step = step.tb_next
+    return f"{type(error).__name__} {' '.join(lines[-3:])}"
 
 
 def _memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
-
-
-def _place(error: BaseException) -> str:
-    """The innermost line of this package that an error passed."""
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [
-        f"{frame.filename.rpartition('minuend/')[2]}:{frame.lineno}" for frame in frames if "minuend/" in frame.filename
-    ]
-    return f"{type(error).__name__} {own[-1] if own else ''}"
