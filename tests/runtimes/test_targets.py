@@ -240,8 +240,14 @@ def quoted(names: Iterable[str]) -> str:
     return listed(map(repr, sorted(names)))
 
 
+CLASSES = quoted((*values.CLASSES, EVERY))
+
+
 def _row(**changed: Any) -> dict[str, Any]:
     return {"rows": [{**MEASURED["rows"][0], **changed}]}
+
+
+ROW, ANSWER = "f.json.rows[0]", f"f.json.rows[0].answers.{EVERY}"
 
 
 @pytest.mark.parametrize(
@@ -249,20 +255,26 @@ def _row(**changed: Any) -> dict[str, Any]:
     [
         ({"rows": {}}, "f.json.rows is {}; expected a list"),
         ({"date": None}, "f.json.date is None; expected str"),
-        ({"rows": [{}]}, "f.json.rows[0] is {}; expected an object with 'opversions'"),
-        (_row(dtypes=["uint8", "u8"]), f"f.json.rows[0].dtypes[1] is 'u8'; expected one of {quoted(TYPES)}"),
-        (_row(constants=["A", "A"]), "f.json.rows[0].constants is ['A', 'A']; expected names that differ"),
-        (_row(answers={"some": {}}), f"a key of f.json.rows[0].answers is 'some'; expected one of {quoted((*values.CLASSES, EVERY))}"),
-        (_row(answers={EVERY: {"verdict": "fine"}}), f"f.json.rows[0].answers.every value.verdict is 'fine'; expected one of {quoted(VERDICTS)}"),
+        ({"rows": [{}]}, f"{ROW} is {{}}; expected an object with 'opversions'"),
+        (_row(dtypes=["uint8", "u8"]), f"{ROW}.dtypes[1] is 'u8'; expected one of {quoted(TYPES)}"),
+        (_row(constants=["A", "A"]), f"{ROW}.constants is ['A', 'A']; expected names that differ"),
+        (_row(answers={"some": {}}), f"a key of {ROW}.answers is 'some'; expected one of {CLASSES}"),
+        (_row(answers={EVERY: {"verdict": "no"}}), f"{ANSWER}.verdict is 'no'; expected one of {quoted(VERDICTS)}"),
         (
             _row(answers={EVERY: {"verdict": "ok", "witness": {**WITNESS, "got": "0"}}}),
-            "f.json.rows[0].answers.every value.witness.got is '0'; expected a number, or one of '-inf', 'inf' or 'nan'",
+            f"{ANSWER}.witness.got is '0'; expected a number, or one of '-inf', 'inf' or 'nan'",
         ),
-        (_row(answers={EVERY: {"verdict": "ok", "a_spans": [[1]]}}), "f.json.rows[0].answers.every value.a_spans[0] is [1]; expected a list of 2"),
+        (
+            _row(answers={EVERY: {"verdict": "ok", "a_spans": [[1]]}}),
+            f"{ANSWER}.a_spans[0] is [1]; expected a list of 2",
+        ),
         ({"graphs": [{"unasked": ["x"]}]}, "f.json.graphs[0].unasked[0] is 'x'; expected a list of 2"),
-        ({"graphs": [{**GRAPH, "forms": ["x"]}]}, "f.json.graphs[0].forms[0] is 'x'; expected one of '', 'read twice' or 'through Reshape'"),
+        (
+            {"graphs": [{**GRAPH, "forms": ["x"]}]},
+            "f.json.graphs[0].forms[0] is 'x'; expected one of '', 'read twice' or 'through Reshape'",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_file_of_another_form_is_refused_where_it_differs(changed: dict[str, Any], told: str) -> None:
     with pytest.raises(FileFormatError) as caught:
         targets.load(json.dumps({**MEASURED, **changed}), "f.json")

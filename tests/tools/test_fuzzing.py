@@ -1,4 +1,4 @@
-"""The short form of ``tools/fuzz.py``: what it found once and some hundred harmed inputs more; and that it sees failures."""
+"""The short form of ``tools/fuzz.py``: its corpora and some hundred harmed inputs more; and it sees failures."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_an_exception_of_another_kind_is_a_failure(folder: Folder) -> None:
 @pytest.mark.parametrize(
     "act",
     [
-        lambda: open("/etc/hostname"),
+        lambda: Path("/etc/hostname").read_text(),
         lambda: os.listdir("/"),
         lambda: os.mkdir("/dev/shm/made-by-a-test"),
         lambda: os.rename("/dev/shm/none", "/dev/shm/other"),
