@@ -72,7 +72,7 @@ import contextlib, io, json, numpy
 from minuend.cli.program import main
 numpy.save("a.npy", numpy.ones(3, numpy.uint8))
 with open("m.onnxtxt", "w") as stream:
-    stream.write('<ir_version: 8, opset_import: ["" : 14]> g (uint8[3] a, uint8[3] b) => (uint8[3] c) { c = Sub(a, b) }')
+    stream.write('<ir_version: 8, opset_import: ["" : 14]> g (uint8[3] a, uint8[3] b) => (uint8[3] c) {c = Sub(a, b)}')
 with contextlib.redirect_stdout(io.StringIO()):
     status = [main(line.split()) for line in (
         "sub a.npy a.npy", "sub a.npy a.npy -o o.safetensors --as onnx:14", "sub a.npy a.npy -o o.pb", "spec",

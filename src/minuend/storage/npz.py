@@ -58,6 +58,8 @@ def _directory(source: File) -> list[zipfile.ZipInfo]:
     except FileFormatError:
         raise
     except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
+        if isinstance(error.__context__, OSError):  # what zipfile takes for a bad file is a disk that fails
+            raise error.__context__ from None
         raise FileFormatError(f"{source.path} is no zip archive, or a damaged one ({error}); expected a .npz") from None
 
 
