@@ -177,10 +177,8 @@ def inputs(folder: Path) -> None:
 
 def _directml() -> dict[str, Any]:
     desc = {"DataType": "INT32", "Sizes": [_COUNT]}
-    values = {
-        name: {"initialValuesDataType": "INT32", "initialValues": {"value": n, "valueCount": _COUNT}}
-        for n, name in enumerate("abc")
-    }
+    fills = [{"value": n, "valueCount": _COUNT} for n in range(3)]
+    values = [{"initialValuesDataType": "INT32", "initialValues": fill} for fill in fills]
     sides = ("ATensor", "BTensor", "OutputTensor")
     return {
         "resources": dict(zip("abc", values, strict=True)),
