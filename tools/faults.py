@@ -19,6 +19,7 @@ import errno
 import functools
 import hashlib
 import io
+import itertools
 import json
 import os
 import random
@@ -34,6 +35,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -100,12 +102,9 @@ def _opened(name: str) -> Any:
 def _vectors() -> int:
     from minuend.onnx import vectors
 
-    few = vectors.vectors
-    vectors.vectors = lambda opsets=None: [test for _, test in zip(range(4), few(opsets), strict=False)]
-    try:
+    every = vectors.vectors
+    with patch.object(vectors, "vectors", lambda opsets: itertools.islice(every(opsets), 4)):
         vectors.write("new", [14])
-    finally:
-        vectors.vectors = few
     return 0
 
 
@@ -372,8 +371,6 @@ def _memory_limited(source: random.Random, work: Callable[[], int]) -> int:
 
 def _reads_fail(source: random.Random, work: Callable[[], int]) -> int:
     """The n-th read of a file that this package reads fails, as on a disk that is going."""
-    from minuend.storage import reading
-
     left = source.randint(0, 3)
 
     class Failing(io.FileIO):
@@ -384,8 +381,8 @@ def _reads_fail(source: random.Random, work: Callable[[], int]) -> int:
                 raise OSError(errno.EIO, os.strerror(errno.EIO))
             return super().readinto(buffer)
 
-    reading.io = type("io", (), {"FileIO": Failing, "RawIOBase": io.RawIOBase})  # type: ignore[misc]
-    return work()
+    with patch.object(io, "FileIO", Failing):  # as a module's attribute it is looked up for each file
+        return work()
 
 
 FAULTS: Mapping[str, Callable[[random.Random, Callable[[], int]], int]] = {

@@ -21,7 +21,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from fuzzing.running import FOUND, explorer, minimise, run_apart
+from fuzzing.running import FOUND, Done, explorer, minimise, run_apart
 from fuzzing.targets import TARGETS, Target
 from fuzzing.watch import Failure, Folder, execute, watching
 
@@ -70,7 +70,7 @@ def _fuzz(chosen: list[Target], given: argparse.Namespace) -> int:
     return min(failed, 1)
 
 
-def _slice(target: Target, given: argparse.Namespace, seed: int, seconds: float | None):
+def _slice(target: Target, given: argparse.Namespace, seed: int, seconds: float | None) -> Done:
     if given.engine == "atheris" and target.guided:
         from fuzzing.guided import run_guided
 

@@ -9,14 +9,19 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fuzzing.running import Done
+    from fuzzing.targets import Target
 
 
-def run_guided(target: Any, seed: int, runs: int | None, seconds: float | None, failures: Path) -> Any:
+def run_guided(target: Target, seed: int, runs: int | None, seconds: float | None, failures: Path) -> Done:
     """Run a target in a process with atheris; see :func:`fuzzing.running.run_apart`."""
     from fuzzing.running import Board, wait_apart
 
@@ -37,7 +42,7 @@ def main() -> None:
 
     given = json.loads(sys.argv[1])
     with atheris.instrument_imports(include=["minuend"], enable_loader_override=False):
-        from fuzzing import running, watch
+        from fuzzing import mutation, running, watch
         from fuzzing.targets import TARGETS
 
         target = next(one for one in TARGETS if one.name == given["target"])
@@ -59,9 +64,7 @@ def main() -> None:
                     return harm(random.Random(seed), data)[:size]
                 except (ValueError, SyntaxError, LookupError, RecursionError):
                     pass
-            return atheris.Mutate(data, size)
-
-        import random
+            return bytes(atheris.Mutate(data, size))
 
         with watch.watching(folder):
             for data in inputs:  # modules are imported by what first needs them
@@ -71,7 +74,7 @@ def main() -> None:
             for data in inputs:
                 running.write(home, data)
             failures.mkdir(parents=True, exist_ok=True)
-            flags = [f"-max_len={running.LONGEST}", f"-seed={given['seed']}", "-timeout=100", "-rss_limit_mb=0"]
+            flags = [f"-max_len={mutation.LONGEST}", f"-seed={given['seed']}", "-timeout=100", "-rss_limit_mb=0"]
             flags += ["-verbosity=0", f"-artifact_prefix={failures}/"]
             flags += [f"-runs={given['runs']}"] if given["runs"] else [f"-max_total_time={int(given['seconds']) or 1}"]
             if target.words:

@@ -25,7 +25,10 @@ import numpy as np
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "tests" / "support"))
 
-from mutated_documents import harmed_json, harmed_xml  # noqa: E402
+from mutated_documents import (  # type: ignore[import-not-found, import-untyped, unused-ignore]  # noqa: E402
+    harmed_json,
+    harmed_xml,
+)
 
 from fuzzing.mutation import Harm  # noqa: E402
 from fuzzing.watch import Folder  # noqa: E402
@@ -65,9 +68,9 @@ class Target:
 
 # ---- files of tensors -------------------------------------------------------------------------------------------
 
-_ARRAYS = (
-    np.arange(6, dtype=np.uint8).reshape(2, 3), np.float32([[1.5, -0.0]]), np.asfortranarray(np.eye(3)),
-    np.array(7, ">i4"), np.zeros((0, 4), np.int64), np.array([True]), np.complex64([1j]), np.array(["ab"]),
+_ARRAYS: tuple[Any, ...] = (
+    np.arange(6, dtype=np.uint8).reshape(2, 3), np.array([[1.5, -0.0]], np.float32), np.asfortranarray(np.eye(3)),
+    np.array(7, ">i4"), np.zeros((0, 4), np.int64), np.array([True]), np.array([1j], np.complex64), np.array(["ab"]),
 )  # fmt: skip
 
 
@@ -118,7 +121,7 @@ def _harmed_safetensors(source: random.Random, data: bytes) -> bytes:
     """The header as JSON, with its length stated anew."""
     length = int.from_bytes(data[:8], "little")
     text = harmed_json(source, data[8 : 8 + length].decode())
-    return len(text).to_bytes(8, "little") + text + data[8 + length :]
+    return len(text).to_bytes(8, "little") + bytes(text) + data[8 + length :]
 
 
 def _pb() -> Iterable[bytes]:
@@ -134,29 +137,29 @@ def _pb() -> Iterable[bytes]:
 def _harmed_message(kind: str, source: random.Random, data: bytes) -> bytes:
     """A protobuf message with fields changed."""
     import onnx
-    from mutated_onnx import harmed
+    from mutated_onnx import harmed  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
-    return harmed(source, getattr(onnx, kind)(), data)
+    return bytes(harmed(source, getattr(onnx, kind)(), data))
 
 
 _HARMED_MODEL = functools.partial(_harmed_message, "ModelProto")
 
 
 def _harmed_json(source: random.Random, data: bytes) -> bytes:
-    return harmed_json(source, data.decode(errors="replace"))
+    return bytes(harmed_json(source, data.decode(errors="replace")))
 
 
 # ---- models -----------------------------------------------------------------------------------------------------
 
 
 def _onnx_texts() -> list[str]:
-    from mutated_onnx import TEXTS
+    from mutated_onnx import TEXTS  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
     return list(TEXTS)
 
 
 def _onnx_seeds() -> Iterable[bytes]:
-    from mutated_onnx import CORPUS as MODELS
+    from mutated_onnx import CORPUS as MODELS  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
     return (model.SerializeToString() for model in MODELS)
 
@@ -181,7 +184,7 @@ def _onnx_text(data: bytes, folder: Folder) -> object:
 
 def _verbs(name: str, goals: Sequence[str], data: bytes, folder: Folder) -> object:
     """What a user does with a model: look at it, judge it, run it, convert it or fix it; each input goes one way."""
-    from mutated_onnx import some_inputs
+    from mutated_onnx import some_inputs  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
     from minuend.actions.checking import check
     from minuend.actions.converting import convert
@@ -230,7 +233,7 @@ def _external(data: bytes, folder: Folder) -> object:
 
 
 def _ir() -> Iterable[bytes]:
-    from ir_files import TEXT
+    from ir_files import TEXT  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
     yield TEXT.encode()
     yield from (path.read_bytes() for path in sorted(EXAMPLES.glob("openvino/*.xml")))
