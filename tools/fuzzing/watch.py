@@ -17,7 +17,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -140,8 +140,7 @@ _high = 0
 @contextmanager
 def watching(folder: Folder) -> Iterator[None]:
     """Take the process for executions in one folder."""
-    global _high  # noqa: PLW0603 - of this process
-    _high = _memory()
+    _forget_peak()
     before, tempfile.tempdir = tempfile.tempdir, folder.temporary
     handler = signal.signal(signal.SIGPROF, _too_long)
     try:
@@ -175,6 +174,7 @@ def execute(run: Callable[[bytes, Folder], object], data: bytes, folder: Folder)
         _watched = None
         signal.setitimer(signal.ITIMER_PROF, 0)
     if time.perf_counter() - start > _LONG and (grown := _memory() - _high) > BYTES:
+        _forget_peak()
         raise Failure("memory", f"{grown >> 20} MiB", str(run))
     if left := folder.left():
         raise Failure("left", f"{left}", str(run))
@@ -204,5 +204,14 @@ def _place(error: BaseException) -> str:
     return f"{type(error).__name__} {' '.join(lines[-3:])}"
 
 
+def _forget_peak() -> None:
+    """Start anew with the most memory that this process has had."""
+    global _high  # noqa: PLW0603 - of this process
+    with suppress(OSError), open("/proc/self/clear_refs", "w") as asked:
+        asked.write("5")
+    _high = _memory()
+
+
 def _memory() -> int:
+    """The most memory that this process has had, in bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
