@@ -42,8 +42,8 @@ import numpy as np
 ROOT = Path(__file__).parents[1]
 _STRAY = re.compile(r"\..+\.[0-9a-f]{8}\.(part|kept)")
 _MMAP_THRESHOLD = -3  # <malloc.h>
-_COUNT = 20_000
-"""Elements of the arrays: files of several blocks."""
+_COUNT, _LARGE = 20_000, 300_000
+"""Elements of the arrays: files of several blocks; and more than memory that was freed has room for."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ JOBS = (
 _TEXT = '<ir_version: 8, opset_import: ["" : 14]> g (int32[N] a) => (int32[N] c) { c = Sub(a, a) }'
 
 
-def inputs(folder: Path) -> None:
+def inputs(folder: Path, count: int = _COUNT) -> None:
     """Write what the jobs read."""
     import onnx
     from onnx import TensorProto, helper
@@ -148,17 +148,17 @@ def inputs(folder: Path) -> None:
     from minuend.openvino.builder import Builder
 
     folder.mkdir(parents=True)
-    a, b = np.arange(_COUNT, dtype=np.int32), np.full(_COUNT, 7, np.int32)
+    a, b = np.arange(count, dtype=np.int32), np.full(count, 7, np.int32)
     np.save(folder / "a.npy", a)
     np.save(folder / "b.npy", b)
     np.savez_compressed(folder / "t.npz", x=a, y=b)
     for name, external in (("m.onnx", False), ("e.onnx", True)):
-        weights = helper.make_tensor("w", number("int32"), [_COUNT], b.tobytes(), raw=True)
+        weights = helper.make_tensor("w", number("int32"), [count], b.tobytes(), raw=True)
         if external:
             weights.ClearField("raw_data")
             weights.data_location = TensorProto.EXTERNAL
             weights.external_data.add(key="location", value="w.bin")
-        sides = [helper.make_tensor_value_info(side, TensorProto.INT32, [_COUNT]) for side in "acd"]
+        sides = [helper.make_tensor_value_info(side, TensorProto.INT32, [count]) for side in "acd"]
         nodes = [helper.make_node("Sub", ["a", "w"], ["c"]), helper.make_node("Sub", ["w", "a"], ["d"])]
         graph = helper.make_graph(nodes, "g", sides[:1], sides[1:], [weights])
         onnx.save(helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 14)]), folder / name)
@@ -166,17 +166,17 @@ def inputs(folder: Path) -> None:
     (folder / "s.onnxtxt").write_text(_TEXT)
     builder = Builder("m")
     builder.result(
-        builder.subtract("c", builder.parameter("x", "u8", (_COUNT,)), builder.constant("w", b.astype(np.uint8)))
+        builder.subtract("c", builder.parameter("x", "u8", (count,)), builder.constant("w", b.astype(np.uint8)))
     )
     builder.model.save(folder / "m.xml")
-    (folder / "d.json").write_text(json.dumps(_directml()))
+    (folder / "d.json").write_text(json.dumps(_directml(count)))
     (folder / "far").mkdir()
     (folder / "temporary").mkdir()
 
 
-def _directml() -> dict[str, Any]:
-    desc = {"DataType": "INT32", "Sizes": [_COUNT]}
-    fills = [{"value": n, "valueCount": _COUNT} for n in range(3)]
+def _directml(count: int) -> dict[str, Any]:
+    desc = {"DataType": "INT32", "Sizes": [count]}
+    fills = [{"value": n, "valueCount": count} for n in range(3)]
     values = [{"initialValuesDataType": "INT32", "initialValues": fill} for fill in fills]
     sides = ("ATensor", "BTensor", "OutputTensor")
     return {
@@ -238,10 +238,13 @@ class Stage:
         finally:
             os.chdir(before)
 
-    def reset(self, *, old: bool) -> None:
-        """Make the folder anew; ``old``: with files at the goals."""
+    def reset(self, *, old: bool, large: bool = False) -> None:
+        """Make the folder anew; ``old``: with files at the goals. ``large``: with large inputs."""
+        template = self.template.with_name("large") if large else self.template
+        if not template.exists():
+            inputs(template, _LARGE)
         shutil.rmtree(self.folder, ignore_errors=True)
-        shutil.copytree(self.template, self.folder)
+        shutil.copytree(template, self.folder)
         for goal in self.job.goals if old else ():
             if goal != "far/w.bin":  # what is there and differs is in the way: that is refused
                 (self.folder / goal).parent.mkdir(exist_ok=True)
@@ -365,7 +368,7 @@ def _files_limited(source: random.Random, work: Callable[[], int]) -> int:
 def _memory_limited(source: random.Random, work: Callable[[], int]) -> int:
     ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, 1 << 14)  # or memory that was freed would do
     now = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (now + source.randint(0, 1 << 20), resource.RLIM_INFINITY))
+    resource.setrlimit(resource.RLIMIT_AS, (now + source.randint(0, 1 << 22), resource.RLIM_INFINITY))
     return work()
 
 
@@ -416,7 +419,7 @@ def can_mount() -> bool:
 def fail(stage: Stage, name: str, source: random.Random) -> bool:
     """Run a job under a fault; return whether it came to bear."""
     old = source.choice(list(stage.start))
-    stage.reset(old=old)
+    stage.reset(old=old, large=name == "RLIMIT_AS")
     if name == "full disk":
         used = sum(path.stat().st_size // 4096 + 2 for path in stage.folder.rglob("*")) * 4096
         shutil.move(stage.folder, stage.folder.with_name("moved"))
@@ -429,15 +432,18 @@ def fail(stage: Stage, name: str, source: random.Random) -> bool:
 
 
 def _failed(stage: Stage, name: str, source: random.Random, old: bool) -> bool:
+    start = contents(stage.folder)
     status, said = stage.run(functools.partial(FAULTS[name], source))
-    if status in (0, 1) and contents(stage.folder) == stage.whole[old]:
-        return False  # there was room enough
+    if status in (0, 1):  # there was room enough
+        if name != "RLIMIT_AS":
+            stage.same(stage.whole[old], f"under {name} it went well")
+        return False
     lines = said.strip().splitlines()
     if status != 2 or not said.startswith("error: ") or "defect" in said:
         raise Broken(f"{stage.job.name} under {name}: status {status}, {' | '.join(lines[-3:])}")
     if name != "RLIMIT_AS" and not re.search(r"(\S+/|\b)\w+\.\w+|/|new|made", lines[0]):
         raise Broken(f"{stage.job.name} under {name}: no path in {lines[0]!r}")
-    stage.same(stage.start[old], f"under {name}")
+    stage.same(start, f"under {name}")
     return True
 
 

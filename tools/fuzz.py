@@ -4,6 +4,7 @@
     python tools/fuzz.py --target npz --runs 100000       one of them, so many executions
     python tools/fuzz.py --target npz FILE…               run inputs again, with their tracebacks
     python tools/fuzz.py --minimise                       write the committed corpus of what was found
+    python tools/fuzz.py --figures FILE --table           show a file of figures as docs/security.md does
 
 ``--figures FILE`` adds what was done to a file of figures. Where ``atheris`` is installed it guides those targets that
 Python code reads, with ``--engine atheris``. What failed lies in ``build/fuzz/failures``, the shortest input of each
@@ -18,6 +19,7 @@ import json
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -41,11 +43,15 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=time.time_ns() % 2**32)
     parser.add_argument("--figures", type=Path)
     parser.add_argument("--minimise", action="store_true")
+    parser.add_argument("--table", action="store_true")
     parser.add_argument("file", nargs="*", type=Path)
     given = parser.parse_args()
     chosen = [names[name] for name in given.target or names]
     if given.file:
         return _again(chosen[0], given.file)
+    if given.table:
+        print(table(json.loads(given.figures.read_text("utf-8"))), end="")
+        return 0
     if given.minimise:
         for target in chosen:
             print(f"{target.name}: {minimise(target, _CORPUS_BYTES)} inputs")
@@ -102,6 +108,18 @@ def _count(path: Path, target: Target, executions: int, seconds: float) -> None:
     figures["executions"] = sum(one["executions"] for one in figures["targets"].values())
     figures["seconds"] = round(sum(one["seconds"] for one in figures["targets"].values()), 1)
     path.write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
+
+
+def table(figures: dict[str, Any]) -> str:
+    """Figures as a page shows them."""
+    guided = {target.name: "atheris and plain" if target.guided else "plain" for target in TARGETS}
+    rows = ["| target | reads | engine | executions | a second |", "|---|---|---|---:|---:|"]
+    for name, row in figures["targets"].items():
+        rate = round(row["executions"] / row["seconds"])
+        rows.append(f"| `{name}` | {row['reads']} | {guided[name]} | {row['executions']:,} | {rate:,} |")
+    rate = round(figures["executions"] / figures["seconds"])
+    rows.append(f"| all | | | {figures['executions']:,} | {rate:,} |")
+    return "".join(f"{row}\n" for row in rows)
 
 
 if __name__ == "__main__":
