@@ -44,7 +44,7 @@ def test_a_command_prints_what_the_readme_shows(command: str, shown: str, capfd:
 
 @pytest.mark.usefixtures("clone")
 def test_the_first_command_runs_and_the_second_installs_the_tests(capfd: pytest.CaptureFixture[str]) -> None:
-    first, second = SHELL
+    first, wheel, second = SHELL
     install, *commands = first.split(" && ")
     assert install == "pip install ."
     assert len(commands) == 2
@@ -52,7 +52,16 @@ def test_the_first_command_runs_and_the_second_installs_the_tests(capfd: pytest.
         assert main(command.removeprefix("minuend ").split()) == 0
     shown = capfd.readouterr().out
     assert [shown.count(policy) for policy in ("wrap ", "saturate ", "widen ")] == [2, 2, 2]
+    assert wheel == "pip install dist/*.whl && minuend demo"
     assert second == 'pip install ".[test]" && pytest'
+
+
+@pytest.mark.usefixtures("clone")
+def test_the_command_behind_a_wheel_shows_the_first_page(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo"]) == 0
+    shown = capfd.readouterr().out
+    first = dict(CONSOLE)["minuend sub examples/nir.npy examples/red.npy"]
+    assert first.replace("examples/", "") in shown
 
 
 @pytest.mark.usefixtures("clone")

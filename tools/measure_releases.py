@@ -1,8 +1,10 @@
 """Measure releases of runtimes, one after the other, each in a virtual environment that is deleted afterwards.
 
     python tools/measure_releases.py [onnxruntime-cpu …] [--release 1.20.1 …] [--python PYTHON] [--again]
+        [--graphs missing|all [--types float32 …]]
 
-A release that has its file already is left out unless ``--again`` is given. One that does not install or does not
+A release that has its file already is left out unless ``--again`` is given; ``--graphs`` asks those that have theirs
+for graph cases, ``all`` or what is ``missing``. One that does not install or does not
 start is told, and the next one's turn comes.
 """
 
@@ -82,6 +84,8 @@ def main() -> None:
     parser.add_argument("--release", action="append", help="only this one; can be repeated")
     parser.add_argument("--python", default=sys.executable, help="the Python of the environments")
     parser.add_argument("--again", action="store_true", help="measure releases whose files exist, too")
+    parser.add_argument("--graphs", choices=("all", "missing"), default="", help="ask for graph cases alone")
+    parser.add_argument("--types", nargs="+", default=(), metavar="TYPE", help="with --graphs all: all of these alone")
     parser.add_argument("-o", "--output", type=Path, default=TARGETS, help="the folder to write to")
     given = parser.parse_args()
     if unknown := set(given.runtimes) - set(known):
@@ -90,17 +94,18 @@ def main() -> None:
         for release in series.releases:
             path = given.output / f"{series.runtime}@{release}.json"
             chosen = not given.runtimes or series.runtime in given.runtimes
-            if not chosen or (given.release and release not in given.release) or (path.exists() and not given.again):
+            wanted = path.exists() if given.graphs else given.again or not path.exists()
+            if not chosen or (given.release and release not in given.release) or not wanted:
                 continue
-            _one(series, release, given.python, given.output)
+            _one(series, release, given)
 
 
-def _one(series: Series, release: str, python: str, output: Path) -> None:
+def _one(series: Series, release: str, given: argparse.Namespace) -> None:
     start = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="release-") as folder:
         try:
-            inside = install(python, Path(folder), series, release)
-            measure(series.runtime, inside, output)
+            inside = install(given.python, Path(folder), series, release)
+            measure(series.runtime, inside, given.output, given.graphs, given.types)
         except subprocess.CalledProcessError as error:
             lines = [line for line in (error.stderr or "").splitlines() if line.strip()]
             print(f"{series.runtime}@{release} does not install: {lines[-1] if lines else error}", flush=True)

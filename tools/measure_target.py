@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -30,11 +30,11 @@ from minuend.storage.writing import atomic
 TARGETS = Path(__file__).resolve().parent.parent / "src" / "minuend" / "runtimes" / "measured"
 
 
-def measure(runtime: str, python: str | None, folder: Path, graphs_of: str = "") -> Path:
+def measure(runtime: str, python: str | None, folder: Path, graphs_of: str = "", types: Collection[str] = ()) -> Path:
     """Measure a runtime and return the file written.
 
-    ``graphs_of``, ``"all"`` or ``"missing"``, says which graph cases are asked; the rows of nodes are then left as the
-    file has them.
+    ``graphs_of``, ``"all"`` or ``"missing"``, says which graph cases are asked; where ``types`` are named, all of those
+    and of the others what is missing. The rows of nodes are then left as the file has them.
     """
     start = time.perf_counter()
     progress = _progress if sys.stderr.isatty() else None
@@ -47,7 +47,9 @@ def measure(runtime: str, python: str | None, folder: Path, graphs_of: str = "")
             rows = rows_of(judge_all(asked, progress=progress))
             target = Target(asked.name, asked.release, rows, date=today, cpu=processor(), python=asked.python)
         if quirks(runtime).joins:
-            known = target.graphs if graphs_of == "missing" else None
+            known = target.graphs if graphs_of == "missing" or types else None
+            if known is not None and graphs_of == "all":
+                known = replace(known, cells={key: one for key, one in known.cells.items() if key[1] not in types})
             _write_cases()
             target = replace(target, graphs=graphs.measure(asked, known=known, progress=progress))
     with atomic(str(path)) as stream:
@@ -145,8 +147,9 @@ def main() -> None:
     parser.add_argument("--python", help="the Python of the environment that holds the release")
     parser.add_argument("-o", "--output", type=Path, default=TARGETS, help="the folder to write to")
     parser.add_argument("--graphs", choices=("all", "missing"), default="", help="leave nodes as the file has them")
+    parser.add_argument("--types", nargs="+", default=(), metavar="TYPE", help="with --graphs all: all of these alone")
     given = parser.parse_args()
-    measure(given.runtime, given.python, given.output, given.graphs)
+    measure(given.runtime, given.python, given.output, given.graphs, given.types)
 
 
 if __name__ == "__main__":

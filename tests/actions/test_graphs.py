@@ -116,7 +116,7 @@ def test_a_layer_normalisation_is_one_operator_to_onnxruntime_where_it_is_scaled
     (finding,) = check(scaled, ONNXRUNTIME)
     assert (finding.verdict, finding.graph) == (
         "different-numbers",
-        "(x - ReduceMean(x)) / its deviation * array + array",
+        "(x - ReduceMean(x)) / Sqrt(ReduceMean(Pow)) * array + array",
     )
 
 
@@ -132,6 +132,23 @@ def test_float16_chains_stay_in_float32_on_onnxruntime():
 def test_a_constant_0_keeps_the_sign_of_zero_where_openvino_leaves_it_out():
     assert verdicts(model("y = Sub(x, zero)"), OPENVINO) == ["ok"]
     assert verdicts(model("y = Sub(zero, x)"), OPENVINO) == ["different-numbers"]
+
+
+def test_onnxruntime_leaves_a_constant_minus_0_out_only_between_nodes():
+    between, at_output = "t = Abs(x) d = Sub(t, m) y = Neg(d)", "t = Abs(x) y = Sub(t, m)"
+    for body, one, several in ((between, "different-numbers", "ok"), (at_output, "ok", "ok")):
+        for shape, values, verdict in (("", "-0", one), ("[1,1]", "-0", one), ("[8]", ", ".join(["-0"] * 8), several)):
+            text = model(body).replace("zero = {0}", f"zero = {{0}}, float{shape} m = {{{values}}}")
+            assert verdicts(text, ONNXRUNTIME) == [verdict], (body, shape)
+
+
+def test_a_neighbour_that_onnxruntime_has_in_float32_between_others_is_another_operator():
+    text = """<ir_version: 8, opset_import: ["" : 18]> g (float16[8] a, float16[8] b) => (float16[8] y)
+              { d = Sub(a, b) s = Sign(d) y = Sub(s, b) }"""
+    first, second = check(text, ONNXRUNTIME)
+    assert (first.verdict, first.graph) == ("different-numbers", "Sign(x - x)")
+    assert (second.verdict, second.graph) == ("different-numbers", "Sign(x) - x")
+    assert verdicts(text.replace("s = Sign(d) y = Sub(s, b)", "y = Sign(d)"), ONNXRUNTIME) == ["ok"]
 
 
 def test_a_constant_without_zeros_loses_none():
@@ -188,6 +205,45 @@ def test_fix_keeps_a_subtraction_apart_from_its_neighbours():
     assert [node.op_type for node in fixed.model.graph.node] == ["Add", "Max", "Max", "Sub", "Max"]
     assert fixed.changes[0].endswith("; so it is kept apart") or "(kept apart with Max)" in fixed.changes[0]
     assert verdicts(fixed.model, OPENVINO) == ["ok"]
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        "z = Div(d, s)",
+        "d2 = Sub(x, m) z = Div(d2, s)",
+        "i = Identity(d) z = Div(i, s)",
+        "k = Cast<to=1>(d) z = Div(k, s)",
+    ],
+)
+def test_a_layer_normalisation_with_its_subtraction_written_twice_or_handed_on_is_one_too(between):
+    body = "two = Constant<value_float = 2.0>() m = ReduceMean<axes=[-1]>(x) d = Sub(x, m) q = Pow(d, two)"
+    text = model(f"{body} w = ReduceMean<axes=[-1]>(q) a = Add(w, e) s = Sqrt(a) {between} f = Mul(z, v) y = Add(f, v)")
+    assert set(verdicts(text, ONNXRUNTIME)) == {"different-numbers"}
+
+
+@pytest.mark.parametrize("target", [ONNXRUNTIME, OPENVINO])
+def test_fix_takes_a_layer_normalisation_apart_and_the_whole_model_is_as_contracted_then(target):
+    """The operators around it round by themselves, so the bound is theirs; the subtraction's own numbers are exact."""
+    body = "two = Constant<value_float = 2.0>() m = ReduceMean<axes=[-1]>(x) d = Sub(x, m) q = Pow(d, two)"
+    text = model(
+        f"{body} w = ReduceMean<axes=[-1]>(q) a = Add(w, e) s = Sqrt(a) z = Div(d, s) f = Mul(z, v) y = Add(f, v)"
+    )
+    (before,) = check(text, target)
+    assert (before.verdict, before.graph) == (
+        "different-numbers",
+        "(x - ReduceMean(x)) / Sqrt(ReduceMean(Pow)) * array + array",
+    )
+    fixed = fix(text, target)
+    assert [node.op_type for node in fixed.model.graph.node if node.op_type in ("Sub", "Max")] == [
+        "Max",
+        "Max",
+        "Sub",
+        "Max",
+    ]
+    assert verdicts(fixed.model, target) == ["ok"]
+    assert fixed.whole is not None
+    assert (fixed.failed, [output.different for output in fixed.whole.outputs]) == (False, [0])
 
 
 def test_fix_names_the_setting_where_no_rewriting_helps():

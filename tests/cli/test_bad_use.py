@@ -167,7 +167,10 @@ BAD: list[tuple[list[str], str]] = [
     ),
     (["sub", "a.npy", "a.npy", "--as", "openvino:opset1_0"], VERSION_1.format("'opset1_0'")),
     (["sub", "a.npy", "a.npy", "--as", "openvino:opset"], VERSION_1.format("'opset'")),
-    # run, prove, vectors, spec, diff, targets
+    # demo, run, prove, vectors, spec, diff, targets
+    (["demo", "-o", ""], "Invalid value for '-o' / '--output': " + EMPTY.format("demo")),
+    (["demo", "-o", "folder.npy"], "folder.npy exists; name a folder that does not"),
+    (["demo", "-o", "no/v"], "there is no folder no to write v to"),
     (["run", "", "-o", "o"], "Invalid value for 'MODEL': " + EMPTY.format("run")),
     (["run", "m.onnx", "-o", ""], "Invalid value for '-o' / '--output': " + EMPTY.format("run")),
     (["run", "m.onnx", "-o", "o", "--input", ""], "--input '' names no input; expected NAME=FILE"),
@@ -256,7 +259,7 @@ def test_a_defect_ends_with_3_and_asks_to_report_it(
         3,
         "",
         (
-            f"error: this is a defect of minuend {about.version()}: {told}\n"
+            f"error: this is a defect of {about.tool()}: {told}\n"
             "please report it, with the command: minuend sub a.npy 'a b.npy'\n"
             "MINUEND_TRACEBACK=1 shows where it happened; nothing was written\n"
         ),

@@ -14,6 +14,7 @@ import pytest
 from children import child
 from command_line import minuend, run
 
+import minuend as mn
 from minuend.cli import progress
 
 
@@ -140,3 +141,4 @@ def test_help_is_quick_it_imports_nothing_that_it_does_not_show() -> None:
 def test_version_is_shown(capfd: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capfd, "--version")
     assert (status, out.split()[0]) == (0, "minuend")
+    assert out == f"minuend {mn.__version__}\n"

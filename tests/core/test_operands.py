@@ -56,8 +56,8 @@ def call(place, operand, array, **how):
 
 def forms(values, tmp_path):
     """An array in the forms that count as arrays."""
-    mapped = np.memmap(tmp_path / f"{len(list(tmp_path.iterdir()))}", values.dtype, "w+", shape=values.shape or (1,))
-    mapped = mapped.reshape(values.shape)
+    mapped = np.memmap(tmp_path / f"{len(list(tmp_path.iterdir()))}", values.dtype, "w+", shape=max(values.size, 1))
+    mapped = mapped[: values.size].reshape(values.shape)  # an empty file cannot be mapped
     mapped[...] = values
     frozen = values.copy()
     frozen.flags.writeable = False

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from minuend.models.flow import Flow
-from minuend.models.surroundings import APART, SHARED, surroundings
+from minuend.models.idioms import NORMALISATIONS
+from minuend.models.surroundings import APART, SHARED, WITHIN, surroundings
 
 
 def around(steps, *, at, constants=(), **known):
@@ -17,7 +18,7 @@ def around(steps, *, at, constants=(), **known):
 def test_constants_are_scalars_or_arrays_beside_arithmetic_and_k_beside_others():
     steps = [("Mul", ("x", "c"), ("m",)), ("Sub", ("m", "v"), ("d",)), ("Relu", ("d",), ("r",))]
     found = around(steps, at=1, constants={"c", "v"}, sizes={"c": 1, "v": 8})
-    assert found == {("x - array", ""), ("Mul(x, scalar) - array", ""), ("Relu(x - k)", "")}
+    assert found == {("x - array", WITHIN), ("Mul(x, scalar) - array", ""), ("Relu(x - k)", "")}
 
 
 def test_an_array_of_equal_numbers_can_be_either():
@@ -26,10 +27,18 @@ def test_an_array_of_equal_numbers_can_be_either():
     assert found == {("x - scalar", ""), ("x - array", "")}
 
 
+def test_a_subtraction_between_nodes_is_told_from_one_at_an_input_or_an_output():
+    steps = [("Abs", ("x",), ("t",)), ("Sub", ("t", "c"), ("d",)), ("Neg", ("d",), ("n",))]
+    known = {"constants": {"c"}, "sizes": {"c": 1}}
+    assert ("x - scalar", WITHIN) in around(steps, at=1, **known)
+    assert ("x - scalar", "") in around(steps, at=1, outputs={"d"}, **known)
+    assert ("x - scalar", "") in around(steps[1:], at=0, **known)
+
+
 def test_both_sides_of_a_subtraction_are_told_apart():
     steps = [("Exp", ("x",), ("e",)), ("Sub", ("c", "e"), ("d",)), ("Sub", ("y", "d"), ("f",))]
     found = around(steps, at=1, constants={"c"}, sizes={"c": 1})
-    assert found == {("scalar - x", ""), ("k - Exp(x)", ""), ("Sub(x, scalar - x)", "")}
+    assert found == {("scalar - x", WITHIN), ("k - Exp(x)", ""), ("Sub(x, scalar - x)", "")}
 
 
 def test_what_only_moves_a_value_is_seen_and_seen_through():
@@ -90,21 +99,47 @@ def test_what_no_input_reaches_is_a_constant_too():
     assert around(steps, at=1, constants={"c"}, sizes={"k": 1}) == {("x - scalar", "")}
 
 
-@pytest.mark.parametrize("scaled", [False, True])
-def test_a_layer_normalisation_is_told_with_and_without_its_scale(scaled):
-    tail = [("Mul", ("q", "g"), ("m",)), ("Add", ("m", "h"), ("y",))] if scaled else []
-    steps = [
+def normalisation(*, square=("Pow", ("d", "two")), of="d", tail=()):
+    return [
         ("ReduceMean", ("x",), ("b",)),
         ("Sub", ("x", "b"), ("d",)),
-        ("Pow", ("d", "two"), ("p",)),
+        ("Sub", ("x", "b"), ("d2",)),
+        ("Identity", ("d",), ("i",)),
+        (square[0], square[1], ("p",)),
         ("ReduceMean", ("p",), ("v",)),
-        ("Sqrt", ("v",), ("s",)),
-        ("Div", ("d", "s"), ("q",)),
+        ("Add", ("v", "eps"), ("w",)),
+        ("Sqrt", ("w",), ("s",)),
+        ("Div", (of, "s"), ("q",)),
         *tail,
     ]
-    found = around(steps, at=1, constants={"two", "g", "h"}, sizes={"two": 1, "g": 16, "h": 16})
-    plain = "(x - ReduceMean(x)) / its deviation"
-    assert (f"{plain} * array + array" if scaled else plain, "") in found
+
+
+NORMALISED = {"constants": {"two", "eps", "g", "h"}, "sizes": {"two": 1, "eps": 1, "g": 16, "h": 16},
+              "shapes": {"x": (4, 16), "b": (4, 1)}}  # fmt: skip
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize("of", ["d", "d2", "i"])
+def test_a_layer_normalisation_is_told_with_and_without_its_scale(scaled, of):
+    tail = [("Mul", ("q", "g"), ("m",)), ("Add", ("m", "h"), ("y",))] if scaled else []
+    ways = {"Pow": ("Pow", ("d", "two")), "Mul": ("Mul", ("d", "d"))}
+    for name, square in ways.items():
+        steps = normalisation(square=square, of=of, tail=tail)
+        text = f"(x - ReduceMean(x)) / Sqrt(ReduceMean({name})){' * array + array' if scaled else ''}"
+        for at in (1, 2) if of == "d2" else (1,):
+            found = {one for one, _ in around(steps, at=at, **NORMALISED) if one.startswith("(x - ReduceMean")}
+            assert found == {text}
+
+
+def test_a_layer_normalisation_over_axes_that_are_not_known_is_any_and_one_written_otherwise_too():
+    steps = normalisation()
+    known = {**NORMALISED, "shapes": {}}
+    found = {one for one, _ in around(steps, at=1, **known) if one.startswith("(x - ReduceMean")}
+    plain = "(x - ReduceMean(x)) / Sqrt(ReduceMean(Pow))"
+    assert found == {plain, f"{plain} over other axes than the last"}
+    without = [step for step in steps if step[0] != "Div"]
+    found = {one for one, _ in around(without, at=1, **NORMALISED) if one.startswith("(x - ReduceMean")}
+    assert found == {one.expression for one in NORMALISATIONS if one.last}
 
 
 def test_operators_behind_others_and_bodies_around_are_told():

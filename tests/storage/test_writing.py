@@ -408,6 +408,16 @@ def test_a_new_folder_appears_whole_and_strays_of_it_go(tmp_path: Path) -> None:
     assert names(tmp_path) == ["v"]
 
 
+@pytest.mark.parametrize("there", ["a folder", "a file", "a broken link"])
+def test_a_new_folder_takes_nobodys_place(tmp_path: Path, there: str) -> None:
+    goal = tmp_path / "goal"
+    {"a folder": goal.mkdir, "a file": goal.touch, "a broken link": lambda: goal.symlink_to("nowhere")}[there]()
+    with pytest.raises(MinuendError) as caught, writing.new_folder(str(goal)):
+        pass
+    assert str(caught.value) == f"{goal} exists; name a folder that does not"
+    assert names(tmp_path) == ["goal"]
+
+
 def test_nothing_else_opens_a_file_for_writing() -> None:
     import ast
 

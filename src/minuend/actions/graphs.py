@@ -6,17 +6,19 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from minuend.errors import listed
 from minuend.models.ranges.interval import Range
-from minuend.models.sites import Site
-from minuend.models.surroundings import ADJACENT, MINUS_ZERO, NARROW, ZERO, Surrounding, bare, maker, reader
+from minuend.models.sites import Array, Site
+from minuend.models.surroundings import ADJACENT, NARROW, ZEROS, Surrounding, bare, maker, reader
 from minuend.runtimes import values
 from minuend.runtimes.answers import EVERY, Answer
 from minuend.runtimes.graph_answers import Answers
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.reach import reachable
 from minuend.runtimes.targets import Target
-from minuend.standards.node import Node
+from minuend.standards.node import Node, TensorType
 
 _TOLD = 3
 """How many neighbours that nobody measured a reason names."""
@@ -118,18 +120,37 @@ def beside_zero(site: Site, node: Node, target: Target) -> Answers | None:
 
     ``None`` where no operand is one, or where nobody measured it.
     """
-    sides = {"B": site.b, "A": site.a}
-    side = next((side for side, one in sides.items() if one.constant and _is_zero(one)), "")
+    sides = {"B": (site.b, node.b), "A": (site.a, node.a)}
+    side = next((side for side, (one, _) in sides.items() if one.constant and _is_zero(one)), "")
     if target.graphs is None or not side or site.constants == "both":
         return None
+    range_, operand = sides[side]
+    sizes = [size for size, one in (("one", True), ("array", False)) if _has_one_element(operand) in (one, None)]
+    form = next((around.form for around in site.around if not around.operator), ADJACENT)
+    signs = _signs(range_, site.fixed()[side == "B"])
     found: Answers = {}
-    for zero in (ZERO, MINUS_ZERO) if sides[side].negative_zero else (ZERO,):
+    for zero in (ZEROS[size][sign] for size in sizes for sign in signs):
         text = bare("x", zero) if side == "B" else bare(zero, "x")
-        answers = target.graphs.find(Surrounding(text, ADJACENT, ""), node.a.dtype, site.dynamic, "")
+        answers = target.graphs.find(Surrounding(text, form, ""), node.a.dtype, site.dynamic, "")
         if answers is None:
             return None
         found = {**found, **answers}
     return found
+
+
+def _signs(zero: Range, stored: Array | None) -> Collection[int]:
+    """Which zeros a constant holds: +0 (0), -0 (1)."""
+    if not zero.negative_zero:
+        return (0,)
+    return (0, 1) if stored is None or not np.signbit(stored).all() else (1,)
+
+
+def _has_one_element(operand: TensorType) -> bool | None:
+    """Whether an operand has one element; ``None`` where its shape does not say."""
+    dims = operand.shape
+    if dims is None or any(not isinstance(dim, int) for dim in dims):
+        return None
+    return all(dim == 1 for dim in dims)
 
 
 def with_open_shapes(site: Site, node: Node, target: Target) -> Answers:

@@ -9,7 +9,8 @@ from typing import Any
 
 import click
 
-from minuend.cli.about import tool, version
+from minuend import __version__
+from minuend.cli.about import tool
 from minuend.cli.arguments import path, size
 from minuend.cli.printing import complain, show, show_lines
 from minuend.cli.status import FINDINGS, FINE
@@ -66,7 +67,7 @@ def check(
     report = replace(judge(opened, chosen, hint=hint, run=runs, inputs=arrays or None), title=model)
     if sarif is not None:
         with atomic(sarif, sources) as stream:
-            stream.write(report.to_sarif(version(), model).encode())
+            stream.write(report.to_sarif(__version__, model).encode())
     show(report.to_json(tool()) if as_json else check_page(report))
     return FINE if report.ok else FINDINGS
 

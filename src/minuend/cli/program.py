@@ -13,6 +13,7 @@ import click
 from minuend.cli import signals, streams
 from minuend.cli.about import tool
 from minuend.cli.arrays import sub
+from minuend.cli.demo import demo
 from minuend.cli.models import check, convert, fix, run
 from minuend.cli.printing import complain
 from minuend.cli.runtimes import prove, targets, vectors
@@ -123,7 +124,7 @@ def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 
 
 @click.group(
-    commands=(sub, spec, diff, check, run, convert, fix, prove, vectors, targets),
+    commands=(demo, sub, spec, diff, check, run, convert, fix, prove, vectors, targets),
     context_settings={"help_option_names": ["-h", "--help"]},
     invoke_without_command=True,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +18,9 @@ def all_alike(elements: np.ndarray[Any, np.dtype[Any]]) -> bool:
     bits = elements.view(f"V{elements.itemsize}")
     return bool((bits == bits[:1]).all())
 
+
+_MERGED = ("Add", "Sub", "Mul", "Div", "Neg", "Pow", "Sqrt", "Reciprocal", "Exp", "Abs", "Relu")
+"""Operators that say all they do by their inputs, so that runtimes compute equal ones once."""
 
 _HANDED_ON = {"Concat": (0, None), "Max": (0, None), "Min": (0, None), "Where": (1, 3)}
 """From which input to which an operator hands numbers on, where that is not the first alone."""
@@ -72,6 +75,35 @@ class Flow:
                         ready.append(i)
         return frozenset(known)
 
+    @cached_property
+    def plain(self) -> tuple[Flow, Sequence[int]]:
+        """The flow as runtimes have it: what hands a value on as it is goes, and equal nodes are one.
+
+        Returns:
+            The flow, with an empty step for each node that goes, and the number of each node's step in it.
+        """
+        names: dict[str, str] = {}
+        first: dict[tuple[str, tuple[str, ...]], int] = {}
+        steps: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = []
+        places: list[int] = []
+        for i, (operator, inputs, outputs) in enumerate(self.steps):
+            given = tuple(names.get(name, name) for name in inputs)
+            place = first.setdefault((operator, given), i) if operator in _MERGED else i
+            same = given[0] if self._hands_on(operator, inputs, outputs) else self.steps[place][2][0] if outputs else ""
+            goes = bool(outputs) and same != outputs[0]
+            if goes:
+                names[outputs[0]] = same
+            steps.append(("", (), ()) if goes else (operator, given, outputs))
+            places.append(place)
+        outputs_ = [names.get(name, name) for name in self.outputs]
+        return replace(self, steps=steps, outputs=outputs_), places
+
+    def _hands_on(self, operator: str, inputs: Sequence[str], outputs: Sequence[str]) -> bool:
+        if operator == "Cast":
+            kinds = [self.dtypes.get(name) for name in (inputs[0], outputs[0])]
+            return kinds[0] is not None and kinds[0] == kinds[1]
+        return operator in ("Identity", "Dropout")
+
     def maker_of(self, name: str) -> int | None:
         """The number of the node that makes a value; ``None`` for inputs and stored values."""
         return self._made.get(name)
@@ -117,6 +149,10 @@ class Flow:
     def is_constant(self, name: str) -> bool:
         """Whether a value is stored in the model, moves and casts aside."""
         return self.source(name, (*SHAPES, "Cast", "DequantizeLinear")) in self.constants
+
+    def is_array(self, name: str) -> bool:
+        """Whether a value is a constant of several elements."""
+        return name in self.folded and self.sizes.get(self.source(name)) != 1
 
     def before(self, name: str, kinds: Collection[str]) -> list[str]:
         """The values that a value was before operators of some kinds, all of their inputs followed."""

@@ -8,11 +8,12 @@ arithmetic ``k`` is any constant. Operators have ONNX's names.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from minuend.models.flow import SHAPES, Flow
+from minuend.models.idioms import idioms
 
 ARITHMETIC = ("Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Mod", "PRelu")
 """Operators of two operands, both of which an expression shows."""
@@ -29,8 +30,9 @@ DATA: Mapping[str, int] = MappingProxyType({**dict.fromkeys(ARITHMETIC, 2), "Mat
 ANYWHERE = ("Concat", "Sum", "Mean", "Einsum")
 """Operators all of whose inputs are alike: an expression shows one."""
 
-ZERO, MINUS_ZERO = "0", "-0"
-"""Constants all of whose numbers are +0 or -0; a subtraction by itself is asked for them apart."""
+ZEROS: Mapping[str, Sequence[str]] = MappingProxyType({"one": ("0", "-0"), "array": ("[0]", "[-0]")})
+"""Constants all of whose numbers are +0, and those that are -0: of one element, and of more. A subtraction by itself is
+asked for them apart, since runtimes leave it out."""
 
 _OPEN = (("x", "x"), ("x", "scalar"), ("x", "array"), ("scalar", "x"), ("array", "x"))
 """Operands of which one at least is no constant: two constants have no neighbours that a runtime could join."""
@@ -44,15 +46,10 @@ type has keeps them through these."""
 NARROW = ("float16", "bfloat16")
 """Types that runtimes compute in float32."""
 
-ADJACENT, APART, SHARED = "", "through Reshape", "read twice"
+ADJACENT, APART, SHARED, WITHIN = "", "through Reshape", "read twice", "between nodes"
 """How a neighbour stands to the subtraction: at it, with operators between that only move values, or with others that
-read what lies between the two."""
-
-
-NORMALISATION = "(x - ReduceMean(x)) / its deviation"
-MULTIPLIED, SCALED = f"{NORMALISATION} * array", f"{NORMALISATION} * array + array"
-SOFTMAX = "Exp(x - ReduceMax(x)) / its sum"
-"""Expressions of several operators that runtimes know as one."""
+read what lies between the two. A subtraction by itself stands between nodes where one makes its operands and others
+alone read its result: so it can be left out. A neighbour does where nodes are on its other side, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +57,7 @@ class Surrounding:
     """One neighbour of a subtraction.
 
     Attributes:
-        expression: the two of them. form: :data:`ADJACENT`, :data:`APART` or :data:`SHARED`.
+        expression: the two of them. form: :data:`ADJACENT`, :data:`APART`, :data:`SHARED` or :data:`WITHIN`.
         operator: the neighbour's own; ``""`` where there is none. later: whether others stand between.
     """
 
@@ -111,16 +108,21 @@ def surroundings(flow: Flow, index: int) -> tuple[Surrounding, ...]:
     >>> [one.expression for one in surroundings(flow, 1)]
     ['x - x', 'Mul(x, x) - x', 'Relu(x - x)', 'Relu(… x - x)']
     """
-    parts = (_bare, _makers, _readers, _later, _idioms, _chains)
-    return tuple(dict.fromkeys(one for part in parts for one in part(flow, index)))
+    plain, places = flow.plain
+    views = ((flow, index), (plain, places[index])) if plain.steps != flow.steps else ((flow, index),)
+    parts = (_bare, _makers, _readers, _later, _chains)
+    found = (one for seen, place in views for part in parts for one in part(seen, place))
+    return tuple(dict.fromkeys((*found, *_idioms(flow, index))))
 
 
 def _bare(flow: Flow, index: int) -> Iterator[Surrounding]:
-    a, b = flow.steps[index][1]
+    _, (a, b), (result, *_) = flow.steps[index]
+    made = all(name in flow.folded or flow.maker_of(name) is not None for name in (a, b))
+    form = WITHIN if made and result not in flow.outputs else ADJACENT
     for own in kinds(flow, a):
         for other in kinds(flow, b):
             if (own, other) in _OPEN:
-                yield Surrounding(bare(own, other), ADJACENT, "")
+                yield Surrounding(bare(own, other), form, "")
 
 
 def _makers(flow: Flow, index: int) -> Iterator[Surrounding]:
@@ -130,11 +132,12 @@ def _makers(flow: Flow, index: int) -> Iterator[Surrounding]:
             if source in flow.folded or (made := flow.maker_of(source)) is None:
                 continue
             operator, inputs, outputs = flow.steps[made]
-            shared = form == ADJACENT and operator in LINEAR and flow.uses(source) > 1
+            beyond = (flow.maker_of(one) for one in inputs if one not in flow.folded)
+            stands = _stands(flow, source, operator, form, beyond)
             for own in own_kinds(flow, operator, other):
                 for given in _given(flow, operator, inputs):
                     text = maker(named(flow, operator, inputs, outputs), given, side, own)
-                    yield Surrounding(text, SHARED if shared else form, operator)
+                    yield Surrounding(text, stands, operator)
 
 
 def _readers(flow: Flow, index: int) -> Iterator[Surrounding]:
@@ -142,12 +145,23 @@ def _readers(flow: Flow, index: int) -> Iterator[Surrounding]:
     for form, name in _targets(flow, result):
         for i in flow.readers_of(name):
             operator, inputs, outputs = flow.steps[i]
-            shared = form == ADJACENT and operator in LINEAR and flow.uses(name) > 1
+            beyond = (node for one in outputs for node in flow.readers_of(one))
+            stands = _stands(flow, name, operator, form, beyond)
             for a in own_kinds(flow, operator, operands[0]):
                 for b in own_kinds(flow, operator, operands[1]):
                     for given in _given(flow, operator, inputs, name):
                         text = reader(named(flow, operator, inputs, outputs), given, a, b)
-                        yield Surrounding(text, SHARED if shared else form, operator)
+                        yield Surrounding(text, stands, operator)
+
+
+def _stands(flow: Flow, name: str, operator: str, form: str, beyond: Iterable[int | None]) -> str:
+    """How a neighbour stands, from the value between the two, their form otherwise, and nodes on its other side.
+
+    Runtimes that compute a type in float32 have a neighbour in float32 too where all around it is.
+    """
+    if flow.dtypes.get(name) in NARROW and any(node is not None for node in beyond):
+        return WITHIN
+    return SHARED if form == ADJACENT and operator in LINEAR and flow.uses(name) > 1 else form
 
 
 def _later(flow: Flow, index: int) -> Iterator[Surrounding]:
@@ -171,30 +185,9 @@ def _reached(flow: Flow, index: int) -> set[int]:
 
 
 def _idioms(flow: Flow, index: int) -> Iterator[Surrounding]:
-    _, (a, b), (result, *_) = flow.steps[index]
-    if a not in flow.operands(b, ()):
-        return
-    reached = {flow.steps[i][0] for i in _reached(flow, index)}
-    if flow.maker(b, ()) == "ReduceMean" and reached & {"Sqrt", "Pow"}:
-        yield Surrounding((NORMALISATION, MULTIPLIED, SCALED)[_scaled(flow, result)], ADJACENT, "ReduceMean")
-    if flow.maker(b, ()) == "ReduceMax" and "Exp" in flow.readers(result):
-        yield Surrounding(SOFTMAX, ADJACENT, "ReduceMax")
-
-
-def _scaled(flow: Flow, name: str) -> int:
-    """Whether what is divided is then multiplied by a constant array (1), and added to another (2)."""
-    steps = 0
-    for wanted in (("Div", "Mul"), ("Mul",), ("Add",)):
-        outputs: list[str] = []
-        for i in flow.readers_of(name):
-            operator, inputs, made = flow.steps[i]
-            constant = any("array" in kinds(flow, one) for one in inputs if one != name)
-            if operator in wanted and (len(wanted) == 2 or constant):
-                outputs += made
-        if not outputs:
-            break
-        name, steps = outputs[0], steps + 1
-    return max(0, steps - 1)
+    plain, places = flow.plain
+    reached = _reached(plain, places[index])
+    return (Surrounding(text, ADJACENT, "several") for text in idioms(plain, places[index], reached))
 
 
 def _chains(flow: Flow, index: int) -> Iterator[Surrounding]:

@@ -13,19 +13,16 @@ import onnx
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
 from minuend.core.elements import TYPES
+from minuend.models.idioms import ENDS, NORMALISATIONS, SOFTMAX
 from minuend.models.surroundings import (
     ADJACENT,
     APART,
     ARITHMETIC,
     CHAINED,
     LINEAR,
-    MINUS_ZERO,
-    MULTIPLIED,
-    NORMALISATION,
-    SCALED,
     SHARED,
-    SOFTMAX,
-    ZERO,
+    WITHIN,
+    ZEROS,
     bare,
     conversion,
     inside,
@@ -45,26 +42,12 @@ _IR_VERSION = 8
 _OPSET = 13
 """The opset of a case where no operator needs a later one; every release that is measured reads it."""
 
-_DEVIATION = "v = ReduceMean(p); w = Add(v, eps); s = Sqrt(w)"
-_SQUARES = ("p = Pow(d, two)", "p = Mul(d, d)")
-_SCALED = ("q = Div(d, s)", "r = Reciprocal(s); q = Mul(d, r)")
-_ENDS = {
-    NORMALISATION: "y = Identity(q)",
-    MULTIPLIED: "y = Mul(q, g)",
-    SCALED: "m = Mul(q, g); y = Add(m, h)",
-}
-_IDIOMS = {
-    **{
-        name: tuple(
-            ("b = ReduceMean(x)", f"{square}; {_DEVIATION}; {scaled}; {end}")
-            for square in _SQUARES
-            for scaled in _SCALED
-        )
-        for name, end in _ENDS.items()
-    },
-    SOFTMAX: (("b = ReduceMax(x)", "e = Exp(d); s = ReduceSum(e, axes); y = Div(e, s)"),),
-}
-"""What runtimes know as one operator: what makes B, and what reads the difference."""
+_SQUARE = {"Pow": "p = Pow(d, two)", "Mul": "p = Mul(d, d)"}
+_ROOT = {"Sqrt": "s = Sqrt(w)", "Pow": "s = Pow(w, half)"}
+_DIVISION = {"Div": "q = Div(d, s)", "Reciprocal": "r = Reciprocal(s); q = Mul(d, r)"}
+_END = dict(zip(ENDS, ("y = Identity(q)", "y = Mul(q, g)", "m = Mul(q, g); y = Add(m, h)"), strict=True))
+_SOFTMAX = "e = Exp(d); s = ReduceSum(e, axes); y = Div(e, s)"
+"""What reads the difference in operators that runtimes know as one."""
 
 
 def graph_cases(dtype: str) -> Iterator[GraphCase]:
@@ -72,10 +55,8 @@ def graph_cases(dtype: str) -> Iterator[GraphCase]:
     yield from _by_itself(dtype)
     if dtype == "float32":
         yield from _chained(dtype)
-    for name, written in _IDIOMS.items() if dtype in ("float32", "float16") else ():
-        for before, behind in written:
-            for shape in (IMAGE, (64,)):
-                yield GraphCase(name, dtype, ("idiom", before, behind, shape), mixes=True)
+    if dtype in ("float32", "float16"):
+        yield from _together(dtype)
     for row in _rows(dtype):
         if "maker" in row.places:
             yield from _as_maker(row, dtype)
@@ -90,13 +71,31 @@ def _by_itself(dtype: str) -> Iterator[GraphCase]:
     for a, b in _OWN:
         yield GraphCase(bare(a, b), dtype, ("bare", a, b))
     yield GraphCase(bare("x", "x"), dtype, ("twice",))
-    for shape in ((), IMAGE):
-        for zero in (ZERO,) if TYPES[dtype].is_integer else (ZERO, MINUS_ZERO):
-            for between in (False, True):
-                yield GraphCase(bare("x", zero), dtype, ("zero", "B", zero, shape, between))
-                yield GraphCase(bare(zero, "x"), dtype, ("zero", "A", zero, shape, between))
+    signs = 1 if TYPES[dtype].is_integer else 2
+    for size, shape in (("one", ()), ("one", (1, 1, 1, 1)), ("array", IMAGE)):
+        for zero, value in list(zip(ZEROS[size], (0.0, -0.0), strict=True))[:signs]:
+            for made, read in itertools.product((False, True), repeat=2):
+                form = WITHIN if made and read else ADJACENT
+                for side, text in (("B", bare("x", zero)), ("A", bare(zero, "x"))):
+                    yield GraphCase(text, dtype, ("zero", side, value, shape, made, read), form)
     for kind in _BODIES:
         yield GraphCase(inside(kind), dtype, ("inside", kind))
+
+
+def _together(dtype: str) -> Iterator[GraphCase]:
+    """Operators that runtimes know as one."""
+    for shape in (IMAGE, (64,)):
+        yield GraphCase(SOFTMAX, dtype, ("idiom", "ReduceMax", _SOFTMAX, shape, (-1,), shape[-1:]), mixes=True)
+    last = ((IMAGE, (-1,), IMAGE[-1:]), ((64,), (-1,), (64,)))
+    others = ((IMAGE, (1,), (IMAGE[1], 1, 1)), (IMAGE, (2, 3), (IMAGE[1], 1, 1)))
+    for one in NORMALISATIONS:
+        behind = "; ".join((
+            _SQUARE[one.square], "v = ReduceMean(p); w = Add(v, eps)", _ROOT[one.root], _DIVISION[one.division],
+            _END[one.end],
+        ))  # fmt: skip
+        for shape, axes, parameters in last if one.last else others:
+            how = ("idiom", "ReduceMean", behind, shape, axes, parameters)
+            yield GraphCase(one.expression, dtype, how, mixes=True)
 
 
 def _chained(dtype: str) -> Iterator[GraphCase]:
@@ -159,6 +158,8 @@ def _as_reader(row: Operator, dtype: str) -> Iterator[GraphCase]:
 
 
 def _forms(row: Operator, dtype: str) -> tuple[str, ...]:
+    if dtype == "float16" and not row.mixes and "maker" in row.places:
+        return (ADJACENT, WITHIN)  # where all around it is in float32, a runtime can have it in float32 too
     return (ADJACENT, APART, SHARED) if row.name in LINEAR and dtype == "float32" else (ADJACENT,)
 
 
@@ -223,6 +224,9 @@ class _Draft:
         """The operator reads the difference."""
         self._operands(a, b, row.shape, row.values)
         self._operator(self.behind, row, given, self._moved(self.behind, "d"), "y")
+        if self.case.form == WITHIN:
+            self.behind.append(helper.make_node("Neg", ["y"], ["other"]))
+            return ["other"]
         if self.case.form != SHARED:
             return ["y"]
         self.behind.append(helper.make_node("Abs", ["d"], ["other"]))
@@ -252,16 +256,15 @@ class _Draft:
         self.names["B"] = "a"
         return ["d"]
 
-    def zero(self, side: str, value: str, shape: tuple[int, ...], between: bool) -> list[str]:
-        """One operand is a constant 0, as a scalar or as a whole array; nodes that stand between others can go."""
+    def zero(self, side: str, value: float, shape: tuple[int, ...], made: bool, read: bool) -> list[str]:
+        """One operand is a constant 0; a node makes the other, and another reads the result, or not."""
         zero, other = ("a", "b") if side == "A" else ("b", "a")
-        self._value("x", other, self.dtype, IMAGE)
-        self.constants[zero] = np.full(shape, float(value)).astype(TYPES[self.dtype].memory)
-        if not between:
+        self.constants[zero] = np.full(shape, value).astype(TYPES[self.dtype].memory)
+        self._value("x", "given" if made else other, self.dtype, IMAGE)
+        if made:
+            self.before.append(helper.make_node("Max", ["given", "given"], [other]))
+        if not read:
             return ["d"]
-        self._value("x", "given", self.dtype, IMAGE)
-        del self.feeds[other]
-        self.before.append(helper.make_node("Max", ["given", "given"], [other]))
         self.behind.append(helper.make_node("Max", ["d", "d"], ["y"]))
         return ["y"]
 
@@ -284,16 +287,18 @@ class _Draft:
             name = made
         return name
 
-    def idiom(self, before: str, behind: str, shape: tuple[int, ...]) -> list[str]:
+    def idiom(
+        self, reduction: str, behind: str, shape: tuple[int, ...], axes: tuple[int, ...], parameters: tuple[int, ...]
+    ) -> list[str]:
         """Several nodes that runtimes know as one; each line of text is ``output = Operator(inputs)``."""
         self._value("x", "x", self.dtype, shape, "finite")
-        self.constants |= {"two": self._one(2), "eps": self._one(2.0**-10), "axes": int64([-1])}
-        self.constants |= {name: constant(self.dtype, shape[-1:], name) for name in ("g", "h")}
+        self.constants |= {"two": self._one(2), "half": self._one(0.5), "eps": self._one(2.0**-10)}
+        self.constants |= {"axes": int64(axes)} | {name: constant(self.dtype, parameters, name) for name in ("g", "h")}
         self.names = {"A": "x", "B": "b"}
-        for nodes, text in ((self.before, before), (self.behind, behind)):
+        for nodes, text in ((self.before, f"b = {reduction}(x)"), (self.behind, behind)):
             for line in text.split("; "):
                 output, operator, inputs = re.fullmatch(r"(\w+) = (\w+)\((.*)\)", line).groups()  # type: ignore[union-attr]
-                attributes: dict[str, Any] = {"axes": [-1]} if operator in ("ReduceMean", "ReduceMax") else {}
+                attributes: dict[str, Any] = {"axes": axes} if operator in ("ReduceMean", "ReduceMax") else {}
                 nodes.append(helper.make_node(operator, inputs.split(", "), [output], **attributes))
         return ["y"]
 
@@ -402,7 +407,12 @@ class _Draft:
                 shape = row.others.get(i, row.shape)
                 flat = (math.prod(shape),) if self.case.form == APART and dot else shape
                 condition = row.name == "Where" and i == 0
-                self._value(kind, name, "bool" if condition else self.dtype, flat, row.values)
+                made = self.case.form == WITHIN and not dot and kind == "x" and not condition
+                self._value(
+                    kind, f"{name}_made" if made else name, "bool" if condition else self.dtype, flat, row.values
+                )
+                if made:
+                    nodes.append(helper.make_node("Neg", [f"{name}_made"], [name]))
         for i, known in enumerate(row.constants):
             name = "" if isinstance(known, str) else f"{output}_constant{i}"
             names.append(name)

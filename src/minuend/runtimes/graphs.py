@@ -18,6 +18,7 @@ import numpy as np
 
 from minuend.core import arrays, reference
 from minuend.core.elements import TYPES, ElementType, of_numpy
+from minuend.models.surroundings import NARROW, WITHIN
 from minuend.runtimes import values
 from minuend.runtimes.answers import EVERY, Answer
 from minuend.runtimes.graph_answers import DEFAULTS, DYNAMIC, STATIC, GraphAnswers, Key, joined
@@ -105,10 +106,21 @@ def answer(case: GraphCase, runtime: Runtime, form: str, built: Built) -> Mappin
         The answer for each value class that deviates; ``None`` where the runtime does not run the neighbour, so that
         nothing can be said of the two.
     """
+    found: Mapping[str, Answer] = {}
+    for again in range(2 if case.dtype in NARROW else 1):
+        answers = _answer_on(case, runtime, form, built, again)
+        if answers is None:
+            return None
+        found = joined(found, answers)
+    return found
+
+
+def _answer_on(case: GraphCase, runtime: Runtime, form: str, built: Built, again: int) -> Mapping[str, Answer] | None:
+    """The answer on one set of values."""
     element = TYPES[case.dtype]
-    fed = {name: elements(feed, name, i) for i, (name, feed) in enumerate(built.feeds.items())}
+    fed = {name: elements(feed, name, i, again) for i, (name, feed) in enumerate(built.feeds.items())}
     if built.before is not None:
-        made = _ask_again(runtime, form, built.before, fed, case.hint)
+        made = _ask_again(runtime, form, built.before, fed, case.hint, again)
         if isinstance(made, Refused):
             return None
         fed |= {name: _array(one, element) for name, one in zip(built.before.outputs, made, strict=True)}
@@ -133,9 +145,11 @@ def answer(case: GraphCase, runtime: Runtime, form: str, built: Built) -> Mappin
 _LATEST: dict[Any, list[Output] | Refused] = {}
 
 
-def _ask_again(runtime: Runtime, form: str, part: Part, fed: Mapping[str, Array], hint: str) -> list[Output] | Refused:
+def _ask_again(
+    runtime: Runtime, form: str, part: Part, fed: Mapping[str, Array], hint: str, again: int
+) -> list[Output] | Refused:
     """What the neighbour answers alone; the cases of one neighbour follow each other and share it."""
-    key = (id(runtime), part.data, hint)
+    key = (id(runtime), part.data, hint, again)
     if key not in _LATEST:
         while len(_LATEST) >= 32:
             del _LATEST[next(iter(_LATEST))]
@@ -146,13 +160,14 @@ def _ask_again(runtime: Runtime, form: str, part: Part, fed: Mapping[str, Array]
 def _compared(
     case: GraphCase, built: Built, known: tuple[Array, Array, Array], whole: Output, expected: Output
 ) -> Mapping[str, Answer]:
-    """The answer for each value class in which results differ; what a reader makes of a NaN is its own."""
+    """The answer for each value class in which results differ; what a reader makes of a NaN is its own, unless it makes
+    another thing of it between nodes."""
     a, b, difference = known
     element = TYPES[case.dtype]
     got, wanted = whole.codes, expected.codes
     unlike = got != wanted if whole.element is None else values.differ(whole.element, got, wanted)
     apart = case.mixes or difference.shape != got.shape
-    if built.behind is not None and not apart and not element.is_integer:
+    if built.behind is not None and case.form != WITHIN and not apart and not element.is_integer:
         unlike = unlike & ~_is_nan(difference)
     if not unlike.any():
         return {}
@@ -168,16 +183,17 @@ def _compared(
 # ---- values -----------------------------------------------------------------------------------------------------
 
 
-def elements(feed: Feed, name: str, place: int) -> Array:
+def elements(feed: Feed, name: str, place: int, again: int = 0) -> Array:
     """Return the elements of an input, the same at every call.
 
-    The first thousand hold ten edges of the type, so that over the first three inputs every edge meets every other;
-    the rest are random.
+    The first ones hold the edges of the type, so that over the first three inputs every edge meets every other; others
+    are random.
 
     Args:
         feed: the input. name: its name, which random numbers hang on. place: its number among the inputs.
+        again: 0, or another number for other elements, all of them random.
     """
-    source = np.random.default_rng(list(f"{name} {feed.dtype}".encode()))
+    source = np.random.default_rng([*f"{name} {feed.dtype}".encode(), *([again] if again else [])])
     count = math.prod(feed.shape)
     if feed.values == "fixed":
         memory = np.bool_ if feed.dtype == "bool" else TYPES[feed.dtype].memory
@@ -189,8 +205,11 @@ def elements(feed: Feed, name: str, place: int) -> Array:
         found = source.integers(0, 20, count).astype(element.memory)
         bits = source.integers(0, 1 << 32, count, dtype=np.uint64)
     else:
-        wide = source.standard_normal(count) * np.exp2(source.integers(-6, 7, count))
-        found = wide.astype(np.float32).astype(element.memory)
+        # Where numbers of a row are summed up, they are of one size: else the largest is all there is to the sum.
+        each = math.prod(feed.shape[:-1]) if feed.values == "finite" else count
+        found = source.standard_normal(count)
+        found *= np.repeat(np.exp2(source.integers(-6, 7, each)), count // max(1, each))
+        found = found.astype(np.float32).astype(element.memory)
     if feed.values != "any":
         return found.reshape(feed.shape)
     codes = _bits(found).copy()
@@ -198,20 +217,21 @@ def elements(feed: Feed, name: str, place: int) -> Array:
         anywhere = source.integers(0, 4, count) == 0
         codes[anywhere] = (bits[anywhere] & np.uint64((1 << element.bits) - 1)).astype(codes.dtype)
     edges = _edges(element)
-    some = min(count, len(edges) ** 3)
+    some = 0 if again else min(count, len(edges) ** 3)
     codes[:some] = edges[(np.arange(some) // len(edges) ** (place % 3)) % len(edges)]
     return codes.view(element.memory).reshape(feed.shape)
 
 
 @functools.cache
 def _edges(element: ElementType) -> Codes:
-    """Ten codes of an element type, at and beside what arithmetic ends at."""
+    """Ten codes of an element type or eleven, at and beside what arithmetic ends at."""
     if element.is_integer:
         low, high = element.limits
         numbers: list[Any] = [0, 1, 2, low, low + 1, high, high - 1, high // 2, high // 3, 3]
     else:
         least, one = values.least_normal(element), Fraction(1)
-        numbers = [0.0, -0.0, math.inf, -math.inf, math.nan, values.largest(element), least / 4, -least, one, -one / 3]
+        most = values.largest(element)
+        numbers = [0.0, -0.0, math.inf, -math.inf, math.nan, most, -most, least / 4, -least, one, -one / 3]
     return np.array([reference.encode(element, number) for number in numbers], f"u{element.itemsize}")
 
 

@@ -93,9 +93,9 @@ def new_folder(path: str) -> Iterator[str]:
     Raises:
         MinuendError: something is there already. OSError: see :func:`check`.
     """
-    place = place_of(os.path.normpath(path))
-    if os.path.lexists(place.path):
+    if os.path.lexists(os.path.normpath(path)):
         raise MinuendError(f"{path} exists; name a folder that does not")
+    place = place_of(os.path.normpath(path))
     check_folder(place, False)
     _remove_strays(place)
     part = place.beside("part")
