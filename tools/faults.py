@@ -108,6 +108,13 @@ def _vectors() -> int:
     return 0
 
 
+def _demo() -> int:
+    from minuend.cli import demo
+
+    with patch.object(demo, "MODELS", ()):  # the files, without what they are for
+        return _command("demo -o new")()
+
+
 def _directml_files() -> int:
     _opened("d.json").run({}, output_dir="made")
     return 0
@@ -126,6 +133,7 @@ JOBS = (
     Job("run -o", _command("run m.onnx --input a=a.npy --evaluator reference -o made"), ("made/c.npy", "made/d.npy")),
     Job("check --sarif", _command("check m.onnx --target openvino-cpu@2026.4.1 --sarif o.sarif"), ("o.sarif",)),
     Job("vectors -o", _vectors, ("new",), fresh=True),
+    Job("demo -o", _demo, ("new",), fresh=True),
     Job("Converted.save", _saved(lambda: _converted("openvino"), "o.xml"), ("o.xml", "o.bin")),
     Job("Fixed.save .onnx", _saved(lambda: _fixed("m.onnx", "onnx:13"), "o.onnx"), ("o.onnx",)),
     Job("Fixed.save .xml", _saved(lambda: _fixed("m.xml", "openvino-cpu"), "o.xml"), ("o.xml", "o.bin")),
