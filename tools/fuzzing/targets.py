@@ -338,8 +338,18 @@ def _goal(text: str) -> object:
     return goal_of(text)[0]
 
 
+@functools.cache
+def _keep_targets() -> None:
+    """Read each target's file once; the package keeps a few of them."""
+    from minuend.runtimes import targets
+
+    targets._load = functools.cache(targets._load.__wrapped__)  # type: ignore[assignment]
+
+
 def _release(text: str) -> object:
     from minuend.actions.checking import check_hint, find_targets
+
+    _keep_targets()
 
     names, _, hint = text.partition(" ")
     found = find_targets(names.split(","))
