@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 import random
 import sys
@@ -90,3 +91,11 @@ def test_an_error_without_words_is_seen(template: Path, tmp_path: Path) -> None:
     stage.job = dataclasses.replace(stage.job, work=lambda: 3)
     with pytest.raises(Broken, match=r"^careless under RLIMIT_FSIZE: status 3"):
         faults.fail(stage, "RLIMIT_FSIZE", random.Random(SEED))
+
+
+def test_the_page_shows_the_figures() -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    figures = json.loads((docs / "faults.json").read_text("utf-8"))
+    assert figures["kills"] >= 500
+    assert figures["jobs"] == len(JOBS)
+    assert faults.table(figures) in (docs / "security.md").read_text("utf-8")

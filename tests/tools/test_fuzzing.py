@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import random
 import signal
@@ -21,6 +22,7 @@ if sys.platform != "linux":
 pytest.importorskip("onnx")
 pytest.importorskip("safetensors")
 
+import fuzz
 from fuzzing import watch
 from fuzzing.mutation import explore
 from fuzzing.running import Board, run_apart
@@ -54,6 +56,13 @@ def test_no_input_of_the_corpus_or_made_of_it_fails(target: Target) -> None:
 def test_the_corpora_are_small_and_of_targets_that_there_are() -> None:
     assert {path.name for path in CORPUS.iterdir()} == {f"{target.name}.txt" for target in TARGETS}
     assert all(path.stat().st_size <= 16_000 for path in CORPUS.iterdir())
+
+
+def test_the_page_shows_the_figures() -> None:
+    docs = CORPUS.parents[2] / "docs"
+    figures = json.loads((docs / "fuzzing.json").read_text("utf-8"))
+    assert set(figures["targets"]) == {target.name for target in TARGETS}
+    assert fuzz.table(figures) in (docs / "security.md").read_text("utf-8")
 
 
 # ---- what a failure is ------------------------------------------------------------------------------------------
