@@ -114,7 +114,7 @@ def _proved() -> int:
 
     empty = Report(title="numpy", findings=())  # what is asked takes minutes, and is written in one go
     with patch.object(proving, "prove", lambda *_, **__: empty):
-        return _command("prove numpy --quick --junit o.xml")()
+        return _command("prove numpy --quick --json --junit o.xml")()
 
 
 def _demo() -> int:
