@@ -18,7 +18,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -30,9 +29,7 @@ _LONG = 0.02
 _LONGEST_MESSAGE = 20_000
 
 _MODULES = tuple(
-    os.path.realpath(path)
-    for path in {sys.prefix, sys.base_prefix, os.path.dirname(os.__file__), str(Path(__file__).parents[2]), *sys.path}
-    if path
+    os.path.realpath(path) for path in {sys.prefix, sys.base_prefix, os.path.dirname(os.__file__), *sys.path} if path
 )
 """Where modules are imported from, whenever that is."""
 _PATHS: dict[str, tuple[tuple[int, int | None], ...]] = {
