@@ -391,7 +391,7 @@ def _command(data: bytes, folder: Folder) -> object:
     _check_written(folder)
     if status == 3:
         raise AssertionError(f"{words}: {err.getvalue()[-1500:]}")
-    return f"{words[0][:8]} {status} {err.getvalue()[:60]}"
+    return f"{status} {err.getvalue().split(chr(39))[0][:30]}"  # up to what is quoted
 
 
 def _check_written(folder: Folder) -> None:
