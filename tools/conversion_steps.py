@@ -27,7 +27,7 @@ import onnx
 from onnx.defs import OpSchema
 
 from minuend.onnx.opsets import schemas
-from minuend.onnx.opsets.adapters import ADAPTERS
+from minuend.onnx.opsets.steps import ADAPTERS
 
 TARGET = Path(__file__).parents[1] / "src/minuend/onnx/opsets/steps.json"
 

@@ -1,12 +1,27 @@
-"""Anything that this package reports as plain data, and that as JSON."""
+"""What this package reports: gathered, as plain data, and that as JSON."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import Any, TypeVar
+
+K = TypeVar("K")
+T = TypeVar("T")
+
+
+def grouped(rows: Iterable[tuple[K, T]]) -> dict[K, list[T]]:
+    """Gather what comes under one key, in the order in which keys come first.
+
+    >>> grouped([("odd", 1), ("even", 2), ("odd", 3)])
+    {'odd': [1, 3], 'even': [2]}
+    """
+    found: dict[K, list[T]] = {}
+    for key, row in rows:
+        found.setdefault(key, []).append(row)
+    return found
 
 
 def as_json(data: Any) -> str:

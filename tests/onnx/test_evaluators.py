@@ -246,3 +246,24 @@ def test_external_data_is_read_from_the_models_own_folder_alone(tmp_path, monkey
         "the ModelProto: graph, initializer 'w' has its data at '../w.bin': it leads upwards; expected a path relative "
         "to the model's folder, beneath it"
     )
+
+
+@pytest.mark.parametrize(
+    ("at", "made"),
+    [(-3, [9, 1, 2, 3]), (-1, [1, 2, 9, 3]), (0, [9, 1, 2, 3]), (3, [1, 2, 3, 9]), (-4, None), (4, None)],
+)
+def test_a_value_is_inserted_within_a_sequence_or_right_behind_it(at, made):
+    model = (
+        HEAD
+        + """g (float a, int64 at) => (float[n] y) {
+        one = Constant<value_float = 1.0>() two = Constant<value_float = 2.0>() three = Constant<value_float = 3.0>()
+        d = Sub(a, one) s = SequenceConstruct(one, two, three) t = SequenceInsert(s, d, at)
+        y = ConcatFromSequence<axis = 0, new_axis = 1>(t)
+    }"""
+    )
+    given = {"a": np.float32(10), "at": np.int64(at)}
+    if made is not None:
+        assert mn.run(model, given)["y"].tolist() == made
+        return
+    with pytest.raises(SpecError, match=f"the position {at} is not in a sequence of 3"):
+        mn.run(model, given)

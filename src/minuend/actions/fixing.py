@@ -20,6 +20,7 @@ from minuend.actions.trying import tried
 from minuend.core.policies import CONTRACTS, Contract
 from minuend.errors import MinuendError, SpecError, Unsupported, listed, near, shown
 from minuend.models.opening import Model, dialect_of, formats, open_model
+from minuend.plain import grouped
 from minuend.runtimes import targets, values
 from minuend.runtimes.targets import Target
 from minuend.runtimes.trials import Trial
@@ -223,9 +224,7 @@ def _nothing(work: Work, target: str) -> str:
 
 def _grouped(refused: Iterable[Refusal]) -> tuple[Refusal, ...]:
     """Join refusals of one reason into one."""
-    found: dict[tuple[str, str, str], list[Refusal]] = {}
-    for one in refused:
-        found.setdefault((one.dtype, one.reason, one.instead), []).append(one)
+    found = grouped(((one.dtype, one.reason, one.instead), one) for one in refused)
     return tuple(
         Refusal(first.location, first.node, first.dtype, first.reason, first.instead, tuple(r.location for r in rest))
         for first, *rest in found.values()

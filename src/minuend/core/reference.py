@@ -101,10 +101,6 @@ def _check_code(element: ElementType, code: int) -> None:
         raise ValueError(f"{code} is no code of {element}; expected 0 to {(1 << element.bits) - 1}")
 
 
-def _signed(code: int, bits: int) -> int:
-    return code - ((code >> (bits - 1)) << bits)
-
-
 def _encode_integer(element: ElementType, value: Value) -> int:
     if not isinstance(value, int) and (isinstance(value, float) or value.denominator != 1):
         raise ValueError(f"{value!r} is no value of the integer type {element}; pass an int")
@@ -179,7 +175,14 @@ def _overflow(f: FloatFormat, *, negative: bool) -> int:
         return sign | _infinity(f)
     if f.special == "nan-only":
         return _nan(f)
-    return sign | ((1 << (f.exponent + f.mantissa)) - 1)
+    return sign | largest(f)
+
+
+def largest(f: FloatFormat) -> int:
+    """The code of the largest number."""
+    if f.special == "ieee":
+        return _infinity(f) - 1
+    return (1 << (f.exponent + f.mantissa)) - (2 if f.special == "nan-only" else 1)
 
 
 def _zero(f: FloatFormat, negative: bool) -> int:
@@ -235,8 +238,7 @@ def _round(f: FloatFormat, n: int, e: int) -> int:
             kept += 1
     # The hidden bit of `kept` adds 1 to the exponent field; so does a carry out of the rounding.
     code = max(((exponent - 1) << f.mantissa) + kept, 0)
-    largest = _infinity(f) - 1 if f.special == "ieee" else (1 << (f.exponent + f.mantissa)) - 1
-    if code > largest or (f.special == "nan-only" and code == largest):
+    if code > largest(f):
         return _overflow(f, negative=negative)
     return code | _sign_bit(f) if negative else code
 
@@ -289,7 +291,7 @@ def overflows(element: ElementType, a: int, b: int) -> bool:
 
 def _integer(element: ElementType, code: int) -> int:
     _check_code(element, code)
-    return _signed(code, element.bits) if element.kind == "signed" else code
+    return code - ((code >> (element.bits - 1)) << element.bits) if element.kind == "signed" else code
 
 
 def _subtract_integers(element: ElementType, a: int, b: int, overflow: str) -> int:

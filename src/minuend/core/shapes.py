@@ -204,6 +204,16 @@ def _shapes(a: Shape, b: Shape) -> str:
     return f"shapes {format_shape(a)} and {format_shape(b)}"
 
 
+def _unjoined(a: Shape, b: Shape, why: str) -> ShapeError:
+    return ShapeError("broadcasting", f"{_shapes(a, b)} {why}")
+
+
+def _unfit(a: tuple[Dim, ...], b: tuple[Dim, ...], rule: str, start: int, axis: int, wanted: str) -> ShapeError:
+    """The error of a B whose dim does not fit the one of A that it lies at."""
+    dims = f"axis {start + axis} of A is {format_dim(a[start + axis])} and axis {axis} of B is {format_dim(b[axis])}"
+    return _unjoined(a, b, f"do not join under {rule} from axis {start}: {dims}; {wanted}")
+
+
 # ---- the four rules -------------------------------------------------------------------------------------------
 
 
@@ -219,17 +229,13 @@ def none(a: Shape, b: Shape) -> Broadcast:
     if a is None or b is None:
         return Broadcast(b if a is None else a, assumptions=("A and B have the same shape",))
     if len(a) != len(b):
-        raise ShapeError(
-            "broadcasting", f"{_shapes(a, b)} must be equal (no broadcasting): the ranks are {len(a)} and {len(b)}"
-        )
+        raise _unjoined(a, b, f"must be equal (no broadcasting): the ranks are {len(a)} and {len(b)}")
     dims: list[Dim] = []
     assumed: list[str] = []
     for axis, (x, y) in enumerate(zip(a, b, strict=True)):
         if not may_be_equal(x, y):
-            raise ShapeError(
-                "broadcasting",
-                f"{_shapes(a, b)} must be equal (no broadcasting): axis {axis} has {format_dim(x)} and {format_dim(y)}",
-            )
+            has = f"axis {axis} has {format_dim(x)} and {format_dim(y)}"
+            raise _unjoined(a, b, f"must be equal (no broadcasting): {has}")
         dims.append(_intersect(x, y))
         assumed += _equal(x, y, axis)
     return Broadcast(tuple(dims), assumptions=tuple(assumed))
@@ -259,11 +265,8 @@ def numpy(a: Shape, b: Shape, *, merge: Merge = merge_onnx) -> Broadcast:
         x = a[axis - a_start] if axis >= a_start else 1
         y = b[axis - b_start] if axis >= b_start else 1
         if not _can_join(x, y):
-            raise ShapeError(
-                "broadcasting",
-                f"{_shapes(a, b)} do not broadcast: axis {axis} of the result has {format_dim(x)} and "
-                f"{format_dim(y)}; they must be equal, or one of them 1",
-            )
+            has = f"axis {axis} of the result has {format_dim(x)} and {format_dim(y)}"
+            raise _unjoined(a, b, f"do not broadcast: {has}; they must be equal, or one of them 1")
         dims.append(merge(x, y))
         assumed += _equal_or_one(x, y, axis)
     return Broadcast(tuple(dims), a_start, b_start, tuple(assumed))
@@ -295,11 +298,8 @@ def onnx_legacy(a: Shape, b: Shape, *, axis: int | None = None, broadcast: int =
             raise ShapeError("broadcasting", f"{error.message}; set broadcast=1 to let B repeat") from None
         return Broadcast(a, assumptions=equal.assumptions)
     if len(b) > len(a):
-        raise ShapeError(
-            "broadcasting",
-            f"{_shapes(a, b)} do not join under broadcast=1: B has rank {len(b)}, above A's rank {len(a)}, "
-            "and A never grows",
-        )
+        above = f"B has rank {len(b)}, above A's rank {len(a)}"
+        raise _unjoined(a, b, f"do not join under broadcast=1: {above}, and A never grows")
     if all(dim == 1 for dim in b):
         return Broadcast(a, 0, len(a) - len(b))
     try:
@@ -326,12 +326,8 @@ def _run(a: tuple[Dim, ...], b: tuple[Dim, ...], axis: int | None) -> Broadcast:
     for i, y in enumerate(b):
         x = a[start + i]
         if not may_be_equal(x, y):
-            raise ShapeError(
-                "broadcasting",
-                f"{_shapes(a, b)} do not join under broadcast=1 from axis {start}: axis {start + i} of A is "
-                f"{format_dim(x)} and axis {i} of B is {format_dim(y)}; B must be a run of A's dims "
-                "(its 1s do not expand) or have one element",
-            )
+            rule = "B must be a run of A's dims (its 1s do not expand) or have one element"
+            raise _unfit(a, b, "broadcast=1", start, i, rule)
         assumed += _equal(x, y, start + i)
     return Broadcast(a, 0, start, tuple(assumed))
 
@@ -355,11 +351,8 @@ def pdpd(a: Shape, b: Shape, *, axis: int = -1) -> Broadcast:
     if a is None or b is None:
         return Broadcast(None, assumptions=("B fits into A",))
     if len(b) > len(a):
-        raise ShapeError(
-            "broadcasting",
-            f"{_shapes(a, b)} do not join under pdpd: B has rank {len(b)}, above A's rank {len(a)}, "
-            "and only B is broadcast",
-        )
+        above = f"B has rank {len(b)}, above A's rank {len(a)}"
+        raise _unjoined(a, b, f"do not join under pdpd: {above}, and only B is broadcast")
     last = len(a) - len(b)
     start = last if axis == -1 else axis
     if start > last:
@@ -370,12 +363,7 @@ def pdpd(a: Shape, b: Shape, *, axis: int = -1) -> Broadcast:
         x = a[start + i]
         too_large = isinstance(x, int) and isinstance(y, int) and y > x
         if too_large or not _can_join(x, y):
-            raise ShapeError(
-                "broadcasting",
-                f"{_shapes(a, b)} do not join under pdpd from axis {start}: axis {start + i} of A is "
-                f"{format_dim(x)} and axis {i} of B is {format_dim(y)}; B's dim must be A's, or a 1 that is not "
-                "above it",
-            )
+            raise _unfit(a, b, "pdpd", start, i, "B's dim must be A's, or a 1 that is not above it")
         dims[start + i] = merge_openvino(x, y)
         assumed += _fits_into(x, y, start + i)
     return Broadcast(tuple(dims), 0, start, tuple(assumed))

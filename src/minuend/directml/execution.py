@@ -203,7 +203,7 @@ class Execution:
             raise item.error(
                 f"this writes {command.target!r}; say which folder it may write within (output_dir)", MinuendError
             )
-        path = inside(self.folder, command.target.replace("\\", "/"))
+        path = self._path(command)
         if path is None:
             raise item.error(
                 f"{shown(command.target, 200)} leads out of the output folder; files are written within it alone"
@@ -293,13 +293,16 @@ class Execution:
 
     def _shown(self, name: str) -> int:
         """How many elements of a buffer are printed: as many as it has initial values, else all."""
+        return self.resources[name].count or self.sizes[name] // self._element(name).itemsize
+
+    def _element(self, name: str) -> ElementType:
+        """The one type of a buffer that was checked to have one."""
         element = self.elements[name]
         assert element is not None
-        return self.resources[name].count or self.sizes[name] // element.itemsize
+        return element
 
     def _text(self, command: Print) -> str:
-        element, count = self.elements[command.resource], self._shown(command.resource)
-        assert element is not None
+        element, count = self._element(command.resource), self._shown(command.resource)
         raw = self.memory[command.resource][: count * element.itemsize]
         values = raw.view(element.memory).tolist()
         texts = [str(v) for v in values] if element.is_integer else [f"{v:g}" for v in values]
@@ -314,14 +317,16 @@ class Execution:
 
     def _goals(self) -> list[str]:
         """The files that are written, by their real paths; one that is written twice holds what came last."""
-        targets = [c.target.replace("\\", "/") for c in self.commands if isinstance(c, WriteFile)]
-        paths = [inside(self.folder, target) for target in targets] if self.folder is not None else []
+        paths = [self._path(command) for command in self.commands if isinstance(command, WriteFile)]
         return [path for path in dict.fromkeys(paths) if path is not None]
+
+    def _path(self, command: WriteFile) -> str | None:
+        """Where a file goes; ``None`` where that is out of the output folder, or there is none."""
+        return None if self.folder is None else inside(self.folder, command.target.replace("\\", "/"))
 
     def _keep(self, command: WriteFile) -> None:
         """Take a buffer's bytes as they are now; the file is written when all has gone well."""
-        assert self.folder is not None
-        path = inside(self.folder, command.target.replace("\\", "/"))
+        path = self._path(command)
         assert path is not None
         self.files[path] = (command, self.memory[command.resource].tobytes())
 
@@ -333,8 +338,7 @@ class Execution:
         if os.path.splitext(path)[1].lower() != ".npy":
             stream.write(data)
             return
-        element = self.elements[command.resource]
-        assert element is not None
+        element = self._element(command.resource)
         dims = command.dimensions or (len(data) // element.itemsize,)
         array = np.frombuffer(data, element.memory, size(dims))
         npy.write(stream, [Result("", element, dims, lambda: [array])])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum, IntFlag
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from minuend.directml.desc import TensorDesc
 from minuend.directml.enums import DML_TENSOR_DATA_TYPE, DML_TENSOR_FLAGS, DML_TENSOR_TYPE, PREFIXES, c_name
@@ -22,21 +22,22 @@ def enum_of(item: Item, kind: type[E]) -> E:
     Raises:
         FileFormatError: something else. Names are case-sensitive, as they are in DxDispatch.
     """
-    text = item.string(f"a name of {kind.__name__}")
-    for member in kind:
-        if text in (member.name, c_name(member)):
-            return member
-    prefix = PREFIXES[kind]
-    raise item.wrong(f"{listed(member.name for member in kind)}, with or without {prefix} before it")
+    found: E | None = named(kind).get(item.string(f"a name of {kind.__name__}"))
+    if found is None:
+        raise item.wrong(f"{listed(kind.__members__)}, with or without {PREFIXES[kind]} before it")
+    return found
+
+
+def named(kind: type[IntEnum] | type[IntFlag]) -> dict[str, Any]:
+    """The members of an enumeration by their names, short and in C; a flag for none too, which walking leaves out."""
+    return {text: member for member in kind.__members__.values() for text in (str(member.name), c_name(member))}
 
 
 def flags_of(item: Item | None, kind: type[F]) -> F:
     """Read flags: a name, or a list of names; none where the field is missing."""
     if item is None:
         return kind(0)
-    # IntFlag leaves its zero out when it is walked, but the name of none is taken too.
-    known = {text: member for member in kind.__members__.values() for text in (member.name, c_name(member))}
-    bits = 0
+    known, bits = named(kind), 0
     for one in item.list() if isinstance(item.value, list) else [item]:
         text = one.string(f"a name of {kind.__name__}, or a list of them")
         if text not in known:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from minuend.core.elements import ElementType
-from minuend.core.shapes import Broadcast, numpy, size
+from minuend.core.shapes import numpy, size
 from minuend.directml.desc import TensorDesc
 from minuend.directml.dispatch import INPUTS, OUTPUT, TENSORS, Binding, Dispatch, Dispatchable
 from minuend.directml.enums import DML_EXECUTION_FLAGS
@@ -19,14 +20,10 @@ from minuend.directml.resources import Resource
 from minuend.directml.versions import DIALECT
 from minuend.directml.views import View
 from minuend.errors import ConversionRefused
-from minuend.models.graph import Graph, Kind, Step, Value
+from minuend.models.graph import Graph, Kind, Refused, Step, Value
 from minuend.standards.node import TensorType
 
 _ADVICE = "A graph has subtractions of whole tensors in row-major order; repeated operands become broadcasting."
-
-
-class _Refused(Exception):
-    """A dispatch that a graph cannot say; the message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +56,10 @@ class _Lifting:
             bound = {name: one.init[name] if one.owned(name) else command.bindings[name] for name in TENSORS}
             try:
                 if any(bound[name].resource in self.broken for name in INPUTS):
-                    raise _Refused("")
+                    raise Refused("")
                 self.dispatch(one, bound, f"{place} {one.name!r}")
                 self.broken.discard(bound[OUTPUT].resource)
-            except _Refused as error:
+            except Refused as error:
                 self.broken.add(bound[OUTPUT].resource)
                 if str(error):
                     self.nodes[f"{place} {one.name!r}"] = str(error)
@@ -74,26 +71,28 @@ class _Lifting:
         element = self.element(bound[OUTPUT], output)
         copies = element is not output.element
         if copies and not self.is_copy(one, bound, element):
-            raise _Refused(f"{bound[OUTPUT].resource!r} holds {element} and is written as {output.element}")
+            raise Refused(f"{bound[OUTPUT].resource!r} holds {element} and is written as {output.element}")
         self.check_output(bound[OUTPUT], output)
         x = self.operand(one, INPUTS[0], a, bound[INPUTS[0]], element)
         sizes = output.sizes
         if copies:
-            result = self.spread(x, sizes, place)
-            self.emit("identity", (result.value,), bound[OUTPUT].resource, sizes, element, one.name, place)
+            operands: tuple[_Held, ...] = (self.spread(x, sizes, place),)
+            joined = None
         else:
             y = self.operand(one, INPUTS[1], b, bound[INPUTS[1]], element)
             joined = numpy(x.shape, y.shape)
             if joined.shape != sizes:  # both repeat along some dim
                 x = self.spread(x, sizes, place)
                 joined = numpy(x.shape, y.shape)
-            names = (x.value, y.value)
-            self.emit("subtract", names, bound[OUTPUT].resource, sizes, element, one.name, place, joined)
+            operands = (x, y)
+        kind: Kind = "identity" if copies else "subtract"
+        name = bound[OUTPUT].resource
+        self.held[name] = self.made(kind, operands, name, sizes, place, name=one.name, joined=joined)
 
     def element(self, binding: Binding, desc: TensorDesc) -> ElementType:
         resource = self.model.resources[binding.resource]
         if resource.form == "mixed":
-            raise _Refused(f"{resource.name!r} holds values of several types")
+            raise Refused(f"{resource.name!r} holds values of several types")
         return resource.element or desc.element
 
     def is_copy(self, one: Dispatchable, bound: dict[str, Binding], element: ElementType) -> bool:
@@ -113,34 +112,34 @@ class _Lifting:
     def check_output(self, binding: Binding, desc: TensorDesc) -> None:
         resource, count = self.model.resources[binding.resource], size(desc.sizes)
         if binding.offset:
-            raise _Refused(f"{OUTPUT} begins {binding.offset} bytes into {resource.name!r}, not with it")
+            raise Refused(f"{OUTPUT} begins {binding.offset} bytes into {resource.name!r}, not with it")
         if not View(desc.sizes, desc.element_strides).is_packed:
-            raise _Refused(f"the strides of {OUTPUT}, {desc.strides}, leave gaps or another order than row-major")
+            raise Refused(f"the strides of {OUTPUT}, {desc.strides}, leave gaps or another order than row-major")
         if count < resource.count:
-            raise _Refused(f"it writes {count} of the {resource.count} elements of {resource.name!r}")
+            raise Refused(f"it writes {count} of the {resource.count} elements of {resource.name!r}")
 
     def operand(
         self, one: Dispatchable, tensor: str, desc: TensorDesc, binding: Binding, element: ElementType
     ) -> _Held:
         """Return what a tensor reads, in a shape from which it broadcasts to the tensor's sizes."""
         if binding.offset:
-            raise _Refused(f"{tensor} begins {binding.offset} bytes into {binding.resource!r}, not with it")
+            raise Refused(f"{tensor} begins {binding.offset} bytes into {binding.resource!r}, not with it")
         strides = desc.element_strides
         repeats = [n > 1 and stride == 0 for n, stride in zip(desc.sizes, strides, strict=True)]
         shape = tuple(1 if repeat else n for n, repeat in zip(desc.sizes, repeats, strict=True))
         if not View(shape, strides).is_packed:
-            raise _Refused(f"the strides of {tensor}, {desc.strides}, leave gaps or another order than row-major")
+            raise Refused(f"the strides of {tensor}, {desc.strides}, leave gaps or another order than row-major")
         leading = next((i for i, repeat in enumerate(repeats) if not repeat), len(repeats))
         shape = shape[leading:]
         held = self.first.get(binding.resource) if one.owned(tensor) else self.held.get(binding.resource)
         if held is None:
             held = self.initial(self.model.resources[binding.resource], desc, shape)
         if held.element is not element:
-            raise _Refused(f"{binding.resource!r} holds {held.element} and is read as {desc.element}")
+            raise Refused(f"{binding.resource!r} holds {held.element} and is read as {desc.element}")
         if size(held.shape) != size(shape):
-            raise _Refused(f"{tensor} reads {size(shape)} of the {size(held.shape)} elements of {binding.resource!r}")
+            raise Refused(f"{tensor} reads {size(shape)} of the {size(held.shape)} elements of {binding.resource!r}")
         if held.shape != shape:
-            held = self.made("reshape", held, shape, tensor)
+            held = self.made("reshape", (held,), f"{held.value}_reshape", shape, tensor, shape=shape)
         self.read.add(held.value)
         return held
 
@@ -149,12 +148,12 @@ class _Lifting:
         if resource.name in self.first:
             return self.first[resource.name]
         if resource.form == "mixed":
-            raise _Refused(f"{resource.name!r} holds values of several types")
+            raise Refused(f"{resource.name!r} holds values of several types")
         if resource.offset:
-            raise _Refused(f"the values of {resource.name!r} begin {resource.offset} bytes into it")
+            raise Refused(f"the values of {resource.name!r} begin {resource.offset} bytes into it")
         element = resource.element or desc.element
         if resource.count and size(shape) != resource.count:
-            raise _Refused(f"it reads {size(shape)} of the {resource.count} elements of {resource.name!r}")
+            raise Refused(f"it reads {size(shape)} of the {resource.count} elements of {resource.name!r}")
         constant = None
         if resource.form in ("list", "file"):
             values = resource.values()
@@ -171,32 +170,19 @@ class _Lifting:
 
     def spread(self, held: _Held, sizes: tuple[int, ...], place: str) -> _Held:
         """Expand to sizes, where it has others."""
-        return held if held.shape == sizes else self.made("expand", held, sizes, place)
+        if held.shape == sizes:
+            return held
+        return self.made("expand", (held,), f"{held.value}_expand", sizes, place, shape=sizes)
 
-    def made(self, kind: Kind, held: _Held, shape: tuple[int, ...], place: str) -> _Held:
-        self.read.add(held.value)
-        name = self.graph.fresh(f"{held.value}_{kind}")
-        self.graph.add(Value(name, TensorType(held.element, shape)))
-        self.graph.steps.append(Step(kind=kind, inputs=(held.value,), output=name, where=place, shape=shape))
-        return _Held(name, shape, held.element)
-
-    def emit(
-        self,
-        kind: Kind,
-        inputs: tuple[str, ...],
-        resource: str,
-        sizes: tuple[int, ...],
-        element: ElementType,
-        name: str,
-        place: str,
-        joined: Broadcast | None = None,
-    ) -> None:
-        value = self.graph.add(Value(self.graph.fresh(resource), TensorType(element, sizes)))
+    def made(
+        self, kind: Kind, operands: tuple[_Held, ...], base: str, sizes: tuple[int, ...], place: str, **stated: Any
+    ) -> _Held:
+        """Add a step; its result is of the operands' element type and has a name like ``base``."""
+        inputs, element = tuple(one.value for one in operands), operands[0].element
         self.read.update(inputs)
-        self.graph.steps.append(
-            Step(kind=kind, inputs=inputs, output=value.name, name=name, where=place, joined=joined)
-        )
-        self.held[resource] = _Held(value.name, sizes, element)
+        value = self.graph.add(Value(self.graph.fresh(base), TensorType(element, sizes)))
+        self.graph.steps.append(Step(kind=kind, inputs=inputs, output=value.name, where=place, **stated))
+        return _Held(value.name, sizes, element)
 
     def finish(self) -> None:
         """Choose the outputs: what is printed or written to a file, and what nothing reads."""

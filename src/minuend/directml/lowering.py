@@ -20,17 +20,13 @@ from minuend.directml.resources import VALUE_TYPES
 from minuend.directml.versions import DIALECT
 from minuend.directml.views import View, crossings, fitted
 from minuend.errors import ConversionRefused, SpecError, listed
-from minuend.models.graph import Graph, Step, Value
+from minuend.models.graph import Graph, Refused, Step, Value
 from minuend.names import Names
 from minuend.standards.dialects import dialect
 from minuend.standards.version import OpVersion
 from minuend.storage.reading import Array
 
 _ADVICE = "Leave these nodes out, or convert the model with a tool that knows all of DirectML's operators."
-
-
-class _Refused(Exception):
-    """A node that cannot be said; the message is the reason."""
 
 
 @dataclass(eq=False, slots=True)
@@ -85,7 +81,7 @@ class _Lowering:
     def attempt(self, place: str, output: str, work: Callable[..., None], *given: Any) -> None:
         try:
             work(*given)
-        except (_Refused, SpecError) as error:
+        except (Refused, SpecError) as error:
             self.nodes[place] = str(error)
             if output:
                 self.tensors[output] = None
@@ -113,16 +109,16 @@ class _Lowering:
     def constant(self, name: str, place: str) -> None:
         value = self.graph.values.get(name)
         if value is None or value.constant is None:
-            raise _Refused(f"it is used by {place} and nothing makes it before")
+            raise Refused(f"it is used by {place} and nothing makes it before")
         self.tensors[name] = self.hold(name, value, "constant", value.constant), View.packed(self.sizes(value))
 
     def sizes(self, value: Value) -> tuple[int, ...]:
         """The sizes of a value: all of them known, none 0."""
         shape = value.type.shape
         if shape is None or not all(isinstance(dim, int) for dim in shape):
-            raise _Refused(f"{value.name!r} has the shape {format_shape(shape)}; DirectML fixes sizes beforehand")
+            raise Refused(f"{value.name!r} has the shape {format_shape(shape)}; DirectML fixes sizes beforehand")
         if 0 in shape:
-            raise _Refused(f"{value.name!r} has the shape {format_shape(shape)}; DirectML has no empty tensors")
+            raise Refused(f"{value.name!r} has the shape {format_shape(shape)}; DirectML has no empty tensors")
         return tuple(dim for dim in shape if isinstance(dim, int))
 
     def hold(
@@ -131,7 +127,7 @@ class _Lowering:
         element, sizes = value.type.element, self.sizes(value)
         if element not in VALUE_TYPES.values():
             wanted = listed(member.name for member in VALUE_TYPES)
-            raise _Refused(f"{name!r} is {element}; DxDispatch models hold {wanted}")
+            raise Refused(f"{name!r} is {element}; DxDispatch models hold {wanted}")
         TensorDesc(element, (size(sizes),))  # no more elements than DirectML counts
         if values is not None:
             self._lose_payloads(name, values)
@@ -156,7 +152,7 @@ class _Lowering:
             return
         source, target = (self.graph.values[name] for name in (step.inputs[0], step.output))
         if source.type.dtype != target.type.dtype:
-            raise _Refused(
+            raise Refused(
                 f"it casts {source.type.dtype} to {target.type.dtype}; that is another operator of DirectML, and the "
                 f"models written here hold {self.op.operator} alone"
             )
@@ -172,7 +168,7 @@ class _Lowering:
         self, step: Step, buffer: _Buffer, view: View, sizes: tuple[int, ...], place: str
     ) -> tuple[_Buffer, View]:
         if size(view.sizes) != size(sizes):
-            raise _Refused(f"it makes {format_shape(sizes)} of {format_shape(view.sizes)}, which is another count")
+            raise Refused(f"it makes {format_shape(sizes)} of {format_shape(view.sizes)}, which is another count")
         found = view.reshaped(sizes)
         if found is None:
             copy = self.copied(self.names.fresh(f"{step.inputs[0]}_copy"), buffer, view, place)
@@ -201,7 +197,7 @@ class _Lowering:
         rank = len(views[0].sizes)
         found = fitted(views, max(1, lowest), highest)
         if found is None:
-            raise _Refused(
+            raise Refused(
                 f"it has rank {rank}, and {self.op} takes up to {highest}: the strides keep apart the dims "
                 f"{crossings(views)}"
             )
@@ -221,7 +217,7 @@ class _Lowering:
         if element.name not in self.op.types:
             later = [row for row in DIALECT.versions if element.name in row.types]
             came = f" from feature level {later[0].version} on" if later else " at no feature level"
-            raise _Refused(
+            raise Refused(
                 f"it needs a copy of {buffer.name!r}, which is a subtraction of 0 as {spelled}; that is there{came}"
             )
         zero = self.zeros.get(element.name)

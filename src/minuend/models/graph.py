@@ -6,17 +6,43 @@ format can say beyond these operators is not converted: it is refused, each node
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from minuend.core.shapes import Broadcast
+from minuend.core.shapes import Broadcast, Dim
+from minuend.errors import SpecError
 from minuend.names import unused
 from minuend.standards.node import TensorType
 
 Kind: TypeAlias = Literal["subtract", "cast", "identity", "reshape", "unsqueeze", "squeeze", "expand"]
+
+
+class Refused(Exception):
+    """What a graph, or a format, cannot say; the message is the reason."""
+
+
+@dataclass(kw_only=True)
+class Attempts:
+    """A model that is lifted or lowered piece by piece, so that all that stands in the way is told.
+
+    Attributes:
+        nodes: the reasons of what is refused, by place.
+    """
+
+    nodes: dict[str, str] = field(default_factory=dict)
+
+    def attempt(self, place: str, work: Callable[..., None], *given: Any) -> bool:
+        """Do one piece; whether it is not refused."""
+        try:
+            work(*given)
+        except Refused as error:
+            self.nodes[place] = str(error)
+        except SpecError as error:
+            self.nodes[place] = error.message
+        return place not in self.nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +99,17 @@ class Graph:
             raise ValueError(f"the graph has two values {value.name!r}")
         self.values[value.name] = value
         return value
+
+    def dims(self, name: str) -> tuple[Dim, ...]:
+        """Return a value's shape.
+
+        Raises:
+            Refused: not even its rank is known.
+        """
+        shape = self.values[name].type.shape
+        if shape is None:
+            raise Refused(f"the rank of {name!r} is not known")
+        return shape
 
     def constants(self) -> Iterator[Value]:
         """The values that are constant."""

@@ -228,7 +228,7 @@ def _ask(head: Mapping[str, Any], data: bytes, extra: bytes = b"") -> bytes:
                 bounds = {"inputs": [], "seconds": seconds, "bytes": nbytes}
                 answer = _running().ask({**head, **bounds}, [data, extra], seconds * _PATIENCE)
                 refused = "" if answer is None else str(answer[0].get("refused", ""))
-                done = answer is not None and not _out_of_memory(refused)
+                done = answer is not None and not (refused.startswith("MemoryError") or "bad_alloc" in refused)
                 if not done:
                     answer = None
                     _exceeding[key] = None
@@ -243,7 +243,3 @@ def _ask(head: Mapping[str, Any], data: bytes, extra: bytes = b"") -> bytes:
     if refused:
         raise OnnxRefuses(refused.partition(": ")[2])
     return answer[1][0]
-
-
-def _out_of_memory(refused: str) -> bool:
-    return refused.startswith("MemoryError") or "bad_alloc" in refused

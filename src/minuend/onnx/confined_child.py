@@ -66,21 +66,11 @@ def _onnx() -> Any:
     return module
 
 
-def _infer(head: Mapping[str, Any], model: bytes, _: bytes) -> bytes:
-    found: bytes = _onnx().shape_inference.infer_shapes(model, False, False, head["data_prop"])
-    return found
-
-
 def _judge(_: Mapping[str, Any], model: bytes, form: bytes) -> bytes:
     _onnx().checker.check_model(form or model, False, False, False)
     _onnx().shape_inference.infer_shapes(model, True, True, False)
     _onnx().shape_inference.infer_shapes(model, True, True, True)
     return b""
-
-
-def _inline(_: Mapping[str, Any], model: bytes, __: bytes) -> bytes:
-    found: bytes = _onnx().inliner.inline_local_functions(model, False)
-    return found
 
 
 def _parse(_: Mapping[str, Any], text: bytes, __: bytes) -> bytes:
@@ -91,8 +81,8 @@ def _parse(_: Mapping[str, Any], text: bytes, __: bytes) -> bytes:
 
 
 _WORK: dict[str, Callable[[Mapping[str, Any], bytes, bytes], bytes]] = {
-    "infer": _infer,
+    "infer": lambda head, model, _: _onnx().shape_inference.infer_shapes(model, False, False, head["data_prop"]),
     "judge": _judge,
-    "inline": _inline,
+    "inline": lambda _, model, __: _onnx().inliner.inline_local_functions(model, False),
     "parse": _parse,
 }

@@ -64,19 +64,18 @@ def _shape(inputs: Sequence[Any], stated: Attributes) -> Array:
     return np.array(inputs[0].shape[slice(stated.get("start", 0), stated.get("end"))], np.int64)
 
 
-def _position(inputs: Sequence[Any], length: int) -> int:
-    at = int(np.asarray(inputs).reshape(-1)[0])
-    if not -length <= at < length:
-        raise SpecError("inputs", f"the position {at} is not in a sequence of {length}")
-    return at
+def _position(at: Any, length: int, *, end: int = -1) -> int:
+    """A place in a sequence, counted from its end where it is negative; ``end`` past its last one, if that can be named."""
+    place = int(np.asarray(at).reshape(-1)[0])
+    if not -length <= place <= max(end, length - 1):
+        raise SpecError("inputs", f"the position {place} is not in a sequence of {length}")
+    return place
 
 
 def _inserted(inputs: Sequence[Any], _: Attributes) -> list[Any]:
     found = list(inputs[0])
-    at = len(found) if len(inputs) < 3 or inputs[2] is None else _position(inputs[2], len(found) + 1)
-    if at < 0:
-        at += len(found) + 1 if inputs[2] is None else len(found)
-    found.insert(at, inputs[1])
+    last = len(inputs) < 3 or inputs[2] is None
+    found.insert(len(found) if last else _position(inputs[2], len(found), end=len(found)), inputs[1])
     return found
 
 

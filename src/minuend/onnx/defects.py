@@ -69,14 +69,6 @@ class Defect:
     why: str
 
 
-def _flattened(case: Case) -> bool:
-    return case.opset < 13 and not case.last_axis
-
-
-def _uneven_pads(case: Case) -> bool:
-    return len(set(case.numbers("pads"))) > 1
-
-
 def _scaled(case: Case) -> bool:
     """A Resize by scales, in a mode that looks at the length of the result."""
     scales = case.given(2) if case.opset > 10 else case.given(1)
@@ -102,11 +94,11 @@ REFERENCE = _rows(
     ("BatchNormalization", lambda x: x.opset < 14, "before opset 14 it mixes the batch's own mean and variance in"),
     (
         "Softmax LogSoftmax Hardmax",
-        _flattened,
+        lambda x: x.opset < 13 and not x.last_axis,
         "before opset 13 the dims from axis on are one, and it takes axis alone",
     ),
     ("MaxPool", lambda x: x.asks(1), "its Indices are those of one channel"),
-    ("MaxPool", _uneven_pads, "it takes pads that are not all equal in another order"),
+    ("MaxPool", lambda x: len(set(x.numbers("pads"))) > 1, "it takes pads that are not all equal in another order"),
     (
         "MaxPool",
         lambda x: x.text("auto_pad", "NOTSET") != "NOTSET",

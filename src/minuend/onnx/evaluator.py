@@ -8,7 +8,7 @@ operator that ONNX computes in NumPy as a whole (Softmax) is no Sub node and sta
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
@@ -21,6 +21,8 @@ from onnx.reference.op_run import OpRun, RefAttrName
 
 from minuend.errors import MinuendError, SpecError, Unsupported
 from minuend.onnx import operator
+from minuend.onnx.calls import called
+from minuend.onnx.nesting import place as place_of
 from minuend.onnx.versions import DIALECT
 
 MAIN = ("", "ai.onnx")
@@ -111,13 +113,12 @@ class Evaluator(ReferenceEvaluator):
     def _place(self, where: str) -> None:
         """Tell each Sub node, and others that want to know, where it stands, bodies of If, Loop and Scan included."""
         for i, node in enumerate(self.rt_nodes_):
-            place = f"{where}.node[{i}]"
             if hasattr(node, "where"):
-                node.where = f"{place} {node.onnx_node.name!r}" if node.onnx_node.name else place
+                node.where = place_of(where, i, node.onnx_node)
             for attribute in node.onnx_node.attribute:
                 body = getattr(node, attribute.name, None)
                 if isinstance(body, Evaluator):
-                    body._place(f"{place}.{attribute.name}")
+                    body._place(f"{where}.node[{i}].{attribute.name}")
 
 
 class SubNode(OpRun):
@@ -169,7 +170,7 @@ def _callees_first(model: ModelProto) -> ModelProto:
                 "inline the functions first, with onnx.inliner.inline_local_functions"
             )
         by_key[function.domain, function.name] = function
-    calls = {key: {call for call in _calls(f.node) if call in by_key} for key, f in by_key.items()}
+    calls = {key: by_key.keys() & {call[:2] for call in called(f.node)} for key, f in by_key.items()}
     try:
         order = list(TopologicalSorter(calls).static_order())
     except CycleError as error:
@@ -185,15 +186,6 @@ def _callees_first(model: ModelProto) -> ModelProto:
     del ordered.functions[:]
     ordered.functions.extend(by_key[key] for key in order)
     return ordered
-
-
-def _calls(nodes: Iterable[NodeProto]) -> Iterator[tuple[str, str]]:
-    """The operators that nodes name, those in their bodies included."""
-    for node in nodes:
-        yield node.domain, node.op_type
-        for attribute in node.attribute:
-            for graph in (attribute.g, *attribute.graphs):
-                yield from _calls(graph.node)
 
 
 def _check_imports(imports: Iterable[OperatorSetIdProto], where: str) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from onnx import AttributeProto, GraphProto, NodeProto
+from onnx import AttributeProto, GraphProto, NodeProto, ValueInfoProto
 
 from minuend.onnx.evaluator import Evaluator
 
@@ -66,12 +66,8 @@ def compute(
     copy.input.extend("" if value is None else f"i{k}" for k, value in enumerate(inputs))
     copy.output.extend(f"o{k}" for k in range(len(node.output)))
     copy.attribute.extend(attributes)
-    graph = GraphProto(name="node", node=[copy])
-    for name in copy.input:
-        if name:
-            graph.input.add(name=name)
-    for name in copy.output:
-        graph.output.add(name=name)
+    given, made = ([ValueInfoProto(name=name) for name in names if name] for names in (copy.input, copy.output))
+    graph = GraphProto(name="node", node=[copy], input=given, output=made)
     feeds = {f"i{k}": value for k, value in enumerate(inputs) if value is not None}
     with np.errstate(all="ignore"):
         return list(Evaluator(graph, opsets={"": opsets.get("", 1)}).run(None, feeds))

@@ -26,13 +26,8 @@ from minuend.runtimes.targets import Target
 from minuend.standards.node import Node
 
 
-def work(model: Any, goal: Target | int, overflow: Contract, accept: Collection[str]) -> Work:
-    """Return a model on its way to a runtime or an opset."""
-    return OnnxWork(model, goal, overflow, accept)
-
-
 class OnnxWork(Work):
-    """An ONNX model on its way."""
+    """An ONNX model on its way to a runtime or an opset."""
 
     def __init__(self, model: Any, goal: Target | int, overflow: Contract, accept: Collection[str]) -> None:
         super().__init__(goal, overflow, accept)
@@ -43,7 +38,12 @@ class OnnxWork(Work):
         self._moved: set[tuple[str, str]] = set()
         self.changes += model.notes  # the model was mended when it was read: what is written is not what came
         self.changed = bool(model.notes)
-        self.model = OnnxModel(proto, folder=model.folder, path=model.path, name=model.name)
+        self._take(proto)
+
+    def _take(self, proto: ModelProto) -> None:
+        """Go on with another proto, whose files are the original's."""
+        came = self.original
+        self.model = OnnxModel(proto, folder=came.folder, path=came.path, name=came.name)
 
     def result(self) -> Model:
         return cast(Model, self.model)
@@ -69,8 +69,7 @@ class OnnxWork(Work):
             why = "their calls are of several types"
         if why:
             names = listed(dict.fromkeys(function.name for function in self.model.proto.functions), "and")
-            proto = inlined(self.model.proto)
-            self.model = OnnxModel(proto, folder=self.model.folder, path=self.model.path, name=self.model.name)
+            self._take(inlined(self.model.proto))
             self.changed = True
             self.changes.append(f"the calls of {names} became the nodes of the functions, because {why}")
 
@@ -86,9 +85,7 @@ class OnnxWork(Work):
             self.touched.clear()
             self._moved.clear()
             self.changed = False
-            self.model = OnnxModel(
-                self.original.proto, folder=self.model.folder, path=self.model.path, name=self.model.name
-            )
+            self._take(self.original.proto)
 
     def _convert(self, opset: int) -> None:
         proto, changes, losses = convert_proto(self.model.proto, opset)
@@ -97,7 +94,7 @@ class OnnxWork(Work):
             self.changes += [*changes, *(f"lost: {loss}" for loss in losses)]
             before, after = _subtractions(self.model.proto), _subtractions(proto)
             self._moved.update(key for key, nodes in before.items() if after.get(key) != nodes)
-        self.model = OnnxModel(proto, folder=self.model.folder, path=self.model.path, name=self.model.name)
+        self._take(proto)
 
     def _modernise(self, target: Target) -> None:
         """Bring a model whose Subs broadcast by the old rule to the lowest opset that the target runs."""
@@ -130,7 +127,7 @@ class OnnxWork(Work):
             if isinstance(self.goal, int):
                 choice = choose_for_opset(site, self.goal, self.overflow, partial(rewriter.writable, one))
             else:
-                fold = Fold(self.goal, node, partial(_folded, rewriter, one, node, self.overflow))
+                fold = Fold(self.goal, node, partial(rewriter.folded, one, cast(Node, node), self.overflow))
                 choice = choose(
                     site,
                     self.goal,
@@ -161,11 +158,13 @@ class OnnxWork(Work):
             self.spots.append(Spot(node, where, a, b, one.proto.output[0]))
 
 
+work = OnnxWork
+
+
 def _key(scope: Scope, node: NodeProto) -> tuple[str, str]:
     """What a Sub is found by after a conversion: its graph or function, and its output; places may be others then."""
-    while scope.parent is not None:
-        scope = scope.parent
-    return scope.where, node.output[0]
+    *_, outermost = scope.around()
+    return outermost.where, node.output[0]
 
 
 def _subtractions(model: ModelProto) -> dict[tuple[str, str], list[bytes]]:
@@ -174,7 +173,3 @@ def _subtractions(model: ModelProto) -> dict[tuple[str, str], list[bytes]]:
         node = scope.nodes[i]
         found.setdefault(_key(scope, node), []).append(node.SerializeToString(deterministic=True))
     return found
-
-
-def _folded(rewriter: Rewriter, one: Subtraction, node: Any, overflow: Contract) -> Any:
-    return rewriter.folded(one, node, overflow)

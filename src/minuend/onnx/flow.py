@@ -13,11 +13,13 @@ from minuend.models.flow import Flow, all_alike
 from minuend.onnx import tensors
 from minuend.onnx.evaluator import MAIN
 from minuend.onnx.model import Model
-from minuend.onnx.nesting import bodies
+from minuend.onnx.nesting import captured, name_of
 from minuend.onnx.walk import Scope
 
 _MOST_ELEMENTS = 1 << 16
 """Elements of a stored value up to which it is read to see whether they are all equal; weights seldom are."""
+
+__all__ = ["FUNCTION", "captured", "flow_of", "operator", "stored_in"]
 
 FUNCTION = "a function"
 """What stands for the operator in whose body nodes of a function lie."""
@@ -30,8 +32,7 @@ def flow_of(model: Model, scope: Scope) -> Flow:
     stored = dict(stored_in(scope))
     named = {node.output[0] for node in scope.nodes if node.op_type == "Constant" and node.output}
     kinds = {name: tensors.data_type(p.tensor_type.elem_type) for name, p in scope.protos.items()}
-    dtypes = {name: kind.element.name for name, kind in kinds.items() if kind is not None and kind.element is not None}
-    bools = {name for name, kind in kinds.items() if kind is not None and kind.word == "BOOL"}
+    dtypes = {name: kind.name for name, kind in kinds.items() if kind is not None and kind.name is not None}
 
     def uniform(name: str) -> bool:
         tensor = stored.get(name)
@@ -43,8 +44,8 @@ def flow_of(model: Model, scope: Scope) -> Flow:
     return Flow(
         [(operator(node), (*node.input, *captured(node)), tuple(node.output)) for node in scope.nodes],
         named | set(stored),
-        {**dtypes, **dict.fromkeys(bools, "bool")},
-        outputs={value if isinstance(value, str) else value.name for value in scope.proto.output},
+        dtypes,
+        outputs={name_of(value) for value in scope.proto.output},
         shapes={
             name: one.shape for name, one in scope.types.items() if one.shape is not None and None not in one.shape
         },
@@ -61,9 +62,8 @@ def operator(node: NodeProto) -> str:
 
 def stored_in(scope: Scope) -> Iterator[tuple[str, TensorProto]]:
     """The tensors that a scope sees, its own and those around it; an inner name hides an outer one."""
-    outer: Scope | None = scope
     seen: set[str] = set()
-    while outer is not None:
+    for outer in scope.around():
         if isinstance(outer.proto, GraphProto):
             for tensor in outer.proto.initializer:
                 if tensor.name not in seen:
@@ -75,7 +75,6 @@ def stored_in(scope: Scope) -> Iterator[tuple[str, TensorProto]]:
                     if attribute.name == "value":
                         seen.add(node.output[0])
                         yield node.output[0], attribute.t
-        outer = outer.parent
 
 
 def _sizes(scope: Scope, stored: Mapping[str, TensorProto]) -> Mapping[str, int]:
@@ -87,25 +86,9 @@ def _sizes(scope: Scope, stored: Mapping[str, TensorProto]) -> Mapping[str, int]
     return {**known, **{name: math.prod(tensor.dims) for name, tensor in stored.items()}}
 
 
-def captured(node: NodeProto) -> list[str]:
-    """What the bodies of a node read that they do not make themselves."""
-    return sorted(name for graph, _ in bodies([node], "") for name in _free(graph))
-
-
-def _free(graph: GraphProto) -> set[str]:
-    made = {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
-    made |= {name for node in graph.node for name in node.output}
-    read = {name for node in graph.node for name in (*node.input, *captured(node)) if name}
-    return (read | {value.name for value in graph.output}) - made
-
-
 def _within(scope: Scope) -> Iterator[str]:
     """The operators in whose bodies a scope lies, the outermost first."""
-    chain: list[Scope] = []
-    outer: Scope | None = scope
-    while outer is not None:
-        chain.insert(0, outer)
-        outer = outer.parent
+    chain = list(scope.around())[::-1]
     if not isinstance(chain[0].proto, GraphProto):
         yield FUNCTION
     for around, inner in itertools.pairwise(chain):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto
@@ -23,6 +23,7 @@ from minuend.onnx.calls import Calls, Key
 from minuend.onnx.dims import keep_common
 from minuend.onnx.evaluator import MAIN
 from minuend.onnx.nesting import bodies
+from minuend.onnx.opsets.scope import without_data
 from minuend.onnx.versions import DIALECT
 from minuend.onnx.walk import Types, functions, model_opsets, read_opsets, replace_references
 
@@ -69,7 +70,7 @@ def infer_types(model: Model | ModelProto, inputs: Types | None = None) -> Infer
         sites = calls.pop(key, [])
         found.bindings[where] = _distinct([call.bound(function) for call in sites], where) or [_defaults(function)]
         body = _as_model(function, sites, found.bindings[where], lean.ir_version, local)
-        given = _symbols(body.graph.input)
+        given = {dim.dim_param for value in body.graph.input for dim in value.type.tensor_type.shape.dim}
         _infer(body, local, found)
         _rename_symbols(body.graph, given, function.name)
         _collect(body.graph, where, {}, found, calls, found.bindings[where])
@@ -82,36 +83,22 @@ def infer_types(model: Model | ModelProto, inputs: Types | None = None) -> Infer
 def _lean(model: Model | ModelProto, inputs: Types) -> ModelProto:
     proto = model if isinstance(model, ModelProto) else model.proto
     files = None if isinstance(model, ModelProto) else model.files
-    lean = ModelProto(ir_version=max(proto.ir_version, 4))
-    lean.opset_import.extend(make_opsetid(*item) for item in model_opsets(proto).items())
-    for part in ("input", "output", "value_info"):
-        getattr(lean.graph, part).extend(getattr(proto.graph, part))
-    lean.graph.name = proto.graph.name
+    lean = without_data(proto)
+    lean.ir_version = max(proto.ir_version, 4)
+    lean.ClearField("training_info")
     for value in lean.graph.input:
         if value.name in inputs:
             value.type.CopyFrom(inputs[value.name])
-    for tensor in proto.graph.initializer:
-        lean.graph.initializer.append(_lean_tensor(tensor, files))
-    for sparse in proto.graph.sparse_initializer:
-        lean.graph.sparse_initializer.append(sparse)
-    _lean_nodes(proto.graph.node, lean.graph.node, model_opsets(proto).get(""), files)
-    for function in proto.functions:
-        copy = lean.functions.add()
-        for name in ("name", "domain", "overload"):
-            setattr(copy, name, getattr(function, name))
-        opsets = read_opsets(function.opset_import)
-        copy.opset_import.extend(make_opsetid(*item) for item in opsets.items())
-        for part in ("input", "output", "attribute", "attribute_proto", "value_info"):
-            getattr(copy, part).extend(getattr(function, part))
-        _lean_nodes(function.node, copy.node, opsets.get(""), files)
+    lean.graph.initializer.extend(_lean_tensor(tensor, files) for tensor in proto.graph.initializer)
+    for holder, nodes, opsets in (
+        (lean, lean.graph.node, model_opsets(proto)),
+        *((function, function.node, read_opsets(function.opset_import)) for function in lean.functions),
+    ):
+        del holder.opset_import[:]
+        holder.opset_import.extend(make_opsetid(*item) for item in opsets.items())
+        for node in nodes:
+            _slim(node, opsets.get(""), files)
     return lean
-
-
-def _lean_nodes(nodes: Iterable[NodeProto], goal: Any, opset: int | None, files: DataFiles | None) -> None:
-    for node in nodes:
-        copy = goal.add()
-        copy.CopyFrom(node)
-        _slim(copy, opset, files)
 
 
 def _slim(node: NodeProto, opset: int | None, files: DataFiles | None) -> None:
@@ -274,10 +261,6 @@ def _common(types: Sequence[TypeProto | None]) -> TypeProto | None:
             return None
         keep_common(common.tensor_type, other.tensor_type)
     return common
-
-
-def _symbols(values: Iterable[Any]) -> set[str]:
-    return {dim.dim_param for value in values for dim in value.type.tensor_type.shape.dim}
 
 
 def _rename_symbols(graph: GraphProto, given: Container[str], prefix: str) -> None:

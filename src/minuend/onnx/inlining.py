@@ -7,6 +7,7 @@ from onnx import ModelProto, TensorProto
 from minuend.errors import Unsupported
 from minuend.onnx import confined
 from minuend.onnx.calls import Calls
+from minuend.onnx.opsets.scope import without_data
 
 _MOST_NODES = 10_000
 """Nodes that a model may have afterwards, beyond ten for each node that it has."""
@@ -32,9 +33,7 @@ def inlined(model: ModelProto) -> ModelProto:
             f"the calls of local functions cannot become the nodes of the functions: the model of {own} nodes would "
             f"have {local.total()}, more than {most}"
         )
-    lean = ModelProto()
-    lean.CopyFrom(model)
-    del lean.graph.initializer[:]  # they stay as they are, and can be large
+    lean = without_data(model)  # initializers stay as they are, and can be large
     lean.graph.initializer.extend(
         TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims)
         for tensor in model.graph.initializer

@@ -7,7 +7,8 @@ kept until its last reader has run.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +20,7 @@ from minuend.onnx import containers, control, defects, exact, operator, sizes, t
 from minuend.onnx.calls import Key
 from minuend.onnx.evaluator import MAIN
 from minuend.onnx.kernels import OLDEST, Kernel, NoKernel, RunError
-from minuend.onnx.nesting import bodies
+from minuend.onnx.nesting import all_inputs, filled_in, name_of
 from minuend.onnx.tensors import Array
 from minuend.onnx.versions import DIALECT
 from minuend.onnx.walk import model_opsets, read_opsets
@@ -31,22 +32,12 @@ Bound = Mapping[str, AttributeProto]
 """The attributes of a function's call, by the function's names for them."""
 
 
-class Values:
-    """The values of one scope, and those of the scopes around it."""
+class Values(ChainMap[str, Any]):
+    """The values of one scope, and those of the scopes around it; what is set or removed is the scope's own."""
 
-    def __init__(self, outer: Values | None = None) -> None:
-        self.own: dict[str, Any] = {}
-        self.outer = outer
-
-    def __getitem__(self, name: str) -> Any:
-        scope: Values | None = self
-        while scope is not None:
-            if name in scope.own:
-                return scope.own[name]
-            scope = scope.outer
-        if not name:
-            return None
-        raise RunError(f"nothing computes the value {name!r}")
+    def __missing__(self, name: str) -> None:
+        if name:
+            raise RunError(f"nothing computes the value {name!r}")
 
 
 @dataclass(eq=False)
@@ -112,11 +103,9 @@ class Interpreter:
             SpecError: a Sub that breaks a rule of its version.
         """
         plan = self._plan(self.model.graph, "graph", model_opsets(self.model), keep=keep)
-        values = Values()
-        values.own.update(plan.stored)
-        values.own.update(feeds)
+        values = Values({**plan.stored, **feeds})
         self._run(plan, values, {})
-        return values.own if keep else {name: values[name] for name in plan.outputs}
+        return dict(values) if keep else {name: values[name] for name in plan.outputs}
 
     def _plan(
         self, proto: GraphProto | FunctionProto, where: str, opsets: Mapping[str, int], *, keep: bool = False
@@ -129,7 +118,7 @@ class Interpreter:
             linked = any(attribute.ref_attr_name for attribute in node.attribute)
             stated = {} if linked else {a.name: get_attribute_value(a) for a in node.attribute}
             steps.append(Step(node, f"{where}.node[{i}]", opsets, linked, stated))
-        inputs, outputs = ([_name(value) for value in part] for part in (proto.input, proto.output))
+        inputs, outputs = ([name_of(value) for value in part] for part in (proto.input, proto.output))
         plan = Plan(proto, steps, self._stored(proto, where), inputs, outputs)
         if not keep:
             _note_last(plan)
@@ -163,13 +152,13 @@ class Interpreter:
                 raise RunError(f"{step.node.op_type} failed: {reason}, at {step.where}") from error
             for name, value in zip(step.node.output, results, strict=False):
                 if name:
-                    values.own[name] = value
+                    values[name] = value
             for name in step.last:
-                values.own.pop(name, None)
+                values.maps[0].pop(name, None)
 
     def _results(self, step: Step, inputs: list[Any], values: Values, bound: Bound) -> Sequence[Any]:
         node = step.node
-        attributes = _filled_in(node, bound) if step.linked else node.attribute
+        attributes = filled_in(node, bound) if step.linked else node.attribute
         stated = {a.name: get_attribute_value(a) for a in attributes} if step.linked else step.stated
         function = self.functions.get((node.domain, node.op_type, node.overload))
         if function is not None:
@@ -221,9 +210,7 @@ class Interpreter:
 
     def _call(self, function: FunctionProto, inputs: Sequence[Any], stated: Bound) -> list[Any]:
         plan = self._plan(function, f"function {function.name!r}", read_opsets(function.opset_import))
-        values = Values()
-        values.own.update(dict.fromkeys(plan.inputs))
-        values.own.update(zip(plan.inputs, inputs, strict=False))
+        values = Values({**dict.fromkeys(plan.inputs), **dict(zip(plan.inputs, inputs, strict=False))})
         defaults = {a.name: a for a in function.attribute_proto}
         self._run(plan, values, {**defaults, **stated})
         return [values[name] for name in plan.outputs]
@@ -233,9 +220,7 @@ class Interpreter:
     ) -> control.Frame:
         def run(name: str, given: Sequence[Any]) -> list[Any]:
             plan = self._plan(stated[name], f"{step.place}.{name}", step.opsets)
-            inner = Values(values)
-            inner.own.update(plan.stored)
-            inner.own.update(zip(plan.inputs, given, strict=False))
+            inner = values.new_child({**plan.stored, **dict(zip(plan.inputs, given, strict=False))})
             self._run(plan, inner, bound)
             return [inner[name] for name in plan.outputs]
 
@@ -258,37 +243,10 @@ class Interpreter:
             raise sizes.too_large(name, f"the result of {op}", nbytes, self.limit, where)
 
 
-def _name(value: Any) -> str:
-    return value if isinstance(value, str) else str(value.name)
-
-
-def _filled_in(node: NodeProto, bound: Bound) -> list[AttributeProto]:
-    """A node's attributes with those of the function's caller; what the caller leaves out is left out here too."""
-    found = []
-    for attribute in node.attribute:
-        if not attribute.ref_attr_name:
-            found.append(attribute)
-        elif attribute.ref_attr_name in bound:
-            copy = AttributeProto()
-            copy.CopyFrom(bound[attribute.ref_attr_name])
-            copy.name = attribute.name
-            found.append(copy)
-    return found
-
-
 def _note_last(plan: Plan) -> None:
     """Note with each step which values nobody reads after it."""
     later = set(plan.outputs)
     for step in reversed(plan.steps):
-        for name in {*step.node.output, *_reads(step.node)} - later:
+        for name in {*step.node.output, *all_inputs(step.node)} - later:
             step.last.append(name)
             later.add(name)
-
-
-def _reads(node: NodeProto) -> Iterator[str]:
-    """The names that a node and its bodies read; those that the bodies compute themselves are among them."""
-    yield from node.input
-    for body, _ in bodies([node], ""):
-        for inner in body.node:
-            yield from _reads(inner)
-        yield from (value.name for value in body.output)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, TypeProto, helper
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, helper
 
 from minuend import worker
 from minuend.core.packing import pack, unpack
@@ -123,12 +123,9 @@ class Kernel:
 
     def _model(self, node: NodeProto, inputs: Sequence[Any], main: int, *, shaped: bool = False) -> ModelProto:
         """The node as a model: its inputs are the graph's, but for what has to be given as initializers."""
-        model = ModelProto(ir_version=newest_ir())
-        model.opset_import.add(domain="", version=main)
-        if self.domain:
-            model.opset_import.add(domain=self.domain, version=self.opset)
-        model.graph.name = "node"
-        model.graph.node.append(node)
+        imports = {"": main, **({self.domain: self.opset} if self.domain else {})}
+        model = ModelProto(ir_version=newest_ir(), opset_import=[helper.make_opsetid(*row) for row in imports.items()])
+        model.graph.MergeFrom(GraphProto(name="node", node=[node]))
         for name, value in zip(node.input, inputs, strict=True):
             if not name:
                 continue
@@ -136,9 +133,7 @@ class Kernel:
                 model.graph.initializer.append(_tensor(value, name))
             else:
                 model.graph.input.add(name=name).type.CopyFrom(type_of(value, shaped=shaped))
-        for name in node.output:
-            if name:
-                model.graph.output.add(name=name)
+        model.graph.output.extend(ValueInfoProto(name=name) for name in node.output if name)
         return model
 
     def _converted(self, node: NodeProto, inputs: Sequence[Any], goal: int) -> ModelProto:
@@ -197,12 +192,9 @@ def newest_ir() -> int:
 def _newest(start: int, versions: Any) -> int:
     for number in range(start, 0, -1):
         opset, ir = versions(number)
-        model = ModelProto(ir_version=ir)
-        model.opset_import.add(domain="", version=opset)
-        model.graph.name = "probe"
-        model.graph.node.append(helper.make_node("Relu", ["x"], ["y"]))
-        model.graph.input.append(helper.make_tensor_value_info("x", TensorProto.FLOAT, [1]))
-        model.graph.output.append(helper.make_tensor_value_info("y", TensorProto.FLOAT, [1]))
+        x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [1]) for name in "xy")
+        graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "probe", [x], [y])
+        model = ModelProto(ir_version=ir, opset_import=[helper.make_opsetid("", opset)], graph=graph)
         try:
             _session_of(model.SerializeToString())
         except Exception:  # a release's own classes, which say no more than that it does not load this

@@ -11,8 +11,8 @@ from onnx import AttributeProto, NodeProto, TensorProto, TypeProto, ValueInfoPro
 from onnx.helper import get_attribute_value
 
 from minuend.core.shapes import Broadcast, Shape, format_shape, numpy, size, static
-from minuend.errors import ConversionRefused, SpecError, listed
-from minuend.models.graph import Graph, Kind, Step, Value
+from minuend.errors import ConversionRefused, listed
+from minuend.models.graph import Attempts, Graph, Kind, Refused, Step, Value
 from minuend.onnx import tensors, walk
 from minuend.onnx.evaluator import MAIN
 from minuend.onnx.model import Model
@@ -26,10 +26,6 @@ _ADVICE = (
     "Convert the rest with the format's own tool, then repair the subtractions with minuend fix. Local functions can "
     "be inlined with onnx.inliner.inline_local_functions."
 )
-
-
-class _Refused(Exception):
-    """A node that a graph cannot say; the message is the reason."""
 
 
 def to_graph(model: Model) -> Graph:
@@ -58,11 +54,10 @@ def to_graph(model: Model) -> Graph:
 
 
 @dataclass
-class _Lifting:
+class _Lifting(Attempts):
     model: Model
     scope: walk.Scope
     graph: Graph
-    nodes: dict[str, str] = field(default_factory=dict)
     broken: set[str] = field(default_factory=set)  # values that refused nodes would have made
     defaults: list[str] = field(default_factory=list)  # inputs with a default value
     opset: int = 0
@@ -72,12 +67,12 @@ class _Lifting:
         self.opset = self.scope.opset or 0
         stored = {tensor.name for tensor in proto.initializer}
         for tensor in proto.initializer:
-            self.attempt(f"graph, initializer {tensor.name!r}", [tensor.name], lambda t=tensor: self.initializer(t))  # type: ignore[misc]
+            self.piece(f"graph, initializer {tensor.name!r}", [tensor.name], self.constant, tensor.name, tensor)
         for sparse in proto.sparse_initializer:
             self.refuse(f"graph, initializer {sparse.values.name!r}", "it is sparse", [sparse.values.name])
         for value in proto.input:
             if value.name not in stored:
-                self.attempt(f"graph, input {value.name!r}", [value.name], lambda v=value: self.input(v))  # type: ignore[misc]
+                self.piece(f"graph, input {value.name!r}", [value.name], self.input, value)
             elif self.model.proto.ir_version >= 4:
                 self.defaults.append(value.name)
         for i, node in enumerate(proto.node):
@@ -91,18 +86,14 @@ class _Lifting:
             elif wrong := schemas.malformed(node, self.opset):
                 self.refuse(place, wrong, node.output)
             elif not any(name in self.broken for name in node.input):
-                self.attempt(place, node.output, lambda k=kind, n=node, p=place: k(self, n, p))  # type: ignore[misc]
+                self.piece(place, node.output, kind, self, node, place)
             else:
                 self.broken.update(node.output)
         self.graph.outputs = [value.name for value in proto.output]
 
-    def attempt(self, place: str, outputs: Sequence[str], work: Callable[[], None]) -> None:
-        try:
-            work()
-        except _Refused as error:
-            self.refuse(place, str(error), outputs)
-        except SpecError as error:
-            self.refuse(place, error.message, outputs)
+    def piece(self, place: str, outputs: Sequence[str], work: Callable[..., None], *given: Any) -> None:
+        if not self.attempt(place, work, *given):
+            self.broken.update(outputs)
 
     def refuse(self, place: str, reason: str, outputs: Sequence[str]) -> None:
         self.nodes[place] = reason
@@ -116,14 +107,11 @@ class _Lifting:
 
     # ---- values -----------------------------------------------------------------------------------------------
 
-    def initializer(self, tensor: TensorProto) -> None:
-        self.constant(tensor.name, tensor)
-
     def constant(self, name: str, tensor: TensorProto) -> None:
         kind = tensors.data_type(tensor.data_type)
         if kind is None or kind.element is None:
             word = kind.word if kind else tensor.data_type
-            raise _Refused(f"it is of {word}, which subtraction does not know")
+            raise Refused(f"it is of {word}, which subtraction does not know")
         array = self.model.array(tensor, f"{self.model.name}: tensor {name!r}")
         self.graph.add(Value(name, TensorType(kind.element, tuple(tensor.dims)), array))
 
@@ -134,17 +122,11 @@ class _Lifting:
     def declared(self, name: str, proto: TypeProto | None) -> TensorType:
         found = None if proto is None else walk.tensor_type(proto)
         if found is None:
-            raise _Refused(f"{name!r} is no tensor of an element type that subtraction knows, or its type is not known")
+            raise Refused(f"{name!r} is no tensor of an element type that subtraction knows, or its type is not known")
         return found
 
     def type_of(self, name: str) -> TensorType:
         return self.graph.values[name].type
-
-    def shape_of(self, name: str) -> tuple[Any, ...]:
-        shape = self.type_of(name).shape
-        if shape is None:
-            raise _Refused(f"the rank of {name!r} is not known")
-        return shape
 
     def make(self, kind: Kind, node: NodeProto, place: str, result: Shape, **what: Any) -> None:
         """Add a step with one input; its result has the input's element type and a shape of its own."""
@@ -169,9 +151,9 @@ class _Lifting:
             return None
         value = self.graph.values.get(node.input[index])
         if value is None or value.constant is None or value.name in self.defaults:
-            raise _Refused(f"its {name} {node.input[index]!r} is not constant")
+            raise Refused(f"its {name} {node.input[index]!r} is not constant")
         if value.type.dtype != "int64" or value.constant.ndim > 1:
-            raise _Refused(f"its {name} {node.input[index]!r} is {value.type}; expected a list of int64")
+            raise Refused(f"its {name} {node.input[index]!r} is {value.type}; expected a list of int64")
         return tuple(int(number) for number in value.constant.reshape(-1))
 
     # ---- operators ----------------------------------------------------------------------------------------------
@@ -190,11 +172,11 @@ class _Lifting:
             to = dict(names).get(to.decode("utf-8", "replace").upper(), 0)
         kind = tensors.data_type(to)
         if kind is None or kind.element is None:
-            raise _Refused(f"it casts to {kind.word if kind else to}, which subtraction does not know")
+            raise Refused(f"it casts to {kind.word if kind else to}, which subtraction does not know")
         if not stated.get("saturate", 1):
-            raise _Refused("saturate=0 is not what other formats do")
+            raise Refused("saturate=0 is not what other formats do")
         if stated.get("round_mode", b"up") != b"up":
-            raise _Refused(
+            raise Refused(
                 f"round_mode {stated['round_mode'].decode('utf-8', 'replace')!r} is not what other formats do"
             )
         shape = self.type_of(node.input[0]).shape
@@ -207,21 +189,21 @@ class _Lifting:
     def constant_node(self, node: NodeProto, place: str) -> None:
         stated = {a.name: a for a in node.attribute}
         if len(stated) != 1:
-            raise _Refused(f"Constant has one attribute; the node has {len(stated)}")
+            raise Refused(f"Constant has one attribute; the node has {len(stated)}")
         ((name, attribute),) = stated.items()
         if name == "value":
             self.constant(node.output[0], attribute.t)
             return
         dtype = {"value_float": "float32", "value_floats": "float32", "value_int": "int64", "value_ints": "int64"}
         if name not in dtype or name not in schemas.schema("Constant", self.opset).attributes:
-            raise _Refused(f"Constant with {name} is not a dense tensor of numbers")
+            raise Refused(f"Constant with {name} is not a dense tensor of numbers")
         array: Array = np.array(get_attribute_value(attribute), dtype[name])
         self.graph.add(Value(node.output[0], TensorType(dtype[name], array.shape), array))
 
     def reshape(self, node: NodeProto, place: str) -> None:
         wanted = self.numbers(node, "shape", 1, 5)
         if wanted is None:
-            raise _Refused("Reshape has no shape")
+            raise Refused("Reshape has no shape")
         zeros = bool(_attributes(node, ("allowzero",)).get("allowzero", 0)) if self.opset >= 14 else False
         come = self.type_of(node.input[0]).shape
         shape = _reshaped(wanted, come, zeros)
@@ -231,8 +213,8 @@ class _Lifting:
     def unsqueeze(self, node: NodeProto, place: str) -> None:
         stated = self.numbers(node, "axes", 1, 13)
         if stated is None:
-            raise _Refused("Unsqueeze has no axes")
-        come = list(self.shape_of(node.input[0]))
+            raise Refused("Unsqueeze has no axes")
+        come = list(self.graph.dims(node.input[0]))
         axes = _axes(stated, len(come) + len(stated))
         for axis in axes:
             come.insert(axis, 1)
@@ -240,23 +222,23 @@ class _Lifting:
 
     def squeeze(self, node: NodeProto, place: str) -> None:
         stated = self.numbers(node, "axes", 1, 13)
-        come = self.shape_of(node.input[0])
+        come = self.graph.dims(node.input[0])
         if stated is None:
             if not all(isinstance(dim, int) for dim in come):
-                raise _Refused(f"it squeezes every 1 of {format_shape(come)}, and which dims are 1 is not known")
+                raise Refused(f"it squeezes every 1 of {format_shape(come)}, and which dims are 1 is not known")
             stated = tuple(axis for axis, dim in enumerate(come) if dim == 1)
         axes = _axes(stated, len(come))
         if wrong := [axis for axis in axes if isinstance(come[axis], int) and come[axis] != 1]:
-            raise _Refused(f"it squeezes axis {wrong[0]} of {format_shape(come)}, which is no 1")
+            raise Refused(f"it squeezes axis {wrong[0]} of {format_shape(come)}, which is no 1")
         rest = tuple(dim for axis, dim in enumerate(come) if axis not in axes)
         self.make("squeeze", node, place, rest, axes=axes)
 
     def expand(self, node: NodeProto, place: str) -> None:
         shape = self.numbers(node, "shape", 1, 8)
         if shape is None:
-            raise _Refused("Expand has no shape")
+            raise Refused("Expand has no shape")
         if min(shape, default=0) < 0:
-            raise _Refused(f"it expands to {shape}; expected sizes of 0 and above")
+            raise Refused(f"it expands to {shape}; expected sizes of 0 and above")
         joined: Broadcast = numpy(self.type_of(node.input[0]).shape, shape)
         self.make("expand", node, place, joined.shape, shape=shape)
 
@@ -277,41 +259,39 @@ def _attributes(node: NodeProto, known: Sequence[str]) -> dict[str, Any]:
     """Return a node's attributes; one that its operator does not have is refused."""
     for attribute in node.attribute:
         if attribute.name not in known:
-            raise _Refused(f"{node.op_type} has the attribute {attribute.name!r}, which it does not have in this opset")
+            raise Refused(f"{node.op_type} has the attribute {attribute.name!r}, which it does not have in this opset")
         if attribute.type in (AttributeProto.GRAPH, AttributeProto.GRAPHS):
-            raise _Refused(f"the attribute {attribute.name!r} is a graph")
+            raise Refused(f"the attribute {attribute.name!r} is a graph")
     return {attribute.name: get_attribute_value(attribute) for attribute in node.attribute}
 
 
 def _axes(stated: Sequence[int], rank: int) -> tuple[int, ...]:
     axes = sorted(axis + rank if axis < 0 else axis for axis in stated)
     if len(set(axes)) != len(axes) or any(not 0 <= axis < rank for axis in axes):
-        raise _Refused(f"its axes {tuple(stated)} are not different axes of {rank} dims")
+        raise Refused(f"its axes {tuple(stated)} are not different axes of {rank} dims")
     return tuple(axes)
 
 
 def _reshaped(wanted: tuple[int, ...], come: Shape, zeros: bool) -> tuple[int, ...]:
     """Return the dims that a Reshape asks for, its 0s (copies) filled in, and its -1 where that can be known."""
     if wanted.count(-1) > 1 or min(wanted, default=0) < -1 or (zeros and 0 in wanted and -1 in wanted):
-        raise _Refused(f"it reshapes to {wanted}; expected sizes, at most one of them -1")
+        raise Refused(f"it reshapes to {wanted}; expected sizes, at most one of them -1")
     dims = list(wanted)
     for axis, dim in enumerate(wanted):
         if dim == 0 and not zeros:
             copied = come[axis] if come is not None and axis < len(come) else None
             if not isinstance(copied, int):
-                raise _Refused(
-                    f"its shape {wanted} copies axis {axis} of {format_shape(come)}, whose size is not known"
-                )
+                raise Refused(f"its shape {wanted} copies axis {axis} of {format_shape(come)}, whose size is not known")
             dims[axis] = copied
     if come is None or not all(isinstance(dim, int) for dim in come):
         if -1 in dims and 0 in dims:
-            raise _Refused(f"it reshapes to {wanted}, and a -1 beside an empty dim can be anything")
+            raise Refused(f"it reshapes to {wanted}, and a -1 beside an empty dim can be anything")
         return tuple(dims)
     have, rest = size(static(come)), size([dim for dim in dims if dim != -1])
     if -1 in dims and rest and have % rest == 0:
         dims[dims.index(-1)] = have // rest
     if -1 in dims or size(dims) != have:
-        raise _Refused(f"it reshapes {format_shape(come)} to {wanted}, which has another number of elements")
+        raise Refused(f"it reshapes {format_shape(come)} to {wanted}, which has another number of elements")
     return tuple(dims)
 
 

@@ -42,18 +42,14 @@ def goal(target: str | None = None) -> Goal:
     (21, 'opset 21 is the newest that onnxruntime-cpu@1.20.1 loads')
     """
     found = [Goal(newest_known())]
-    for runtime, release in [_named(target)] if target else _installed():
+    asked = targets.find(target) if target else None
+    for runtime, release in _installed() if asked is None else [(asked.runtime, asked.release)]:
         opset, ir_version = _loads(runtime, release)
         name = f"{runtime}@{release}"
         if opset is not None:
             told = f"opset {opset} is the newest that {name} loads" if opset < newest_known() else ""
             found.append(Goal(min(opset, newest_known()), ir_version, told, name))
     return min(reversed(found), key=lambda one: one.version)
-
-
-def _named(target: str) -> tuple[str, str]:
-    found = targets.find(target)
-    return found.runtime, found.release
 
 
 def _installed() -> list[tuple[str, str]]:

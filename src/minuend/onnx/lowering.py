@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +12,7 @@ from onnx import ModelProto, TensorProto, ValueInfoProto, helper
 
 from minuend.core.shapes import Dim, Shape, format_shape, same
 from minuend.errors import ConversionRefused, FileFormatError, SpecError
-from minuend.models.graph import Graph, Step, Value
+from minuend.models.graph import Attempts, Graph, Refused, Step, Value
 from minuend.names import Names
 from minuend.onnx import confined
 from minuend.onnx.model import Model
@@ -21,20 +21,6 @@ from minuend.onnx.tensors import Array
 from minuend.onnx.versions import DIALECT, SPELLINGS
 from minuend.standards.node import Node, TensorType
 from minuend.standards.validation import validate
-
-_OPERATORS = {
-    "subtract": "Sub",
-    "cast": "Cast",
-    "identity": "Identity",
-    "reshape": "Reshape",
-    "unsqueeze": "Unsqueeze",
-    "squeeze": "Squeeze",
-    "expand": "Expand",
-}
-
-
-class _Refused(Exception):
-    """A step that the opset cannot say; the message is the reason."""
 
 
 def from_graph(graph: Graph, opset: object = None) -> tuple[Model, list[str], list[str]]:
@@ -67,10 +53,9 @@ def from_graph(graph: Graph, opset: object = None) -> tuple[Model, list[str], li
 
 
 @dataclass
-class _Lowering:
+class _Lowering(Attempts):
     graph: Graph
     opset: int
-    nodes: dict[str, str] = field(default_factory=dict)
     changes: list[str] = field(default_factory=list)
     losses: list[str] = field(default_factory=list)
     made: list[onnx.NodeProto] = field(default_factory=list)
@@ -84,22 +69,14 @@ class _Lowering:
             if self.graph.values[name].type.shape is None:
                 self.nodes[f"{kind} {name!r}"] = "its rank is not known; ONNX's inputs and outputs have one"
         for value in self.graph.values.values():
-            self.attempt(f"value {value.name!r}", lambda v=value: self.value(v))  # type: ignore[misc]
+            self.attempt(f"value {value.name!r}", self.value, value)
         for i, step in enumerate(self.graph.steps):
             place = step.where or f"step {i} {step.name or step.output!r}"
-            self.attempt(place, lambda s=step, p=place: self.step(s, p))  # type: ignore[misc]
-
-    def attempt(self, place: str, work: Callable[[], None]) -> None:
-        try:
-            work()
-        except _Refused as error:
-            self.nodes[place] = str(error)
-        except SpecError as error:
-            self.nodes[place] = error.message
+            self.attempt(place, self.step, step, place)
 
     def value(self, value: Value) -> None:
         if value.type.dtype not in SPELLINGS:
-            raise _Refused(f"ONNX has no element type {value.type.dtype}")
+            raise Refused(f"ONNX has no element type {value.type.dtype}")
         for axis, dim in enumerate(value.type.shape or ()):
             if isinstance(dim, tuple):
                 lo, hi = dim
@@ -128,12 +105,6 @@ class _Lowering:
         graph.value_info.extend(_info(value) for value in steps)
         return proto
 
-    def shape_of(self, name: str) -> tuple[Dim, ...]:
-        shape = self.graph.values[name].type.shape
-        if shape is None:
-            raise _Refused(f"the rank of {name!r} is not known")
-        return shape
-
     def emit(self, op: str, inputs: Sequence[str], output: str, name: str = "", **attributes: Any) -> None:
         """Add a node, if its operator takes the element types at this opset."""
         self.check_type(op, inputs[0])
@@ -145,9 +116,9 @@ class _Lowering:
             schema = onnx.defs.get_schema(op, self.opset, "")
         except onnx.defs.SchemaError:
             since = min(s.since_version for s in onnx.defs.get_all_schemas_with_history() if s.name == op)
-            raise _Refused(f"ONNX has {op} from opset {since} on") from None
+            raise Refused(f"ONNX has {op} from opset {since} on") from None
         if SPELLINGS[dtype][0] not in schema.type_constraints[parameter].allowed_type_strs:
-            raise _Refused(f"{op}-{schema.since_version} takes no {SPELLINGS[dtype][0]}")
+            raise Refused(f"{op}-{schema.since_version} takes no {SPELLINGS[dtype][0]}")
 
     def listed(self, op: str, name: str, numbers: Sequence[int], source: str, output: str, label: str = "") -> None:
         """Add a node whose axes or shape are an input from some opset on, and an attribute before."""
@@ -166,15 +137,7 @@ class _Lowering:
         for name in (*step.inputs, step.output):
             if self.graph.values[name].type.dtype not in SPELLINGS:
                 return  # the value's own entry says it
-        {
-            "subtract": self.subtract,
-            "cast": self.cast,
-            "identity": self.identity,
-            "reshape": self.reshape,
-            "unsqueeze": self.dims,
-            "squeeze": self.dims,
-            "expand": self.expand,
-        }[step.kind](step, place)
+        _STEPS[step.kind](self, step, place)
 
     def identity(self, step: Step, place: str) -> None:
         self.emit("Identity", step.inputs, step.output, step.name)
@@ -187,7 +150,7 @@ class _Lowering:
 
     def dims(self, step: Step, place: str) -> None:
         if step.axes:
-            self.listed(_OPERATORS[step.kind], "axes", step.axes, step.inputs[0], step.output, step.name)
+            self.listed(step.kind.capitalize(), "axes", step.axes, step.inputs[0], step.output, step.name)
         else:
             self.identity(step, place)
 
@@ -196,7 +159,7 @@ class _Lowering:
         if self.opset < 14:  # a 0 copies the input's dim there
             for axis, dim in enumerate(step.shape):
                 if dim == 0 and not (come is not None and axis < len(come) and come[axis] == 0):
-                    raise _Refused(f"Reshape to {step.shape}: before opset 14 it makes no empty dim at axis {axis}")
+                    raise Refused(f"Reshape to {step.shape}: before opset 14 it makes no empty dim at axis {axis}")
         self.listed("Reshape", "shape", step.shape, step.inputs[0], step.output, step.name)
 
     def expand(self, step: Step, place: str) -> None:
@@ -218,11 +181,11 @@ class _Lowering:
         names = list(step.inputs)
         starts = (step.joined.a_start, step.joined.b_start)
         if step.joined.shape is None and any(starts):
-            raise _Refused("the rank of the result is not known")
+            raise Refused("the rank of the result is not known")
         for i, (name, start) in enumerate(zip(step.inputs, starts, strict=True)):
             if step.joined.shape is None:
                 continue
-            rank = len(self.shape_of(name))
+            rank = len(self.graph.dims(name))
             ones = len(step.joined.shape) - start - rank
             if ones:
                 names[i] = self.names.fresh(f"{name}_aligned")
@@ -237,11 +200,11 @@ class _Lowering:
     def limited(self, step: Step, place: str) -> None:
         """Sub-1 and Sub-6: B is equal to A, has one element, or is a run of A's dims; A never grows."""
         assert step.joined is not None
-        a, b = (self.shape_of(name) for name in step.inputs)
+        a, b = (self.graph.dims(name) for name in step.inputs)
         result, start = step.joined.shape, step.joined.b_start
         rule = f"Sub-{DIALECT.resolve(self.opset).version} gives A's shape"
         if result is None or not _equal(a, result):
-            raise _Refused(f"{rule}, and here A is {format_shape(a)} and the result {format_shape(result)}")
+            raise Refused(f"{rule}, and here A is {format_shape(a)} and the result {format_shape(result)}")
         names, attributes = list(step.inputs), {}
         if not _equal(a, b) and all(dim == 1 for dim in b):
             attributes = {"broadcast": 1}
@@ -249,7 +212,7 @@ class _Lowering:
             first, last = _core(a, b, start)
             run = a[start + first : start + last]
             if not _equal(run, b[first:last]):
-                raise _Refused(
+                raise Refused(
                     f"{rule} and wants B to be a run of its dims; B {format_shape(b)} is not one of A {format_shape(a)}"
                 )
             if last - first < len(b):
@@ -265,6 +228,17 @@ class _Lowering:
 
     def emit_sub(self, step: Step, names: Sequence[str], **attributes: Any) -> None:
         self.made.append(helper.make_node("Sub", list(names), [step.output], name=step.name or None, **attributes))
+
+
+_STEPS = {
+    "subtract": _Lowering.subtract,
+    "cast": _Lowering.cast,
+    "identity": _Lowering.identity,
+    "reshape": _Lowering.reshape,
+    "unsqueeze": _Lowering.dims,
+    "squeeze": _Lowering.dims,
+    "expand": _Lowering.expand,
+}
 
 
 def _equal(x: Shape, y: Shape) -> bool:

@@ -15,17 +15,17 @@ was tried on onnxruntime 1.15.0 and 1.31.1. Other runtimes do not take every kin
 from __future__ import annotations
 
 import heapq
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
-from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TypeProto
+from onnx import FunctionProto, GraphProto, ModelProto, TypeProto
 
 from minuend.errors import listed
 from minuend.names import Names
 from minuend.onnx.evaluator import MAIN
-from minuend.onnx.nesting import all_names, bodies, holders, within
+from minuend.onnx.nesting import all_names, captured, graphs, holders, name_of, within
 from minuend.onnx.walk import functions
 
 IMPLIED: Mapping[str, int] = {"com.microsoft": 1, "ai.onnx.ml": 3}
@@ -78,17 +78,13 @@ def _mends(model: ModelProto) -> Iterator[Departure]:
 
 
 def _twice(imports: Any, where: str) -> Iterator[Departure]:
-    rows = [(_spelt(row.domain), row.version) for row in imports]
+    rows = [("" if row.domain in MAIN else row.domain, row.version) for row in imports]
     again = [i for i, row in enumerate(rows) if row in rows[:i]]
     if again:
         domains = listed(dict.fromkeys(repr(rows[i][0]) for i in again), "and")
         yield Departure("twice", f"{where} imports the domain {domains} twice, at one opset")
         for i in reversed(again):
             del imports[i]
-
-
-def _spelt(domain: str) -> str:
-    return "" if domain in MAIN else domain
 
 
 def _unimported(model: ModelProto) -> Iterator[Departure]:
@@ -110,10 +106,11 @@ def _unimported(model: ModelProto) -> Iterator[Departure]:
 
 def _unsorted(graph: GraphProto) -> Iterator[Departure]:
     made = {name: i for i, node in enumerate(graph.node) for name in node.output if name}
-    early = (i for i, node in enumerate(graph.node) if any(made.get(name, -1) > i for name in _read(node)))
+    read = [(*node.input, *captured(node)) for node in graph.node]
+    early = (i for i, names in enumerate(read) if any(made.get(name, -1) > i for name in names))
     first = next(early, None)
     nodes = [] if first is None else list(graph.node)
-    needs = [{made[name] for name in _read(node) if name in made} for node in nodes]
+    needs = [{made[name] for name in names if name in made} for names in read[: len(nodes)]]
     order = _order(needs)
     if first is None or order is None:
         return
@@ -129,33 +126,21 @@ def _unsorted(graph: GraphProto) -> Iterator[Departure]:
     graph.node.extend(ordered.node)
 
 
-def _read(node: NodeProto) -> Iterator[str]:
-    """The names that a node reads from the graph around it, in its bodies too."""
-    yield from node.input
-    for body, _ in bodies([node], ""):
-        own = {value.name for value in body.input} | {tensor.name for tensor in body.initializer}
-        own.update(name for inner in body.node for name in inner.output)
-        inside = {value.name for value in body.output}.union(*map(_read, body.node))
-        yield from inside - own
-
-
 def _order(needs: list[set[int]]) -> list[int] | None:
     """The order nearest to the one that is there in which all can run; ``None`` where they need each other."""
-    readers = defaultdict(list)
-    for i, needed in enumerate(needs):
-        for j in needed:
-            readers[j].append(i)
-    missing = [len(needed) for needed in needs]
-    ready = [i for i, count in enumerate(missing) if not count]
-    order = []
-    while ready:
-        i = heapq.heappop(ready)
-        order.append(i)
-        for reader in readers[i]:
-            missing[reader] -= 1
-            if not missing[reader]:
-                heapq.heappush(ready, reader)
-    return order if len(order) == len(needs) else None
+    sorter = TopologicalSorter(dict(enumerate(needs)))
+    try:
+        sorter.prepare()
+    except CycleError:
+        return None
+    ready: list[int] = []
+    order: list[int] = []
+    while sorter.is_active():
+        for i in sorter.get_ready():
+            heapq.heappush(ready, i)
+        order.append(heapq.heappop(ready))
+        sorter.done(order[-1])
+    return order
 
 
 # ---- dims -----------------------------------------------------------------------------------------------------
@@ -198,7 +183,7 @@ def _shadowed(model: ModelProto) -> Iterator[Departure]:
     graphs: list[tuple[Any, str]] = [(model.graph, "graph"), *functions(model)]
     for holder, where in graphs:
         stored = [] if isinstance(holder, FunctionProto) else [tensor.name for tensor in holder.initializer]
-        known = {value if isinstance(value, str) else value.name for value in holder.input}.union(stored)
+        known = {name_of(value) for value in holder.input}.union(stored)
         for body, place, name in _hiding(holder.node, where, known):
             yield Departure(
                 "shadowed", f"{place}: its input {name!r} bears the name of a value around it, and is another value"
@@ -211,8 +196,8 @@ def _hiding(nodes: Any, where: str, known: set[str]) -> Iterator[tuple[GraphProt
     """Every input of a body, with the body and its place, that bears a name which is known where the body stands."""
     known = set(known)
     for i, node in enumerate(nodes):
-        for body, place in bodies([node], where):
-            place = place.replace(f"{where}.node[0]", f"{where}.node[{i}]", 1)  # noqa: PLW2901
+        for attribute, body in graphs(node):
+            place = f"{where}.node[{i}].{attribute}"
             for name in [value.name for value in body.input]:
                 if name in known:
                     yield body, place, name
@@ -229,6 +214,6 @@ def _rename(body: GraphProto, old: str, new: str) -> None:
         for i, name in enumerate(node.input):
             if name == old:
                 node.input[i] = new
-        for inner, _ in bodies([node], ""):
+        for _, inner in graphs(node):
             if old not in {value.name for value in inner.input}:  # there it is a third value
                 _rename(inner, old, new)

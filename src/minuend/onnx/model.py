@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,7 @@ def read(source: Any, *, base_dir: str | os.PathLike[str] | None = None) -> Mode
     return Model(proto, folder=folder, path=path, name=name, departures=departures)
 
 
+@dataclass(eq=False, repr=False)
 class Model:
     """An ONNX model and the folder of its external data.
 
@@ -59,21 +61,15 @@ class Model:
         name: what messages call it. files: its external data. departures: the rules that it broke when it came.
     """
 
-    def __init__(
-        self,
-        proto: ModelProto,
-        *,
-        folder: str | None = None,
-        path: str | None = None,
-        name: str = "the ModelProto",
-        departures: tuple[Departure, ...] = (),
-    ) -> None:
-        self.proto = proto
-        self.folder = folder
-        self.path = path
-        self.name = name
-        self.departures = departures
-        self.files = DataFiles(folder, name)
+    proto: ModelProto
+    _: KW_ONLY
+    folder: str | None = None
+    path: str | None = None
+    name: str = "the ModelProto"
+    departures: tuple[Departure, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.files = DataFiles(self.folder, self.name)
 
     def __repr__(self) -> str:
         return f"<onnx.Model {self.name}: {self.proto.graph.name!r}, {len(self.proto.graph.node)} nodes>"

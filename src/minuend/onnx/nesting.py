@@ -2,20 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from onnx import FunctionProto, GraphProto, ModelProto, NodeProto
+from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto
+
+
+def place(where: str, index: int, node: NodeProto) -> str:
+    """Say where a node stands: ``"graph.node[3] 'sub_mean'"``."""
+    return f"{where}.node[{index}]" + (f" {node.name!r}" if node.name else "")
+
+
+def name_of(value: Any) -> str:
+    """The name of an input or output, which a graph states with its type and a function alone."""
+    return value if isinstance(value, str) else str(value.name)
+
+
+def graphs(node: NodeProto) -> Iterator[tuple[str, GraphProto]]:
+    """The bodies that a node holds, each with its attribute's name."""
+    for a in node.attribute:
+        if a.HasField("g"):
+            yield a.name, a.g
+        for i, body in enumerate(a.graphs):
+            yield f"{a.name}[{i}]", body
 
 
 def bodies(nodes: Iterable[NodeProto], where: str) -> Iterator[tuple[GraphProto, str]]:
     """The graphs that nodes hold as attributes, with their places."""
     for i, node in enumerate(nodes):
-        for attribute in node.attribute:
-            place = f"{where}.node[{i}].{attribute.name}"
-            if attribute.HasField("g"):
-                yield attribute.g, place
-            yield from ((graph, f"{place}[{j}]") for j, graph in enumerate(attribute.graphs))
+        for name, body in graphs(node) if node.attribute else ():
+            yield body, f"{where}.node[{i}].{name}"
+
+
+def all_inputs(node: NodeProto) -> Iterator[str]:
+    """Every name that a node reads, its bodies included; those that the bodies make themselves are among them."""
+    yield from node.input
+    for _, body in graphs(node):
+        for inner in body.node:
+            yield from all_inputs(inner)
+        yield from (output.name for output in body.output)
+
+
+def captured(node: NodeProto) -> list[str]:
+    """What the bodies of a node read that they do not make themselves."""
+    return sorted(name for _, graph in graphs(node) for name in _free(graph))
+
+
+def _free(graph: GraphProto) -> set[str]:
+    made = {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
+    made |= {name for node in graph.node for name in node.output}
+    read = {name for node in graph.node for name in (*node.input, *captured(node)) if name}
+    return (read | {value.name for value in graph.output}) - made
+
+
+def held(attribute: AttributeProto, one: str, many: str) -> Iterator[Any]:
+    """What an attribute holds of some kind, in either of the two fields for it."""
+    if attribute.HasField(one):
+        yield getattr(attribute, one)
+    yield from getattr(attribute, many)
+
+
+def filled_in(node: NodeProto, bound: Mapping[str, AttributeProto]) -> list[AttributeProto]:
+    """A node's attributes with those of the function's caller; what the caller leaves out is left out here too."""
+    found = []
+    for attribute in node.attribute:
+        if not attribute.ref_attr_name:
+            found.append(attribute)
+        elif attribute.ref_attr_name in bound:
+            copy = AttributeProto()
+            copy.CopyFrom(bound[attribute.ref_attr_name])
+            copy.name = attribute.name
+            found.append(copy)
+    return found
+
+
+def fill_in(node: NodeProto, bound: Mapping[str, AttributeProto]) -> None:
+    """Give a node the attributes of the function's caller, in place of its references to them."""
+    if any(attribute.ref_attr_name for attribute in node.attribute):
+        stated = NodeProto(attribute=filled_in(node, bound))
+        del node.attribute[:]
+        node.attribute.extend(stated.attribute)
 
 
 def holders(model: ModelProto) -> Iterator[Any]:
@@ -37,5 +103,6 @@ def all_names(model: ModelProto) -> Iterator[str]:
         for node in holder.node:
             yield from (node.name, *node.input, *node.output)
         for value in (*holder.input, *holder.output):
-            yield value if isinstance(value, str) else value.name
+            yield name_of(value)
         yield from (value.name for value in (*getattr(holder, "initializer", ()), *holder.value_info))
+        yield from (sparse.values.name for sparse in getattr(holder, "sparse_initializer", ()))

@@ -71,9 +71,9 @@ def declared(model: Any) -> Iterator[tuple[str, str, tuple[Any, ...] | None]]:
         if value.name in stored:
             continue
         kind = tensors.data_type(value.type.tensor_type.elem_type) if value.type.HasField("tensor_type") else None
-        if kind is None or (kind.element is None and kind.word != "BOOL"):
+        if kind is None or kind.name is None:
             raise Skip(f"the input {value.name!r} is no tensor of numbers")
-        yield value.name, "bool" if kind.element is None else kind.element.name, shape_of(value.type)
+        yield value.name, kind.name, shape_of(value.type)
 
 
 def nbytes(model: Any) -> int:

@@ -11,6 +11,7 @@ from onnx import NodeProto, helper, numpy_helper
 from minuend.actions.recipes.table import OWN, Recipe, Step, main_step, number
 from minuend.core.elements import TYPES, ElementType
 from minuend.onnx import tensors
+from minuend.onnx.tensors import Array
 from minuend.onnx.versions import SPELLINGS
 
 
@@ -40,7 +41,7 @@ def build(
             if (dtype, found) not in constants:
                 hint = given if isinstance(given, str) else "number"
                 constants[dtype, found] = fresh(f"{base}_{hint}")
-                nodes.append(_constant(constants[dtype, found], found, dtype))
+                nodes.append(constant(constants[dtype, found], np.array(found, TYPES[dtype].numpy)))
             inputs.append(constants[dtype, found])
         if step.output not in names:
             names[step.output] = fresh(f"{base}_{step.output}")
@@ -77,8 +78,8 @@ def _float(value: int | float | None) -> float:
     return float(value)
 
 
-def _constant(name: str, value: int | float, dtype: str) -> NodeProto:
-    array = np.array(value, TYPES[dtype].numpy)
+def constant(name: str, array: Array) -> NodeProto:
+    """Return a Constant node."""
     return helper.make_node("Constant", [], [name], value=numpy_helper.from_array(array, name))
 
 

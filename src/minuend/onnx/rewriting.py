@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper
+from onnx import GraphProto, NodeProto
 
-from minuend.actions.recipes.table import MOST_FOLDED, Recipe
-from minuend.core.arrays import compute
+from minuend.actions.recipes.table import Recipe
+from minuend.actions.recipes.work import difference
 from minuend.core.elements import ElementType
 from minuend.core.policies import Contract
-from minuend.core.shapes import size, static
 from minuend.names import Names
 from minuend.onnx import recipes as builder
 from minuend.onnx import walk
 from minuend.onnx.evaluator import MAIN
 from minuend.onnx.model import Model
+from minuend.onnx.nesting import all_names
 from minuend.standards.node import Node
-from minuend.standards.validation import validate
 
 
 class Rewriter:
@@ -31,7 +29,7 @@ class Rewriter:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self._names = Names(_names(model.proto))
+        self._names = Names(all_names(model.proto))
         self._planned: list[tuple[walk.Subtraction, list[NodeProto]]] = []
 
     def writable(self, one: walk.Subtraction, element: ElementType, recipe: Recipe) -> bool:
@@ -46,15 +44,9 @@ class Rewriter:
 
     # ---- constants --------------------------------------------------------------------------------------------
 
-    def operands(self, one: walk.Subtraction) -> tuple[Any, Any] | None:
-        """The elements of two operands that stand in the model as constants; ``None`` where one does not."""
-        found = [self.constant(one.scope, name) for name in one.proto.input]
-        return None if found[0] is None or found[1] is None else (found[0], found[1])
-
     def constant(self, scope: walk.Scope, name: str) -> Any:
         """The elements of a value that stands in the model as a constant, else ``None``."""
-        outer: walk.Scope | None = scope
-        while outer is not None:
+        for outer in scope.around():
             if isinstance(outer.proto, GraphProto):
                 for tensor in outer.proto.initializer:
                     if tensor.name == name:
@@ -62,7 +54,6 @@ class Rewriter:
             for node in outer.nodes:
                 if name in node.output:
                     return self._stored(node)
-            outer = outer.parent
         return None
 
     def _stored(self, node: NodeProto) -> Any:
@@ -73,21 +64,12 @@ class Rewriter:
 
     def folded(self, one: walk.Subtraction, node: Node, overflow: Contract) -> Any:
         """The difference of two constants; ``None`` where it cannot be computed here or would be too large."""
-        operands = self.operands(one)
-        joined = validate(node)
-        if operands is None or joined.shape is None or any(not isinstance(dim, int) for dim in joined.shape):
-            return None
-        if size(static(joined.shape)) * node.a.element.itemsize > max(MOST_FOLDED, *(x.nbytes for x in operands)):
-            return None
-        return compute(node.a.element, joined, *operands, None, overflow)
+        operands = [self.constant(one.scope, name) for name in one.proto.input]
+        return None if any(array is None for array in operands) else difference(node, operands, overflow)
 
     def fold(self, one: walk.Subtraction, array: Any) -> None:
         """Plan a constant in the place of a Sub."""
-        name = one.proto.output[0]
-        tensor = TensorProto(name=name, data_type=helper.np_dtype_to_tensor_dtype(array.dtype), dims=array.shape)
-        little = array.astype(array.dtype.newbyteorder("<")) if array.dtype.byteorder == ">" else array
-        tensor.raw_data = np.ascontiguousarray(little).tobytes()
-        made = helper.make_node("Constant", [], [name], value=tensor)
+        made = builder.constant(one.proto.output[0], array)
         builder.take_over(made, one.proto)
         self._planned.append((one, [made]))
 
@@ -97,13 +79,9 @@ class Rewriter:
         scopes = {one.scope.where: one.scope for one, _ in self._planned}
         for one, nodes in self._planned:
             by_scope.setdefault(one.scope.where, {})[one.index] = nodes
-        for where in sorted(by_scope, key=lambda where: -_depth(scopes[where])):
+        for where in sorted(by_scope, key=lambda where: -len(list(scopes[where].around()))):
             _replace(scopes[where].nodes, by_scope[where])
         self._planned.clear()
-
-
-def _depth(scope: walk.Scope) -> int:
-    return 0 if scope.parent is None else 1 + _depth(scope.parent)
 
 
 def _replace(nodes: Any, planned: Mapping[int, list[NodeProto]]) -> None:
@@ -118,15 +96,3 @@ def _replace(nodes: Any, planned: Mapping[int, list[NodeProto]]) -> None:
             later.append(copy)
     del nodes[first:]
     nodes.extend(later)
-
-
-def _names(model: ModelProto) -> Iterator[str]:
-    """Every name of a value or node, in the graph, in bodies and in functions."""
-    for scope in walk.walk(model):
-        proto = scope.proto
-        for node in scope.nodes:
-            yield from (*node.input, *node.output, node.name)
-        for value in (*proto.input, *proto.output):
-            yield value if isinstance(value, str) else value.name
-        yield from (value.name for value in (*getattr(proto, "initializer", ()), *proto.value_info))
-        yield from (sparse.values.name for sparse in getattr(proto, "sparse_initializer", ()))

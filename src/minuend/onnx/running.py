@@ -37,11 +37,6 @@ EVALUATORS = ("onnxruntime", "reference")
 """What can compute the operators other than Sub: the first that is installed does where nothing else is said."""
 
 
-def run(model: Model, inputs: Mapping[str, Any], max_bytes: int | None, evaluator: str | None = None) -> dict[str, Any]:
-    """Run a model; see :meth:`minuend.onnx.model.Model.run`."""
-    return _run(model, inputs, max_bytes, evaluator, keep=False)
-
-
 def values(
     model: Model, inputs: Mapping[str, Any], *, max_bytes: int | None = MAX_BYTES, evaluator: str | None = None
 ) -> dict[str, Any]:
@@ -57,7 +52,7 @@ def values(
     >>> {name: array.tolist() for name, array in values(model, {"a": np.uint8([1, 2])}).items()}
     {'b': [0, 0], 'c': [255, 254]}
     """
-    found = _run(model, inputs, max_bytes, evaluator, keep=True)
+    found = run(model, inputs, max_bytes, evaluator, keep=True)
     graph = model.proto.graph
     named = dict.fromkeys((*(name for node in graph.node for name in node.output if name), *model.output_names()))
     return {name: found[name] for name in named}
@@ -83,9 +78,10 @@ def choose(evaluator: str | None) -> str:
     return evaluator
 
 
-def _run(
-    model: Model, inputs: Mapping[str, Any], max_bytes: int | None, evaluator: str | None, *, keep: bool
+def run(
+    model: Model, inputs: Mapping[str, Any], max_bytes: int | None, evaluator: str | None = None, *, keep: bool = False
 ) -> dict[str, Any]:
+    """Run a model; see :meth:`minuend.onnx.model.Model.run`. With ``keep`` it gives all that its main graph holds."""
     chosen = choose(evaluator)
     _check_calls(model)
     for _ in walk.sub_nodes(model.proto):  # those in branches that are not taken, too

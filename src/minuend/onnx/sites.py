@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
@@ -15,7 +16,6 @@ from typing import Any, TypeAlias
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto
 from onnx.helper import get_attribute_value
 
-from minuend.core.shapes import Shape
 from minuend.errors import SpecError, Unsupported
 from minuend.models.flow import Flow
 from minuend.models.purpose import purpose_of
@@ -28,6 +28,7 @@ from minuend.onnx.dims import shape_of
 from minuend.onnx.evaluator import MAIN
 from minuend.onnx.flow import flow_of, stored_in
 from minuend.onnx.model import Model
+from minuend.onnx.nesting import filled_in, graphs
 from minuend.onnx.opsets import schemas
 from minuend.onnx.walk import Scope, Subtraction, functions, subtractions, walk
 from minuend.standards.node import Node
@@ -123,7 +124,7 @@ class _Stored:
     @functools.cached_property
     def range(self) -> Range:
         kind = tensors.data_type(self.tensor.data_type)
-        dtype = None if kind is None else "bool" if kind.word == "BOOL" else kind.element.name if kind.element else None
+        dtype = None if kind is None else kind.name
         if not self.constant:  # an initializer that is an input too is a default, which a caller may replace
             return full(dtype, "input")
         if dtype is None:
@@ -135,29 +136,16 @@ class _Stored:
 Value: TypeAlias = "Range | _Stored"
 
 
-def _read(value: Value) -> Range:
-    return value.range if isinstance(value, _Stored) else value
-
-
 # ---- following values -----------------------------------------------------------------------------------------
 
 
 @dataclass
 class _Frame:
-    """The values of one scope while it is followed, by name; what is not here is in the one around it."""
+    """The values of one scope while it is followed, by name, those of the scopes around it behind them."""
 
     scope: Scope
-    values: dict[str, Value]
-    parent: _Frame | None = None
+    values: ChainMap[str, Value]
     bindings: Mapping[str, AttributeProto] = field(default_factory=dict)
-
-    def find(self, name: str) -> Value | None:
-        frame: _Frame | None = self
-        while frame is not None:
-            if name in frame.values:
-                return frame.values[name]
-            frame = frame.parent
-        return None
 
 
 class _Analysis:
@@ -176,7 +164,7 @@ class _Analysis:
     def run(self, wanted: Sequence[str] = ()) -> _Frame:
         """Follow the whole model, as far as its Sub nodes and the wanted values of the graph depend on it."""
         graph = self.scopes["graph"]
-        frame = _Frame(graph, self._initializers(graph))
+        frame = _Frame(graph, ChainMap(self._initializers(graph)))
         for value in graph.proto.input:
             frame.values.setdefault(value.name, full(self._dtype(graph, value.name), "input"))
         self._follow(frame, wanted)
@@ -226,12 +214,7 @@ class _Analysis:
         return need
 
     def _bodies(self, scope: Scope, i: int) -> list[Scope]:
-        places = [
-            f"{scope.where}.node[{i}].{a.name}" + (f"[{j}]" if j is not None else "")
-            for a in scope.nodes[i].attribute
-            for j in ([None] if a.HasField("g") else range(len(a.graphs)))
-        ]
-        return [self.scopes[place] for place in places]
+        return [self.scopes[f"{scope.where}.node[{i}].{name}"] for name, _ in graphs(scope.nodes[i])]
 
     def _function(self, node: NodeProto) -> tuple[FunctionProto, str] | None:
         return self.functions.get((node.domain, node.op_type, node.overload))
@@ -271,20 +254,16 @@ class _Analysis:
 
     def value(self, frame: _Frame, name: str) -> Range:
         """What a value can hold in a frame."""
-        found = frame.find(name)
-        return full(self._dtype(frame.scope, name)) if found is None else _read(found)
+        found = frame.values.get(name)
+        if found is None:
+            return full(self._dtype(frame.scope, name))
+        return found.range if isinstance(found, _Stored) else found
 
     def _dtype(self, scope: Scope, name: str) -> str | None:
         proto = scope.protos.get(name)
-        if proto is None or not proto.HasField("tensor_type"):
-            return None
-        kind = tensors.data_type(proto.tensor_type.elem_type)
-        if kind is None:
-            return None
-        return "bool" if kind.word == "BOOL" else kind.element.name if kind.element else None
-
-    def _shape(self, scope: Scope, name: str) -> Shape:
-        return shape_of(scope.protos.get(name))
+        is_tensor = proto is not None and proto.HasField("tensor_type")
+        kind = tensors.data_type(proto.tensor_type.elem_type) if proto is not None and is_tensor else None
+        return None if kind is None else kind.name
 
     # ---- a node -----------------------------------------------------------------------------------------------
 
@@ -297,7 +276,7 @@ class _Analysis:
                 kind=node.op_type,
                 inputs=[self.value(frame, name) if name else None for name in node.input],
                 outputs=[self._dtype(scope, name) for name in node.output],
-                shapes=[self._shape(scope, name) for name in node.input],
+                shapes=[shape_of(scope.protos.get(name)) for name in node.input],
                 attributes=self._attributes(frame, node),
                 opset=scope.opset or 0,
             )
@@ -305,18 +284,15 @@ class _Analysis:
 
     def _attributes(self, frame: _Frame, node: NodeProto) -> dict[str, Any]:
         found: dict[str, Any] = {}
-        for stated in node.attribute:
-            a = frame.bindings.get(stated.ref_attr_name) if stated.ref_attr_name else stated
-            if a is None:
-                continue
+        for a in filled_in(node, frame.bindings):
             if a.HasField("t"):
-                where = f"{self.model.name}: {frame.scope.where}, attribute {stated.name!r}"
-                found[stated.name] = _Stored(self.model, a.t, where, True).range
-            elif node.op_type == "Constant" and stated.name.startswith("value_"):
-                found[stated.name] = _numbers(a)
+                where = f"{self.model.name}: {frame.scope.where}, attribute {a.name!r}"
+                found[a.name] = _Stored(self.model, a.t, where, True).range
+            elif node.op_type == "Constant" and a.name.startswith("value_"):
+                found[a.name] = _numbers(a)
             else:
                 value = get_attribute_value(a)
-                found[stated.name] = value.decode(errors="replace") if isinstance(value, bytes) else value
+                found[a.name] = value.decode(errors="replace") if isinstance(value, bytes) else value
         return found
 
     # ---- bodies and calls -------------------------------------------------------------------------------------
@@ -348,7 +324,7 @@ class _Analysis:
     def _body(
         self, frame: _Frame, node: NodeProto, kind: str, body: Scope, given: Sequence[Range | None]
     ) -> list[Range]:
-        inside = _Frame(body, self._initializers(body), frame, frame.bindings)
+        inside = _Frame(body, frame.values.new_child(self._initializers(body)), frame.bindings)
         states = self._states(node, given) if kind == "Scan" else 0
         for i, value in enumerate(body.proto.input):
             dtype = self._dtype(body, value.name)
@@ -375,15 +351,12 @@ class _Analysis:
         values: dict[str, Value] = {}
         for i, name in enumerate(function.input):
             given = node.input[i] if i < len(node.input) else ""
-            found = frame.find(given) if given else None
+            found = frame.values.get(given) if given else None
             values[name] = (
                 found if found is not None else full(self._dtype(frame.scope, given) if given else None, "input")
             )
         bound = {a.name: a for a in function.attribute_proto}
-        for a in node.attribute:
-            source = frame.bindings.get(a.ref_attr_name) if a.ref_attr_name else a
-            if source is not None:
-                bound[a.name] = source
+        bound |= {a.name: a for a in filled_in(node, frame.bindings)}
         return self._enter(function, where, values, bound)
 
     def _open_call(self, function: FunctionProto, where: str) -> None:
@@ -399,7 +372,7 @@ class _Analysis:
         self, function: FunctionProto, where: str, values: dict[str, Value], bound: Mapping[str, AttributeProto]
     ) -> list[Range]:
         self.called.add(where)
-        inside = _Frame(self.scopes[where], values, None, bound)
+        inside = _Frame(self.scopes[where], ChainMap(values), bound)
         self._follow(inside, list(function.output))
         return [self.value(inside, name) for name in function.output]
 

@@ -93,10 +93,6 @@ def _ranged(inputs: Sequence[Any], _: Mapping[str, Any]) -> int:
     return math.ceil(count)
 
 
-def _split(inputs: Sequence[Any], attributes: Mapping[str, Any]) -> int:
-    return int(attributes.get("num_outputs", 0))
-
-
 def _joined(inputs: Sequence[Any], attributes: Mapping[str, Any]) -> int:
     if attributes.get("broadcast"):  # of opset 6 and below: the result has the first one's shape
         return 0
@@ -132,7 +128,7 @@ _ROWS: Mapping[str, Rule] = MappingProxyType(
         "Pad": _padded,
         "Range": _ranged,
         "Resize": _resized,
-        "Split": _split,
+        "Split": lambda _, stated: int(stated.get("num_outputs", 0)),
         "Tile": lambda x, _: int(np.size(x[0])) * math.prod(_numbers(x[1])),
         "Upsample": _resized,
     }

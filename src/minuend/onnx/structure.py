@@ -17,24 +17,14 @@ from minuend.errors import FileFormatError
 from minuend.onnx import external, tensors
 from minuend.onnx.calls import Calls, Key
 from minuend.onnx.evaluator import MAIN
+from minuend.onnx.nesting import held
+from minuend.onnx.nesting import place as place_of
 from minuend.onnx.walk import functions, model_opsets, read_opsets
 
-_FIELDS = {
-    AttributeProto.FLOAT: "f",
-    AttributeProto.INT: "i",
-    AttributeProto.STRING: "s",
-    AttributeProto.TENSOR: "t",
-    AttributeProto.GRAPH: "g",
-    AttributeProto.SPARSE_TENSOR: "sparse_tensor",
-    AttributeProto.TYPE_PROTO: "tp",
-    AttributeProto.FLOATS: "floats",
-    AttributeProto.INTS: "ints",
-    AttributeProto.STRINGS: "strings",
-    AttributeProto.TENSORS: "tensors",
-    AttributeProto.GRAPHS: "graphs",
-    AttributeProto.SPARSE_TENSORS: "sparse_tensors",
-    AttributeProto.TYPE_PROTOS: "type_protos",
-}
+_SHORT = {"FLOAT": "f", "INT": "i", "STRING": "s", "TENSOR": "t", "GRAPH": "g", "TYPE_PROTO": "tp"}
+_FIELDS = {kind: _SHORT.get(word, word.lower()) for word, kind in AttributeProto.AttributeType.items() if kind}
+"""The field that holds an attribute of a type; those without a short name bear the type's."""
+
 _SINGLE = ("f", "i", "s", "t", "g", "sparse_tensor", "tp")
 _MOST_DEPTH = 30
 """Bodies in bodies; a protobuf message is read to a depth of 100, which is about as many."""
@@ -144,7 +134,7 @@ class _Scope:
         for name in function.input:
             _define(names, set(), name, f"{where}, input {name!r}")
         for attribute in function.attribute_proto:
-            self.check_attribute(attribute, f"{where}, attribute {attribute.name!r}", names, 0)
+            _check_attribute(attribute, f"{where}, attribute {attribute.name!r}")
         self.check_nodes(function.node, where, names, set(), 0)
         _check_outputs(function.output, names, where)
 
@@ -173,7 +163,7 @@ class _Scope:
 
     def check_nodes(self, nodes: Any, where: str, own: set[str], outer: set[str], depth: int) -> None:
         for i, node in enumerate(nodes):
-            place = f"{where}.node[{i}]" + (f" {node.name!r}" if node.name else "")
+            place = place_of(where, i, node)
             self.check_domain(node, place)
             # 6. What a node reads was made before it.
             for name in node.input:
@@ -185,7 +175,7 @@ class _Scope:
                 if attribute.name in stated:
                     raise FileFormatError(f"{at} is stated twice")
                 stated.add(attribute.name)
-                self.check_attribute(attribute, at, own | outer if _has_graph(attribute) else set(), depth)
+                _check_attribute(attribute, at)
                 base = f"{where}.node[{i}].{attribute.name}"
                 if attribute.HasField("g"):
                     self.check_graph(attribute.g, base, own | outer, depth + 1)
@@ -205,41 +195,31 @@ class _Scope:
             known = ", ".join(repr(name) for name in self.opsets) or "none"
             raise FileFormatError(f"{place} is of the domain {node.domain!r}, which is not imported (imports: {known})")
 
-    def check_attribute(self, attribute: AttributeProto, place: str, names: set[str], depth: int) -> None:
-        # 8. An attribute has a name, a type that is known, and a value of that type alone.
-        if not attribute.name:
-            raise FileFormatError(f"{place} has no name")
-        if any(field.field_number == AttributeProto.TYPE_FIELD_NUMBER for field in UnknownFieldSet(attribute)):
-            raise FileFormatError(f"{place} has an unknown type; expected an AttributeProto.AttributeType")
-        filled = [name for name in _FIELDS.values() if _is_set(attribute, name)]
-        if attribute.ref_attr_name:
-            if filled:
-                raise FileFormatError(f"{place} refers to {attribute.ref_attr_name!r} and has a value; expected one")
-            return
-        if attribute.type == AttributeProto.UNDEFINED:
-            raise FileFormatError(f"{place} has no type; expected an AttributeProto.AttributeType")
-        wanted = _FIELDS[attribute.type]
-        if (wrong := [name for name in filled if name != wanted]) or (wanted in _SINGLE[3:] and not filled):
-            came = f"the field {wrong[0]!r}" if wrong else "no value"
-            word = AttributeProto.AttributeType.Name(attribute.type)
-            raise FileFormatError(f"{place} is of type {word} and has {came}; expected {wanted!r}")
-        for tensor in (*([attribute.t] if attribute.HasField("t") else []), *attribute.tensors):
-            _check_tensor(tensor, place)
-        for sparse in (
-            *([attribute.sparse_tensor] if attribute.HasField("sparse_tensor") else []),
-            *attribute.sparse_tensors,
-        ):
-            _check_sparse(sparse, place)
-        for type_ in (*([attribute.tp] if attribute.HasField("tp") else []), *attribute.type_protos):
-            _check_type(type_, place)
 
-
-def _has_graph(attribute: AttributeProto) -> bool:
-    return attribute.HasField("g") or len(attribute.graphs) > 0
-
-
-def _is_set(attribute: AttributeProto, name: str) -> bool:
-    return attribute.HasField(name) if name in _SINGLE else len(getattr(attribute, name)) > 0
+def _check_attribute(attribute: AttributeProto, place: str) -> None:
+    # 8. An attribute has a name, a type that is known, and a value of that type alone.
+    if not attribute.name:
+        raise FileFormatError(f"{place} has no name")
+    if any(field.field_number == AttributeProto.TYPE_FIELD_NUMBER for field in UnknownFieldSet(attribute)):
+        raise FileFormatError(f"{place} has an unknown type; expected an AttributeProto.AttributeType")
+    filled = [n for n in _FIELDS.values() if (attribute.HasField(n) if n in _SINGLE else getattr(attribute, n))]
+    if attribute.ref_attr_name:
+        if filled:
+            raise FileFormatError(f"{place} refers to {attribute.ref_attr_name!r} and has a value; expected one")
+        return
+    if attribute.type == AttributeProto.UNDEFINED:
+        raise FileFormatError(f"{place} has no type; expected an AttributeProto.AttributeType")
+    wanted = _FIELDS[attribute.type]
+    if (wrong := [name for name in filled if name != wanted]) or (wanted in _SINGLE[3:] and not filled):
+        came = f"the field {wrong[0]!r}" if wrong else "no value"
+        word = AttributeProto.AttributeType.Name(attribute.type)
+        raise FileFormatError(f"{place} is of type {word} and has {came}; expected {wanted!r}")
+    for tensor in held(attribute, "t", "tensors"):
+        _check_tensor(tensor, place)
+    for sparse in held(attribute, "sparse_tensor", "sparse_tensors"):
+        _check_sparse(sparse, place)
+    for type_ in held(attribute, "tp", "type_protos"):
+        _check_type(type_, place)
 
 
 def _define(names: set[str], outer: set[str], name: str, place: str) -> None:

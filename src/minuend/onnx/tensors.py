@@ -52,6 +52,11 @@ class DataType:
         """Whether several elements share a byte."""
         return 0 < self.bits < 8
 
+    @property
+    def name(self) -> str | None:
+        """What ranges and flows call it: this package's name, or ``"bool"``; ``None`` for text and complex numbers."""
+        return "bool" if self.word == "BOOL" else self.element.name if self.element else None
+
     def nbytes(self, elements: int) -> int:
         """Bytes of so many elements in a file."""
         return -(-elements * self.bits // 8)

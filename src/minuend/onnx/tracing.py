@@ -7,17 +7,17 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from onnx import AttributeProto, NodeProto
+from onnx import AttributeProto, NodeProto, numpy_helper
 from onnx.helper import get_attribute_value
 
 from minuend.models.tracing import Step, Trace, epsilon, exact, is_float, terms
 from minuend.onnx import defects, operator, running, tensors
 from minuend.onnx import exact as evaluator
 from minuend.onnx.evaluator import MAIN
-from minuend.onnx.flow import captured
 from minuend.onnx.flow import operator as operator_of
 from minuend.onnx.kernels import Kernel
 from minuend.onnx.model import Model
+from minuend.onnx.nesting import captured, place
 from minuend.onnx.tensors import Array
 from minuend.onnx.versions import DIALECT
 from minuend.onnx.walk import model_opsets
@@ -33,7 +33,9 @@ def trace(model: Model, inputs: Mapping[str, Array], *, wide: bool = True) -> Tr
     stored = {one.name: model.array(one) for one in graph.initializer}
     values = {**stored, **inputs, **running.values(model, inputs)}
     steps = [
-        Step(_where(i, node), operator_of(node), (*node.input, *captured(node)), tuple(filter(None, node.output)))
+        Step(
+            place("graph", i, node), operator_of(node), (*node.input, *captured(node)), tuple(filter(None, node.output))
+        )
         for i, node in enumerate(graph.node)
     ]
     found: dict[str, Array] = {}
@@ -41,10 +43,6 @@ def trace(model: Model, inputs: Mapping[str, Array], *, wide: bool = True) -> Tr
         with np.errstate(all="ignore"):
             found = _widened(model, steps, values)
     return Trace(steps, {name: name for name in model.output_names()}, values, found)
-
-
-def _where(index: int, node: NodeProto) -> str:
-    return f"graph.node[{index}]" + (f" {node.name!r}" if node.name else "")
 
 
 # ---- float64 ----------------------------------------------------------------------------------------------------
@@ -113,10 +111,7 @@ def _unrounded(node: NodeProto) -> NodeProto:
         if one.name in ("to", "dtype") and one.type == AttributeProto.INT and _float_type(one.i):
             one.i = 11
         elif one.type == AttributeProto.TENSOR and _float_type(one.t.data_type):
-            array = tensors.to_array(one.t).astype(np.float64)
-            one.t.Clear()
-            one.t.data_type, one.t.raw_data = 11, array.tobytes()
-            one.t.dims.extend(array.shape)
+            one.t.CopyFrom(numpy_helper.from_array(tensors.to_array(one.t).astype(np.float64)))
     return copy
 
 

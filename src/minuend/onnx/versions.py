@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from minuend.core import shapes
-from minuend.core.elements import REFUSED
+from minuend.core.elements import REFUSED, TYPES
 from minuend.core.shapes import Broadcast, Shape
 from minuend.standards.dialects import Dialect
 from minuend.standards.version import Attr, OpVersion, Param, Rows
@@ -100,30 +100,20 @@ def number(version: object) -> int:
     return opset
 
 
+_TEXTS = {
+    "float32": "float",
+    "float64": "double",
+    "float4_e2m1fn": "float4e2m1",
+    "float8_e4m3fn": "float8e4m3fn",
+    "float8_e5m2": "float8e5m2",
+    "float8_e8m0fnu": "float8e8m0",
+}
+"""ONNX's words for element types, where they are not NumPy's."""
+
+_LACKED = ("uint1", "nf4")
+
 SPELLINGS = {
-    name: (f"tensor({text})", proto)
-    for name, text, proto in (
-        ("float16", "float16", "FLOAT16"),
-        ("bfloat16", "bfloat16", "BFLOAT16"),
-        ("float32", "float", "FLOAT"),
-        ("float64", "double", "DOUBLE"),
-        ("int8", "int8", "INT8"),
-        ("int16", "int16", "INT16"),
-        ("int32", "int32", "INT32"),
-        ("int64", "int64", "INT64"),
-        ("uint8", "uint8", "UINT8"),
-        ("uint16", "uint16", "UINT16"),
-        ("uint32", "uint32", "UINT32"),
-        ("uint64", "uint64", "UINT64"),
-        ("uint2", "uint2", "UINT2"),
-        ("int2", "int2", "INT2"),
-        ("uint4", "uint4", "UINT4"),
-        ("int4", "int4", "INT4"),
-        ("float4_e2m1fn", "float4e2m1", "FLOAT4E2M1"),
-        ("float8_e4m3fn", "float8e4m3fn", "FLOAT8E4M3FN"),
-        ("float8_e5m2", "float8e5m2", "FLOAT8E5M2"),
-        ("float8_e8m0fnu", "float8e8m0", "FLOAT8E8M0"),
-    )
+    name: (f"tensor({_TEXTS.get(name, name)})", _TEXTS.get(name, name).upper()) for name in TYPES if name not in _LACKED
 }
 """Element types in ONNX's text and in ``TensorProto.DataType``; Sub takes those that a version's row lists."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ from minuend.errors import DTypeError, SpecError, Unsupported
 from minuend.onnx import tensors
 from minuend.onnx.dims import shape_of
 from minuend.onnx.evaluator import MAIN
-from minuend.onnx.nesting import bodies
+from minuend.onnx.nesting import bodies, fill_in, filled_in, graphs, held, place
 from minuend.onnx.versions import DIALECT
 from minuend.standards.node import Node, TensorType
 from minuend.standards.version import OpVersion
@@ -36,19 +36,6 @@ if TYPE_CHECKING:
 Types = Mapping[str, TypeProto]
 
 
-class _Inferred:
-    """What inference says of a model, found once, when the first scope asks."""
-
-    def __init__(self, model: Model | ModelProto) -> None:
-        self.model = model
-
-    @functools.cached_property
-    def result(self) -> Inference:
-        from minuend.onnx.inference import infer_types
-
-        return infer_types(self.model)
-
-
 @dataclass(frozen=True, eq=False)
 class Scope:
     """One graph, body or function.
@@ -56,14 +43,14 @@ class Scope:
     Attributes:
         proto: the live ``GraphProto`` or ``FunctionProto``. where: ``"graph"``, ``"graph.node[2].then_branch"``,
             ``"function 'f'"``. parent: the scope around a body. opsets: the opset of each domain that the graph's
-            or function's imports state; the main domain is ``""``.
+            or function's imports state; the main domain is ``""``. inferred: gives what inference says of the model.
     """
 
     proto: Any
     where: str
     opsets: Mapping[str, int]
     parent: Scope | None
-    inferred: _Inferred
+    inferred: Callable[[], Inference]
 
     @property
     def nodes(self) -> Any:
@@ -81,7 +68,7 @@ class Scope:
 
         A function's are what all of its calls agree on; what they do not agree on is unknown.
         """
-        return self.inferred.result.types.get(self.where, {})
+        return self.inferred().types.get(self.where, {})
 
     @functools.cached_property
     def types(self) -> dict[str, TensorType]:
@@ -91,8 +78,13 @@ class Scope:
 
     def place(self, i: int) -> str:
         """Say where a node stands: ``"graph.node[3] 'sub_mean'"``."""
-        name = self.nodes[i].name
-        return f"{self.where}.node[{i}]" + (f" {name!r}" if name else "")
+        return place(self.where, i, self.nodes[i])
+
+    def around(self) -> Iterator[Scope]:
+        """The scope itself, then those around it, the outermost last."""
+        yield self
+        if self.parent is not None:
+            yield from self.parent.around()
 
 
 def walk(model: Model | ModelProto) -> Iterator[Scope]:
@@ -109,19 +101,25 @@ def walk(model: Model | ModelProto) -> Iterator[Scope]:
     [('graph', 14, TensorType(float32 (N,)))]
     """
     proto = model if isinstance(model, ModelProto) else model.proto
-    inferred = _Inferred(model)
+
+    @functools.cache
+    def inferred() -> Inference:
+        from minuend.onnx.inference import infer_types
+
+        return infer_types(model)
+
     yield from _scopes(proto.graph, "graph", model_opsets(proto), None, inferred)
     for function, where in functions(proto):
         yield from _scopes(function, where, read_opsets(function.opset_import), None, inferred)
 
 
 def _scopes(
-    proto: Any, where: str, opsets: Mapping[str, int], parent: Scope | None, inferred: _Inferred
+    proto: Any, where: str, opsets: Mapping[str, int], parent: Scope | None, inferred: Callable[[], Inference]
 ) -> Iterator[Scope]:
     scope = Scope(proto, where, opsets, parent, inferred)
     yield scope
-    for body, place in bodies(scope.nodes, where):
-        yield from _scopes(body, place, opsets, scope, inferred)
+    for body, inside in bodies(scope.nodes, where):
+        yield from _scopes(body, inside, opsets, scope, inferred)
 
 
 def functions(model: ModelProto) -> Iterator[tuple[FunctionProto, str]]:
@@ -165,11 +163,8 @@ def all_tensors(model: ModelProto) -> Iterator[tuple[TensorProto, str]]:
         for i, node in enumerate(scope.nodes):
             for attribute in node.attribute:
                 where = f"{scope.place(i)}, attribute {attribute.name!r}"
-                if attribute.HasField("t"):
-                    yield attribute.t, where
-                yield from ((tensor, where) for tensor in attribute.tensors)
-                sparse_tensors = [attribute.sparse_tensor] if attribute.HasField("sparse_tensor") else []
-                for sparse in (*sparse_tensors, *attribute.sparse_tensors):
+                yield from ((tensor, where) for tensor in held(attribute, "t", "tensors"))
+                for sparse in held(attribute, "sparse_tensor", "sparse_tensors"):
                     yield sparse.values, f"{where}, values"
                     yield sparse.indices, f"{where}, indices"
 
@@ -213,7 +208,7 @@ class Subtraction:
         """
         a, b = self.a or self._like(0, self.b), self.b or self._like(1, self.a)
         if a is None or b is None:
-            exceeded = self.scope.inferred.result.exceeded
+            exceeded = self.scope.inferred().exceeded
             why = f" ({exceeded})" if exceeded else ""
             raise Unsupported(
                 f"the element type of {self.proto.input[0]!r} and {self.proto.input[1]!r} cannot be inferred{why}; "
@@ -283,13 +278,10 @@ def _bound_attributes(scope: Scope, node: NodeProto) -> list[dict[str, Any]]:
     """Return a node's attributes by name, once for each different way in which callers fill them in."""
     if not any(attribute.ref_attr_name for attribute in node.attribute):
         return [{a.name: get_attribute_value(a) for a in node.attribute}]
-    outermost = scope
-    while outermost.parent is not None:
-        outermost = outermost.parent
+    *_, outermost = scope.around()
     found: list[dict[str, Any]] = []
-    for binding in scope.inferred.result.bindings.get(outermost.where, [{}]):
-        sources = {a.name: binding.get(a.ref_attr_name) if a.ref_attr_name else a for a in node.attribute}
-        values = {name: get_attribute_value(a) for name, a in sources.items() if a is not None}
+    for binding in scope.inferred().bindings.get(outermost.where, [{}]):
+        values = {a.name: get_attribute_value(a) for a in filled_in(node, binding)}
         if values not in found:
             found.append(values)
     return found
@@ -303,14 +295,7 @@ def replace_references(
     Without a value a reference goes, but for those of ``keep``: calls, whose callees ask for it later.
     """
     for node in nodes:
-        is_call = (node.domain, node.op_type, node.overload) in keep
-        for i in reversed(range(len(node.attribute))):
-            attribute = node.attribute[i]
-            name = attribute.name
-            for graph in (attribute.g, *attribute.graphs):
-                replace_references(graph.node, values, keep)
-            if attribute.ref_attr_name in values:
-                attribute.CopyFrom(values[attribute.ref_attr_name])
-                attribute.name = name
-            elif attribute.ref_attr_name and not is_call:
-                del node.attribute[i]
+        for _, body in graphs(node):
+            replace_references(body.node, values, keep)
+        asked = node.attribute if (node.domain, node.op_type, node.overload) in keep else ()
+        fill_in(node, {**{a.ref_attr_name: a for a in asked if a.ref_attr_name}, **values})

@@ -10,7 +10,6 @@ from minuend.actions.recipes.choose import Choice, choose
 from minuend.actions.recipes.compare import Spot
 from minuend.actions.recipes.work import Fold, Work
 from minuend.core.policies import Contract
-from minuend.errors import SpecError
 from minuend.models.opening import Model
 from minuend.models.sites import Site, sites
 from minuend.openvino import layers as table
@@ -19,16 +18,10 @@ from minuend.openvino.ir import Layer, Ref
 from minuend.openvino.model import read
 from minuend.runtimes.targets import Target
 from minuend.standards.node import Node
-from minuend.standards.validation import validate
-
-
-def work(model: Any, goal: Target | int, overflow: Contract, accept: Collection[str]) -> Work:
-    """Return an IR on its way to a runtime."""
-    return OpenVinoWork(model, goal, overflow, accept)
 
 
 class OpenVinoWork(Work):
-    """An OpenVINO IR on its way."""
+    """An OpenVINO IR on its way to a runtime."""
 
     def __init__(self, model: Any, goal: Target | int, overflow: Contract, accept: Collection[str]) -> None:
         super().__init__(goal, overflow, accept)
@@ -46,7 +39,7 @@ class OpenVinoWork(Work):
         rewriter = rewrite_openvino.Rewriter(self.model)
         for site in list(sites(self.model)):
             node, layer = site.node, cast(Layer | None, site.live)
-            spelled = rewrite_openvino.spelled(node) if isinstance(node, Node) and _valid(node) else None
+            spelled = rewrite_openvino.spelled(node) if isinstance(node, Node) else None
             fold = Fold(target, node, partial(rewriter.folded, layer, node, self.overflow))
             asked = (site, target, self.overflow, self.accept)
             choice = choose(*asked, writable=lambda *_: True, foldable=fold, spelled=spelled)
@@ -84,6 +77,9 @@ class OpenVinoWork(Work):
         self.spots.append(Spot(node, site.where, _watched(a), _watched(b), Ref(rewriter.last, 0)))
 
 
+work = OpenVinoWork
+
+
 def _watched(ref: Ref) -> Any:
     """An operand as it can be watched: a constant's elements, an input's name, or a reference."""
     if ref.layer.type == "Const":
@@ -91,11 +87,3 @@ def _watched(ref: Ref) -> Any:
     if ref.layer.type == "Parameter":
         return next(iter((*ref.port.names, ref.layer.name)))
     return ref
-
-
-def _valid(node: Node) -> bool:
-    try:
-        validate(node)
-    except SpecError:
-        return False
-    return True

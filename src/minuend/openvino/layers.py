@@ -524,8 +524,6 @@ def blocks(layer: Layer) -> tuple[np.dtype[Any], Iterable[Array]]:
     Raises:
         FileFormatError, Unsupported: see :func:`elements`.
     """
-    from minuend.openvino.tensor import NARROW
-
     name, content = element_type(layer), layer.content
     if name not in NUMERIC or NUMERIC[name] in NARROW or not isinstance(content, Stretch):
         array = elements(layer)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from minuend.core.shapes import format_shape, may_be
-from minuend.errors import ConversionRefused, SpecError
-from minuend.models.graph import Graph, Kind, Step, Value
+from minuend.errors import ConversionRefused
+from minuend.models.graph import Attempts, Graph, Kind, Refused, Step, Value
 from minuend.names import unused
 from minuend.openvino import layers as table
 from minuend.openvino.ir import Layer, Ref
@@ -16,10 +16,6 @@ from minuend.openvino.model import Model
 from minuend.standards.validation import validate
 
 ADVICE = "no tool makes other formats of an IR; take the model that it was made from, and then run fix"
-
-
-class _Refusal(Exception):
-    """Why one layer or step cannot be converted."""
 
 
 def to_graph(model: Model) -> Graph:
@@ -35,12 +31,12 @@ def to_graph(model: Model) -> Graph:
     return _ToGraph(model).graph
 
 
-class _ToGraph:
+class _ToGraph(Attempts):
     def __init__(self, model: Model) -> None:
+        super().__init__()
         self.model = model
         self.graph = Graph(model.name or "model")
         self.names: dict[Ref, str] = {}
-        self.refused: dict[str, str] = {}
         results = model._results()
         # A result's name belongs to the tensor that feeds it, where that is computed and has no other result's.
         self.results = {name: layer.sources()[0] for name, layer in results.items()}
@@ -48,14 +44,9 @@ class _ToGraph:
             if ref.layer.type not in ("Parameter", "Const"):
                 self.names.setdefault(ref, name)
         for layer in model.section.order():
-            try:
-                self.convert(layer)
-            except SpecError as error:
-                self.refused[layer.where] = error.message
-            except _Refusal as reason:
-                self.refused[layer.where] = str(reason)
-        if self.refused:
-            raise ConversionRefused("a graph of other formats", self.refused, ADVICE)
+            self.attempt(layer.where, self.convert, layer)
+        if self.nodes:
+            raise ConversionRefused("a graph of other formats", self.nodes, ADVICE)
         for name in self.results:
             self.result(name)
         self.graph.losses += _losses(model)
@@ -63,12 +54,12 @@ class _ToGraph:
     def convert(self, layer: Layer) -> None:
         """Add what a layer is in the graph."""
         if kind_of(layer) is None:
-            raise _Refusal(f"other formats are not given a {lacking(layer)} by this package")
+            raise Refused(f"other formats are not given a {lacking(layer)} by this package")
         if layer.type == "Parameter":
             self.graph.inputs.append(self.value(Ref(layer, 0)))
         elif layer.type not in ("Const", "Result"):
             if layer.type not in _STEPS:
-                raise _Refusal(f"{layer.type} is not one of the operators that every format has")
+                raise Refused(f"{layer.type} is not one of the operators that every format has")
             self.graph.steps.append(_STEPS[layer.type](self, layer))
 
     def value(self, ref: Ref) -> str:
@@ -115,7 +106,7 @@ class _ToGraph:
         shape = layer.outputs[0].type.shape or ()
         dims = tuple(dim if isinstance(dim, int) else -1 for dim in shape)
         if dims.count(-1) > 1 or (-1 in dims and 0 in dims):
-            raise _Refusal(f"its result {format_shape(shape)} has dims that are not known before it runs")
+            raise Refused(f"its result {format_shape(shape)} has dims that are not known before it runs")
         return self.step("reshape", layer, shape=dims)
 
     def step_axes(self, layer: Layer) -> Step:
@@ -124,7 +115,7 @@ class _ToGraph:
         own, result = layer.sources()[0].port.type.shape, layer.outputs[0].type.shape
         axes = self.indices(layer) if len(layer.inputs) > 1 else ()
         if own is None or result is None:
-            raise _Refusal("the rank of its input or result is not known before it runs")
+            raise Refused("the rank of its input or result is not known before it runs")
         if kind == "squeeze" and not axes:
             axes = tuple(axis for axis, dim in enumerate(own) if dim == 1)
         rank = len(result if kind == "unsqueeze" else own)
@@ -140,7 +131,7 @@ class _ToGraph:
         """Return the constant numbers of a layer's second input."""
         source = layer.sources()[1].layer
         if source.type != "Const":
-            raise _Refusal(f"its second input comes from {source.where} ({source.type}); expected a constant")
+            raise Refused(f"its second input comes from {source.where} ({source.type}); expected a constant")
         return tuple(int(n) for n in table.elements(source).ravel())
 
     def step(self, kind: Kind, layer: Layer, *, operands: int = 1, **stated: Any) -> Step:

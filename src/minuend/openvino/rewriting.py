@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from minuend.actions.recipes.table import MOST_FOLDED, Recipe
-from minuend.core.arrays import compute
+from minuend.actions.recipes.table import Recipe
+from minuend.actions.recipes.work import difference
 from minuend.core.elements import ElementType
 from minuend.core.policies import Contract
-from minuend.core.shapes import size, static
+from minuend.errors import SpecError
 from minuend.names import Names
 from minuend.openvino import layers as table
 from minuend.openvino import recipes as builder
@@ -72,18 +72,9 @@ class Rewriter:
 
         A Subtract in a body of another layer has no ``layer`` that can be rewritten.
         """
-        if layer is None:
+        if layer is None or any(ref.layer.type != "Const" for ref in layer.sources()):
             return None
-        sources = [ref.layer for ref in layer.sources()]
-        joined = validate(node)
-        if any(source.type != "Const" for source in sources) or joined.shape is None:
-            return None
-        operands = [table.elements(source) for source in sources]
-        if any(not isinstance(dim, int) for dim in joined.shape):
-            return None
-        if size(static(joined.shape)) * node.a.element.itemsize > max(MOST_FOLDED, *(x.nbytes for x in operands)):
-            return None
-        return compute(node.a.element, joined, operands[0], operands[1], None, overflow)
+        return difference(node, [table.elements(ref.layer) for ref in layer.sources()], overflow)
 
     def fold(self, layer: Layer, element: ElementType, array: Any) -> None:
         """Put a constant in a Subtract's place."""
@@ -127,8 +118,11 @@ def dims_behind(node: Node) -> int:
 
 
 def spelled(node: Node) -> Node | None:
-    """The same subtraction by numpy's rule; ``None`` where it is not by pdpd, or a rank is not known."""
+    """The same subtraction by numpy's rule; ``None`` where it is not by pdpd, invalid, or a rank is not known."""
     if node.attribute("auto_broadcast") != "pdpd" or node.a.rank is None or node.b.shape is None:
         return None
-    b = TensorType(node.b.dtype, (*node.b.shape, *(1,) * dims_behind(node)))
+    try:
+        b = TensorType(node.b.dtype, (*node.b.shape, *(1,) * dims_behind(node)))
+    except SpecError:
+        return None
     return replace(node, b=b, attributes={"auto_broadcast": "numpy"})

@@ -19,19 +19,10 @@ from minuend.text import whole_number
 
 # ---- element types --------------------------------------------------------------------------------------------
 
-_NAMES = {
+_NAMES = {name: (row.kernel, row.kernel.upper()) for name, row in TYPES.items() if row.kernel != "table"} | {
     "float16": ("f16", "FP16"),
-    "bfloat16": ("bf16", "BF16"),
     "float32": ("f32", "FP32"),
     "float64": ("f64", "FP64"),
-    "int8": ("i8", "I8"),
-    "int16": ("i16", "I16"),
-    "int32": ("i32", "I32"),
-    "int64": ("i64", "I64"),
-    "uint8": ("u8", "U8"),
-    "uint16": ("u16", "U16"),
-    "uint32": ("u32", "U32"),
-    "uint64": ("u64", "U64"),
     "uint1": ("u1", "U1", "BIN"),
     "uint2": ("u2", "U2"),
     "uint4": ("u4", "U4"),
@@ -42,6 +33,7 @@ _NAMES = {
     "float8_e5m2": ("f8e5m2", "F8E5M2"),
     "float8_e8m0fnu": ("f8e8m0", "F8E8M0"),
 }
+"""Letter and width, as the kernel's traits have them, but for those that are written out."""
 
 SPELLINGS: Mapping[str, tuple[str, ...]] = MappingProxyType({name: _NAMES[name] for name in TYPES if name in _NAMES})
 """Element types as ``element_type`` writes them, then as a port's ``precision`` does (``BIN`` is u1)."""

@@ -107,32 +107,25 @@ def _scalar_a(operands: Operands) -> list[Operation]:
     return [_over(operands, np.array(i), _all(operands)) for i in chosen]
 
 
-def _suffix_b(operands: Operands) -> list[Operation]:
-    every = _all(operands)
-    return [_over(operands, np.repeat(every[:, None], every.size, axis=1), every)]
+def _table(a: Callable[[Codes], Codes], b: Callable[[Codes], Codes], b_start: int | None = None) -> Layout:
+    """The layout of one operation: A and B, each made of the numbers of all operands."""
+    return lambda operands: [_over(operands, a(_all(operands)), b(_all(operands)), b_start)]
 
 
-def _suffix_a(operands: Operands) -> list[Operation]:
-    every = _all(operands)
-    return [_over(operands, every, np.repeat(every[:, None], every.size, axis=1))]
+def _rows(every: Codes) -> Codes:
+    return np.repeat(every[:, None], every.size, axis=1)
 
 
-def _two_sided(operands: Operands) -> list[Operation]:
-    every = _all(operands)
-    return [_over(operands, every[:, None], every[None, :])]
+def _columns(every: Codes) -> Codes:
+    return np.repeat(every[None, :], every.size, axis=0)
 
 
-def _prefix(operands: Operands) -> list[Operation]:
-    """B along the first axis of a square A: NumPy's rule would join them too, and read B along the last."""
-    every = _all(operands)
-    return [_over(operands, np.repeat(every[None, :], every.size, axis=0), every, 0)]
-
-
-def _prefix_alone(operands: Operands) -> list[Operation]:
-    """B along the first axis of an A that is not square: NumPy's rule refuses these shapes."""
-    every = _all(operands)
-    wider = np.append(every, every[:1])
-    return [_over(operands, np.repeat(wider[None, :], every.size, axis=0), every, 0)]
+_suffix_b, _suffix_a = _table(_rows, np.asarray), _table(np.asarray, _rows)
+_two_sided = _table(lambda every: every[:, None], lambda every: every[None, :])
+# B along the first axis of a square A: NumPy's rule would join them too, and read B along the last.
+_prefix = _table(_columns, np.asarray, 0)
+# B along the first axis of an A that is not square: NumPy's rule refuses these shapes.
+_prefix_alone = _table(lambda every: _columns(np.append(every, every[:1]))[:-1], np.asarray, 0)
 
 
 def _rank_0(operands: Operands) -> list[Operation]:

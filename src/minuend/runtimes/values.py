@@ -170,14 +170,8 @@ def largest(element: ElementType) -> Fraction:
     """The largest finite number of a float type."""
     if element.levels is not None:
         return Fraction(max(element.levels))
-    f = element.format
-    assert f is not None
-    beyond = 1 << (f.exponent + f.mantissa)
-    if f.special == "ieee":
-        beyond = ((1 << f.exponent) - 1) << f.mantissa
-    elif f.special == "nan-only":
-        beyond -= 1
-    return Fraction(reference.decode(element, beyond - 1))
+    assert element.format is not None
+    return Fraction(reference.decode(element, reference.largest(element.format)))
 
 
 # ---- operands -------------------------------------------------------------------------------------------------

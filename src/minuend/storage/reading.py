@@ -198,11 +198,8 @@ def open_file(path: str) -> File:
 
 def read_bytes(path: str) -> bytes:
     """Return a regular file's content; raises as :func:`open_file` and :meth:`File.read`."""
-    source = open_file(path)
-    try:
+    with contextlib.closing(open_file(path)) as source:
         return source.read(0, source.size).tobytes()
-    finally:
-        source.close()
 
 
 def check_regular(path: str, found: os.stat_result) -> None:

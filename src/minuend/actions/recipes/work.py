@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from minuend.actions.recipes.choose import Choice
 from minuend.actions.recipes.compare import Spot
+from minuend.actions.recipes.table import MOST_FOLDED
+from minuend.core.arrays import compute
 from minuend.core.policies import Contract
+from minuend.core.shapes import size
 from minuend.models.opening import Model
 from minuend.models.sites import Site
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.targets import Target
 from minuend.standards.node import Node
+from minuend.standards.validation import validate
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +89,17 @@ class Work:
         """Take note of a refusal."""
         dtype = site.node.a.dtype if isinstance(site.node, Node) else ""
         self.refused.append(Refusal(site.where, site.name, dtype, choice.reason, choice.instead))
+
+
+def difference(node: Node, operands: Sequence[Any], overflow: Contract) -> Any:
+    """The difference of two constants; ``None`` where its shape is open or it would be too large."""
+    joined = validate(node)
+    dims = [dim for dim in joined.shape or () if isinstance(dim, int)]
+    if joined.shape is None or len(dims) < len(joined.shape):
+        return None
+    if size(dims) * node.a.element.itemsize > max(MOST_FOLDED, *(x.nbytes for x in operands)):
+        return None
+    return compute(node.a.element, joined, operands[0], operands[1], None, overflow)
 
 
 @dataclass(frozen=True)

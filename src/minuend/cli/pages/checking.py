@@ -10,6 +10,7 @@ from minuend.actions.checking import AS_CONTRACTED
 from minuend.cli.pages.layout import Page, Table
 from minuend.cli.pages.runs import outcome, run_lines
 from minuend.cli.pages.words import counted
+from minuend.plain import grouped
 from minuend.standards.dialects import dialect
 
 if TYPE_CHECKING:
@@ -18,9 +19,7 @@ if TYPE_CHECKING:
 
 def check_page(report: Report) -> Page:
     """Show what was found, node by node; nodes that are plainly fine on every target share one line."""
-    nodes: dict[tuple[str, str], list[Finding]] = {}
-    for finding in report.findings:
-        nodes.setdefault((finding.location, finding.opversion), []).append(finding)
+    nodes = grouped(((finding.location, finding.opversion), finding) for finding in report.findings)
     page: list[str | Table] = [*report.head]
     for found in nodes.values():
         if all(finding.verdict == "ok" and finding.reason.endswith(AS_CONTRACTED) for finding in found):

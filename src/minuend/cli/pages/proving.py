@@ -9,6 +9,7 @@ from minuend.cli.pages.layout import Page, Table
 from minuend.cli.pages.summaries import by_type, constants, operators, some, types
 from minuend.cli.pages.words import counted, short_number
 from minuend.core import operation
+from minuend.plain import grouped
 
 if TYPE_CHECKING:
     from minuend.runtimes.answers import Witness
@@ -94,9 +95,7 @@ def _difference(witness: Witness | None) -> str:
 
 
 def _refusals_table(findings: Sequence[Finding]) -> Table:
-    groups: dict[str, list[Finding]] = {}
-    for finding in findings:
-        groups.setdefault(finding.reason, []).append(finding)
+    groups = grouped((finding.reason, finding) for finding in findings)
     rows = (
         (
             _types(group),
@@ -110,9 +109,7 @@ def _refusals_table(findings: Sequence[Finding]) -> Table:
 
 
 def _graphs_table(findings: Sequence[Finding]) -> Table:
-    groups: dict[tuple[str, str], list[Finding]] = {}
-    for finding in findings:
-        groups.setdefault((finding.dtype, finding.reason), []).append(finding)
+    groups = grouped(((finding.dtype, finding.reason), finding) for finding in findings)
     rows = (
         (dtype, some((finding.graph for finding in group), noun="expressions"), reason)
         for (dtype, reason), group in groups.items()

@@ -9,7 +9,7 @@ from minuend.cli.pages.layout import Page, Table
 from minuend.cli.pages.summaries import by_type, constants, operators, some, types
 from minuend.cli.pages.words import short_number
 from minuend.core import operation
-from minuend.plain import as_json
+from minuend.plain import as_json, grouped
 
 if TYPE_CHECKING:
     from minuend.runtimes.answers import Answer
@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 
 def targets_page(targets: Sequence[Target]) -> Page:
     """Show every target: what it is, and where its facts are from."""
-    groups: dict[tuple[str, str], list[str]] = {}
-    for target in targets:
-        how = f"declared: {target.source}" if target.declared else f"measured {target.date} on {target.cpu}"
-        groups.setdefault((target.runtime, how), []).append(target.release)
+    groups = grouped(((target.runtime, _facts(target)), target.release) for target in targets)
     rows = tuple((runtime, ", ".join(releases), how) for (runtime, how), releases in groups.items())
     return (Table(("runtime", "releases", "facts"), rows),)
+
+
+def _facts(target: Target) -> str:
+    return f"declared: {target.source}" if target.declared else f"measured {target.date} on {target.cpu}"
 
 
 def targets_diff_page(old: Target, new: Target, changes: Sequence[TargetChange]) -> Page:

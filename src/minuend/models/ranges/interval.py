@@ -260,10 +260,6 @@ def _reaches(value: float, exact: Fraction, up: bool) -> bool:
 # ---- arithmetic -----------------------------------------------------------------------------------------------
 
 
-def _exact(x: Number) -> Fraction | float:
-    return Fraction(x) if math.isfinite(x) else float(x)
-
-
 def _rounded(a: Range, ends: Iterable[Fraction | float], like: Iterable[Range], **fields: Any) -> Range:
     """The hull of some exact values, rounded to A's type; a NaN among them says that they meet no number."""
     assert a.dtype is not None

@@ -6,14 +6,15 @@ import copy
 from collections.abc import Mapping
 from types import MappingProxyType
 
-import onnx
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TypeProto, ValueInfoProto
+from onnx.helper import make_opsetid
 
 from minuend.errors import ConversionRefused
 from minuend.onnx import calls as local_calls
 from minuend.onnx.dims import keep_common
+from minuend.onnx.nesting import fill_in, graphs, within
 from minuend.onnx.opsets import schemas
-from minuend.onnx.opsets.scope import graphs, infer, own_types
+from minuend.onnx.opsets.scope import infer, own_types
 
 NONE: Mapping[str, TypeProto] = MappingProxyType({})
 _MOST_CALLS = 2000
@@ -29,7 +30,7 @@ class Calls:
 
     def __init__(self, model: ModelProto) -> None:
         self.functions = {(f.domain, f.name): f for f in model.functions}
-        self.bare = ModelProto(ir_version=max(model.ir_version, 8))
+        self.ir_version = max(model.ir_version, 8)
         self.local = local_calls.Calls(model)
         self.imports = model.opset_import
         self.types: dict[tuple[str, str], GraphProto] = {}
@@ -52,8 +53,9 @@ class Calls:
             if value in types:
                 graph.input.append(ValueInfoProto(name=name, type=types[value]))
         attributes = {a.name: a for a in (*function.attribute_proto, *call.attribute)}
-        for node in graph.node:
-            _put_in(node, attributes)
+        for holder in within(graph):
+            for node in holder.node:
+                fill_in(node, attributes)
         key = graph.SerializeToString(deterministic=True)
         if key in self.done:
             return
@@ -63,34 +65,16 @@ class Calls:
                 "another opset",
                 {f"function {function.name!r}": f"local functions are called in more than {_MOST_CALLS} ways"},
             )
-        model = ModelProto()
-        model.CopyFrom(self.bare)
-        model.functions.extend(self.local.visible(function.node))
         imports = {row.domain: row.version for row in (*self.imports, *function.opset_import)}
-        for domain, version in imports.items():
-            model.opset_import.add(domain=domain, version=version)
-        model.graph.CopyFrom(graph)
-        typed = infer(model).graph
+        rows = [make_opsetid(*row) for row in imports.items()]
+        seen = self.local.visible(function.node)
+        typed = infer(ModelProto(ir_version=self.ir_version, opset_import=rows, functions=seen, graph=graph)).graph
         slot = (function.domain, function.name)
         if slot in self.types:
             _merge(self.types[slot], typed)
         else:
             self.types[slot] = copy.deepcopy(typed)
         self.follow(typed, depth + 1)
-
-
-def _put_in(node: NodeProto, attributes: dict[str, onnx.AttributeProto]) -> None:
-    for i in reversed(range(len(node.attribute))):
-        reference, name = node.attribute[i].ref_attr_name, node.attribute[i].name
-        if reference:
-            del node.attribute[i]
-            if reference in attributes:
-                value = node.attribute.add()
-                value.CopyFrom(attributes[reference])
-                value.name = name
-    for _, body in graphs(node):
-        for inner in body.node:
-            _put_in(inner, attributes)
 
 
 def _merge(graph: GraphProto, other: GraphProto) -> None:

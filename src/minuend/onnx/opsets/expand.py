@@ -9,9 +9,10 @@ from typing import Any
 import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TypeProto
 
+from minuend.onnx.nesting import fill_in, graphs
 from minuend.onnx.opsets import schemas
 from minuend.onnx.opsets.schemas import MAIN, Refusal
-from minuend.onnx.opsets.scope import Scope, graphs
+from minuend.onnx.opsets.scope import Scope
 
 EXACT = frozenset({"CastLike", "CenterCropPad", "SequenceMap", "Trilu"})
 """Operators whose bodies only move elements, or cast them as they do: nothing is rounded another way."""
@@ -87,16 +88,7 @@ def _rename(
             field[i] = names[name]
     if node.name:
         node.name = f"{base}_{node.name}"
-    for i in reversed(range(len(node.attribute))):
-        reference = node.attribute[i].ref_attr_name
-        if not reference:
-            continue
-        own = node.attribute[i].name
-        del node.attribute[i]
-        if reference in attributes:
-            value = copy.deepcopy(attributes[reference])
-            value.name = own
-            node.attribute.append(value)
+    fill_in(node, attributes)
     for _, body in graphs(node):
         _rename_graph(body, names, scope, base, attributes)
     return node

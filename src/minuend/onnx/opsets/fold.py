@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
+from onnx.helper import make_opsetid
 from onnx.reference import ReferenceEvaluator
 
 from minuend.core.shapes import Dim
@@ -97,11 +98,9 @@ def _large(node: NodeProto, feeds: dict[str, np.ndarray[Any, Any]]) -> bool:
 
 
 def _evaluate(node: NodeProto, opset: int, feeds: dict[str, np.ndarray[Any, Any]]) -> np.ndarray[Any, Any] | None:
-    graph = GraphProto(name="fold", node=[node])
-    graph.input.extend(ValueInfoProto(name=name) for name in feeds)
-    graph.output.add(name=node.output[0])
-    model = ModelProto(ir_version=10, graph=graph)
-    model.opset_import.add(domain="", version=opset)
+    inputs, outputs = ([ValueInfoProto(name=name) for name in names] for names in (feeds, node.output[:1]))
+    graph = GraphProto(name="fold", node=[node], input=inputs, output=outputs)
+    model = ModelProto(ir_version=10, graph=graph, opset_import=[make_opsetid("", opset)])
     try:
         with np.errstate(all="ignore"):
             value: Any = next(iter(ReferenceEvaluator(model).run(None, feeds)))

@@ -5,24 +5,21 @@ from __future__ import annotations
 import numpy as np
 from onnx import NodeProto
 
-from minuend.onnx.opsets.inputs import axes_in, constant, given, one_of, put, rank_of, set_inputs
+from minuend.onnx.opsets.inputs import axes_in, constant, given, put, rank_of, set_inputs
 from minuend.onnx.opsets.schemas import Refusal, attribute, drop_attribute, set_attribute
 from minuend.onnx.opsets.scope import Builder
-from minuend.onnx.opsets.steps import drop_new, step
+from minuend.onnx.opsets.steps import drop_new, limit, step
+from minuend.onnx.opsets.to_inputs import to_inputs
+
+COORDINATES = "coordinate_transformation_mode"
 
 
 @step("RoiAlign", at=(10, 16))
 def roi_align_named(node: NodeProto, new: Builder) -> None:
-    set_attribute(node, "coordinate_transformation_mode", "output_half_pixel")
-    new.keep(node)
+    set_attribute(node, COORDINATES, "output_half_pixel")
 
 
-@step("RoiAlign", at=(16, 10))
-def roi_align_unnamed(node: NodeProto, new: Builder) -> None:
-    one_of(node, "coordinate_transformation_mode", b"half_pixel", (b"output_half_pixel",), 10)
-    drop_attribute(node, "coordinate_transformation_mode")
-    new.keep(node)
-
+limit("RoiAlign", at=(16, 10), name=COORDINATES, fallback=b"half_pixel", may=[b"output_half_pixel"])
 
 GRID_MODES = {b"bilinear": b"linear", b"bicubic": b"cubic"}
 
@@ -31,7 +28,6 @@ GRID_MODES = {b"bilinear": b"linear", b"bicubic": b"cubic"}
 def grid_modes(node: NodeProto, new: Builder) -> None:
     mode = attribute(node, "mode", b"bilinear")
     set_attribute(node, "mode", GRID_MODES.get(mode, mode))
-    new.keep(node)
 
 
 @step("GridSample", at=(20, 16))
@@ -40,7 +36,6 @@ def grid_modes_of_images(node: NodeProto, new: Builder) -> None:
         raise Refusal("GridSample-16 takes images alone, inputs of rank 4")
     mode = attribute(node, "mode", b"linear")
     set_attribute(node, "mode", {now: was for was, now in GRID_MODES.items()}.get(mode, mode))
-    new.keep(node)
 
 
 # ---- pooling --------------------------------------------------------------------------------------------------
@@ -51,22 +46,8 @@ def grid_modes_of_images(node: NodeProto, new: Builder) -> None:
 @step("AveragePool", at=(19, 22))
 @step("AveragePool", at=(22, 19))
 @step("AveragePool", at=(11, 19))
-def windows_in_the_padding(node: NodeProto, new: Builder) -> None:
+def no_window_in_the_padding(node: NodeProto, new: Builder) -> None:
     """Version 22 leaves out windows that would start in the padding at the end; no window may."""
-    _no_window_there(node, new)
-    new.keep(node)
-
-
-@step("AveragePool", at=(19, 11))
-def undilated(node: NodeProto, new: Builder) -> None:
-    _no_window_there(node, new)
-    if any(d != 1 for d in attribute(node, "dilations") or ()):
-        raise Refusal("AveragePool-11 has no dilations")
-    drop_attribute(node, "dilations")
-    new.keep(node)
-
-
-def _no_window_there(node: NodeProto, new: Builder) -> None:
     if not attribute(node, "ceil_mode", 0) or attribute(node, "auto_pad", b"NOTSET") != b"NOTSET":
         return
     kernel = attribute(node, "kernel_shape")
@@ -90,7 +71,19 @@ def _no_window_there(node: NodeProto, new: Builder) -> None:
             )
 
 
+@step("AveragePool", at=(19, 11))
+def undilated(node: NodeProto, new: Builder) -> None:
+    no_window_in_the_padding(node, new)
+    if any(d != 1 for d in attribute(node, "dilations") or ()):
+        raise Refusal("AveragePool-11 has no dilations")
+    drop_attribute(node, "dilations")
+
+
 # ---- resize ---------------------------------------------------------------------------------------------------
+
+limit("Resize", at=(11, 13), name=COORDINATES, fallback=b"half_pixel", lacks=b"tf_half_pixel_for_nn")
+limit("Resize", at=(19, 18), name=COORDINATES, fallback=b"half_pixel", lacks=b"half_pixel_symmetric")
+to_inputs("Upsample", at=(7, 9), names=("scales",), dtype=np.float32)
 
 
 @step("Resize", at=(10, 11))
@@ -103,16 +96,8 @@ def resize_asymmetric(node: NodeProto, new: Builder) -> None:
             if scales is None or (scales < 1).any():
                 raise Refusal("Resize-10 does not say which element is nearest where it shrinks")
         set_attribute(node, "nearest_mode", "floor")
-    set_attribute(node, "coordinate_transformation_mode", "asymmetric")
+    set_attribute(node, COORDINATES, "asymmetric")
     set_inputs(node, [node.input[0], new.constant("roi", [], np.float32), node.input[1]])
-    new.keep(node)
-
-
-@step("Resize", at=(11, 13))
-def resize_coordinates(node: NodeProto, new: Builder) -> None:
-    if attribute(node, "coordinate_transformation_mode", b"half_pixel") == b"tf_half_pixel_for_nn":
-        raise Refusal("Resize-13 has no coordinate_transformation_mode='tf_half_pixel_for_nn'")
-    new.keep(node)
 
 
 @step("Resize", at=(13, 11))
@@ -122,7 +107,6 @@ def resize_with_empties(node: NodeProto, new: Builder) -> None:
     for i, hint in ((1, "roi"), (2, "scales")):
         names[i] = names[i] or new.constant(hint, [], np.float32)
     set_inputs(node, names)
-    new.keep(node)
 
 
 @step("Resize", at=(18, 13))
@@ -144,23 +128,6 @@ def resize_all_axes(node: NodeProto, new: Builder) -> None:
     if not given(node, 3):
         drop_attribute(node, "keep_aspect_ratio_policy")
     drop_new(node, 18, 13)
-    new.keep(node)
-
-
-@step("Resize", at=(19, 18))
-def resize_modes(node: NodeProto, new: Builder) -> None:
-    name = "coordinate_transformation_mode"
-    if attribute(node, name, b"half_pixel") == b"half_pixel_symmetric":
-        raise Refusal(f"Resize-18 has no {name}='half_pixel_symmetric'")
-    new.keep(node)
-
-
-@step("Upsample", at=(7, 9))
-def upsample_to_input(node: NodeProto, new: Builder) -> None:
-    scales = attribute(node, "scales")
-    drop_attribute(node, "scales")
-    set_inputs(node, [node.input[0], new.constant("scales", scales, np.float32)])
-    new.keep(node)
 
 
 @step("Upsample", at=(9, 10))
@@ -168,4 +135,3 @@ def upsample_to_resize(node: NodeProto, new: Builder) -> None:
     """Upsample takes no scales below 1, computed ones neither."""
     new.scope.enlarging.add(given(node, 1))
     node.op_type = "Resize"
-    new.keep(node)

@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 from onnx import NodeProto
 
-from minuend.onnx.opsets.schemas import Refusal, attribute
+from minuend.onnx.opsets.schemas import Refusal
 from minuend.onnx.opsets.scope import Builder
 
 
@@ -104,10 +104,3 @@ def put(name: str, at: list[int], into: str, hint: str, new: Builder) -> str:
         whole[at] = value.reshape(-1)
         return new.constant(hint, whole, whole.dtype)
     return new.add("ScatterElements", [into, new.constant("at", at), name], hint)
-
-
-def one_of(node: NodeProto, name: str, fallback: bytes, may: tuple[bytes, ...], version: int) -> None:
-    """Refuse a value that the older version does not have."""
-    value = attribute(node, name, fallback)
-    if value not in may:
-        raise Refusal(f"{node.op_type}-{version} has no {name}={value.decode('utf-8', 'replace')!r}")

@@ -19,9 +19,9 @@ from minuend.core.shapes import format_shape
 from minuend.errors import ConversionRefused
 from minuend.onnx import confined
 from minuend.onnx.dims import shape_of
-from minuend.onnx.nesting import holders, within
+from minuend.onnx.nesting import all_inputs, holders, within
 from minuend.onnx.opsets.schemas import MAIN, type_text
-from minuend.onnx.opsets.scope import all_inputs, infer, own_types, skeleton
+from minuend.onnx.opsets.scope import infer, own_types, skeleton
 
 Types = dict[str, TypeProto]
 

@@ -15,13 +15,12 @@ from minuend.onnx.opsets.inputs import (
     given,
     integers,
     numpy_type,
-    one_of,
     rank_of,
     set_inputs,
 )
 from minuend.onnx.opsets.schemas import Refusal, attribute, drop_attribute, has_attribute, set_attribute
 from minuend.onnx.opsets.scope import Builder
-from minuend.onnx.opsets.steps import count_from_0, drop_new, spell_defaults, step
+from minuend.onnx.opsets.steps import count_from_0, drop_new, forget, limit, spell_defaults, step
 
 HINTED = (
     "Abs",
@@ -53,50 +52,26 @@ HINTED = (
 def drop_hint(node: NodeProto, new: Builder) -> None:
     drop_attribute(node, "consumed_inputs")
     spell_defaults(node, 1, 6)
-    new.keep(node)
 
 
-@step("BatchNormalization", "Dropout", at=(1, 6))
-def drop_hint_and_keep_is_test(node: NodeProto, new: Builder) -> None:
-    drop_attribute(node, "consumed_inputs")
-    new.keep(node)
+forget("BatchNormalization", "Dropout", at=(1, 6), name="consumed_inputs")
 
 
 @step("BatchNormalization", at=(6, 1))
 def hint_is_required(node: NodeProto, new: Builder) -> None:
     set_attribute(node, "consumed_inputs", [0] * len(node.input))
-    new.keep(node)
-
-
-@step("Dropout", at=(6, 1))
-def dropout_as_it_is(node: NodeProto, new: Builder) -> None:
-    new.keep(node)
 
 
 @step("Concat", at=(1, 4))
 def concat_axis(node: NodeProto, new: Builder) -> None:
     set_attribute(node, "axis", attribute(node, "axis", 1))
-    new.keep(node)
 
 
 @step("Concat", at=(4, 1))
-def concat_as_it_is(node: NodeProto, new: Builder) -> None:
-    new.keep(node)
-
-
-@step("Reshape", at=(1, 5))
-def reshape_to_input(node: NodeProto, new: Builder) -> None:
-    shape = attribute(node, "shape", [])
-    drop_attribute(node, "shape", "consumed_inputs")
-    set_inputs(node, [node.input[0], new.constant("shape", shape)])
-    new.keep(node)
-
-
-@step("Reshape", at=(5, 1))
-def reshape_to_attribute(node: NodeProto, new: Builder) -> None:
-    set_attribute(node, "shape", integers(node, 1, "the shape", new))
-    set_inputs(node, [node.input[0]])
-    new.keep(node)
+@step("Dropout", at=(6, 1))
+@step("Add", "Sub", "Mul", "Div", at=(6, 1))
+def as_it_is(node: NodeProto, new: Builder) -> None:
+    """Types alone, which are checked where the way ends."""
 
 
 @step("Cast", at=(1, 6))
@@ -105,7 +80,6 @@ def cast_by_number(node: NodeProto, new: Builder) -> None:
     if name not in dict(TensorProto.DataType.items()):
         raise Refusal(f"the model is invalid: Cast-1 names the element type {name!r}, which is none")
     set_attribute(node, "to", TensorProto.DataType.Value(name))
-    new.keep(node)
 
 
 @step("Cast", at=(6, 1))
@@ -113,13 +87,11 @@ def cast_by_name(node: NodeProto, new: Builder) -> None:
     number = attribute(node, "to")
     numpy_type(number, node)
     set_attribute(node, "to", TensorProto.DataType.Name(number))
-    new.keep(node)
 
 
 @step(*HINTED, at=(6, 1))
 def without_hint(node: NodeProto, new: Builder) -> None:
     spell_defaults(node, 6, 1)
-    new.keep(node)
 
 
 # ---- training -------------------------------------------------------------------------------------------------
@@ -130,14 +102,12 @@ def tested_only(node: NodeProto, new: Builder) -> None:
     if not attribute(node, "is_test", 0):
         raise Refusal(f"{node.op_type}-6 without is_test=1 trains, and {node.op_type}-7 does not")
     drop_attribute(node, "is_test")
-    new.keep(node)
 
 
 @step("BatchNormalization", "Dropout", at=(7, 6))
 def say_tested(node: NodeProto, new: Builder) -> None:
     _outputs(node, 1, new)
     set_attribute(node, "is_test", 1)
-    new.keep(node)
 
 
 @step("BatchNormalization", at=(7, 9))
@@ -146,7 +116,6 @@ def spatial(node: NodeProto, new: Builder) -> None:
     if attribute(node, "spatial", 1) != 1:
         raise Refusal("BatchNormalization-9 has no spatial=0")
     drop_attribute(node, "spatial")
-    new.keep(node)
 
 
 @step("BatchNormalization", at=(9, 14))
@@ -156,7 +125,6 @@ def normalize_tested(node: NodeProto, new: Builder) -> None:
         raise Refusal("BatchNormalization-9 has no training_mode")
     _outputs(node, 1, new)
     drop_attribute(node, "training_mode")
-    new.keep(node)
 
 
 def _outputs(node: NodeProto, most: int, new: Builder) -> None:
@@ -171,15 +139,6 @@ def _outputs(node: NodeProto, most: int, new: Builder) -> None:
 @step("Dropout", at=(10, 7))
 def without_mask(node: NodeProto, new: Builder) -> None:
     _outputs(node, 1, new)
-    new.keep(node)
-
-
-@step("Dropout", at=(10, 12))
-def dropout_to_input(node: NodeProto, new: Builder) -> None:
-    ratio = attribute(node, "ratio", 0.5)
-    drop_attribute(node, "ratio")
-    node.input.append(new.constant("ratio", ratio, np.float32))
-    new.keep(node)
 
 
 @step("Dropout", at=(12, 10))
@@ -193,7 +152,6 @@ def dropout_to_attribute(node: NodeProto, new: Builder) -> None:
     if ratio is not None:
         set_attribute(node, "ratio", float(first(ratio, "the ratio of Dropout")))
     set_inputs(node, [node.input[0]])
-    new.keep(node)
 
 
 # ---- softmax --------------------------------------------------------------------------------------------------
@@ -206,15 +164,12 @@ def softmax_unflattened(node: NodeProto, new: Builder) -> None:
     drop_attribute(node, "axis")
     if axis == -1 or (rank is not None and axis % max(rank, 1) == rank - 1):
         set_attribute(node, "axis", -1)
-        new.keep(node)
         return
-    x, output = node.input[0], node.output[0]
-    shape = new.add("Shape", [x], "shape")
-    set_inputs(node, [new.add("Flatten", [x], "flat", axis=axis)])
-    node.output[0] = new.fresh("flat_result")
+    shape = new.add("Shape", [node.input[0]], "shape")
+    set_inputs(node, [new.add("Flatten", [node.input[0]], "flat", axis=axis)])
     set_attribute(node, "axis", -1)
-    new.keep(node)
-    new.add("Reshape", [node.output[0], shape], output=output)
+    flat, output = new.keep(node, "flat_result")
+    new.add("Reshape", [flat, shape], output=output)
 
 
 @step("Softmax", "LogSoftmax", "Hardmax", at=(13, 11))
@@ -223,17 +178,14 @@ def softmax_flattened(node: NodeProto, new: Builder) -> None:
     axis, rank = attribute(node, "axis", -1), new.scope.rank(node.input[0])
     if axis == -1 or (rank is not None and axis % max(rank, 1) == rank - 1):
         set_attribute(node, "axis", -1 if rank is None else rank - 1)
-        new.keep(node)
         return
     rank = rank_of(node, f"{node.op_type}-11 with axis={axis}", new)
     (at,) = axes_in(node, [axis], rank)
     order = [i for i in range(rank) if i != at] + [at]
-    output = node.output[0]
     set_inputs(node, [new.add("Transpose", [node.input[0]], "turned", perm=order)])
-    node.output[0] = new.fresh("turned_result")
     set_attribute(node, "axis", rank - 1)
-    new.keep(node)
-    new.add("Transpose", [node.output[0]], output=output, perm=[order.index(i) for i in range(rank)])
+    turned, output = new.keep(node, "turned_result")
+    new.add("Transpose", [turned], output=output, perm=[order.index(i) for i in range(rank)])
 
 
 FLOAT8 = frozenset(number for name, number in TensorProto.DataType.items() if name.startswith("FLOAT8"))
@@ -248,25 +200,14 @@ def _float8(node: NodeProto, new: Builder) -> bool:
     return bool(elements & FLOAT8) or elements == {0}
 
 
-@step("Cast", at=(19, 13))
+@step("Cast", "QuantizeLinear", at=(19, 13))
 @step("CastLike", at=(19, 15))
-def cast_plain(node: NodeProto, new: Builder) -> None:
+def without_saturate(node: NodeProto, new: Builder) -> None:
     """``saturate`` speaks of the 8-bit floats alone."""
-    drop_new(node, 19, 13 if node.op_type == "Cast" else 15, () if _float8(node, new) else ("saturate",))
-    new.keep(node)
+    drop_new(node, 19, 15 if node.op_type == "CastLike" else 13, () if _float8(node, new) else ("saturate",))
 
 
-@step("QuantizeLinear", at=(19, 13))
-def quantize_plain(node: NodeProto, new: Builder) -> None:
-    drop_new(node, 19, 13, () if _float8(node, new) else ("saturate",))
-    new.keep(node)
-
-
-@step("Cast", "CastLike", at=(24, 23))
-def cast_up(node: NodeProto, new: Builder) -> None:
-    """``round_mode`` speaks of float8e8m0 alone, which opset 23 lacks."""
-    drop_attribute(node, "round_mode")
-    new.keep(node)
+forget("Cast", "CastLike", at=(24, 23), name="round_mode")  # it speaks of float8e8m0 alone, which opset 23 lacks
 
 
 @step("QuantizeLinear", "DequantizeLinear", at=(13, 10))
@@ -274,7 +215,6 @@ def per_tensor(node: NodeProto, new: Builder) -> None:
     if new.scope.rank(node.input[1]) != 0:
         raise Refusal(f"{node.op_type}-10 takes one scale for the whole tensor, a scalar")
     drop_attribute(node, "axis")
-    new.keep(node)
 
 
 @step("QuantizeLinear", at=(21, 19))
@@ -289,7 +229,6 @@ def quantize_without_type(node: NodeProto, new: Builder) -> None:
         zeros = np.zeros(tuple(int(str(dim)) for dim in shape), numpy_type(dtype, node))
         set_inputs(node, [*node.input[:2], new.constant("zero_point", zeros, zeros.dtype)])
     drop_new(node, 21, 19)
-    new.keep(node)
 
 
 @step("DequantizeLinear", at=(23, 21))
@@ -297,7 +236,6 @@ def dequantize_without_type(node: NodeProto, new: Builder) -> None:
     if attribute(node, "output_dtype", 0) in (0, new.scope.element(node.input[1])):
         drop_attribute(node, "output_dtype")
     drop_new(node, 23, 21)
-    new.keep(node)
 
 
 # ---- shapes ---------------------------------------------------------------------------------------------------
@@ -319,7 +257,6 @@ def reshape_zero(node: NodeProto, new: Builder) -> None:
             "the input's dim is taken"
         )
     drop_attribute(node, "allowzero")
-    new.keep(node)
 
 
 def _copies_alike(node: NodeProto, new: Builder) -> bool:
@@ -346,19 +283,15 @@ def shape_part(node: NodeProto, new: Builder) -> None:
     start, end = attribute(node, "start", 0), attribute(node, "end")
     drop_attribute(node, "start", "end")
     if start == 0 and end is None:
-        new.keep(node)
         return
-    output = node.output[0]
-    node.output[0] = new.fresh("shape")
-    new.keep(node)
+    whole, output = new.keep(node, "shape")
     ends = new.constant("end", [np.iinfo(np.int64).max if end is None else end])
-    new.add("Slice", [node.output[0], new.constant("start", [start]), ends, new.constant("axis", [0])], output=output)
+    new.add("Slice", [whole, new.constant("start", [start]), ends, new.constant("axis", [0])], output=output)
 
 
 @step("Constant", at=(12, 11))
 def constant_value(node: NodeProto, new: Builder) -> None:
     if has_attribute(node, "value") or has_attribute(node, "sparse_value"):
-        new.keep(node)
         return
     for a in list(node.attribute):
         if a.name.startswith("value_"):
@@ -372,7 +305,6 @@ def constant_value(node: NodeProto, new: Builder) -> None:
                 tensor = onnx.numpy_helper.from_array(np.array(value, dtype), node.output[0])
             drop_attribute(node, a.name)
             set_attribute(node, "value", tensor)
-    new.keep(node)
 
 
 @step("Sum", "Max", "Min", "Mean", at=(8, 6))
@@ -387,13 +319,9 @@ def unbroadcast(node: NodeProto, new: Builder) -> None:
         for shape in shapes
     ):
         raise Refusal(f"{node.op_type}-6 does not broadcast, and its inputs are not proven to have one shape")
-    new.keep(node)
 
 
-@step("Gemm", at=(6, 7))
-def gemm_broadcasts(node: NodeProto, new: Builder) -> None:
-    drop_attribute(node, "broadcast")
-    new.keep(node)
+forget("Gemm", at=(6, 7), name="broadcast")
 
 
 @step("Gemm", at=(7, 6))
@@ -401,14 +329,12 @@ def gemm_limited(node: NodeProto, new: Builder) -> None:
     if new.scope.rank(node.input[2]) != 1 and new.scope.shape(node.input[2]) != new.scope.shape(node.output[0]):
         raise Refusal("Gemm-6 takes a C of the result's shape, or of one row")
     set_attribute(node, "broadcast", 1)
-    new.keep(node)
 
 
 @step("Gemm", at=(11, 9))
 def gemm_with_c(node: NodeProto, new: Builder) -> None:
     if not given(node, 2):
         raise Refusal("Gemm-9 needs its input C")
-    new.keep(node)
 
 
 @step("Gather", at=(11, 1))
@@ -418,22 +344,17 @@ def indices_from_0(node: NodeProto, new: Builder) -> None:
     if any(i < 0 for i in integers(node, index, "the indices", new) or ()):
         raise Refusal(f"{node.op_type} of opset 10 takes no negative index")
     count_from_0(node, new)
-    new.keep(node)
 
 
 # ---- values that an attribute may have ------------------------------------------------------------------------
 
 
-@step("ScatterElements", "ScatterND", at=(18, 16))
-def scatter_reductions(node: NodeProto, new: Builder) -> None:
-    one_of(node, "reduction", b"none", (b"none", b"add", b"mul"), 16)
-    new.keep(node)
+limit("ScatterElements", "ScatterND", at=(18, 16), name="reduction", fallback=b"none", may=[b"none", b"add", b"mul"])
 
 
 @step("Scatter", at=(9, 11))
 def scatter_renamed(node: NodeProto, new: Builder) -> None:
     node.op_type = "ScatterElements"
-    new.keep(node)
 
 
 @step("Mod", at=(28, 13))
@@ -442,4 +363,3 @@ def mod_of_floats(node: NodeProto, new: Builder) -> None:
     integral = element and np.dtype(onnx.helper.tensor_dtype_to_np_dtype(element)).kind in "iu"
     if not integral and not attribute(node, "fmod", 0):
         raise Refusal("Mod-13 wants fmod=1 for floats")
-    new.keep(node)

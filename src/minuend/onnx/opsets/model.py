@@ -11,13 +11,13 @@ from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TypeProto
 
 from minuend.errors import ConversionRefused, SpecError
 from minuend.names import Names
-from minuend.onnx.nesting import all_names, holders
+from minuend.onnx.nesting import all_inputs, all_names, graphs, holders, name_of, place
 from minuend.onnx.opsets import expand, schemas
 from minuend.onnx.opsets import nodes as convert_nodes
 from minuend.onnx.opsets.calls import Calls
 from minuend.onnx.opsets.judging import judge
 from minuend.onnx.opsets.schemas import MAIN, Refusal
-from minuend.onnx.opsets.scope import Scope, all_inputs, for_inference, graphs, infer, own_types
+from minuend.onnx.opsets.scope import Scope, for_inference, infer, own_types
 
 
 def convert_proto(proto: ModelProto, opset: int) -> tuple[ModelProto, list[str], list[str]]:
@@ -89,11 +89,6 @@ def main_opset(imports: Any, where: str, fallback: int | None = None) -> int | N
     return seen.get("", fallback)
 
 
-def place(where: str, index: int, node: NodeProto) -> str:
-    """Say where a node stands: ``graph.node[3] 'sub_mean'``."""
-    return f"{where}.node[{index}]" + (f" {node.name!r}" if node.name else "")
-
-
 @dataclass
 class _Work:
     """One conversion under way."""
@@ -109,7 +104,10 @@ class _Work:
         self.names = Names(all_names(self.model))
         self.functions = frozenset((f.domain, f.name) for f in self.model.functions)
         self.detached: set[str] = set()
-        self.unread = frozenset(_unread(self.model))
+        held = list(holders(self.model))
+        self.unread = frozenset(
+            {name for holder in held for node in holder.node for name in node.output} - _read_in(held)
+        )
 
     def convert(self) -> None:
         """Convert every list of nodes, in place."""
@@ -174,7 +172,7 @@ class _Work:
             for name, body in graphs(node):
                 self.graph(body, inner.get(name, body), f"{scope.where}.node[{i}].{name}", scope, opset)
             try:
-                outcome = convert_nodes.convert(node, opset, self.after, scope)
+                outcome = convert_nodes.Way(opset, self.after, scope).convert(node)
             except Refusal as why:
                 self.refused[where] = f"{node.op_type}: {convert_nodes.type_hint(node, self.after, str(why))}"
                 continue
@@ -218,11 +216,10 @@ class _Work:
 
     def tidy(self) -> None:
         """Remove constants that only a rewritten node read."""
-        read = {name for graph in holders(self.model) for node in graph.node for name in node.input}
-        for graph in holders(self.model):
-            read |= {value if isinstance(value, str) else value.name for value in (*graph.output, *graph.input)}
-        gone = self.detached - read
-        for holder in (*holders(self.model), *self.model.functions):
+        held = list(holders(self.model))
+        given = {name_of(value) for graph in held for value in graph.input}
+        gone = self.detached - _read_in(held) - given
+        for holder in held:
             for i in reversed(range(len(holder.node))):
                 node = holder.node[i]
                 if node.op_type == "Constant" and node.domain in MAIN and node.output[0] in gone:
@@ -255,15 +252,10 @@ def _difference(node: NodeProto, now: list[NodeProto]) -> str:
     return f" ({', '.join(parts)})" if parts else ""
 
 
-def _unread(model: ModelProto) -> set[str]:
-    """The values that nodes make and nobody reads."""
-    made, read = set[str](), set[str]()
-    for holder in holders(model):
-        read.update(value if isinstance(value, str) else value.name for value in holder.output)
-        for node in holder.node:
-            made.update(node.output)
-            read.update(node.input)
-    return made - read
+def _read_in(held: list[Any]) -> set[str]:
+    """The values that a node reads, or that go out of a graph or function."""
+    read = {name for holder in held for node in holder.node for name in node.input}
+    return read | {name_of(value) for holder in held for value in holder.output}
 
 
 def _set_imports(model: ModelProto, opset: int, changes: list[str]) -> None:

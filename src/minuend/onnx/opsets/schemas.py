@@ -11,6 +11,8 @@ from onnx import AttributeProto, NodeProto, TensorProto, TypeProto
 from onnx.defs import OpSchema
 from onnx.helper import get_attribute_value
 
+from minuend.plain import grouped
+
 MAIN = ("", "ai.onnx")
 """The two spellings of ONNX's main domain."""
 
@@ -48,10 +50,8 @@ def versions(op_type: str) -> tuple[int, ...]:
 
 @cache
 def _all_versions() -> dict[str, tuple[int, ...]]:
-    found: dict[str, list[int]] = {}
-    for schema in onnx.defs.get_all_schemas_with_history():
-        if schema.domain == "":
-            found.setdefault(schema.name, []).append(schema.since_version)
+    every = onnx.defs.get_all_schemas_with_history()
+    found = grouped((schema.name, schema.since_version) for schema in every if schema.domain == "")
     return {name: tuple(sorted(numbers)) for name, numbers in found.items()}
 
 

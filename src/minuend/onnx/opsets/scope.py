@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +16,7 @@ from minuend.names import Names
 from minuend.onnx import confined
 from minuend.onnx.calls import Calls
 from minuend.onnx.dims import shape_of
+from minuend.onnx.nesting import all_inputs, graphs, holders, within
 from minuend.onnx.opsets.fold import SMALL, fold
 from minuend.onnx.opsets.schemas import MAIN, malformed, refers
 
@@ -43,13 +45,18 @@ class Scope:
     unread: frozenset[str] = frozenset()
     enlarging: set[str] = field(default_factory=set)
 
-    def type(self, name: str) -> TypeProto | None:
-        """The type of a value, if it is known."""
+    def around(self) -> Iterator[Scope]:
+        """The scope itself, then those around it."""
         scope: Scope | None = self
         while scope is not None:
+            yield scope
+            scope = scope.parent
+
+    def type(self, name: str) -> TypeProto | None:
+        """The type of a value, if it is known."""
+        for scope in self.around():  # a plain loop: this is asked most often
             if name in scope.types:
                 return scope.types[name]
-            scope = scope.parent
         return None
 
     def element(self, name: str) -> int:
@@ -78,33 +85,21 @@ class Scope:
                 return _constant_node(source) if isinstance(source, NodeProto) else _elements(source)
             except (ValueError, TypeError, KeyError):  # a malformed tensor: the checker says what is wrong with it
                 return None
-        scope: Scope | None = self
-        while scope is not None:
-            if name in scope.makers:
-                if name not in scope.folded:
-                    scope.folded[name] = None  # a circle ends here
-                    scope.folded[name] = fold(*scope.makers[name], scope, depth - 1) if depth else None
-                return scope.folded[name]
-            scope = scope.parent
-        return None
+        scope = next((scope for scope in self.around() if name in scope.makers), None)
+        if scope is None:
+            return None
+        if name not in scope.folded:
+            scope.folded[name] = None  # a circle ends here
+            scope.folded[name] = fold(*scope.makers[name], scope, depth - 1) if depth else None
+        return scope.folded[name]
 
     def maker(self, name: str) -> NodeProto | None:
         """The node that makes a value, if it came by already."""
-        scope: Scope | None = self
-        while scope is not None:
-            if name in scope.makers:
-                return scope.makers[name][0]
-            scope = scope.parent
-        return None
+        return next((scope.makers[name][0] for scope in self.around() if name in scope.makers), None)
 
     def source(self, name: str) -> TensorProto | NodeProto | None:
         """The tensor or Constant node that a name stands for."""
-        scope: Scope | None = self
-        while scope is not None:
-            if name in scope.constants:
-                return scope.constants[name]
-            scope = scope.parent
-        return None
+        return next((scope.constants[name] for scope in self.around() if name in scope.constants), None)
 
     def define(self, node: NodeProto, opset: int) -> None:
         """Take note of a node, which comes before those that read its values."""
@@ -171,21 +166,18 @@ class Builder:
         self.nodes.append(onnx.helper.make_node(op_type, inputs, [output], **attributes))
         return output
 
-    def keep(self, node: NodeProto) -> None:
-        """Put the node itself here."""
+    def keep(self, node: NodeProto, hint: str) -> tuple[str, str]:
+        """Put the node itself here, its output under a new name.
+
+        Returns:
+            That name, and the one that it had, which a node behind it has to make.
+        """
+        had, node.output[0] = node.output[0], self.fresh(hint)
         self.nodes.append(node)
+        return node.output[0], had
 
 
 # ---- inference ------------------------------------------------------------------------------------------------
-
-
-def graphs(node: NodeProto) -> Iterator[tuple[str, GraphProto]]:
-    """The bodies that a node holds, each with its attribute's name."""
-    for a in node.attribute:
-        if a.HasField("g"):
-            yield a.name, a.g
-        for i, body in enumerate(a.graphs):
-            yield f"{a.name}[{i}]", body
 
 
 def skeleton(model: ModelProto) -> ModelProto:
@@ -193,13 +185,7 @@ def skeleton(model: ModelProto) -> ModelProto:
 
     The main domain is spelled ``""`` in it. The copy is for inference and for the checker alone.
     """
-    bare = ModelProto()
-    for f, value in model.ListFields():
-        if f.name != "graph":
-            _copy_field(bare, f, value)
-    for f, value in model.graph.ListFields():
-        if f.name != "initializer":
-            _copy_field(bare.graph, f, value)
+    bare = without_data(model)
     inputs = {i.name for i in model.graph.input}
     for tensor in model.graph.initializer:
         if tensor.data_location != TensorProto.EXTERNAL and np.prod(tensor.dims, dtype=object) <= SMALL:
@@ -211,18 +197,21 @@ def skeleton(model: ModelProto) -> ModelProto:
     for holder in (bare, *bare.functions):
         for row in holder.opset_import:
             row.domain = "" if row.domain in MAIN else row.domain
-    for holder in (bare.graph, *bare.functions):
-        _one_spelling(holder)
+    for node in (node for holder in holders(bare) for node in holder.node):
+        node.domain = "" if node.domain in MAIN else node.domain  # as every version of onnx knows it
     return bare
 
 
-def _one_spelling(holder: Any) -> None:
-    """Spell the main domain as every version of onnx knows it."""
-    for node in holder.node:
-        if node.domain in MAIN:
-            node.domain = ""
-        for _, body in graphs(node):
-            _one_spelling(body)
+def without_data(model: ModelProto) -> ModelProto:
+    """Copy a model without its initializers."""
+    bare = ModelProto()
+    for f, value in model.ListFields():
+        if f.name != "graph":
+            _copy_field(bare, f, value)
+    for f, value in model.graph.ListFields():
+        if f.name != "initializer":
+            _copy_field(bare.graph, f, value)
+    return bare
 
 
 def _copy_field(target: Any, f: Any, value: Any) -> None:
@@ -257,20 +246,13 @@ def for_inference(model: ModelProto, opset: int) -> ModelProto:
     seen = list(Calls(bare).visible(bare.graph.node))
     del bare.functions[:]
     bare.functions.extend(seen)
-    if opset < 7:
-        _plain(bare.graph)
-    return bare
-
-
-def _plain(graph: GraphProto) -> None:
-    for node in graph.node:
+    for node in (node for graph in (within(bare.graph) if opset < 7 else ()) for node in graph.node):
         consumed = any(a.name == "consumed_inputs" for a in node.attribute) and len(node.input) == 1
         if node.domain in MAIN and node.input and (node.op_type in LEGACY or consumed):
             node.op_type = "Identity"
             del node.input[1:]
             del node.attribute[:]
-        for _, body in graphs(node):
-            _plain(body)
+    return bare
 
 
 def infer(model: ModelProto) -> ModelProto:
@@ -357,21 +339,8 @@ def _infer_chunk(
     return all_types(infer(model).graph, made)
 
 
-def all_inputs(node: NodeProto) -> Iterator[str]:
-    """Every name that a node reads, its bodies included."""
-    yield from node.input
-    for _, body in graphs(node):
-        for inner in body.node:
-            yield from all_inputs(inner)
-        yield from (output.name for output in body.output)
-
-
 def all_types(graph: GraphProto, made: set[str] | None = None) -> dict[str, TypeProto]:
     """The types of a graph's values and of those in its bodies."""
-    types = {}
-    for node in graph.node:
-        for _, body in graphs(node):
-            types.update(all_types(body))
     own = own_types(graph)
-    types.update(own if made is None else {name: own[name] for name in own if name in made})
-    return types
+    inner = [all_types(body) for node in graph.node for _, body in graphs(node)]
+    return dict(ChainMap(own if made is None else {name: own[name] for name in own if name in made}, *inner[::-1]))

@@ -2,13 +2,15 @@
 
 Most steps change nothing but the types that an operator takes. Which ones those are is data: ``steps.json``, made
 by ``tools/conversion_steps.py`` from ONNX's own schemas and converter, and from what was read by hand where these do
-not decide. Every other step is a function in :mod:`minuend.onnx.opsets.adapters`; a step that is neither is refused.
+not decide. Every other step is registered by :mod:`~minuend.onnx.opsets.images`, :mod:`~minuend.onnx.opsets.meanings`,
+:mod:`~minuend.onnx.opsets.subtraction` or :mod:`~minuend.onnx.opsets.to_inputs`; a step that is neither is refused. A
+value that a step needs must be constant in the model; where it is not, the step is refused with the reason.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import TypeAlias
@@ -20,6 +22,7 @@ from minuend.onnx.opsets.schemas import Refusal
 from minuend.onnx.opsets.scope import Builder
 
 Adapter: TypeAlias = Callable[[NodeProto, Builder], None]
+"""Changes the copy of a node, and adds what comes before it; the node itself comes last, unless its output is made."""
 
 ADAPTERS: dict[tuple[str, int, int], Adapter] = {}
 """What takes a node over one step, by operator, version before and version after."""
@@ -37,6 +40,25 @@ def step(*op_types: str, at: tuple[int, int]) -> Callable[[Adapter], Adapter]:
         return adapter
 
     return register
+
+
+def forget(*op_types: str, at: tuple[int, int], name: str) -> None:
+    """Register a step that drops an attribute which says nothing about the result."""
+    step(*op_types, at=at)(lambda node, new: schemas.drop_attribute(node, name))
+
+
+def limit(
+    *op_types: str, at: tuple[int, int], name: str, fallback: bytes, may: Sequence[bytes] = (), lacks: bytes = b""
+) -> None:
+    """Register a step to a version that has some values of an attribute alone, or all but one that it lacks."""
+
+    @step(*op_types, at=at)
+    def refuse_others(node: NodeProto, new: Builder) -> None:
+        value = schemas.attribute(node, name, fallback)
+        if value == lacks or (may and value not in may):
+            raise Refusal(f"{node.op_type}-{at[1]} has no {name}={value.decode('utf-8', 'replace')!r}")
+        if name not in schemas.schema(node.op_type, at[1]).attributes:
+            schemas.drop_attribute(node, name)
 
 
 @cache
@@ -62,17 +84,16 @@ def take(node: NodeProto, before: int, after: int, new: Builder) -> None:
     adapter = ADAPTERS.get((node.op_type, before, after))
     if adapter is not None:
         adapter(node, new)
-        return
-    low, high = sorted((before, after))
-    if (node.op_type, low, high) not in same_meaning():
+    elif (node.op_type, *sorted((before, after))) not in same_meaning():
         raise Refusal(f"{node.op_type}-{before} and {node.op_type}-{after} differ, and no rule is known for the step")
-    if after > before:
+    elif after > before:
         spell_defaults(node, before, after)
     else:
         drop_new(node, before, after)
         if after < 11 <= before:
             count_from_0(node, new)
-    new.keep(node)
+    if not {name for one in new.nodes for name in one.output}.intersection(node.output):
+        new.nodes.append(node)
 
 
 def count_from_0(node: NodeProto, new: Builder) -> None:
@@ -129,14 +150,9 @@ def drop_new(node: NodeProto, before: int, after: int, neutral: tuple[str, ...] 
             raise Refusal(f"{title} has no attribute {name!r}; the node states {text!r}")
         schemas.drop_attribute(node, name)
     spell_defaults(node, before, after)
-    drop_inputs(node, len(old.inputs), title, variadic=schemas.parameter(old.inputs, len(old.inputs)) is not None)
-
-
-def drop_inputs(node: NodeProto, most: int, title: str, *, variadic: bool = False) -> None:
-    """Remove inputs beyond a count where they are left out."""
-    if variadic:
-        return
-    for i, name in enumerate(node.input[most:], most):
-        if name:
-            raise Refusal(f"{title} has no input {i}; the node gives {name!r}")
-    del node.input[most:]
+    most = len(old.inputs)
+    if schemas.parameter(old.inputs, most) is None:  # none is variadic
+        for i, name in enumerate(node.input[most:], most):
+            if name:
+                raise Refusal(f"{title} has no input {i}; the node gives {name!r}")
+        del node.input[most:]

@@ -15,23 +15,13 @@ from minuend.errors import ShapeError
 from minuend.onnx.opsets import schemas
 from minuend.onnx.opsets.schemas import Refusal
 from minuend.onnx.opsets.scope import Builder
-from minuend.onnx.opsets.steps import step
+from minuend.onnx.opsets.steps import forget, step
 
 SINCE_1 = ("Pow", "And", "Or", "Xor", "Equal", "Greater", "Less")
 """Their limited version is 1, and the next one 7."""
 
 
-@step("Add", "Sub", "Mul", "Div", at=(1, 6))
-def drop_consumed_inputs(node: NodeProto, new: Builder) -> None:
-    """The hint of an old memory planner says nothing about the result."""
-    schemas.drop_attribute(node, "consumed_inputs")
-    new.keep(node)
-
-
-@step("Add", "Sub", "Mul", "Div", at=(6, 1))
-def lose_integers(node: NodeProto, new: Builder) -> None:
-    """Types alone, which are checked where the way ends."""
-    new.keep(node)
+forget("Add", "Sub", "Mul", "Div", at=(1, 6), name="consumed_inputs")
 
 
 @step("Add", "Sub", "Mul", "Div", at=(6, 7))
@@ -47,7 +37,6 @@ def limited_to_numpy(node: NodeProto, new: Builder) -> None:
     behind = dims_behind(a, b, axis, title) if broadcast else _equal(a, b, title)
     if behind and b is not None:
         node.input[1] = new.add("Unsqueeze", [node.input[1]], "b", axes=list(range(len(b), len(b) + behind)))
-    new.keep(node)
 
 
 def _equal(a: Shape, b: Shape, title: str) -> int:
@@ -86,7 +75,6 @@ def numpy_to_limited(node: NodeProto, new: Builder) -> None:
         raise Refusal(f"{title} gives A's shape, and the rank of {'A' if a is None else 'B'} is unknown")
     start, stop = run_of(a, b, title)
     if start == 0 and stop == len(b) == len(a):
-        new.keep(node)
         return
     gone = [i for i in range(len(b)) if not start <= i + len(a) - len(b) < stop]
     if gone and start < stop:
@@ -94,7 +82,6 @@ def numpy_to_limited(node: NodeProto, new: Builder) -> None:
     if start < stop != len(a):
         schemas.set_attribute(node, "axis", start)
     schemas.set_attribute(node, "broadcast", 1)
-    new.keep(node)
 
 
 def run_of(a: Shape, b: Shape, title: str) -> tuple[int, int]:

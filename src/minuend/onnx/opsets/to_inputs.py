@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
 import numpy as np
 import onnx
 from onnx import NodeProto, TensorProto
 
-from minuend.onnx.opsets.inputs import axes_in, constant, first, given, integers, one_of, put, rank_of, set_inputs
+from minuend.onnx.opsets.inputs import axes_in, constant, first, given, integers, put, rank_of, set_inputs
 from minuend.onnx.opsets.schemas import Refusal, attribute, drop_attribute, set_attribute
 from minuend.onnx.opsets.scope import Builder
-from minuend.onnx.opsets.steps import count_from_0, step
+from minuend.onnx.opsets.steps import count_from_0, limit, step
 
 REDUCES = (
     "ReduceL1",
@@ -23,17 +27,56 @@ REDUCES = (
     "ReduceSumSquare",
 )
 
+# ---- as they are ----------------------------------------------------------------------------------------------
+
+
+def to_inputs(
+    *op_types: str,
+    at: tuple[int, int],
+    names: Sequence[str],
+    default: Any = None,
+    dtype: Any = np.int64,
+    empty: bool = True,
+    gone: str = "",
+) -> None:
+    """Register a step in which attributes become the inputs behind the first, in this order, where they are stated.
+
+    Args:
+        default: what one means that is not stated. dtype: of the inputs. empty: whether a list of nothing is an input.
+        gone: an attribute that says nothing and goes.
+    """
+
+    @step(*op_types, at=at)
+    def move(node: NodeProto, new: Builder) -> None:
+        values = [(name, attribute(node, name, default)) for name in names]
+        drop_attribute(node, *names, gone)
+        kept = [(name, value) for name, value in values if value is not None and (empty or value)]
+        set_inputs(node, [node.input[0], *(new.constant(name, value, dtype) for name, value in kept)])
+
+
+def to_attributes(*op_types: str, at: tuple[int, int], names: Mapping[str, str]) -> None:
+    """Register a step in which the inputs behind the first become attributes; ``names`` has words for each too."""
+    step(*op_types, at=at)(partial(move_to_attributes, names=names))
+
+
+def move_to_attributes(node: NodeProto, new: Builder, names: Mapping[str, str]) -> None:
+    for i, (name, words) in enumerate(names.items(), 1):
+        value = integers(node, i, words, new)
+        if value is not None:
+            set_attribute(node, name, value)
+    set_inputs(node, [node.input[0]])
+
+
+to_inputs(*REDUCES, at=(13, 18), names=("axes",), empty=False)
+to_inputs("ReduceSum", "Squeeze", "Unsqueeze", at=(11, 13), names=("axes",), empty=False)
+to_inputs("Split", at=(11, 13), names=("split",), empty=False)
+to_inputs("Slice", at=(1, 10), names=("starts", "ends", "axes"))
+to_inputs("Reshape", at=(1, 5), names=("shape",), default=[], gone="consumed_inputs")
+to_inputs("Dropout", at=(10, 12), names=("ratio",), default=0.5, dtype=np.float32)
+to_attributes("Split", at=(13, 11), names={"split": "the sizes of the parts"})
+to_attributes("Reshape", at=(5, 1), names={"shape": "the shape"})
+
 # ---- axes -----------------------------------------------------------------------------------------------------
-
-
-@step(*REDUCES, at=(13, 18))
-@step("ReduceSum", "Squeeze", "Unsqueeze", at=(11, 13))
-def axes_to_input(node: NodeProto, new: Builder) -> None:
-    axes = attribute(node, "axes")
-    drop_attribute(node, "axes")
-    if axes:
-        node.input.append(new.constant("axes", axes))
-    new.keep(node)
 
 
 @step(*REDUCES, at=(18, 13))
@@ -50,39 +93,16 @@ def axes_to_attribute(node: NodeProto, new: Builder) -> None:
     elif axes:
         set_attribute(node, "axes", axes)
     set_inputs(node, [node.input[0]])
-    new.keep(node)
 
 
-@step("Split", at=(2, 11))
-@step("Split", at=(11, 2))
-def split_as_it_is(node: NodeProto, new: Builder) -> None:
-    count_from_0(node, new)
-    new.keep(node)
-
-
-@step("Split", at=(11, 13))
-def split_to_input(node: NodeProto, new: Builder) -> None:
-    sizes = attribute(node, "split")
-    drop_attribute(node, "split")
-    if sizes:
-        node.input.append(new.constant("split", sizes))
-    new.keep(node)
-
-
-@step("Split", at=(13, 11))
-def split_to_attribute(node: NodeProto, new: Builder) -> None:
-    sizes = integers(node, 1, "the sizes of the parts", new)
-    if sizes is not None:
-        set_attribute(node, "split", sizes)
-    set_inputs(node, [node.input[0]])
-    new.keep(node)
+step("Split", at=(2, 11))(count_from_0)
+step("Split", at=(11, 2))(count_from_0)
 
 
 @step("Split", at=(13, 18))
 def split_count(node: NodeProto, new: Builder) -> None:
     if not given(node, 1):
         set_attribute(node, "num_outputs", len(node.output))
-    new.keep(node)
 
 
 @step("Split", at=(18, 13))
@@ -103,7 +123,6 @@ def split_sizes(node: NodeProto, new: Builder) -> None:
             set_inputs(
                 node, [node.input[0], new.constant("split", [max(0, min(part, size - i * part)) for i in range(count)])]
             )
-    new.keep(node)
 
 
 # ---- attributes that became inputs ----------------------------------------------------------------------------
@@ -125,7 +144,6 @@ def clip_to_inputs(node: NodeProto, new: Builder) -> None:
             raise Refusal(f"Clip-11 needs the element type of {node.input[0]!r}, which is unknown")
         bounds.append(new.constant(name, value, onnx.helper.tensor_dtype_to_np_dtype(element)))
     set_inputs(node, [node.input[0], *bounds])
-    new.keep(node)
 
 
 @step("Clip", at=(11, 6))
@@ -140,7 +158,6 @@ def clip_to_attributes(node: NodeProto, new: Builder) -> None:
         elif new.scope.element(node.input[0]) == TensorProto.DOUBLE:
             raise Refusal(f"Clip-6 without {name} clips double at float32's largest number")
     set_inputs(node, [node.input[0]])
-    new.keep(node)
 
 
 @step("Pad", at=(2, 11))
@@ -154,7 +171,6 @@ def pad_to_inputs(node: NodeProto, new: Builder) -> None:
             raise Refusal(f"Pad-11 needs the element type of {node.input[0]!r}, which is unknown")
         names.append(new.constant("value", value, onnx.helper.tensor_dtype_to_np_dtype(element)))
     set_inputs(node, names)
-    new.keep(node)
 
 
 @step("Pad", at=(11, 2))
@@ -167,7 +183,6 @@ def pad_to_attributes(node: NodeProto, new: Builder) -> None:
             raise Refusal(f"Pad-2 keeps the value as float32, which cannot hold {number}")
         set_attribute(node, "value", number)
     set_inputs(node, [node.input[0]])
-    new.keep(node)
 
 
 @step("Pad", at=(18, 13))
@@ -181,37 +196,16 @@ def pad_all_axes(node: NodeProto, new: Builder) -> None:
         pads = put(node.input[1], at, new.constant("none", [0] * (2 * rank)), "pads", new)
         set_inputs(node, [node.input[0], pads, given(node, 2)])
     set_inputs(node, list(node.input)[:3])
-    new.keep(node)
 
 
-@step("Pad", at=(19, 18))
-def pad_modes(node: NodeProto, new: Builder) -> None:
-    one_of(node, "mode", b"constant", (b"constant", b"reflect", b"edge"), 18)
-    new.keep(node)
-
-
-@step("Slice", at=(1, 10))
-def slice_to_inputs(node: NodeProto, new: Builder) -> None:
-    names = [node.input[0]]
-    for name in ("starts", "ends", "axes"):
-        value = attribute(node, name)
-        drop_attribute(node, name)
-        if value is not None:
-            names.append(new.constant(name, value))
-    set_inputs(node, names)
-    new.keep(node)
+limit("Pad", at=(19, 18), name="mode", fallback=b"constant", may=[b"constant", b"reflect", b"edge"])
 
 
 @step("Slice", at=(10, 1))
 def slice_to_attributes(node: NodeProto, new: Builder) -> None:
     if any(s != 1 for s in integers(node, 4, "steps", new) or ()):
         raise Refusal("Slice-1 has no steps")
-    for i, name in enumerate(("starts", "ends", "axes"), 1):
-        value = integers(node, i, name, new)
-        if value is not None:
-            set_attribute(node, name, value)
-    set_inputs(node, [node.input[0]])
-    new.keep(node)
+    move_to_attributes(node, new, {name: name for name in ("starts", "ends", "axes")})
 
 
 @step("Slice", at=(11, 10))
@@ -224,7 +218,6 @@ def slice_forwards(node: NodeProto, new: Builder) -> None:
         names = list(node.input)
         names[3] = new.constant("axes", axes_in(node, axes, rank))
         set_inputs(node, names)
-    new.keep(node)
 
 
 @step("TopK", at=(1, 10))
@@ -232,7 +225,6 @@ def topk_to_input(node: NodeProto, new: Builder) -> None:
     k = attribute(node, "k")
     drop_attribute(node, "k")
     set_inputs(node, [node.input[0], new.constant("k", [k])])
-    new.keep(node)
 
 
 @step("TopK", at=(10, 1))
@@ -242,7 +234,6 @@ def topk_to_attribute(node: NodeProto, new: Builder) -> None:
         raise Refusal("the model is invalid: K of TopK is empty")
     set_attribute(node, "k", k[0])
     set_inputs(node, [node.input[0]])
-    new.keep(node)
 
 
 @step("DFT", at=(17, 20))
@@ -250,7 +241,6 @@ def dft_to_input(node: NodeProto, new: Builder) -> None:
     axis = new.constant("axis", attribute(node, "axis", 1))
     drop_attribute(node, "axis")
     set_inputs(node, [node.input[0], given(node, 1), axis])
-    new.keep(node)
 
 
 @step("DFT", at=(20, 17))
@@ -258,4 +248,3 @@ def dft_to_attribute(node: NodeProto, new: Builder) -> None:
     axis = integers(node, 2, "axis", new)
     set_attribute(node, "axis", axis[0] if axis else -2)
     set_inputs(node, list(node.input)[:2])
-    new.keep(node)
