@@ -35,7 +35,7 @@ def read(stream: Any) -> tuple[dict[str, Any], list[bytes]] | None:
     return message["head"], parts
 
 
-def write(stream: Any, head: Mapping[str, Any], parts: Sequence[bytes] = ()) -> None:
+def write(stream: Any, head: Mapping[str, Any], parts: Sequence[bytes | bytearray | memoryview] = ()) -> None:
     """Write one message."""
     line = json.dumps({"head": head, "sizes": [len(part) for part in parts]})
     stream.write(line.encode() + b"\n")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from types import SimpleNamespace
 
 import onnx
 import pytest
+from google.protobuf.message import EncodeError
 from onnx import ModelProto
 
 from minuend.errors import FileFormatError, MinuendError, Unsupported
+from minuend.onnx import saving
 from minuend.onnx.model import read
 
 TEXT = """
@@ -100,3 +103,19 @@ def test_a_failure_leaves_nothing(tmp_path):
     with pytest.raises(IsADirectoryError):
         model.save(tmp_path / "n.onnx")
     assert os.listdir(tmp_path) == ["n.onnx"]
+
+
+@pytest.mark.parametrize(("size", "large"), [(9, False), (1 << 30, True)])
+def test_a_model_for_which_there_is_no_memory_is_not_taken_for_one_that_is_too_large(size, large):
+    """protobuf raises one error for both; a model that is split when memory ends would be written another way."""
+
+    def refuse():
+        raise EncodeError("Failed to serialize proto")
+
+    tensor = SimpleNamespace(raw_data=range(size))  # what has a length, and takes no memory
+    proto = SimpleNamespace(graph=SimpleNamespace(initializer=[tensor]), SerializeToString=refuse)
+    if large:
+        assert saving._serialize(proto) is None
+    else:
+        with pytest.raises(MemoryError, match=r"^protobuf has no memory for a model of some 9 bytes$"):
+            saving._serialize(proto)

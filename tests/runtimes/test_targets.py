@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from importlib import resources
+from typing import Any
 
 import pytest
 
 from minuend import cli
 from minuend.core.elements import TYPES
-from minuend.errors import SpecError
+from minuend.errors import FileFormatError, SpecError, listed
 from minuend.runtimes import cases, targets, values
 from minuend.runtimes.answers import EVERY, VERDICTS, Answer, Witness, joined_spans
+from minuend.runtimes.graph_answers import asked
 from minuend.runtimes.targets import Row, Target, TargetChange
 from minuend.standards.dialects import dialect
 
@@ -227,6 +230,64 @@ def test_an_unknown_format_is_refused() -> None:
     with pytest.raises(SpecError) as caught:
         targets.load('{"format": 9}', "some.json")
     assert str(caught.value) == "the file has format 9; expected 1, at some.json"
+
+
+MEASURED = json.loads(resources.files("minuend.runtimes").joinpath("measured", "numpy@2.4.6.json").read_text("utf-8"))
+WITNESS = {"a": 5, "b": 10, "got": 0, "expected": 251}
+GRAPH = {"expressions": ["x - x"], "dtypes": ["float32"], "settings": ["static"], "forms": [""]}
+
+
+def quoted(names: Iterable[str]) -> str:
+    return listed(map(repr, sorted(names)))
+
+
+CLASSES = quoted((*values.CLASSES, EVERY))
+
+
+def _row(**changed: Any) -> dict[str, Any]:
+    return {"rows": [{**MEASURED["rows"][0], **changed}]}
+
+
+ROW, ANSWER = "f.json.rows[0]", f"f.json.rows[0].answers.{EVERY}"
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"rows": {}}, "f.json.rows is {}; expected a list"),
+        ({"date": None}, "f.json.date is None; expected str"),
+        ({"rows": [{}]}, f"{ROW} is {{}}; expected an object with 'opversions'"),
+        (_row(dtypes=["uint8", "u8"]), f"{ROW}.dtypes[1] is 'u8'; expected one of {quoted(TYPES)}"),
+        (_row(constants=["A", "A"]), f"{ROW}.constants is ['A', 'A']; expected names that differ"),
+        (_row(answers={"some": {}}), f"a key of {ROW}.answers is 'some'; expected one of {CLASSES}"),
+        (_row(answers={EVERY: {"verdict": "no"}}), f"{ANSWER}.verdict is 'no'; expected one of {quoted(VERDICTS)}"),
+        (
+            _row(answers={EVERY: {"verdict": "ok", "witness": {**WITNESS, "got": "0"}}}),
+            f"{ANSWER}.witness.got is '0'; expected a number, or one of '-inf', 'inf' or 'nan'",
+        ),
+        (
+            _row(answers={EVERY: {"verdict": "ok", "a_spans": [[1]]}}),
+            f"{ANSWER}.a_spans[0] is [1]; expected a list of 2",
+        ),
+        ({"graphs": [{"unasked": ["x"]}]}, "f.json.graphs[0].unasked[0] is 'x'; expected a list of 2"),
+        (
+            {"graphs": [{**GRAPH, "forms": ["x"]}]},
+            f"f.json.graphs[0].forms[0] is 'x'; expected one of {quoted({key[3] for key in asked()})}",
+        ),
+    ],
+)
+def test_a_file_of_another_form_is_refused_where_it_differs(changed: dict[str, Any], told: str) -> None:
+    with pytest.raises(FileFormatError) as caught:
+        targets.load(json.dumps({**MEASURED, **changed}), "f.json")
+    assert str(caught.value) == told
+
+
+@pytest.mark.parametrize("text", ["", "[" * 100_000, "9" * 5000])
+def test_a_file_that_is_no_json_is_refused(text: str) -> None:
+    with pytest.raises(
+        FileFormatError, match=r"^the target is no JSON: .*; expected a file of tools/measure_target.py$"
+    ):
+        targets.load(text)
 
 
 # ---- look-up --------------------------------------------------------------------------------------------------

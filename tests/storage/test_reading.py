@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -226,3 +227,52 @@ def test_a_part_that_repeats_is_read_once(tmp_path: Path, monkeypatch: pytest.Mo
     found = compare_files(a, b).tensors
     assert len(opened) == len(found) == 1
     assert count[0] <= 2 + X.size * 4 // 1000 * 2
+
+
+# ---- disks that fail ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".safetensors", ".pb"])
+def test_a_read_error_names_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str) -> None:
+    class Failing(io.FileIO):
+        def readinto(self, buffer: object) -> int:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    path = tmp_path / f"x{suffix}"
+    save(path)
+    monkeypatch.setattr(reading.io, "FileIO", Failing)
+    with pytest.raises(OSError, match="Input/output error") as caught:
+        [tensor.read() for tensor in open_tensors(str(path)).values()]
+    assert (caught.value.errno, caught.value.filename) == (errno.EIO, str(path))
+
+
+def test_a_full_disk_of_temporary_files_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "x.npz"
+    np.savez_compressed(path, x=X)
+    (tensor,) = open_tensors(str(path)).values()
+    full = open("/dev/full", "wb", buffering=0)  # noqa: SIM115 - the code under test closes it
+    monkeypatch.setattr(reading.tempfile, "TemporaryFile", lambda: full)
+    monkeypatch.setattr(reading.tempfile, "gettempdir", lambda: "/temporary")
+    with pytest.raises(OSError, match="No space left on device") as caught:
+        tensor.read()
+    assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, "/temporary")
+
+
+def test_a_header_that_safetensors_checks_has_no_name_that_a_killed_process_leaves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    safetensors = pytest.importorskip("safetensors")
+    asked = safetensors.safe_open
+    seen: list[list[str]] = []
+
+    def safe_open(path: str, **options: str) -> object:
+        seen.append(os.listdir(tmp_path / "temporary"))
+        return asked(path, **options)
+
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(reading.tempfile, "tempdir", str(tmp_path / "temporary"))
+    monkeypatch.setattr(safetensors, "safe_open", safe_open)
+    save(tmp_path / "x.safetensors")
+    assert len(open_tensors(str(tmp_path / "x.safetensors"))) == 1
+    assert seen
+    assert not any(seen)

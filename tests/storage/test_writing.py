@@ -456,3 +456,63 @@ def test_one_goal_is_a_set_of_one(tmp_path: Path) -> None:
         stream.write(b"x")
     shutil.rmtree(tmp_path / "none", ignore_errors=True)
     assert names(tmp_path) == ["x"]
+
+
+# ---- permissions ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def umask() -> Iterator[None]:
+    before = os.umask(0o026)
+    yield
+    os.umask(before)
+
+
+def mode(path: str | Path) -> int:
+    return stat.S_IMODE(os.stat(path).st_mode)
+
+
+@pytest.mark.usefixtures("umask")
+@pytest.mark.parametrize("linked", [True, False], ids=["hard links", "no hard links"])
+def test_nobody_else_reads_a_file_until_it_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, linked: bool
+) -> None:
+    """New files have what a new file gets, others what the old one had; all on the way are the owner's alone."""
+    olds = {"new": None, "secret": 0o600, "shared": 0o664, "fixed": 0o444}
+    for name, old in olds.items():
+        if old is not None:
+            (tmp_path / name).touch()
+            (tmp_path / name).chmod(old)
+    seen: list[int] = []
+    copied: list[int] = []
+    copy = shutil.copy2
+
+    def no_links(*_: object) -> None:
+        raise OSError("no links here")
+
+    def copy2(source: str, goal: str) -> None:
+        copied.append(mode(goal))
+        copy(source, goal)
+
+    if not linked:
+        monkeypatch.setattr(os, "link", no_links)
+        monkeypatch.setattr(shutil, "copy2", copy2)
+    with together([str(tmp_path / name) for name in olds]) as streams:
+        for stream in streams:
+            stream.write(b"x")
+            stream.flush()
+        seen += [mode(path) for path in tmp_path.iterdir() if path.suffix == ".part"]
+    assert seen == [0o600] * 4
+    assert copied == ([] if linked else [0o600] * 3)
+    assert {name: mode(tmp_path / name) for name in olds} == {**olds, "new": 0o640}
+    assert names(tmp_path) == sorted(olds)
+
+
+@pytest.mark.usefixtures("umask")
+def test_nobody_else_looks_into_a_folder_until_it_has_its_name(tmp_path: Path) -> None:
+    with writing.new_folder(str(tmp_path / "v")) as folder:
+        assert mode(folder) == 0o700
+        with writing.new_file(os.path.join(folder, "x")):
+            pass
+    assert (mode(tmp_path / "v"), mode(tmp_path / "v" / "x")) == (0o751, 0o640)
+    assert names(tmp_path) == ["v"]

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+from google.protobuf.message import DecodeError, EncodeError
 from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, helper
 
 _ROOT = Path(__file__).parents[2]
@@ -52,9 +53,10 @@ WORDS = ("", "a", "x", "y", "ai.onnx", "Sub", "é", "\u202e", "x" * 3000)
 def _corpus() -> list[ModelProto]:
     files = [*(_ROOT / "tests" / "data" / "models").glob("*.onnx"), _ROOT / "examples" / "bgsub.onnx"]
     small = [onnx.load(path) for path in sorted(files) if path.stat().st_size < 3000]
-    return [*(onnx.parser.parse_model(_HEAD % row) for row in _BODIES), *small]
+    return [*map(onnx.parser.parse_model, TEXTS), *small]
 
 
+TEXTS = tuple(_HEAD % row for row in _BODIES)
 CORPUS = _corpus()
 
 
@@ -71,6 +73,17 @@ def mutated(source: random.Random) -> tuple[ModelProto, bytes]:
         if source.random() < 0.3:
             del raw[source.randrange(1, len(raw)) :]
     return model, bytes(raw)
+
+
+def harmed(source: random.Random, message: Any, data: bytes) -> bytes:
+    """Return the bytes of a message with one to three things changed, into which ``data`` is read first."""
+    try:
+        message.ParseFromString(data)
+        for _ in range(source.choice([1, 1, 2, 3])):
+            _mutate(source, message)
+        return bytes(message.SerializeToString())
+    except (DecodeError, EncodeError, ValueError):  # it was none, or is none any more
+        return data[: source.randrange(len(data) + 1)]
 
 
 def some_inputs(model: ModelProto) -> dict[str, Any]:

@@ -10,7 +10,6 @@ import atexit
 import contextlib
 import json
 import os
-import pickle
 import subprocess
 import sys
 import tempfile
@@ -20,6 +19,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from minuend import worker
 from minuend.errors import MinuendError, Unsupported
+from minuend.onnx.carrying import pack, unpack
 from minuend.onnx.kernels import RunError
 
 if TYPE_CHECKING:
@@ -50,17 +50,18 @@ class Process:
     def run(self, model: Model, feeds: Mapping[str, Any], limit: int | None, *, keep: bool) -> dict[str, Any]:
         """Run a model; see :meth:`minuend.onnx.interpreter.Interpreter.run`."""
         folder = None if model.folder is None else os.path.abspath(model.folder)  # the process is in another one
-        asked = {"feeds": dict(feeds), "limit": limit, "keep": keep, "folder": folder, "name": model.name}
+        tree, parts = pack(dict(feeds))
+        asked = {"feeds": tree, "limit": limit, "keep": keep, "folder": folder, "name": model.name}
         answer = None
         with contextlib.suppress(BrokenPipeError):
-            worker.write(self.popen.stdin, {}, [model.proto.SerializeToString(), *pack(asked)])
+            worker.write(self.popen.stdin, asked, [*parts, model.proto.SerializeToString()])
             answer = worker.read(self.popen.stdout)
         if answer is None:
             raise RunError(self._end())
-        done = unpack([bytearray(part) for part in answer[1]])
-        if "error" in done:
-            raise _error(*done["error"])
-        found: dict[str, Any] = done["values"]
+        done = unpack(answer[0]["done"], [bytearray(part) for part in answer[1]])
+        if isinstance(done, BaseException):
+            raise done
+        found: dict[str, Any] = done
         return found
 
     def _end(self) -> str:
@@ -89,26 +90,6 @@ class Process:
 
 MARK = "node: "
 """How the note of a node begins."""
-
-
-def pack(value: Any) -> list[Any]:
-    """A value as a pickle and the bytes of its arrays."""
-    buffers: list[pickle.PickleBuffer] = []
-    head = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
-    return [head, *(buffer.raw() for buffer in buffers)]
-
-
-def unpack(parts: list[Any]) -> Any:
-    """Read what :func:`pack` gave."""
-    return pickle.loads(parts[0], buffers=parts[1:])
-
-
-def _error(kind: type[BaseException], args: tuple[Any, ...], state: dict[str, Any]) -> BaseException:
-    """An error as it was raised there: its class's own arguments are not known."""
-    error = kind.__new__(kind, *args)
-    error.args = args
-    error.__dict__.update(state)
-    return error
 
 
 # ---- idle processes ---------------------------------------------------------------------------------------------

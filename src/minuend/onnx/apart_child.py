@@ -11,7 +11,8 @@ from onnx import ModelProto
 
 from minuend import worker
 from minuend.errors import MinuendError
-from minuend.onnx.apart import MARK, PLACE, pack, unpack
+from minuend.onnx.apart import MARK, PLACE
+from minuend.onnx.carrying import Part, pack, unpack
 from minuend.onnx.interpreter import Interpreter
 from minuend.onnx.kernels import RunError
 from minuend.onnx.model import Model
@@ -24,25 +25,23 @@ def serve() -> None:
     private = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a runtime prints must not run into the answers
     while (request := worker.read(sys.stdin.buffer)) is not None:
-        worker.write(private, {}, pack(_answer(request[1])))
+        tree, parts = _answer(*request)
+        worker.write(private, {"done": tree}, parts)
 
 
-def _answer(parts: list[bytes]) -> dict[str, Any]:
-    asked = unpack(parts[1:])
+def _answer(asked: dict[str, Any], parts: list[bytes]) -> tuple[Any, list[Part]]:
+    """Run a model; the answer is the values by name, or an error."""
     try:
-        model = Model(ModelProto.FromString(parts[0]), folder=asked["folder"], name=asked["name"])
+        feeds = unpack(asked["feeds"], parts)
+        model = Model(ModelProto.FromString(parts[-1]), folder=asked["folder"], name=asked["name"])
         proto, stored = runnable(model)
         interpreter = Interpreter(proto, asked["limit"], _note)
-        return {"values": interpreter.run({**stored, **asked["feeds"]}, keep=asked["keep"])}
+        return pack(interpreter.run({**stored, **feeds}, keep=asked["keep"]))
     except (MinuendError, OSError) as error:
-        return _told(error)
+        return pack(error)
     except (Exception, RecursionError) as error:
         reason = " ".join(str(error).split())
-        return _told(RunError(f"running the model failed: {type(error).__name__}: {reason}"))
-
-
-def _told(error: BaseException) -> dict[str, Any]:
-    return {"error": (type(error), error.args, dict(error.__dict__))}
+        return pack(RunError(f"running the model failed: {type(error).__name__}: {reason}"))
 
 
 def _note(where: str) -> None:

@@ -85,13 +85,19 @@ def _copies(model: Model, goal: str) -> dict[str, str]:
 
 
 def _serialize(proto: ModelProto) -> bytes | None:
-    """Return a model's bytes, or ``None`` where it is too large for one message."""
+    """Return a model's bytes, or ``None`` where it is too large for one message.
+
+    Raises:
+        MemoryError: there is not enough for them.
+    """
     inline = sum(len(tensor.raw_data) for tensor in proto.graph.initializer)
     if inline > _MOST_BYTES:
         return None
     try:
         raw: bytes = proto.SerializeToString()
     except (EncodeError, ValueError):
+        if inline < _MOST_BYTES // 2:  # not too large: protobuf says no other where memory ends
+            raise MemoryError(f"protobuf has no memory for a model of some {inline} bytes") from None
         return None
     return raw if len(raw) <= _MOST_BYTES else None
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from minuend.core import operation
+from minuend.runtimes.forms import NUMBER
 
 Verdict = Literal["ok", "different-numbers", "not-implemented", "invalid", "unknown"]
 VERDICTS: tuple[str, ...] = ("ok", "different-numbers", "not-implemented", "invalid", "unknown")
@@ -92,6 +93,13 @@ OK = Answer("ok")
 # ---- as JSON ----------------------------------------------------------------------------------------------------
 
 _SPANS = ("a_spans", "b_spans")
+ANSWER = {
+    "verdict": frozenset(VERDICTS),
+    "witness?": dict.fromkeys(("a", "b", "got", "expected"), NUMBER),
+    "message?": str,
+    **{f"{key}?": [(NUMBER, NUMBER)] for key in _SPANS},
+}
+"""The form of an answer (:mod:`minuend.runtimes.forms`)."""
 
 
 def answer_of(data: Mapping[str, Any]) -> Answer:

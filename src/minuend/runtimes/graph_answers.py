@@ -12,8 +12,10 @@ from typing import Any
 
 from minuend.core.elements import TYPES
 from minuend.models.surroundings import ADJACENT, APART, LINEAR, NARROW, POWER, Surrounding
-from minuend.runtimes.answers import EVERY, Answer, answer_of, plain_answer
+from minuend.runtimes.answers import ANSWER, EVERY, Answer, answer_of, plain_answer
+from minuend.runtimes.forms import Names, Under
 from minuend.runtimes.merging import merge
+from minuend.runtimes.values import CLASSES
 
 STATIC, DYNAMIC = "static", "dynamic"
 DEFAULTS = {STATIC: "default precision", DYNAMIC: "dynamic, default precision"}
@@ -97,6 +99,21 @@ ASKED = "graph cases.json"
 """The cases that every release is asked, beside the releases' files: those list what deviates or does not run."""
 
 _NAMES = ("expressions", "dtypes", "settings", "forms")
+
+
+def form(row: Any) -> Any:
+    """The form of a release's row (:mod:`minuend.runtimes.forms`)."""
+    return _UNASKED if isinstance(row, dict) and "unasked" in row else _form()
+
+
+_UNASKED = {"unasked": [(str, str)]}
+
+
+@functools.cache
+def _form() -> Any:
+    known = (frozenset(names) for names in zip(*asked(), strict=True))
+    answers = Under(frozenset((*CLASSES, EVERY)), ANSWER)
+    return {name: Names(names) for name, names in zip(_NAMES, known, strict=True)} | {"answers?": answers}
 
 
 def load(rows: Sequence[Mapping[str, Any]], hints: bool, cpu: str) -> GraphAnswers:

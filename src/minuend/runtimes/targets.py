@@ -17,14 +17,15 @@ from importlib import resources
 from types import MappingProxyType
 from typing import Any
 
-from minuend.errors import SpecError, listed, near, shown
-from minuend.runtimes import cases, graph_answers, values
-from minuend.runtimes.answers import EVERY, OK, Answer, Verdict, answer_of, plain_answer
+from minuend.core.elements import TYPES
+from minuend.errors import FileFormatError, SpecError, listed, near, shown
+from minuend.runtimes import cases, forms, graph_answers, values
+from minuend.runtimes.answers import ANSWER, EVERY, OK, Answer, Verdict, answer_of, plain_answer
 from minuend.runtimes.graph_answers import GraphAnswers
 from minuend.runtimes.merging import merge
 from minuend.runtimes.quirks import quirks
 from minuend.standards.abilities import ability, able
-from minuend.standards.dialects import dialect
+from minuend.standards.dialects import dialect, dialects
 from minuend.standards.node import Node
 from minuend.standards.spelling import find as find_type
 from minuend.standards.version import OpVersion
@@ -166,15 +167,36 @@ def load(text: str, name: str = "") -> Target:
     """Read a target file's text.
 
     Raises:
-        SpecError: a format that this release does not know.
+        SpecError: a format that this release does not know. FileFormatError: no such file's text.
     """
-    data = json.loads(text)
-    if data.get("format") != FORMAT:
-        raise SpecError("targets", f"the file has format {data.get('format')!r}; expected {FORMAT}", where=name)
-    plain = {key: data[key] for key in ("runtime", "release", "date", "cpu", "python")}
+    place = name or "the target"
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise FileFormatError(f"{place} is no JSON: {error}; expected a file of tools/measure_target.py") from None
+    if isinstance(data, dict) and data.get("format") != FORMAT:
+        raise SpecError("targets", f"the file has format {shown(data.get('format'))}; expected {FORMAT}", where=name)
+    forms.check(data, _form(), place)
+    return _target(data)
+
+
+def _target(data: Mapping[str, Any]) -> Target:
+    plain = {key: data[key] for key in _TOLD}
     hints = bool(quirks(data["runtime"]).hints)
-    graphs = graph_answers.load(data["graphs"], hints, data["graphs_cpu"]) if "graphs" in data else None
+    graphs = graph_answers.load(data["graphs"], hints, data.get("graphs_cpu", "")) if "graphs" in data else None
     return Target(rows=tuple(map(_row, data["rows"])), graphs=graphs, **plain)
+
+
+_TOLD = ("runtime", "release", "date", "cpu", "python")
+
+
+@functools.cache
+def _form() -> Any:
+    versions = {f"{home.name}:{row.version}" for home in dialects().values() for row in home.versions}
+    known = dict(zip(_NAMES, (versions, TYPES, cases.RELATIONS, cases.CONSTANTS), strict=True))
+    answers = forms.Under(frozenset((*values.CLASSES, EVERY)), ANSWER)
+    row = {name: forms.Names(frozenset(names)) for name, names in known.items()} | {"answers": answers}
+    return {**dict.fromkeys(_TOLD, str), "rows": [row], "graphs?": [graph_answers.form], "graphs_cpu?": str}
 
 
 def _row(data: Mapping[str, Any]) -> Row:
@@ -234,7 +256,7 @@ def _release(name: str) -> tuple[tuple[int, str], ...]:
 def _load(name: str) -> Target:
     if name in _declared():
         return _declared()[name]
-    return load(_files()[name].read_text("utf-8"), name)
+    return _target(json.loads(_files()[name].read_text("utf-8")))  # the tests load these with all checks
 
 
 def find(name: str) -> Target:

@@ -11,7 +11,6 @@ import contextlib
 import functools
 import os
 import struct
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
@@ -59,6 +58,8 @@ def _directory(source: File) -> list[zipfile.ZipInfo]:
     except FileFormatError:
         raise
     except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
+        if isinstance(error.__context__, OSError):  # what zipfile takes for a bad file is a disk that fails
+            raise error.__context__ from None
         raise FileFormatError(f"{source.path} is no zip archive, or a damaged one ({error}); expected a .npz") from None
 
 
@@ -103,7 +104,7 @@ def _stored(source: Source, info: zipfile.ZipInfo, where: str) -> int:
 def _unpacked(source: File, info: zipfile.ZipInfo) -> File:
     """Unpack a member into a temporary file that goes with what is read of it; ``zipfile`` checks the checksum."""
     with (
-        tempfile.TemporaryFile() as spool,
+        reading.unnamed() as spool,
         zipfile.ZipFile(Stream(source)) as archive,
         archive.open(info) as stream,
     ):

@@ -16,7 +16,7 @@ import threading
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import IO, Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -96,7 +96,7 @@ class File:
         """Return bytes as a flat read-only array of its own.
 
         Raises:
-            FileFormatError: the file has become shorter than it was when it was opened.
+            FileFormatError: the file has become shorter than it was when it was opened. OSError: it cannot be read.
         """
         buffer = np.empty(size, np.uint8)
         self.read_into(offset, buffer)
@@ -109,7 +109,10 @@ class File:
         with self._turn:
             self._stream.seek(offset)
             while done < len(view):
-                came = self._stream.readinto(view[done:])
+                try:
+                    came = self._stream.readinto(view[done:])
+                except OSError as error:  # a disk that fails: the system does not say of which file
+                    raise OSError(error.errno, error.strerror, self.path) from None
                 if not came:
                     now = os.fstat(self._stream.fileno()).st_size
                     raise FileFormatError(
@@ -218,8 +221,24 @@ def spooled(source: Source, offset: int, size: int) -> Array:
     The copy is a temporary file without a name: nobody else can shorten it, and a full disk is an error while it is
     written, so this map cannot fault.
     """
-    with tempfile.TemporaryFile() as spool:
+    with unnamed() as copy:
         for block in blocks(source, offset, size):
-            spool.write(block.data)
-        spool.flush()
-        return np.asarray(np.memmap(spool, np.uint8, "r"))
+            copy.write(block.data)
+        copy.flush()
+        return np.asarray(np.memmap(copy, np.uint8, "r"))
+
+
+@contextlib.contextmanager
+def unnamed() -> Iterator[IO[bytes]]:
+    """Open a temporary file without a name: it goes with this process, however that ends.
+
+    Raises:
+        OSError: it cannot be written, a full disk for one; it names the folder of temporary files.
+    """
+    try:
+        with tempfile.TemporaryFile() as stream:
+            yield stream
+    except OSError as error:
+        if error.filename is not None or error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, tempfile.gettempdir()) from None

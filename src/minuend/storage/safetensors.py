@@ -11,11 +11,12 @@ package maps what it is given: it gets a copy of the header, in a temporary file
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -31,6 +32,8 @@ SUFFIXES = (".safetensors",)
 NAMED = True
 _LONGEST_HEADER = 100_000_000
 _METADATA = "__metadata__"
+_OPEN_FILES = "/dev/fd"
+"""Where a system shows the files that a process holds open; Windows does not."""
 _NARROW = {"float8_e4m3fn": "F8_E4M3", "float8_e5m2": "F8_E5M2", "float8_e8m0fnu": "F8_E8M0"}
 _LACKED = (("BOOL", "bool", 8), ("C64", "complex64", 64))
 WORDS: dict[str, str] = {name: row.kernel.upper() for name, row in TYPES.items() if row.kernel != "table"} | _NARROW
@@ -61,16 +64,29 @@ def open_file(path: str, *, every_type: bool = False) -> TensorFile:
 def _ask_package(head: Any, size: int, path: str) -> None:
     """Have the package check a header, before a file of zeros that is as long as the elements and takes no place."""
     package = need("safetensors", "safetensors", path)
-    with tempfile.TemporaryDirectory() as folder:
-        copy = os.path.join(folder, "x.safetensors")
-        with writing.new_file(copy) as stream:
-            stream.write(head)
-            stream.truncate(size)
+    with _copied(head, size) as copy:
         try:
             with package.safe_open(copy, framework="numpy"):
                 pass
         except package.SafetensorError as error:
             raise FileFormatError(f"{path} is no valid safetensors file: {error}") from None
+
+
+@contextlib.contextmanager
+def _copied(head: Any, size: int) -> Iterator[str]:
+    """Yield the path of a file that begins with a header; it has no name that a killed process would leave behind."""
+    if os.path.isdir(_OPEN_FILES):
+        with reading.unnamed() as stream:
+            stream.write(head)
+            stream.truncate(size)
+            yield f"{_OPEN_FILES}/{stream.fileno()}"
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "x.safetensors")
+        with writing.new_file(path) as stream:
+            stream.write(head)
+            stream.truncate(size)
+        yield path
 
 
 def _header(source: Source, path: str) -> tuple[int, dict[str, Any]]:

@@ -2,7 +2,8 @@
 
 Nothing else in this package opens a file for writing. All goals that appear together are known before anything is
 written, and so are the inputs. Each file is written beside its goal as ``.NAME.<hex>.part``, and all take their names
-when all are whole. What a killed run has left is removed by the next one on the same goal: whoever writes a part holds
+when all are whole. Until then nobody else may read them (mode 0600); then they have what the old file had, or what a
+new one gets. What a killed run has left is removed by the next one on the same goal: whoever writes a part holds
 a lock on it, so one whose lock can be taken is nobody's.
 
 A pipe or a character device (``/dev/null``, ``/dev/stdout``) is written through: it is neither replaced nor renamed.
@@ -18,7 +19,7 @@ import re
 import shutil
 import stat
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, cast
 
@@ -99,12 +100,14 @@ def new_folder(path: str) -> Iterator[str]:
     _remove_strays(place)
     part = place.beside("part")
     try:
-        os.mkdir(part)
+        mode = _mode_of_new(place, os.mkdir, os.rmdir)
+        os.mkdir(part, 0o700)
     except OSError as error:
         raise of(path, error) from None
     lock = _lock(part, os.O_RDONLY)
     try:
         yield part
+        os.chmod(part, mode)
         announce(part, path)
         os.rename(part, place.real)
     except BaseException:
@@ -120,6 +123,40 @@ def new_file(path: str) -> Iterator[BinaryIO]:
     """Open a file in a folder that is this process's own, a temporary one: nobody sees it half written."""
     with open(path, "xb") as stream:
         yield stream
+
+
+# ---- permissions ----------------------------------------------------------------------------------------------
+
+
+def _private(path: str, flags: int) -> int:
+    """Open a new file that nobody else may read."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)
+
+
+def _make_file(path: str) -> None:
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+
+
+def _mode_of_new(place: Place, make: Callable[[str], None], remove: Callable[[str], None]) -> int:
+    """The permissions that a new file or folder gets beside a goal: by the umask, or what the folder has instead."""
+    while True:
+        probe = place.beside("part")
+        make(probe)
+        try:
+            return stat.S_IMODE(os.stat(probe).st_mode)
+        except FileNotFoundError:  # another run took it for a stray
+            continue
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                remove(probe)
+
+
+def _mode_of(place: Place) -> int:
+    """The permissions for a goal: those of the file that stands there, or a new one's."""
+    try:
+        return stat.S_IMODE(os.stat(place.real).st_mode) & 0o777
+    except FileNotFoundError:
+        return _mode_of_new(place, _make_file, os.unlink)
 
 
 # ---- one file -------------------------------------------------------------------------------------------------
@@ -157,7 +194,7 @@ def _one_name(one: Place, other: Place) -> bool:
     """Ask the file system whether two names in a folder are one, by a file that is made and removed again."""
     probe = one.beside("part")
     twin = os.path.join(one.folder, os.path.basename(probe).replace(one.label, other.label))
-    with open(probe, "xb"):
+    with open(probe, "xb", opener=_private):
         try:
             return os.path.lexists(twin)
         finally:
@@ -186,6 +223,7 @@ class _Part:
     path: str = ""
     kept: str = ""
     inode: tuple[int, int] = (0, 0)
+    mode: int = 0o600
     stream: BinaryIO = field(init=False)
     _lock: int | None = None
 
@@ -193,7 +231,8 @@ class _Part:
         while True:
             self.path = self.place.beside("part")
             try:
-                raw = _Raw(self.path, "xb")
+                self.mode = _mode_of(self.place)
+                raw = _Raw(self.path, "xb", opener=_private)
             except OSError as error:
                 raise of(self.place.path, error) from None
             raw.goal = self.place.path
@@ -283,6 +322,7 @@ def _appear(parts: Sequence[_Part]) -> None:
 def _rename(part: _Part) -> None:
     announce(part.path, part.place.path)
     try:
+        os.chmod(part.path, part.mode)
         os.replace(part.path, part.place.real)
     except OSError as error:
         raise (error if error.errno is None else of(part.place.path, error)) from None
@@ -297,6 +337,7 @@ def _keep(part: _Part) -> None:
         part.kept = kept
         os.link(part.place.real, kept)
     except OSError:  # a file system without hard links, or somebody else's file
+        os.close(_private(kept, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
         shutil.copy2(part.place.real, kept)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -139,6 +140,9 @@ _STATE: dict[str, Any] = {}
 def _core() -> tuple[Any, Any]:
     """One core for all models; threads are of no use to small ones and cost time to start."""
     if not _STATE:
+        # openvino's tools, which it imports, send statistics of use to a server where a package for that is installed.
+        # They do without it where there is none, and this process gets none.
+        sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
         import openvino
 
         if not hasattr(openvino, "Core"):  # releases before 2023.3

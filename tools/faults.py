@@ -1,0 +1,526 @@
+"""Kill, starve and fail everything that writes, and look at what is left.
+
+    python tools/faults.py --kills 500                 as many kills, at steps and moments that a seed picks
+    python tools/faults.py --kills 500 --figures FILE  write the counts to a file
+
+Every verb that writes and every ``save`` is a row of ``JOBS``. A job runs in a fork of this process, which has all
+modules: it is killed (SIGKILL) before its n-th call of a C function, so between any two system calls, or at a random
+moment. Afterwards each goal holds the old file or the whole new one, the inputs are as they were, and whatever else is
+there is a temporary file that the next run removes, which is run. Faults are a full disk, limits on files and memory,
+and read errors: they end in an error that says what it is about, with all files as they were.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import ctypes
+import errno
+import functools
+import hashlib
+import io
+import itertools
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+ROOT = Path(__file__).parents[1]
+_STRAY = re.compile(r"\..+\.[0-9a-f]{8}\.(part|kept)")
+_MMAP_THRESHOLD = -3  # <malloc.h>
+_COUNT, _LARGE = 20_000, 300_000
+"""Elements of the arrays: files of several blocks; and more than memory that was freed has room for."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """Something that writes.
+
+    Attributes:
+        name: what it is. work: does it, in a folder that holds the inputs, and returns the exit status.
+        goals: the files that it writes; a folder stands for all that is in it. fresh: the goal must not exist.
+    """
+
+    name: str
+    work: Callable[[], int]
+    goals: tuple[str, ...]
+    fresh: bool = False
+
+
+# ---- the jobs ---------------------------------------------------------------------------------------------------
+
+
+def _command(line: str) -> Callable[[], int]:
+    def work() -> int:
+        from minuend.cli.program import main
+
+        return main(line.split())
+
+    return work
+
+
+def _saved(make: Callable[[], Any], goal: str) -> Callable[[], int]:
+    def work() -> int:
+        make().save(goal)
+        return 0
+
+    return work
+
+
+def _converted(to: str) -> Any:
+    import minuend
+
+    return minuend.convert("m.onnx", to)
+
+
+def _fixed(model: str, target: str) -> Any:
+    from minuend.actions.fixing import fix
+
+    return fix(model, target, run=False)
+
+
+def _opened(name: str) -> Any:
+    from minuend.models.opening import open_model
+
+    return open_model(name)
+
+
+def _vectors() -> int:
+    from minuend.onnx import vectors
+
+    every = vectors.vectors
+    with patch.object(vectors, "vectors", lambda opsets: itertools.islice(every(opsets), 4)):
+        vectors.write("new", [14])
+    return 0
+
+
+def _proved() -> int:
+    from minuend.runtimes import proving
+    from minuend.runtimes.report import Report
+
+    empty = Report(title="numpy", findings=())  # what is asked takes minutes, and is written in one go
+    with patch.object(proving, "prove", lambda *_, **__: empty):
+        return _command("prove numpy --quick --json --junit o.xml")()
+
+
+def _demo() -> int:
+    from minuend.cli import demo
+
+    with patch.object(demo, "MODELS", ()):  # the files, without what they are for
+        return _command("demo -o new")()
+
+
+def _directml_files() -> int:
+    _opened("d.json").run({}, output_dir="made")
+    return 0
+
+
+_TENSORS = ("o.npy", "o.npz", "o.safetensors", "o.pb")
+JOBS = (
+    *(Job(f"sub -o {goal}", _command(f"sub a.npy b.npy -o {goal}"), (goal,)) for goal in _TENSORS),
+    Job("sub, packed operands", _command("sub t.npz t.npz -o o.npz --overflow saturate"), ("o.npz",)),
+    Job("convert -o .onnx", _command("convert m.onnx --to onnx:13 -o o.onnx"), ("o.onnx",)),
+    Job("convert -o .onnxtxt", _command("convert s.onnxtxt --to onnx:15 -o o.onnxtxt"), ("o.onnxtxt",)),
+    Job("convert -o .xml", _command("convert m.onnx --to openvino -o o.xml"), ("o.xml", "o.bin")),
+    Job("convert -o .json", _command("convert m.onnx --to directml -o o.json"), ("o.json",)),
+    Job("convert, data beside", _command("convert e.onnx --to onnx:13 -o far/o.onnx"), ("far/w.bin", "far/o.onnx")),
+    Job("fix -o .onnx", _command("fix m.onnx --target onnx:13 -o o.onnx"), ("o.onnx",)),
+    Job("run -o", _command("run m.onnx --input a=a.npy --evaluator reference -o made"), ("made/c.npy", "made/d.npy")),
+    Job("check --sarif", _command("check m.onnx --target openvino-cpu@2026.4.1 --sarif o.sarif"), ("o.sarif",)),
+    Job("prove --junit", _proved, ("o.xml",)),
+    Job("vectors -o", _vectors, ("new",), fresh=True),
+    Job("demo -o", _demo, ("new",), fresh=True),
+    Job("Converted.save", _saved(lambda: _converted("openvino"), "o.xml"), ("o.xml", "o.bin")),
+    Job("Fixed.save .onnx", _saved(lambda: _fixed("m.onnx", "onnx:13"), "o.onnx"), ("o.onnx",)),
+    Job("Fixed.save .xml", _saved(lambda: _fixed("m.xml", "openvino-cpu"), "o.xml"), ("o.xml", "o.bin")),
+    Job("onnx.Model.save", _saved(lambda: _opened("e.onnx"), "far/o.onnx"), ("far/w.bin", "far/o.onnx")),
+    Job("openvino.Model.save", _saved(lambda: _opened("m.xml"), "o.xml"), ("o.xml", "o.bin")),
+    Job("directml.Model.save", _saved(lambda: _opened("d.json"), "o.json"), ("o.json",)),
+    Job("directml.Model.run", _directml_files, ("made/c.npy",)),
+)  # fmt: skip
+
+
+_TEXT = '<ir_version: 8, opset_import: ["" : 14]> g (int32[N] a) => (int32[N] c) { c = Sub(a, a) }'
+
+
+def inputs(folder: Path, count: int = _COUNT) -> None:
+    """Write what the jobs read."""
+    import onnx
+    from onnx import TensorProto, helper
+
+    from minuend.onnx.tensors import number
+    from minuend.openvino.builder import Builder
+
+    folder.mkdir(parents=True)
+    a, b = np.arange(count, dtype=np.int32), np.full(count, 7, np.int32)
+    np.save(folder / "a.npy", a)
+    np.save(folder / "b.npy", b)
+    np.savez_compressed(folder / "t.npz", x=a, y=b)
+    for name, external in (("m.onnx", False), ("e.onnx", True)):
+        weights = helper.make_tensor("w", number("int32"), [count], b.tobytes(), raw=True)
+        if external:
+            weights.ClearField("raw_data")
+            weights.data_location = TensorProto.EXTERNAL
+            weights.external_data.add(key="location", value="w.bin")
+        sides = [helper.make_tensor_value_info(side, TensorProto.INT32, [count]) for side in "acd"]
+        nodes = [helper.make_node("Sub", ["a", "w"], ["c"]), helper.make_node("Sub", ["w", "a"], ["d"])]
+        graph = helper.make_graph(nodes, "g", sides[:1], sides[1:], [weights])
+        onnx.save(helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 14)]), folder / name)
+    (folder / "w.bin").write_bytes(b.tobytes())
+    (folder / "s.onnxtxt").write_text(_TEXT)
+    builder = Builder("m")
+    builder.result(
+        builder.subtract("c", builder.parameter("x", "u8", (count,)), builder.constant("w", b.astype(np.uint8)))
+    )
+    builder.model.save(folder / "m.xml")
+    (folder / "d.json").write_text(json.dumps(_directml(count)))
+    (folder / "far").mkdir()
+    (folder / "temporary").mkdir()
+
+
+def _directml(count: int) -> dict[str, Any]:
+    desc = {"DataType": "INT32", "Sizes": [count]}
+    fills = [{"value": n, "valueCount": count} for n in range(3)]
+    values = [{"initialValuesDataType": "INT32", "initialValues": fill} for fill in fills]
+    sides = ("ATensor", "BTensor", "OutputTensor")
+    return {
+        "resources": dict(zip("abc", values, strict=True)),
+        "dispatchables": {"s": {"type": "ELEMENT_WISE_SUBTRACT", "desc": dict.fromkeys(sides, desc)}},
+        "commands": [
+            {"type": "dispatch", "dispatchable": "s", "bindings": dict(zip(sides, "abc", strict=True))},
+            {"type": "writeFile", "resource": "c", "targetPath": "c.npy"},
+        ],
+    }  # fmt: skip
+
+
+# ---- one run ----------------------------------------------------------------------------------------------------
+
+
+class Broken(AssertionError):
+    """What must not be."""
+
+
+def contents(folder: Path) -> dict[str, str]:
+    """The digest of every file beneath a folder, by its path there."""
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file() or path.is_symlink())
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+class Stage:
+    """A folder in which one job runs again and again, from the same start.
+
+    Attributes:
+        start: what is there before, without and with files at the goals. whole: what is there afterwards.
+    """
+
+    def __init__(self, job: Job, template: Path, home: Path) -> None:
+        self.job, self.template, self.folder = job, template, home / "stage"
+        self.steps, self.seconds = 0, 0.0
+        self.whole: dict[bool, dict[str, str]] = {}
+        self.start: dict[bool, dict[str, str]] = {}
+        self.reset(old=False)
+        self._warm()
+        for old in (False,) if job.fresh else (False, True):
+            self.reset(old=old)
+            self.start[old] = contents(self.folder)
+            begin = time.monotonic()
+            status = self.run(functools.partial(_counted, home / "steps"))[0]
+            self.seconds = time.monotonic() - begin
+            if status not in (0, 1):
+                raise Broken(f"{job.name}: it ends with {status} where nothing is wrong")
+            self.steps = int((home / "steps").read_text())
+            self.whole[old] = contents(self.folder)
+            self.look(old=old)
+
+    def _warm(self) -> None:
+        """Run the job here: its modules are imported, and forks need not do so."""
+        before = os.getcwd()
+        os.chdir(self.folder)
+        try:
+            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+                self.job.work()
+        finally:
+            os.chdir(before)
+
+    def reset(self, *, old: bool, large: bool = False) -> None:
+        """Make the folder anew; ``old``: with files at the goals. ``large``: with large inputs."""
+        template = self.template.with_name("large") if large else self.template
+        if not template.exists():
+            inputs(template, _LARGE)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.copytree(template, self.folder)
+        for goal in self.job.goals if old else ():
+            if goal != "far/w.bin":  # what is there and differs is in the way: that is refused
+                (self.folder / goal).parent.mkdir(exist_ok=True)
+                (self.folder / goal).write_bytes(b"old " * 5000)
+
+    def run(self, around: Callable[[Callable[[], int]], int], moment: float | None = None) -> tuple[int, str]:
+        """Run the job in a fork, killed after ``moment`` seconds; return its status and what it said."""
+        said = self.folder.parent / "said"
+        child = os.fork()
+        if not child:
+            status = 99
+            try:
+                os.chdir(self.folder)
+                tempfile.tempdir = str(self.folder / "temporary")
+                descriptor = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+                os.dup2(descriptor, 2)
+                os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+                sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115
+                status = around(self.job.work)
+            except MemoryError:
+                status = 2
+                os.write(2, b"error: there is not enough memory for this\n")
+            except Exception as error:
+                status = _told(error)
+            finally:
+                os._exit(status)
+        if moment is not None:
+            time.sleep(moment)
+            os.kill(child, signal.SIGKILL)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        return status, said.read_text(errors="replace")
+
+    def look(self, *, old: bool) -> None:
+        """Check what a killed run has left: old or new at each goal, inputs as they were, strays that are known."""
+        now, start, whole = contents(self.folder), self.start[old], self.whole[old]
+        for path, digest in now.items():
+            if digest == start.get(path) or any(_STRAY.fullmatch(part) for part in Path(path).parts):
+                continue
+            goal = any(path == goal or path.startswith(f"{goal}/") for goal in self.job.goals)
+            if not goal or digest != whole.get(path):
+                what = "holds neither the old file nor the new one" if goal else "is no goal, and was changed or left"
+                raise Broken(f"{self.job.name}: {path} {what}")
+        if lost := set(start) - set(now):
+            raise Broken(f"{self.job.name}: {sorted(lost)} are gone")
+
+    def same(self, wanted: Mapping[str, str], what: str) -> None:
+        """Check that exactly this is there."""
+        now = contents(self.folder)
+        if now != wanted:
+            changed = sorted(path for path in {*now, *wanted} if now.get(path) != wanted.get(path))
+            raise Broken(f"{self.job.name}: {what}, and {changed} differ")
+
+
+def _told(error: Exception) -> int:
+    """The status that the command line would give an error that a ``save`` raised."""
+    from minuend.cli.program import _explain
+
+    return _explain(error, ["save"])
+
+
+def _counted(file: Path, work: Callable[[], int]) -> int:
+    """Run a job, and write how many C functions it called."""
+    count = 0
+
+    def step(_: object, event: str, __: object) -> None:
+        nonlocal count
+        count += event == "c_call"
+
+    sys.setprofile(step)
+    status = work()
+    sys.setprofile(None)
+    file.write_text(str(count))
+    return status
+
+
+def _killed(at: int, work: Callable[[], int]) -> int:
+    """Run a job until its n-th call of a C function."""
+    count = 0
+
+    def step(_: object, event: str, __: object) -> None:
+        nonlocal count
+        count += event == "c_call"
+        if count >= at:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.setprofile(step)
+    return work()
+
+
+def kill(stage: Stage, source: random.Random) -> bool:
+    """Kill a run once, look at what is left, and run again; return whether the kill came before the end."""
+    old = source.choice(list(stage.start))
+    stage.reset(old=old)
+    if source.random() < 0.2:
+        status, _ = stage.run(lambda work: work(), source.uniform(0, stage.seconds))
+    else:  # later steps are the ones that write
+        at = (
+            source.randint(1, stage.steps)
+            if source.random() < 0.3
+            else source.randint(stage.steps * 2 // 3, stage.steps)
+        )
+        status, _ = stage.run(functools.partial(_killed, at))
+    stage.look(old=old)
+    if stage.job.fresh and (stage.folder / stage.job.goals[0]).exists():
+        shutil.rmtree(stage.folder / stage.job.goals[0])
+    again, said = stage.run(lambda work: work())
+    if again not in (0, 1):
+        raise Broken(f"{stage.job.name}: the next run ends with {again}: {said[-500:]}")
+    stage.same(stage.whole[old], "after a kill and another run")
+    return status == -signal.SIGKILL
+
+
+# ---- faults -----------------------------------------------------------------------------------------------------
+
+
+def _files_limited(source: random.Random, work: Callable[[], int]) -> int:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (source.randint(0, 60_000), resource.RLIM_INFINITY))
+    return work()
+
+
+def _memory_limited(source: random.Random, work: Callable[[], int]) -> int:
+    ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, 1 << 14)  # or memory that was freed would do
+    now = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (now + source.randint(0, 1 << 22), resource.RLIM_INFINITY))
+    return work()
+
+
+def _reads_fail(source: random.Random, work: Callable[[], int]) -> int:
+    """The n-th read of a file that this package reads fails, as on a disk that is going."""
+    left = source.randint(0, 3)
+
+    class Failing(io.FileIO):
+        def readinto(self, buffer: Any) -> int:
+            nonlocal left
+            left -= 1
+            if left < 0:
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
+            return super().readinto(buffer)
+
+    with patch.object(io, "FileIO", Failing):  # as a module's attribute it is looked up for each file
+        return work()
+
+
+FAULTS: Mapping[str, Callable[[random.Random, Callable[[], int]], int]] = {
+    "RLIMIT_FSIZE": _files_limited,
+    "RLIMIT_AS": _memory_limited,
+    "read error": _reads_fail,
+    "full disk": lambda _, work: work(),
+}
+
+
+@contextlib.contextmanager
+def small_disk(folder: Path, size: int) -> Iterator[None]:
+    """A file system of so many bytes at a folder; root may mount one."""
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "none", str(folder)], check=True, capture_output=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True, capture_output=True)
+
+
+def can_mount() -> bool:
+    """Whether this process may mount a file system."""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            with small_disk(Path(folder), 1 << 16):
+                return True
+        except (OSError, subprocess.CalledProcessError):
+            return False
+
+
+def fail(stage: Stage, name: str, source: random.Random) -> bool:
+    """Run a job under a fault; return whether it came to bear."""
+    old = source.choice(list(stage.start))
+    stage.reset(old=old, large=name == "RLIMIT_AS")
+    if name == "full disk":
+        used = sum(path.stat().st_size // 4096 + 2 for path in stage.folder.rglob("*")) * 4096
+        shutil.move(stage.folder, stage.folder.with_name("moved"))
+        stage.folder.mkdir()
+        with small_disk(stage.folder, used + source.randint(0, 10) * 4096):
+            shutil.copytree(stage.folder.with_name("moved"), stage.folder, dirs_exist_ok=True)
+            shutil.rmtree(stage.folder.with_name("moved"))
+            return _failed(stage, name, source, old)
+    return _failed(stage, name, source, old)
+
+
+def _failed(stage: Stage, name: str, source: random.Random, old: bool) -> bool:
+    start = contents(stage.folder)
+    status, said = stage.run(functools.partial(FAULTS[name], source))
+    if status in (0, 1):  # there was room enough
+        if name != "RLIMIT_AS":
+            stage.same(stage.whole[old], f"under {name} it went well")
+        return False
+    lines = said.strip().splitlines()
+    if status != 2 or not said.startswith("error: ") or "defect" in said:
+        raise Broken(f"{stage.job.name} under {name}: status {status}, {' | '.join(lines[-3:])}")
+    if name != "RLIMIT_AS" and not re.search(r"(\S+/|\b)\w+\.\w+|/|new|made", lines[0]):
+        raise Broken(f"{stage.job.name} under {name}: no path in {lines[0]!r}")
+    if "written" not in said or contents(stage.folder) != stage.whole[old]:  # demo works on with what it has written
+        stage.same(start, f"under {name}")
+    return True
+
+
+# ---- all of it --------------------------------------------------------------------------------------------------
+
+
+def run(kills: int, faults: int, seed: int, home: Path, told: Callable[[str], None] = print) -> dict[str, Any]:
+    """Kill and fail every job so often that it comes to these numbers; return the counts.
+
+    Raises:
+        Broken: something was lost, half written, or not told.
+    """
+    template = home / "template"
+    inputs(template)
+    names = [name for name in FAULTS if name != "full disk" or can_mount()]
+    counts: dict[str, Any] = {
+        "kills": 0,
+        "came before the end": 0,
+        "jobs": len(JOBS),
+        "faults": {name: [0, 0] for name in names},
+    }
+    for index, job in enumerate(JOBS):
+        source = random.Random(f"{seed} {job.name}")
+        stage = Stage(job, template, home)
+        for _ in range(kills // len(JOBS) + (index < kills % len(JOBS))):
+            counts["kills"] += 1
+            counts["came before the end"] += kill(stage, source)
+        for name in names:
+            for _ in range(faults):
+                counts["faults"][name][0] += 1
+                counts["faults"][name][1] += fail(stage, name, source)
+        told(f"{job.name}: {stage.steps} steps, {counts['kills']} kills so far")
+    return counts
+
+
+def table(figures: Mapping[str, Any]) -> str:
+    """Figures as docs/security.md shows them."""
+    rows = ["| what | runs | came to bear |", "|---|---:|---:|"]
+    rows.append(f"| SIGKILL | {figures['kills']} | {figures['came before the end']} |")
+    rows += [f"| {name} | {count} | {bore} |" for name, (count, bore) in figures["faults"].items()]
+    return "".join(f"{row}\n" for row in rows)
+
+
+def main() -> int:
+    """Do what the arguments say."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kills", type=int, default=500)
+    parser.add_argument("--faults", type=int, default=5, help="of each kind, for each job")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--figures", type=Path)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as home:
+        counts = run(given.kills, given.faults, given.seed, Path(home))
+    print(table(counts), end="")
+    if given.figures:
+        given.figures.write_text(json.dumps({"seed": given.seed, **counts}, indent=1) + "\n", "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

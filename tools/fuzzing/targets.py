@@ -1,0 +1,601 @@
+"""The table of readers: what reads an input, how it starts, and the words of its language.
+
+A row's ``run`` reads one input as a user would have it read; what it returns tells apart the ways in which that can go
+well. ``beside`` are files that lie in the folder with it.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import functools
+import io
+import json
+import random
+import sys
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).parents[2]
+sys.path.append(str(ROOT / "tests" / "support"))
+
+from mutated_documents import (  # type: ignore[import-not-found, import-untyped, unused-ignore]  # noqa: E402
+    harmed_json,
+    harmed_xml,
+)
+
+from fuzzing.mutation import Harm  # noqa: E402
+from fuzzing.watch import Folder  # noqa: E402
+
+EXAMPLES = ROOT / "examples"
+CORPUS = ROOT / "tests" / "data" / "fuzz"
+"""A file for each target: an input a line, as Python writes bytes."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A reader.
+
+    Attributes:
+        name: of the target, and of its corpus. reads: what it reads, in words.
+        run: reads an input; an error that it may raise besides MinuendError and OSError is its own business.
+        seeds: inputs to start from. words: of its language. beside: files by name.
+        harm: what harms an input by its structure. guided: whether coverage guides: Python code reads the input.
+        share: of the time of a run over all targets.
+    """
+
+    name: str
+    reads: str
+    run: Callable[[bytes, Folder], object]
+    seeds: Callable[[], Iterable[bytes]]
+    words: Sequence[bytes] = ()
+    beside: Mapping[str, bytes] = field(default_factory=dict)
+    harm: Harm | None = None
+    guided: bool = True
+    share: float = 1.0
+
+    def corpus(self) -> list[bytes]:
+        """The inputs that earlier runs have found."""
+        path = CORPUS / f"{self.name}.txt"
+        return [ast.literal_eval(line) for line in path.read_text("ascii").splitlines()] if path.exists() else []
+
+
+# ---- files of tensors -------------------------------------------------------------------------------------------
+
+_ARRAYS: tuple[Any, ...] = (
+    np.arange(6, dtype=np.uint8).reshape(2, 3), np.array([[1.5, -0.0]], np.float32), np.asfortranarray(np.eye(3)),
+    np.array(7, ">i4"), np.zeros((0, 4), np.int64), np.array([True]), np.array([1j], np.complex64), np.array(["ab"]),
+)  # fmt: skip
+
+
+def _tensors(suffix: str, data: bytes, folder: Folder) -> object:
+    from minuend.storage import open_tensors
+
+    found = open_tensors(folder.put(f"x{suffix}", data), every_type=bool(len(data) & 1))
+    seen = set()
+    for tensor in found.values():
+        array = tensor.read()
+        assert array.shape == tensor.shape
+        seen.add(f"{array.dtype.kind}{min(array.ndim, 3)}")
+    return " ".join(sorted(seen)[:2])
+
+
+def _npy() -> Iterable[bytes]:
+    for array in _ARRAYS:
+        for version in ((1, 0), (2, 0)):
+            stream = io.BytesIO()
+            np.lib.format.write_array(stream, array, version)
+            yield stream.getvalue()
+
+
+def _npz() -> Iterable[bytes]:
+    for save in (np.savez, np.savez_compressed):
+        stream = io.BytesIO()
+        save(stream, a=_ARRAYS[0], b=_ARRAYS[2])
+        yield stream.getvalue()
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr("folder/a.npy", next(iter(_npy())))
+        archive.comment = b"comment"
+    yield stream.getvalue()
+
+
+def _safetensors() -> Iterable[bytes]:
+    header = {"a": {"dtype": "U8", "shape": [2, 3], "data_offsets": [0, 6]}, "__metadata__": {"k": "v"}}
+    more = {
+        "a": {"dtype": "BF16", "shape": [], "data_offsets": [0, 2]},
+        "b": {"dtype": "BOOL", "shape": [0], "data_offsets": [2, 2]},
+    }
+    for head, size in ((header, 6), (more, 2), ({}, 0)):
+        text = json.dumps(head).encode()
+        yield len(text).to_bytes(8, "little") + text + bytes(size)
+
+
+def _harmed_safetensors(source: random.Random, data: bytes) -> bytes:
+    """The header as JSON, with its length stated anew."""
+    length = int.from_bytes(data[:8], "little")
+    text = harmed_json(source, data[8 : 8 + length].decode())
+    return len(text).to_bytes(8, "little") + bytes(text) + data[8 + length :]
+
+
+def _pb() -> Iterable[bytes]:
+    from onnx import TensorProto, helper, numpy_helper
+
+    for array in _ARRAYS[:3]:
+        yield numpy_helper.from_array(array, "x").SerializeToString()
+    for kind in (TensorProto.INT32, TensorProto.FLOAT16, TensorProto.INT4, TensorProto.BOOL):
+        yield helper.make_tensor("x", kind, [2], [1, 0]).SerializeToString()
+    yield TensorProto(data_type=TensorProto.STRING, dims=[1], string_data=[b"s"]).SerializeToString()
+
+
+def _harmed_message(kind: str, source: random.Random, data: bytes) -> bytes:
+    """A protobuf message with fields changed."""
+    import onnx
+    from mutated_onnx import harmed  # type: ignore[import-not-found, import-untyped, unused-ignore]
+
+    return bytes(harmed(source, getattr(onnx, kind)(), data))
+
+
+_HARMED_MODEL = functools.partial(_harmed_message, "ModelProto")
+
+
+def _harmed_json(source: random.Random, data: bytes) -> bytes:
+    return bytes(harmed_json(source, data.decode(errors="replace")))
+
+
+# ---- models -----------------------------------------------------------------------------------------------------
+
+
+def _onnx_texts() -> list[str]:
+    from mutated_onnx import TEXTS  # type: ignore[import-not-found, import-untyped, unused-ignore]
+
+    return list(TEXTS)
+
+
+def _onnx_seeds() -> Iterable[bytes]:
+    from mutated_onnx import CORPUS as MODELS  # type: ignore[import-not-found, import-untyped, unused-ignore]
+
+    return (model.SerializeToString() for model in MODELS)
+
+
+def _onnx(data: bytes, folder: Folder) -> object:
+    """All that is looked at in a model before somebody asks for types: no process is needed."""
+    from minuend.onnx.model import read
+    from minuend.onnx.walk import all_tensors
+
+    model = read(folder.put("m.onnx", data))
+    repr(model), model.notes, model.sources(), model.output_names()
+    for tensor, where in all_tensors(model.proto):
+        model.array(tensor, where)
+    return len(model.proto.graph.node)
+
+
+def _onnx_text(data: bytes, folder: Folder) -> object:
+    from minuend.onnx.model import read
+
+    return len(read(folder.put("m.onnxtxt", data)).proto.graph.node)
+
+
+def _verbs(name: str, goals: Sequence[str], data: bytes, folder: Folder) -> object:
+    """What a user does with a model: look at it, judge it, run it, convert it or fix it; each input goes one way."""
+    from mutated_onnx import some_inputs  # type: ignore[import-not-found, import-untyped, unused-ignore]
+
+    from minuend.actions.checking import check
+    from minuend.actions.converting import convert
+    from minuend.actions.fixing import fix
+    from minuend.models.opening import open_model
+
+    model: Any = open_model(folder.put(name, data))
+    feeds = some_inputs(model.proto) if hasattr(model, "proto") else {}
+    targets = ["onnxruntime-cpu@1.31.1", "openvino-cpu@2026.4.1", "directml@5.1"]
+    ways: list[Callable[[], object]] = [
+        lambda: " ".join(sorted({one.verdict for one in check(model, targets)})),
+        lambda: len(model.run(feeds, max_bytes=1 << 24)),
+        *(functools.partial(lambda goal: len(convert(model, goal).losses), goal) for goal in goals),
+        lambda: len(fix(model, targets[1], run=False).changes),
+    ]
+    return len(list(model.subtractions())), ways[zlib.crc32(data) % len(ways)]()
+
+
+def _each(*acts: Callable[[], object]) -> str:
+    """Do one thing after the other; each may be refused by itself, and the last refusal is what is told."""
+    from minuend.errors import MinuendError
+
+    told, refused = [], None
+    for act in acts:
+        try:
+            told.append(str(act()))
+        except (MinuendError, OSError) as error:
+            refused = error
+    if refused is not None:
+        raise refused
+    return " ".join(told)
+
+
+def _external(data: bytes, folder: Folder) -> object:
+    """Keys and values of a reference, a line each, of a tensor of four float32."""
+    from onnx import TensorProto
+
+    from minuend.onnx.external import DataFiles
+
+    tensor = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[4], data_location=TensorProto.EXTERNAL)
+    for line in data.decode(errors="replace").split("\n"):
+        key, _, value = line.partition("=")
+        tensor.external_data.add(key=key, value=value)
+    files = DataFiles(folder.path, "the model")
+    return files.array(tensor, "w").shape, [block.size for block in files.blocks(tensor, "w")[1]]
+
+
+def _ir() -> Iterable[bytes]:
+    from ir_files import TEXT  # type: ignore[import-not-found, import-untyped, unused-ignore]
+
+    yield TEXT.encode()
+    yield from (path.read_bytes() for path in sorted(EXAMPLES.glob("openvino/*.xml")))
+
+
+def _read_ir(data: bytes, folder: Folder) -> object:
+    from minuend.openvino.model import read
+
+    model = read(folder.put("m.xml", data))
+    repr(model), model.notes
+    ones = {name: np.ones((2, 3), np.float32) for name in model.inputs}
+    return _each(
+        lambda: len(list(model.subtractions())),
+        lambda: len(model.run(ones, max_bytes=1 << 20)),
+        lambda: model.to_bytes() and "",
+    )
+
+
+def _dxdispatch() -> Iterable[bytes]:
+    yield from (path.read_bytes() for path in sorted(EXAMPLES.glob("directml/*.json")))
+    resource = {"initialValues": {"sourcePath": "w.npy"}, "initialValuesOffsetInBytes": 4, "sizeInBytes": 64}
+    mixed = {"initialValues": [{"type": "UINT32", "value": 42}], "initialValuesDataType": "FLOAT32"}
+    print_ = {"type": "print", "resource": "a"}
+    write = {"type": "writeFile", "resource": "a", "targetPath": "out.npy", "dimensions": [2, 2]}
+    yield json.dumps(
+        {"resources": {"a": resource, "b": mixed}, "dispatchables": {}, "commands": [print_, write]}
+    ).encode()
+
+
+def _read_dxdispatch(data: bytes, folder: Folder) -> object:
+    from minuend.directml import Model
+
+    model = Model.read(folder.put("m.json", data))
+    repr(model), model.sources()
+    return _each(
+        lambda: len(list(model.subtractions())),
+        lambda: len(model.execute(output_dir=folder.path, max_bytes=1 << 22).writers()),
+    )
+
+
+def _json(data: bytes, folder: Folder) -> object:
+    from minuend.directml.json_reader import parse
+
+    document = parse(data.decode(errors="surrogateescape"), "m.json")
+    return type(document.value).__name__, document.place(())[:7]
+
+
+def _measured(data: bytes, folder: Folder) -> object:
+    from minuend.runtimes import targets
+
+    target = targets.load(data.decode(errors="replace"), "m.json")
+    return [target.answer("onnx:14", "uint8", "same", "none"), targets.dump(target)] and target.dialects
+
+
+def _measured_seeds() -> Iterable[bytes]:
+    folder = ROOT / "src/minuend/runtimes/measured"
+    for path in sorted(folder.glob("numpy@*.json")):
+        found = json.loads(path.read_text("utf-8"))
+        for rows in (found["rows"][:3], found["rows"][-2:]):
+            yield json.dumps({**found, "rows": rows}).encode()
+    graphs = [
+        {"expressions": ["x - x"], "dtypes": ["uint8"], "settings": ["static"], "forms": ["adjacent"], "answers": {}}
+    ]
+    witness = {"a": 5, "b": "nan", "got": 0, "expected": "-inf"}
+    answer = {"verdict": "different-numbers", "witness": witness, "a_spans": [[0, "inf"]], "message": "m"}
+    row = {
+        "opversions": ["onnx:14"],
+        "dtypes": ["uint8"],
+        "relations": ["same"],
+        "constants": ["none"],
+        "answers": {"wraps": answer},
+    }
+    head = {"format": 1, "runtime": "openvino-cpu", "release": "1.0", "date": "", "cpu": "", "python": ""}
+    yield json.dumps({**head, "rows": [row], "graphs": graphs, "graphs_cpu": ""}).encode()
+
+
+# ---- the command line -------------------------------------------------------------------------------------------
+
+
+def _text(data: bytes) -> str:
+    """An argument as the system gives it."""
+    return data.replace(b"\0", b"").decode(errors="surrogateescape")
+
+
+def _of_text(read: Callable[[str], object]) -> Callable[[bytes, Folder], object]:
+    def run(data: bytes, _: Folder) -> object:
+        return read(_text(data))
+
+    return run
+
+
+def _rules(text: str) -> object:
+    from minuend.cli.rules import parse_rules
+
+    op, attributes = parse_rules(text)
+    return str(op), sorted(attributes)
+
+
+def _goal(text: str) -> object:
+    from minuend.actions.converting import goal_of
+
+    return goal_of(text)[0]
+
+
+@functools.cache
+def _keep_targets() -> None:
+    """Read each target's file once; the package keeps a few of them."""
+    from minuend.runtimes import targets
+
+    targets._load = functools.cache(targets._load.__wrapped__)
+
+
+def _release(text: str) -> object:
+    from minuend.actions.checking import check_hint, find_targets
+
+    _keep_targets()
+
+    names, _, hint = text.partition(" ")
+    found = find_targets(names.split(","))
+    check_hint(hint, found)
+    return found[0].name
+
+
+def _element(text: str) -> object:
+    from minuend.standards.spelling import find
+
+    return find(text).name
+
+
+def _operand(data: bytes, folder: Folder) -> object:
+    """``file::name``, within the folder: whoever runs a command may name any file."""
+    from minuend.storage import open_tensors
+
+    path = _text(data).replace("/", "")
+    return len(open_tensors(f"{folder.path}/{path}"))
+
+
+def _inputs(data: bytes, folder: Folder) -> object:
+    from minuend.actions.running import read_inputs
+
+    texts = [text.replace("/", "").replace("=", f"={folder.path}/", 1) for text in _text(data).split("\n")]
+    return len(read_inputs(texts)[0])
+
+
+def _command(data: bytes, folder: Folder) -> object:
+    """A whole command line, an argument a line; a defect ends with status 3."""
+    from minuend.cli.program import main
+
+    words = [_text(line) for line in data.split(b"\n")]
+    if any("/" in word for word in words) or words[:1] == ["prove"] or "--run" in words:
+        return "skipped"  # it would be allowed to touch other files, or ask a runtime some thousand cases
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.chdir(folder.path), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        status = main(words)
+    _check_written(folder)
+    if status == 3:
+        raise AssertionError(f"{words}: {err.getvalue()[-1500:]}")
+    return f"{status} {err.getvalue().split(chr(39))[0][:30]}"  # up to what is quoted
+
+
+def _check_written(folder: Folder) -> None:
+    """Whatever a command wrote, it is whole and no input."""
+    for name in folder.left():
+        assert not name.endswith((".part", ".kept")), f"{name} was left behind"
+    for name, content in _BESIDE.items():
+        assert Path(folder.path, name).read_bytes() == content, f"the input {name} was changed"
+
+
+@functools.cache
+def _beside() -> dict[str, bytes]:
+    npz = next(iter(_npz()))
+    npys = list(_npy())
+    text = '<ir_version: 10, opset_import: ["" : 14]> g (uint8[2,3] a) => (uint8[2,3] c) { c = Sub(a, a) }'
+    return {"a.npy": npys[0], "b.npy": npys[4], "t.npz": npz, "m.onnxtxt": text.encode(), "x::y.npy": npys[0]}
+
+
+_BESIDE = _beside()
+_COMMANDS = (
+    "sub a.npy a.npy", "sub a.npy t.npz::a -o o.npy --overflow saturate", "sub a.npy b.npy --common -o o.npz",
+    "sub t.npz t.npz --as onnx:14 --count --json", "spec", "spec onnx:6 --json", "diff onnx:6 onnx:7", "--version",
+    "check m.onnxtxt --target openvino-cpu --json", "check m.onnxtxt --target numpy --sarif s.json --hint f32",
+    "convert m.onnxtxt --to onnx:15 -o o.onnx", "convert m.onnxtxt --to openvino -o o.xml", "vectors --opset 0 -o v",
+    "fix m.onnxtxt --target onnx:13 -o f.onnx", "targets --diff numpy@2.4.6 numpy",
+    "run m.onnxtxt --input a=a.npy -o out --max-bytes 100",
+)  # fmt: skip
+
+
+def _lines(*texts: str) -> Callable[[], Iterable[bytes]]:
+    return lambda: [text.encode() for text in texts]
+
+
+_RULES = (
+    "onnx", "openvino", "directml", ":", ",", "=", "axis", "broadcast", "pdpd", "none", "numpy", "13", "5.1", "-1", "1",
+    "6", "consumed_inputs", "auto_broadcast", "0/0", "DML_FEATURE_LEVEL_5_0", "opset", "1_0", "١", "9" * 30,
+)  # fmt: skip
+_TARGETS = (
+    "onnxruntime-cpu",
+    "openvino-cpu",
+    "numpy",
+    "directml",
+    "onnx-reference",
+    "torch-cpu",
+    "@",
+    "2026.4",
+    "1.31",
+    ".",
+    "+cpu",
+    ",",
+    " f32",
+)
+
+
+def _encoded(*groups: Iterable[str]) -> list[bytes]:
+    return [word.encode("utf-8", "surrogateescape") for group in groups for word in group]
+
+
+_XML = (
+    "<layer",
+    "<data",
+    "<port",
+    "<dim>",
+    "</dim>",
+    "<edge",
+    "<rt_info>",
+    "<!DOCTYPE",
+    "<![CDATA[",
+    "<?xml",
+    "&lt;",
+    "&#0;",
+)
+_NPY = (
+    "'descr'",
+    "'fortran_order'",
+    "'shape'",
+    "True",
+    "(",
+    ")",
+    ",",
+    "<f4",
+    "|u1",
+    "|O",
+    "|V2",
+    ">i8",
+    "<U9",
+    "[('a', '<i4')]",
+)
+_ZIP = (b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07", b".npy", b"\xff\xff\xff\xff")
+_REFERENCE = ("location", "offset", "length", "checksum", "=", "\n", "w.bin", "..", "/", "\\", "C:", "16", ".")
+
+TARGETS = (
+    Target("npy", ".npy", functools.partial(_tensors, ".npy"), _npy, _encoded(_NPY)),
+    Target("npz", ".npz", functools.partial(_tensors, ".npz"), _npz, [*_ZIP, *_encoded(_NPY)]),
+    Target(
+        "safetensors",
+        ".safetensors",
+        functools.partial(_tensors, ".safetensors"),
+        _safetensors,
+        harm=_harmed_safetensors,
+    ),
+    Target(
+        "pb",
+        "TensorProto .pb",
+        functools.partial(_tensors, ".pb"),
+        _pb,
+        harm=functools.partial(_harmed_message, "TensorProto"),
+        guided=False,
+    ),
+    Target("onnx", ".onnx: structure, tensors", _onnx, _onnx_seeds, harm=_HARMED_MODEL, guided=False),
+    Target(
+        "onnx-text",
+        ".onnxtxt",
+        _onnx_text,
+        lambda: _encoded(_onnx_texts()),
+        _encoded(("<", ">", "{", "}", "float", "[N]", "=>")),
+        guided=False,
+    ),
+    Target(
+        "onnx-verbs",
+        ".onnx: check, run, convert, fix",
+        functools.partial(_verbs, "m.onnx", ("onnx:13", "openvino", "directml")),
+        _onnx_seeds,
+        harm=_HARMED_MODEL,
+        guided=False,
+        share=3,
+    ),
+    Target(
+        "external",
+        "references to external data",
+        _external,
+        _lines("location=w.bin", "location=w.bin\noffset=4\nlength=16", "location=w.bin\nchecksum=" + "0" * 40),
+        _encoded(_REFERENCE),
+        {"w.bin": bytes(range(64))},
+    ),
+    Target("ir", "OpenVINO .xml beside a .bin", _read_ir, _ir, _encoded(_XML), {"m.bin": bytes(64)}, harm=harmed_xml),
+    Target(
+        "dxdispatch",
+        "DxDispatch .json",
+        _read_dxdispatch,
+        _dxdispatch,
+        beside={"w.npy": next(iter(_npy()))},
+        harm=_harmed_json,
+    ),
+    Target(
+        "json",
+        "JSON as DxDispatch takes it",
+        _json,
+        _dxdispatch,
+        _encoded(("/*", "*/", "//", "\\u", "null", "1e9", '"')),
+    ),
+    Target("measured", "measured targets", _measured, _measured_seeds, harm=_harmed_json),
+    Target(
+        "rules",
+        "sub --as",
+        _of_text(_rules),
+        _lines("onnx:6,axis=1,broadcast=1", "openvino:pdpd,axis=1", "directml:5.1", "onnx:1,consumed_inputs=0/1"),
+        _encoded(_RULES),
+    ),
+    Target(
+        "goal",
+        "convert --to",
+        _of_text(_goal),
+        _lines("onnx:13", "onnx", "directml:5.1", "openvino:1"),
+        _encoded(_RULES),
+    ),
+    Target(
+        "release",
+        "--target and --hint",
+        _of_text(_release),
+        _lines("onnxruntime-cpu@1.31.1", "openvino-cpu@2026 f32", "directml@5.1,numpy"),
+        _encoded(_TARGETS),
+    ),
+    Target(
+        "element",
+        "element types",
+        _of_text(_element),
+        _lines("float32", "tensor(uint8)", "DML_TENSOR_DATA_TYPE_FLOAT16", "bf16"),
+        _encoded(("tensor(", ")", "float", "8", "e4m3fn", "_", "u", "DML_")),
+    ),
+    Target(
+        "operand",
+        "file::name",
+        _operand,
+        _lines("a.npy", "t.npz::a", "x::y.npy", "a.npy::x"),
+        _encoded(("a.npy", "t.npz", "::", ".", "b")),
+        _BESIDE,
+    ),
+    Target(
+        "inputs",
+        "--input NAME=FILE",
+        _inputs,
+        _lines("a=a.npy", "a=t.npz::b\nc=a.npy"),
+        _encoded(("=", "a.npy", "t.npz", "::b", "\n")),
+        _BESIDE,
+    ),
+    Target(
+        "command",
+        "whole command lines",
+        _command,
+        lambda: [line.replace(" ", "\n").encode() for line in _COMMANDS],
+        [b"\n", *{word.encode() for line in _COMMANDS for word in line.split()}],
+        _BESIDE,
+        guided=False,
+        share=2,
+    ),
+)
