@@ -302,6 +302,10 @@ def test_text_is_text():
             "has the dims (0, 4611686018427387904, 4611686018427387904), whose product overflows 64 bits",
         ),
         (
+            {"data_type": 16, "dims": [0, (1 << 63) - 1], "raw_data": b""},
+            "has the dims (0, 9223372036854775807), whose bytes overflow 64 bits",
+        ),
+        (
             {"data_type": 1, "dims": [1], "raw_data": b"12345"},
             "has 5 bytes of raw_data; expected 4 (FLOAT of dims (1,))",
         ),

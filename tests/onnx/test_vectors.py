@@ -57,6 +57,13 @@ def test_an_opset_between_two_versions_has_the_older_ones_tests() -> None:
     assert first.name == "test_sub_opset_10_float16_nan"
 
 
+@pytest.mark.parametrize("opset", range(1, 7))
+def test_opsets_that_onnxs_table_of_ir_versions_leaves_out_have_models(tmp_path: Path, opset: int) -> None:
+    write(str(tmp_path / "vectors"), [opset])
+    model = onnx.load(next((tmp_path / "vectors").rglob("model.onnx")))
+    assert (model.ir_version, model.opset_import[0].version) == (3, opset)
+
+
 def test_onnxs_checker_takes_every_model(written: Path) -> None:
     for folder in sorted((written / "sub").iterdir()):
         onnx.checker.check_model(onnx.load(folder / "model.onnx"), full_check="axis" not in folder.name)

@@ -27,7 +27,8 @@ Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 TYPED_FIELDS = ("float_data", "double_data", "int32_data", "int64_data", "uint64_data", "string_data")
 _ELEMENTS = {spellings[-1]: TYPES[name] for name, spellings in SPELLINGS.items()}
 _DATA_LOCATION = TensorProto.DESCRIPTOR.fields_by_name["data_location"].number
-_MOST_ELEMENTS = (1 << 63) - 1
+_MOST, _WIDEST = (1 << 63) - 1, 16
+"""What 64 bits count, and the bytes of a type's largest element."""
 MOST_DIMS = 64
 """What NumPy takes."""
 
@@ -107,8 +108,10 @@ def elements(dims: Sequence[int], where: str) -> int:
         raise FileFormatError(f"{where} has {len(shape)} dims; arrays have {MOST_DIMS} at most")
     if any(dim < 0 for dim in shape):
         raise FileFormatError(f"{where} has the dims {shape}; expected sizes of 0 and above")
-    if math.prod(max(dim, 1) for dim in shape) > _MOST_ELEMENTS:
-        raise FileFormatError(f"{where} has the dims {shape}, whose product overflows 64 bits")
+    most = math.prod(max(dim, 1) for dim in shape)  # NumPy's limits hold for empty arrays too
+    if most * _WIDEST > _MOST:
+        what = "product overflows" if most > _MOST else "bytes overflow"
+        raise FileFormatError(f"{where} has the dims {shape}, whose {what} 64 bits")
     return math.prod(shape)
 
 
