@@ -569,3 +569,19 @@ def test_a_tensor_of_more_than_64_dims_is_refused() -> None:
     with pytest.raises(Unsupported) as found:
         model.run({"a": np.zeros((2, 3), F32)})
     assert str(found.value) == "layer 1 'b': a tensor of rank 70 is beyond NumPy's limit of 64"
+
+
+def test_an_empty_tensor_that_numpy_cannot_hold_is_refused() -> None:
+    text = """<net name="m" version="11"><layers>
+      <layer id="0" name="b" type="Const" version="opset1"><data element_type="f32" shape="9223372036854775807,0"
+        offset="0" size="0"/><output><port id="0" precision="FP32"/></output></layer>
+      <layer id="1" name="s" type="Subtract" version="opset1"><input><port id="0"/><port id="1"/></input>
+        <output><port id="2" precision="FP32"/></output></layer>
+      <layer id="2" name="r" type="Result" version="opset1"><input><port id="0"/></input></layer></layers><edges>
+      <edge from-layer="0" from-port="0" to-layer="1" to-port="0"/><edge from-layer="0" from-port="0" to-layer="1"
+        to-port="1"/><edge from-layer="1" from-port="2" to-layer="2" to-port="0"/></edges></net>"""
+    with pytest.raises(Unsupported) as found:
+        read(text, b"").run({})
+    assert str(found.value) == (
+        "layer 0 'b': a tensor of shape (9223372036854775807, 0) is empty, and beyond NumPy's limit all the same"
+    )

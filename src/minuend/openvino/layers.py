@@ -32,6 +32,9 @@ from minuend.storage.reading import blocks as read_blocks
 Known: TypeAlias = Callable[[int], Array | None]
 """Gives the elements of an input where they are constant."""
 
+_MOST, _WIDEST = (1 << 63) - 1, 8
+"""What 64 bits count, and the bytes of a type's largest element."""
+
 Infer: TypeAlias = "Callable[[Layer, Sequence[Type], Known], Type]"
 Compute: TypeAlias = "Callable[[Layer, Sequence[Array], Sequence[Type], tuple[int, ...]], Array]"
 
@@ -501,7 +504,7 @@ def elements(layer: Layer) -> Array:
         Unsupported: an element type that this package does not compute.
     """
     name, shape = element_type(layer), constant_shape(layer)
-    check_rank(shape)
+    check_array(shape)
     if name == "boolean":
         content = layer.stored()
         return np.asarray(content[: math.prod(shape)].reshape(shape) != 0)
@@ -529,15 +532,18 @@ def blocks(layer: Layer) -> tuple[np.dtype[Any], Iterable[Array]]:
         array = elements(layer)
         return array.dtype, [array]
     row, shape = NUMERIC[name], constant_shape(layer)
-    check_rank(shape)
+    check_array(shape)
     stored = read_blocks(content.source, content.offset, notation.nbytes(name, math.prod(shape)))
     return row.memory, (block.view(_in_files(row)) for block in stored)
 
 
-def check_rank(shape: Sequence[Dim]) -> None:
-    """Check that NumPy can hold an array of this many dims."""
+def check_array(shape: Sequence[Dim]) -> None:
+    """Check that NumPy can hold an array of a shape; its limits hold for empty ones too."""
     if len(shape) > MAX_RANK:
         raise Unsupported(f"a tensor of rank {len(shape)} is beyond NumPy's limit of {MAX_RANK}")
+    sizes = [dim or 1 for dim in shape if isinstance(dim, int)]
+    if 0 in shape and math.prod(sizes) * _WIDEST > _MOST:
+        raise Unsupported(f"a tensor of shape {format_shape(tuple(shape))} is empty, and beyond NumPy's limit all the same")
 
 
 # ---- the table ------------------------------------------------------------------------------------------------

@@ -149,7 +149,7 @@ def _computed(layer: Layer, operands: list[tuple[str, Array]], max_bytes: int | 
         result = kind.infer(layer, types, lambda index: arrays[index])
         _check_size(layer, result, max_bytes)
         _check_promise(layer, result)
-        table.check_rank(result.shape or ())
+        table.check_array(result.shape or ())
         return result.element, kind.compute(layer, arrays, types, static(result.shape or ()))
     except SpecError as error:
         raise (error if error.where else error.at(layer.where)) from None
