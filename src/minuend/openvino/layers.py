@@ -543,7 +543,8 @@ def check_array(shape: Sequence[Dim]) -> None:
         raise Unsupported(f"a tensor of rank {len(shape)} is beyond NumPy's limit of {MAX_RANK}")
     sizes = [dim or 1 for dim in shape if isinstance(dim, int)]
     if 0 in shape and math.prod(sizes) * _WIDEST > _MOST:
-        raise Unsupported(f"a tensor of shape {format_shape(tuple(shape))} is empty, and beyond NumPy's limit all the same")
+        text = format_shape(tuple(shape))
+        raise Unsupported(f"a tensor of shape {text} is empty, and beyond NumPy's limit all the same")
 
 
 # ---- the table ------------------------------------------------------------------------------------------------
