@@ -39,6 +39,18 @@ def test_a_factor_that_is_a_power_of_two_is_told_from_others(number, shown):
     assert found == {"x - scalar", f"Mul(x, {shown}) - scalar", f"Div(x - scalar, {shown})"}
 
 
+def test_a_power_of_two_is_any_number_in_types_that_runtimes_hold_in_more_bits():
+    steps = [("Sub", ("x", "y"), ("d",)), ("Mul", ("d", "c"), ("y2",))]
+    known = {"constants": {"c"}, "sizes": {"c": 1}, "elements": lambda name: np.float16([2])}
+    assert ("Mul(x - x, scalar)", "") in around(steps, at=0, dtypes={"c": "float16", "d": "float16"}, **known)
+
+
+def test_float16_is_followed_through_what_keeps_more_bits_than_it_has():
+    steps = [("Sub", ("x", "y"), ("d",)), ("Floor", ("d",), ("f",)), ("Sub", ("x", "f"), ("e",))]
+    dtypes = dict.fromkeys(("x", "y", "d", "f", "e"), "float16")
+    assert "x - Sub(x, x)" in {text for text, _ in around(steps, at=2, dtypes=dtypes)}
+
+
 def test_a_subtraction_between_nodes_is_told_from_one_at_an_input_or_an_output():
     steps = [("Abs", ("x",), ("t",)), ("Sub", ("t", "c"), ("d",)), ("Neg", ("d",), ("n",))]
     known = {"constants": {"c"}, "sizes": {"c": 1}}

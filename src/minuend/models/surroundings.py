@@ -32,8 +32,9 @@ ANYWHERE = ("Concat", "Sum", "Mean", "Einsum")
 """Operators all of whose inputs are alike: an expression shows one."""
 
 FACTORS = ("Mul", "Div")
-POWER = "2^k"
-"""Beside these operators an expression shows a positive power of two as such, between the ends of :func:`powers`."""
+POWER, POWERS = "2^k", (2.0**-8, 1.0, 2.0**8)
+"""Beside these operators an expression shows a positive power of two as such, between the ends of those that are
+asked for; not of types that runtimes hold in more bits, which it hands on."""
 
 ZEROS: Mapping[str, Sequence[str]] = MappingProxyType({"one": ("0", "-0"), "array": ("[0]", "[-0]")})
 """Constants all of whose numbers are +0, and those that are -0: of one element, and of more. A subtraction by itself is
@@ -43,10 +44,10 @@ _OPEN = (("x", "x"), ("x", "scalar"), ("x", "array"), ("scalar", "x"), ("array",
 """Operands of which one at least is no constant: two constants have no neighbours that a runtime could join."""
 
 KEEPING = (*SHAPES, "Slice", "Split", "Concat", "Gather", "GatherElements", "GatherND", "Pad", "Where", "Max", "Min",
-           "Neg", "Abs", "Relu", "Clip", "DepthToSpace", "SpaceToDepth", "Trilu", "MaxPool", "ReduceMax",
-           "ReduceMin")  # fmt: skip
-"""Operators that hand numbers on as they came, but for their sign: a number that a runtime holds in more bits than its
-type has keeps them through these."""
+           "Neg", "Abs", "Relu", "Clip", "Floor", "Ceil", "Round", "DepthToSpace", "SpaceToDepth", "Trilu",
+           "MaxPool", "ReduceMax", "ReduceMin")  # fmt: skip
+"""Operators that hand numbers on as they came, but for their sign or what follows the point: a number that a runtime
+holds in more bits than its type has keeps some through these."""
 
 NARROW = ("float16", "bfloat16")
 """Types that runtimes compute in float32."""
@@ -274,15 +275,11 @@ def kinds(flow: Flow, name: str) -> Collection[str]:
 def _factors(flow: Flow, operator: str, name: str) -> Collection[str]:
     """What an operator is given; a power of two, which multiplies without rounding, is told from other numbers."""
     found = kinds(flow, name)
-    if operator in FACTORS and found == ("scalar",) and (number := flow.number(name)) is not None:
-        low, *_, high = powers(flow.dtypes.get(name, ""))
-        return (POWER,) if low <= number <= high and math.frexp(number)[0] == 0.5 else found
-    return found
-
-
-def powers(dtype: str) -> Sequence[float]:
-    """The powers of two that are asked for; in narrow types others soon make subnormal numbers."""
-    return (0.25, 1.0, 4.0) if dtype in NARROW else (2.0**-8, 1.0, 2.0**8)
+    if operator not in FACTORS or found != ("scalar",) or flow.dtypes.get(name) in NARROW:
+        return found
+    number = flow.number(name)
+    exact = number is not None and POWERS[0] <= number <= POWERS[-1] and math.frexp(number)[0] == 0.5
+    return (POWER,) if exact else found
 
 
 def own_kinds(flow: Flow, operator: str, name: str) -> Collection[str]:

@@ -21,7 +21,9 @@ from minuend.models.surroundings import (
     CHAINED,
     FACTORS,
     LINEAR,
+    NARROW,
     POWER,
+    POWERS,
     SHARED,
     WITHIN,
     ZEROS,
@@ -30,7 +32,6 @@ from minuend.models.surroundings import (
     inside,
     later,
     maker,
-    powers,
     reader,
 )
 from minuend.onnx import tensors
@@ -137,8 +138,8 @@ def _given(row: Operator, dtype: str) -> Iterator[tuple[tuple[str, ...], float |
         yield given, None
         other = tuple(POWER if one == "scalar" else one for one in given)
         exact = row.name == "Mul" or given[-1] == "scalar"  # a power over a number rounds
-        if row.name in FACTORS and other != given and exact and not TYPES[dtype].is_integer:
-            yield from ((other, power) for power in powers(dtype))
+        if row.name in FACTORS and other != given and exact and not TYPES[dtype].is_integer and dtype not in NARROW:
+            yield from ((other, power) for power in POWERS)
 
 
 def _as_maker(row: Operator, dtype: str) -> Iterator[GraphCase]:
