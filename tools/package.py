@@ -122,13 +122,14 @@ def test(wheel: Path, oldest: bool) -> None:
 def installed() -> None:
     """Check, from inside an environment, that the installed package is tested, with fast kernels."""
     import minuend
-    from minuend import _native
 
     place = Path(minuend.__file__).resolve()
     if ROOT in place.parents or Path(sys.prefix).resolve() not in place.parents:
         raise SystemExit(f"minuend comes from {place.parent}; expected the environment {sys.prefix}")
     if (said := metadata.version("minuend")) != minuend.__version__:
         raise SystemExit(f"the metadata says {said}, and minuend.__version__ {minuend.__version__}")
+    from minuend import _native
+
     kernels = _native.instruction_sets()
     processor = Path("/proc/cpuinfo")
     if processor.exists() and re.search(r"\bavx2\b", processor.read_text(encoding="utf-8")) and "avx2" not in kernels:
