@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from minuend.models.flow import Flow
@@ -49,31 +49,30 @@ NORMALISATIONS = tuple(
 """Every way that is asked for; one that is written otherwise counts as all of them."""
 
 
-def idioms(flow: Flow, index: int, reached: Collection[int]) -> Iterator[str]:
+def idioms(flow: Flow, index: int, reached: Callable[[], Collection[int]]) -> Iterator[str]:
     """Yield the expressions of a subtraction among operators that runtimes know as one.
 
     Args:
-        flow: the scope. index: the subtraction's. reached: the numbers of the nodes that its result reaches.
+        flow: the scope. index: the subtraction's. reached: finds the numbers of the nodes that its result reaches.
     """
     _, (a, b), (result, *_) = flow.steps[index]
     if a not in flow.operands(b, ()):
         return
-    if flow.maker(b, ()) == "ReduceMean" and {flow.steps[i][0] for i in reached} & {"Sqrt", "Pow"}:
+    if flow.maker(b, ()) == "ReduceMean" and {flow.steps[i][0] for i in reached()} & {"Sqrt", "Pow"}:
         yield from (one.expression for one in _written(flow, a, b, result))
     if flow.maker(b, ()) == "ReduceMax" and "Exp" in flow.readers(result):
         yield SOFTMAX
 
 
-def _written(flow: Flow, x: str, mean: str, d: str) -> Iterator[Normalisation]:
+def _written(flow: Flow, x: str, mean: str, d: str) -> Iterable[Normalisation]:
     """The ways to write a normalisation that a subtraction of a mean can be part of."""
     lasts = _over_the_last(flow, x, mean)
-    known = False
-    for one in NORMALISATIONS:
-        if one.last in lasts and (divided := _divided(flow, d, one)) and ENDS[_steps(flow, divided)] == one.end:
-            known = True
-            yield one
-    if not known:
-        yield from (one for one in NORMALISATIONS if one.last in lasts)
+    divided = {
+        way: _divided(flow, d, *way) for way in dict.fromkeys((n.square, n.root, n.division) for n in NORMALISATIONS)
+    }
+    ends = {way: ENDS[_steps(flow, names)] for way, names in divided.items() if names}
+    over = [one for one in NORMALISATIONS if one.last in lasts]
+    return [one for one in over if ends.get((one.square, one.root, one.division)) == one.end] or over
 
 
 def _over_the_last(flow: Flow, x: str, mean: str) -> Collection[bool]:
@@ -84,15 +83,15 @@ def _over_the_last(flow: Flow, x: str, mean: str) -> Collection[bool]:
     return (after == (*before[:-1], 1),)
 
 
-def _divided(flow: Flow, d: str, written: Normalisation) -> set[str]:
+def _divided(flow: Flow, d: str, square: str, root: str, division: str) -> set[str]:
     """The difference once it is divided in a way, by name."""
     squares = {
         out
         for operator, inputs, out in _read(flow, {d})
-        if operator == written.square and (inputs[0] == d if operator == "Pow" else set(inputs) == {d})
+        if operator == square and (inputs[0] == d if operator == "Pow" else set(inputs) == {d})
     }
-    roots = _after(flow, _after(flow, _after(flow, squares, "ReduceMean"), "Add"), written.root)
-    if written.division == "Div":
+    roots = _after(flow, _after(flow, _after(flow, squares, "ReduceMean"), "Add"), root)
+    if division == "Div":
         return {out for operator, inputs, out in _read(flow, {d}) if operator == "Div" and set(inputs[1:]) & roots}
     by = _after(flow, roots, "Reciprocal")
     return {out for operator, inputs, out in _read(flow, {d}) if operator == "Mul" and set(inputs) & by}

@@ -192,8 +192,8 @@ def _reached(flow: Flow, index: int) -> set[int]:
 
 def _idioms(flow: Flow, index: int) -> Iterator[Surrounding]:
     plain, places = flow.plain
-    reached = _reached(plain, places[index])
-    return (Surrounding(text, ADJACENT, "several") for text in idioms(plain, places[index], reached))
+    found = idioms(plain, places[index], lambda: _reached(plain, places[index]))
+    return (Surrounding(text, ADJACENT, "several") for text in found)
 
 
 def _chains(flow: Flow, index: int) -> Iterator[Surrounding]:
