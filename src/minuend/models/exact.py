@@ -25,7 +25,7 @@ _SMALL = ("bool", "int8", "uint8", "float16", "bfloat16")
 """Types whose numbers, where they are whole, every float of 16 bits has."""
 
 _NEUTRAL: Mapping[str, tuple[int, ...]] = MappingProxyType({"Add": (0, 0), "Sub": (0, 0), "Mul": (1, 1), "Div": (1,)})
-"""Operators of two operands: the number that leaves the magnitude of the other as it is, as the last one and the first."""
+"""Operators of two operands: the number beside which the other keeps its magnitude, as the last one and the first."""
 
 
 def is_exact(flow: Flow, name: str) -> bool:
