@@ -21,7 +21,8 @@ class Finding:
         node: the node's name; for ``prove`` the case's sentence. location: its place, ``"graph.node[3]"``.
         dialect, opversion, dtype, shape_relation, constants: what the node is; ``opversion`` reads ``"onnx:14"``.
         reason: why, in a sentence. witness: a pair that shows it.
-        provenance: ``"declared"``, or the release, date and processor of the measurement.
+        provenance: ``"declared"``, or the release, date and processor of the measurement; with ``"inferred"``, why that
+            is taken for a release that nobody measured.
         graph: the neighbour that decided, as an expression. hint: what the runtime can be told so that it is fine.
         run: what a run of the whole model showed of it.
         case: the sentence of the case (``prove``). unexpected: why a finding of ``prove`` counts; empty: it is known.
@@ -55,6 +56,11 @@ class Finding:
     def measured(self) -> dict[str, str] | None:
         """Release, date and processor of the measurement; ``None`` where documents say so."""
         return None if isinstance(self.provenance, str) else self.provenance
+
+    @property
+    def inferred(self) -> str:
+        """Why the measurement of another release is taken; ``""`` where the release itself was measured."""
+        return (self.measured or {}).get("inferred", "")
 
     def to_json(self) -> dict[str, Any]:
         """Return the finding as plain data."""

@@ -8,6 +8,7 @@ from typing import Any
 
 NAME = "openvino-cpu"
 PACKAGE = "openvino"
+ALIASES = ("openvino", "ov")
 DIALECTS = ("openvino", "onnx")
 ARRAYS = False
 CONSTANTS = ("none", "A", "B", "both")
@@ -20,6 +21,14 @@ SWITCHES = {
     "EXECUTION_MODE_HINT=ACCURACY": {"EXECUTION_MODE_HINT": "ACCURACY"},
 }
 """What a caller can tell it besides, each by the words for it; where numbers differ, they are tried."""
+
+ISA = {
+    "avx2": {"ONEDNN_MAX_CPU_ISA": "AVX2", "OV_CPU_MAX_ISA": "AVX2"},
+    "avx512f": {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE", "OV_CPU_MAX_ISA": "AVX512_CORE"},
+    "avx512_bf16": {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_BF16", "OV_CPU_MAX_ISA": "AVX512_CORE_BF16"},
+}
+"""The newest instruction set that it may use → what says so, to oneDNN's kernels and to its own. Releases that do not
+know the second variable limit the first kind alone."""
 
 # ---- beyond the measured data ---------------------------------------------------------------------------------
 
