@@ -24,6 +24,7 @@ from minuend.models.opening import Model, dialect_of, open_model
 from minuend.models.purpose import PLAIN
 from minuend.models.ranges.interval import Range
 from minuend.models.sites import Array, Site, sites
+from minuend.plain import grouped
 from minuend.runtimes import targets, values
 from minuend.runtimes.answers import EVERY, OK, WORST, Answer, Witness
 from minuend.runtimes.cases import CONSTANTS, RELATIONS, relation_of
@@ -140,12 +141,18 @@ def _hints(findings: Iterable[Finding]) -> Iterator[str]:
 
 
 def conditions(findings: Iterable[Finding], chosen: Iterable[Target]) -> Iterator[str]:
-    """On which processor the targets of findings were measured, and what of that another would do otherwise."""
-    told = {finding.target for finding in findings if finding.measured is not None}
-    for one in chosen:
-        if one.name in told and one.conditions:
-            yield one.conditions
-            yield from (f"on {one.runtime} {words}" for words in quirks(one.runtime).by_isa.values())
+    """On which processors the targets of findings were measured, and what another one would do otherwise."""
+    kinds: dict[str, set[tuple[str, str]]] = {}
+    for finding in findings:
+        if finding.measured is not None:
+            kinds.setdefault(finding.target, set()).add((finding.dtype, finding.constants))
+    measured = [known for one in chosen if one.name in kinds for known in one.behind]
+    for where, names in grouped((one.conditions, one.name) for one in measured).items():
+        yield f"measured {where}: {listed(names, 'and')}"
+    for runtime, found in grouped((name.partition("@")[0], kind) for name in kinds for kind in kinds[name]).items():
+        for types, constants, words in quirks(runtime).by_isa:
+            if any(dtype in types and which in constants for dtype, which in found):
+                yield f"{runtime} {words}"
 
 
 def _title(model: Any) -> str:

@@ -92,13 +92,9 @@ class Inferred(Target):
         )
 
     @property
-    def conditions(self) -> str:
-        """How the releases around it were measured."""
-        around = [one for one in (self.older, self.newer) if one is not None]
-        if len({(one.date, one.cpu, one.beside) for one in around}) > 1:
-            return "; ".join(one.conditions for one in around)
-        first, *others = around
-        return first.conditions.replace(" was ", f" and {others[0].release} were ", 1) if others else first.conditions
+    def behind(self) -> tuple[Target, ...]:
+        """The measured releases around it."""
+        return tuple(one for one in (self.older, self.newer) if one is not None)
 
     def answer(self, opversion: object, dtype: object, relation: str, constants: str) -> Mapping[str, Answer]:
         """Return the answer for every value class, by the rules above; see :meth:`Target.answer`."""

@@ -42,3 +42,14 @@ def extensions(cpu: str) -> frozenset[str]:
     ['avx2', 'avx512f']
     """
     return frozenset(cpu.split(", ")) & frozenset(INSTRUCTION_SETS)
+
+
+def up_to_last(cpu: str) -> str:
+    """Say a processor's text in short: its name, and the last of its instruction sets.
+
+    >>> up_to_last("AMD EPYC, avx2, avx512f, avx512_bf16"), up_to_last("some CPU")
+    ('AMD EPYC (up to avx512_bf16)', 'some CPU')
+    """
+    having = [name for name in INSTRUCTION_SETS if name in extensions(cpu)]
+    name = ", ".join(part for part in cpu.split(", ") if part not in having)
+    return f"{name} (up to {having[-1]})" if having else name

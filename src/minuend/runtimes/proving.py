@@ -346,8 +346,9 @@ def _ledger_note(name: str, ledger: Target | None) -> str:
     if ledger is None:
         return f"no deviations of {name} are listed, so every one counts; minuend measure makes a list"
     if ledger.name != name:
-        beside = "" if ledger.graphs is not None else ", which was not asked about neighbours: these do not count"
-        return f"nobody measured {name}: what counts are differences from {ledger.name}{beside}; {ledger.conditions}"
+        beside = "" if ledger.graphs is not None else "; it was not asked about neighbours, so these do not count"
+        told = f"nobody measured {name}: what counts are differences from {ledger.name}"
+        return f"{told}, measured {ledger.conditions}{beside}"
     return f"known deviations: {ledger.name}, measured {ledger.date} on {ledger.cpu}"
 
 

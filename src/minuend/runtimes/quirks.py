@@ -53,7 +53,8 @@ class Quirks:
         loaded: release → the highest opset and the highest IR version of ONNX that it loads; see :meth:`loads`.
         limits: where recipes are not right.
         isa: instruction set → the environment variables that keep it from using newer ones.
-        by_isa: instruction set → what it computes otherwise on processors that have it, in a sentence.
+        by_isa: element types, constants, and what hangs on the processor's instruction sets, as the predicate of a
+            sentence.
         loses: an element type's name, kind and bits, and elements → why it does not keep such a constant, or ``""``.
     """
 
@@ -71,7 +72,7 @@ class Quirks:
     loaded: Mapping[str, tuple[int | None, int | None]] = field(default_factory=dict)
     limits: tuple[Limit, ...] = ()
     isa: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    by_isa: Mapping[str, str] = field(default_factory=dict)
+    by_isa: tuple[tuple[tuple[str, ...], tuple[str, ...], str], ...] = ()
     loses: Callable[[str, str, int, Any], str] = lambda name, kind, bits, array: ""
 
     def reads(self, operators: Iterable[str], release: str) -> bool:

@@ -12,6 +12,7 @@ from minuend.errors import SpecError, listed
 from minuend.runtimes import cases, values
 from minuend.runtimes.answers import EVERY, OK, Answer, Verdict
 from minuend.runtimes.graph_answers import GraphAnswers
+from minuend.runtimes.machine import up_to_last
 from minuend.standards.dialects import dialect
 from minuend.standards.node import Node
 from minuend.standards.spelling import find as find_type
@@ -101,17 +102,16 @@ class Target:
         return ""
 
     @property
-    def conditions(self) -> str:
-        """When and on which processor the facts were measured, in a sentence; ``""`` of what nobody measured."""
-        if self.declared or not self.date:
-            return ""
-        return f"{self.name} was measured on {self.date}, on {self.cpu}{self.beside}"
+    def behind(self) -> tuple[Target, ...]:
+        """The measured releases whose answers it gives; none where documents say them."""
+        return () if self.declared or not self.date else (self,)
 
     @property
-    def beside(self) -> str:
-        """Where the cases with neighbours were measured, where that is another processor than for the others."""
-        cpu = self.graphs.cpu if self.graphs is not None else ""
-        return f"; beside neighbours on {cpu}" if cpu not in ("", self.cpu) else ""
+    def conditions(self) -> str:
+        """On which processor it was measured, in words; the last of its instruction sets stands for all."""
+        beside = self.graphs.cpu if self.graphs is not None else ""
+        told = f"on {up_to_last(self.cpu)}"
+        return f"{told}, beside neighbours on {up_to_last(beside)}" if beside not in ("", self.cpu) else told
 
     def answer(self, opversion: object, dtype: object, relation: str, constants: str) -> Mapping[str, Answer]:
         """Return the answer for every value class that the element type has.
@@ -127,6 +127,7 @@ class Target:
         Raises:
             SpecError: no such version, relation or constants. DTypeError: no such type.
 
+        >>> from minuend.runtimes.targets import find
         >>> answers = find("openvino-cpu@2026.4.1").answer("openvino:1", "uint8", "same", "none")
         >>> answers["in range"].verdict, str(answers["wraps"].witness)
         ('ok', '5 - 10: got 0, expected 251')

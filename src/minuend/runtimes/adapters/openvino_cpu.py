@@ -30,6 +30,20 @@ ISA = {
 """The newest instruction set that it may use → what says so, to oneDNN's kernels and to its own. Releases that do not
 know the second variable limit the first kind alone."""
 
+BY_ISA = (
+    (
+        ("bfloat16",),
+        ("none", "A", "B"),
+        "rounds bfloat16 where the processor has avx512f; with avx2 alone it cuts off: 0.1 - 0.5 gives -0.398",
+    ),
+    (
+        ("float32",),
+        ("A", "B", "both"),
+        "clamps float32 constants beyond bfloat16's largest only where the processor has avx512_bf16 or amx_tile",
+    ),
+)
+"""What hangs on the processor: element types, constants, and what it does; seen of 2026.4.1 with limits as above."""
+
 # ---- beyond the measured data ---------------------------------------------------------------------------------
 
 TAKES_ANYWAY = {"onnx_legacy": "openvino's ONNX reader takes it all the same and joins the shapes by NumPy's rule"}
