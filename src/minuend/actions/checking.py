@@ -8,10 +8,11 @@ on operands that the contract gives: what a runtime makes wrong before it is tha
 from __future__ import annotations
 
 import functools
+import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -37,13 +38,16 @@ from minuend.standards.dialects import dialects
 from minuend.standards.node import Node
 from minuend.standards.validation import validate
 
+Named: TypeAlias = str | os.PathLike[str] | Target
+"""A target, its name, or the path of its file."""
+
 AS_CONTRACTED = "the contract's numbers"
 """The reason of an ok that needs no other."""
 
 
 def check(
     model: Any,
-    target: str | Target | Iterable[str | Target],
+    target: Named | Iterable[Named],
     *,
     hint: str = "",
     run: bool = False,
@@ -156,15 +160,11 @@ def conditions(findings: Iterable[Finding], chosen: Iterable[Target]) -> Iterato
 
 
 def _title(model: Any) -> str:
-    import os
-
     short = isinstance(model, os.PathLike) or (isinstance(model, str) and "\n" not in model and model[:1] not in "<{")
     return os.fspath(model) if short else "the model"
 
 
-def find_targets(
-    target: str | Target | Iterable[str | Target], *, exact: bool = False, strict: bool = False
-) -> tuple[Target, ...]:
+def find_targets(target: Named | Iterable[Named], *, exact: bool = False, strict: bool = False) -> tuple[Target, ...]:
     """Return targets by their names or by the paths of their files, each once.
 
     Args:
@@ -173,9 +173,9 @@ def find_targets(
     Raises:
         SpecError: none at all, no such target, one that reads no models, or a version of a standard.
     """
-    if not isinstance(target, str | Target | Iterable):
+    if not isinstance(target, str | os.PathLike | Target | Iterable):
         raise TypeError(f"a {type(target).__name__} is no target; expected a name such as 'openvino-cpu', or several")
-    wanted = [target] if isinstance(target, str | Target) else list(target)
+    wanted = [target] if isinstance(target, str | os.PathLike | Target) else list(target)
     if not wanted:
         raise SpecError("targets", f"no target is given; expected {listed(_runtimes())}")
     for name in wanted:

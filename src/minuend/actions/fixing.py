@@ -75,7 +75,7 @@ class Fixed:
 
 def fix(
     model: Any,
-    target: str | Target,
+    target: str | os.PathLike[str] | Target,
     *,
     overflow: Contract = "wrap",
     accept: Iterable[str] = (),
@@ -190,7 +190,7 @@ def value_classes(given: Iterable[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _goal(name: str, exact: bool) -> tuple[Target | int, str]:
+def _goal(name: str | os.PathLike[str], exact: bool) -> tuple[Target | int, str]:
     """A runtime's target, or a version of a dialect whose models can be moved to it; and what that is called."""
     home, colon, version = name.partition(":") if isinstance(name, str) else ("", "", "")
     if not colon or targets.is_file(name):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from minuend.core.elements import ElementType
+from minuend.errors import Unsupported
 from minuend.runtimes.adapting import known as known_adapter
 from minuend.runtimes.values import rules
 
@@ -113,6 +114,8 @@ def quirks(runtime: str) -> Quirks:
     adapter = known_adapter(runtime)
     stated: dict[str, Any] = {"JOINS": False} if adapter is None else vars(adapter)
     known = {f.name: stated[name] for f in fields(Quirks) for name in (f.name, f.name.upper()) if name in stated}
-    if "limits" in known:
-        known["limits"] = tuple(Limit(*row) for row in known["limits"])
+    try:
+        known["limits"] = tuple(Limit(*row) for row in known.get("limits", ()))
+    except TypeError as error:
+        raise Unsupported(f"{runtime}: LIMITS holds what is no row of Limit: {error}") from None
     return Quirks(**known)
