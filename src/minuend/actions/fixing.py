@@ -203,7 +203,7 @@ def _goal(name: str | os.PathLike[str], exact: bool) -> tuple[Target | int, str]
         expected = listed(["a runtime,", *(f"{one}: and an {find_dialect(one).counted}" for one in goals)])
         raise SpecError("targets", f"{shown(name)} is no goal of fix{near(home, goals)}; expected {expected}")
     find_dialect(home).resolve(version)
-    return int(find_dialect(home).number(version)), name
+    return int(find_dialect(home).number(version)), f"{home}:{version}"
 
 
 def _check_goal(model: Model, goal: Target | int, name: str) -> None:
