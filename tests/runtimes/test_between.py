@@ -280,3 +280,22 @@ def test_what_documents_are_silent_about_is_told_and_unknown_if_asked_strictly()
     for strict in (False, True):  # what wraps is no curiosity of floats
         assert [one.verdict for one in check(SUB, "directml@5.1", strict=strict)] == ["unknown"]
     assert fix(text, "onnxruntime-directml", run=False).refused == ()
+
+
+@pytest.mark.parametrize("runtime", ["onnx-reference", "onnxruntime-cpu", "openvino-cpu"])
+def test_releases_that_are_left_out_are_inferred_as_they_were_measured(runtime: str) -> None:
+    """Each measured release is inferred from its neighbours; docs/runtimes.md tells the figures."""
+    names = targets.names(runtime)
+    asked = same = false_ok = 0
+    for older, left_out, newer in zip(names, names[1:], names[2:], strict=False):
+        target = targets.find(left_out)
+        guess = inferred(target.release, targets.find(older), targets.find(newer))
+        for key in target._index:
+            answers = guess.answer(*key)
+            for name, measured in target.answer(*key).items():
+                asked += 1
+                same += answers[name].verdict == measured.verdict
+                false_ok += answers[name].verdict == "ok" != measured.verdict
+    assert asked > 30_000
+    assert same > 0.96 * asked
+    assert false_ok <= asked / 10_000
