@@ -239,7 +239,7 @@ ADAPTER = """
 import os
 
 NAME, PACKAGE, DIALECTS, ARRAYS = "fake", "fake", ("openvino",), True
-CONSTANTS, RULES = ("none",), ("numpy",)
+CONSTANTS, RULES, JOINS = ("none",), ("numpy",), False
 
 
 def release():
