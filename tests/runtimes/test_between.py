@@ -215,32 +215,10 @@ def test_a_report_says_first_that_nobody_measured_a_release() -> None:
     assert (finding.target, finding.verdict) == ("openvino-cpu@2025.1", "different-numbers")
     assert finding.inferred == "2025.1 lies between 2025.0.0 and 2025.2.0, which agree"
     assert finding.to_json()["measured"]["inferred"] == finding.inferred
-    assert report.notes == ("measured on Intel(R) Xeon(R) Processor (up to amx_tile): openvino-cpu@2025.0.0 and openvino-cpu@2025.2.0",)  # fmt: skip # noqa: E501
-    with pytest.raises(SpecError, match=r"that starts with '2025\.1'"):
-        check(SUB, "openvino-cpu@2025.1", exact=True)
-
-
-def test_a_finding_names_both_releases_where_they_differ() -> None:
-    (finding,) = check(SUB, inferred("1.1", release("1.0", SATURATES), release("1.2")))
-    assert finding.verdict == "different-numbers"
-    assert finding.inferred == (
-        "nobody measured 1.1, and 1.0 gives other numbers (5 - 10 gives 0), 1.2 gives the contract's numbers: the "
-        "worse answer is taken"
+    (condition,) = report.conditions
+    assert condition == (
+        "measured on Intel(R) Xeon(R) Processor (up to amx_tile): openvino-cpu@2025.0.0 and openvino-cpu@2025.2.0"
     )
-    assert finding.inferred in finding.reason
-
-
-def test_no_release_between_is_ok_where_one_around_it_is_not() -> None:
-    for older, newer in itertools.pairwise(targets.names("onnxruntime-cpu")):
-        known = [check(SUB, name).findings[0].verdict for name in (older, newer)]
-        middle = inferred("9", targets.find(older), targets.find(newer))
-        assert (check(SUB, middle).findings[0].verdict == "ok") == (known == ["ok", "ok"])
-
-
-def test_a_model_is_fixed_for_a_release_between() -> None:
-    fixed = fix(SUB, "openvino@2025.1", run=False)
-    assert [node.op_type for node in fixed.model.graph.node][:3] == ["Cast", "Cast", "Sub"]
-    assert fixed.warning.startswith("nobody measured openvino-cpu@2025.1: it lies between ")
     with pytest.raises(SpecError, match=r"that starts with '2025\.1'"):
         fix(SUB, "openvino@2025.1", exact=True)
 

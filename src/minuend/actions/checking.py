@@ -98,7 +98,8 @@ def check(
     )
     notes = tuple(dict.fromkeys(note for site in found for note in site.notes))
     head = (*(one.warning for one in chosen if one.warning), *_hints(findings))
-    report = Report(title=_title(model), findings=findings, head=head, notes=(*notes, *conditions(findings, chosen)))
+    told = tuple(conditions(findings, chosen))
+    report = Report(title=_title(model), findings=findings, head=head, notes=notes, conditions=told)
     if not run:
         if inputs is not None:
             raise SpecError("inputs", "inputs are for a run; expected run=True beside them")

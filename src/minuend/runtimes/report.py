@@ -86,6 +86,7 @@ class Report:
         title: what was looked at. findings: in the order in which they were made.
         trials: what installed runtimes gave for the whole model as it is, where they were asked.
         head, notes: sentences about the whole; those that come first, and the others.
+        conditions: on which processors what is known of the targets was measured, in sentences.
         strict: whether only unexpected findings count (``prove``), or every verdict that is not ok (``check``).
     """
 
@@ -94,6 +95,7 @@ class Report:
     trials: tuple[Trial, ...] = ()
     head: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
     strict: bool = False
     facts: dict[str, Any] = field(default_factory=dict)
 
@@ -118,6 +120,7 @@ class Report:
     def to_json(self, tool: str = "minuend") -> str:
         """Return the report as JSON text."""
         data = {"version": 1, "tool": tool, **self.facts, "notes": (*self.head, *self.notes)}
+        data["conditions"] = self.conditions
         data["findings"] = [finding.to_json() for finding in self.findings]
         if self.trials:
             data["runs"] = [trial.to_json() for trial in self.trials]

@@ -171,7 +171,7 @@ def find(name: str | os.PathLike[str], *, exact: bool = False) -> Target:
         raise TypeError(f"a {type(name).__name__} is no target; expected a name such as 'openvino-cpu@2026.4'")
     runtime, at, release = name.partition("@")
     runtime = adapting.proper(runtime)
-    known = names(runtime)
+    known = names(runtime) if runtime else ()
     if not known:
         raise _no_such(name, runtime)
     if release == INSTALLED:

@@ -26,7 +26,7 @@ def check_page(report: Report) -> Page:
             continue
         page.append(_node_line(found[0]))
         page.append(Table(("", "", ""), tuple((f.target, f.verdict, _reason(f)) for f in found)))
-    page += list(report.notes)
+    page += [*report.notes, *report.conditions]
     page += [part for trial in report.trials for part in run_lines(trial)]
     return [*page, *_check_summary(report, nodes)]
 
