@@ -12,9 +12,11 @@ import pytest
 
 from minuend import cli
 from minuend.actions.checking import check
+from minuend.core.elements import TYPES
 from minuend.errors import FileFormatError, SpecError
 from minuend.runtimes import targets, yours
 from minuend.runtimes.answers import EVERY, Answer, Witness
+from minuend.runtimes.cases import CONSTANTS, RELATIONS
 from minuend.runtimes.target import Row, Target
 
 SUB = '<ir_version: 10, opset_import: ["" : 14]> g (uint8[2] a, uint8[2] b) => (uint8[2] c) { c = Sub(a, b) }'
@@ -144,10 +146,17 @@ def test_a_file_that_is_none_is_refused_and_nothing_is_kept(
     assert not folder.exists()
 
 
+def test_rows_that_name_everything_again_and_again_are_refused_at_once() -> None:
+    names = {"opversions": ["onnx:14", "onnx:13"], "dtypes": list(TYPES), "relations": list(RELATIONS)}
+    row = {**names, "constants": list(CONSTANTS), "answers": {}}
+    with pytest.raises(FileFormatError, match=r"^f\.json answers for onnx:14, .* twice; expected one row for each$"):
+        targets.load(_changed(rows=[row] * 2000), "f.json")
+
+
 def test_a_file_without_end_is_not_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "long.json"
-    path.write_bytes(b" " * ((16 << 20) + 1))
-    with pytest.raises(FileFormatError, match=r"has more than 16777216 bytes; expected a file of minuend measure$"):
+    path.write_bytes(b" " * ((4 << 20) + 1))
+    with pytest.raises(FileFormatError, match=r"has more than 4194304 bytes; expected a file of minuend measure$"):
         targets.read(path)
     path.write_bytes(b"\xff")
     with pytest.raises(FileFormatError, match=r"is no UTF-8: invalid start byte; expected a file of minuend measure$"):
