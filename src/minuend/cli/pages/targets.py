@@ -26,7 +26,7 @@ def targets_page(targets: Sequence[Target], yours: Container[str] = ()) -> Page:
 
 
 def _facts(target: Target) -> str:
-    return f"declared: {target.source}" if target.declared else f"measured {target.date} on {target.cpu}"
+    return f"declared: {target.source}" if target.declared else f"measured {target.date} {target.conditions}"
 
 
 def targets_diff_page(old: Target, new: Target, changes: Sequence[TargetChange]) -> Page:
