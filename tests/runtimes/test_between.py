@@ -215,10 +215,10 @@ def test_a_report_says_first_that_nobody_measured_a_release() -> None:
     assert (finding.target, finding.verdict) == ("openvino-cpu@2025.1", "different-numbers")
     assert finding.inferred == "2025.1 lies between 2025.0.0 and 2025.2.0, which agree"
     assert finding.to_json()["measured"]["inferred"] == finding.inferred
-    (condition,) = report.conditions
-    assert condition == (
-        "measured on Intel(R) Xeon(R) Processor (up to amx_tile): openvino-cpu@2025.0.0 and openvino-cpu@2025.2.0"
-    )
+    told = " ".join(report.conditions)
+    for name in ("openvino-cpu@2025.0.0", "openvino-cpu@2025.2.0"):
+        assert f"measured {targets.find(name).conditions}: " in told
+        assert name in told
     with pytest.raises(SpecError, match=r"that starts with '2025\.1'"):
         fix(SUB, "openvino@2025.1", exact=True)
 
