@@ -34,19 +34,20 @@ def measure(runtime: str, python: str | None, folder: Path, graphs_of: str = "",
     """Measure a runtime and return the file written.
 
     ``graphs_of``, ``"all"`` or ``"missing"``, says which graph cases are asked; where ``types`` are named, all of those
-    and of the others what is missing. The rows of nodes are then left as the file has them.
+    and of the others what is missing. The rows of nodes are then left as the file has them. With ``"none"`` nodes alone
+    are measured: what the runtime makes of neighbours stays unknown.
     """
     start = time.perf_counter()
     progress = _progress if sys.stderr.isatty() else None
     with Runtime(runtime, python) as asked:
         path = folder / f"{asked.name}@{asked.release}.json"
         today = date.today().isoformat()
-        if graphs_of:
+        if graphs_of not in ("", "none"):
             target = targets.load(path.read_text("utf-8"), path.name)
         else:
             rows = rows_of(judge_all(asked, progress=progress))
             target = Target(asked.name, asked.release, rows, date=today, cpu=processor(), python=asked.python)
-        if quirks(runtime).joins:
+        if quirks(runtime).joins and graphs_of != "none":
             known = target.graphs if graphs_of == "missing" or types else None
             if known is not None and graphs_of == "all":
                 known = replace(known, cells={key: one for key, one in known.cells.items() if key[1] not in types})
@@ -146,7 +147,9 @@ def main() -> None:
     parser.add_argument("runtime", choices=sorted(adapters()))
     parser.add_argument("--python", help="the Python of the environment that holds the release")
     parser.add_argument("-o", "--output", type=Path, default=TARGETS, help="the folder to write to")
-    parser.add_argument("--graphs", choices=("all", "missing"), default="", help="leave nodes as the file has them")
+    parser.add_argument(
+        "--graphs", choices=("all", "missing", "none"), default="", help="leave nodes as the file has them"
+    )
     parser.add_argument("--types", nargs="+", default=(), metavar="TYPE", help="with --graphs all: all of these alone")
     given = parser.parse_args()
     measure(given.runtime, given.python, given.output, given.graphs, given.types)

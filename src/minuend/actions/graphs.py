@@ -52,8 +52,7 @@ def joined(site: Site, node: Node, target: Target, hint: str = "") -> Joined:
     if not known.joins or target.declared or site.constants == "both":
         return FINE
     if target.graphs is None:
-        alone = all(not around.operator for around in site.around)
-        return FINE if alone else Joined("unknown", f"what {target.name} makes of neighbours was not measured")
+        return _unmeasured(site, node, target)
     classes = reachable(node.a.element, site.a, site.b)
     found = list(_each(site, node, target, hint, classes))
     for verdict in ("not-implemented", "different-numbers"):
@@ -63,6 +62,18 @@ def joined(site: Site, node: Node, target: Target, hint: str = "") -> Joined:
         more = f" and {len(unknown) - _TOLD} more" if len(unknown) > _TOLD else ""
         return Joined("unknown", f"nobody measured {listed(unknown[:_TOLD], 'and')}{more} on {target.name}", unknown[0])
     return FINE
+
+
+def _unmeasured(site: Site, node: Node, target: Target) -> Joined:
+    """What is known of a release that was asked about nodes of known shapes by themselves, and nothing else."""
+    beside = ""
+    if any(around.operator for around in site.around):
+        beside = "neighbours"
+    elif site.dynamic:
+        beside = "shapes that are known when it runs"
+    elif not node.a.element.is_integer and any(one.constant and _is_zero(one) for one in (site.a, site.b)):
+        beside = "a constant 0"
+    return Joined("unknown", f"what {target.name} makes of {beside} was not measured") if beside else FINE
 
 
 def _each(site: Site, node: Node, target: Target, hint: str, classes: Collection[str]) -> Iterator[Joined]:

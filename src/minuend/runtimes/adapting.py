@@ -3,6 +3,7 @@
 An adapter says ``NAME``, ``PACKAGE``, ``DIALECTS`` (whose models it reads; where ``ARRAYS``, whose cases it is asked as
 bare arrays), ``CONSTANTS`` (which operands can be constants), ``RULES`` (the broadcasting rules that it can be asked
 for; ``None``: all), ``prepare(head, model, weights)`` and, where its release is not that of ``PACKAGE``, ``release()``.
+``INSTALL`` is how it is installed, where that is not by pip.
 What is known of the runtime beyond its measured data stands in the same file, under the names that
 :mod:`minuend.runtimes.quirks` reads. A new runtime is a new file.
 """
