@@ -13,6 +13,7 @@ JOINS = False
 ARRAYS = True
 CONSTANTS = ("none",)
 RULES = ("numpy",)
+INSTEAD = "export the model to ONNX (jax2onnx, or tf2onnx after jax2tf), and check that on what is to run it"
 
 
 def prepare(head: dict[str, Any], model: bytes, weights: bytes) -> Callable[[list[Any]], list[Any]]:

@@ -14,6 +14,7 @@ JOINS = False
 ARRAYS = True
 CONSTANTS = ("none",)
 RULES = ("numpy",)
+INSTEAD = "export the model to ONNX (tf2onnx) or read it into OpenVINO, and check that on what is to run it"
 
 
 def release() -> str | None:
