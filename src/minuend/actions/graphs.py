@@ -24,6 +24,10 @@ _TOLD = 3
 """How many neighbours that nobody measured a reason names."""
 
 
+_VANISHES = 2.0**-126
+"""Magnitudes below are zero in float32, or subnormal, which some runtimes take for zero."""
+
+
 @dataclass(frozen=True, slots=True)
 class Joined:
     """What the neighbours of a subtraction make of it.
@@ -71,8 +75,8 @@ def _unmeasured(site: Site, node: Node, target: Target) -> Joined:
         beside = "neighbours"
     elif site.dynamic:
         beside = "shapes that are known when it runs"
-    elif not node.a.element.is_integer and any(one.constant and _is_zero(one) for one in (site.a, site.b)):
-        beside = "a constant 0"
+    elif not node.a.element.is_integer and any(one.constant and _vanishes(one) for one in (site.a, site.b)):
+        beside = "a constant 0, or one that is 0 in float32,"
     return Joined("unknown", f"what {target.name} makes of {beside} was not measured") if beside else FINE
 
 
@@ -175,6 +179,11 @@ def with_open_shapes(site: Site, node: Node, target: Target) -> Answers:
 
 def _is_zero(range_: Range) -> bool:
     return range_.dtype is not None and range_.lo == range_.hi == 0 and not range_.nan
+
+
+def _vanishes(range_: Range) -> bool:
+    """Whether a constant holds nothing but zeros, or what some runtimes take for them: tract leaves out such a B."""
+    return range_.dtype is not None and not range_.nan and max(abs(range_.lo), abs(range_.hi)) < _VANISHES
 
 
 def settings(runtime: str, hint: str) -> str:
