@@ -15,7 +15,6 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from measure_target import rows_of
 
 from minuend import cli, spec, worker
 from minuend.cli.pages.layout import text
@@ -25,6 +24,7 @@ from minuend.errors import SpecError, Unsupported, listed
 from minuend.runtimes import adapting, running, targets
 from minuend.runtimes.answers import EVERY, Answer, Witness
 from minuend.runtimes.cases import Case
+from minuend.runtimes.measuring import rows_of
 from minuend.runtimes.proving import Judged, judge, prove
 from minuend.runtimes.running import Output, Refused, Runtime
 from minuend.runtimes.targets import Row, Target
@@ -238,7 +238,7 @@ import os
 import signal
 
 NAME, PACKAGE, DIALECTS, ARRAYS = "fake", "fake", ("openvino",), True
-CONSTANTS, RULES = ("none",), ("numpy",)
+CONSTANTS, RULES, JOINS = ("none",), ("numpy",), False
 
 
 def release():

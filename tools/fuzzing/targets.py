@@ -343,7 +343,7 @@ def _keep_targets() -> None:
     """Read each target's file once; the package keeps a few of them."""
     from minuend.runtimes import targets
 
-    targets._load = functools.cache(targets._load.__wrapped__)
+    targets._packaged_target = functools.cache(targets._packaged_target.__wrapped__)
 
 
 def _release(text: str) -> object:

@@ -35,12 +35,14 @@ class Joined:
     Attributes:
         verdict: of them all. reason: why, in a sentence. expression: the neighbour that decided.
         hint: what the runtime can be told so that nothing differs; ``""`` where nothing helps.
+        unlike: of a release that nobody measured: in what those around it differ.
     """
 
     verdict: str
     reason: str = ""
     expression: str = ""
     hint: str = ""
+    unlike: str = ""
 
 
 FINE = Joined("ok")
@@ -107,16 +109,17 @@ def _helps(site: Site, node: Node, target: Target, around: Surrounding, classes:
 
 
 def _said(target: Target, expression: str, wrong: dict[str, Answer], hint: str) -> Joined:
+    unlike = next((one.unlike for one in wrong.values() if one.unlike), "")
     refused = next((one for one in wrong.values() if one.verdict == "not-implemented"), None)
     if refused is not None:
-        return Joined("not-implemented", f"{expression}: {refused.message}", expression)
+        return Joined("not-implemented", f"{expression}: {refused.message}", expression, unlike=unlike)
     words = "" if EVERY in wrong else f": {listed([values.CLASSES[name].words for name in wrong], 'and')} differ"
     if hint:
         setting = settings(target.runtime, hint)
         reason = f"{expression} is computed in less than its own precision{words}; not so with {setting}"
     else:
         reason = f"{expression} is computed otherwise than each by itself{words}"
-    return Joined("different-numbers", reason, expression, hint)
+    return Joined("different-numbers", reason, expression, hint, unlike)
 
 
 def twins(found: Sequence[Site], target: Target) -> Collection[str]:

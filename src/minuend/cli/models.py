@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import click
 
 from minuend import __version__
 from minuend.cli.about import tool
-from minuend.cli.arguments import path, size
+from minuend.cli.arguments import items, path, size
 from minuend.cli.printing import complain, show, show_lines
 from minuend.cli.status import FINDINGS, FINE
 from minuend.core.limits import MAX_BYTES
@@ -22,8 +22,15 @@ from minuend.errors import ConversionRefused
 @click.command()
 @click.argument("model", type=path, metavar="MODEL")
 @click.option(
-    "--target", "targets", metavar="T[,T…]", multiple=True, required=True, help="Runtimes, as openvino-cpu@2026.4."
+    "--target",
+    "targets",
+    metavar="T[,T…]",
+    multiple=True,
+    required=True,
+    help="Runtimes, as openvino-cpu@2026.4, ort or ov@installed; or files of minuend measure.",
 )
+@click.option("--exact", is_flag=True, help="Refuse releases that nobody measured.")
+@click.option("--strict", is_flag=True, help="Call unknown what a target's documents are silent about.")
 @click.option("--hint", default="", metavar="H", help="The precision that runtimes are told: f32.")
 @click.option("--run", "runs", is_flag=True, help="Run MODEL, as it is, on the installed runtimes, and compare.")
 @click.option("--input", "inputs", metavar="NAME=FILE", multiple=True, help="An input for --run; once for each.")
@@ -33,6 +40,8 @@ def check(
     *,
     model: str,
     targets: tuple[str, ...],
+    exact: bool,
+    strict: bool,
     hint: str,
     runs: bool,
     inputs: tuple[str, ...],
@@ -41,8 +50,9 @@ def check(
 ) -> int:
     """Judge every subtraction of MODEL (.onnx, OpenVINO .xml, DxDispatch .json) on runtimes.
 
-    A target without a release is its newest that was measured; minuend targets lists all. Whatever is not ok on a
-    target ends with status 1: other numbers, not implemented, invalid, and unknown.
+    A target without a release is its newest that was measured, @installed the release that is installed here; minuend
+    targets lists all. A release that nobody measured is answered by those around it, which is said. Whatever is not ok
+    on a target ends with status 1: other numbers, not implemented, invalid, and unknown.
 
     With --run the model is run as it is, and every output compared with the contract's own evaluation, on the given
     inputs or on made ones; where one differs, the first place where numbers leave is named.
@@ -55,7 +65,7 @@ def check(
     from minuend.storage import goals
     from minuend.storage.writing import atomic
 
-    chosen = find_targets(_items(targets))
+    chosen = find_targets(items(targets), exact=exact, strict=strict)
     check_hint(hint, chosen)
     opened = open_model(model)
     arrays, files = read_inputs(inputs)
@@ -140,6 +150,7 @@ def convert(*, model: str, goal: str, target: str | None, out: str, as_json: boo
 @click.command()
 @click.argument("model", type=path, metavar="MODEL")
 @click.option("--target", metavar="T", required=True, help="A runtime, as openvino-cpu@2026.4, or an opset, onnx:13.")
+@click.option("--exact", is_flag=True, help="Refuse a release that nobody measured.")
 @click.option("-o", "--output", "out", type=path, metavar="OUT", required=True, help="The file to write.")
 @click.option("--overflow", type=click.Choice(CONTRACTS), default="wrap", show_default=True, help="For integers.")
 @click.option("--partial", is_flag=True, help="Write what could be fixed although something was refused.")
@@ -148,7 +159,15 @@ def convert(*, model: str, goal: str, target: str | None, out: str, as_json: boo
 )
 @click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
 def fix(
-    *, model: str, target: str, out: str, overflow: Contract, partial: bool, accept: tuple[str, ...], as_json: bool
+    *,
+    model: str,
+    target: str,
+    exact: bool,
+    out: str,
+    overflow: Contract,
+    partial: bool,
+    accept: tuple[str, ...],
+    as_json: bool,
 ) -> int:
     """Rewrite the subtractions of MODEL (.onnx, OpenVINO .xml) that a target gets wrong, and nothing else.
 
@@ -163,7 +182,7 @@ def fix(
     opened = open_model(model)
     check_goal(out, dialect_of(opened), (model, *opened.sources()))
     try:
-        fixed = fix_model(opened, target, overflow=overflow, accept=_items(accept))
+        fixed = fix_model(opened, target, overflow=overflow, accept=items(accept), exact=exact)
     except ConversionRefused as refused:
         return _refuse(refused, {"version": 1, "model": model, "target": target} if as_json else None)
     written = out if not fixed.failed or (partial and fixed.touched) else ""
@@ -174,11 +193,6 @@ def fix(
     else:
         show_lines(fix_lines(fixed, model, written))
     return FINDINGS if fixed.failed else FINE
-
-
-def _items(given: Iterable[str]) -> list[str]:
-    """What an option names that may be given several times, and several each time, with commas between them."""
-    return [name for text in given for name in text.split(",") if name]
 
 
 def _refuse(refused: ConversionRefused, asked: Mapping[str, Any] | None) -> int:

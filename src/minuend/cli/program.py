@@ -16,7 +16,7 @@ from minuend.cli.arrays import sub
 from minuend.cli.demo import demo
 from minuend.cli.models import check, convert, fix, run
 from minuend.cli.printing import complain
-from minuend.cli.runtimes import prove, targets, vectors
+from minuend.cli.runtimes import measure, prove, targets, vectors
 from minuend.cli.standards import diff, spec
 from minuend.cli.status import BAD_USE, DEFECT, FINDINGS, FINE, INTERRUPTED, NO_READER
 from minuend.errors import MinuendError, OverflowFound, cut, listed
@@ -127,7 +127,7 @@ def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 
 
 @click.group(
-    commands=(demo, sub, spec, diff, check, run, convert, fix, prove, vectors, targets),
+    commands=(demo, sub, spec, diff, check, run, convert, fix, prove, measure, vectors, targets),
     context_settings={"help_option_names": ["-h", "--help"]},
     invoke_without_command=True,
 )

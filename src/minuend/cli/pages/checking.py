@@ -25,10 +25,14 @@ def check_page(report: Report) -> Page:
         if all(finding.verdict == "ok" and finding.reason.endswith(AS_CONTRACTED) for finding in found):
             continue
         page.append(_node_line(found[0]))
-        page.append(Table(("", "", ""), tuple((f.target, f.verdict, f.reason) for f in found)))
-    page += list(report.notes)
+        page.append(Table(("", "", ""), tuple((f.target, f.verdict, _reason(f)) for f in found)))
+    page += [*report.notes, *report.conditions]
     page += [part for trial in report.trials for part in run_lines(trial)]
     return [*page, *_check_summary(report, nodes)]
+
+
+def _reason(finding: Finding) -> str:
+    return f"inferred: {finding.reason}" if finding.inferred else finding.reason
 
 
 def _node_line(finding: Finding) -> str:
