@@ -22,6 +22,9 @@ from minuend.runtimes.quirks import quirks
 from minuend.runtimes.running import Runtime
 from minuend.storage.writing import atomic
 
+NONE = "none"
+"""Nodes alone are measured."""
+
 TARGETS = Path(__file__).resolve().parent.parent / "src" / "minuend" / "runtimes" / "measured"
 
 
@@ -31,17 +34,18 @@ def measure(
     """Measure a runtime and return the file written.
 
     ``graphs_of``, ``"all"`` or ``"missing"``, says which graph cases are asked; where ``types`` are named, all of those
-    and of the others what is missing. The rows of nodes are then left as the file has them.
+    and of the others what is missing. The rows of nodes are then left as the file has them. With ``"none"`` nodes alone
+    are measured: what the runtime makes of neighbours stays unknown.
     """
     start = time.perf_counter()
     progress = _progress if sys.stderr.isatty() else None
     with Runtime(runtime, python, isa) as asked:
         path = folder / f"{asked.name}@{asked.release}.json"
-        if graphs_of:
+        if graphs_of not in ("", NONE):
             target = targets.load(path.read_text("utf-8"), path.name)
         else:
             target = measure_all(asked, alone=True, progress=progress)
-        if quirks(asked.name).joins:
+        if quirks(asked.name).joins and graphs_of != NONE:
             _write_cases()
             target = with_graphs(asked, target, graphs_of or ALL, types, progress)
     with atomic(str(path)) as stream:
@@ -80,7 +84,12 @@ def main() -> None:
     parser.add_argument("runtime", choices=sorted(adapters()))
     parser.add_argument("--python", help="the Python of the environment that holds the release")
     parser.add_argument("-o", "--output", type=Path, default=TARGETS, help="the folder to write to")
-    parser.add_argument("--graphs", choices=(ALL, MISSING), default="", help="leave nodes as the file has them")
+    parser.add_argument(
+        "--graphs",
+        choices=(ALL, MISSING, NONE),
+        default="",
+        help="leave nodes as the file has them, or leave graphs out",
+    )
     parser.add_argument("--types", nargs="+", default=(), metavar="TYPE", help="with --graphs all: all of these alone")
     parser.add_argument("--isa", default="", help="let it use no newer instruction sets than this")
     given = parser.parse_args()

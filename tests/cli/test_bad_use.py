@@ -17,6 +17,7 @@ from minuend.cli import about
 from minuend.cli import program as cli
 from minuend.errors import listed
 from minuend.runtimes import targets
+from minuend.runtimes.adapting import adapters
 from minuend.runtimes.quirks import quirks
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -25,7 +26,7 @@ _EVERY = list(dict.fromkeys(name.partition("@")[0] for name in targets.names()))
 MODELS = listed(name for name in _EVERY if not quirks(name).arrays)
 RUNTIMES = listed(_EVERY)
 SUFFIXES = ".json (DirectML), .onnx (ONNX), .onnxtxt (ONNX) or .xml (OpenVINO)"
-ADAPTERS = "numpy, onnx-reference, onnxruntime-cpu, openvino-cpu or torch-cpu"
+ADAPTERS = listed(sorted(adapters()))
 DIALECTS = "directml, onnx or openvino"
 OPSETS = "expected 1 or above (versions: 1, 6, 7, 13 and 14)"
 LEVELS = "1.0, 2.0, 2.1, 3.0, 3.1, 4.0, 4.1, 5.0, 5.1, 5.2, 6.0, 6.1, 6.2, 6.3 or 6.4"

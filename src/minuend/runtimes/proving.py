@@ -110,7 +110,12 @@ def _witnesses(
 
 
 def _spans(case: Case, bad: list[Codes], index: int, side: str) -> tuple[Span, ...] | None:
-    """Which magnitudes of an operand deviate in a class, over all operations of a case."""
+    """Which magnitudes of an operand deviate in a class, over all operations of a case.
+
+    Two scalars are asked a few pairs: that a magnitude is fine with one partner says nothing of others.
+    """
+    if case.relation == "rank 0":
+        return None
     asked: dict[float, bool] = {}
     for operation, mask in zip(case.operations, bad, strict=True):
         spread, chosen = getattr(operation, f"spread_{side}"), operation.classes == index

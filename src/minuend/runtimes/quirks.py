@@ -53,6 +53,8 @@ class Quirks:
         operators_from: operator → the release from which on it surely reads it, where not all that are measured do.
         loaded: release → the highest opset and the highest IR version of ONNX that it loads; see :meth:`loads`.
         limits: where recipes are not right.
+        proven: recipe → element types with which it was run on the runtime and is right, whichever operands are
+            constants; ``None``: all recipes were, and ``limits`` says the rest.
         isa: instruction set → the environment variables that keep it from using newer ones.
         by_isa: element types, constants, and what hangs on the processor's instruction sets, as the predicate of a
             sentence.
@@ -72,6 +74,7 @@ class Quirks:
     operators_from: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     loaded: Mapping[str, tuple[int | None, int | None]] = field(default_factory=dict)
     limits: tuple[Limit, ...] = ()
+    proven: Mapping[str, tuple[str, ...]] | None = None
     isa: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     by_isa: tuple[tuple[tuple[str, ...], tuple[str, ...], str], ...] = ()
     loses: Callable[[str, str, int, Any], str] = lambda name, kind, bits, array: ""
@@ -96,7 +99,9 @@ class Quirks:
         return self.loaded.get(release)
 
     def left_wrong(self, recipe: str, element: ElementType, constants: str) -> frozenset[str]:
-        """Return the value classes that a recipe leaves wrong."""
+        """Return the value classes that a recipe leaves wrong, or of which nobody knows."""
+        if self.proven is not None and element.name not in self.proven.get(recipe, ()):
+            return frozenset(rule.name for rule in rules(element))
         found: set[str] = set()
         for row in self.limits:
             if recipe in row.recipes and element.name in row.types and constants in row.constants:
@@ -105,6 +110,8 @@ class Quirks:
 
     def kept(self, element: ElementType, array: Any) -> str:
         """Say why the runtime does not keep a constant as the model has it; empty where it does."""
+        if array.size and self.proven is not None:
+            return "nobody measured which constants it keeps as they are"
         return self.loses(element.name, element.kind, element.bits, array) if array.size else ""
 
 

@@ -10,6 +10,7 @@ import itertools
 import math
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -198,7 +199,8 @@ class Runtime:
             self._start()
         process = self._process
         assert process is not None
-        timer = threading.Timer(_SECONDS, process.kill)
+        hung = threading.Event()
+        timer = threading.Timer(_SECONDS, _end, (process, hung))
         timer.start()
         try:
             worker.write(process.stdin, head, parts)
@@ -208,7 +210,8 @@ class Runtime:
         finally:
             timer.cancel()
         if answer is None:
-            return Refused(f"the process ended with status {self.restart()}", "run")
+            status = self.restart()
+            return Refused(f"the process hangs for {_SECONDS} s" if hung.is_set() else _death(status), "run")
         told, data = answer
         if "refused" in told:
             return Refused(_short(told["refused"]), told["stage"])
@@ -232,6 +235,17 @@ class Runtime:
             raise Unsupported(f"{self.name} does not start under {self._python}: {why}")
         about: Mapping[str, Any] = told[0]
         return about
+
+
+def _end(process: subprocess.Popen[bytes], hung: threading.Event) -> None:
+    hung.set()
+    process.kill()
+
+
+def _death(status: int) -> str:
+    """How a process ended that should have answered."""
+    names = {-one.value: one.name for one in signal.Signals}
+    return f"the process dies ({names.get(status, f'status {status}')})"
 
 
 def _limit(name: str, isa: str) -> Mapping[str, str]:
