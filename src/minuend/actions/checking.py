@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from minuend.actions.constants import SYSTEMATIC, can_make, on_their_numbers
+from minuend.actions.constants import SYSTEMATIC, can_make, in_float64, on_their_numbers
 from minuend.actions.converting import advice
 from minuend.actions.graphs import beside_zero, joined, settings, twins, with_open_shapes
 from minuend.core.elements import ElementType
@@ -313,7 +313,7 @@ def _of_these(name: str, answer: Answer, site: Site) -> Answer:
 def _has_sizes(operand: Range, stored: Array | None, sizes: tuple[float, float]) -> bool:
     """Whether an operand can have a magnitude between two; a stored one has those of its elements."""
     if stored is not None:
-        magnitudes = np.abs(stored.astype(np.float64))
+        magnitudes = np.abs(in_float64(stored))
         return bool(((magnitudes >= sizes[0]) & (magnitudes <= sizes[1])).any())
     low = 0 if operand.lo <= 0 <= operand.hi else min(abs(operand.lo), abs(operand.hi))
     return low <= sizes[1] and max(abs(operand.lo), abs(operand.hi)) >= sizes[0]
@@ -357,16 +357,16 @@ def _example(name: str, answer: Answer) -> str:
 def _why_different(site: Site, name: str, witness: Witness | None, answers: Mapping[str, Answer]) -> str:
     others = [key for key, one in answers.items() if one.verdict == "different-numbers" and key != name]
     text = f"{values.CLASSES[name].words} differ"
-    if witness is not None:
+    if witness is not None and _can_occur(witness, site):
         text += f": {witness.gives}, expected {witness.expected}"
+    elif witness is not None:
+        text += ": other pairs of this kind were measured than these operands make"
     elif answers[name].message:
         text = answers[name].message
     if others:
         text += f"; so do {listed([values.CLASSES[key].words for key in others], 'and')}"
     if not (site.a.is_full and site.b.is_full):
         text += f"; {_operands(site)}"
-        if witness is not None and not _can_occur(witness, site):
-            text += " (these operands make other pairs of this kind)"
     return text
 
 
@@ -385,7 +385,8 @@ def _folding(site: Site, node: Node, target: Target, relation: str) -> str:
             if "unknown" not in (now[name].verdict, then[name].verdict) and _differ(now[name], then[name])
         ]
         if changed:
-            other[words] = _gives(min(changed, key=lambda one: not _can_occur(one.witness, site)))
+            shown = min(changed, key=lambda one: not _can_occur(one.witness, site))
+            other[words] = _gives(shown) if _can_occur(shown.witness, site) else shown.verdict
     if not other:
         return ""
     told = listed([f"{words} ({gives})" for words, gives in other.items()])

@@ -9,8 +9,9 @@ from __future__ import annotations
 import functools
 import math
 from collections import ChainMap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto
@@ -19,6 +20,8 @@ from onnx.helper import get_attribute_value
 from minuend.errors import SpecError, Unsupported
 from minuend.models.flow import Flow
 from minuend.models.purpose import purpose_of
+from minuend.models.ranges.conditions import Values, branches
+from minuend.models.ranges.demands import COUNTS, demands, narrowed
 from minuend.models.ranges.interval import Range, full, join, of_array, of_blocks
 from minuend.models.ranges.rules import RULES, Step, result
 from minuend.models.sites import Array, Site, constants_of, typed
@@ -28,7 +31,7 @@ from minuend.onnx.dims import shape_of
 from minuend.onnx.evaluator import MAIN
 from minuend.onnx.flow import flow_of, stored_in
 from minuend.onnx.model import Model
-from minuend.onnx.nesting import filled_in, graphs
+from minuend.onnx.nesting import captured, filled_in, graphs
 from minuend.onnx.opsets import schemas
 from minuend.onnx.walk import Scope, Subtraction, functions, subtractions, walk
 from minuend.standards.node import Node
@@ -160,18 +163,55 @@ class _Analysis:
         self.called: set[str] = set()
         self.opened: set[str] = set()
         self.needed: dict[str, set[str]] = {}
+        self.demands: Mapping[Hashable, Range] = {}
+        self.makers: dict[str, Mapping[str, NodeProto]] = {}
 
     def run(self, wanted: Sequence[str] = ()) -> _Frame:
-        """Follow the whole model, as far as its Sub nodes and the wanted values of the graph depend on it."""
-        graph = self.scopes["graph"]
-        frame = _Frame(graph, ChainMap(self._initializers(graph)))
-        for value in graph.proto.input:
-            frame.values.setdefault(value.name, full(self._dtype(graph, value.name), "input"))
-        self._follow(frame, wanted)
+        """Follow the whole model, as far as its Sub nodes and the wanted values of the graph depend on it.
+
+        It is followed once more where what the values of the graph are used for says more of them than what makes them.
+        """
+        frame = self._main(wanted)
+        asked = self._demands(frame)
+        before = {name: self.value(frame, str(name)) for name in asked}
+        self.demands = {name: one for name, one in asked.items() if narrowed(before[name], one) != before[name]}
+        if self.demands:
+            for kept in (self.found, self.called, self.opened):
+                kept.clear()
+            self.calls = 0
+            frame = self._main(wanted)
         for function, where in self.functions.values():
             if where not in self.called:
                 self._open_call(function, where)
         return frame
+
+    def _main(self, wanted: Sequence[str]) -> _Frame:
+        """Follow the graph and whatever it calls."""
+        graph = self.scopes["graph"]
+        frame = _Frame(graph, ChainMap(self._initializers(graph)))
+        for value in graph.proto.input:
+            if value.name not in frame.values:
+                given = full(self._dtype(graph, value.name), "input")
+                frame.values[value.name] = self._used(frame, value.name, given)
+        self._follow(frame, wanted)
+        return frame
+
+    def _demands(self, frame: _Frame) -> Mapping[Hashable, Range]:
+        """What the values of the graph have to lie in for what its outputs are computed from."""
+        live = {value.name for value in frame.scope.proto.output}
+        steps = []
+        for node in reversed(frame.scope.nodes):
+            if not live.isdisjoint(node.output):
+                live.update((*node.input, *captured(node)))
+                fine = node.domain in MAIN and not schemas.malformed(node, frame.scope.opset or 0)
+                if fine and self._function(node) is None:
+                    steps.append((self._with_ranges(frame, node), list(node.input), list(node.output)))
+        return demands(steps[::-1])
+
+    def _used(self, frame: _Frame, name: str, found: Range) -> Range:
+        """What a value of the graph can hold if it is used as it has to be."""
+        asked = self.demands.get(name) if frame.scope.where == "graph" else None
+        return found if asked is None else narrowed(found, asked)
 
     def operands(self, one: Subtraction) -> tuple[Range, Range]:
         """What a Sub's operands can hold, in all of its calls together."""
@@ -208,10 +248,14 @@ class _Analysis:
                 need.update(node.input)
                 for body in inner:
                     need |= self._needs(body, [v.name for v in body.proto.output])
-            elif main and node.op_type in RULES and need.intersection(node.output):
+            elif main and node.op_type in RULES and (need.intersection(node.output) or self._solves(scope, node)):
                 need.update(node.input)
         self.needed[scope.where] = need
         return need
+
+    def _solves(self, scope: Scope, node: NodeProto) -> bool:
+        """Whether what a node's result is used for can tell of an operand, if the other is known."""
+        return node.op_type == "Add" and any(self._dtype(scope, name) in COUNTS for name in node.output)
 
     def _bodies(self, scope: Scope, i: int) -> list[Scope]:
         return [self.scopes[f"{scope.where}.node[{i}].{name}"] for name, _ in graphs(scope.nodes[i])]
@@ -242,7 +286,8 @@ class _Analysis:
             for j, name in enumerate(node.output):
                 if name:
                     dtype = self._dtype(scope, name)
-                    frame.values[name] = typed(results[j] if j < len(results) else Range(None), dtype, node.op_type)
+                    one = typed(results[j] if j < len(results) else Range(None), dtype, node.op_type)
+                    frame.values[name] = self._used(frame, name, one)
 
     def _record(self, frame: _Frame, i: int, node: NodeProto) -> None:
         a, b = (self.value(frame, name) for name in node.input)
@@ -271,16 +316,46 @@ class _Analysis:
         scope = frame.scope
         if node.op_type not in RULES or schemas.malformed(node, scope.opset or 0):
             return []
-        return result(
-            Step(
-                kind=node.op_type,
-                inputs=[self.value(frame, name) if name else None for name in node.input],
-                outputs=[self._dtype(scope, name) for name in node.output],
-                shapes=[shape_of(scope.protos.get(name)) for name in node.input],
-                attributes=self._attributes(frame, node),
-                opset=scope.opset or 0,
-            )
+        step = self._with_ranges(frame, node)
+        if node.op_type == "Where":
+            values = self._values(frame)
+            step = replace(step, inputs=[step.inputs[0], *branches(values, *node.input)])
+        return result(step)
+
+    def _with_ranges(
+        self, frame: _Frame, node: NodeProto, known: Mapping[Hashable, Range] = MappingProxyType({})
+    ) -> Step:
+        """A node with what its inputs can hold; what is known better comes first."""
+        scope = frame.scope
+        return Step(
+            kind=node.op_type,
+            inputs=[known.get(name) or self.value(frame, name) if name else None for name in node.input],
+            outputs=[self._dtype(scope, name) for name in node.output],
+            shapes=[shape_of(scope.protos.get(name)) for name in node.input],
+            attributes=self._attributes(frame, node),
+            opset=scope.opset or 0,
         )
+
+    def _values(self, frame: _Frame) -> Values:
+        """The values of a frame as conditions ask for them."""
+        makers = self._makers(frame.scope)
+
+        def maker(name: Hashable) -> tuple[str, tuple[Hashable, ...]] | None:
+            node = makers.get(str(name))
+            return None if node is None or node.domain not in MAIN else (node.op_type, tuple(node.input))
+
+        def again(name: Hashable, known: Mapping[Hashable, Range]) -> Range:
+            node = makers[str(name)]
+            found = result(self._with_ranges(frame, node, known))[list(node.output).index(str(name))]
+            return typed(found, self._dtype(frame.scope, str(name)), node.op_type)
+
+        return Values(maker, lambda name: self.value(frame, str(name)), again)
+
+    def _makers(self, scope: Scope) -> Mapping[str, NodeProto]:
+        found = self.makers.get(scope.where)
+        if found is None:
+            found = self.makers[scope.where] = {name: node for node in scope.nodes for name in node.output if name}
+        return found
 
     def _attributes(self, frame: _Frame, node: NodeProto) -> dict[str, Any]:
         found: dict[str, Any] = {}
