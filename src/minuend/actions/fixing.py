@@ -37,9 +37,11 @@ class Fixed:
 
     Attributes:
         model: an ``onnx.ModelProto`` or a :class:`minuend.openvino.Model`.
-        changes: what was done, a sentence each; at least one, which says so where there was nothing to do.
-        refused: what could not be done. untouched: how many subtractions were right as they are. touched: the element
-            types of those that were rewritten.
+        changes: what was done, a sentence each; none where there was nothing to do.
+        refused: what could not be done. notes: what a reader should know besides: that there was nothing to do, and
+            which subtractions are left that are not known to be right.
+        untouched: how many subtractions were right as they are. touched: the element types of those that were
+            rewritten.
         target: the target's name. overflow: the policy that was asked for.
         comparison: what the target answered for the fixed model, its rewritten subtractions being looked at; ``None``
             where it was not asked.
@@ -58,6 +60,7 @@ class Fixed:
     comparison: Comparison | None
     whole: Trial | None
     opened: Model = field(repr=False)
+    notes: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
 
     @property
@@ -130,7 +133,7 @@ def fix(
         whole = _whole(original, fixed, goal, overflow)
     return Fixed(
         model=fixed.handout,
-        changes=(*work.changes, *work.unknown) or (_nothing(work, name),),
+        changes=tuple(work.changes),
         refused=_grouped(work.refused),
         untouched=work.left,
         touched=tuple(work.touched),
@@ -139,6 +142,7 @@ def fix(
         comparison=comparison,
         whole=whole,
         opened=fixed,
+        notes=tuple(work.unknown) or (() if work.changes else (_nothing(work, name),)),
         sources=original.sources(),
     )
 
