@@ -19,6 +19,7 @@ from onnx.helper import get_attribute_value
 from minuend.errors import SpecError, Unsupported
 from minuend.models.flow import Flow
 from minuend.models.purpose import purpose_of
+from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.models.ranges.interval import Range, full, join, of_array, of_blocks
 from minuend.models.ranges.rules import RULES, Step, result
 from minuend.models.sites import Array, Site, constants_of, typed
@@ -42,7 +43,23 @@ _MOST_CALLS = 2000
 Key: TypeAlias = tuple[str, str, str]
 
 
-def sites(model: Model) -> Iterator[Site]:
+def names(model: Model) -> set[str]:
+    """Return the names of the values of the graph and of bodies in it; those of functions are each call's own."""
+    found: set[str] = set()
+    for scope in walk(model):
+        if isinstance(scope.proto, GraphProto):
+            found.update(value.name for value in scope.proto.input)
+            found.update(name for node in scope.nodes for name in node.output if name)
+    return found - _constants(model)
+
+
+def _constants(model: Model) -> set[str]:
+    """The initializers that nobody can replace."""
+    stored = {tensor.name for tensor in model.proto.graph.initializer}
+    return stored if model.proto.ir_version <= 3 else stored - {value.name for value in model.proto.graph.input}
+
+
+def sites(model: Model, assumed: Assumptions = NONE) -> Iterator[Site]:
     """Yield every Sub of a model, in the graph, in bodies and in functions.
 
     Raises:
@@ -51,7 +68,7 @@ def sites(model: Model) -> Iterator[Site]:
     found = list(subtractions(model))
     if not found:
         return
-    analysis = _Analysis(model)
+    analysis = _Analysis(model, assumed)
     analysis.run()
     flows: dict[str, Flow] = {}
     for one in found:
@@ -149,8 +166,9 @@ class _Frame:
 
 
 class _Analysis:
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, assumed: Assumptions = NONE) -> None:
         self.model = model
+        self.assumed = assumed
         self.scopes = {scope.where: scope for scope in walk(model)}
         self.functions: dict[Key, tuple[FunctionProto, str]] = {
             (f.domain, f.name, f.overload): (f, where) for f, where in functions(model.proto)
@@ -167,6 +185,7 @@ class _Analysis:
         frame = _Frame(graph, ChainMap(self._initializers(graph)))
         for value in graph.proto.input:
             frame.values.setdefault(value.name, full(self._dtype(graph, value.name), "input"))
+            self._meet(frame, value.name)
         self._follow(frame, wanted)
         for function, where in self.functions.values():
             if where not in self.called:
@@ -243,6 +262,12 @@ class _Analysis:
                 if name:
                     dtype = self._dtype(scope, name)
                     frame.values[name] = typed(results[j] if j < len(results) else Range(None), dtype, node.op_type)
+                    self._meet(frame, name)
+
+    def _meet(self, frame: _Frame, name: str) -> None:
+        """Take in what is assumed of a value of the graph or of a body; names in functions are each call's own."""
+        if name in self.assumed and isinstance(frame.scope.proto, GraphProto):
+            frame.values[name] = self.assumed[name].meet(self.value(frame, name))
 
     def _record(self, frame: _Frame, i: int, node: NodeProto) -> None:
         a, b = (self.value(frame, name) for name in node.input)
@@ -340,6 +365,7 @@ class _Analysis:
             elif kind == "Scan" and i >= states and i < len(given):
                 known = replace(given[i] or Range(None), constant=False)
             inside.values[value.name] = known
+            self._meet(inside, value.name)
         self._follow(inside, [v.name for v in body.proto.output])
         return [self.value(inside, v.name) for v in body.proto.output]
 
