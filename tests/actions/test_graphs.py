@@ -222,6 +222,33 @@ def test_a_layer_normalisation_with_its_subtraction_written_twice_or_handed_on_i
     assert set(verdicts(text, ONNXRUNTIME)) == {"different-numbers"}
 
 
+def normalised(tail, dims):
+    body = "two = Constant<value_float = 2.0>() m = ReduceMean<axes=[-1]>(x) d = Sub(x, m) q = Pow(d, two)"
+    return model(f"{body} w = ReduceMean<axes=[-1]>(q) a = Add(w, e) s = Sqrt(a) z = Div(d, s) {tail}", dims=dims)
+
+
+@pytest.mark.parametrize("tail", ["y = Mul(z, c)", "f = Mul(z, v) y = Add(f, c)", "y = Mul(z, v)"])
+def test_a_normalisation_of_one_axis_is_unknown_since_onnxruntime_refuses_some_of_them(tail):
+    (finding,) = check(normalised(tail, "8"), ONNXRUNTIME)
+    assert (finding.verdict, finding.graph) == (
+        "unknown",
+        "(x - ReduceMean(x)) / Sqrt(ReduceMean(Pow)) of one axis",
+    )
+
+
+def test_a_normalisation_with_a_scale_of_several_axes_is_none_that_was_measured():
+    (finding,) = check(normalised("w2 = Constant<value = float[2, 1] {0.3, 0.7}>() y = Mul(z, w2)", "2,8"), ONNXRUNTIME)
+    assert (finding.verdict, finding.graph) == (
+        "unknown",
+        "(x - ReduceMean(x)) / Sqrt(ReduceMean(Pow)) * array of several axes",
+    )
+
+
+def test_nothing_rounds_beside_a_constant_0():
+    head = '<ir_version: 8, opset_import: ["" : 17]> g (float16[64] x) => (float16[64] y) <float16 zero = {0}>'
+    assert verdicts(head + "{ t = Sub(zero, x) y = Elu(t) }", ONNXRUNTIME) == ["ok"]
+
+
 @pytest.mark.parametrize("target", [ONNXRUNTIME, OPENVINO])
 def test_fix_takes_a_layer_normalisation_apart_and_the_whole_model_is_as_contracted_then(target):
     """The operators around it round by themselves, so the bound is theirs; the subtraction's own numbers are exact."""

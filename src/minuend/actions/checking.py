@@ -8,7 +8,7 @@ on operands that the contract gives: what a runtime makes wrong before it is tha
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,8 +21,9 @@ from minuend.core.elements import ElementType
 from minuend.errors import ShapeError, SpecError, Unsupported, listed, near, shown
 from minuend.models.opening import Model, dialect_of, open_model
 from minuend.models.purpose import PLAIN
+from minuend.models.ranges.assumed import NONE, Assumptions, assumptions, missing
 from minuend.models.ranges.interval import Range
-from minuend.models.sites import Array, Site, sites
+from minuend.models.sites import Array, Site, sites, value_names
 from minuend.runtimes import targets, values
 from minuend.runtimes.answers import EVERY, OK, WORST, Answer, Witness
 from minuend.runtimes.cases import CONSTANTS, RELATIONS, relation_of
@@ -46,6 +47,7 @@ def check(
     hint: str = "",
     run: bool = False,
     inputs: Mapping[str, Any] | None = None,
+    assume: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Report:
     """Judge every subtraction of a model on one or more targets.
@@ -59,6 +61,8 @@ def check(
         run: whether to run the model, as it is, on the runtimes of the targets in the releases that are installed, and
             to compare every output with the contract's own evaluation; see :mod:`minuend.actions.trying`.
         inputs: arrays for a run by the model's own names; by default some are made.
+        assume: what is known of inputs and other values beyond the model, by their names: ``(0, 131071)``,
+            ``(0, None)`` or ``"0..131071"``. No element is then anything else, and none is NaN.
         options: what the dialect's own ``read`` takes besides.
 
     Returns:
@@ -67,32 +71,72 @@ def check(
         gave.
 
     Raises:
-        SpecError: no such target, a hint that none of them knows, a target that cannot be run, or inputs that do not
-            fit. Unsupported: a runtime that is to be run and is not installed. FileNotFoundError, FileFormatError,
-            TypeError: see :func:`minuend.models.opening.open_model`.
+        SpecError: no such target, a hint that none of them knows, a target that cannot be run, inputs that do not fit,
+            or something assumed of a value that the model lacks. Unsupported: a runtime that is to be run and is not
+            installed. FileNotFoundError, FileFormatError, TypeError: see :func:`minuend.models.opening.open_model`.
 
     >>> text = '<ir_version: 10, opset_import: ["" : 14]> g (uint8[2] a, uint8[2] b) => (uint8[2] c) { c = Sub(a, b) }'
     >>> [(finding.verdict, str(finding.witness)) for finding in check(text, "openvino-cpu@2026.4.1")]
     [('different-numbers', '5 - 10: got 0, expected 251')]
+    >>> check(text, "openvino-cpu@2026.4.1", assume={"a": "10..", "b": (0, 9)}).ok
+    True
     """
     chosen = find_targets(target)
     check_hint(hint, chosen)
     opened = open_model(model, **options)
-    found = list(sites(opened))
+    assumed = assumed_of(opened, assume)
+    return examine(opened, chosen, title=_title(model), hint=hint, run=run, inputs=inputs, assumed=assumed)
+
+
+def assumed_of(model: Model, given: Mapping[str, Any] | None) -> Assumptions:
+    """Read what is assumed of values, and check that a model has them.
+
+    Raises:
+        SpecError: a range that is none, or a name that the model lacks.
+    """
+    assumed = assumptions(given)
+    known = value_names(model) if assumed else ()
+    if absent := [name for name in assumed if name not in known]:
+        raise missing(absent, known)
+    return assumed
+
+
+def examine(
+    opened: Model,
+    chosen: Sequence[Target],
+    *,
+    title: str,
+    hint: str = "",
+    run: bool = False,
+    inputs: Mapping[str, Any] | None = None,
+    assumed: Assumptions = NONE,
+) -> Report:
+    """Judge every subtraction of an open model: see :func:`check`, whose arguments are read here already."""
+    found = list(sites(opened, assumed))
     unread = {one.name: reads_none(opened, one) for one in chosen} if found else {}
     shared = {one.name: twins(found, one) for one in chosen}
     findings = tuple(
         _beside_twins(judge(site, one, unread[one.name], hint), shared[one.name]) for site in found for one in chosen
     )
     notes = tuple(dict.fromkeys(note for site in found for note in site.notes))
-    report = Report(title=_title(model), findings=findings, head=tuple(_hints(findings)), notes=notes)
+    report = Report(title=title, findings=findings, head=tuple(_hints(findings)), notes=notes)
     if not run:
         if inputs is not None:
             raise SpecError("inputs", "inputs are for a run; expected run=True beside them")
         return report
     from minuend.actions.trying import with_runs
 
-    return with_runs(report, opened, chosen, found, inputs, hint)
+    _check_inputs(inputs or {}, assumed)
+    return with_runs(report, opened, chosen, found, inputs, hint, assumed)
+
+
+def _check_inputs(inputs: Mapping[str, Any], assumed: Assumptions) -> None:
+    for name in assumed.keys() & inputs.keys():
+        array = np.asarray(inputs[name])
+        if (assumed[name].fit(array) != array).any():
+            raise SpecError(
+                "inputs", f"the input {shown(name)} holds elements that are not {assumed[name]}, as is assumed"
+            )
 
 
 def _beside_twins(finding: Finding, shared: Collection[str]) -> Finding:

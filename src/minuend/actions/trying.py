@@ -22,6 +22,7 @@ from minuend.actions.recipes.trial import DIMS, ORDINARY, SMALL, WILD, RuntimeRe
 from minuend.core.elements import TYPES
 from minuend.errors import MinuendError, SpecError, Unsupported, listed
 from minuend.models.opening import Model, dialect_of
+from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.models.sites import Site
 from minuend.models.tracing import Array, Trace, tracing
 from minuend.runtimes.adapting import adapters
@@ -58,7 +59,7 @@ class Tried:
 # ---- inputs -----------------------------------------------------------------------------------------------------
 
 
-def turns(model: Model, inputs: Inputs | None) -> list[Turn]:
+def turns(model: Model, inputs: Inputs | None, assumed: Assumptions = NONE) -> list[Turn]:
     """Return the inputs that a model is run on: the given ones; or ordinary numbers, and edges.
 
     Edges are of use where every operator on the way to some output has one right answer.
@@ -69,20 +70,20 @@ def turns(model: Model, inputs: Inputs | None) -> list[Turn]:
     if inputs is not None:
         return [Turn(inputs, GIVEN, tracing(dialect_of(model)).trace(model, inputs))]
     check_size(model)
-    first = _made(model, (ORDINARY, SMALL))
+    first = _made(model, (ORDINARY, SMALL), assumed)
     bounds = Bounds(first.trace)
     if not first.inputs or not any(bounds.exact(key) for key in first.trace.outputs.values()):
         return [first]
     with contextlib.suppress(MinuendError):  # they are no good as indices or counts
-        return [first, _made(model, (WILD,))]
+        return [first, _made(model, (WILD,), assumed)]
     return [first]
 
 
-def _made(model: Model, kinds: Iterable[str]) -> Turn:
+def _made(model: Model, kinds: Iterable[str], assumed: Assumptions) -> Turn:
     """Inputs of the first kind and the first length of unknown dims with which the model runs."""
     failure: MinuendError | None = None
     for kind, dim in itertools.product(kinds, DIMS):
-        made = make_inputs(model, tuple(TYPES) if kind == WILD else (), 0, dim, kind)
+        made = make_inputs(model, tuple(TYPES) if kind == WILD else (), 0, dim, kind, assumed)
         try:
             return Turn(made, kind, tracing(dialect_of(model)).trace(model, made, wide=kind != WILD))
         except MinuendError as error:
@@ -125,6 +126,7 @@ def tried(
     inputs: Inputs | None = None,
     hint: str = "",
     original: Model | None = None,
+    assumed: Assumptions = NONE,
 ) -> Tried:
     """Run a model as it is on a target's runtime, and compare.
 
@@ -132,6 +134,7 @@ def tried(
         model: the model. target: its runtime is asked, in the release that is installed.
         found: the model's subtractions. inputs: arrays by name; ``None``: some are made. hint: what it is told.
         original: the model whose outputs are expected, where ``model`` is a rewritten one.
+        assumed: what is known of inputs, which those that are made keep to.
 
     Raises:
         SpecError: inputs that do not fit. Unsupported: the runtime is not installed.
@@ -143,7 +146,7 @@ def tried(
         note = f"{target.name} is judged, and {trial.runtime}, which is installed, is run: its numbers are its own"
         trial = replace(trial, notes=(note,))
     try:
-        ran = turns(model, inputs)
+        ran = turns(model, inputs, assumed)
         if original is not None:
             ran = [replace(turn, trace=_expecting(original, turn)) for turn in ran]
     except MinuendError as error:
@@ -261,17 +264,23 @@ def _judge(cuts: Cuts, found: Sequence[Site], tallies: dict[str, Tally | None]) 
 
 
 def with_runs(
-    report: Report, model: Model, chosen: Sequence[Target], found: Sequence[Site], inputs: Inputs | None, hint: str
+    report: Report,
+    model: Model,
+    chosen: Sequence[Target],
+    found: Sequence[Site],
+    inputs: Inputs | None,
+    hint: str,
+    assumed: Assumptions = NONE,
 ) -> Report:
     """Return a report with what the installed runtimes of its targets give for the model as it is.
 
     Args:
         report: one finding for each subtraction and target, in this order. model, chosen, found: what it tells of.
-        inputs, hint: see :func:`tried`.
+        inputs, hint, assumed: see :func:`tried`.
     """
     for one in chosen:
         installed(one)  # before a minute is spent on another
-    known = {one.name: tried(model, one, found, inputs, hint) for one in chosen}
+    known = {one.name: tried(model, one, found, inputs, hint, assumed=assumed) for one in chosen}
     pairs = itertools.product(found, chosen)
     findings = (
         with_run(finding, site, known[one.name]) for finding, (site, one) in zip(report.findings, pairs, strict=True)

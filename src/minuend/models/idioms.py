@@ -41,6 +41,9 @@ class Normalisation:
         return f"(x - ReduceMean(x)) {divided}{self.end}{'' if self.last else ' over other axes than the last'}"
 
 
+ONE_AXIS = "(x - ReduceMean(x)) / Sqrt(ReduceMean(Pow)) of one axis"
+"""A normalisation of a tensor of one axis, which nobody is asked for: onnxruntime does not even load some of them."""
+
 NORMALISATIONS = tuple(
     itertools.starmap(
         Normalisation, itertools.product(("Pow", "Mul"), ("Sqrt", "Pow"), ("Div", "Reciprocal"), (True, False), ENDS)
@@ -59,7 +62,9 @@ def idioms(flow: Flow, index: int, reached: Callable[[], Collection[int]]) -> It
     if a not in flow.operands(b, ()):
         return
     if flow.maker(b, ()) == "ReduceMean" and {flow.steps[i][0] for i in reached()} & {"Sqrt", "Pow"}:
-        yield from (one.expression for one in _written(flow, a, b, result))
+        shape = flow.shapes.get(a)
+        known = isinstance(shape, tuple) and len(shape) == 1
+        yield from (ONE_AXIS,) if known else (one.expression for one in _written(flow, a, b, result))
     if flow.maker(b, ()) == "ReduceMax" and "Exp" in flow.readers(result):
         yield SOFTMAX
 
@@ -70,9 +75,9 @@ def _written(flow: Flow, x: str, mean: str, d: str) -> Iterable[Normalisation]:
     divided = {
         way: _divided(flow, d, *way) for way in dict.fromkeys((n.square, n.root, n.division) for n in NORMALISATIONS)
     }
-    ends = {way: ENDS[_steps(flow, names)] for way, names in divided.items() if names}
-    over = [one for one in NORMALISATIONS if one.last in lasts]
-    return [one for one in over if ends.get((one.square, one.root, one.division)) == one.end] or over
+    ends = {way: _end(flow, names) for way, names in divided.items() if names}
+    found = [Normalisation(*way, last, end) for way, end in ends.items() for last in lasts]
+    return found or [one for one in NORMALISATIONS if one.last in lasts]
 
 
 def _over_the_last(flow: Flow, x: str, mean: str) -> Collection[bool]:
@@ -97,17 +102,22 @@ def _divided(flow: Flow, d: str, square: str, root: str, division: str) -> set[s
     return {out for operator, inputs, out in _read(flow, {d}) if operator == "Mul" and set(inputs) & by}
 
 
-def _steps(flow: Flow, divided: set[str]) -> int:
-    """Whether what is divided is multiplied by a constant array (1), and added to another then (2)."""
-    for count, operator in enumerate(("Mul", "Add")):
-        divided = {
-            out
+def _end(flow: Flow, divided: set[str]) -> str:
+    """What is done to what is divided: one of :data:`ENDS`, or the same with arrays that have several axes."""
+    end = ""
+    for operator, words in (("Mul", " * "), ("Add", " + ")):
+        arrays = [
+            (next((name for name in inputs if flow.is_array(name)), ""), out)
             for kind, inputs, out in _read(flow, divided)
-            if kind == operator and any(flow.is_array(name) for name in inputs)
-        }
+            if kind == operator
+        ]
+        divided = {out for name, out in arrays if name}
         if not divided:
-            return count
-    return 2
+            break
+        shapes = [flow.shapes.get(name) for name, _ in arrays if name]
+        vectors = all(not isinstance(shape, tuple) or len(shape) == 1 for shape in shapes)
+        end += f"{words}{'array' if vectors else 'array of several axes'}"
+    return end
 
 
 def _after(flow: Flow, names: set[str], operator: str) -> set[str]:

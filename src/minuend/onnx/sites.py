@@ -20,6 +20,7 @@ from onnx.helper import get_attribute_value
 from minuend.errors import SpecError, Unsupported
 from minuend.models.flow import Flow
 from minuend.models.purpose import purpose_of
+from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.models.ranges.conditions import Values, branches
 from minuend.models.ranges.demands import COUNTS, demands, narrowed
 from minuend.models.ranges.interval import Range, full, join, of_array, of_blocks
@@ -45,7 +46,23 @@ _MOST_CALLS = 2000
 Key: TypeAlias = tuple[str, str, str]
 
 
-def sites(model: Model) -> Iterator[Site]:
+def names(model: Model) -> set[str]:
+    """Return the names of the values of the graph and of bodies in it; those of functions are each call's own."""
+    found: set[str] = set()
+    for scope in walk(model):
+        if isinstance(scope.proto, GraphProto):
+            found.update(value.name for value in scope.proto.input)
+            found.update(name for node in scope.nodes for name in node.output if name)
+    return found - _constants(model)
+
+
+def _constants(model: Model) -> set[str]:
+    """The initializers that nobody can replace."""
+    stored = {tensor.name for tensor in model.proto.graph.initializer}
+    return stored if model.proto.ir_version <= 3 else stored - {value.name for value in model.proto.graph.input}
+
+
+def sites(model: Model, assumed: Assumptions = NONE) -> Iterator[Site]:
     """Yield every Sub of a model, in the graph, in bodies and in functions.
 
     Raises:
@@ -54,7 +71,7 @@ def sites(model: Model) -> Iterator[Site]:
     found = list(subtractions(model))
     if not found:
         return
-    analysis = _Analysis(model)
+    analysis = _Analysis(model, assumed)
     analysis.run()
     flows: dict[str, Flow] = {}
     for one in found:
@@ -152,8 +169,9 @@ class _Frame:
 
 
 class _Analysis:
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, assumed: Assumptions = NONE) -> None:
         self.model = model
+        self.assumed = assumed
         self.scopes = {scope.where: scope for scope in walk(model)}
         self.functions: dict[Key, tuple[FunctionProto, str]] = {
             (f.domain, f.name, f.overload): (f, where) for f, where in functions(model.proto)
@@ -193,6 +211,7 @@ class _Analysis:
             if value.name not in frame.values:
                 given = full(self._dtype(graph, value.name), "input")
                 frame.values[value.name] = self._used(frame, value.name, given)
+            self._meet(frame, value.name)
         self._follow(frame, wanted)
         return frame
 
@@ -288,6 +307,12 @@ class _Analysis:
                     dtype = self._dtype(scope, name)
                     one = typed(results[j] if j < len(results) else Range(None), dtype, node.op_type)
                     frame.values[name] = self._used(frame, name, one)
+                    self._meet(frame, name)
+
+    def _meet(self, frame: _Frame, name: str) -> None:
+        """Take in what is assumed of a value of the graph or of a body; names in functions are each call's own."""
+        if name in self.assumed and isinstance(frame.scope.proto, GraphProto):
+            frame.values[name] = self.assumed[name].meet(self.value(frame, name))
 
     def _record(self, frame: _Frame, i: int, node: NodeProto) -> None:
         a, b = (self.value(frame, name) for name in node.input)
@@ -415,6 +440,7 @@ class _Analysis:
             elif kind == "Scan" and i >= states and i < len(given):
                 known = replace(given[i] or Range(None), constant=False)
             inside.values[value.name] = known
+            self._meet(inside, value.name)
         self._follow(inside, [v.name for v in body.proto.output])
         return [self.value(inside, v.name) for v in body.proto.output]
 

@@ -12,12 +12,13 @@ from typing import Any
 from minuend.errors import SpecError, Unsupported
 from minuend.models.flow import Flow
 from minuend.models.purpose import purpose_of
+from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.models.ranges.interval import Range, full, of_blocks
 from minuend.models.ranges.rules import Step, result
 from minuend.models.sites import Array, Site, constants_of, typed
 from minuend.models.surroundings import surroundings
 from minuend.openvino import layers as table
-from minuend.openvino.ir import Layer, Ref, Section, Type
+from minuend.openvino.ir import Layer, Output, Ref, Section, Type
 from minuend.openvino.model import Model
 from minuend.openvino.notation import NUMERIC
 from minuend.openvino.versions import SUBTRACT_1
@@ -67,7 +68,17 @@ _MOST_ELEMENTS = 1 << 16
 _KNOWN = {**dict.fromkeys(_SAME), **NAMES}
 
 
-def sites(model: Model) -> Iterator[Site]:
+def names(model: Model) -> set[str]:
+    """Return what values are called: by their tensors' names, and by their layer's where that has one output."""
+    ports = [(layer, port) for _, section in model._sections() for layer in section.layers for port in layer.outputs]
+    return {name for layer, port in ports for name in _called(layer, port)}
+
+
+def _called(layer: Layer, port: Output) -> tuple[str, ...]:
+    return (*port.names, *((layer.name,) if len(layer.outputs) == 1 else ()))
+
+
+def sites(model: Model, assumed: Assumptions = NONE) -> Iterator[Site]:
     """Yield every Subtract that a result depends on, those in bodies of other layers too."""
     missing = [] if model.missing is None else [_MISSING]
     for within, section in model._sections():
@@ -75,7 +86,7 @@ def sites(model: Model) -> Iterator[Site]:
         subtracts = [layer for layer in order if layer.type == "Subtract"]
         if not subtracts:
             continue
-        values = _follow(order, subtracts)
+        values = _follow(order, subtracts, assumed)
         flow, numbers = _flow(section, within)
         for layer in subtracts:
             node = _node(model, layer, within)
@@ -125,7 +136,7 @@ def _dtype(type_: Type) -> str | None:
     return NUMERIC[type_.element].name if type_.element in NUMERIC else None
 
 
-def _follow(order: Sequence[Layer], wanted: Sequence[Layer]) -> dict[Ref, Range]:
+def _follow(order: Sequence[Layer], wanted: Sequence[Layer], assumed: Assumptions) -> dict[Ref, Range]:
     """The ranges of the values that some layers depend on, as far as rules know them."""
     need = set(wanted)
     for layer in reversed(order):
@@ -135,8 +146,15 @@ def _follow(order: Sequence[Layer], wanted: Sequence[Layer]) -> dict[Ref, Range]
     for layer in order:
         if layer in need:
             found = _layer(layer, [values.get(ref) or Range(None) for ref in layer.sources()])
-            values.update((Ref(layer, i), one) for i, one in enumerate(found))
+            values.update((Ref(layer, i), _met(layer, i, one, assumed)) for i, one in enumerate(found))
     return values
+
+
+def _met(layer: Layer, i: int, found: Range, assumed: Assumptions) -> Range:
+    """What is derived of a value, as far as what is assumed of it reaches."""
+    for name in _called(layer, layer.outputs[i]) if assumed else ():
+        found = assumed[name].meet(found) if name in assumed else found
+    return found
 
 
 def _layer(layer: Layer, inputs: Sequence[Range]) -> list[Range]:

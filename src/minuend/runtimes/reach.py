@@ -38,6 +38,11 @@ class _Operands:
         """Whether both operands are whole numbers, and so the difference."""
         return self.a.integral and self.b.integral
 
+    @property
+    def beside_zero(self) -> bool:
+        """Whether an operand is 0 and no other number, so that the difference is the other or its negative."""
+        return any(one.lo == one.hi == 0 and not one.nan for one in (self.a, self.b))
+
     def exact_below(self, bits: int) -> bool:
         """Whether operands and difference are whole numbers of at most ``bits`` bits, which such a float holds."""
         return self.whole and all(abs(end) <= 2**bits for end in (*self.ends, *self.difference))
@@ -87,6 +92,8 @@ def _between(lo: float | Fraction, hi: float | Fraction, bound: Fraction) -> boo
 def _overflows(o: _Operands) -> bool:
     if o.element.bits < 16:
         return True
+    if o.beside_zero:
+        return False
     most, (low, high) = largest(o.element), o.difference
     return low < -most or high > most
 
@@ -99,7 +106,9 @@ def _beyond_float32(o: _Operands) -> bool:
 
 def _rounds(o: _Operands) -> bool:
     f = o.element.format
-    return f is None or o.element.bits < 16 or not o.exact_below(f.mantissa + 1)
+    if f is None or o.element.bits < 16:
+        return True
+    return not (o.beside_zero or o.exact_below(f.mantissa + 1))
 
 
 MAY_OCCUR: Mapping[str, Callable[[_Operands], bool]] = MappingProxyType(

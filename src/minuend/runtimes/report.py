@@ -106,6 +106,10 @@ class Report:
     def __iter__(self) -> Any:
         return iter(self.findings)
 
+    def __bool__(self) -> bool:
+        """Whether it is fine, however many findings it holds."""
+        return self.ok
+
     def __len__(self) -> int:
         return len(self.findings)
 
@@ -123,7 +127,12 @@ class Report:
 
         failures = {id(finding) for finding in self.failures}
         suite = ElementTree.Element(
-            "testsuite", name=self.title, tests=str(len(self.findings)), failures=str(len(failures)), errors="0"
+            "testsuite",
+            name=self.title,
+            tests=str(len(self.findings)),
+            failures=str(len(failures)),
+            errors="0",
+            skipped=str(sum(finding.verdict != "ok" and id(finding) not in failures for finding in self.findings)),
         )
         for finding in self.findings:
             name = finding.case or f"{finding.node or finding.location} on {finding.target}"
@@ -132,7 +141,7 @@ class Report:
                 told = ElementTree.SubElement(case, "failure", type=finding.verdict, message=_sentence(finding))
                 told.text = finding.reason
             elif finding.verdict != "ok":
-                ElementTree.SubElement(case, "system-out").text = _sentence(finding)
+                ElementTree.SubElement(case, "skipped", message=_sentence(finding))
         ElementTree.indent(suite)
         # XML 1.0 has no control characters; a runtime's message may.
         body = "".join(c for c in ElementTree.tostring(suite, encoding="unicode") if c in "\t\n\r" or ord(c) >= 32)

@@ -16,6 +16,7 @@ from minuend.core.arrays import compute
 from minuend.core.elements import of_numpy
 from minuend.errors import MinuendError
 from minuend.models.opening import Model
+from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.runtimes import values
 from minuend.runtimes.adapting import adapters
 from minuend.runtimes.probing import Skip
@@ -121,6 +122,7 @@ def compare(
     overflow: str,
     touched: Collection[str] = (),
     spots: Sequence[Spot] = (),
+    assumed: Assumptions = NONE,
 ) -> Comparison:
     """Run a fixed model on the target, where it is installed, and compare.
 
@@ -136,7 +138,7 @@ def compare(
     expected_of = original if overflow == "wrap" else fixed
     try:
         with Runtime(target.runtime) if target is not None else contextlib.nullcontext() as runtime:
-            return _compared(name, expected_of, fixed, runtime, overflow, touched, spots)
+            return _compared(name, expected_of, fixed, runtime, overflow, touched, spots, assumed)
     except (MinuendError, FileNotFoundError) as error:
         return Comparison(name, skipped=str(error))
 
@@ -149,11 +151,12 @@ def _compared(
     overflow: str,
     touched: Collection[str],
     spots: Sequence[Spot],
+    assumed: Assumptions,
 ) -> Comparison:
     check_size(fixed)
     subtractions, outputs, unlike = Tally(), Tally(), ""
     for turn in range(_ROUNDS):
-        inputs, expected, unlike = _expected(expected_of, touched, turn)
+        inputs, expected, unlike = _expected(expected_of, touched, turn, assumed)
         names = list(fixed.output_names())
         if runtime is None:
             got = {key: _array(value) for key, value in fixed.run(inputs).items()}
@@ -205,7 +208,9 @@ def contracted(node: Node, a: Array, b: Array, overflow: str = "wrap") -> Array:
     return found
 
 
-def _expected(model: Model, touched: Collection[str], turn: int) -> tuple[dict[str, Array], dict[str, Any], str]:
+def _expected(
+    model: Model, touched: Collection[str], turn: int, assumed: Assumptions
+) -> tuple[dict[str, Array], dict[str, Any], str]:
     """Inputs, what this package computes of them, and why it does not.
 
     Numbers of all sizes are no good as indices or counts, nor are all dims long: then small ones are taken.
@@ -213,7 +218,7 @@ def _expected(model: Model, touched: Collection[str], turn: int) -> tuple[dict[s
     failure: MinuendError | None = None
     inputs: dict[str, Array] = {}
     for types, dim in itertools.product((touched, ()), DIMS):
-        inputs = make_inputs(model, types, turn, dim)
+        inputs = make_inputs(model, types, turn, dim, assumed=assumed)
         try:
             return inputs, model.run(inputs), ""
         except MinuendError as error:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def fix_lines(fixed: Fixed, source: str, written: str) -> list[str]:
     """Show what was fixed and what was refused, a line each; ``written`` is the file, ``""`` for none."""
     lines = [f"{source} → {written} for {fixed.target}" if written else f"{source} for {fixed.target}"]
-    lines += [f"~ {change}" for change in fixed.changes]
+    lines += [f"~ {told}" for told in (*fixed.changes, *fixed.notes)]
     lines += [f"! refused: {refusal}" for refusal in fixed.refused]
     if fixed.untouched and fixed.touched:
         lines.append(
@@ -43,6 +43,7 @@ def fix_json(fixed: Fixed, source: str, written: str) -> str:
             "overflow": fixed.overflow,
             "path": written or None,
             "changes": fixed.changes,
+            "notes": fixed.notes,
             "refused": fixed.refused,
             "untouched": fixed.untouched,
             "comparison": fixed.comparison,
