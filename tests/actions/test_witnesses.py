@@ -65,7 +65,8 @@ def test_a_pair_that_a_constant_does_not_hold_is_not_shown():
     assert (finding.verdict, finding.witness) == ("different-numbers", None)
     assert finding.reason == (
         "values that wrap differ: other pairs of this kind were measured than these operands make; "
-        "A is 3..4 (constant), B is 0..255 (input); constant folding changes this: other answers with both constant (ok)"
+        "A is 3..4 (constant), B is 0..255 (input); "
+        "constant folding changes this: other answers with both constant (ok)"
     )
     (finding,) = check(subtraction("int64", None, np.int64([1, 1, 1])), OPENVINO).findings
     assert " - " not in finding.reason.replace("A is -9", "")

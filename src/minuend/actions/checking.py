@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -45,7 +45,7 @@ def check(
     target: str | Target | Iterable[str | Target],
     *,
     hint: str = "",
-    run: bool = False,
+    run: bool | Literal["all"] = False,
     inputs: Mapping[str, Any] | None = None,
     assume: Mapping[str, Any] | None = None,
     **options: Any,
@@ -59,7 +59,8 @@ def check(
             ``"directml@5.1"``, or several of them; a :class:`~minuend.runtimes.targets.Target` is taken as it is.
         hint: the precision that runtimes are told: ``"f32"`` stands for OpenVINO's ``INFERENCE_PRECISION_HINT=f32``.
         run: whether to run the model, as it is, on the runtimes of the targets in the releases that are installed, and
-            to compare every output with the contract's own evaluation; see :mod:`minuend.actions.trying`.
+            to compare every output with the contract's own evaluation; see :mod:`minuend.actions.trying`. Subtractions
+            of which nothing is known are asked for by themselves, with ``"all"`` every one.
         inputs: arrays for a run by the model's own names; by default some are made.
         assume: what is known of inputs and other values beyond the model, by their names: ``(0, 131071)``,
             ``(0, None)`` or ``"0..131071"``. No element is then anything else, and none is NaN.
@@ -81,6 +82,8 @@ def check(
     >>> check(text, "openvino-cpu@2026.4.1", assume={"a": "10..", "b": (0, 9)}).ok
     True
     """
+    if run not in (False, True, "all"):
+        raise SpecError("run", f"run is {shown(run)}; expected False, True or 'all'")
     chosen = find_targets(target)
     check_hint(hint, chosen)
     opened = open_model(model, **options)
@@ -107,7 +110,7 @@ def examine(
     *,
     title: str,
     hint: str = "",
-    run: bool = False,
+    run: bool | Literal["all"] = False,
     inputs: Mapping[str, Any] | None = None,
     assumed: Assumptions = NONE,
 ) -> Report:
@@ -127,7 +130,7 @@ def examine(
     from minuend.actions.trying import with_runs
 
     _check_inputs(inputs or {}, assumed)
-    return with_runs(report, opened, chosen, found, inputs, hint, assumed)
+    return with_runs(report, opened, chosen, found, inputs, hint, assumed, every=run == "all")
 
 
 def _check_inputs(inputs: Mapping[str, Any], assumed: Assumptions) -> None:

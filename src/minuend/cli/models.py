@@ -19,13 +19,29 @@ from minuend.core.policies import CONTRACTS, Contract
 from minuend.errors import ConversionRefused
 
 
-@click.command()
+class _WithRuns(click.Command):
+    """A command whose ``--run`` takes a value after ``=`` alone, and never the next argument."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments, ``--run=all`` as the flag that it stands for."""
+        end = args.index("--") if "--" in args else len(args)
+        return super().parse_args(ctx, ["--run-all" if one == "--run=all" else one for one in args[:end]] + args[end:])
+
+
+@click.command(cls=_WithRuns)
 @click.argument("model", type=path, metavar="MODEL")
 @click.option(
     "--target", "targets", metavar="T[,T…]", multiple=True, required=True, help="Runtimes, as openvino-cpu@2026.4."
 )
 @click.option("--hint", default="", metavar="H", help="The precision that runtimes are told: f32.")
-@click.option("--run", "runs", is_flag=True, help="Run MODEL, as it is, on the installed runtimes, and compare.")
+@click.option(
+    "--run",
+    "runs",
+    flag_value="unknown",
+    help="Run MODEL, as it is, on the installed runtimes, and compare; ask for unknown subtractions alone, too; "
+    "--run=all: for each.",
+)
+@click.option("--run-all", "runs", flag_value="all", hidden=True)
 @click.option("--input", "inputs", metavar="NAME=FILE", multiple=True, help="An input for --run; once for each.")
 @click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
 @click.option("--sarif", type=path, metavar="FILE", help="Write the findings as SARIF 2.1.0 too, for code scanning.")
@@ -34,7 +50,7 @@ def check(
     model: str,
     targets: tuple[str, ...],
     hint: str,
-    runs: bool,
+    runs: str | None,
     inputs: tuple[str, ...],
     as_json: bool,
     sarif: str | None,
@@ -64,7 +80,10 @@ def check(
     sources = [model, *opened.sources(), *files]
     if sarif is not None:
         goals.check([sarif], sources)
-    report = replace(judge(opened, chosen, hint=hint, run=runs, inputs=arrays or None), title=model)
+    report = replace(
+        judge(opened, chosen, hint=hint, run="all" if runs == "all" else runs is not None, inputs=arrays or None),
+        title=model,
+    )
     if sarif is not None:
         with atomic(sarif, sources) as stream:
             stream.write(report.to_sarif(__version__, model).encode())
