@@ -253,6 +253,35 @@ def test_of_numbers_that_are_right_nothing_is_named():
     assert (trial.ok, trial.notes) == (True, ())
 
 
+BRANCHES = """
+p = Sub (a, b)
+y = If (c) <
+    then_branch = g () => (uint8[2] t) { d = Sub (a, b) e = Sub (b, d) t = Max (d, e) },
+    else_branch = h () => (uint8[2] f) { f = Max (a, b) }
+>
+z = Sub (b, a)
+"""
+
+
+def test_subtractions_in_bodies_are_asked_by_themselves_and_the_whole_names_the_if():
+    inputs = {"a": np.uint8([9, 7]), "b": np.uint8([1, 7]), "c": np.bool_(True)}
+    model = text(BRANCHES, "uint8[2] a, uint8[2] b, bool c", "uint8[2] p, uint8[2] y, uint8[2] z")
+    report = check(model, OPENVINO, run="all", inputs=inputs)
+    (trial,) = report.trials
+    assert trial.notes == (
+        "the first subtraction that leaves the contract is graph.node[2], at [0]: 1 - 9 gives 0, expected 248",
+    )
+    assert [(one.location, one.output) for one in trial.places] == [("graph.node[1]", "y"), ("graph.node[2]", "z")]
+    inside = [one for one in report.findings if ".then_branch." in one.location]
+    assert len(inside) == 2
+    for finding in inside:
+        assert finding.verdict == "different-numbers"
+        assert "measured here: by itself, " in finding.reason
+        assert finding.witness is not None
+    (last,) = (one for one in report.findings if one.location == "graph.node[2]")
+    assert str(last.witness) == "1 - 9: got 0, expected 248"
+
+
 # ---- the command line -------------------------------------------------------------------------------------------
 
 

@@ -46,6 +46,8 @@ class Made:
 
 FLOATS = ("float32", "float64", "float16")
 UNSIGNED = ("uint8", "uint32", "uint64")
+NUMBERS = ("int64", "int32", "float32")
+FAR = "f = Constant <value = T {100}> ()\nq = Constant <value = T {-100}> ()\nk = Constant <value = T {3}> ()\n"
 AXIS = "a1 = Constant <value = int64[1] {1}> ()\n"
 CASES: Mapping[str, Made] = {
     "CumSum": Made("a = Constant <value_int = 1> ()\ny = CumSum (x, a)", dtypes=("int64", "int32", "float32")),
@@ -98,23 +100,36 @@ CASES: Mapping[str, Made] = {
         "c = Equal (x, z)\ny = Cast <to = 7> (c)\nd = Less (x, z)\nv = Cast <to = 1> (d)", ("y", "v")
     ),
     "Where below": Made(
-        "k = Constant <value = T {3}> ()\nc = Less (x, k)\ny = Where (c, x, z)\nv = Where (c, k, x)", ("y", "v"),
-        ("int64", "int32", "float32")
+        FAR + "c = Less (x, k)\ny = Where (c, x, f)\nv = Where (c, f, x)\nd = Less (k, x)\nu = Where (d, f, x)\n"
+        "r = Where (c, x, q)\np = Where (d, q, x)",
+        ("y", "v", "u", "r", "p"), NUMBERS
     ),
-    "Where wraps round": Made(
-        "o = Constant <value = T {0}> ()\nn = Constant <value = T {9}> ()\nc = Less (x, o)\ng = Add (x, n)\n"
-        "y = Where (c, g, x)\nd = Not (c)\nv = Where (d, x, g)", ("y", "v"), ("int64", "float32")
+    "Where at or below": Made(
+        FAR + "c = LessOrEqual (x, k)\ny = Where (c, x, f)\nv = Where (c, f, x)\nd = LessOrEqual (k, x)\n"
+        "u = Where (d, x, f)\nr = Where (c, x, q)\np = Where (d, q, x)", ("y", "v", "u", "r", "p"), NUMBERS
     ),
-    "Where between": Made(
-        "o = Constant <value = T {0}> ()\nn = Constant <value = T {5}> ()\nc = GreaterOrEqual (x, o)\n"
-        "d = Greater (n, x)\ne = And (c, d)\ny = Where (e, x, o)\nf = Not (e)\nv = Where (f, n, x)\n"
-        "r = Or (c, d)\nu = Where (r, o, x)", ("y", "v", "u"), ("int64", "float32")
+    "Where above": Made(
+        FAR + "c = Greater (x, k)\ny = Where (c, x, f)\nv = Where (c, f, x)\nd = GreaterOrEqual (x, k)\n"
+        "u = Where (d, x, f)\nt = Where (d, f, x)", ("y", "v", "u", "t"), NUMBERS
     ),
     "Where equal": Made(
-        "k = Constant <value = T {3}> ()\nc = Equal (x, k)\ny = Where (c, x, k)\nv = Where (c, k, x)", ("y", "v"),
-        ("int64", "float32")
+        FAR + "c = Equal (x, k)\ny = Where (c, x, f)\nv = Where (c, f, x)\nr = Where (c, x, q)", ("y", "v", "r"),
+        NUMBERS
     ),
-    "Where NaN": Made("c = Less (x, z)\ny = Where (c, z, x)\nv = Where (c, x, z)", ("y", "v"), ("float32",)),
+    "Where it is no number": Made(
+        FAR + "n = Add (z, k)\nc = Less (x, n)\ny = Where (c, f, x)\nv = Where (c, x, f)\nd = Not (c)\n"
+        "u = Where (d, x, f)\nt = Where (d, n, f)", ("y", "v", "u", "t"), NUMBERS
+    ),
+    "Where wraps round": Made(
+        FAR + "o = Constant <value = T {0}> ()\nc = Less (x, o)\ng = Add (x, k)\n"
+        "y = Where (c, g, x)\nd = Not (c)\nv = Where (d, x, g)\nu = Where (c, g, f)\nh = Sub (k, x)\n"
+        "t = Where (d, h, f)", ("y", "v", "u", "t"), NUMBERS
+    ),
+    "Where between": Made(
+        FAR + "o = Constant <value = T {0}> ()\nn = Constant <value = T {5}> ()\nc = GreaterOrEqual (x, o)\n"
+        "d = Greater (n, x)\ne = And (c, d)\ny = Where (e, x, f)\ng = Not (e)\nv = Where (g, f, x)\n"
+        "r = Or (c, d)\nu = Where (r, f, x)\nt = Where (e, f, x)", ("y", "v", "u", "t"), NUMBERS
+    ),
     "Max": Made("y = Max (x, z)\nv = Min (x, z)", ("y", "v"), ("int64", "float32")),
     "Add": Made("y = Add (x, z)\nv = Sub (x, z)\nu = Neg (x)", ("y", "v", "u"), ("int64", "int32", "float32")),
     "Sum": Made("y = Sum (x, z)", dtypes=("float32",)),
@@ -300,6 +315,9 @@ def test_every_demand_was_tried():
         ("int64[1] i, int64[N] n", ROWS + "d = Sub (i, n)\ny = Gather (t, d)"),  # of N elements there may be none
         ("int64[2] i, bool c", ROWS + "y = If (c) <then_branch = g () => (float[2, 3] p) { p = Gather (t, i) },"
          " else_branch = h () => (float[2, 3] q) { z = Constant <value_ints = [0, 1]> ()\nq = Gather (t, z) }>"),
+        ("int64[2] i, bool c", ROWS + "r = Gather (t, i)\ny = If (c) <then_branch = g () => (float[2, 3] p) "
+         "{ p = Identity (r) }, else_branch = h () => (float[2, 3] q) "
+         "{ z = Constant <value_ints = [0, 1]> ()\nq = Gather (t, z) }>"),
     ],
 )  # fmt: skip
 def test_a_use_that_need_not_be_or_not_of_all_elements_demands_nothing(inputs: str, body: str) -> None:
@@ -316,3 +334,20 @@ def test_what_is_taken_for_granted_of_indices_is_said():
     assert finding.verdict == "ok"
     operands = "A is -1..6 (an index of Gather), B is 3 (constant)"
     assert finding.reason.endswith(f": {operands}, where the indices and shapes that it computes are valid")
+
+
+def test_tables_and_weights_are_not_read_for_what_they_demand(monkeypatch):
+    from minuend import check
+    from minuend.onnx.model import Model
+
+    model = demanding("int64[2] i, int64 n, float[4, 3] w", ONE + "d = Sub (i, k)\nh = Gather (t, d)\ny = Add (h, w)")
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.zeros((4, 3), np.float32), "t"))
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.zeros((4, 3), np.float32), "w"))
+    read_ = []
+    blocks = Model.blocks
+    monkeypatch.setattr(
+        Model, "blocks", lambda own, tensor, where: read_.append(tensor.name) or blocks(own, tensor, where)
+    )
+    (finding,) = check(model, "openvino-cpu@2026.4.1").findings
+    assert finding.verdict == "ok"
+    assert not {"t", "w"} & set(read_)

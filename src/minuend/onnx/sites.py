@@ -21,8 +21,8 @@ from minuend.errors import SpecError, Unsupported
 from minuend.models.flow import Flow
 from minuend.models.purpose import purpose_of
 from minuend.models.ranges.assumed import NONE, Assumptions
-from minuend.models.ranges.conditions import Values, branches
-from minuend.models.ranges.demands import COUNTS, demands, narrowed
+from minuend.models.ranges.conditions import CONDITIONS, Values, branches
+from minuend.models.ranges.demands import BACK, COUNTS, DEMANDS, demands, narrowed
 from minuend.models.ranges.interval import Range, full, join, of_array, of_blocks
 from minuend.models.ranges.rules import RULES, Step, result
 from minuend.models.sites import Array, Site, constants_of, typed
@@ -32,7 +32,7 @@ from minuend.onnx.dims import shape_of
 from minuend.onnx.evaluator import MAIN
 from minuend.onnx.flow import flow_of, stored_in
 from minuend.onnx.model import Model
-from minuend.onnx.nesting import captured, filled_in, graphs
+from minuend.onnx.nesting import filled_in, graphs
 from minuend.onnx.opsets import schemas
 from minuend.onnx.walk import Scope, Subtraction, functions, subtractions, walk
 from minuend.standards.node import Node
@@ -42,6 +42,9 @@ _MOST_ELEMENTS = 1 << 20
 
 _MOST_CALLS = 2000
 """Calls of functions that are followed one by one; beyond, their operands can be anything."""
+
+_FOLLOWED = frozenset((*RULES, *CONDITIONS))
+"""Operators whose inputs tell of their results."""
 
 Key: TypeAlias = tuple[str, str, str]
 
@@ -221,11 +224,18 @@ class _Analysis:
         steps = []
         for node in reversed(frame.scope.nodes):
             if not live.isdisjoint(node.output):
-                live.update((*node.input, *captured(node)))
+                live.update(node.input)  # what bodies take from outside they may not need
                 fine = node.domain in MAIN and not schemas.malformed(node, frame.scope.opset or 0)
-                if fine and self._function(node) is None:
-                    steps.append((self._with_ranges(frame, node), list(node.input), list(node.output)))
+                if fine and self._function(node) is None and (node.op_type in DEMANDS or node.op_type in BACK):
+                    steps.append((self._asking(frame, node), list(node.input), list(node.output)))
         return demands(steps[::-1])
+
+    def _asking(self, frame: _Frame, node: NodeProto) -> Step:
+        """A node as far as demands look at it: of tables and weights the types alone, so that they are not read."""
+        if self._solves(frame.scope, node):
+            return self._with_ranges(frame, node)
+        types = {name: full(self._dtype(frame.scope, name)) for name in node.input if name}
+        return self._with_ranges(frame, node, types)
 
     def _used(self, frame: _Frame, name: str, found: Range) -> Range:
         """What a value of the graph can hold if it is used as it has to be."""
@@ -267,14 +277,18 @@ class _Analysis:
                 need.update(node.input)
                 for body in inner:
                     need |= self._needs(body, [v.name for v in body.proto.output])
-            elif main and node.op_type in RULES and (need.intersection(node.output) or self._solves(scope, node)):
+            elif (
+                main
+                and node.op_type in (*RULES, *CONDITIONS)
+                and (need.intersection(node.output) or self._solves(scope, node))
+            ):
                 need.update(node.input)
         self.needed[scope.where] = need
         return need
 
     def _solves(self, scope: Scope, node: NodeProto) -> bool:
         """Whether what a node's result is used for can tell of an operand, if the other is known."""
-        return node.op_type == "Add" and any(self._dtype(scope, name) in COUNTS for name in node.output)
+        return node.op_type in ("Add", "Sub") and any(self._dtype(scope, name) in COUNTS for name in node.output)
 
     def _bodies(self, scope: Scope, i: int) -> list[Scope]:
         return [self.scopes[f"{scope.where}.node[{i}].{name}"] for name, _ in graphs(scope.nodes[i])]

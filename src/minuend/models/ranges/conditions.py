@@ -13,6 +13,9 @@ COMPARISONS: Mapping[str, str] = MappingProxyType(
 )
 """Operators that compare two values, by the sign of what they ask."""
 
+CONDITIONS = (*COMPARISONS, "Not", "And", "Or")
+"""Operators that conditions are made of."""
+
 _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 _NOT = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 
@@ -48,7 +51,7 @@ def _where(values: Values, condition: Hashable, holds: bool, branch: Hashable) -
     for x, sign, y in _facts(values, condition, holds):
         for one, asked, bound in ((x, sign, y), (y, _TURNED[sign], x)):
             before = known.get(one) or values.range(one)
-            known[one] = narrowed(before, asked, values.range(bound), holds)
+            known[one] = narrowed(before, asked, values.range(bound))
     if branch in known:
         return known[branch]
     made = values.maker(branch)
@@ -76,12 +79,11 @@ def _facts(values: Values, condition: Hashable, holds: bool) -> Iterator[tuple[H
                 yield inputs[0], sign if true else _NOT[sign], inputs[1]
 
 
-def narrowed(x: Range, sign: str, bound: Range, holds: bool = True) -> Range:
-    """Return what of a range is below, above or at some number of another.
+def narrowed(x: Range, sign: str, bound: Range) -> Range:
+    """Return what of a range is below, above or at some number of another; NaN is not.
 
     Args:
         x: the range. sign: ``"<"``, ``"<="``, ``">"``, ``">="``, ``"=="`` or ``"!="``. bound: the other.
-        holds: whether a comparison says so, which is false of NaN; or else that none says the contrary.
 
     >>> str(narrowed(Range("int64", -5, 9), "<", Range("int64", 0, 3)))
     '-5..2'
@@ -97,6 +99,4 @@ def narrowed(x: Range, sign: str, bound: Range, holds: bool = True) -> Range:
     if lo > hi:  # it is never so
         return x
     zero = x.negative_zero and lo <= 0 <= hi
-    return replace(
-        x, lo=lo, hi=hi, nan=x.nan and not holds, negative_zero=zero, assumptions=x.assumptions | bound.assumptions
-    )
+    return replace(x, lo=lo, hi=hi, nan=False, negative_zero=zero, assumptions=x.assumptions | bound.assumptions)
