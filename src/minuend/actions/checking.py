@@ -122,7 +122,8 @@ def examine(
         _beside_twins(judge(site, one, unread[one.name], hint), shared[one.name]) for site in found for one in chosen
     )
     notes = tuple(dict.fromkeys(note for site in found for note in site.notes))
-    report = Report(title=title, findings=findings, head=tuple(_hints(findings)), notes=notes)
+    granted = tuple(one.sentence for one in assumed.values())
+    report = Report(title=title, findings=findings, head=tuple(_hints(findings)), notes=notes, assumed=granted)
     if not run:
         if inputs is not None:
             raise SpecError("inputs", "inputs are for a run; expected run=True beside them")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import click
 
 from minuend.errors import shown
@@ -23,3 +25,8 @@ def size(text: str | int) -> int:
         return text if isinstance(text, int) else whole_number(text, lowest=0)
     except ValueError:
         raise click.BadParameter(f"{shown(text)} is no number of bytes; expected a whole number from 0 on") from None
+
+
+def items(given: Iterable[str]) -> list[str]:
+    """Return what an option names that may be given several times, and several each time, with commas between them."""
+    return [name for text in given for name in text.split(",") if name]

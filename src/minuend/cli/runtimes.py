@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import click
 
-from minuend.cli.about import tool
 from minuend.cli.arguments import path
-from minuend.cli.printing import show
+from minuend.cli.printing import show, show_json
 from minuend.cli.progress import Bar
 from minuend.cli.status import FINDINGS, FINE
 from minuend.errors import shown
@@ -35,7 +34,10 @@ def prove(runtime: str, quick: bool, junit: str | None, as_json: bool) -> int:
     if junit is not None:
         with atomic(junit) as stream:
             stream.write(report.to_junit().encode())
-    show(report.to_json(tool()) if as_json else prove_page(report))
+    if as_json:
+        show_json(report.plain())
+    else:
+        show(prove_page(report))
     return FINE if report.ok else FINDINGS
 
 
@@ -67,8 +69,14 @@ def targets(two: tuple[str, str] | None, as_json: bool) -> None:
 
     if two is None:
         every = [known.find(name) for name in known.names()]
-        show(targets_json(every, tool()) if as_json else targets_page(every))
+        if as_json:
+            show_json(targets_json(every))
+        else:
+            show(targets_page(every))
         return
     old, new = map(known.find, two)
     changes = known.diff(old, new)
-    show(targets_diff_json(old, new, changes, tool()) if as_json else targets_diff_page(old, new, changes))
+    if as_json:
+        show_json(targets_diff_json(old, new, changes))
+    else:
+        show(targets_diff_page(old, new, changes))
