@@ -18,6 +18,7 @@ from minuend import cli
 from minuend.actions import asking, trying
 from minuend.actions.asking import Asked, ask
 from minuend.actions.checking import check
+from minuend.core.elements import TYPES
 from minuend.errors import SpecError
 from minuend.models.sites import sites
 from minuend.onnx.model import read
@@ -143,6 +144,29 @@ def test_an_ir_and_the_oldest_version_are_asked_too(openvino: Runtime, onnxrunti
 def test_what_has_no_rank_or_no_elements_is_not_asked(openvino: Runtime) -> None:
     assert asked(openvino, "c = Sub (a, b)", "float[0, 3] a, float[0, 3] b", "float[0, 3] c") is None
     assert asked(openvino, "c = Sub (a, b)", "float[2000, 2000] a, float[2000, 2000] b", "float[2000, 2000] c") is None
+
+
+@pytest.mark.parametrize("dtype", ["u4", "i4", "f8e4m3", "f8e5m2", "bf16", "f16", "u64", "i16"])
+def test_every_type_of_an_ir_is_asked(openvino: Runtime, dtype: str) -> None:
+    builder = Builder("m")
+    a, b = (builder.parameter(name, dtype, (2, 3)) for name in ("a", "b"))
+    builder.result(builder.subtract("d", a, b), "y")
+    (site,) = sites(builder.model)
+    found = ask(site, openvino)
+    assert found is not None
+    assert found.refused or found.pairs >= 256
+    if found.different and not found.odd:
+        assert found.witness is not None
+
+
+def test_operands_that_another_rule_joins_are_not_read_along_numpy_s():
+    element = TYPES["uint8"]
+    a, b = np.uint8([[5, 5], [5, 5]]), np.uint8([1, 9])
+    expected = np.uint8([[4, 4], [252, 252]])  # B along the first axis
+    got = np.uint8([[4, 4], [0, 0]])
+    assert asking.pair_at(element, (1, 0), (a, b, got, expected)) is None
+    assert asking.pair_at(element, (1, 1), (a, b, got, expected)) == Witness(5, 9, 0, 252)
+    assert asking.pair_at(element, (1, 1), (a, np.uint8([1, 9, 3]), got, expected)) is None
 
 
 # ---- in a report ------------------------------------------------------------------------------------------------

@@ -83,6 +83,8 @@ def ask(site: Site, runtime: Runtime, hint: str = "", known: Sequence[Witness] =
     if shapes is None or not isinstance(node, Node):
         return None
     source = _Source(site, node.a.element, shapes, known)
+    if source.is_empty:
+        return None
     found = Asked(whole=relation_of(node) is not None)
     for _ in range(source.rounds):
         try:
@@ -122,14 +124,14 @@ def _dim(dim: Any) -> int:
 def _pool(element: ElementType, range_: Range, stored: Array | None) -> Codes:
     """Codes of the numbers that an operand is made of: edges within its range, its ends, and some from inside."""
     if stored is not None:
-        return np.unique(_codes(element, stored))
+        return np.unique(codes_of(element, stored))
     codes = [int(code) for code in values.of(element).codes if range_.holds(_number(element, int(code)))]
     codes += [reference.encode(element, _exact(one)) for one in (*_ends(range_), *_inside(range_))]
     known = [code for code in dict.fromkeys(codes) if range_.holds(_number(element, code))]
     return np.array(known, f"u{element.itemsize}")
 
 
-def _codes(element: ElementType, array: Array) -> Codes:
+def codes_of(element: ElementType, array: Array) -> Codes:
     """An array's codes, those of narrow types without what lies above their bits."""
     codes = np.ascontiguousarray(array).view(f"u{element.itemsize}").reshape(array.shape)
     return codes if element.bits >= 8 else codes & np.uint8((1 << element.bits) - 1)
@@ -164,25 +166,31 @@ class _Source:
         self.element, self.shapes, self.stored = element, shapes, site.fixed()
         self.pools = [_pool(element, one, kept) for one, kept in zip((site.a, site.b), self.stored, strict=True)]
         self.counts = [math.prod(shape) for shape in shapes]
-        rng = self.rng = np.random.default_rng(zlib.crc32(site.where.encode()))
-        grid = rng.permutation(len(self.pools[0]) * len(self.pools[1]))
-        pairs = [self._codes_of(one) for one in known]
-        self.pairs = [
-            np.concatenate([np.array([pair[k] for pair in pairs], pool.dtype), pool[places]])
-            for k, (pool, places) in enumerate(
-                zip(self.pools, (grid // len(self.pools[1]), grid % len(self.pools[1])), strict=True)
-            )
-        ]
+        self.rng = np.random.default_rng(zlib.crc32(site.where.encode()))
+        self.free = all(kept is None for kept in self.stored)
+        self.pairs = self._mixed([self._codes_of(one) for one in known]) if self.free else []
         self.taken = 0
         settled = [kept is not None for kept in self.stored]
         own = {"none": False, "A": not settled[0], "B": not settled[1], "both": not all(settled)}[site.constants]
-        self.nodes = 1 if own else max(1, min(_NODES, _ENOUGH // max(1, *self.counts)))
+        alone = own or all(settled)
+        self.nodes = 1 if alone else max(1, min(_NODES, _ENOUGH // max(1, *self.counts)))
         self.rounds = 1 if all(settled) else _ROUNDS * (4 if own else 1)
-        self.nodes = 1 if all(settled) else self.nodes
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no number of the type lies in a range."""
+        return any(pool.size == 0 for pool in self.pools)
+
+    def _mixed(self, first: Sequence[tuple[int, int]]) -> list[Codes]:
+        """Some pairs, then all those of the two pools in a random order."""
+        a, b = self.pools
+        places = self.rng.permutation(a.size * b.size)
+        sides = (a[places // max(b.size, 1)], b[places % max(b.size, 1)])
+        return [np.concatenate([np.array([pair[k] for pair in first], a.dtype), one]) for k, one in enumerate(sides)]
 
     def _codes_of(self, pair: Witness) -> tuple[int, int]:
         a, b = (np.array(one, self.element.memory) for one in (pair.a, pair.b))
-        return int(_codes(self.element, a).item()), int(_codes(self.element, b).item())
+        return int(codes_of(self.element, a).item()), int(codes_of(self.element, b).item())
 
     def triple(self, node: Node) -> tuple[Codes, Codes, Codes]:
         """The operands and what the contract gives for them.
@@ -193,16 +201,15 @@ class _Source:
         a, b = self._operand(0), self._operand(1)
         self.taken += max(self.counts)
         x, y = (np.ascontiguousarray(one).view(self.element.memory).reshape(one.shape) for one in (a, b))
-        return a, b, _codes(self.element, contracted(node, x, y))
+        return a, b, codes_of(self.element, contracted(node, x, y))
 
     def _operand(self, k: int) -> Codes:
         stored, shape, count = self.stored[k], self.shapes[k], self.counts[k]
         if stored is not None:
-            return _codes(self.element, stored)
-        free = all(one is None for one in self.stored)
-        if free and self.shapes[0] == self.shapes[1]:
+            return codes_of(self.element, stored)
+        if self.free and self.shapes[0] == self.shapes[1]:
             return self.pairs[k].take(np.arange(count) + self.taken, mode="wrap").reshape(shape)
-        if count == 1 or not free:  # what it meets is one of many, or as it is
+        if count == 1 or not self.free:  # what it meets is one of many, or as it is
             return self.pools[k].take(np.arange(count) + self.taken, mode="wrap").reshape(shape)
         return self.rng.choice(self.pools[k], count).reshape(shape)
 
@@ -233,9 +240,22 @@ def _added(found: Asked, answer: list[Output] | Refused, element: ElementType, t
         unlike = values.differ(element, output.codes, expected)
         witness = found.witness
         if witness is None and unlike.any():
-            at = tuple(np.argwhere(unlike)[0])
-            x, y = np.broadcast_arrays(a, b) if a.shape != b.shape else (a, b)
-            witness = Witness(*(values.number(element, int(one[at])) for one in (x, y, output.codes, expected)))
+            witness = pair_at(element, tuple(np.argwhere(unlike)[0]), (a, b, output.codes, expected))
         count = int(unlike.sum())
         found = replace(found, pairs=found.pairs + expected.size, different=found.different + count, witness=witness)
     return found
+
+
+def pair_at(element: ElementType, at: tuple[int, ...], codes: Sequence[Codes]) -> Witness | None:
+    """Return the numbers at an index of a result, from the codes of A, B, what came and what was expected.
+
+    ``None`` where operands are joined by another rule than NumPy's, so that others stand there.
+    """
+    try:
+        a, b, got, expected = (int(np.broadcast_to(one, codes[-1].shape)[at]) for one in codes)
+    except ValueError:
+        return None
+    own = np.array([reference.subtract(element, a, b), expected], codes[-1].dtype)
+    if values.differ(element, own[:1], own[1:]).any():
+        return None
+    return Witness(*(values.number(element, code) for code in (a, b, got, expected)))

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from minuend import worker
-from minuend.actions.asking import Asked, ask
+from minuend.actions.asking import Asked, ask, codes_of, pair_at
 from minuend.actions.bounds import Bounds, answered
 from minuend.actions.constants import can_make
 from minuend.actions.graphs import joined, twins
@@ -28,7 +28,6 @@ from minuend.models.opening import Model, dialect_of
 from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.models.sites import Site
 from minuend.models.tracing import Array, Trace, tracing
-from minuend.runtimes import values
 from minuend.runtimes.adapting import adapters
 from minuend.runtimes.answers import Witness
 from minuend.runtimes.cases import relation_of
@@ -284,20 +283,10 @@ def _judge(cuts: Cuts, found: Sequence[Site], tallies: dict[str, Tally | None], 
         expected = contracted(site.node, a, b)
         tally.add(site.where, c, expected)
         if tally.first is not None and site.where not in shown:
-            witness = _pair(site.node, tally.first.index, (a, b, c, expected))
+            element = site.node.a.element
+            codes = [codes_of(element, np.asarray(one)) for one in (a, b, c, expected)]
+            witness = pair_at(element, tally.first.index, codes)
             shown |= {} if witness is None else {site.where: witness}
-
-
-def _pair(node: Node, at: tuple[int, ...], arrays: Sequence[Array]) -> Witness | None:
-    """The numbers at an index of a result; ``None`` where operands are joined by another rule than NumPy's."""
-    try:
-        whole = [np.broadcast_to(one, arrays[-1].shape) for one in arrays]
-    except ValueError:
-        return None
-    element = node.a.element
-    mask = (1 << element.bits) - 1
-    codes = (int(np.ascontiguousarray(one[at]).view(f"u{element.itemsize}").item()) & mask for one in whole)
-    return Witness(*(values.number(element, code) for code in codes))
 
 
 def with_runs(
