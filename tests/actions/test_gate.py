@@ -306,6 +306,18 @@ def test_runs_keep_to_what_is_assumed() -> None:
     assert str(told.value) == "the input 'positions' holds elements that are not 10..131071, as is assumed"
 
 
+def test_runs_do_not_keep_to_what_is_assumed_of_values_between_and_say_so() -> None:
+    pytest.importorskip("openvino")
+    model = text("s = Add(positions, b)\n[shift] c = Sub(s, b)", "int64", "positions b")
+    found = mn.check(model, "openvino-cpu", assume={"s": (0, 9), "b": (0, 9)}, run=True)
+    assert found.findings[0].reason.startswith("in the run") or found.findings[0].verdict == "ok"
+    (trial,) = found.trials
+    assert trial.notes == ("made inputs do not keep to what is assumed of 's'",)
+    fixed = mn.fix(model, "openvino-cpu", assume={"s": (0, 9), "b": (0, 9)})
+    assert fixed.comparison.skipped == "made inputs do not keep to what is assumed of 's'"
+    assert (fixed.failed, fixed.whole) == (False, None)
+
+
 @pytest.mark.usefixtures("here")
 def test_fix_assumes_the_same_and_says_so(capfd: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("openvino")
@@ -414,6 +426,30 @@ def test_a_baseline_accepts_what_is_found_today_and_nothing_later(capfd: pytest.
     assert "no entries are written: nothing counts that is not accepted\n" in out
     Path("wraps.onnxtxt").write_text(text("[other] c = Sub(a, b)"))
     assert check(capfd, ". --target openvino-cpu")[0] == 1
+
+
+@pytest.mark.usefixtures("here")
+def test_a_first_baseline_makes_the_file_at_the_top_of_the_project(capfd: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = check(capfd, "wraps.onnxtxt exports/deep --target openvino-cpu --write-baseline")
+    assert (status, out.splitlines()[-1]) == (0, "openvino-cpu@2026.4.1: 2 accepted")
+    assert len(tomllib.loads(Path("minuend.toml").read_text())["accept"]) == 2
+    assert check(capfd, "wraps.onnxtxt exports/deep --target openvino-cpu")[0] == 0
+
+
+@pytest.mark.usefixtures("here")
+def test_a_baseline_that_cannot_be_written_leaves_the_file_as_it_was(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("minuend.toml").write_text("# ours\n")
+    before = sorted(os.listdir())
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device", "minuend.toml")
+
+    monkeypatch.setattr(os, "replace", full)
+    status, out, err = check(capfd, "wraps.onnxtxt --target openvino-cpu --write-baseline")
+    assert (status, out, err) == (2, "", "error: minuend.toml: No space left on device\n")
+    assert (Path("minuend.toml").read_text(), sorted(os.listdir())) == ("# ours\n", before)
 
 
 @pytest.mark.usefixtures("here")
