@@ -399,6 +399,8 @@ def _run(model: ModelProto, fed: Feeds, wanted: list[Array]) -> tuple[str, float
     except (MinuendError, ValueError, TypeError, RuntimeError) as error:
         return f"refused: {type(error).__name__}", 0.0
     got = [np.asarray(outputs[value.name]) for value in model.graph.output]
+    if any(one.dtype.hasobject for one in got):  # a sequence, or text
+        return "an output is no tensor of numbers", 0.0
     return _compared(got, wanted, fed), max(map(difference, map(_plain, wanted), map(_plain, got)), default=0.0)
 
 

@@ -21,6 +21,7 @@ import numpy as np
 import onnx
 from onnx import ModelProto, NodeProto, helper
 from truth import (
+    ANY,
     DIFFERENT,
     EDGES,
     FEW,
@@ -588,9 +589,9 @@ def _searched(drawn: Drawn, runtime: Runtime, source: np.random.Generator, hint:
     known = list(drawn.known)
     if finding.witness is not None:
         known += [float(x) for x in (finding.witness.a, finding.witness.b) if isinstance(x, int | float)]
-    kinds = (EDGES, FEW, ORDINARY, POSITIVE, ORDINARY)
+    kinds = (EDGES, FEW, ORDINARY, ANY, POSITIVE, ORDINARY)
     smallest = min((math.prod(value.shape) for value in drawn.inputs), default=64)
-    sets = replace(drawn, known=known).sets(source, kinds * max(1, 8 // smallest))[2:]
+    sets = replace(drawn, known=known).sets(source, kinds * min(16, max(2, 64 // smallest)))[2:]
     truth = Trial(runtime, drawn.model, sets, hint).truth(finding)
     if truth.kind != FINE or place_of(drawn.model, finding.location).inside:
         return truth

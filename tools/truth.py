@@ -530,9 +530,10 @@ def _first_unlike(got: Output, wanted: Output) -> str:
 
 # ---- inputs -----------------------------------------------------------------------------------------------------
 
-ORDINARY, POSITIVE, EDGES, FEW = "ordinary", "positive", "edges", "few"
+ORDINARY, POSITIVE, EDGES, FEW, ANY = "ordinary", "positive", "edges", "few", "any"
 """Sets of inputs: numbers of many sizes; above 0 alone; edges of the type among them (no number, infinite, subnormal,
-zeros); and small numbers that meet each other and the constants of a model, zeros of both signs among them."""
+zeros); small numbers that meet each other and the constants of a model, zeros of both signs among them; and numbers of
+all sizes that the type has."""
 
 
 def numbers(
@@ -552,6 +553,9 @@ def numbers(
         few = np.array([0.0, 1.0, 2.0, 3.0, *(() if element.is_integer else (-0.0, -1.0, 0.5, 0.3, -0.3, *known))])
         chosen = few[source.integers(0, len(few), count)].astype(element.memory)
         found = np.where(source.integers(0, 3, count) == 0, found, chosen)
+    if kind == ANY:
+        bits = source.integers(0, 1 << 63, count, dtype=np.uint64) << np.uint64(1)
+        found = (bits >> np.uint64(64 - element.bits)).astype(f"u{found.itemsize}").view(element.memory)
     if kind == EDGES:
         edges = values.of(element, full=False).codes
         codes = found.view(f"u{found.itemsize}").copy()

@@ -247,6 +247,9 @@ def test_a_normalisation_with_a_scale_of_several_axes_is_none_that_was_measured(
 def test_nothing_rounds_beside_a_constant_0():
     head = '<ir_version: 8, opset_import: ["" : 17]> g (float16[64] x) => (float16[64] y) <float16 zero = {0}>'
     assert verdicts(head + "{ t = Sub(zero, x) y = Elu(t) }", ONNXRUNTIME) == ["ok"]
+    assert verdicts(head + "{ t = Sub(zero, x) n = Neg(t) y = Sub(n, x) }", ONNXRUNTIME) == ["ok", "ok"]
+    assert verdicts(head + "{ t = Mul(x, x) y = Sub(t, zero) }", ONNXRUNTIME) == ["ok"]
+    assert verdicts(head + "{ t = Mul(x, x) y = Sub(t, x) }", ONNXRUNTIME) == ["different-numbers"]
 
 
 @pytest.mark.parametrize("target", [ONNXRUNTIME, OPENVINO])

@@ -14,7 +14,7 @@ import pytest
 
 import minuend as mn
 from minuend.core.elements import TYPES, by_scalar_type
-from minuend.errors import DTypeError, OverflowFound, ShapeError
+from minuend.errors import DTypeError, OverflowFound, ShapeError, SpecError
 
 PLACES = ("a", "b")
 
@@ -153,8 +153,9 @@ NO_NUMBERS = {
 def test_what_is_no_array_and_no_number_is_refused(operand, name, place):
     with pytest.raises(DTypeError) as caught:
         call(place, operand, np.arange(3, dtype=np.int32))
+    hint = f"; np.asarray({place}, dtype) makes an array of it" if name == "list" else ""
     assert str(caught.value) == (
-        f"{place} is a {name}; expected a NumPy array, a NumPy scalar or a Python int or float"
+        f"{place} is a {name}; expected a NumPy array, a NumPy scalar or a Python int or float{hint}"
     )
 
 
@@ -194,16 +195,64 @@ def masked_arrays():
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("name", masked_arrays())
-def test_a_masked_array_is_refused_everywhere(name, place):
+def test_the_operators_of_standards_know_no_masks(name, place):
     operand = masked_arrays()[name]
-    for other in (np.arange(3.0), np.float64(3), 3.0, operand):
+    for other in (np.arange(3.0), np.float64(3), operand):
+        given = (operand, other) if place == "a" else (other, operand)
         with pytest.raises(DTypeError) as caught:
-            call(place, operand, other)
+            mn.onnx.sub(*given)
         first = "a" if other is operand else place
         assert str(caught.value) == f"{first} is a masked array, whose mask would be lost; pass .data or .filled()"
-    with pytest.raises(DTypeError) as caught:
-        mn.subtract(np.zeros(operand.shape), 1.0, out=operand)
-    assert str(caught.value) == "out is a masked array, whose mask would not be set; pass .data"
+
+
+def test_numpy_scalars_give_a_scalar_and_arrays_without_dims_an_array():
+    one, two = np.float32(1), np.float32(2)
+    assert [type(mn.subtract(*given)) for given in ((one, two), (one, 2), (2.5, two))] == [np.float32] * 3
+    assert type(mn.subtract(np.array(1.0), 2.0)) is np.ndarray
+    assert type(mn.subtract(np.int8(100), np.int8(-100), overflow="widen")) is np.int16
+
+
+@pytest.mark.parametrize("keyword", [{"dtype": "f8"}, {"casting": "unsafe"}], ids=str)
+def test_a_type_for_the_result_is_refused_with_what_is_there_instead(keyword):
+    with pytest.raises(SpecError) as caught:
+        mn.subtract(np.zeros(1, np.float32), 1.0, **keyword)
+    assert str(caught.value) == (
+        "nothing is promoted or converted: the result has the operands' element type; overflow='widen' gives exact "
+        "differences in the signed type of twice the width, and .astype() makes operands of another type"
+    )
+
+
+# ---- where ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mask", [np.array([1, 0, 1], bool), True, False, np.bool_(False), [[True, False, False]] * 2])
+def test_where_a_mask_is_false_out_keeps_its_elements(mask):
+    a, b = np.arange(6, dtype=np.int32).reshape(2, 3), np.array([5, 7, 9], np.int32)
+    out = np.full((2, 3), 77, np.int32)
+    want = np.subtract(a, b, out=out.copy(), where=mask)
+    assert mn.subtract(a, b, out=out, where=mask) is out
+    assert np.array_equal(out, want)
+    assert np.array_equal(mn.subtract(a, b, out=a, where=mask), np.where(mask, np.arange(6).reshape(2, 3) - b, a))
+
+
+def test_nothing_overflows_where_a_mask_is_false():
+    a, b = np.array([0, 0, 9], np.uint8), np.array([1, 2, 3], np.uint8)
+    out = np.full(3, 50, np.uint8)
+    assert mn.subtract(a, b, out=out, where=[False, False, True], overflow="error").tolist() == [50, 50, 6]
+    with pytest.raises(OverflowFound) as caught:
+        mn.subtract(a, b, out=out, where=[False, True, True], overflow="error")
+    assert (caught.value.index, caught.value.count) == ((1,), 1)
+    assert out.tolist() == [50, 50, 6]
+
+
+def test_a_mask_that_says_nothing_is_refused():
+    a = np.zeros(3)
+    with pytest.raises(SpecError, match="where= leaves elements of out as they are; expected out= beside it"):
+        mn.subtract(a, a, where=[True, False, True])
+    with pytest.raises(DTypeError, match="where is of int64; expected bool"):
+        mn.subtract(a, a, out=a, where=[1, 0, 1])
+    with pytest.raises(ShapeError, match=r"where has shape \(2,\); expected one that broadcasts to \(3,\)"):
+        mn.subtract(a, a, out=a, where=[True, False])
 
 
 @pytest.mark.parametrize("out", [3, np.float32(3), [0.0], "x", np.float32, memoryview(bytearray(4))], ids=str)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar, overload
 
 import numpy as np
 
 from minuend import _native
 from minuend.core import elements, operation, shapes
 from minuend.core.elements import ElementType
+from minuend.core.libraries import library_of
 from minuend.core.plan import Plan, plan, shares_addresses
 from minuend.core.policies import POLICIES, Overflow
 from minuend.core.shapes import Broadcast, format_shape, static
@@ -19,6 +20,7 @@ from minuend.errors import DTypeError, OverflowFound, ScalarRangeError, ShapeErr
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 F = TypeVar("F", bound=Callable[..., Any])
+Out = TypeVar("Out")
 
 
 def _with_fast_path(general: F) -> F:
@@ -30,13 +32,64 @@ def _with_fast_path(general: F) -> F:
     return fast
 
 
+S = TypeVar("S", bound=np.generic)
+Same: TypeAlias = Literal["wrap", "saturate", "error"]
+Numbers: TypeAlias = "np.ndarray[Any, np.dtype[S]]"
+
+
+@overload
+def subtract(
+    a: Numbers[S], b: Numbers[S] | S | int | float, /, out: None = None, *, overflow: Same = "wrap"
+) -> Numbers[S]: ...
+@overload
+def subtract(a: S | int | float, b: Numbers[S], /, out: None = None, *, overflow: Same = "wrap") -> Numbers[S]: ...
+@overload
+def subtract(a: S, b: S, /, out: None = None, *, overflow: Same = "wrap") -> S: ...
+@overload
+def subtract(
+    a: Any,
+    b: Any,
+    /,
+    out: None = None,
+    *,
+    overflow: Overflow = "wrap",
+    where: Any = True,
+    dtype: None = None,
+    casting: None = None,
+) -> Any: ...
+@overload
+def subtract(
+    a: Any,
+    b: Any,
+    /,
+    out: Out,
+    *,
+    overflow: Overflow = "wrap",
+    where: Any = True,
+    dtype: None = None,
+    casting: None = None,
+) -> Out: ...
 @_with_fast_path
-def subtract(a: Any, b: Any, /, out: Array | None = None, *, overflow: Overflow = "wrap") -> Array:
+def subtract(
+    a: Any,
+    b: Any,
+    /,
+    out: Any = None,
+    *,
+    overflow: Overflow = "wrap",
+    where: Any = True,
+    dtype: Any = None,
+    casting: Any = None,
+) -> Any:
     """Subtract element by element: ``a - b``, exact, in the operands' own element type.
 
     Integers wrap modulo 2**n unless ``overflow`` says otherwise. Floats give the exact difference rounded once,
     to nearest even; subnormals, signed zeros, infinities and NaN are IEEE 754's. Nothing is promoted. Shapes
     broadcast as NumPy's do; strides, byte order and alignment are free.
+
+    Arrays of other libraries give arrays of theirs, by the same contract: PyTorch's tensors on the CPU (nothing is
+    copied; differentiable), JAX's on the CPU, Dask's (lazy), xarray's, pandas' and Polars' objects (labels have to be
+    equal), zarr's (read whole), NumPy's masked arrays (masked where either is), and whatever speaks DLPack.
 
     Args:
         a: the minuend: an array of an element type in :data:`minuend.core.elements.TYPES`, a NumPy scalar, or a Python
@@ -47,10 +100,13 @@ def subtract(a: Any, b: Any, /, out: Array | None = None, *, overflow: Overflow 
         overflow: what integers do where the exact difference does not fit. ``"wrap"``; ``"saturate"``: the nearest
             value that fits; ``"widen"``: the exact difference in the signed type of twice the width (64-bit operands
             give int64); ``"error"``. Floats ignore it.
+        where: bools that broadcast to ``out``, which keeps its elements where they are false; nothing overflows there.
+        dtype, casting: NumPy's ufuncs have them; here they are refused.
 
     Returns:
         ``out``, or a new array in native byte order, of shape ``broadcast(a, b)`` and without gaps. Its dims lie in
-        memory in the order of the operands', if those have one order, as NumPy's ``order="K"``; else in C order.
+        memory in the order of the operands', if those have one order, as NumPy's ``order="K"``; else in C order. Two
+        scalars give a scalar.
 
     Raises:
         DTypeError: element types that differ or are not in the table, or operands that are no arrays.
@@ -58,14 +114,53 @@ def subtract(a: Any, b: Any, /, out: Array | None = None, *, overflow: Overflow 
         OverflowFound: under ``"error"``, or ``"widen"`` of 64 bits, the exact difference does not fit somewhere;
             operands keep their values even where ``out`` is one of them.
         ScalarRangeError: a Python int that the array's element type cannot hold.
+        SpecError: ``dtype=``, ``casting=``, or ``where=`` without ``out``.
 
     >>> import numpy as np
     >>> a, b = np.array([5, 200], np.uint8), np.array([10, 100], np.uint8)
     >>> subtract(a, b), subtract(a, b, overflow="saturate"), subtract(a, b, overflow="widen")
     (array([251, 100], dtype=uint8), array([  0, 100], dtype=uint8), array([ -5, 100], dtype=int16))
     """
+    if dtype is not None or casting is not None:
+        raise SpecError(
+            "dtype" if dtype is not None else "casting",
+            "nothing is promoted or converted: the result has the operands' element type; overflow='widen' gives exact "
+            "differences in the signed type of twice the width, and .astype() makes operands of another type",
+        )
+    library = library_of(a, b, out)
+    if library is not None:
+        if where is not True:
+            raise SpecError("where", "where= is for NumPy arrays; expected it to be left away")
+        return library.subtract(a, b, out, overflow)
+    if where is not True:
+        return _where(a, b, out, overflow, where)
     x, y, element = operands(a, b)
-    return compute(element, shapes.numpy(x.shape, y.shape), x, y, out, overflow)
+    found = compute(element, shapes.numpy(x.shape, y.shape), x, y, out, overflow)
+    scalars = out is None and not isinstance(a, np.ndarray) and not isinstance(b, np.ndarray)
+    return found[()] if scalars else found
+
+
+def _where(a: Any, b: Any, out: Any, overflow: Overflow, where: Any) -> Any:
+    """Subtract where a mask says so; what is left out is 0 - 0, which does not overflow."""
+    if not isinstance(out, np.ndarray):
+        raise SpecError("where", "where= leaves elements of out as they are; expected out= beside it")
+    mask = np.asarray(where)
+    if mask.dtype != np.bool_:
+        raise DTypeError("where", f"where is of {mask.dtype}; expected bool")
+    x, y, element = operands(a, b)
+    shape = static(shapes.numpy(x.shape, y.shape).shape or ())
+    check_out(out, element.widened if overflow == "widen" else element, shape)
+    try:
+        fits = shapes.numpy(mask.shape, shape).shape == shape
+    except ShapeError:
+        fits = False
+    if not fits:
+        raise ShapeError(
+            "where", f"where has shape {mask.shape}; expected one that broadcasts to {format_shape(shape)}"
+        )
+    nothing = np.zeros((), element.memory)
+    np.copyto(out, subtract(*(np.where(mask, one, nothing) for one in (x, y)), overflow=overflow), where=mask)
+    return out
 
 
 def compute(
@@ -191,16 +286,17 @@ def _array(operand: Any, name: str) -> Array | None:
     if type(operand) is np.ndarray:
         return operand
     if isinstance(operand, np.ndarray):
-        if isinstance(operand, np.ma.MaskedArray):
+        if isinstance(operand, np.ma.MaskedArray):  # of a standard's operator, which knows no masks
             raise DTypeError("types", f"{name} is a masked array, whose mask would be lost; pass .data or .filled()")
         return np.asarray(operand)
     if isinstance(operand, np.generic):
         return np.asarray(operand)
     if isinstance(operand, int | float) and not isinstance(operand, bool):
         return None
+    hint = f"; np.asarray({name}, dtype) makes an array of it" if isinstance(operand, list | tuple) else ""
     raise DTypeError(
         "types",
-        f"{name} is a {type(operand).__name__}; expected a NumPy array, a NumPy scalar or a Python int or float",
+        f"{name} is a {type(operand).__name__}; expected a NumPy array, a NumPy scalar or a Python int or float{hint}",
     )
 
 

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from minuend.models.exact import is_exact, moves
 from minuend.models.flow import SHAPES, Flow
 from minuend.models.idioms import idioms
 
@@ -65,12 +66,14 @@ class Surrounding:
     Attributes:
         expression: the two of them. form: :data:`ADJACENT`, :data:`APART`, :data:`SHARED` or :data:`WITHIN`.
         operator: the neighbour's own; ``""`` where there is none. later: whether others stand between.
+        exact: whether no rounding lies between the two, however many bits what lies there is computed in.
     """
 
     expression: str
     form: str
     operator: str
     later: bool = False
+    exact: bool = False
 
 
 def maker(operator: str, given: Sequence[str], side: str, other: str) -> str:
@@ -133,6 +136,7 @@ def _bare(flow: Flow, index: int) -> Iterator[Surrounding]:
 
 def _makers(flow: Flow, index: int) -> Iterator[Surrounding]:
     operands = flow.steps[index][1]
+    moved = moves(flow, index)
     for side, name, other in (("A", operands[0], operands[1]), ("B", operands[1], operands[0])):
         for form, source in _sources(flow, name):
             if source in flow.folded or (made := flow.maker_of(source)) is None:
@@ -140,24 +144,37 @@ def _makers(flow: Flow, index: int) -> Iterator[Surrounding]:
             operator, inputs, outputs = flow.steps[made]
             beyond = (flow.maker_of(one) for one in inputs if one not in flow.folded)
             stands = _stands(flow, source, operator, form, beyond)
+            exact = _as_alone(operator, stands) and _narrow(flow, source) and (moved or is_exact(flow, source))
             for own in own_kinds(flow, operator, other):
                 for given in _given(flow, operator, inputs):
                     text = maker(named(flow, operator, inputs, outputs), given, side, own)
-                    yield Surrounding(text, stands, operator)
+                    yield Surrounding(text, stands, operator, exact=exact)
 
 
 def _readers(flow: Flow, index: int) -> Iterator[Surrounding]:
     _, operands, (result, *_) = flow.steps[index]
+    unrounded = _narrow(flow, result) and is_exact(flow, result)
     for form, name in _targets(flow, result):
         for i in flow.readers_of(name):
             operator, inputs, outputs = flow.steps[i]
             beyond = (node for one in outputs for node in flow.readers_of(one))
             stands = _stands(flow, name, operator, form, beyond)
+            exact = unrounded and _as_alone(operator, stands)
             for a in own_kinds(flow, operator, operands[0]):
                 for b in own_kinds(flow, operator, operands[1]):
                     for given in _given(flow, operator, inputs, name):
                         text = reader(named(flow, operator, inputs, outputs), given, a, b)
-                        yield Surrounding(text, stands, operator)
+                        yield Surrounding(text, stands, operator, exact=exact)
+
+
+def _as_alone(operator: str, stands: str) -> bool:
+    """Whether a neighbour is the operator that it is alone: between nodes it may be that of another type, which only
+    arithmetic does not show."""
+    return stands != WITHIN or operator in LINEAR
+
+
+def _narrow(flow: Flow, name: str) -> bool:
+    return flow.dtypes.get(name) in NARROW
 
 
 def _stands(flow: Flow, name: str, operator: str, form: str, beyond: Iterable[int | None]) -> str:
@@ -165,7 +182,7 @@ def _stands(flow: Flow, name: str, operator: str, form: str, beyond: Iterable[in
 
     Runtimes that compute a type in float32 have a neighbour in float32 too where all around it is.
     """
-    if flow.dtypes.get(name) in NARROW and any(node is not None for node in beyond):
+    if _narrow(flow, name) and any(node is not None for node in beyond):
         return WITHIN
     return SHARED if form == ADJACENT and operator in LINEAR and flow.uses(name) > 1 else form
 

@@ -22,6 +22,9 @@ DEFAULTS = {STATIC: "default precision", DYNAMIC: "dynamic, default precision"}
 """Settings in which a case is asked: shapes known or not, under the precision that keeps float32; and, where a runtime
 has another by default, under that."""
 
+WIDE = "float32"
+"""The type that runtimes compute narrow ones in; of it every neighbour is asked."""
+
 Key = tuple[str, str, str, str]
 """Expression, element type, setting and form."""
 
@@ -51,6 +54,8 @@ class GraphAnswers:
             around: the neighbour. dtype: the subtraction's element type. dynamic: whether shapes are open.
             hint: the precision that the runtime is told, or ``""`` for its default.
         """
+        if around.exact and self._find(around, WIDE, dynamic, hint) == {}:
+            return {}  # the two are fine where nothing rounds between them
         found = self._find(around, dtype, dynamic, hint)
         if found is None and POWER in around.expression:  # what was asked of other numbers holds for it too
             other = replace(around, expression=around.expression.replace(POWER, "scalar"))

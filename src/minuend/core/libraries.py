@@ -1,0 +1,74 @@
+"""Whose arrays operands are: NumPy's own go to the kernel, those of others to a file of :mod:`minuend.libraries`."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from minuend.errors import DTypeError
+
+LIBRARIES: Mapping[str, str] = MappingProxyType(
+    {
+        "xarray": "xarray_objects",
+        "pandas": "pandas_frames",
+        "polars": "polars_frames",
+        "dask": "dask_arrays",
+        "zarr": "zarr_arrays",
+        "torch": "torch_tensors",
+        "jax": "jax_arrays",
+        "jaxlib": "jax_arrays",
+        "numpy.ma": "masked_arrays",
+    }
+)
+"""Where a class is from → the file that knows its arrays; what holds others' arrays comes first."""
+
+
+def library_of(*operands: Any) -> Any:
+    """Return the module that subtracts some operands; ``None`` where NumPy's own arrays and numbers are all there are.
+
+    >>> import numpy as np
+    >>> library_of(np.ones(3), 1, None), library_of(np.ma.ones(3), 1, None).__name__
+    (None, 'minuend.libraries.masked_arrays')
+    """
+    roots: frozenset[str] = frozenset().union(*(_roots(type(one)) for one in operands))
+    for root, file in LIBRARIES.items():
+        if root in roots:
+            return importlib.import_module(f"minuend.libraries.{file}")
+    if any(exchanges(one) for one in operands[:2]):
+        return importlib.import_module("minuend.libraries.exchanged_arrays")
+    return None
+
+
+def _roots(kind: type) -> frozenset[str]:
+    """The packages that a class and those that it derives from are of."""
+    modules = [base.__module__ for base in kind.__mro__]
+    return frozenset("numpy.ma" if one.startswith("numpy.ma") else one.partition(".")[0] for one in modules)
+
+
+def exchanges(operand: Any) -> bool:
+    """Whether an object is another library's array that hands its memory on."""
+    if isinstance(operand, np.ndarray | np.generic | int | float | type):
+        return False
+    return hasattr(operand, "__dlpack__")
+
+
+def only_of(words: str, kinds: Any, operands: Mapping[str, Any], advice: str) -> None:
+    """Check that operands are all of one library, or numbers.
+
+    Raises:
+        DTypeError: one is not.
+    """
+    for name, one in operands.items():
+        number = isinstance(one, int | float | np.generic) and not isinstance(one, bool)
+        if one is None or number or isinstance(one, kinds):
+            continue
+        kind = type(one)
+        raise DTypeError(
+            "types",
+            f"{name} is a {kind.__module__}.{kind.__qualname__} beside a {words}; nothing is converted, expected "
+            f"arrays of one kind: {advice}",
+        )

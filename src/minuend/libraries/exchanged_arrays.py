@@ -1,0 +1,34 @@
+"""Arrays of any other library that hands its memory on: by DLPack, on the CPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minuend.core import arrays
+from minuend.core.libraries import exchanges, only_of
+from minuend.core.policies import Overflow
+from minuend.errors import DTypeError, ShapeError
+
+
+def subtract(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
+    """Subtract them; the result is of the library's own kind where it has a namespace of the array API."""
+    if out is not None:
+        raise ShapeError("out", "out does not go with arrays that are exchanged; leave it away")
+    first = next(one for one in (a, b) if exchanges(one))
+    kind = type(first)
+    only_of(f"{kind.__module__}.{kind.__qualname__}", kind, {"a": a, "b": b}, "from_dlpack(x) of its library")
+    x, y = _seen(a, "a"), _seen(b, "b")
+    found = np.asarray(arrays.subtract(x, y, overflow=overflow))
+    namespace = getattr(first, "__array_namespace__", None)
+    return found if namespace is None else namespace().from_dlpack(found)
+
+
+def _seen(operand: Any, name: str) -> Any:
+    if not exchanges(operand):
+        return operand
+    try:
+        return np.from_dlpack(operand)
+    except (BufferError, RuntimeError, TypeError, ValueError, NotImplementedError) as error:
+        raise DTypeError("types", f"{name} does not hand its memory to NumPy: {error}") from None

@@ -1,0 +1,60 @@
+"""pandas' Series and DataFrames of one element type, whose labels have to be equal: nothing is aligned, nothing is NaN
+because a label was missing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from minuend.core import arrays
+from minuend.core.libraries import only_of
+from minuend.core.policies import Overflow
+from minuend.errors import DTypeError, ShapeError
+
+
+def subtract(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
+    """Subtract two Series, two DataFrames, or one and a number."""
+    if out is not None:
+        raise ShapeError("out", "out does not go with pandas objects; leave it away")
+    only_of("pandas Series or DataFrame", (pd.Series, pd.DataFrame), {"a": a, "b": b}, "pandas.Series(x)")
+    labelled = [one for one in (a, b) if isinstance(one, pd.Series | pd.DataFrame)]
+    if len({type(one).__name__ for one in labelled}) > 1:
+        raise ShapeError(
+            "labels", "a Series and a DataFrame do not go together; make both of one kind, with .to_frame()"
+        )
+    first = labelled[0]
+    for other in labelled[1:]:
+        _check_labels(first, other)
+    x, y = _elements(a, "a"), _elements(b, "b")
+    found = arrays.subtract(x, y, overflow=overflow)
+    if isinstance(first, pd.DataFrame):
+        return pd.DataFrame(found, index=first.index, columns=first.columns, copy=False)
+    name = first.name if all(one.name == first.name for one in labelled) else None
+    return pd.Series(found, index=first.index, name=name, copy=False)
+
+
+def _check_labels(a: Any, b: Any) -> None:
+    for axis, words in enumerate(("index", "columns")[: a.ndim]):
+        if not a.axes[axis].equals(b.axes[axis]):
+            raise ShapeError(
+                "labels",
+                f"the {words} of a and b differ; expected equal labels in one order, as a.align(b, join='inner') makes",
+            )
+
+
+def _elements(operand: Any, name: str) -> Any:
+    """The elements of an object of one NumPy type; numbers as they are."""
+    if not isinstance(operand, pd.Series | pd.DataFrame):
+        return operand
+    dtypes = list(dict.fromkeys([operand.dtype] if isinstance(operand, pd.Series) else operand.dtypes))
+    if len(dtypes) != 1:
+        raise DTypeError(
+            "types", f"{name} has columns of {', '.join(map(str, dtypes)) or 'no type'}; expected one type"
+        )
+    if not isinstance(dtypes[0], np.dtype):
+        raise DTypeError(
+            "types", f"{name} is of pandas' type {dtypes[0]}; expected one of NumPy's, as {name}.astype('int64') gives"
+        )
+    return operand.to_numpy(copy=False)

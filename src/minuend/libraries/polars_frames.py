@@ -1,0 +1,52 @@
+"""Polars' Series and DataFrames of one element type, without nulls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from minuend.core import arrays
+from minuend.core.libraries import only_of
+from minuend.core.policies import Overflow
+from minuend.errors import DTypeError, ShapeError
+
+
+def subtract(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
+    """Subtract two Series, two DataFrames with the same columns, or one and a number."""
+    if out is not None:
+        raise ShapeError("out", "out does not go with Polars objects; leave it away")
+    only_of("Polars Series or DataFrame", (pl.Series, pl.DataFrame), {"a": a, "b": b}, "polars.Series(x)")
+    frames = [one for one in (a, b) if isinstance(one, pl.Series | pl.DataFrame)]
+    first = frames[0]
+    if len({type(one) for one in frames}) > 1:
+        raise ShapeError(
+            "columns", "a Series and a DataFrame do not go together; make both of one kind, with .to_frame()"
+        )
+    if isinstance(first, pl.Series):
+        lengths = [len(one) for one in frames]
+        if len(set(lengths)) > 1:
+            raise ShapeError("shape", f"a has {lengths[0]} elements and b {lengths[1]}; expected equal lengths")
+        return _series(first.name, a, b, overflow)
+    for other in frames[1:]:
+        if (first.columns, first.height) != (other.columns, other.height):
+            raise ShapeError("columns", "a and b have other columns or lengths; expected the same names in one order")
+    parts = [[one[name] if isinstance(one, pl.DataFrame) else one for one in (a, b)] for name in first.columns]
+    return pl.DataFrame([_series(name, x, y, overflow) for name, (x, y) in zip(first.columns, parts, strict=True)])
+
+
+def _series(name: str, a: Any, b: Any, overflow: Overflow) -> Any:
+    found = arrays.subtract(_elements(a, "a"), _elements(b, "b"), overflow=overflow)
+    return pl.Series(name, found)
+
+
+def _elements(operand: Any, name: str) -> Any:
+    if not isinstance(operand, pl.Series):
+        return operand
+    if operand.null_count():
+        raise DTypeError("types", f"{name} has {operand.null_count()} nulls; expected none, as .fill_null(…) leaves")
+    found = operand.to_numpy()
+    if found.dtype == object or not operand.dtype.is_numeric():
+        raise DTypeError("types", f"{name} is of Polars' type {operand.dtype}; expected one of its numeric types")
+    return np.asarray(found)

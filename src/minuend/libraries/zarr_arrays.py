@@ -1,0 +1,19 @@
+"""zarr's arrays: read whole, as NumPy arrays. What is larger than memory goes through Dask, or ``minuend sub``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import zarr
+
+from minuend.core import arrays
+from minuend.core.policies import Overflow
+from minuend.errors import ShapeError
+
+
+def subtract(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
+    """Subtract zarr arrays, or one and a NumPy array or a number; the result is a NumPy array."""
+    if isinstance(out, zarr.Array):
+        raise ShapeError("out", "out is a zarr array; dask.array.from_zarr(x) and da.to_zarr() write block by block")
+    x, y = (one[...] if isinstance(one, zarr.Array) else one for one in (a, b))
+    return arrays.subtract(x, y, out, overflow=overflow)

@@ -1,0 +1,88 @@
+"""Which values are numbers of their type even where a runtime computes in more bits than the type has.
+
+A runtime that keeps float16 in float32 between nodes leaves out a rounding. Where there is nothing to round, nothing
+is lost: an input, what only moves numbers or picks some, a small whole number, a number less 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+from minuend.models.flow import SHAPES, Flow
+
+_PICKING = (*SHAPES, "Slice", "Split", "Concat", "Gather", "GatherElements", "GatherND", "Pad", "Where", "Max", "Min",
+            "Neg", "Abs", "Relu", "Clip", "Floor", "Ceil", "Round", "Sign", "DepthToSpace", "SpaceToDepth", "Trilu",
+            "MaxPool", "ReduceMax", "ReduceMin")  # fmt: skip
+"""Operators that give a number of the type for numbers of the type."""
+
+_BY_ATTRIBUTE = ("Clip", "Pad")
+"""Those of them that had a number as an attribute once, which need be none of the type."""
+
+_SMALL = ("bool", "int8", "uint8", "float16", "bfloat16")
+"""Types whose numbers, where they are whole, every float of 16 bits has."""
+
+_NEUTRAL: Mapping[str, tuple[int, ...]] = MappingProxyType({"Add": (0, 0), "Sub": (0, 0), "Mul": (1, 1), "Div": (1,)})
+"""Operators of two operands: the number beside which the other keeps its magnitude, as the last one and the first."""
+
+
+def is_exact(flow: Flow, name: str) -> bool:
+    """Whether a value is a number of its type however many bits it is computed in.
+
+    >>> flow = Flow([("Neg", ("x",), ("n",)), ("Mul", ("n", "x"), ("m",))], ())
+    >>> is_exact(flow, "n"), is_exact(flow, "m")
+    (True, False)
+    """
+    return _follow(flow, name, {})
+
+
+def _follow(flow: Flow, first: str, known: dict[str, bool]) -> bool:
+    waiting = [first]
+    while waiting:
+        name = waiting.pop()
+        if not name or name in known:
+            continue
+        known[name] = True
+        made = flow.maker_of(name)
+        if made is None:
+            if flow.within and name not in flow.constants:  # what comes into a body may be held in more bits
+                return False
+            continue
+        more = _needs(flow, made)
+        if more is None:
+            return False
+        waiting.extend(more)
+    return True
+
+
+def _needs(flow: Flow, index: int) -> list[str] | None:
+    """The values that have to be exact so that a node's result is; ``None`` where it is not."""
+    operator, inputs, outputs = flow.steps[index]
+    dtype = flow.dtypes.get(outputs[0]) if outputs else None
+    if operator == "Cast":
+        source = flow.dtypes.get(inputs[0])
+        if source in _SMALL[:3]:
+            return []
+        return [inputs[0]] if source == dtype and source is not None else None
+    if operator in _BY_ATTRIBUTE and len(inputs) == 1:
+        return None
+    if operator in _PICKING:
+        return [name for name in inputs if flow.dtypes.get(name, dtype) == dtype]
+    neutral = _NEUTRAL.get(operator, ())
+    for place, number in zip((1, 0), neutral, strict=False):
+        if len(inputs) == 2 and _all(flow, inputs[place], number):
+            return [inputs[1 - place]]
+    return None
+
+
+def _all(flow: Flow, name: str, number: int) -> bool:
+    """Whether a stored value has one magnitude alone."""
+    found = flow.elements(name) if name in flow.constants else None
+    return found is not None and found.size > 0 and bool((np.abs(found.astype(np.float64)) == number).all())
+
+
+def moves(flow: Flow, index: int) -> bool:
+    """Whether a subtraction has a constant 0, so that it rounds what it is given and no more."""
+    return any(_all(flow, name, 0) for name in flow.steps[index][1])

@@ -1,0 +1,146 @@
+"""PyTorch's tensors in and out: every type, layout and policy as of NumPy arrays, without a copy."""
+
+from __future__ import annotations
+
+import numpy as np
+import oracle
+import pytest
+
+import minuend as mn
+from minuend.core.elements import TYPES
+from minuend.errors import DTypeError, OverflowFound, ShapeError
+
+torch = pytest.importorskip("torch")
+
+NAMES = [name for name in TYPES if isinstance(getattr(torch, name, None), torch.dtype) and TYPES[name].bits >= 8]
+
+
+def tensor(element, codes):
+    """A tensor of some codes, made without the code under test."""
+    array = codes.astype(f"u{element.itemsize}")
+    plain = torch.frombuffer(bytearray(array.tobytes()), dtype=torch.uint8)
+    return plain.view(getattr(torch, element.name)).reshape(array.shape)
+
+
+def codes_of(result):
+    return np.frombuffer(result.contiguous().view(torch.uint8).numpy().tobytes(), f"u{result.element_size()}")
+
+
+def lattice(element):
+    edges = [int(code) for code in oracle.array(element, [0, 1, 2, 3]).view(f"u{element.itemsize}")]
+    top = (1 << element.bits) - 1
+    edges += [top, top // 2, top // 2 + 1, top // 3, 5, top - 1]
+    codes = np.array(edges, np.uint64)
+    return np.repeat(codes, len(edges)), np.tile(codes, len(edges))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_type_gives_a_tensor_of_the_bits_that_arrays_give(name):
+    element = TYPES[name]
+    a, b = lattice(element)
+    x, y = (one.astype(f"u{element.itemsize}").view(element.memory) for one in (a, b))
+    want = mn.subtract(x, y)
+    got = mn.subtract(tensor(element, a), tensor(element, b))
+    assert isinstance(got, torch.Tensor)
+    assert got.dtype == getattr(torch, name)
+    assert np.array_equal(codes_of(got), want.view(f"u{element.itemsize}"))
+
+
+@pytest.mark.parametrize("policy", ["wrap", "saturate", "widen", "error"])
+@pytest.mark.parametrize("name", ["int8", "uint8", "int32", "uint16"])
+def test_policies_are_those_of_arrays(name, policy):
+    a, b = torch.arange(3, 9).to(getattr(torch, name)), torch.arange(0, 6).to(getattr(torch, name))
+    want = mn.subtract(a.numpy(), b.numpy(), overflow=policy)
+    got = mn.subtract(a, b, overflow=policy)
+    assert str(got.dtype) == f"torch.{want.dtype}"
+    assert np.array_equal(got.numpy(), want)
+
+
+def test_an_overflow_is_told_with_its_index():
+    with pytest.raises(OverflowFound) as caught:
+        mn.subtract(
+            torch.tensor([[5, 1]], dtype=torch.uint8), torch.tensor([[5, 2]], dtype=torch.uint8), overflow="error"
+        )
+    assert (caught.value.index, caught.value.count, caught.value.a, caught.value.b) == ((0, 1), 1, 1, 2)
+
+
+def test_nothing_is_copied_on_the_way_out_or_in():
+    out = torch.zeros(4, 3)
+    a, b = torch.rand(3, 4).t(), torch.rand(3)
+    assert mn.subtract(a, b, out=out) is out
+    assert torch.equal(out, a - b)
+    assert mn.subtract(out, out, out=out) is out
+    assert not out.any()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_strides_of_every_kind(dtype):
+    base = torch.arange(120).to(dtype).reshape(4, 5, 6)
+    views = [
+        base.permute(2, 0, 1),
+        base[::2, 1:4, ::3],
+        base[:1].expand(4, 5, 6),
+        base[..., 0],
+        base[0, 0, 0],
+        base[:0],
+    ]
+    for view in views:
+        got = mn.subtract(view, view.flip(0) if view.ndim else view)
+        assert torch.equal(got, view - (view.flip(0) if view.ndim else view))
+        assert torch.equal(mn.subtract(view, 2), view - 2)
+
+
+def test_a_negated_view_is_read_as_its_numbers():
+    negated = torch._neg_view(torch.tensor([1.0, -2.0]))
+    assert mn.subtract(negated, torch.zeros(2)).tolist() == [-1.0, 2.0]
+    with pytest.raises(ShapeError, match="out is a negated view; pass a plain tensor"):
+        mn.subtract(torch.zeros(2), torch.zeros(2), out=negated)
+
+
+def test_the_gradient_is_the_results_and_its_negative_summed_over_repeated_dims():
+    a = torch.rand(4, 3, dtype=torch.float64, requires_grad=True)
+    b = torch.rand(3, dtype=torch.float64, requires_grad=True)
+    got = mn.subtract(a, b)
+    weights = torch.rand(4, 3, dtype=torch.float64)
+    (got * weights).sum().backward()
+    assert torch.equal(a.grad, weights)
+    assert torch.equal(b.grad, -weights.sum(0))
+    assert torch.autograd.gradcheck(mn.subtract, (a, b))
+    assert torch.autograd.gradgradcheck(mn.subtract, (a, b))
+    with torch.no_grad():
+        assert not mn.subtract(a, b).requires_grad
+
+
+REFUSED = {
+    "bool": (torch.tensor([True]), torch.tensor([True])),
+    "complex": (torch.zeros(1, dtype=torch.complex64),) * 2,
+    "other types": (torch.zeros(1), torch.zeros(1, dtype=torch.float64)),
+    "an array": (torch.zeros(1), np.zeros(1, np.float32)),
+    "sparse": (torch.zeros(1).to_sparse(), torch.zeros(1)),
+    "meta": (torch.zeros(1, device="meta"), torch.zeros(1)),
+}
+
+
+@pytest.mark.parametrize("operands", REFUSED.values(), ids=REFUSED)
+def test_what_has_no_difference_here_is_refused(operands):
+    with pytest.raises(DTypeError):
+        mn.subtract(*operands)
+
+
+def test_errors_say_what_to_do():
+    told = {
+        "b is a numpy.ndarray beside a torch.Tensor; nothing is converted, expected arrays of one kind: "
+        "torch.from_numpy(x)": (torch.zeros(1), np.zeros(1, np.float32)),
+        "a lies on meta; expected a tensor on the CPU, pass a.cpu()": (torch.zeros(1, device="meta"), torch.zeros(1)),
+        "a is a tensor of layout torch.sparse_coo; expected a strided tensor of plain numbers": (
+            torch.zeros(1).to_sparse(),
+            torch.zeros(1),
+        ),
+    }
+    for text, operands in told.items():
+        with pytest.raises(DTypeError) as caught:
+            mn.subtract(*operands)
+        assert str(caught.value) == text
+    with pytest.raises(ShapeError) as refused:
+        mn.subtract(torch.zeros(2, requires_grad=True), torch.zeros(2), out=torch.zeros(2))
+    assert str(refused.value) == "out does not go with an operand that requires grad; leave it out, or use no_grad()"

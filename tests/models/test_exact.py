@@ -1,0 +1,68 @@
+"""What is a number of its type however many bits it is computed in."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from minuend.models.exact import is_exact, moves
+from minuend.models.flow import Flow
+
+STORED = {"zero": [0.0, -0.0], "one": [1.0, -1.0], "third": [0.33325195]}
+DTYPES = {"flag": "bool", "byte": "uint8", "int": "int32", **dict.fromkeys(("x", "y", *STORED), "float16")}
+
+
+def flow(*steps, within=()):
+    made = {name: "float16" for _, _, names in steps for name in names}
+    return Flow(
+        steps,
+        STORED,
+        {**DTYPES, **made},
+        elements=lambda name: np.array(STORED[name], np.float16) if name in STORED else None,
+        within=within,
+    )
+
+
+@pytest.mark.parametrize(
+    ("operator", "inputs", "exact"),
+    [
+        ("Neg", ("x",), True),
+        ("Reshape", ("x", "shape"), True),
+        ("Where", ("flag", "x", "y"), True),
+        ("Max", ("x", "y", "third"), True),
+        ("Clip", ("x", "zero", "one"), True),
+        ("Clip", ("x",), False),  # it may have had its bounds as attributes, as float32
+        ("Cast", ("flag",), True),
+        ("Cast", ("byte",), True),
+        ("Cast", ("int",), False),
+        ("Cast", ("x",), True),
+        ("Sub", ("x", "zero"), True),
+        ("Sub", ("zero", "x"), True),
+        ("Sub", ("x", "third"), False),
+        ("Sub", ("x", "y"), False),
+        ("Add", ("zero", "x"), True),
+        ("Mul", ("x", "one"), True),
+        ("Mul", ("one", "x"), True),
+        ("Mul", ("x", "zero"), False),
+        ("Div", ("x", "one"), True),
+        ("Div", ("one", "x"), False),
+        ("Exp", ("x",), False),
+    ],
+)
+def test_what_only_moves_picks_or_negates_is_exact(operator, inputs, exact):
+    assert is_exact(flow((operator, inputs, ("r",))), "r") is exact
+    assert is_exact(flow((operator, inputs, ("r",)), ("Neg", ("r",), ("n",)), ("Slice", ("n", "at"), ("s",))), "s") is (
+        exact
+    )
+
+
+def test_what_comes_into_a_body_may_be_held_in_more_bits():
+    step = ("Neg", ("x",), ("n",))
+    assert is_exact(flow(step), "n")
+    assert not is_exact(flow(step, within=("Loop",)), "n")
+    assert is_exact(flow(("Neg", ("third",), ("n",)), within=("Loop",)), "n")
+
+
+def test_a_subtraction_with_a_constant_0_rounds_no_more_than_it_is_given():
+    steps = [("Sub", given, (f"d{i}",)) for i, given in enumerate((("x", "zero"), ("zero", "x"), ("x", "one")))]
+    assert [moves(flow(*steps), i) for i in range(3)] == [True, True, False]
