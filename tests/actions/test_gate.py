@@ -164,6 +164,24 @@ def test_a_model_that_cannot_be_read_is_an_error_of_its_own(capfd: pytest.Captur
 
 
 @pytest.mark.usefixtures("here")
+def test_what_the_system_refuses_is_an_error_of_its_model(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: str) -> Any:
+        raise PermissionError(13, "Permission denied", path) if path == "wraps.onnxtxt" else MemoryError
+
+    monkeypatch.setattr("minuend.actions.gate.open_model", refuse)
+    status, data = report(capfd, "wraps.onnxtxt none.onnxtxt --target onnxruntime-cpu")
+    assert (status, [one["error"] for one in data["models"]]) == (
+        2,
+        [
+            {"kind": "system", "message": "wraps.onnxtxt: Permission denied"},
+            {"kind": "system", "message": "there is not enough memory for this"},
+        ],
+    )
+
+
+@pytest.mark.usefixtures("here")
 def test_two_hundred_models_show_a_bar_to_a_terminal_alone(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
