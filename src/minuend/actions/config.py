@@ -162,7 +162,8 @@ class Configs:
         """
         if not self._used:
             return None
-        path = self._path or next(filter(os.path.isfile, _candidates(model)), None)
+        there = (path for path in _candidates(model) if path in self._read or os.path.isfile(path))
+        path = self._path or next(there, None)
         if path is None or (self._made and not os.path.exists(path) and path not in self._read):
             return None
         if path not in self._read:

@@ -21,7 +21,17 @@ from minuend.actions.constants import can_make
 from minuend.actions.graphs import joined, twins
 from minuend.actions.locating import Cuts, locate
 from minuend.actions.recipes.compare import Tally, contracted
-from minuend.actions.recipes.trial import DIMS, ORDINARY, SMALL, WILD, RuntimeRefuses, asked, check_size, make_inputs
+from minuend.actions.recipes.trial import (
+    DIMS,
+    ORDINARY,
+    SMALL,
+    WILD,
+    RuntimeRefuses,
+    asked,
+    beyond_inputs,
+    check_size,
+    make_inputs,
+)
 from minuend.core.elements import TYPES
 from minuend.errors import MinuendError, SpecError, Unsupported, listed
 from minuend.models.opening import Model, dialect_of
@@ -154,6 +164,8 @@ def tried(
     if release != target.release:
         note = f"{target.name} is judged, and {trial.runtime}, which is installed, is run: its numbers are its own"
         trial = replace(trial, notes=(note,))
+    if inputs is None and (told := beyond_inputs(model, assumed)):
+        trial = replace(trial, notes=(*trial.notes, told))
     try:
         ran = turns(model, inputs, assumed)
         if original is not None:

@@ -150,13 +150,13 @@ def check(
             progress=bar,
         )
     gate, texts = with_baseline(gate, configs) if write_baseline else (gate, {})
-    if junit is not None:
-        texts[junit] = gate.to_junit()
-    if sarif is not None:
-        texts[sarif] = gate.to_sarif(__version__)
-    if texts:
-        with together([*texts], [one for one in (*gate.sources, *files) if one not in texts]) as streams:
-            for text, stream in zip(texts.values(), streams, strict=True):
+    written = [*texts.items()]
+    written += [] if junit is None else [(junit, gate.to_junit())]
+    written += [] if sarif is None else [(sarif, gate.to_sarif(__version__))]
+    if written:
+        sources = [one for one in (*gate.sources, *files) if one not in texts]
+        with together([path for path, _ in written], sources) as streams:
+            for (_, text), stream in zip(written, streams, strict=True):
                 stream.write(text.encode(errors="backslashreplace"))
     if as_json:
         show_json(gate.to_json())

@@ -133,7 +133,9 @@ def sarif(models: Iterable[tuple[Report | Unread, str]], tool_version: str, root
             key = "\0".join((uri, target, *found.identity))
             seen[key] += 1
             mark = hashlib.sha256(f"{key}\0{seen[key]}".encode(errors="backslashreplace")).hexdigest()[:32]
-            results.append({**found.result(uri, root), "partialFingerprints": {"minuendSubtraction/v1": mark}})
+            # Code scanning on GitHub takes the first of these names alone.
+            marks = {"primaryLocationLineHash": f"{mark}:1", "minuendSubtraction/v1": mark}
+            results.append({**found.result(uri, root), "partialFingerprints": marks})
     rules = dict.fromkeys(result["ruleId"] for result in results)
     driver = {
         "name": "minuend",
@@ -167,6 +169,8 @@ class _Result:
 
     def result(self, uri: str, root: str) -> dict[str, Any]:
         place = _place(uri, root)
+        if root and uri:
+            place["physicalLocation"]["region"] = {"startLine": 1}  # models have no lines; readers want one
         place["logicalLocations"] = [{"fullyQualifiedName": self.where}] if self.where else []
         data = {"ruleId": self.verdict, "level": self.level, "message": {"text": self.text}, "locations": [place]}
         if self.accepted:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from minuend import worker
-from minuend.actions.recipes.trial import DIMS, Array, asked, check_size, make_inputs
+from minuend.actions.recipes.trial import DIMS, Array, asked, beyond_inputs, check_size, make_inputs
 from minuend.core.arrays import compute
 from minuend.core.elements import of_numpy
 from minuend.errors import MinuendError
@@ -134,6 +134,8 @@ def compare(
     release = None if adapter is None else worker.release(adapter)
     if target is not None and release is None:
         return Comparison(target.name, skipped="it is not installed here")
+    if told := beyond_inputs(original, assumed):
+        return Comparison(target.name if target is not None else "this package", skipped=told)
     name = "this package" if target is None else f"{target.runtime}@{release}"
     expected_of = original if overflow == "wrap" else fixed
     try:

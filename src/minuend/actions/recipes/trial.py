@@ -13,7 +13,7 @@ import numpy as np
 from minuend.core.elements import TYPES, ElementType, of_numpy
 from minuend.core.packing import pack, unpack
 from minuend.core.shapes import MAX_RANK
-from minuend.errors import DTypeError
+from minuend.errors import DTypeError, listed, shown
 from minuend.models.opening import Model, dialect_of
 from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.runtimes import values
@@ -69,6 +69,13 @@ def make_inputs(
         made[name] = _elements(element, count, WILD if dtype in touched else others, source).reshape(shape)
         made[name] = assumed[name].fit(made[name]) if name in assumed else made[name]
     return made
+
+
+def beyond_inputs(model: Model, assumed: Assumptions) -> str:
+    """Say of which values something is assumed that made inputs cannot keep to, as they are none; ``""`` for none."""
+    inputs = {name for name, _, _ in probing(dialect_of(model)).declared(model)} if assumed else set()
+    names = [shown(name) for name in assumed if name not in inputs]
+    return f"made inputs do not keep to what is assumed of {listed(names, 'and')}" if names else ""
 
 
 def _dim(own: Any, names: dict[str, int], unknown: int) -> int:
