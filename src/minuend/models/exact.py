@@ -80,7 +80,8 @@ def _needs(flow: Flow, index: int) -> list[str] | None:
 def _all(flow: Flow, name: str, number: int) -> bool:
     """Whether a stored value has one magnitude alone."""
     found = flow.elements(name) if name in flow.constants else None
-    return found is not None and found.size > 0 and bool((np.abs(found.astype(np.float64)) == number).all())
+    with np.errstate(invalid="ignore"):  # signalling NaNs
+        return found is not None and found.size > 0 and bool((np.abs(found.astype(np.float64)) == number).all())
 
 
 def moves(flow: Flow, index: int) -> bool:
