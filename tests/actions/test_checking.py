@@ -168,8 +168,8 @@ def test_an_unknown_dim_is_taken_to_fit_int32_and_the_reason_says_so():
     finding = only(check(model(body, "uint8[N] a"), SATURATES))
     assert finding.verdict == "ok"
     assert finding.reason == (
-        "shape arithmetic; values beyond int32 cannot occur: A is 0..2147483647 (Shape), B is 1 (constant), "
-        "where no dim is above 2147483647"
+        "shape arithmetic; values beyond int32 cannot occur: A is 0..1073741823 (Shape), B is 1 (constant), "
+        "where no dim is above 1073741823"
     )
 
 

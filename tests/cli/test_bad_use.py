@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 import pytest
 
-from minuend.cli import about
+from minuend.cli import about, schemas
 from minuend.cli import program as cli
 from minuend.errors import listed
 from minuend.runtimes import targets
@@ -120,16 +120,56 @@ BAD: list[tuple[list[str], str]] = [
     (["check", "m.onnx", "--target", "torch-cpu@"], "no release of torch-cpu that starts with ''; there are {torch}"),
     (["check", "m.onnx", "--target", "torch-cpu@²"], "no release of torch-cpu that starts with '²'; there are {torch}"),
     (["check", "m.onnx", "--target", "torch-cpu@٢"], "no release of torch-cpu that starts with '٢'; there are {torch}"),
-    (["check", "", "--target", "openvino-cpu"], "Invalid value for 'MODEL': " + EMPTY.format("check")),
-    (["check", "folder.onnx", "--target", "openvino-cpu"], "folder.onnx is a folder; expected a file"),
+    (["check", "", "--target", "openvino-cpu"], "Invalid value for 'MODEL…': " + EMPTY.format("check")),
     (
-        ["check", "folder.xml", "--target", "openvino-cpu"],
-        "folder.xml is a folder; expected an OpenVINO IR of two plain files",
+        ["check", "folder.onnx", "--target", "openvino-cpu"],
+        f"folder.onnx is a folder without a model; expected {SUFFIXES}",
+    ),
+    (["check", "no/*.onnx", "--target", "openvino-cpu"], f"no/*.onnx: no file matches it; expected {SUFFIXES}"),
+    (
+        ["check", "*.npy", "--target", "openvino-cpu"],
+        f"*.npy: 2 match it, and none is a model; expected {SUFFIXES}",
     ),
     (
-        ["check", "folder.json", "--target", "openvino-cpu"],
-        "folder.json is a folder; expected a DxDispatch model in JSON",
+        ["check", "m.onnx", "--target", "openvino-cpu", "--fail-on", "different"],
+        (
+            "no verdict 'different' (did you mean 'different-numbers'?) counts; expected different-numbers, "
+            "not-implemented, invalid or unknown"
+        ),
     ),
+    (
+        ["check", "m.onnx", "--target", "openvino-cpu", "--fail-on", ","],
+        "no verdict is given that counts; expected different-numbers, not-implemented, invalid or unknown",
+    ),
+    (
+        ["check", "m.onnx", "--target", "openvino-cpu", "--assume", "frme=0..9"],
+        "something is assumed of 'frme' (did you mean 'frame'?), and no model has an input or a value of that name",
+    ),
+    (
+        ["check", "m.onnx", "--target", "openvino-cpu", "--assume", "frame=9..0"],
+        "'frame' is assumed to be '9..0', which is empty; expected lo..hi, an open end as 0.. or ..9, or one number",
+    ),
+    (
+        ["check", "m.onnx", "--target", "openvino-cpu", "--no-config", "--write-baseline"],
+        "--write-baseline and --no-config exclude each other (minuend check --help shows the options)",
+    ),
+    (
+        ["check", "m.onnx", "--target", "openvino-cpu", "--no-config", "--config", "x.toml"],
+        "--config and --no-config exclude each other (minuend check --help shows the options)",
+    ),
+    (
+        ["check", "m.onnx", "--target", "openvino-cpu", "--config", "no.toml"],
+        "no.toml: No such file or directory",
+    ),
+    (
+        ["check", "m.onnx", "--target", "openvino-cpu", "--sarif", "o", "--junit", "./o"],
+        "the outputs ./o and o are one file; nothing is written, name outputs that differ",
+    ),
+    (
+        ["check", "m.onnx", "m.xml", "--target", "openvino-cpu", "--run", "--input", "frame=a.npy"],
+        "--input tells what one model gets, and 2 are given; name one model",
+    ),
+    (["schema", "chek"], "no verb 'chek' (did you mean 'check'?) reports in JSON; expected {verbs}"),
     (
         ["check", "m.txt", "--target", "openvino-cpu"],
         f"m.txt has the suffix '.txt', which names no kind of model; expected {SUFFIXES}",
@@ -230,6 +270,7 @@ def test_what_is_no_argument_is_told(
 ) -> None:
     before = sorted(os.listdir())
     torch = listed(name.partition("@")[2] for name in targets.names() if name.startswith("torch-cpu@"))
+    message = message.replace("{verbs}", listed(schemas.names()))
     wanted = message.replace("{here}", str(here)).replace("{torch}", torch)
     assert (cli.main(argv), *capfd.readouterr()) == (2, "", f"error: {wanted}\n")
     assert sorted(os.listdir()) == before

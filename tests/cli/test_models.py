@@ -10,6 +10,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from minuend.cli.about import tool
 from minuend.cli.program import main
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -53,6 +54,8 @@ def test_run_reports_in_json(here, capsys):
     status, out, _ = call(capsys, "run", "m.onnx", "--input", "a=a.npy", "--input", "b=a.npy", "-o", "out", "--json")
     assert status == 0
     assert json.loads(out) == {
+        "version": 1,
+        "tool": tool(),
         "model": "m.onnx",
         "outputs": [{"name": "c", "dtype": "uint8", "shape": [2], "path": "out/c.npy"}],
         "printed": [],

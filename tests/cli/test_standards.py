@@ -7,13 +7,14 @@ import json
 import pytest
 from command_line import run
 
+from minuend.cli.about import tool
 from minuend.core import elements
 from minuend.standards import dialects
 
 
 def test_spec_shows_every_type_of_every_version(capfd: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capfd, "spec", "--json")
-    rows = json.loads(out)
+    rows = json.loads(out)["versions"]
     versions = [version for home in dialects.dialects().values() for version in home.versions]
     assert status == 0
     assert [(row["dialect"], row["version"], row["types"]) for row in rows] == [
@@ -38,7 +39,8 @@ def test_spec_of_a_version_shows_all_its_row_in_the_dialects_words(
         wanted += [row.doc for row in (*version.attributes, *version.inputs, *version.outputs) if len(row.doc) < 40]
         assert (status, [text for text in wanted if text not in flat]) == (0, [])
         status, out, _ = run(capfd, "spec", f"{home.name}:{version.version}", "--json")
-        assert json.loads(out)["spelled"] == [home.spell(name) for name in version.types]
+        (row,) = json.loads(out)["versions"]
+        assert row["spelled"] == [home.spell(name) for name in version.types]
 
 
 def test_diff_takes_a_few_lines(capfd: pytest.CaptureFixture[str]) -> None:
@@ -56,6 +58,8 @@ def test_diff_takes_a_few_lines(capfd: pytest.CaptureFixture[str]) -> None:
     )
     assert run(capfd, "diff", "onnx:7", "onnx:12")[1] == "ONNX Sub-7: the same version, nothing changed\n"
     assert json.loads(run(capfd, "diff", "directml:2.1", "directml:3.0", "--json")[1]) == {
+        "version": 1,
+        "tool": tool(),
         "dialect": "directml",
         "old": "2.1",
         "new": "3.0",

@@ -205,6 +205,29 @@ def test_low_ranks_are_padded_and_high_ones_collapsed_to_what_a_level_takes():
     ]
 
 
+@pytest.mark.parametrize(
+    ("dtype", "asked", "lowest"), [("int64", "1.0", "4.1"), ("int32", "1.0", "2.1"), ("int8", "2.1", "5.1")]
+)
+def test_a_level_that_does_not_do_is_refused_with_the_lowest_that_does(dtype, asked, lowest):
+    sizes = (1, 1, 2, 3)
+    graph = graph_of(
+        {"x": sizes, "y": sizes}, [("subtract", ("x", "y"), "z", shapes.numpy(sizes, sizes))], ["z"], dtype
+    )
+    with pytest.raises(ConversionRefused) as refused:
+        from_graph(graph, asked)
+    assert str(refused.value).endswith(f"\nThe lowest feature level that will do is {lowest}: --to directml:{lowest}")
+    model, _, _ = from_graph(graph, lowest)
+    assert model.lowest_level() == lowest
+
+
+def test_a_level_is_named_only_where_one_takes_every_node():
+    a, b = ((2, 1) * 5)[:9], ((1, 2) * 5)[:9]
+    graph = graph_of({"x": a, "y": b}, [("subtract", ("x", "y"), "z", shapes.numpy(a, b))], ["z"])
+    with pytest.raises(ConversionRefused, match="Leave these nodes out") as refused:
+        from_graph(graph, "1.0")
+    assert "lowest" not in str(refused.value)
+
+
 def test_ranks_that_strides_keep_apart_are_refused_with_the_dims():
     a, b = ((2, 1) * 5)[:9], ((1, 2) * 5)[:9]
     graph = graph_of({"x": a, "y": b}, [("subtract", ("x", "y"), "z", shapes.numpy(a, b))], ["z"])

@@ -35,6 +35,12 @@ def test_a_report_of_a_model_counts_every_verdict_that_is_not_ok() -> None:
     assert len(report) == 2
 
 
+def test_a_report_is_true_where_it_is_ok_however_many_findings_it_holds() -> None:
+    assert not Report(title="check", findings=(WRAPS,))
+    assert Report(title="check", findings=(FINE,))
+    assert Report(title="check", findings=())
+
+
 def test_a_strict_report_counts_only_what_is_unexpected() -> None:
     assert Report(title="prove", findings=(WRAPS,), strict=True).ok
 
@@ -68,9 +74,19 @@ def test_json_holds_every_field_of_the_contract() -> None:
 
 def test_junit_has_a_test_for_each_finding_and_fails_those_that_count() -> None:
     suite = ElementTree.fromstring(Report(title="check m.onnx", findings=(WRAPS, FINE)).to_junit())
-    assert suite.attrib == {"name": "check m.onnx", "tests": "2", "failures": "1", "errors": "0"}
+    assert suite.attrib == {"name": "check m.onnx", "tests": "2", "failures": "1", "errors": "0", "skipped": "0"}
     (failure,) = suite.iter("failure")
     assert failure.attrib["message"] == "different-numbers; 5 - 10: got 0, expected 251; it saturates"
+
+
+def test_junit_skips_what_is_known_and_does_not_count() -> None:
+    known = Finding(target="numpy@2.4", verdict="not-implemented", case="Sub of int4", reason="it refuses int4")
+    counted = Finding(target="numpy@2.4", verdict="not-implemented", case="Sub of int8", unexpected="not listed")
+    suite = ElementTree.fromstring(Report(title="prove", findings=(known, counted), strict=True).to_junit())
+    assert [suite.attrib[name] for name in ("tests", "failures", "skipped")] == ["2", "1", "1"]
+    (skipped,) = suite.iter("skipped")
+    assert skipped.attrib == {"message": "not-implemented; it refuses int4"}
+    assert [case.attrib["name"] for case in suite if case.find("skipped") is not None] == ["Sub of int4"]
 
 
 def test_junit_survives_control_characters_of_a_message() -> None:

@@ -29,6 +29,7 @@ WHEEL = [
     "minuend/_native.pyi",
     "minuend/_native.cpython-311-x86_64-linux-gnu.so",
     "minuend/runtimes/measured/openvino-cpu@2026.4.1.json",
+    "minuend/cli/schemas/check.json",
     "minuend-1.dist-info/licenses/LICENSE",
 ]
 SDIST = [

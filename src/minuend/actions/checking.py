@@ -10,21 +10,22 @@ from __future__ import annotations
 import functools
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from minuend.actions.constants import SYSTEMATIC, can_make, on_their_numbers
+from minuend.actions.constants import SYSTEMATIC, can_make, in_float64, on_their_numbers
 from minuend.actions.converting import advice
 from minuend.actions.graphs import beside_zero, joined, settings, twins, with_open_shapes
 from minuend.core.elements import ElementType
 from minuend.errors import ShapeError, SpecError, Unsupported, listed, near, shown
 from minuend.models.opening import Model, dialect_of, open_model
 from minuend.models.purpose import PLAIN
+from minuend.models.ranges.assumed import NONE, Assumptions, assumptions, missing
 from minuend.models.ranges.interval import Range
-from minuend.models.sites import Array, Site, sites
+from minuend.models.sites import Array, Site, sites, value_names
 from minuend.plain import grouped
 from minuend.runtimes import targets, values
 from minuend.runtimes.answers import EVERY, OK, WORST, Answer, Witness
@@ -50,10 +51,11 @@ def check(
     target: Named | Iterable[Named],
     *,
     hint: str = "",
-    run: bool = False,
+    run: bool | Literal["all"] = False,
     inputs: Mapping[str, Any] | None = None,
     exact: bool = False,
     strict: bool = False,
+    assume: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Report:
     """Judge every subtraction of a model on one or more targets.
@@ -67,10 +69,13 @@ def check(
             those around it, and a sentence in ``.head`` says so.
         hint: the precision that runtimes are told: ``"f32"`` stands for OpenVINO's ``INFERENCE_PRECISION_HINT=f32``.
         run: whether to run the model, as it is, on the runtimes of the targets in the releases that are installed, and
-            to compare every output with the contract's own evaluation; see :mod:`minuend.actions.trying`.
+            to compare every output with the contract's own evaluation; see :mod:`minuend.actions.trying`. Subtractions
+            of which nothing is known are asked for by themselves, with ``"all"`` every one.
         inputs: arrays for a run by the model's own names; by default some are made.
         exact: whether releases that nobody measured are refused. strict: whether what a target's documents are silent
             about (NaN, subnormal numbers, …) makes a subtraction unknown.
+        assume: what is known of inputs and other values beyond the model, by their names: ``(0, 131071)``,
+            ``(0, None)`` or ``"0..131071"``. No element is then anything else, and none is NaN.
         options: what the dialect's own ``read`` takes besides.
 
     Returns:
@@ -79,34 +84,77 @@ def check(
         gave.
 
     Raises:
-        SpecError: no such target, a hint that none of them knows, a target that cannot be run, or inputs that do not
-            fit. Unsupported: a runtime that is to be run and is not installed. FileNotFoundError, FileFormatError,
-            TypeError: see :func:`minuend.models.opening.open_model`.
+        SpecError: no such target, a hint that none of them knows, a target that cannot be run, inputs that do not fit,
+            or something assumed of a value that the model lacks. Unsupported: a runtime that is to be run and is not
+            installed. FileNotFoundError, FileFormatError, TypeError: see :func:`minuend.models.opening.open_model`.
 
     >>> text = '<ir_version: 10, opset_import: ["" : 14]> g (uint8[2] a, uint8[2] b) => (uint8[2] c) { c = Sub(a, b) }'
     >>> [(finding.verdict, str(finding.witness)) for finding in check(text, "openvino-cpu@2026.4.1")]
     [('different-numbers', '5 - 10: got 0, expected 251')]
+    >>> check(text, "openvino-cpu@2026.4.1", assume={"a": "10..", "b": (0, 9)}).ok
+    True
     """
+    if run not in (False, True, "all"):
+        raise SpecError("run", f"run is {shown(run)}; expected False, True or 'all'")
     chosen = find_targets(target, exact=exact, strict=strict)
     check_hint(hint, chosen)
     opened = open_model(model, **options)
-    found = list(sites(opened))
+    assumed = assumed_of(opened, assume)
+    return examine(opened, chosen, title=_title(model), hint=hint, run=run, inputs=inputs, assumed=assumed)
+
+
+def assumed_of(model: Model, given: Mapping[str, Any] | None) -> Assumptions:
+    """Read what is assumed of values, and check that a model has them.
+
+    Raises:
+        SpecError: a range that is none, or a name that the model lacks.
+    """
+    assumed = assumptions(given)
+    known = value_names(model) if assumed else ()
+    if absent := [name for name in assumed if name not in known]:
+        raise missing(absent, known)
+    return assumed
+
+
+def examine(
+    opened: Model,
+    chosen: Sequence[Target],
+    *,
+    title: str,
+    hint: str = "",
+    run: bool | Literal["all"] = False,
+    inputs: Mapping[str, Any] | None = None,
+    assumed: Assumptions = NONE,
+) -> Report:
+    """Judge every subtraction of an open model: see :func:`check`, whose arguments are read here already."""
+    found = list(sites(opened, assumed))
     unread = {one.name: reads_none(opened, one) for one in chosen} if found else {}
     shared = {one.name: twins(found, one) for one in chosen}
     findings = tuple(
         _beside_twins(judge(site, one, unread[one.name], hint), shared[one.name]) for site in found for one in chosen
     )
     notes = tuple(dict.fromkeys(note for site in found for note in site.notes))
+    granted = tuple(one.sentence for one in assumed.values())
     head = (*(one.warning for one in chosen if one.warning), *_hints(findings))
     told = tuple(conditions(findings, chosen))
-    report = Report(title=_title(model), findings=findings, head=head, notes=notes, conditions=told)
+    report = Report(title=title, findings=findings, head=head, notes=notes, conditions=told, assumed=granted)
     if not run:
         if inputs is not None:
             raise SpecError("inputs", "inputs are for a run; expected run=True beside them")
         return report
     from minuend.actions.trying import with_runs
 
-    return with_runs(report, opened, chosen, found, inputs, hint)
+    _check_inputs(inputs or {}, assumed)
+    return with_runs(report, opened, chosen, found, inputs, hint, assumed, every=run == "all")
+
+
+def _check_inputs(inputs: Mapping[str, Any], assumed: Assumptions) -> None:
+    for name in assumed.keys() & inputs.keys():
+        array = np.asarray(inputs[name])
+        if (assumed[name].fit(array) != array).any():
+            raise SpecError(
+                "inputs", f"the input {shown(name)} holds elements that are not {assumed[name]}, as is assumed"
+            )
 
 
 def _beside_twins(finding: Finding, shared: Collection[str]) -> Finding:
@@ -361,7 +409,7 @@ def _of_these(name: str, answer: Answer, site: Site) -> Answer:
 def _has_sizes(operand: Range, stored: Array | None, sizes: tuple[float, float]) -> bool:
     """Whether an operand can have a magnitude between two; a stored one has those of its elements."""
     if stored is not None:
-        magnitudes = np.abs(stored.astype(np.float64))
+        magnitudes = np.abs(in_float64(stored))
         return bool(((magnitudes >= sizes[0]) & (magnitudes <= sizes[1])).any())
     low = 0 if operand.lo <= 0 <= operand.hi else min(abs(operand.lo), abs(operand.hi))
     return low <= sizes[1] and max(abs(operand.lo), abs(operand.hi)) >= sizes[0]
@@ -405,16 +453,16 @@ def _example(name: str, answer: Answer) -> str:
 def _why_different(site: Site, name: str, witness: Witness | None, answers: Mapping[str, Answer]) -> str:
     others = [key for key, one in answers.items() if one.verdict == "different-numbers" and key != name]
     text = f"{values.CLASSES[name].words} differ"
-    if witness is not None:
+    if witness is not None and _can_occur(witness, site):
         text += f": {witness.gives}, expected {witness.expected}"
+    elif witness is not None:
+        text += ": other pairs of this kind were measured than these operands make"
     elif answers[name].message:
         text = answers[name].message
     if others:
         text += f"; so do {listed([values.CLASSES[key].words for key in others], 'and')}"
     if not (site.a.is_full and site.b.is_full):
         text += f"; {_operands(site)}"
-        if witness is not None and not _can_occur(witness, site):
-            text += " (these operands make other pairs of this kind)"
     return text
 
 
@@ -433,7 +481,8 @@ def _folding(site: Site, node: Node, target: Target, relation: str) -> str:
             if "unknown" not in (now[name].verdict, then[name].verdict) and _differ(now[name], then[name])
         ]
         if changed:
-            other[words] = _gives(min(changed, key=lambda one: not _can_occur(one.witness, site)))
+            shown = min(changed, key=lambda one: not _can_occur(one.witness, site))
+            other[words] = _gives(shown) if _can_occur(shown.witness, site) else shown.verdict
     if not other:
         return ""
     told = listed([f"{words} ({gives})" for words, gives in other.items()])

@@ -77,10 +77,24 @@ def can_make(site: Site, witness: Witness) -> bool:
 
 
 def _among(stored: Array, value: float) -> bool:
+    if isinstance(value, int):  # those of 64 bits have more digits than float64
+        return bool((stored == value).any())
+    numbers = in_float64(stored)
     if math.isnan(value):
-        return bool(np.isnan(stored.astype(np.float64)).any())
-    found = stored[stored.astype(np.float64) == value]
-    return bool(found.size) and (value != 0 or bool((np.signbit(found.astype(np.float64)) == np.signbit(value)).any()))
+        return bool(np.isnan(numbers).any())
+    found = numbers[numbers == _number(value, stored)]
+    return bool(found.size) and (value != 0 or bool((np.signbit(found) == np.signbit(value)).any()))
+
+
+def in_float64(stored: Array) -> Array:
+    """A constant's elements in float64; signalling NaNs are like others."""
+    with np.errstate(invalid="ignore"):
+        return stored.astype(np.float64)
+
+
+def _number(value: float, like: Array) -> float:
+    """The number of a type that a witness shows, as a shorter decimal."""
+    return float(np.array(value).astype(like.dtype).astype(np.float64))
 
 
 def _lies(value: float, spans: tuple[Span, ...] | None) -> bool:

@@ -9,10 +9,11 @@ refused, with the reason and the nearest thing that can be done.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from minuend.actions.checking import assumed_of
 from minuend.actions.converting import advice
 from minuend.actions.recipes.compare import Comparison, compare
 from minuend.actions.recipes.work import Refusal, Work
@@ -20,6 +21,7 @@ from minuend.actions.trying import tried
 from minuend.core.policies import CONTRACTS, Contract
 from minuend.errors import MinuendError, SpecError, Unsupported, listed, near, shown
 from minuend.models.opening import Model, dialect_of, formats, open_model
+from minuend.models.ranges.assumed import Assumptions
 from minuend.plain import grouped
 from minuend.runtimes import targets, values
 from minuend.runtimes.targets import Target
@@ -37,9 +39,11 @@ class Fixed:
 
     Attributes:
         model: an ``onnx.ModelProto`` or a :class:`minuend.openvino.Model`.
-        changes: what was done, a sentence each; at least one, which says so where there was nothing to do.
-        refused: what could not be done. untouched: how many subtractions were right as they are. touched: the element
-            types of those that were rewritten.
+        changes: what was done, a sentence each; none where there was nothing to do.
+        refused: what could not be done. notes: what a reader should know besides: that there was nothing to do, and
+            which subtractions are left that are not known to be right.
+        untouched: how many subtractions were right as they are. touched: the element types of those that were
+            rewritten.
         target: the target's name. overflow: the policy that was asked for.
         comparison: what the target answered for the fixed model, its rewritten subtractions being looked at; ``None``
             where it was not asked.
@@ -59,6 +63,7 @@ class Fixed:
     comparison: Comparison | None
     whole: Trial | None
     opened: Model = field(repr=False)
+    notes: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     warning: str = ""
 
@@ -79,6 +84,7 @@ def fix(
     *,
     overflow: Contract = "wrap",
     accept: Iterable[str] = (),
+    assume: Mapping[str, Any] | None = None,
     run: bool = True,
     exact: bool = False,
     **options: Any,
@@ -94,6 +100,8 @@ def fix(
             is written so that it saturates on any target.
         accept: value classes whose other numbers are taken as they come, such as ``"negative zero"`` or
             ``"subnormal"`` (a ``-`` for the space will do); ``"floats"`` for all of floats.
+        assume: what is known of inputs and other values beyond the model, as in
+            :func:`minuend.actions.checking.check`; the notes say which.
         run: whether to run the fixed model on the target, where that is installed, and to compare.
         exact: whether releases that nobody measured are refused; otherwise those around one answer for it.
         options: what the dialect's own ``read`` takes besides.
@@ -116,6 +124,7 @@ def fix(
     accepted = value_classes(accept)
     goal, name = (target, target.name) if isinstance(target, Target) else _goal(target, exact)
     original = open_model(model, **options)
+    assumed = assumed_of(original, assume)
     source = dialect_of(original)
     fixing = ability(source, "fixing")
     if fixing is None:
@@ -123,18 +132,18 @@ def fix(
         instead = advice(original, next(able("fixing")), "convert the model first")
         raise Unsupported(f"fix rewrites {listed(kinds, 'and')}{instead}")
     _check_goal(original, goal, name)
-    work: Work = fixing.work(original, goal, overflow, accepted)
+    work: Work = fixing.work(original, goal, overflow, accepted, assumed)
     work.run()
     fixed = work.result()
     comparison, whole = None, None
     if run and work.changed:
         on = goal if isinstance(goal, Target) else None
-        comparison = compare(original, fixed, on, overflow, work.touched, work.spots)
+        comparison = compare(original, fixed, on, overflow, work.touched, work.spots, assumed)
     if run and (work.changed or work.unknown) and (comparison is None or not (comparison.skipped or comparison.failed)):
-        whole = _whole(original, fixed, goal, overflow)
+        whole = _whole(original, fixed, goal, overflow, assumed)
     return Fixed(
         model=fixed.handout,
-        changes=(*work.changes, *work.unknown) or (_nothing(work, name),),
+        changes=tuple(work.changes),
         refused=_grouped(work.refused),
         untouched=work.left,
         touched=tuple(work.touched),
@@ -143,17 +152,18 @@ def fix(
         comparison=comparison,
         whole=whole,
         opened=fixed,
+        notes=(*(work.unknown or (() if work.changes else (_nothing(work, name),))), *_granted(assumed)),
         sources=original.sources(),
         warning=goal.warning if isinstance(goal, Target) else "",
     )
 
 
-def _whole(original: Model, fixed: Model, goal: Target | int, overflow: Contract) -> Trial | None:
+def _whole(original: Model, fixed: Model, goal: Target | int, overflow: Contract, assumed: Assumptions) -> Trial | None:
     """Run a fixed model as it is, where its runtime is installed; an opset has none."""
     if isinstance(goal, int):
         return None
     try:
-        return tried(fixed, goal, original=original if overflow == "wrap" else None).trial
+        return tried(fixed, goal, original=original if overflow == "wrap" else None, assumed=assumed).trial
     except MinuendError:  # the comparison says why
         return None
 
@@ -225,6 +235,11 @@ def _nothing(work: Work, target: str) -> str:
         return f"nothing to fix for {target}: the model has no subtraction"
     count = "its subtraction is" if work.left == 1 else f"its {work.left} subtractions are"
     return f"nothing to fix for {target}: {count} right as {'it is' if work.left == 1 else 'they are'}"
+
+
+def _granted(assumed: Assumptions) -> list[str]:
+    told = listed([one.sentence for one in assumed.values()], "and")
+    return [f"this holds where {told}"] if assumed else []
 
 
 def _grouped(refused: Iterable[Refusal]) -> tuple[Refusal, ...]:

@@ -9,22 +9,38 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from minuend import worker
+from minuend.actions.asking import Asked, ask, codes_of, pair_at
 from minuend.actions.bounds import Bounds, answered
+from minuend.actions.constants import can_make
+from minuend.actions.graphs import joined, twins
 from minuend.actions.locating import Cuts, locate
 from minuend.actions.recipes.compare import Tally, contracted
-from minuend.actions.recipes.trial import DIMS, ORDINARY, SMALL, WILD, RuntimeRefuses, asked, check_size, make_inputs
+from minuend.actions.recipes.trial import (
+    DIMS,
+    ORDINARY,
+    SMALL,
+    WILD,
+    RuntimeRefuses,
+    asked,
+    beyond_inputs,
+    check_size,
+    make_inputs,
+)
 from minuend.core.elements import TYPES
 from minuend.errors import MinuendError, SpecError, Unsupported, listed
 from minuend.models.opening import Model, dialect_of
+from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.models.sites import Site
 from minuend.models.tracing import Array, Trace, tracing
 from minuend.runtimes import adapting
+from minuend.runtimes.answers import Witness
+from minuend.runtimes.cases import relation_of
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.report import Finding, Report
 from minuend.runtimes.running import Runtime
@@ -49,16 +65,20 @@ class Turn:
 
 @dataclass(frozen=True)
 class Tried:
-    """What came of a model on a runtime: the trial, and what each subtraction gave that could be looked at."""
+    """What came of a model on a runtime: the trial, and what each subtraction gave that could be looked at.
+
+    ``shown`` has the first element of each that is another number: the operands, what came and what was expected.
+    """
 
     trial: Trial
     subtractions: Mapping[str, Tally]
+    shown: Mapping[str, Witness] = field(default_factory=dict)
 
 
 # ---- inputs -----------------------------------------------------------------------------------------------------
 
 
-def turns(model: Model, inputs: Inputs | None) -> list[Turn]:
+def turns(model: Model, inputs: Inputs | None, assumed: Assumptions = NONE) -> list[Turn]:
     """Return the inputs that a model is run on: the given ones; or ordinary numbers, and edges.
 
     Edges are of use where every operator on the way to some output has one right answer.
@@ -69,20 +89,20 @@ def turns(model: Model, inputs: Inputs | None) -> list[Turn]:
     if inputs is not None:
         return [Turn(inputs, GIVEN, tracing(dialect_of(model)).trace(model, inputs))]
     check_size(model)
-    first = _made(model, (ORDINARY, SMALL))
+    first = _made(model, (ORDINARY, SMALL), assumed)
     bounds = Bounds(first.trace)
     if not first.inputs or not any(bounds.exact(key) for key in first.trace.outputs.values()):
         return [first]
     with contextlib.suppress(MinuendError):  # they are no good as indices or counts
-        return [first, _made(model, (WILD,))]
+        return [first, _made(model, (WILD,), assumed)]
     return [first]
 
 
-def _made(model: Model, kinds: Iterable[str]) -> Turn:
+def _made(model: Model, kinds: Iterable[str], assumed: Assumptions) -> Turn:
     """Inputs of the first kind and the first length of unknown dims with which the model runs."""
     failure: MinuendError | None = None
     for kind, dim in itertools.product(kinds, DIMS):
-        made = make_inputs(model, tuple(TYPES) if kind == WILD else (), 0, dim, kind)
+        made = make_inputs(model, tuple(TYPES) if kind == WILD else (), 0, dim, kind, assumed)
         try:
             return Turn(made, kind, tracing(dialect_of(model)).trace(model, made, wide=kind != WILD))
         except MinuendError as error:
@@ -125,6 +145,7 @@ def tried(
     inputs: Inputs | None = None,
     hint: str = "",
     original: Model | None = None,
+    assumed: Assumptions = NONE,
 ) -> Tried:
     """Run a model as it is on a target's runtime, and compare.
 
@@ -132,6 +153,7 @@ def tried(
         model: the model. target: its runtime is asked, in the release that is installed.
         found: the model's subtractions. inputs: arrays by name; ``None``: some are made. hint: what it is told.
         original: the model whose outputs are expected, where ``model`` is a rewritten one.
+        assumed: what is known of inputs, which those that are made keep to.
 
     Raises:
         SpecError: inputs that do not fit. Unsupported: the runtime is not installed.
@@ -142,8 +164,10 @@ def tried(
     if release != target.release:
         note = f"{target.name} is judged, and {trial.runtime}, which is installed, is run: its numbers are its own"
         trial = replace(trial, notes=(note,))
+    if inputs is None and (told := beyond_inputs(model, assumed)):
+        trial = replace(trial, notes=(*trial.notes, told))
     try:
-        ran = turns(model, inputs)
+        ran = turns(model, inputs, assumed)
         if original is not None:
             ran = [replace(turn, trace=_expecting(original, turn)) for turn in ran]
     except MinuendError as error:
@@ -159,6 +183,7 @@ def _compared(model: Model, runtime: Runtime, ran: Sequence[Turn], found: Sequen
     trial = replace(trial, inputs=" and on ".join(turn.words for turn in ran))
     outputs: dict[str, Answered] = {}
     tallies: dict[str, Tally | None] = {}
+    shown: dict[str, Witness] = {}
     wrong: Cuts | None = None
     for turn in ran:
         try:
@@ -169,14 +194,24 @@ def _compared(model: Model, runtime: Runtime, ran: Sequence[Turn], found: Sequen
         answers = _answers(cuts)
         for one in answers:
             outputs[one.name] = _added(outputs.get(one.name), one)
-        _judge(cuts, found, tallies)
+        _judge(cuts, found, tallies, shown)
         if wrong is None and any(one.different for one in answers):
             wrong = cuts
     trial = replace(trial, outputs=tuple(outputs.values()))
     if wrong is not None:
         switches = tuple(quirks(trial.runtime.partition("@")[0]).switches)
         trial = replace(trial, places=tuple(_places(wrong)), switches=switches, gone=tuple(_gone(wrong)))
-    return Tried(trial, {where: tally for where, tally in tallies.items() if tally is not None})
+    known = {where: tally for where, tally in tallies.items() if tally is not None}
+    return Tried(replace(trial, notes=(*trial.notes, *_first(known, shown))), known, shown)
+
+
+def _first(tallies: Mapping[str, Tally], shown: Mapping[str, Witness]) -> Iterator[str]:
+    """The first subtraction of the model that gave another number, with its operands."""
+    for where, tally in tallies.items():
+        if tally.first is not None and where in shown:
+            pair = f"{shown[where].gives}, expected {shown[where].expected}"
+            yield f"the first subtraction that leaves the contract is {where}, at {list(tally.first.index)}: {pair}"
+            return
 
 
 def _compared_outputs(turn: Turn) -> list[str]:
@@ -240,7 +275,7 @@ def _gone(cuts: Cuts) -> Iterable[str]:
 # ---- subtractions -----------------------------------------------------------------------------------------------
 
 
-def _judge(cuts: Cuts, found: Sequence[Site], tallies: dict[str, Tally | None]) -> None:
+def _judge(cuts: Cuts, found: Sequence[Site], tallies: dict[str, Tally | None], shown: dict[str, Witness]) -> None:
     """Compare each subtraction of the main graph on the operands that the runtime itself gave it.
 
     ``None`` stands for one that could not be looked at: of such a one nothing is known.
@@ -257,26 +292,108 @@ def _judge(cuts: Cuts, found: Sequence[Site], tallies: dict[str, Tally | None]) 
             continue
         a, b, c = (seen[key] if key in seen else cuts.trace.values[key] for key in keys[site.where])
         assert isinstance(site.node, Node)
-        tally.add(site.where, c, contracted(site.node, a, b))
+        expected = contracted(site.node, a, b)
+        tally.add(site.where, c, expected)
+        if tally.first is not None and site.where not in shown:
+            element = site.node.a.element
+            codes = [codes_of(element, np.asarray(one)) for one in (a, b, c, expected)]
+            witness = pair_at(element, tally.first.index, codes)
+            shown |= {} if witness is None else {site.where: witness}
 
 
 def with_runs(
-    report: Report, model: Model, chosen: Sequence[Target], found: Sequence[Site], inputs: Inputs | None, hint: str
+    report: Report,
+    model: Model,
+    chosen: Sequence[Target],
+    found: Sequence[Site],
+    inputs: Inputs | None,
+    hint: str,
+    assumed: Assumptions = NONE,
+    every: bool = False,
 ) -> Report:
     """Return a report with what the installed runtimes of its targets give for the model as it is.
 
     Args:
         report: one finding for each subtraction and target, in this order. model, chosen, found: what it tells of.
-        inputs, hint: see :func:`tried`.
+        inputs, hint, assumed: see :func:`tried`.
+        every: whether each subtraction is asked for by itself, too; else those alone of which nothing is known.
     """
     for one in chosen:
         installed(one)  # before a minute is spent on another
-    known = {one.name: tried(model, one, found, inputs, hint) for one in chosen}
+    findings = list(report.findings)
+    for k, target in enumerate(chosen):
+        findings[k :: len(chosen)] = with_answers(findings[k :: len(chosen)], found, target, hint, every)
+    known = {one.name: tried(model, one, found, inputs, hint, assumed=assumed) for one in chosen}
     pairs = itertools.product(found, chosen)
-    findings = (
-        with_run(finding, site, known[one.name]) for finding, (site, one) in zip(report.findings, pairs, strict=True)
-    )
-    return replace(report, findings=tuple(findings), trials=tuple(one.trial for one in known.values()))
+    told = tuple(with_run(finding, site, known[one.name]) for finding, (site, one) in zip(findings, pairs, strict=True))
+    return replace(report, findings=told, trials=tuple(one.trial for one in known.values()))
+
+
+def with_answers(
+    findings: Sequence[Finding], found: Sequence[Site], target: Target, hint: str, every: bool
+) -> list[Finding]:
+    """Return the findings of a target with what its installed runtime gives for subtractions by themselves.
+
+    Args:
+        findings: one for each subtraction. found: those. target, hint: what is asked. every: see :func:`with_runs`.
+    """
+    asked = [every or finding.verdict == "unknown" for finding in findings]
+    if not any(asked) or target.translate is not None or f"{target.runtime}@{installed(target)}" != target.name:
+        return list(findings)
+    mixed = twins(found, target)
+    told = hint if hint in quirks(target.runtime).hints else ""
+    results = list(findings)
+    with Runtime(target.runtime) as runtime:
+        for k, (finding, site) in enumerate(zip(findings, found, strict=True)):
+            if asked[k] and finding.verdict not in ("invalid", "not-implemented"):
+                answer = ask(site, runtime, told, known_pairs(site, target))
+                results[k] = with_answer(finding, answer, neighbours_of(site, target, hint, mixed))
+    return results
+
+
+def known_pairs(site: Site, target: Target) -> list[Witness]:
+    """Pairs that were measured to deviate on a target, of those that a subtraction's operands can make."""
+    if not isinstance(site.node, Node):
+        return []
+    relation = relation_of(site.node) or "same"
+    answers = target.answer(site.node.op, site.node.a.element, relation, site.constants).values()
+    return [one.witness for one in answers if one.witness is not None and can_make(site, one.witness)]
+
+
+def neighbours_of(site: Site, target: Target, hint: str, mixed: Collection[str]) -> str:
+    """Why a subtraction by itself does not tell how it goes in its model; ``""`` where it does."""
+    if site.where in mixed:
+        return "another subtraction of this shape has another constant"
+    around = joined(site, site.node, target, hint) if isinstance(site.node, Node) else None
+    return "" if around is None or around.verdict == "ok" else around.reason
+
+
+def with_answer(finding: Finding, answer: Asked | None, neighbours: str) -> Finding:
+    """Return a finding with what a runtime gave for its subtraction by itself.
+
+    Args:
+        neighbours: what else decides in the model: then a subtraction that is right by itself says nothing.
+    """
+    if answer is None:
+        return finding
+    told = str(answer)
+    if answer.refused:
+        return replace(finding, verdict="not-implemented", reason=told, run=told, witness=None, graph="", hint="")
+    if answer.different:
+        before = finding.reason if finding.verdict == "different-numbers" else ""
+        reason = "; ".join(filter(None, (before, told)))
+        known = finding.witness if before else None
+        return replace(finding, verdict="different-numbers", reason=reason, run=told, witness=known or answer.witness)
+    if finding.verdict == "ok":
+        return replace(finding, run=told)
+    if finding.verdict == "different-numbers":
+        return replace(finding, reason=f"{finding.reason}; {told}", run=told)
+    if neighbours or not answer.whole:
+        besides = neighbours if neighbours and neighbours not in finding.reason else ""
+        limit = "which says nothing of its neighbours" if neighbours else "on some of the shapes that it can have"
+        reason = "; ".join(filter(None, (finding.reason, besides, f"{told}, {limit}")))
+        return replace(finding, reason=reason, run=told)
+    return replace(finding, verdict="ok", reason=f"{told}; {finding.reason}", run=told)
 
 
 def with_run(finding: Finding, site: Site, one: Tried) -> Finding:
@@ -287,7 +404,7 @@ def with_run(finding: Finding, site: Site, one: Tried) -> Finding:
     if tally is None or not tally.elements:
         return _beside(finding, site.where, one.trial.places)
     if tally.first is not None:
-        return _corrected(finding, tally)
+        return _corrected(finding, tally, one.shown.get(site.where))
     told = f"in the run all {tally.elements} elements were the contract's, on these inputs"
     if finding.verdict == "unknown":
         return replace(finding, verdict="ok", reason=f"{told} alone; {finding.reason}", run=told)
@@ -311,12 +428,15 @@ def _beside(finding: Finding, where: str, places: Iterable[Place]) -> Finding:
     return finding
 
 
-def _corrected(finding: Finding, tally: Tally) -> Finding:
-    """What was measured is different: that is the verdict, whatever was known."""
+def _corrected(finding: Finding, tally: Tally, shown: Witness | None) -> Finding:
+    """What was measured is different: that is the verdict, whatever was known, and the pair that shows it."""
     told = f"in the run {tally.different} of {tally.elements} elements differed"
-    if finding.verdict == "different-numbers":
-        return replace(finding, reason=f"{finding.reason}; {told}", run=told)
     first = tally.first
     assert first is not None
-    where = f"{told}, the first at index {list(first.index)}: got {first.got}, expected {first.expected}"
-    return replace(finding, verdict="different-numbers", reason=where, run=told, graph="", hint="")
+    pair = (
+        f"got {first.got}, expected {first.expected}" if shown is None else f"{shown.gives}, expected {shown.expected}"
+    )
+    where = f"{told}, the first at index {list(first.index)}: {pair}"
+    if finding.verdict == "different-numbers":
+        return replace(finding, reason=f"{finding.reason}; {where}", run=told, witness=shown or finding.witness)
+    return replace(finding, verdict="different-numbers", reason=where, run=told, witness=shown, graph="", hint="")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import click
 
-from minuend.cli.about import tool
 from minuend.cli.arguments import path
-from minuend.cli.printing import show
+from minuend.cli.printing import show, show_json
 from minuend.cli.progress import Bar
 from minuend.core.policies import POLICIES, Overflow
 
@@ -53,6 +52,6 @@ def sub(
                 a, b, out, rules=chosen, overflow=overflow or "wrap", count=count, common=common, progress=bar
             )
     if as_json:
-        show(sub_json(done, tool()))
+        show_json(sub_json(done))
     else:
         show(sub_page(done) if isinstance(done, SubReport) else compare_page(done))

@@ -1,4 +1,4 @@
-"""The verbs for models: ``check``, ``run``, ``convert`` and ``fix``."""
+"""The verbs for models: ``run``, ``convert`` and ``fix``."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from typing import Any
 
 import click
 
-from minuend import __version__
-from minuend.cli.about import tool
 from minuend.cli.arguments import items, path, size
-from minuend.cli.printing import complain, show, show_lines
+from minuend.cli.checking import assumptions, configs_of
+from minuend.cli.printing import complain, show_json, show_lines
 from minuend.cli.status import FINDINGS, FINE
 from minuend.core.limits import MAX_BYTES
 from minuend.core.policies import CONTRACTS, Contract
@@ -21,70 +20,7 @@ from minuend.errors import ConversionRefused
 
 @click.command()
 @click.argument("model", type=path, metavar="MODEL")
-@click.option(
-    "--target",
-    "targets",
-    metavar="T[,T…]",
-    multiple=True,
-    required=True,
-    help="Runtimes, as openvino-cpu@2026.4, ort or ov@installed; or files of minuend measure.",
-)
-@click.option("--exact", is_flag=True, help="Refuse releases that nobody measured.")
-@click.option("--strict", is_flag=True, help="Call unknown what a target's documents are silent about.")
-@click.option("--hint", default="", metavar="H", help="The precision that runtimes are told: f32.")
-@click.option("--run", "runs", is_flag=True, help="Run MODEL, as it is, on the installed runtimes, and compare.")
-@click.option("--input", "inputs", metavar="NAME=FILE", multiple=True, help="An input for --run; once for each.")
-@click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
-@click.option("--sarif", type=path, metavar="FILE", help="Write the findings as SARIF 2.1.0 too, for code scanning.")
-def check(
-    *,
-    model: str,
-    targets: tuple[str, ...],
-    exact: bool,
-    strict: bool,
-    hint: str,
-    runs: bool,
-    inputs: tuple[str, ...],
-    as_json: bool,
-    sarif: str | None,
-) -> int:
-    """Judge every subtraction of MODEL (.onnx, OpenVINO .xml, DxDispatch .json) on runtimes.
-
-    A target without a release is its newest that was measured, @installed the release that is installed here; minuend
-    targets lists all. A release that nobody measured is answered by those around it, which is said. Whatever is not ok
-    on a target ends with status 1: other numbers, not implemented, invalid, and unknown.
-
-    With --run the model is run as it is, and every output compared with the contract's own evaluation, on the given
-    inputs or on made ones; where one differs, the first place where numbers leave is named.
-    """
-    from minuend.actions.checking import check as judge
-    from minuend.actions.checking import check_hint, find_targets
-    from minuend.actions.running import read_inputs
-    from minuend.cli.pages.checking import check_page
-    from minuend.models.opening import open_model
-    from minuend.storage import goals
-    from minuend.storage.writing import atomic
-
-    chosen = find_targets(items(targets), exact=exact, strict=strict)
-    check_hint(hint, chosen)
-    opened = open_model(model)
-    arrays, files = read_inputs(inputs)
-    if files and not runs:
-        raise click.UsageError("--input is for --run; expected --run beside it")
-    sources = [model, *opened.sources(), *files]
-    if sarif is not None:
-        goals.check([sarif], sources)
-    report = replace(judge(opened, chosen, hint=hint, run=runs, inputs=arrays or None), title=model)
-    if sarif is not None:
-        with atomic(sarif, sources) as stream:
-            stream.write(report.to_sarif(__version__, model).encode())
-    show(report.to_json(tool()) if as_json else check_page(report))
-    return FINE if report.ok else FINDINGS
-
-
-@click.command()
-@click.argument("model", type=path, metavar="MODEL")
-@click.option("--input", "inputs", metavar="NAME=FILE", multiple=True, help="An input; once for each.")
+@click.option("--input", "--inputs", "inputs", metavar="NAME=FILE", multiple=True, help="An input; once for each.")
 @click.option(
     "-o", "--output", "folder", type=path, metavar="DIR", required=True, help="The folder that outputs are written to."
 )
@@ -108,7 +44,7 @@ def run(
 
     ran = run_files(model, inputs, folder, max_bytes=max_bytes, evaluator=evaluator)
     if as_json:
-        show(run_json(ran))
+        show_json(run_json(ran))
     else:
         show_lines(run_lines(ran))
 
@@ -141,7 +77,7 @@ def convert(*, model: str, goal: str, target: str | None, out: str, as_json: boo
         return _refuse(refused, {"model": model, "to": goal} if as_json else None)
     converted.save(out)
     if as_json:
-        show(convert_json(converted, model, goal, out))
+        show_json(convert_json(converted, model, goal, out))
     else:
         show_lines(convert_lines(converted, model, goal, out, os.path.getsize(out)))
     return FINE
@@ -157,6 +93,7 @@ def convert(*, model: str, goal: str, target: str | None, out: str, as_json: boo
 @click.option(
     "--accept", metavar="CLASS[,…]", multiple=True, help="Take other numbers of these values: negative-zero, floats …"
 )
+@assumptions
 @click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
 def fix(
     *,
@@ -167,6 +104,9 @@ def fix(
     overflow: Contract,
     partial: bool,
     accept: tuple[str, ...],
+    assume: tuple[str, ...],
+    config: str | None,
+    no_config: bool,
     as_json: bool,
 ) -> int:
     """Rewrite the subtractions of MODEL (.onnx, OpenVINO .xml) that a target gets wrong, and nothing else.
@@ -174,22 +114,28 @@ def fix(
     With an opset as the target the model is converted, and subtractions of types that the opset lacks are computed in
     types that it has. Where the runtime is installed, the fixed model is run on it and compared. What cannot be fixed
     is listed with the reason: exit status 1, and nothing is written without --partial.
+
+    With --assume, and the same in minuend.toml, subtractions are judged as check judges them; what was assumed is said.
     """
     from minuend.actions.fixing import fix as fix_model
+    from minuend.actions.gate import assumed_of_one
     from minuend.cli.pages.fixing import fix_json, fix_lines
     from minuend.models.opening import check_goal, dialect_of, open_model
+    from minuend.models.ranges.assumed import parse
 
     opened = open_model(model)
-    check_goal(out, dialect_of(opened), (model, *opened.sources()))
+    assumed, notes, read = assumed_of_one(model, opened, parse(assume), configs_of(config, no_config))
+    check_goal(out, dialect_of(opened), (model, *opened.sources(), *read))
     try:
-        fixed = fix_model(opened, target, overflow=overflow, accept=items(accept), exact=exact)
+        fixed = fix_model(opened, target, overflow=overflow, accept=items(accept), exact=exact, assume=assumed)
     except ConversionRefused as refused:
-        return _refuse(refused, {"version": 1, "model": model, "target": target} if as_json else None)
+        return _refuse(refused, {"model": model, "target": target} if as_json else None)
+    fixed = replace(fixed, notes=(*fixed.notes, *notes))
     written = out if not fixed.failed or (partial and fixed.touched) else ""
     if written:
         fixed.save(written)
     if as_json:
-        show(fix_json(fixed, model, written))
+        show_json(fix_json(fixed, model, written))
     else:
         show_lines(fix_lines(fixed, model, written))
     return FINDINGS if fixed.failed else FINE
@@ -200,6 +146,6 @@ def _refuse(refused: ConversionRefused, asked: Mapping[str, Any] | None) -> int:
     from minuend.cli.pages.converting import refused_json
 
     if asked is not None:
-        show(refused_json(refused, asked))
+        show_json(refused_json(refused, asked))
     complain(str(refused))
     return FINDINGS

@@ -7,19 +7,22 @@ import shlex
 import sys
 import traceback
 from collections.abc import Sequence
+from functools import partial
 
 import click
 
 from minuend.cli import signals, streams
 from minuend.cli.about import tool
 from minuend.cli.arrays import sub
+from minuend.cli.checking import check
 from minuend.cli.demo import demo
-from minuend.cli.models import check, convert, fix, run
-from minuend.cli.printing import complain
+from minuend.cli.models import convert, fix, run
+from minuend.cli.printing import complain, show_json
 from minuend.cli.runtimes import measure, prove, targets, vectors
+from minuend.cli.schemas import schema
 from minuend.cli.standards import diff, spec
 from minuend.cli.status import BAD_USE, DEFECT, FINDINGS, FINE, INTERRUPTED, NO_READER
-from minuend.errors import MinuendError, OverflowFound, cut, listed
+from minuend.errors import MinuendError, OverflowFound, cut, listed, readable
 from minuend.written import remembered, written
 
 TRACEBACK = "MINUEND_TRACEBACK"
@@ -42,9 +45,9 @@ def main(argv: Sequence[str] | None = None) -> int:
                 return status
         except signals.Ended as ended:
             name = "" if ended.status == INTERRUPTED else f" by {ended}"
-            return _fail(f"interrupted{name}; {_done()}", ended.status)
+            return _fail(arguments, "interrupted", f"interrupted{name}; {_done()}", ended.status)
         except (click.Abort, KeyboardInterrupt):
-            return _fail(f"interrupted; {_done()}", INTERRUPTED)
+            return _fail(arguments, "interrupted", f"interrupted; {_done()}", INTERRUPTED)
         except BrokenPipeError:
             streams.drop(sys.stdout)
             return NO_READER
@@ -65,26 +68,29 @@ def _run(arguments: Sequence[str]) -> int:
 
 def _explain(error: Exception, arguments: Sequence[str]) -> int:
     """Say what went wrong, and return the status."""
+    fail = partial(_fail, arguments)
     match error:
         case click.UsageError():
             command = "minuend" if error.ctx is None else error.ctx.command_path
-            return _fail(f"{error.format_message()} ({command} --help shows the options)", BAD_USE)
+            return fail("bad-use", f"{error.format_message()} ({command} --help shows the options)", BAD_USE)
         case OverflowFound():
-            return _fail(str(error), FINDINGS)
+            return fail("overflow", str(error), FINDINGS)
         case MinuendError():
-            return _fail(str(error), BAD_USE, done=True)
+            return fail("bad-input", str(error), BAD_USE, done=True)
         case OSError():
-            return _fail(_system_error(error), BAD_USE, done=True)
+            return fail("system", _system_error(error), BAD_USE, done=True)
         case MemoryError():
-            return _fail("there is not enough memory for this", BAD_USE, done=True)
+            return fail("system", "there is not enough memory for this", BAD_USE, done=True)
         case RecursionError():
-            return _fail("the input nests deeper than this program can follow", BAD_USE, done=True)
+            return fail("bad-input", "the input nests deeper than this program can follow", BAD_USE, done=True)
         case ModuleNotFoundError() if error.name and not error.name.startswith("minuend"):
-            return _fail(f"this needs the package {error.name.partition('.')[0]!r}, which is not installed", BAD_USE)
+            package = error.name.partition(".")[0]
+            return fail("missing-package", f"this needs the package {package!r}, which is not installed", BAD_USE)
     if os.environ.get(TRACEBACK):
         click.echo("".join(traceback.format_exception(error)), err=True, nl=False)
     told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return _fail(
+    return fail(
+        "defect",
         f"this is a defect of {tool()}: {cut(told, 300)}\n"
         f"please report it, with the command: minuend {cut(shlex.join(arguments), 1000)}\n"
         f"{TRACEBACK}=1 shows where it happened; {_done()}",
@@ -107,14 +113,27 @@ def _done() -> str:
     return f"{listed(found, 'and')} {'was' if len(found) == 1 else 'were'} written" if found else "nothing was written"
 
 
-def _fail(message: str, status: int, *, done: bool = False) -> int:
+def _fail(arguments: Sequence[str], kind: str, message: str, status: int, *, done: bool = False) -> int:
+    """Say what went wrong on standard error, and where JSON is asked for on standard output in JSON too."""
     if done and written():
         message = f"{message}; {_done()}"
+    if _wants_json(arguments):
+        try:
+            show_json({"error": {"kind": kind, "message": readable(message)}})
+            sys.stdout.flush()
+        except OSError:  # it cannot be written to, which may be the error
+            streams.drop(sys.stdout)
     try:
         complain(message)
     except OSError:  # nobody can be told
         streams.drop(sys.stderr)
     return status
+
+
+def _wants_json(arguments: Sequence[str]) -> bool:
+    """Whether a command line asks for JSON, be it one that cannot be parsed."""
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    return "--json" in options
 
 
 def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -127,7 +146,7 @@ def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 
 
 @click.group(
-    commands=(demo, sub, spec, diff, check, run, convert, fix, prove, measure, vectors, targets),
+    commands=(demo, sub, spec, diff, check, run, convert, fix, prove, measure, vectors, targets, schema),
     context_settings={"help_option_names": ["-h", "--help"]},
     invoke_without_command=True,
 )

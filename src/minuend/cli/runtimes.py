@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import click
 
-from minuend.cli.about import tool
 from minuend.cli.arguments import items, path
-from minuend.cli.printing import show, warn
+from minuend.cli.printing import show, show_json, warn
 from minuend.cli.progress import Bar
 from minuend.cli.status import FINDINGS, FINE
 from minuend.errors import MinuendError, shown
@@ -39,7 +38,10 @@ def prove(runtime: str, target: str | None, quick: bool, junit: str | None, as_j
     if junit is not None:
         with atomic(junit) as stream:
             stream.write(report.to_junit().encode())
-    show(report.to_json(tool()) if as_json else prove_page(report))
+    if as_json:
+        show_json(report.plain())
+    else:
+        show(prove_page(report))
     return FINE if report.ok else FINDINGS
 
 
@@ -148,7 +150,10 @@ def _list(as_json: bool) -> None:
         except MinuendError as error:
             wrong.append(str(error))
     own = yours.files()
-    show(targets_json(every, own, tool(), wrong) if as_json else targets_page(every, own))
+    if as_json:
+        show_json(targets_json(every, own, wrong))
+    else:
+        show(targets_page(every, own))
     for sentence in wrong:
         warn(sentence)
 
@@ -159,7 +164,10 @@ def _diff(first: str, second: str, as_json: bool) -> None:
 
     old, new = (known.find(name, exact=True) for name in (first, second))
     changes = known.diff(old, new)
-    show(targets_diff_json(old, new, changes, tool()) if as_json else targets_diff_page(old, new, changes))
+    if as_json:
+        show_json(targets_diff_json(old, new, changes))
+    else:
+        show(targets_diff_page(old, new, changes))
 
 
 def _matrix(dtypes: list[str], chosen: list[str], as_json: bool) -> None:
@@ -167,7 +175,10 @@ def _matrix(dtypes: list[str], chosen: list[str], as_json: bool) -> None:
     from minuend.runtimes.matrix import matrix
 
     cells = matrix(chosen, dtypes)
-    show(matrix_json(cells, tool()) if as_json else matrix_page(cells))
+    if as_json:
+        show_json(matrix_json(cells))
+    else:
+        show(matrix_page(cells))
 
 
 @targets.command()

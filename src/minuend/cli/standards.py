@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from minuend.cli.printing import show
+from minuend.cli.printing import show, show_json
 from minuend.errors import SpecError
 from minuend.standards.dialects import dialect, dialects
 from minuend.standards.version import OpVersion
@@ -19,14 +19,20 @@ def spec(version: str | None, as_json: bool) -> None:
 
     V is an ONNX opset, OpenVINO's 1, or a DirectML feature level such as 4.1.
     """
-    from minuend.cli.pages.standards import matrix_json, matrix_page, spec_json, spec_page
+    from minuend.cli.pages.standards import matrix_page, spec_json, spec_page
 
     if version is not None and ":" in version:
         op = _resolve(version)
-        show(spec_json(op) if as_json else spec_page(op))
+        if as_json:
+            show_json(spec_json([op]))
+        else:
+            show(spec_page(op))
         return
     homes = tuple(dialects().values()) if version is None else (dialect(version),)
-    show(matrix_json(homes) if as_json else matrix_page(homes))
+    if as_json:
+        show_json(spec_json(version for home in homes for version in home.versions))
+    else:
+        show(matrix_page(homes))
 
 
 @click.command()
@@ -43,7 +49,10 @@ def diff(old: str, new: str, as_json: bool) -> None:
             "dialect", f"{old} and {new} are of two dialects; expected two versions of one (see minuend spec)"
         )
     changes = changes_between(was, now)
-    show(diff_json(was, now, changes) if as_json else diff_page(was, now, changes))
+    if as_json:
+        show_json(diff_json(was, now, changes))
+    else:
+        show(diff_page(was, now, changes))
 
 
 def _resolve(text: str) -> OpVersion:

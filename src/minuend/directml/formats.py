@@ -16,6 +16,13 @@ def looks_like(head: bytes) -> bool:
     return head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith((b"{", b"//", b"/*"))
 
 
+def is_model(path: str) -> bool:
+    """Whether a JSON file is a DxDispatch model: whether it names dispatchables and commands."""
+    with open(path, "rb") as stream:
+        data = stream.read()
+    return b'"dispatchables"' in data and b'"commands"' in data
+
+
 def files(path: str) -> tuple[str, ...]:
     """The files that a model takes that is saved to a path."""
     return (path,)

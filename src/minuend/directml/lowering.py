@@ -273,19 +273,30 @@ def from_graph(graph: Graph, version: object = None) -> tuple[Model, list[str], 
 
     Raises:
         ConversionRefused: casts, element types that the level lacks, symbolic or zero sizes, ranks that do not
-            collapse; each node with its reason. SpecError: no such feature level.
+            collapse; each node with its reason, and the lowest level that takes them all, where one does. SpecError: no
+            such feature level.
     """
     op = DIALECT.resolve(version)
     lowering = _Lowering(graph, op)
     lowering.run()
     if lowering.nodes:
         goal = f"directml:{op.version if version is None else version}"
-        raise ConversionRefused(goal, lowering.nodes, _ADVICE)
+        raise ConversionRefused(goal, lowering.nodes, _advice(graph, op))
     model = Model(_document(lowering))
     if lowering.dispatches:
         lowering.changes.append(f"the lowest feature level that will do is {model.lowest_level()}")
     name = [f"the graph's name, {graph.name!r}"] if graph.name else []
     return model, lowering.changes, [*graph.losses, *name, *lowering.losses]
+
+
+def _advice(graph: Graph, refused: OpVersion) -> str:
+    """What to do about a level that does not take a graph: name the lowest that does, where one does."""
+    for op in DIALECT.versions[DIALECT.versions.index(refused) + 1 :]:
+        lowering = _Lowering(graph, op)
+        lowering.run()
+        if not lowering.nodes:
+            return f"The lowest feature level that will do is {op.version}: --to directml:{op.version}"
+    return _ADVICE
 
 
 def _document(lowering: _Lowering) -> dict[str, Any]:

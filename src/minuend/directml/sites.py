@@ -6,11 +6,17 @@ from collections.abc import Iterator
 
 from minuend.directml.model import Model, level
 from minuend.models.purpose import PLAIN
+from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.models.ranges.interval import full
 from minuend.models.sites import Site
 
 
-def sites(model: Model) -> Iterator[Site]:
+def names(_: Model) -> tuple[str, ...]:
+    """None: what is bound to a tensor has no name that is the tensor's own."""
+    return ()
+
+
+def sites(model: Model, _: Assumptions = NONE) -> Iterator[Site]:
     """Yield every dispatchable that subtracts."""
     for node in model.subtractions():
         op, refused = level(model.dispatchables[node.name])

@@ -38,6 +38,9 @@ class Formats(Protocol):
     def looks_like(self, head: bytes) -> bool:
         """Whether these first bytes can be those of a model."""
 
+    def is_model(self, path: str) -> bool:
+        """Whether a file of such a name, found in a folder, is a model and not of another kind with that suffix."""
+
     def files(self, path: str) -> tuple[str, ...]:
         """The files that a model takes that is saved to a path."""
 

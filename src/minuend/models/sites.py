@@ -1,11 +1,12 @@
 """Where a model subtracts: each node with what its operands can hold and which of them are constants of the model.
 
-A dialect that has models has a ``sites.py`` with ``sites(model) -> Iterator[Site]``; this module finds it.
+A dialect that has models has a ``sites.py`` with ``sites(model, assumed) -> Iterator[Site]`` and ``names(model)``,
+those of the values that something can be assumed of; this module finds it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from minuend.errors import SpecError, Unsupported
 from minuend.models.opening import dialect_of
+from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.models.ranges.interval import Range, full
 from minuend.models.surroundings import Surrounding
 from minuend.standards.abilities import ability
@@ -73,7 +75,13 @@ def typed(range_: Range, dtype: str | None, why: str = "input") -> Range:
     return range_ if range_.dtype == dtype or dtype is None else full(dtype, why)
 
 
-def sites(model: Any) -> Iterator[Site]:
-    """Yield every subtraction of a model of any dialect."""
-    found: Iterator[Site] = ability(dialect_of(model), "sites").sites(model)
+def sites(model: Any, assumed: Assumptions = NONE) -> Iterator[Site]:
+    """Yield every subtraction of a model of any dialect; values that have no such name are assumed nothing of."""
+    found: Iterator[Site] = ability(dialect_of(model), "sites").sites(model, assumed)
     return found
+
+
+def value_names(model: Any) -> Collection[str]:
+    """Return the names of the inputs and values of a model that something can be assumed of."""
+    names: Collection[str] = ability(dialect_of(model), "sites").names(model)
+    return names

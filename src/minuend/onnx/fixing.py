@@ -14,6 +14,7 @@ from minuend.actions.recipes.work import Fold, Refusal, Work
 from minuend.core.policies import Contract
 from minuend.errors import ConversionRefused, Unsupported, listed
 from minuend.models.opening import Model
+from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.models.sites import sites
 from minuend.onnx.goals import choose_for_opset, lowest_opset, needs_modern
 from minuend.onnx.inlining import inlined
@@ -29,8 +30,10 @@ from minuend.standards.node import Node
 class OnnxWork(Work):
     """An ONNX model on its way to a runtime or an opset."""
 
-    def __init__(self, model: Any, goal: Target | int, overflow: Contract, accept: Collection[str]) -> None:
-        super().__init__(goal, overflow, accept)
+    def __init__(
+        self, model: Any, goal: Target | int, overflow: Contract, accept: Collection[str], assumed: Assumptions = NONE
+    ) -> None:
+        super().__init__(goal, overflow, accept, assumed)
         proto = ModelProto()
         proto.CopyFrom(model.proto)
         self.original = model
@@ -65,7 +68,11 @@ class OnnxWork(Work):
         why = ""
         if not quirks(target.runtime).local_functions:
             why = f"{target.name} has no local functions"
-        elif any(isinstance(site.node, Unsupported) for site in sites(self.model) if site.where.startswith("function")):
+        elif any(
+            isinstance(site.node, Unsupported)
+            for site in sites(self.model, self.assumed)
+            if site.where.startswith("function")
+        ):
             why = "their calls are of several types"
         if why:
             names = listed(dict.fromkeys(function.name for function in self.model.proto.functions), "and")
@@ -98,7 +105,7 @@ class OnnxWork(Work):
 
     def _modernise(self, target: Target) -> None:
         """Bring a model whose Subs broadcast by the old rule to the lowest opset that the target runs."""
-        found = list(sites(self.model))
+        found = list(sites(self.model, self.assumed))
         old = [site for site in found if needs_modern(site, target, self.overflow, self.accept)]
         if not old:
             return
@@ -121,7 +128,7 @@ class OnnxWork(Work):
 
     def _rewrite(self) -> None:
         rewriter = Rewriter(self.model)
-        for site in list(sites(self.model)):
+        for site in list(sites(self.model, self.assumed)):
             node, one = site.node, cast(Subtraction, site.live)
             fold: Fold | None = None
             if isinstance(self.goal, int):

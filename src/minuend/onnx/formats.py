@@ -32,6 +32,11 @@ def looks_like(head: bytes) -> bool:
     return bool(head) and head[0] in _PROTOBUF_TAGS
 
 
+def is_model(_: str) -> bool:
+    """Whether a file of such a name is a model: nothing else is called so, and a broken one is to be told."""
+    return True
+
+
 def files(path: str) -> tuple[str, ...]:
     """The files that a model takes that is saved to a path; data of its own goes beside it."""
     return (path,)

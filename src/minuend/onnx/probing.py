@@ -54,10 +54,11 @@ def case_model(together: Sequence[Case]) -> tuple[bytes, bytes]:
         if is_constant(first, side):
             initializers.append(helper.make_tensor(name, kind, codes.shape, codes.tobytes(), raw=True))
         else:
-            inputs.append(helper.make_tensor_value_info(name, kind, codes.shape))
+            inputs.append(helper.make_tensor_value_info(name, kind, first.dims(side) or codes.shape))
     for i, case, operation in nodes(together):
         made.append(helper.make_node("Sub", [f"a{i}", f"b{i}"], [f"c{i}"], name=f"sub{i}", **case.attributes))
-        outputs.append(helper.make_tensor_value_info(f"c{i}", kind, operation.expected.shape))
+        opened = first.dims("A") is not None  # then the result's is what it turns out to be
+        outputs.append(helper.make_tensor_value_info(f"c{i}", kind, None if opened else operation.expected.shape))
     graph = helper.make_graph(made, "case", inputs, outputs, initializers)
     imports = [helper.make_opsetid("", int(first.op.version))]
     model = helper.make_model(graph, ir_version=OLDEST_IR_VERSION, opset_imports=imports, producer_name="minuend")

@@ -9,8 +9,9 @@ from __future__ import annotations
 import functools
 import math
 from collections import ChainMap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto
@@ -19,6 +20,9 @@ from onnx.helper import get_attribute_value
 from minuend.errors import SpecError, Unsupported
 from minuend.models.flow import Flow
 from minuend.models.purpose import purpose_of
+from minuend.models.ranges.assumed import NONE, Assumptions
+from minuend.models.ranges.conditions import CONDITIONS, Values, branches
+from minuend.models.ranges.demands import BACK, COUNTS, DEMANDS, demands, narrowed
 from minuend.models.ranges.interval import Range, full, join, of_array, of_blocks
 from minuend.models.ranges.rules import RULES, Step, result
 from minuend.models.sites import Array, Site, constants_of, typed
@@ -39,10 +43,29 @@ _MOST_ELEMENTS = 1 << 20
 _MOST_CALLS = 2000
 """Calls of functions that are followed one by one; beyond, their operands can be anything."""
 
+_FOLLOWED = frozenset((*RULES, *CONDITIONS))
+"""Operators whose inputs tell of their results."""
+
 Key: TypeAlias = tuple[str, str, str]
 
 
-def sites(model: Model) -> Iterator[Site]:
+def names(model: Model) -> set[str]:
+    """Return the names of the values of the graph and of bodies in it; those of functions are each call's own."""
+    found: set[str] = set()
+    for scope in walk(model):
+        if isinstance(scope.proto, GraphProto):
+            found.update(value.name for value in scope.proto.input)
+            found.update(name for node in scope.nodes for name in node.output if name)
+    return found - _constants(model)
+
+
+def _constants(model: Model) -> set[str]:
+    """The initializers that nobody can replace."""
+    stored = {tensor.name for tensor in model.proto.graph.initializer}
+    return stored if model.proto.ir_version <= 3 else stored - {value.name for value in model.proto.graph.input}
+
+
+def sites(model: Model, assumed: Assumptions = NONE) -> Iterator[Site]:
     """Yield every Sub of a model, in the graph, in bodies and in functions.
 
     Raises:
@@ -51,7 +74,7 @@ def sites(model: Model) -> Iterator[Site]:
     found = list(subtractions(model))
     if not found:
         return
-    analysis = _Analysis(model)
+    analysis = _Analysis(model, assumed)
     analysis.run()
     flows: dict[str, Flow] = {}
     for one in found:
@@ -149,8 +172,9 @@ class _Frame:
 
 
 class _Analysis:
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, assumed: Assumptions = NONE) -> None:
         self.model = model
+        self.assumed = assumed
         self.scopes = {scope.where: scope for scope in walk(model)}
         self.functions: dict[Key, tuple[FunctionProto, str]] = {
             (f.domain, f.name, f.overload): (f, where) for f, where in functions(model.proto)
@@ -160,18 +184,63 @@ class _Analysis:
         self.called: set[str] = set()
         self.opened: set[str] = set()
         self.needed: dict[str, set[str]] = {}
+        self.demands: Mapping[Hashable, Range] = {}
+        self.makers: dict[str, Mapping[str, NodeProto]] = {}
 
     def run(self, wanted: Sequence[str] = ()) -> _Frame:
-        """Follow the whole model, as far as its Sub nodes and the wanted values of the graph depend on it."""
-        graph = self.scopes["graph"]
-        frame = _Frame(graph, ChainMap(self._initializers(graph)))
-        for value in graph.proto.input:
-            frame.values.setdefault(value.name, full(self._dtype(graph, value.name), "input"))
-        self._follow(frame, wanted)
+        """Follow the whole model, as far as its Sub nodes and the wanted values of the graph depend on it.
+
+        It is followed once more where what the values of the graph are used for says more of them than what makes them.
+        """
+        frame = self._main(wanted)
+        asked = self._demands(frame)
+        before = {name: self.value(frame, str(name)) for name in asked}
+        self.demands = {name: one for name, one in asked.items() if narrowed(before[name], one) != before[name]}
+        if self.demands:
+            for kept in (self.found, self.called, self.opened):
+                kept.clear()
+            self.calls = 0
+            frame = self._main(wanted)
         for function, where in self.functions.values():
             if where not in self.called:
                 self._open_call(function, where)
         return frame
+
+    def _main(self, wanted: Sequence[str]) -> _Frame:
+        """Follow the graph and whatever it calls."""
+        graph = self.scopes["graph"]
+        frame = _Frame(graph, ChainMap(self._initializers(graph)))
+        for value in graph.proto.input:
+            if value.name not in frame.values:
+                given = full(self._dtype(graph, value.name), "input")
+                frame.values[value.name] = self._used(frame, value.name, given)
+            self._meet(frame, value.name)
+        self._follow(frame, wanted)
+        return frame
+
+    def _demands(self, frame: _Frame) -> Mapping[Hashable, Range]:
+        """What the values of the graph have to lie in for what its outputs are computed from."""
+        live = {value.name for value in frame.scope.proto.output}
+        steps = []
+        for node in reversed(frame.scope.nodes):
+            if not live.isdisjoint(node.output):
+                live.update(node.input)  # what bodies take from outside they may not need
+                fine = node.domain in MAIN and not schemas.malformed(node, frame.scope.opset or 0)
+                if fine and self._function(node) is None and (node.op_type in DEMANDS or node.op_type in BACK):
+                    steps.append((self._asking(frame, node), list(node.input), list(node.output)))
+        return demands(steps[::-1])
+
+    def _asking(self, frame: _Frame, node: NodeProto) -> Step:
+        """A node as far as demands look at it: of tables and weights the types alone, so that they are not read."""
+        if self._solves(frame.scope, node):
+            return self._with_ranges(frame, node)
+        types = {name: full(self._dtype(frame.scope, name)) for name in node.input if name}
+        return self._with_ranges(frame, node, types)
+
+    def _used(self, frame: _Frame, name: str, found: Range) -> Range:
+        """What a value of the graph can hold if it is used as it has to be."""
+        asked = self.demands.get(name) if frame.scope.where == "graph" else None
+        return found if asked is None else narrowed(found, asked)
 
     def operands(self, one: Subtraction) -> tuple[Range, Range]:
         """What a Sub's operands can hold, in all of its calls together."""
@@ -208,10 +277,18 @@ class _Analysis:
                 need.update(node.input)
                 for body in inner:
                     need |= self._needs(body, [v.name for v in body.proto.output])
-            elif main and node.op_type in RULES and need.intersection(node.output):
+            elif (
+                main
+                and node.op_type in (*RULES, *CONDITIONS)
+                and (need.intersection(node.output) or self._solves(scope, node))
+            ):
                 need.update(node.input)
         self.needed[scope.where] = need
         return need
+
+    def _solves(self, scope: Scope, node: NodeProto) -> bool:
+        """Whether what a node's result is used for can tell of an operand, if the other is known."""
+        return node.op_type in ("Add", "Sub") and any(self._dtype(scope, name) in COUNTS for name in node.output)
 
     def _bodies(self, scope: Scope, i: int) -> list[Scope]:
         return [self.scopes[f"{scope.where}.node[{i}].{name}"] for name, _ in graphs(scope.nodes[i])]
@@ -242,7 +319,14 @@ class _Analysis:
             for j, name in enumerate(node.output):
                 if name:
                     dtype = self._dtype(scope, name)
-                    frame.values[name] = typed(results[j] if j < len(results) else Range(None), dtype, node.op_type)
+                    one = typed(results[j] if j < len(results) else Range(None), dtype, node.op_type)
+                    frame.values[name] = self._used(frame, name, one)
+                    self._meet(frame, name)
+
+    def _meet(self, frame: _Frame, name: str) -> None:
+        """Take in what is assumed of a value of the graph or of a body; names in functions are each call's own."""
+        if name in self.assumed and isinstance(frame.scope.proto, GraphProto):
+            frame.values[name] = self.assumed[name].meet(self.value(frame, name))
 
     def _record(self, frame: _Frame, i: int, node: NodeProto) -> None:
         a, b = (self.value(frame, name) for name in node.input)
@@ -271,16 +355,46 @@ class _Analysis:
         scope = frame.scope
         if node.op_type not in RULES or schemas.malformed(node, scope.opset or 0):
             return []
-        return result(
-            Step(
-                kind=node.op_type,
-                inputs=[self.value(frame, name) if name else None for name in node.input],
-                outputs=[self._dtype(scope, name) for name in node.output],
-                shapes=[shape_of(scope.protos.get(name)) for name in node.input],
-                attributes=self._attributes(frame, node),
-                opset=scope.opset or 0,
-            )
+        step = self._with_ranges(frame, node)
+        if node.op_type == "Where":
+            values = self._values(frame)
+            step = replace(step, inputs=[step.inputs[0], *branches(values, *node.input)])
+        return result(step)
+
+    def _with_ranges(
+        self, frame: _Frame, node: NodeProto, known: Mapping[Hashable, Range] = MappingProxyType({})
+    ) -> Step:
+        """A node with what its inputs can hold; what is known better comes first."""
+        scope = frame.scope
+        return Step(
+            kind=node.op_type,
+            inputs=[known.get(name) or self.value(frame, name) if name else None for name in node.input],
+            outputs=[self._dtype(scope, name) for name in node.output],
+            shapes=[shape_of(scope.protos.get(name)) for name in node.input],
+            attributes=self._attributes(frame, node),
+            opset=scope.opset or 0,
         )
+
+    def _values(self, frame: _Frame) -> Values:
+        """The values of a frame as conditions ask for them."""
+        makers = self._makers(frame.scope)
+
+        def maker(name: Hashable) -> tuple[str, tuple[Hashable, ...]] | None:
+            node = makers.get(str(name))
+            return None if node is None or node.domain not in MAIN else (node.op_type, tuple(node.input))
+
+        def again(name: Hashable, known: Mapping[Hashable, Range]) -> Range:
+            node = makers[str(name)]
+            found = result(self._with_ranges(frame, node, known))[list(node.output).index(str(name))]
+            return typed(found, self._dtype(frame.scope, str(name)), node.op_type)
+
+        return Values(maker, lambda name: self.value(frame, str(name)), again)
+
+    def _makers(self, scope: Scope) -> Mapping[str, NodeProto]:
+        found = self.makers.get(scope.where)
+        if found is None:
+            found = self.makers[scope.where] = {name: node for node in scope.nodes for name in node.output if name}
+        return found
 
     def _attributes(self, frame: _Frame, node: NodeProto) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -340,6 +454,7 @@ class _Analysis:
             elif kind == "Scan" and i >= states and i < len(given):
                 known = replace(given[i] or Range(None), constant=False)
             inside.values[value.name] = known
+            self._meet(inside, value.name)
         self._follow(inside, [v.name for v in body.proto.output])
         return [self.value(inside, v.name) for v in body.proto.output]
 

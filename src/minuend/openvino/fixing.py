@@ -11,6 +11,7 @@ from minuend.actions.recipes.compare import Spot
 from minuend.actions.recipes.work import Fold, Work
 from minuend.core.policies import Contract
 from minuend.models.opening import Model
+from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.models.sites import Site, sites
 from minuend.openvino import layers as table
 from minuend.openvino import rewriting as rewrite_openvino
@@ -23,8 +24,10 @@ from minuend.standards.node import Node
 class OpenVinoWork(Work):
     """An OpenVINO IR on its way to a runtime."""
 
-    def __init__(self, model: Any, goal: Target | int, overflow: Contract, accept: Collection[str]) -> None:
-        super().__init__(goal, overflow, accept)
+    def __init__(
+        self, model: Any, goal: Target | int, overflow: Contract, accept: Collection[str], assumed: Assumptions = NONE
+    ) -> None:
+        super().__init__(goal, overflow, accept, assumed)
         xml, weights = model.to_bytes()
         self.model = read(xml, weights)
         self.model.files = model.files
@@ -37,7 +40,7 @@ class OpenVinoWork(Work):
         assert isinstance(self.goal, Target)
         target = self.goal
         rewriter = rewrite_openvino.Rewriter(self.model)
-        for site in list(sites(self.model)):
+        for site in list(sites(self.model, self.assumed)):
             node, layer = site.node, cast(Layer | None, site.live)
             spelled = rewrite_openvino.spelled(node) if isinstance(node, Node) else None
             fold = Fold(target, node, partial(rewriter.folded, layer, node, self.overflow))

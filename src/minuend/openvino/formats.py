@@ -14,6 +14,7 @@ OBJECTS: Final = ("openvino.Model",)
 """Classes of other packages that are OpenVINO models."""
 
 _STARTS = (b"<net", b"<?xml", b"<!--")
+_HEAD = 1 << 16
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -24,6 +25,17 @@ def looks_like(head: bytes) -> bool:
     (True, True, False)
     """
     return head.removeprefix(_BYTE_ORDER_MARK).lstrip().lower().startswith(_STARTS)
+
+
+def is_model(path: str) -> bool:
+    """Whether an XML file is an IR: whether it begins with ``<net``, in any encoding; comments may stand before it."""
+    with open(path, "rb") as stream:
+        head = stream.read(_HEAD).replace(b"\0", b"")
+    while (start := head.find(b"<!--")) != -1:
+        end = head.find(b"-->", start)
+        head = head[:start] + (head[end + 3 :] if end != -1 else b"")
+    _, _, root = head.rpartition(b"?>") if b"?>" in head else (b"", b"", head)
+    return root[root.find(b"<") :].startswith((b"<net ", b"<net>", b"<net\n", b"<net\r", b"<net\t"))
 
 
 def files(path: str) -> tuple[str, ...]:

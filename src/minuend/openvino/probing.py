@@ -52,7 +52,7 @@ def case_model(together: Sequence[Case]) -> tuple[bytes, bytes]:
                 stored = Tensor(element, codes) if element in NARROW else codes.view(element.memory)
                 operands.append(builder.constant(name, stored, names=[name]))
             else:
-                operands.append(builder.parameter(name, SPELLINGS[element.name][0], codes.shape))
+                operands.append(builder.parameter(name, SPELLINGS[element.name][0], case.dims(side) or codes.shape))
         joined = builder.subtract(f"sub{i}", *operands, **case.attributes, names=[f"c{i}"])
         builder.result(joined, f"r{i}")
     data, weights = builder.model.to_bytes()

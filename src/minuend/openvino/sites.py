@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -12,12 +12,14 @@ from typing import Any
 from minuend.errors import SpecError, Unsupported
 from minuend.models.flow import Flow
 from minuend.models.purpose import purpose_of
+from minuend.models.ranges.assumed import NONE, Assumptions
+from minuend.models.ranges.conditions import Values, branches
 from minuend.models.ranges.interval import Range, full, of_blocks
 from minuend.models.ranges.rules import Step, result
 from minuend.models.sites import Array, Site, constants_of, typed
 from minuend.models.surroundings import surroundings
 from minuend.openvino import layers as table
-from minuend.openvino.ir import Layer, Ref, Section, Type
+from minuend.openvino.ir import Layer, Output, Ref, Section, Type
 from minuend.openvino.model import Model
 from minuend.openvino.notation import NUMERIC
 from minuend.openvino.versions import SUBTRACT_1
@@ -33,6 +35,8 @@ NAMES: Mapping[str, str] = MappingProxyType(
         "ConvertLike": "CastLike",
         "Divide": "Div",
         "FloorMod": "Mod",
+        "GreaterEqual": "GreaterOrEqual",
+        "LessEqual": "LessOrEqual",
         "LogicalAnd": "And",
         "LogicalNot": "Not",
         "LogicalOr": "Or",
@@ -46,6 +50,8 @@ NAMES: Mapping[str, str] = MappingProxyType(
         "Select": "Where",
         "ShapeOf": "Shape",
         "SoftMax": "Softmax",
+        "SoftPlus": "Softplus",
+        "SoftSign": "Softsign",
         "StridedSlice": "Slice",
         "Subtract": "Sub",
         "VariadicSplit": "Split",
@@ -54,10 +60,10 @@ NAMES: Mapping[str, str] = MappingProxyType(
 """OpenVINO's types of layers by ONNX's name of the same operator, where the two differ."""
 
 _SAME = (
-    "Abs", "Add", "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor", "Concat", "Cos", "CumSum", "Erf", "Exp",
-    "Floor", "Gather", "GatherElements", "GatherND", "Mod", "NonZero", "Range", "ReduceL2", "ReduceMax", "ReduceMean",
-    "ReduceMin", "ReduceSum", "ReverseSequence", "Reshape", "Sigmoid", "Sign", "Sin", "Slice", "Split", "Sqrt",
-    "Squeeze", "Tanh", "Tile", "Transpose", "Unsqueeze",
+    "Abs", "Add", "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor", "Concat", "Cos", "CumSum", "Equal", "Erf",
+    "Exp", "Floor", "Gather", "GatherElements", "GatherND", "Greater", "Less", "Mod", "NonZero", "Range", "ReduceL1",
+    "ReduceL2", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "ReverseSequence", "Reshape",
+    "Sigmoid", "Sign", "Sin", "Slice", "Split", "Sqrt", "Squeeze", "Tanh", "Tile", "TopK", "Transpose", "Unsqueeze",
 )  # fmt: skip
 """Types of layers whose results ONNX's operator of the same name bounds."""
 
@@ -67,7 +73,17 @@ _MOST_ELEMENTS = 1 << 16
 _KNOWN = {**dict.fromkeys(_SAME), **NAMES}
 
 
-def sites(model: Model) -> Iterator[Site]:
+def names(model: Model) -> set[str]:
+    """Return what values are called: by their tensors' names, and by their layer's where that has one output."""
+    ports = [(layer, port) for _, section in model._sections() for layer in section.layers for port in layer.outputs]
+    return {name for layer, port in ports for name in _called(layer, port)}
+
+
+def _called(layer: Layer, port: Output) -> tuple[str, ...]:
+    return (*port.names, *((layer.name,) if len(layer.outputs) == 1 else ()))
+
+
+def sites(model: Model, assumed: Assumptions = NONE) -> Iterator[Site]:
     """Yield every Subtract that a result depends on, those in bodies of other layers too."""
     missing = [] if model.missing is None else [_MISSING]
     for within, section in model._sections():
@@ -75,7 +91,7 @@ def sites(model: Model) -> Iterator[Site]:
         subtracts = [layer for layer in order if layer.type == "Subtract"]
         if not subtracts:
             continue
-        values = _follow(order, subtracts)
+        values = _follow(order, subtracts, assumed)
         flow, numbers = _flow(section, within)
         for layer in subtracts:
             node = _node(model, layer, within)
@@ -125,18 +141,49 @@ def _dtype(type_: Type) -> str | None:
     return NUMERIC[type_.element].name if type_.element in NUMERIC else None
 
 
-def _follow(order: Sequence[Layer], wanted: Sequence[Layer]) -> dict[Ref, Range]:
+def _follow(order: Sequence[Layer], wanted: Sequence[Layer], assumed: Assumptions) -> dict[Hashable, Range]:
     """The ranges of the values that some layers depend on, as far as rules know them."""
     need = set(wanted)
     for layer in reversed(order):
         if layer in need and (layer.type in _KNOWN or layer in wanted):
             need.update(ref.layer for ref in layer.sources())
-    values: dict[Ref, Range] = {}
+    values: dict[Hashable, Range] = {}
     for layer in order:
         if layer in need:
-            found = _layer(layer, [values.get(ref) or Range(None) for ref in layer.sources()])
-            values.update((Ref(layer, i), one) for i, one in enumerate(found))
+            found = _layer(layer, _chosen(layer, values) if layer.type == "Select" else _inputs(layer, values))
+            values.update((Ref(layer, i), _met(layer, i, one, assumed)) for i, one in enumerate(found))
     return values
+
+
+def _inputs(layer: Layer, values: Mapping[Hashable, Range]) -> list[Range]:
+    return [values.get(ref) or Range(None) for ref in layer.sources()]
+
+
+def _chosen(layer: Layer, values: Mapping[Hashable, Range]) -> list[Range]:
+    """The inputs of a Select, its branches being what they are where each is taken."""
+
+    def maker(ref: Hashable) -> tuple[str, tuple[Hashable, ...]] | None:
+        assert isinstance(ref, Ref)
+        beside = ref.layer.data.get("auto_broadcast") == "pdpd"  # elements do not meet as they do elsewhere
+        return None if beside else (NAMES.get(ref.layer.type, ref.layer.type), tuple(ref.layer.sources()))
+
+    def again(ref: Hashable, known: Mapping[Hashable, Range]) -> Range:
+        assert isinstance(ref, Ref)
+        return _layer(ref.layer, _inputs(ref.layer, {**values, **known}))[ref.output]
+
+    condition, taken, other = layer.sources()
+    found = _inputs(layer, values)
+    if layer.data.get("auto_broadcast") == "pdpd":
+        return found
+    seen = Values(maker, lambda ref: values.get(ref) or Range(None), again)
+    return [found[0], *branches(seen, condition, taken, other)]
+
+
+def _met(layer: Layer, i: int, found: Range, assumed: Assumptions) -> Range:
+    """What is derived of a value, as far as what is assumed of it reaches."""
+    for name in _called(layer, layer.outputs[i]) if assumed else ():
+        found = assumed[name].meet(found) if name in assumed else found
+    return found
 
 
 def _layer(layer: Layer, inputs: Sequence[Range]) -> list[Range]:
@@ -152,6 +199,8 @@ def _layer(layer: Layer, inputs: Sequence[Range]) -> list[Range]:
         attributes = {name: float(layer.data[name]) for name in ("min", "max")}
     elif layer.type == "Mod":
         attributes = {"fmod": 1}
+    elif layer.type == "TopK":
+        attributes = {"axis": int(layer.data["axis"])}
     shapes = [ref.port.type.shape for ref in layer.sources()]
     kind = NAMES.get(layer.type, layer.type)
     found = result(Step(kind=kind, inputs=inputs, outputs=outputs, shapes=shapes, attributes=attributes, opset=13))

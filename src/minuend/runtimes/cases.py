@@ -242,6 +242,10 @@ class Case:
     def _rule(self) -> str:
         return _rule(self.op, RELATIONS[self.relation]) or ""
 
+    def dims(self, side: str) -> tuple[Any, ...] | None:
+        """The shape of an operand, ``"A"`` or ``"B"``, as a model states it; ``None``: that of its codes."""
+        return None
+
     @property
     def operations(self) -> tuple[Operation, ...]:
         """The case's subtractions; a model has a node for each."""

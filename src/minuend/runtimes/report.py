@@ -1,14 +1,17 @@
-"""``Report``: findings about a model or a runtime, and the formats that programs read: JSON, JUnit, SARIF."""
+"""``Report``: findings about a model or a runtime; :mod:`minuend.runtimes.formats` writes JUnit and SARIF of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import quote
 
 from minuend.plain import as_json
-from minuend.runtimes.answers import Witness
+from minuend.runtimes.answers import VERDICTS, Witness
 from minuend.runtimes.trials import Trial
+
+FINDINGS = frozenset(VERDICTS) - {"ok"}
+"""Verdicts that count unless it is said otherwise."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +29,7 @@ class Finding:
         graph: the neighbour that decided, as an expression. hint: what the runtime can be told so that it is fine.
         run: what a run of the whole model showed of it.
         case: the sentence of the case (``prove``). unexpected: why a finding of ``prove`` counts; empty: it is known.
+        accepted: why somebody accepts it, so that it does not count.
     """
 
     target: str
@@ -46,6 +50,7 @@ class Finding:
     case: str = ""
     value_class: str = ""
     unexpected: str = ""
+    accepted: str = ""
 
     @property
     def declared(self) -> bool:
@@ -75,6 +80,8 @@ class Finding:
             data |= {"run": self.run}
         if self.case:
             data |= {"case": self.case, "values": self.value_class, "unexpected": self.unexpected}
+        if self.accepted:
+            data |= {"accepted": self.accepted}
         return data
 
 
@@ -87,7 +94,8 @@ class Report:
         trials: what installed runtimes gave for the whole model as it is, where they were asked.
         head, notes: sentences about the whole; those that come first, and the others.
         conditions: on which processors what is known of the targets was measured, in sentences.
-        strict: whether only unexpected findings count (``prove``), or every verdict that is not ok (``check``).
+        assumed: what was taken for granted of values because somebody said so, a sentence each.
+        strict: whether only unexpected findings count (``prove``), or verdicts (``check``). fail_on: which verdicts.
     """
 
     title: str
@@ -96,7 +104,9 @@ class Report:
     head: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
+    assumed: tuple[str, ...] = ()
     strict: bool = False
+    fail_on: frozenset[str] = FINDINGS
     facts: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -104,88 +114,49 @@ class Report:
         """The findings that count."""
         if self.strict:
             return tuple(finding for finding in self.findings if finding.unexpected)
-        return tuple(finding for finding in self.findings if finding.verdict != "ok")
+        return tuple(one for one in self.findings if one.verdict in self.fail_on and not one.accepted)
+
+    @property
+    def failed_trials(self) -> tuple[Trial, ...]:
+        """The runs that count."""
+        return tuple(one for one in self.trials if one.verdict in self.fail_on and not one.accepted)
 
     @property
     def ok(self) -> bool:
-        """Whether nothing counts, and every run gave the contract's numbers."""
-        return not self.failures and all(trial.ok for trial in self.trials)
+        """Whether nothing counts, of the findings and of the runs."""
+        return not self.failures and not self.failed_trials
 
     def __iter__(self) -> Any:
         return iter(self.findings)
+
+    def __bool__(self) -> bool:
+        """Whether it is fine, however many findings it holds."""
+        return self.ok
 
     def __len__(self) -> int:
         return len(self.findings)
 
     def to_json(self, tool: str = "minuend") -> str:
         """Return the report as JSON text."""
-        data = {"version": 1, "tool": tool, **self.facts, "notes": (*self.head, *self.notes)}
+        return as_json({"version": 1, "tool": tool, **self.plain()})
+
+    def plain(self) -> dict[str, Any]:
+        """Return the report as plain data."""
+        data = {**self.facts, "notes": (*self.head, *self.notes)}
         data["conditions"] = self.conditions
         data["findings"] = [finding.to_json() for finding in self.findings]
         if self.trials:
             data["runs"] = [trial.to_json() for trial in self.trials]
-        return as_json(data)
+        return data
 
     def to_junit(self) -> str:
         """Return the report as JUnit XML: a test case a finding; those that count have failed."""
-        from xml.etree import ElementTree
+        from minuend.runtimes.formats import junit
 
-        failures = {id(finding) for finding in self.failures}
-        suite = ElementTree.Element(
-            "testsuite", name=self.title, tests=str(len(self.findings)), failures=str(len(failures)), errors="0"
-        )
-        for finding in self.findings:
-            name = finding.case or f"{finding.node or finding.location} on {finding.target}"
-            case = ElementTree.SubElement(suite, "testcase", classname=finding.target, name=name)
-            if id(finding) in failures:
-                told = ElementTree.SubElement(case, "failure", type=finding.verdict, message=_sentence(finding))
-                told.text = finding.reason
-            elif finding.verdict != "ok":
-                ElementTree.SubElement(case, "system-out").text = _sentence(finding)
-        ElementTree.indent(suite)
-        # XML 1.0 has no control characters; a runtime's message may.
-        body = "".join(c for c in ElementTree.tostring(suite, encoding="unicode") if c in "\t\n\r" or ord(c) >= 32)
-        return f'<?xml version="1.0" encoding="utf-8"?>\n{body}\n'
+        return junit(self)
 
     def to_sarif(self, tool_version: str, artifact: str = "") -> str:
-        """Return the findings that count as SARIF 2.1.0; ``artifact`` is the file that was looked at."""
-        rules = dict.fromkeys(finding.verdict for finding in self.failures)
-        driver = {
-            "name": "minuend",
-            "version": tool_version,
-            "rules": [{"id": rule, "shortDescription": {"text": _RULES[rule]}} for rule in rules],
-        }
-        results = [_sarif(finding, artifact) for finding in self.failures]
-        return as_json(
-            {
-                "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
-                "version": "2.1.0",
-                "runs": [{"tool": {"driver": driver}, "results": results}],
-            }
-        )
+        """Return the findings as SARIF 2.1.0; ``artifact`` is the file that was looked at, with either separator."""
+        from minuend.runtimes.formats import sarif
 
-
-_RULES = {
-    "ok": "A deviation that is listed for this release is gone",
-    "different-numbers": "The runtime computes other numbers than the operator's contract",
-    "not-implemented": "The runtime does not run this subtraction",
-    "invalid": "The node breaks a rule of its standard",
-    "unknown": "Nobody measured what the runtime does here",
-}
-
-
-def _sentence(finding: Finding) -> str:
-    parts: Iterable[str] = (finding.unexpected, finding.verdict, str(finding.witness or ""), finding.reason)
-    return "; ".join(part for part in parts if part)
-
-
-def _sarif(finding: Finding, artifact: str) -> dict[str, Any]:
-    place: dict[str, Any] = {"logicalLocations": [{"fullyQualifiedName": finding.location or finding.node}]}
-    if artifact:
-        place["physicalLocation"] = {"artifactLocation": {"uri": artifact.replace("\\", "/")}}
-    return {
-        "ruleId": finding.verdict,
-        "level": "warning" if finding.verdict == "unknown" else "error",
-        "message": {"text": f"{finding.node or finding.location} on {finding.target}: {_sentence(finding)}"},
-        "locations": [place],
-    }
+        return sarif([(self, quote(artifact.replace("\\", "/")))], tool_version)

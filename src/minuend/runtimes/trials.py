@@ -66,6 +66,7 @@ class Trial:
         switches, gone: what the runtime was told besides, where something differs; with which of them nothing does on
             these inputs. notes: what a reader should know.
         refused: its message, where it does not run the model. unlike: why there is nothing to compare with.
+        accepted: why somebody accepts what came of it, so that it does not count.
     """
 
     target: str
@@ -79,12 +80,29 @@ class Trial:
     notes: tuple[str, ...] = field(default=())
     refused: str = ""
     unlike: str = ""
+    accepted: str = ""
 
     @property
     def ok(self) -> bool:
         """Whether it ran and nothing differs."""
         return not (self.refused or self.unlike or any(one.different for one in self.outputs))
 
+    @property
+    def verdict(self) -> str:
+        """What came of it, as findings have it: a model that does not run, numbers that differ, or nothing known."""
+        if self.ok:
+            return "ok"
+        return "not-implemented" if self.refused else "unknown" if self.unlike else "different-numbers"
+
+    @property
+    def told(self) -> str:
+        """What came of it, in words."""
+        if self.refused or self.unlike or self.ok:
+            return self.refused or self.unlike or "the contract's numbers"
+        wrong = [one for one in self.outputs if one.different]
+        return "; ".join(f"output {one.name!r} differs: {one.different} of {one.elements} elements" for one in wrong)
+
     def to_json(self) -> dict[str, Any]:
         """Return the trial as plain data."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__} | {"ok": self.ok}
+        data = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "accepted"}
+        return data | {"ok": self.ok} | ({"accepted": self.accepted} if self.accepted else {})

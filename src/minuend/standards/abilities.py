@@ -9,13 +9,15 @@ alone. The types in the table are those of the rooms that ask: :mod:`minuend.mod
 ``operator.py``           the operator as a function of arrays
 ``formats.py``            how its models look from outside; it imports nothing
 ``model.py``              ``read(source, **options)`` → ``Model``: :class:`minuend.models.opening.Model`
-``sites.py``              ``sites(model)``: every subtraction with what its operands can hold
+``sites.py``              ``sites(model, assumed)``: every subtraction with what its operands can hold;
+                          ``names(model)``: of the values that something can be assumed of
 ``lifting.py``            ``to_graph(model)``: the graph that formats convert through
 ``lowering.py``           ``from_graph(graph, version)`` → model, changes, losses
 ``versioning.py``         ``convert(model, version)`` → model, changes, losses, within the dialect
 ``loading.py``            ``goal(target)``: the version to convert to where none is named; ``fit(model, goal)``
-``fixing.py``             ``work(model, goal, overflow, accept)`` → :class:`minuend.actions.recipes.work.Work`; a
-                          version is a goal where there is a ``versioning.py`` too
+``fixing.py``             ``work(model, goal, overflow, accept, assumed)`` →
+                          :class:`minuend.actions.recipes.work.Work`; a version is a goal where there is a
+                          ``versioning.py`` too
 ``probing.py``            models for runtimes: cases, and any model as it is; see :mod:`minuend.runtimes.probing`
 ``declared.py``           ``targets()``: what documents say of runtimes that nobody measured
 ``tensor_files.py``       files of tensors that the standard defines; see :class:`minuend.storage.base.Format`

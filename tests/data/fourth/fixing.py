@@ -7,16 +7,16 @@ from minuend.actions.recipes.work import Work
 from minuend.models.sites import sites
 
 
-def work(model, goal, overflow, accept):
+def work(model, goal, overflow, accept, assumed):
     """Return a model on its way to a runtime."""
-    return FourthWork(model, goal, overflow, accept)
+    return FourthWork(model, goal, overflow, accept, assumed)
 
 
 class FourthWork(Work):
     """A model on its way."""
 
-    def __init__(self, model, goal, overflow, accept):
-        super().__init__(goal, overflow, accept)
+    def __init__(self, model, goal, overflow, accept, assumed):
+        super().__init__(goal, overflow, accept, assumed)
         self.model = copy.deepcopy(model)
 
     def result(self):
@@ -25,7 +25,7 @@ class FourthWork(Work):
 
     def run(self):
         """Write a recipe for each MINUS that needs one."""
-        for site in sites(self.model):
+        for site in sites(self.model, self.assumed):
             choice = choose(
                 site, self.goal, self.overflow, self.accept, writable=lambda *_: True, foldable=lambda: "no constants"
             )

@@ -5,7 +5,12 @@ from minuend.models.ranges.interval import full
 from minuend.models.sites import Site
 
 
-def sites(model):
+def names(model):
+    """Nothing can be assumed of its values."""
+    return ()
+
+
+def sites(model, assumed):
     """Yield every MINUS."""
     for node in model.subtractions():
         a, b = full(node.a.dtype, "input"), full(node.b.dtype, "input")

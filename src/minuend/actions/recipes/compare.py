@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from minuend import worker
-from minuend.actions.recipes.trial import DIMS, Array, asked, check_size, make_inputs
+from minuend.actions.recipes.trial import DIMS, Array, asked, beyond_inputs, check_size, make_inputs
 from minuend.core.arrays import compute
 from minuend.core.elements import of_numpy
 from minuend.errors import MinuendError
 from minuend.models.opening import Model
+from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.runtimes import adapting, values
 from minuend.runtimes.probing import Skip
 from minuend.runtimes.running import Runtime
@@ -120,6 +121,7 @@ def compare(
     overflow: str,
     touched: Collection[str] = (),
     spots: Sequence[Spot] = (),
+    assumed: Assumptions = NONE,
 ) -> Comparison:
     """Run a fixed model on the target, where it is installed, and compare.
 
@@ -131,11 +133,13 @@ def compare(
     release = None if adapter is None else worker.release(adapter)
     if target is not None and release is None:
         return Comparison(target.name, skipped="it is not installed here")
+    if told := beyond_inputs(original, assumed):
+        return Comparison(target.name if target is not None else "this package", skipped=told)
     name = "this package" if target is None else f"{target.runtime}@{release}"
     expected_of = original if overflow == "wrap" else fixed
     try:
         with Runtime(target.runtime) if target is not None else contextlib.nullcontext() as runtime:
-            return _compared(name, expected_of, fixed, runtime, overflow, touched, spots)
+            return _compared(name, expected_of, fixed, runtime, overflow, touched, spots, assumed)
     except (MinuendError, FileNotFoundError) as error:
         return Comparison(name, skipped=str(error))
 
@@ -148,11 +152,12 @@ def _compared(
     overflow: str,
     touched: Collection[str],
     spots: Sequence[Spot],
+    assumed: Assumptions,
 ) -> Comparison:
     check_size(fixed)
     subtractions, outputs, unlike = Tally(), Tally(), ""
     for turn in range(_ROUNDS):
-        inputs, expected, unlike = _expected(expected_of, touched, turn)
+        inputs, expected, unlike = _expected(expected_of, touched, turn, assumed)
         names = list(fixed.output_names())
         if runtime is None:
             got = {key: _array(value) for key, value in fixed.run(inputs).items()}
@@ -204,7 +209,9 @@ def contracted(node: Node, a: Array, b: Array, overflow: str = "wrap") -> Array:
     return found
 
 
-def _expected(model: Model, touched: Collection[str], turn: int) -> tuple[dict[str, Array], dict[str, Any], str]:
+def _expected(
+    model: Model, touched: Collection[str], turn: int, assumed: Assumptions
+) -> tuple[dict[str, Array], dict[str, Any], str]:
     """Inputs, what this package computes of them, and why it does not.
 
     Numbers of all sizes are no good as indices or counts, nor are all dims long: then small ones are taken.
@@ -212,7 +219,7 @@ def _expected(model: Model, touched: Collection[str], turn: int) -> tuple[dict[s
     failure: MinuendError | None = None
     inputs: dict[str, Array] = {}
     for types, dim in itertools.product((touched, ()), DIMS):
-        inputs = make_inputs(model, types, turn, dim)
+        inputs = make_inputs(model, types, turn, dim, assumed=assumed)
         try:
             return inputs, model.run(inputs), ""
         except MinuendError as error:

@@ -13,8 +13,9 @@ import numpy as np
 from minuend.core.elements import TYPES, ElementType, of_numpy
 from minuend.core.packing import pack, unpack
 from minuend.core.shapes import MAX_RANK
-from minuend.errors import DTypeError
+from minuend.errors import DTypeError, listed, shown
 from minuend.models.opening import Model, dialect_of
+from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.runtimes import values
 from minuend.runtimes.probing import Skip, probing
 from minuend.runtimes.quirks import quirks
@@ -41,13 +42,14 @@ class RuntimeRefuses(Skip):
 
 
 def make_inputs(
-    model: Model, touched: Collection[str], turn: int, dim: int, others: str = SMALL
+    model: Model, touched: Collection[str], turn: int, dim: int, others: str = SMALL, assumed: Assumptions = NONE
 ) -> dict[str, np.ndarray[Any, Any]]:
     """Make an array for every input that has to be given.
 
     Args:
         model: the model. touched: element types that get edges and random bits. turn: other numbers for each.
         dim: what unknown dims are taken for. others: the kind of numbers that other element types get.
+        assumed: what is known of inputs; numbers that do not lie there are moved into it.
     """
     names: dict[str, int] = {}
     made: dict[str, np.ndarray[Any, Any]] = {}
@@ -65,7 +67,15 @@ def make_inputs(
         if total > _MOST_BYTES:
             raise Skip(f"its inputs take more than {_MOST_BYTES} bytes")
         made[name] = _elements(element, count, WILD if dtype in touched else others, source).reshape(shape)
+        made[name] = assumed[name].fit(made[name]) if name in assumed else made[name]
     return made
+
+
+def beyond_inputs(model: Model, assumed: Assumptions) -> str:
+    """Say of which values something is assumed that made inputs cannot keep to, as they are none; ``""`` for none."""
+    inputs = {name for name, _, _ in probing(dialect_of(model)).declared(model)} if assumed else set()
+    names = [shown(name) for name in assumed if name not in inputs]
+    return f"made inputs do not keep to what is assumed of {listed(names, 'and')}" if names else ""
 
 
 def _dim(own: Any, names: dict[str, int], unknown: int) -> int:

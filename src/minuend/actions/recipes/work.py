@@ -14,6 +14,7 @@ from minuend.core.arrays import compute
 from minuend.core.policies import Contract
 from minuend.core.shapes import size
 from minuend.models.opening import Model
+from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.models.sites import Site
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.targets import Target
@@ -47,16 +48,19 @@ class Work:
     """One model on its way; a dialect has its own.
 
     Attributes:
-        goal: the target, or an opset. overflow, accept: what is asked for.
+        goal: the target, or an opset. overflow, accept: what is asked for. assumed: what is known of values.
         changes, refused: so far. left: how many subtractions stay as they are; unknown: those of
             them of which nobody knows what they give, a sentence each. touched: the element types of those
             that were rewritten. spots: where those can be watched. changed: whether the model is another one now.
     """
 
-    def __init__(self, goal: Target | int, overflow: Contract, accept: Collection[str]) -> None:
+    def __init__(
+        self, goal: Target | int, overflow: Contract, accept: Collection[str], assumed: Assumptions = NONE
+    ) -> None:
         self.goal = goal
         self.overflow = overflow
         self.accept = accept
+        self.assumed = assumed
         self.changes: list[str] = []
         self.refused: list[Refusal] = []
         self.left = 0

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from minuend.plain import as_json
-
 if TYPE_CHECKING:
     from minuend.actions.converting import Converted
     from minuend.errors import ConversionRefused
@@ -21,12 +19,12 @@ def convert_lines(converted: Converted, source: str, goal: str, written: str, nb
     ]
 
 
-def convert_json(converted: Converted, source: str, goal: str, written: str) -> str:
+def convert_json(converted: Converted, source: str, goal: str, written: str) -> dict[str, Any]:
     """What was converted as JSON."""
     done = {"changes": converted.changes, "losses": converted.losses}
-    return as_json({"model": source, "to": goal, "path": written, **done})
+    return {"model": source, "to": goal, "path": written, **done}
 
 
-def refused_json(refused: ConversionRefused, asked: Mapping[str, Any]) -> str:
+def refused_json(refused: ConversionRefused, asked: Mapping[str, Any]) -> dict[str, Any]:
     """Why nothing was converted as JSON: what was ``asked`` for, and each node's reason."""
-    return as_json({**asked, "refused": refused.nodes})
+    return {**asked, "refused": refused.nodes}

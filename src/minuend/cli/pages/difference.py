@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from minuend.cli.pages.layout import Page, Table
 from minuend.cli.pages.words import counted, number
 from minuend.core import operation
 from minuend.core.shapes import format_shape
-from minuend.plain import as_json, plain
+from minuend.plain import plain
 
 if TYPE_CHECKING:
     from minuend.actions.difference import CompareReport, Comparison, SubReport, Written
@@ -38,13 +38,13 @@ def compare_page(report: CompareReport) -> Page:
     return [*page, *_skipped(report.skipped), "nothing written; -o OUT writes the difference"]
 
 
-def sub_json(report: SubReport | CompareReport, tool: str) -> str:
-    """What was subtracted as JSON: the report's fields, element types by name, and the format's ``version``."""
-    data = plain(report)
+def sub_json(report: SubReport | CompareReport) -> dict[str, Any]:
+    """What was subtracted as JSON: the report's fields, element types by name."""
+    data: dict[str, Any] = plain(report)
     for tensor in data["tensors"]:
         for row in (tensor, *tensor.get("answers", ())):
             row.update({key: row[key]["name"] for key in ("element", "result") if key in row})
-    return as_json({"version": 1, "tool": tool, **data})
+    return data
 
 
 def _title(report: SubReport | CompareReport) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from minuend.cli.pages.runs import run_lines
 from minuend.cli.pages.words import counted
-from minuend.plain import as_json
 
 if TYPE_CHECKING:
     from minuend.actions.fixing import Fixed
@@ -16,7 +15,7 @@ def fix_lines(fixed: Fixed, source: str, written: str) -> list[str]:
     """Show what was fixed and what was refused, a line each; ``written`` is the file, ``""`` for none."""
     lines = [f"{source} → {written} for {fixed.target}" if written else f"{source} for {fixed.target}"]
     lines += [fixed.warning] if fixed.warning else []
-    lines += [f"~ {change}" for change in fixed.changes]
+    lines += [f"~ {told}" for told in (*fixed.changes, *fixed.notes)]
     lines += [f"! refused: {refusal}" for refusal in fixed.refused]
     if fixed.untouched and fixed.touched:
         lines.append(
@@ -34,20 +33,18 @@ def fix_lines(fixed: Fixed, source: str, written: str) -> list[str]:
     return lines
 
 
-def fix_json(fixed: Fixed, source: str, written: str) -> str:
+def fix_json(fixed: Fixed, source: str, written: str) -> dict[str, Any]:
     """What was fixed as JSON."""
-    return as_json(
-        {
-            "version": 1,
-            "model": source,
-            "target": fixed.target,
-            "warning": fixed.warning,
-            "overflow": fixed.overflow,
-            "path": written or None,
-            "changes": fixed.changes,
-            "refused": fixed.refused,
-            "untouched": fixed.untouched,
-            "comparison": fixed.comparison,
-            "whole": None if fixed.whole is None else fixed.whole.to_json(),
-        }
-    )
+    return {
+        "model": source,
+        "target": fixed.target,
+        "warning": fixed.warning,
+        "overflow": fixed.overflow,
+        "path": written or None,
+        "changes": fixed.changes,
+        "notes": fixed.notes,
+        "refused": fixed.refused,
+        "untouched": fixed.untouched,
+        "comparison": fixed.comparison,
+        "whole": None if fixed.whole is None else fixed.whole.to_json(),
+    }

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from minuend.cli.pages.layout import WIDTH, Page, Table
 from minuend.core.elements import TYPES
-from minuend.plain import as_json, grouped
+from minuend.plain import grouped
 
 if TYPE_CHECKING:
     from minuend.runtimes.matrix import Cell
@@ -51,6 +51,6 @@ def _head(release: str) -> str:
     return f"{first}\n{rest}" if dot else release
 
 
-def matrix_json(cells: Sequence[Cell], tool: str) -> str:
+def matrix_json(cells: Sequence[Cell]) -> dict[str, Any]:
     """The cells as JSON."""
-    return as_json({"version": 1, "tool": tool, "meaning": MEANING, "cells": [cell.to_json() for cell in cells]})
+    return {"meaning": MEANING, "cells": [cell.to_json() for cell in cells]}

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from minuend.actions.running import described
-from minuend.plain import as_json
 
 if TYPE_CHECKING:
     from minuend.actions.running import Ran
@@ -16,7 +15,7 @@ def run_lines(ran: Ran) -> list[str]:
     return [*ran.printed, *map(described, ran.outputs)]
 
 
-def run_json(ran: Ran) -> str:
+def run_json(ran: Ran) -> dict[str, Any]:
     """What was run as JSON."""
     outputs = [{"name": o.name, "dtype": o.element, "shape": o.shape, "path": o.path} for o in ran.outputs]
-    return as_json({"model": ran.model, "outputs": outputs, "printed": ran.printed})
+    return {"model": ran.model, "outputs": outputs, "printed": ran.printed}

@@ -7,7 +7,7 @@ from typing import Any
 
 from minuend.cli.pages.layout import Page, Table
 from minuend.core.elements import TYPES
-from minuend.plain import as_json, plain
+from minuend.plain import plain
 from minuend.standards.dialects import Dialect, dialect
 from minuend.standards.version import Change, OpVersion
 
@@ -36,9 +36,9 @@ def matrix_page(homes: Sequence[Dialect]) -> Page:
     return (Table(("type", *heads), types), more)
 
 
-def matrix_json(homes: Sequence[Dialect]) -> str:
-    """Every version's row as JSON, a list."""
-    return as_json([version for home in homes for version in home.versions])
+def spec_json(versions: Iterable[OpVersion]) -> dict[str, Any]:
+    """Versions' rows as JSON; ``spelled`` gives the types of each in its dialect's own names."""
+    return {"versions": [{**plain(op), "spelled": [dialect(op.dialect).spell(t) for t in op.types]} for op in versions]}
 
 
 def spec_page(op: OpVersion) -> Page:
@@ -64,11 +64,6 @@ def spec_page(op: OpVersion) -> Page:
     return page
 
 
-def spec_json(op: OpVersion) -> str:
-    """A version's row as JSON; ``spelled`` gives its types in the dialect's own names."""
-    return as_json({**plain(op), "spelled": [dialect(op.dialect).spell(name) for name in op.types]})
-
-
 def diff_page(old: OpVersion, new: OpVersion, changes: Iterable[Change]) -> Page:
     """Show what changed from one version to another, a line each; what is only worded anew shares one line."""
     home = dialect(old.dialect)
@@ -86,9 +81,9 @@ def diff_page(old: OpVersion, new: OpVersion, changes: Iterable[Change]) -> Page
     return (f"{home.title} {old} → {new}", Table(("", ""), tuple(rows)))
 
 
-def diff_json(old: OpVersion, new: OpVersion, changes: Iterable[Change]) -> str:
+def diff_json(old: OpVersion, new: OpVersion, changes: Iterable[Change]) -> dict[str, Any]:
     """What changed as JSON: ``dialect``, ``old``, ``new`` and ``changes`` of ``field``, ``added``, ``removed``."""
-    return as_json({"dialect": old.dialect, "old": old.version, "new": new.version, "changes": list(changes)})
+    return {"dialect": old.dialect, "old": old.version, "new": new.version, "changes": list(changes)}
 
 
 def _changed(home: Dialect, change: Change) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from minuend.cli.pages.layout import Page, Table
 from minuend.cli.pages.summaries import by_type, constants, operators, some, types
 from minuend.cli.pages.words import short_number
 from minuend.core import operation
-from minuend.plain import as_json, grouped
+from minuend.plain import grouped
 
 if TYPE_CHECKING:
     from minuend.runtimes.answers import Answer
@@ -63,7 +63,7 @@ def _told(answer: Answer) -> str:
     return f"{operation.said(short_number(w.a), short_number(w.b))} = {short_number(w.got)}"
 
 
-def targets_json(targets: Sequence[Target], yours: Container[str], tool: str, warnings: Sequence[str] = ()) -> str:
+def targets_json(targets: Sequence[Target], yours: Container[str], warnings: Sequence[str] = ()) -> dict[str, Any]:
     """Every target's name and provenance as JSON, and what is wrong with others."""
     rows = [
         {
@@ -76,9 +76,9 @@ def targets_json(targets: Sequence[Target], yours: Container[str], tool: str, wa
         }
         for t in targets
     ]
-    return as_json({"version": 1, "tool": tool, "targets": rows, "warnings": warnings})
+    return {"targets": rows, "warnings": warnings}
 
 
-def targets_diff_json(old: Target, new: Target, changes: Sequence[TargetChange], tool: str) -> str:
+def targets_diff_json(old: Target, new: Target, changes: Sequence[TargetChange]) -> dict[str, Any]:
     """In what two targets differ as JSON."""
-    return as_json({"version": 1, "tool": tool, "old": old.name, "new": new.name, "changes": list(changes)})
+    return {"old": old.name, "new": new.name, "changes": list(changes)}

@@ -22,9 +22,10 @@ Array = np.ndarray[Any, np.dtype[Any]]
 Number = int | float
 
 INFINITY = math.inf
-DIMS = "no dim is above 2147483647"
+MOST_DIM = 2**30 - 1
+"""What unknown dims are taken to be at most; the sum of two, and positions less positions, then fit in 32 bits."""
+DIMS = f"no dim is above {MOST_DIM}"
 """The one thing that is taken for granted of unknown dims; whoever relies on it says so."""
-MOST_DIM = 2**31 - 1
 
 _SCANNED = 1 << 24  # elements at a time
 
@@ -51,6 +52,10 @@ class Range:
     constant: bool = False
     why: str = ""
     assumptions: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        if self.negative_zero and not self.lo <= 0 <= self.hi:  # what can be -0 has 0 between its bounds
+            object.__setattr__(self, "negative_zero", False)
 
     @property
     def element(self) -> ElementType | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import MappingProxyType
@@ -155,10 +155,34 @@ def _count(shape: Shape) -> int | None:
 
 def _size(step: Step) -> Range:
     shape = step.shape(0)
-    most = _count(shape)
-    if shape is None or most is None:
-        return within("int64", 0, 2**63 - 1)
-    return within("int64", math.prod(bounds(dim)[0] for dim in shape), most)
+    if shape is None:
+        return full("int64")
+    least, most, assumed = _product(shape)
+    return within("int64", least, most, assumptions=assumed) if most < 2**63 else within("int64", least, 2**63 - 1)
+
+
+def _product(dims: Iterable[Any]) -> tuple[int, int, frozenset[str]]:
+    """The least and the most elements of some dims together."""
+    ends = [_dim_bounds(dim) for dim in dims]
+    assumed = frozenset().union(*(a for _, _, a in ends))
+    return math.prod(lo for lo, _, _ in ends), math.prod(hi for _, hi, _ in ends), assumed
+
+
+def _axes(step: Step) -> Sequence[Any] | None:
+    """The dims along which an operator goes, by its attribute or a constant of equal numbers; ``None``: not known.
+
+    All of the operand's dims where it goes along all of them, or where nothing tells along which.
+    """
+    shape, given = step.shape(0), step.given(1)
+    if shape is None:
+        return None
+    stated = step.attributes.get("axes", step.attributes.get("axis"))
+    if stated is None and given is not None and given.constant and given.lo == given.hi:
+        stated = int(given.lo)
+    axes = [stated] if isinstance(stated, int) else stated
+    if not axes or any(not -len(shape) <= axis < len(shape) for axis in axes):
+        return shape
+    return [shape[axis] for axis in axes]
 
 
 def _position(step: Step) -> Range:
@@ -179,6 +203,21 @@ def _top_k(step: Step) -> list[Range]:
     return [step.operand(0), _index(_counting(step, 1), step.shape(0), step.attributes.get("axis", -1))]
 
 
+def _unique(step: Step) -> list[Range]:
+    """The different values, where each is first, which one each is, and how often it is there."""
+    shape = step.shape(0)
+    _, most, assumed = _product(shape) if shape is not None else (0, 2**63 - 1, frozenset())
+    most = min(most, 2**63 - 1)
+    place = within("int64", 0, max(most - 1, 0), assumptions=assumed)
+    return [step.operand(0), place, place, within("int64", min(most, 1), max(most, 1), assumptions=assumed)]
+
+
+def _suppressed(step: Step) -> Range:
+    """Numbers of a batch, a class and a box."""
+    shapes = [step.shape(i) for i in (0, 1)]
+    return _index("int64", None if None in shapes else tuple(dim for shape in shapes for dim in shape or ()), None)
+
+
 def _range(step: Step) -> Range:
     start, limit, delta = (step.operand(i) for i in range(3))
     if any(r.dtype is None or (r.is_float and (not r.integral or r.nan)) for r in (start, limit, delta)):
@@ -189,7 +228,14 @@ def _range(step: Step) -> Range:
     elif delta.hi < 0:
         lo, hi = min(start.lo, limit.lo + 1), start.hi
     exact = not start.is_float or all(abs(end) <= 2**11 for end in (lo, hi))
-    return within(start.dtype, lo, hi, (start, limit, delta), **_floats(start, integral=True)) if exact else Range(None)
+    if not exact:
+        return Range(None)
+    found = within(start.dtype, lo, hi, (start, limit, delta), **_floats(start, integral=True))
+    last = max(abs(int(delta.lo)), abs(int(delta.hi))) * (MOST_DIM - 1)  # of the longest that there can be
+    if start.is_float or not (start.lo - last > lo if delta.hi < 0 else start.hi + last < hi):
+        return found
+    lo, hi = (start.lo - last, hi) if delta.hi < 0 else (lo, start.hi + last)
+    return within(start.dtype, lo, hi, (start, limit, delta), assumptions=frozenset({DIMS}))
 
 
 def _floats(like: Range, **fields: Any) -> dict[str, Any]:
@@ -301,9 +347,14 @@ def _rounding(function: Callable[[float], float]) -> Rule:
     return _of_floats(rule)
 
 
-def _within(low: float, high: float) -> Rule:
-    """A float function whose values lie in an interval, whatever its operand."""
-    return _of_floats(lambda x: within(x.dtype, low, high, (x,), nan=True, negative_zero=low < 0))
+def _within(low: float, high: float, of_infinity: bool = False, whole: bool = False) -> Rule:
+    """A float function whose values lie in an interval, whatever its operand; NaN of NaN, or of infinity too."""
+
+    def rule(x: Range) -> Range:
+        nan = x.nan or (of_infinity and (math.isinf(x.lo) or math.isinf(x.hi)))
+        return within(x.dtype, low, high, (x,), nan=nan and not whole, negative_zero=low < 0, integral=whole)
+
+    return _of_floats(rule)
 
 
 @_of_floats
@@ -362,7 +413,11 @@ def _sum(step: Step) -> Range:
 
 def _mod(step: Step) -> Range:
     a, b = step.operand(0), step.operand(1)
-    if a.dtype is None or a.dtype != b.dtype or a.is_float or b.lo <= 0 <= b.hi:
+    if a.dtype is None or a.dtype != b.dtype:
+        return Range(None)
+    if a.is_float:
+        return _float_remainder(a, b) if step.attributes.get("fmod", 0) else Range(None)
+    if b.lo <= 0 <= b.hi:
         return Range(None)
     most = max(abs(int(b.lo)), abs(int(b.hi))) - 1
     if step.attributes.get("fmod", 0):  # the sign is A's
@@ -370,6 +425,42 @@ def _mod(step: Step) -> Range:
     if b.lo > 0:  # the sign is B's
         return within(a.dtype, 0, min(most, a.hi) if a.lo >= 0 else most, (a, b))
     return within(a.dtype, -most, 0, (a, b))
+
+
+def _float_remainder(a: Range, b: Range) -> Range:
+    """C's fmod: exact, of A's sign, and neither operand is nearer to 0 than it."""
+    low, high = (min(max(abs(r.lo), abs(r.hi)) for r in (a, b)) * sign for sign in (-1, 1))
+    nan = a.nan or b.nan or math.isinf(a.lo) or math.isinf(a.hi) or b.lo <= 0 <= b.hi
+    lo, hi = (low if a.lo < 0 else 0.0), (high if a.hi > 0 else 0.0)
+    whole = a.integral and b.integral
+    return within(a.dtype, lo, hi, (a, b), nan=nan, negative_zero=a.negative_zero or a.lo < 0, integral=whole)
+
+
+def _power(step: Step) -> Range:
+    """Squares and other even powers, and powers of what is not below 0."""
+    x, y = step.operand(0), step.operand(1)
+    if x.dtype is None or y.dtype is None or y.nan or math.isinf(y.lo) or math.isinf(y.hi):
+        return Range(None)
+    even = y.lo == y.hi and y.lo > 0 and y.lo % 2 == 0
+    if not x.is_float:
+        if not even or y.is_float:
+            return Range(None)
+        ends = [abs(int(end)) ** min(int(y.lo), 64) for end in (x.lo, x.hi)]
+        if max(ends) > 2**53:  # some compute it in float64
+            return Range(None)
+        return within(x.dtype, 0 if x.lo <= 0 <= x.hi else min(ends), max(ends), (x, y))
+    if not even and (x.lo < 0 or x.negative_zero):
+        return Range(None)
+    return within(x.dtype, 0, INFINITY, (x, y), nan=x.nan)
+
+
+def _shift(step: Step) -> Range:
+    a, b = step.operand(0), step.operand(1)
+    if a.element is None or a.is_float or a.dtype != b.dtype or a.lo < 0 or b.hi >= a.element.bits:
+        return Range(None)
+    if step.attributes.get("direction") == "RIGHT":
+        return within(a.dtype, int(a.lo) >> int(b.hi), int(a.hi) >> int(b.lo), (a, b))
+    return within(a.dtype, int(a.lo) << int(b.lo), int(a.hi) << int(b.hi), (a, b))
 
 
 @_of_integers
@@ -419,14 +510,15 @@ def _reduce_extreme(end: str) -> Rule:
 
 def _reduce_sum(step: Step) -> Range:
     x = step.operand(0)
-    count = _count(step.shape(0))
-    if x.dtype is None:
-        return x
-    if not x.is_float:
-        if count is None:
-            return Range(None)
-        return within(x.dtype, min(0, x.lo * count), max(0, x.hi * count), (x,))
-    return _signed_sum(x)
+    if x.dtype is None or x.is_float:
+        return _signed_sum(x) if x.dtype else x
+    axes = _axes(step)
+    return Range(None) if axes is None else _sum_of(x, *_product(axes)[1:])
+
+
+def _sum_of(x: Range, count: int, assumed: frozenset[str]) -> Range:
+    """The sum of up to so many whole numbers, or of none."""
+    return within(x.dtype, min(0, x.lo * count), max(0, x.hi * count), (x,), assumptions=assumed)
 
 
 def _cumulative_sum(step: Step) -> Range:
@@ -434,10 +526,24 @@ def _cumulative_sum(step: Step) -> Range:
     x = step.operand(0)
     if x.dtype is None or x.is_float:
         return _signed_sum(x) if x.dtype else x
-    ends = [_dim_bounds(dim) for dim in step.shape(0) or (None,)]
-    count = max(hi for _, hi, _ in ends)
-    assumed = frozenset().union(*(a for _, _, a in ends))
-    return within(x.dtype, min(0, x.lo * count), max(0, x.hi * count), (x,), assumptions=assumed)
+    ends = [_dim_bounds(dim) for dim in _axes(step) or (None,)]
+    return _sum_of(x, max(hi for _, hi, _ in ends), frozenset().union(*(a for _, _, a in ends)))
+
+
+def _reduce_product(step: Step) -> Range:
+    """Of whole numbers that are not below 0; of none it is 1."""
+    x, count = step.operand(0), _count(step.shape(0))
+    if x.dtype is None or x.is_float or x.lo < 0 or count is None or count > 64:
+        return Range(None)
+    return within(x.dtype, min(1, int(x.lo) ** count), max(1, int(x.hi) ** count), (x,))
+
+
+def _magnitudes(step: Step) -> Range:
+    """The sum of magnitudes; those of the lowest whole number wrap."""
+    x = _abs(step)
+    if not isinstance(x, Range) or x.dtype is None or x.lo < 0:
+        return Range(None)
+    return _reduce_sum(replace(step, inputs=[x, *step.inputs[1:]]))
 
 
 def _signed_sum(x: Range, empty_nan: bool = False) -> Range:
@@ -497,13 +603,14 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "BitwiseNot": _bitwise_not,
         "BitwiseOr": _bitwise_or,
         "BitwiseXor": _bitwise_or,
+        "BitShift": _shift,
         "Ceil": _rounding(math.ceil),
         "Clip": _clip,
         "Concat": _all,
         "CumSum": _cumulative_sum,
         "Constant": _constant,
         "ConstantOfShape": _constant_of_shape,
-        "Cos": _within(-1, 1),
+        "Cos": _within(-1, 1, of_infinity=True),
         "DequantizeLinear": _dequantize,
         "Div": _binary(ranges.divide),
         "Dropout": _dropout,
@@ -511,20 +618,25 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "Exp": _exp,
         "EyeLike": lambda step: within(step.dtype() or step.operand(0).dtype, 0, 1, integral=True),
         "Floor": _rounding(math.floor),
-        "HardSigmoid": _within(0, 1),
+        "HardSigmoid": _within(0, 1, of_infinity=True),
+        "Hardmax": _within(0, 1, whole=True),
         "Max": _extreme(max),
         "Min": _extreme(min),
         "Mod": _mod,
         "Mul": _binary(ranges.multiply),
         "Neg": _unary(ranges.negate),
+        "NonMaxSuppression": _suppressed,
         "NonZero": lambda step: _index(_counting(step), step.shape(0), None),
         "OneHot": lambda step: step.operand(2),
         "Pad": _pad,
+        "Pow": _power,
         "Range": _range,
+        "ReduceL1": _magnitudes,
         "ReduceL2": _squares,
         "ReduceMax": _reduce_extreme("lo"),
         "ReduceMean": _reduce_mean,
         "ReduceMin": _reduce_extreme("hi"),
+        "ReduceProd": _reduce_product,
         "ReduceSum": _reduce_sum,
         "ReduceSumSquare": _squares,
         "Relu": _relu,
@@ -535,9 +647,11 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "Shape": _shape,
         "Sigmoid": _within(0, 1),
         "Sign": _sign,
-        "Sin": _within(-1, 1),
+        "Sin": _within(-1, 1, of_infinity=True),
         "Size": _size,
-        "Softmax": _within(0, 1),
+        "Softmax": _within(0, 1, of_infinity=True),
+        "Softplus": _within(0, INFINITY),
+        "Softsign": _within(-1, 1, of_infinity=True),
         "Split": lambda step: [step.operand(0)] * len(step.outputs),
         "Sqrt": _sqrt,
         "Sub": _binary(ranges.subtract),
@@ -545,7 +659,8 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "Tanh": _within(-1, 1),
         "TopK": _top_k,
         "Trilu": _with_zero,
-        "Where": lambda step: join([step.operand(1), step.operand(2)]),
+        "Unique": _unique,
+        "Where": lambda step: join([step.operand(1), step.operand(2)]),  # beside conditions.branches
     }
 )
 """The operators that say more of their results than the element type does."""

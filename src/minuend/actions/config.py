@@ -1,0 +1,336 @@
+"""``minuend.toml``: what a project knows of its models beyond them, and which findings it accepts.
+
+.. code-block:: toml
+
+    [assume]                            # of every model that has a value of this name
+    positions = "0..131071"
+
+    [[model]]                           # of some models; paths are relative to this file
+    path = "exports/bert*.onnx"
+    assume = {input_ids = "0..30521"}
+
+    [[accept]]                          # findings that are known, with the reason
+    model = "exports/bert.onnx"
+    node = "/embeddings/Sub"
+    target = "openvino-cpu"
+    verdict = "different-numbers"
+    reason = "ids are below 2**31"
+
+The file beside a model counts, else the nearest one above it, as far as the project goes: up to the folder with
+``.git`` or the working directory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import json
+import os
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from minuend.errors import FileFormatError, MinuendError, SpecError, listed, near, shown
+from minuend.models.ranges.assumed import Assumed, assumptions
+from minuend.runtimes import targets
+from minuend.runtimes.answers import VERDICTS
+
+NAME = "minuend.toml"
+WHOLE = "the whole model"
+"""The node of an entry that accepts what a run of a model gave."""
+
+_ACCEPT = ("model", "node", "target", "verdict", "reason")
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """An ``[[accept]]`` entry: the findings that it is about, ``""`` for any, and the reason.
+
+    Attributes:
+        model: a glob, relative to the file. node: a name, a place, or :data:`WHOLE` for a run. target: with a release
+            or without. verdict: one of those that are not ok. number: which entry of its file it is, from 1 on.
+    """
+
+    model: str = ""
+    node: str = ""
+    target: str = ""
+    verdict: str = ""
+    reason: str = ""
+    number: int = 0
+
+    def concerns(self, model: str, judged: Iterable[str]) -> bool:
+        """Whether it is about a model, by its path from the file, and about one of the targets that were judged."""
+        return (not self.model or matches(self.model, model)) and any(self.names(target) for target in judged)
+
+    def names(self, target: str) -> bool:
+        """Whether it is about a target: about all, about its runtime, or about its release or the line of that."""
+        return self.target in ("", target, target.partition("@")[0]) or target.startswith(f"{self.target}.")
+
+    def covers(self, model: str, target: str, nodes: Iterable[str], verdict: str) -> bool:
+        """Whether it accepts a finding; ``nodes`` are what the node can be called."""
+        return (
+            self.concerns(model, [target]) and (not self.node or self.node in nodes) and self.verdict in ("", verdict)
+        )
+
+    def __str__(self) -> str:
+        return ", ".join(part for part in (self.model, self.node, self.target, self.verdict) if part)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What a table assumes: of models that match the glob, ``""`` for all; ``where`` names the table."""
+
+    path: str
+    assume: Mapping[str, Assumed]
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """One file: its path, its text, and what it says."""
+
+    path: str
+    text: str = ""
+    rules: tuple[Rule, ...] = ()
+    accepts: tuple[Accepted, ...] = ()
+
+    def relative(self, model: str) -> str:
+        """Return a model's path from the file's folder, with ``/`` between names."""
+        path = os.path.abspath(model)
+        with contextlib.suppress(ValueError):  # another drive
+            path = os.path.relpath(path, os.path.dirname(os.path.abspath(self.path)))
+        return path.replace(os.sep, "/")
+
+    def rules_of(self, model: str) -> Iterator[Rule]:
+        """Yield what is assumed of a model; what comes later counts where both speak of one value."""
+        path = self.relative(model)
+        yield from (rule for rule in self.rules if not rule.path or matches(rule.path, path))
+
+
+def matches(pattern: str, path: str) -> bool:
+    """Whether a path with ``/`` is the pattern, or one that it means: ``*`` within a name, ``**`` for any folders.
+
+    >>> matches("exports/*.onnx", "exports/a.onnx"), matches("*.onnx", "exports/a.onnx"), matches("**/a*", "a.onnx")
+    (True, False, True)
+    """
+    return path == pattern or re.fullmatch(_expression(pattern.removeprefix("./")), path) is not None
+
+
+def _expression(pattern: str) -> str:
+    parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]/]+\])", pattern)
+    means = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    return "".join(means.get(part) or (_class(part) if i % 2 else re.escape(part)) for i, part in enumerate(parts))
+
+
+def _class(part: str) -> str:
+    """A class of characters such as ``[a-z]`` or ``[!0-9]``; one that is none stands for itself."""
+    inner = part[1:-1]
+    negated = inner.startswith("!")
+    plain = "".join(c if c == "-" else re.escape(c) for c in inner.removeprefix("!"))
+    found = f"[^/{plain}]" if negated else f"[{plain}]"
+    try:
+        re.compile(found)
+    except re.error:
+        return re.escape(part)
+    return found
+
+
+# ---- finding and reading --------------------------------------------------------------------------------------
+
+
+class Configs:
+    """The files that models have, each read once.
+
+    Args:
+        path: the one for all models; ``None``: each has its own. used: whether any is. made: whether the one for all
+            may be missing, as it is made.
+    """
+
+    def __init__(self, path: str | None = None, *, used: bool = True, made: bool = False) -> None:
+        self._path = None if path is None else os.path.normpath(path)
+        self._used = used
+        self._made = made
+        self._read: dict[str, Config] = {}
+
+    def of(self, model: str) -> Config | None:
+        """Return a model's file.
+
+        Raises:
+            FileFormatError: it is malformed. OSError: it cannot be read, or the one that was named is not there.
+        """
+        if not self._used:
+            return None
+        there = (path for path in _candidates(model) if path in self._read or os.path.isfile(path))
+        path = self._path or next(there, None)
+        if path is None or (self._made and not os.path.exists(path) and path not in self._read):
+            return None
+        if path not in self._read:
+            self._read[path] = read(path)
+        return self._read[path]
+
+    def goal(self, model: str) -> str:
+        """Return where a model's file is, or where it is to be made: at the top of the project."""
+        found = self.of(model)
+        return found.path if found is not None else self._path or _candidates(model)[-1]
+
+    def adopt(self, path: str, text: str) -> None:
+        """Take a file's text that is about to be written for what it says."""
+        self._read[path] = parse(path, text)
+
+    def all(self) -> tuple[Config, ...]:
+        """Return those that were read so far."""
+        return tuple(self._read.values())
+
+
+def _candidates(model: str) -> list[str]:
+    return [os.path.normpath(os.path.join(folder, NAME)) for folder in homes(model)]
+
+
+def homes(model: str) -> Iterator[str]:
+    """Yield the folders in which a model's file may lie, nearest first, as relative paths where the model's is one."""
+    folder = os.path.dirname(os.path.abspath(model))
+    here = os.getcwd()
+    found = [folder]
+    while folder != here and not os.path.exists(os.path.join(folder, ".git")):
+        above = os.path.dirname(folder)
+        if above == folder:  # the model lies in no project: the file beside it is its own
+            del found[1:]
+            break
+        folder = above
+        found.append(folder)
+    yield from (os.path.relpath(one) if one == here or one.startswith(os.path.join(here, "")) else one for one in found)
+
+
+def read(path: str) -> Config:
+    """Read a file.
+
+    Raises:
+        FileFormatError: no TOML, or a table or key that is none of those above; the message names file, table and key.
+        OSError: it cannot be read.
+    """
+    try:
+        with open(path, "rb") as stream:
+            return parse(path, stream.read().decode())
+    except UnicodeDecodeError as error:
+        raise FileFormatError(f"{path} is no TOML: byte {error.start} is not UTF-8") from None
+
+
+def parse(path: str, text: str) -> Config:
+    """Read a file's text; see :func:`read`."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise FileFormatError(f"{path} is no TOML: {error}") from None
+    _keys(path, "", data, ("assume", "model", "accept"))
+    rules = [Rule("", _assumed(path, "[assume]", data["assume"]), "[assume]")] if "assume" in data else []
+    for number, table in _tables(path, "model", data):
+        where = f"[[model]] number {number}"
+        _keys(path, where, table, ("path", "assume"), required=("path", "assume"))
+        rules.append(Rule(_text(path, where, table, "path"), _assumed(path, where, table["assume"], "assume"), where))
+    accepts = [_accepted(path, number, table) for number, table in _tables(path, "accept", data)]
+    return Config(path, text, tuple(rules), tuple(accepts))
+
+
+def _keys(
+    path: str, where: str, table: Mapping[str, Any], known: tuple[str, ...], required: Iterable[str] = ()
+) -> None:
+    place = f"{path}: {where}" if where else path
+    for key in table:
+        if key not in known:
+            raise FileFormatError(f"{place} has the key {shown(key)}{near(key, known)}; expected {listed(known)}")
+    for key in required:
+        if key not in table:
+            raise FileFormatError(f"{place} lacks the key {key!r}; expected {listed(required, 'and')}")
+
+
+def _tables(path: str, name: str, data: Mapping[str, Any]) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    found = data.get(name, [])
+    if not isinstance(found, list) or not all(isinstance(table, dict) for table in found):
+        raise FileFormatError(f"{path}: {name!r} is {shown(found)}; expected tables, each under [[{name}]]")
+    yield from enumerate(found, 1)
+
+
+def _text(path: str, where: str, table: Mapping[str, Any], key: str) -> str:
+    value = table.get(key, "")
+    if not isinstance(value, str) or (key in table and not value.strip()):
+        raise FileFormatError(f"{path}: {where}, key {key!r}: {shown(value)}; expected a text that is not empty")
+    return value
+
+
+def _assumed(path: str, where: str, table: Any, key: str = "") -> Mapping[str, Assumed]:
+    place = f"{where}, key {key!r}" if key else where
+    if not isinstance(table, dict):
+        raise FileFormatError(f"{path}: {place}: {shown(table)}; expected a table of ranges by the values' names")
+    found: dict[str, Assumed] = {}
+    for name, value in table.items():
+        try:
+            found |= assumptions({name: value})
+        except (SpecError, TypeError) as error:
+            raise FileFormatError(f"{path}: {place}: {error}") from None
+    return found
+
+
+def _accepted(path: str, number: int, table: Mapping[str, Any]) -> Accepted:
+    where = f"[[accept]] number {number}"
+    _keys(path, where, table, _ACCEPT, required=("reason",))
+    found = Accepted(**{key: _text(path, where, table, key) for key in _ACCEPT}, number=number)
+    if not str(found):
+        raise FileFormatError(f"{path}: {where} accepts everything; expected {listed(_ACCEPT[:-1])} beside the reason")
+    verdicts = [verdict for verdict in VERDICTS if verdict != "ok"]
+    if found.verdict and found.verdict not in verdicts:
+        told = f"no verdict {shown(found.verdict)}{near(found.verdict, verdicts)} can be accepted"
+        raise FileFormatError(f"{path}: {where}, key 'verdict': {told}; expected {listed(verdicts)}")
+    return found
+
+
+def check_targets(config: Config, judged: Iterable[str]) -> None:
+    """Check that entries name runtimes that are known, or are among those that are judged.
+
+    Raises:
+        FileFormatError: one does not.
+    """
+    known = dict.fromkeys(name.partition("@")[0] for name in (*targets.names(), *judged))
+    for one in config.accepts:
+        runtime = one.target.partition("@")[0]
+        if one.target and runtime not in known:
+            told = f"no runtime {shown(runtime)}{near(runtime, known)}"
+            raise FileFormatError(
+                f"{config.path}: [[accept]] number {one.number}, key 'target': {told}; expected {listed(known)}"
+            )
+
+
+# ---- a baseline -----------------------------------------------------------------------------------------------
+
+
+def with_entries(config: Config, entries: Iterable[Accepted]) -> str:
+    """Return a file's text with entries behind it; what is there stays as it is.
+
+    Raises:
+        MinuendError: the file holds its entries in a way that nothing can follow, or a name cannot be written.
+    """
+    end = "\r\n" if "\r\n" in config.text else "\n"
+    text = config.text + (end if config.text and not config.text.endswith("\n") else "")
+    for one in entries:
+        rows = [f"{key} = {_quoted(value)}" for key in _ACCEPT if (value := getattr(one, key))]
+        text += (end if text else "") + end.join(["[[accept]]", *rows, ""])
+    try:
+        text.encode()
+        tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, UnicodeEncodeError) as error:
+        raise MinuendError(
+            f"{config.path}: no entries can be written behind what is there ({error}); write those that are there "
+            "as tables, each under [[accept]]"
+        ) from None
+    return text
+
+
+def _quoted(text: str) -> str:
+    """A TOML string; JSON's escapes are TOML's, which has one character more to escape."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def baseline_reason() -> str:
+    """The reason of an entry that nobody has looked at yet."""
+    return f"baseline of {datetime.date.today().isoformat()}: known, not looked at yet"

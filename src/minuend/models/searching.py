@@ -1,0 +1,76 @@
+"""Models that are named by files, folders and globs: each once, in the order in which they are named."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable, Iterator
+
+from minuend.errors import FileFormatError, listed
+from minuend.models.opening import formats
+from minuend.standards.dialects import dialects
+
+_MAGIC = frozenset("*?[")
+
+
+def search(given: Iterable[str]) -> list[str]:
+    """Return the paths of models.
+
+    Args:
+        given: files, which are taken as they are; folders, which are searched, those in them too unless their name
+            begins with a dot; and globs, where a shell has not expanded them (``**`` stands for any folders).
+
+    Raises:
+        FileFormatError: a folder without a model, or a glob that no model matches. OSError: a folder that cannot be
+            listed.
+    """
+    found: dict[str, str] = {}
+    for one in given:
+        for path in _meant(one):
+            found.setdefault(os.path.realpath(path), path)
+    return list(found.values())
+
+
+def _meant(one: str) -> list[str]:
+    if os.path.isdir(one):
+        models = list(_within(one))
+        if not models:
+            raise FileFormatError(f"{one} is a folder without a model; expected {_wanted()}")
+        return models
+    if os.path.lexists(one) or not _MAGIC.intersection(one):
+        return [one]
+    matches = sorted(glob.glob(one, recursive=True))
+    models = [path for match in matches for path in (_within(match) if os.path.isdir(match) else [match])]
+    models = [path for path in models if _is_model(path)]
+    if not models:
+        told = f"{len(matches)} match it, and none is a model" if matches else "no file matches it"
+        raise FileFormatError(f"{one}: {told}; expected {_wanted()}")
+    return models
+
+
+def _within(folder: str) -> Iterator[str]:
+    """The models in a folder and in those below it, by name."""
+    for home, folders, files in os.walk(folder, onerror=_raise):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        paths = (os.path.normpath(os.path.join(home, name)) for name in sorted(files))
+        yield from (path for path in paths if _is_model(path))
+
+
+def _raise(error: OSError) -> None:
+    raise error
+
+
+def _is_model(path: str) -> bool:
+    """Whether a file that was found is a model; one that cannot be looked into may be, and a link to nothing."""
+    suffix = os.path.splitext(path)[1].lower()
+    for known in formats().values():
+        if suffix in known.SUFFIXES:
+            try:
+                return known.is_model(path) if os.path.isfile(path) else not os.path.exists(path)
+            except OSError:
+                return True
+    return False
+
+
+def _wanted() -> str:
+    return listed(f"{suffix} ({dialects()[name].title})" for name, one in formats().items() for suffix in one.SUFFIXES)

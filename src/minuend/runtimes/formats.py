@@ -1,0 +1,237 @@
+"""Reports in the formats that other programs read: JUnit XML for test reports, SARIF 2.1.0 for code scanning."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+from xml.etree import ElementTree
+
+from minuend.plain import as_json
+
+if TYPE_CHECKING:
+    from minuend.runtimes.report import Finding, Report
+    from minuend.runtimes.trials import Trial
+
+RULES = {
+    "ok": "A deviation that is listed for this release is gone",
+    "different-numbers": "The runtime computes other numbers than the operator's contract",
+    "not-implemented": "The runtime does not run this subtraction",
+    "invalid": "The node breaks a rule of its standard",
+    "unknown": "Nobody measured what the runtime does here",
+}
+
+ROOT = "%SRCROOT%"
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A model that could not be looked at: its path, what kind of error it is, and the error's message."""
+
+    model: str
+    kind: str
+    message: str
+
+
+def sentence(finding: Finding) -> str:
+    """Say what was found, in one line."""
+    parts: Iterable[str] = (finding.unexpected, finding.verdict, str(finding.witness or ""), finding.reason)
+    return "; ".join(part for part in parts if part)
+
+
+# ---- JUnit ----------------------------------------------------------------------------------------------------
+
+
+def junit(report: Report) -> str:
+    """One report as a test suite: a test case a finding; those that count have failed, known ones are skipped."""
+    return _xml(_suite(report))
+
+
+def junit_of_all(models: Iterable[Report | Unread]) -> str:
+    """Many models as test suites, one each; a model that could not be looked at is an error."""
+    suites = [_broken(one) if isinstance(one, Unread) else _suite(one) for one in models]
+    root = ElementTree.Element("testsuites", name="minuend check")
+    for name in ("tests", "failures", "errors", "skipped"):
+        root.set(name, str(sum(int(suite.attrib[name]) for suite in suites)))
+    root.extend(suites)
+    return _xml(root)
+
+
+def _suite(report: Report) -> ElementTree.Element:
+    suite = ElementTree.Element("testsuite", name=report.title)
+    counted = {id(one) for one in (*report.failures, *report.failed_trials)}
+    for finding in report.findings:
+        name = finding.case or f"{finding.node or finding.location} on {finding.target}"
+        case = ElementTree.SubElement(suite, "testcase", classname=finding.target, name=name)
+        _result(case, finding.verdict, sentence(finding), finding.reason, finding.accepted, id(finding) in counted)
+    for trial in report.trials:
+        case = ElementTree.SubElement(suite, "testcase", classname=trial.target, name=f"as it is on {trial.runtime}")
+        told = f"{trial.verdict}; {trial.told}"
+        _result(case, trial.verdict, told, trial.told, trial.accepted, id(trial) in counted)
+    tags = Counter(result.tag for case in suite for result in case)
+    totals = {"tests": len(suite), "failures": tags["failure"], "errors": 0, "skipped": tags["skipped"]}
+    suite.attrib.update({name: str(count) for name, count in totals.items()})
+    return suite
+
+
+def _result(case: ElementTree.Element, verdict: str, told: str, reason: str, accepted: str, counts: bool) -> None:
+    """Put into a test case what came of it: a failure where it counts, and else why it is skipped."""
+    if counts:
+        ElementTree.SubElement(case, "failure", type=verdict, message=told).text = reason
+    elif verdict != "ok":
+        ElementTree.SubElement(case, "skipped", message=f"accepted: {accepted}; {told}" if accepted else told)
+
+
+def _broken(model: Unread) -> ElementTree.Element:
+    suite = ElementTree.Element("testsuite", name=model.model, tests="1", failures="0", errors="1", skipped="0")
+    case = ElementTree.SubElement(suite, "testcase", classname="minuend", name=f"read {model.model}")
+    ElementTree.SubElement(case, "error", type=model.kind, message=model.message)
+    return suite
+
+
+def _xml(root: ElementTree.Element) -> str:
+    ElementTree.indent(root)
+    # XML 1.0 has no control characters, and UTF-8 no halves of surrogate pairs; a runtime's message and a path may.
+    body = "".join(c for c in ElementTree.tostring(root, encoding="unicode") if c in "\t\n\r" or _in_xml(ord(c)))
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{body}\n'
+
+
+def _in_xml(code: int) -> bool:
+    return 32 <= code < 0xD800 or 0xE000 <= code < 0xFFFE or code >= 0x10000
+
+
+# ---- SARIF ----------------------------------------------------------------------------------------------------
+
+
+def sarif(models: Iterable[tuple[Report | Unread, str]], tool_version: str, root: str = "") -> str:
+    """Return what was found as one SARIF run.
+
+    Args:
+        models: each with the URI of its file, relative to the root or absolute; ``""`` for none.
+        tool_version: this program's. root: the URI of the folder that relative ones begin at, ending with a ``/``.
+
+    Findings that count are errors (unknown ones warnings), those that do not count are notes, and accepted ones are
+    suppressed. A result's fingerprint tells it by its file, target and node, and by no number of a place.
+    """
+    results: list[dict[str, Any]] = []
+    problems: list[dict[str, Any]] = []
+    every = list(models)
+    targets = {f.target for one, _ in every if not isinstance(one, Unread) for f in one.findings}
+    releases = Counter(name.partition("@")[0] for name in targets)
+    for one, uri in every:
+        if isinstance(one, Unread):
+            problems.append({"level": "error", "message": {"text": one.message}, "locations": [_place(uri, root)]})
+            continue
+        seen: Counter[str] = Counter()
+        for found in _results(one):
+            target = found.target if releases[found.runtime] > 1 else found.runtime
+            key = "\0".join((uri, target, *found.identity))
+            seen[key] += 1
+            mark = hashlib.sha256(f"{key}\0{seen[key]}".encode(errors="backslashreplace")).hexdigest()[:32]
+            # Code scanning on GitHub takes the first of these names alone.
+            marks = {"primaryLocationLineHash": f"{mark}:1", "minuendSubtraction/v1": mark}
+            results.append({**found.result(uri, root), "partialFingerprints": marks})
+    rules = dict.fromkeys(result["ruleId"] for result in results)
+    driver = {
+        "name": "minuend",
+        "version": tool_version,
+        "rules": [{"id": rule, "shortDescription": {"text": RULES[rule]}} for rule in rules],
+    }
+    run: dict[str, Any] = {"tool": {"driver": driver}}
+    if root:
+        run["originalUriBaseIds"] = {ROOT: {"uri": root}}
+        run["columnKind"] = "unicodeCodePoints"
+        run["invocations"] = [{"executionSuccessful": not problems, "toolExecutionNotifications": problems}]
+    schema = "https://json.schemastore.org/sarif-2.1.0.json"
+    return as_json({"$schema": schema, "version": "2.1.0", "runs": [{**run, "results": results}]})
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """A finding or a run as SARIF has it."""
+
+    target: str
+    verdict: str
+    level: str
+    text: str
+    where: str
+    accepted: str
+    identity: tuple[str, ...]
+
+    @property
+    def runtime(self) -> str:
+        return self.target.partition("@")[0]
+
+    def result(self, uri: str, root: str) -> dict[str, Any]:
+        place = _place(uri, root)
+        if root and uri:
+            place["physicalLocation"]["region"] = {"startLine": 1}  # models have no lines; readers want one
+        place["logicalLocations"] = [{"fullyQualifiedName": self.where}] if self.where else []
+        data = {"ruleId": self.verdict, "level": self.level, "message": {"text": self.text}, "locations": [place]}
+        if self.accepted:
+            data["suppressions"] = [{"kind": "external", "status": "accepted", "justification": self.accepted}]
+        return data
+
+
+def _results(report: Report) -> Iterator[_Result]:
+    counted = {id(one) for one in (*report.failures, *report.failed_trials)}
+    for finding in report.findings:
+        if finding.verdict == "ok" and id(finding) not in counted:
+            continue
+        text = f"{finding.node or finding.location} on {finding.target}: {sentence(finding)}"
+        identity = (finding.opversion, finding.dtype, _without_numbers(finding), finding.case)
+        yield _Result(
+            finding.target,
+            finding.verdict,
+            _level(finding, id(finding) in counted),
+            text,
+            finding.location or finding.node,
+            finding.accepted,
+            (finding.verdict, *identity),
+        )
+    for trial in report.trials:
+        if trial.verdict != "ok":
+            text = f"as it is on {trial.runtime}: {trial.told}"
+            where = trial.places[0].location if trial.places else ""
+            level = _level(trial, id(trial) in counted)
+            yield _Result(trial.target, trial.verdict, level, text, where, trial.accepted, ("run", trial.verdict))
+
+
+def _level(found: Finding | Trial, counts: bool) -> str:
+    if not counts and not found.accepted:
+        return "note"
+    return "warning" if found.verdict == "unknown" else "error"
+
+
+def _without_numbers(finding: Finding) -> str:
+    """What tells a node from others when nodes before it come or go: its name, and the path to it without numbers."""
+    place = re.sub(r"\[[0-9]+\]", "", finding.location)
+    return f"{place} {finding.node}"
+
+
+def _place(uri: str, root: str) -> dict[str, Any]:
+    if not uri:
+        return {}
+    relative = bool(root) and ":" not in uri.partition("/")[0]
+    return {"physicalLocation": {"artifactLocation": {"uri": uri, **({"uriBaseId": ROOT} if relative else {})}}}
+
+
+def uri_of(path: PurePath, root: PurePath) -> str:
+    """Return a file's URI: relative to a root where it lies there, and else absolute; both paths are absolute.
+
+    >>> from pathlib import PurePosixPath, PureWindowsPath
+    >>> uri_of(PurePosixPath("/w/my models/é[1].onnx"), PurePosixPath("/w"))
+    'my%20models/%C3%A9%5B1%5D.onnx'
+    >>> uri_of(PureWindowsPath("C:/w/a/m.onnx"), PureWindowsPath("c:/W"))
+    'a/m.onnx'
+    >>> uri_of(PurePosixPath("/elsewhere/m.onnx"), PurePosixPath("/w"))
+    'file:///elsewhere/m.onnx'
+    """
+    if path.is_relative_to(root):
+        return quote(path.relative_to(root).as_posix().encode(errors="surrogateescape"))
+    return path.as_uri()

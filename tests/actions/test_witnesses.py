@@ -1,0 +1,129 @@
+"""A witness is a pair that the model can make, and two constants are judged on those very numbers."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("onnx")
+
+import onnx
+from onnx import helper, numpy_helper
+
+from minuend import check, subtract
+from minuend.runtimes import values
+
+OPENVINO, ONNXRUNTIME = "openvino-cpu@2026.4.1", "onnxruntime-cpu@1.31.1"
+TYPES = ("float32", "float16", "float64", "int64", "int32", "uint8", "int8")
+
+
+def subtraction(dtype: str, a: Any, b: Any) -> onnx.ModelProto:
+    """Sub of two operands, each stored (an array), an input (``None``), or an input in bounds (a pair)."""
+    kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    inputs, nodes, stored = [], [], []
+    for name, one in (("a", a), ("b", b)):
+        if isinstance(one, np.ndarray):
+            stored.append(numpy_helper.from_array(one, name))
+            continue
+        given = name if one is None else f"{name}_"
+        inputs.append(helper.make_tensor_value_info(given, kind, [3]))
+        if one is not None:
+            stored += [numpy_helper.from_array(np.array(k, dtype), f"{name}{i}") for i, k in enumerate(one)]
+            nodes.append(helper.make_node("Clip", [given, f"{name}0", f"{name}1"], [name]))
+    nodes.append(helper.make_node("Sub", ["a", "b"], ["c"]))
+    graph = helper.make_graph(nodes, "g", inputs, [helper.make_tensor_value_info("c", kind, [3])], stored)
+    return helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 14)])
+
+
+def test_two_constants_are_decided_on_those_very_numbers():
+    model = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 14]> g () => (float[2] c) {'
+        "a = Constant <value = float[2] {1.5, 3.0}> () b = Constant <value = float[2] {0.25, -1.0}> () c = Sub (a, b) }"
+    )
+    for target in (OPENVINO, ONNXRUNTIME):
+        (finding,) = check(model, target).findings
+        assert (finding.verdict, finding.witness) == ("ok", None), finding.reason
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        ([-0.0, 3], [0.0, -1], "-0.0 - 0.0: got 0.0, expected -0.0"),
+        ([3, 0.0], [-1, -0.0], None),
+    ],
+)
+def test_a_witness_of_two_constants_is_one_of_their_pairs(a: list[float], b: list[float], expected: Any) -> None:
+    (finding,) = check(subtraction("float32", np.float32(a), np.float32(b)), OPENVINO).findings
+    assert (finding.witness and str(finding.witness)) == expected
+
+
+def test_a_pair_that_a_constant_does_not_hold_is_not_shown():
+    (finding,) = check(subtraction("uint8", np.uint8([4, 3, 3]), None), OPENVINO).findings
+    assert (finding.verdict, finding.witness) == ("different-numbers", None)
+    assert finding.reason == (
+        "values that wrap differ: other pairs of this kind were measured than these operands make; "
+        "A is 3..4 (constant), B is 0..255 (input); "
+        "constant folding changes this: other answers with both constant (ok)"
+    )
+    (finding,) = check(subtraction("int64", None, np.int64([1, 1, 1])), OPENVINO).findings
+    assert " - " not in finding.reason.replace("A is -9", "")
+
+
+# ---- random constants and ranges --------------------------------------------------------------------------------
+
+
+def _operand(rng: np.random.Generator, dtype: str, kind: str) -> Any:
+    edges = values.of(values.TYPES[dtype], full=False).codes.view(dtype)
+    plain = rng.integers(0, 9, 64).astype(dtype)
+    pool = np.concatenate([rng.choice(edges, 64), plain])
+    if kind == "stored":
+        return rng.choice(pool, 3)
+    if kind == "uniform":
+        return np.repeat(rng.choice(pool, 1), 3)
+    if kind == "bounded":
+        return tuple(sorted(rng.choice(pool[~np.isnan(pool)], 2).tolist()))
+    return None
+
+
+def _makes(operand: Any, dtype: str, shown: float) -> bool:
+    """Whether an operand can be a number that a witness shows."""
+    value = np.array(shown, dtype)
+    bits = f"u{value.itemsize}"
+    if isinstance(operand, np.ndarray):
+        return (
+            bool(np.isnan(operand).any()) if np.isnan(value) else bool((operand.view(bits) == value.view(bits)).any())
+        )
+    return operand is None or bool(np.isnan(value)) or operand[0] <= value <= operand[1]
+
+
+_PAIR = re.compile(r"(-?[\d.e+-]+|nan|-?inf) - (-?[\d.e+-]+|nan|-?inf) gives")
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_every_pair_that_is_shown_can_be_made(dtype: str) -> None:
+    rng = np.random.default_rng(sum(map(ord, dtype)))
+    kinds = ("stored", "uniform", "bounded", "free")
+    for turn in range(96):
+        first, second = kinds[turn % 4], kinds[turn // 4 % 4]
+        a, b = _operand(rng, dtype, first), _operand(rng, dtype, second)
+        for finding in check(subtraction(dtype, a, b), [OPENVINO, ONNXRUNTIME]).findings:
+            for x, y in _shown(finding, float if dtype[0] == "f" else int):
+                assert _makes(a, dtype, x), (a, finding.reason, finding.witness)
+                assert _makes(b, dtype, y), (b, finding)
+                if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+                    pairs = zip(a[:, None], b[:, None], strict=True)
+                    assert any(_makes(p, dtype, x) and _makes(q, dtype, y) for p, q in pairs)
+            if finding.witness is not None:
+                x, y = (np.array([one], dtype) for one in (finding.witness.a, finding.witness.b))
+                assert str(finding.witness.expected) == str(subtract(x, y)[0])
+
+
+def _shown(finding: Any, number: Any) -> list[tuple[Any, Any]]:
+    """The pairs of a deviation, the witness and those in words."""
+    if finding.verdict != "different-numbers":
+        return []
+    told = [(number(x), number(y)) for x, y in _PAIR.findall(finding.reason)]
+    return told if finding.witness is None else [*told, (finding.witness.a, finding.witness.b)]

@@ -1,0 +1,56 @@
+"""What docs/gate.md shows is what its commands print, and the files in it are read."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("onnx")
+
+from minuend.actions.config import parse
+from minuend.cli.program import main
+
+ROOT = Path(__file__).parent.parent
+PAGE = (ROOT / "docs" / "gate.md").read_text(encoding="utf-8")
+CONSOLE = re.findall(r"```console\n(.*?)```", PAGE, re.DOTALL)
+
+
+def timeless(text: str) -> str:
+    """A text without the date of a baseline, which folds lines elsewhere when it does not change its width."""
+    return re.sub(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", "2026-11-23", text)
+
+
+@pytest.mark.parametrize("block", CONSOLE, ids=[block.splitlines()[0] for block in CONSOLE])
+def test_the_commands_print_what_the_page_shows(
+    block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    told = ""
+    for line in block.splitlines():
+        if line.startswith("$ minuend "):
+            main(line.removeprefix("$ minuend ").split())
+            captured = capfd.readouterr()
+            told += f"{line}\n{captured.out}{captured.err}"
+    assert timeless(told) == timeless(block)
+
+
+def test_the_file_of_the_page_is_read() -> None:
+    (shown,) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+    config = parse("minuend.toml", shown)
+    assert [rule.path for rule in config.rules] == ["", "exports/bert*.onnx"]
+    assert [entry.verdict for entry in config.accepts] == ["different-numbers"]
+
+
+def test_the_action_and_the_hook_are_named_as_they_are() -> None:
+    yaml = pytest.importorskip("ruamel.yaml").YAML(typ="safe", pure=True)
+    workflow, hooks = (yaml.load(block) for block in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL))
+    action = yaml.load((ROOT / "action.yml").read_text("utf-8"))
+    (used,) = [step for step in workflow if step.get("id") == "minuend"]
+    assert used["with"].keys() <= action["inputs"].keys()
+    assert all(name in used["with"] for name, one in action["inputs"].items() if one.get("required"))
+    (known,) = yaml.load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
+    assert [hook["id"] for repo in hooks["repos"] for hook in repo["hooks"]] == [known["id"]]
