@@ -30,12 +30,13 @@ class Series:
 
     Attributes:
         runtime: its name. releases: from old to new. needs: what to install besides; the release itself is installed
-            without what its makers ask for.
+            without what its makers ask for. alone: whether nodes alone are measured, and no graph cases.
     """
 
     runtime: str
     releases: tuple[str, ...]
     needs: tuple[str, ...]
+    alone: bool = False
 
 
 _ORT = ("coloredlogs", "flatbuffers", "packaging", "protobuf", "sympy")
@@ -63,6 +64,15 @@ SERIES = (
         ("1.19.1", "1.20.1", "1.21.0", "1.22.0", "1.23.2"),
         ("numpy>=2", "protobuf>=6.31", "ml_dtypes", "typing_extensions"),
     ),
+    Series("onnxruntime-openvino", ("1.24.1",), ("numpy>=2", *_ORT), alone=True),
+    Series("onnxruntime-node", ("1.30.0",), ("numpy>=2",), alone=True),
+    Series("onnxruntime-web", ("1.30.0",), ("numpy>=2",), alone=True),
+    Series("litert", ("2.3.0",), ("ai-edge-litert",), alone=True),
+    Series("opencv-dnn", ("5.0.0.93",), ("numpy>=2",), alone=True),
+    Series("tract", ("0.23.9",), ("numpy>=2",), alone=True),
+    Series("tvm", ("0.27.0.post1",), ("apache-tvm", "ml_dtypes", "onnx"), alone=True),
+    Series("jax-cpu", ("0.10.2",), ("jax",), alone=True),
+    Series("tensorflow-cpu", ("2.21.0",), ("tensorflow-cpu",), alone=True),
 )
 
 
@@ -73,6 +83,10 @@ def install(python: str, folder: Path, series: Series, release: str) -> str:
     pip = [inside, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary=:all:"]
     package = adapter(series.runtime).PACKAGE
     subprocess.run([*pip, *series.needs], check=True, capture_output=True, text=True)
+    if getattr(adapter(series.runtime), "INSTALL", "").startswith("npm "):
+        npm = ["npm", "install", "--silent", "--ignore-scripts", "--prefix", str(folder / "lib")]
+        subprocess.run([*npm, f"{package}@{release}"], check=True, capture_output=True, text=True)
+        return inside
     subprocess.run([*pip, "--no-deps", f"{package}=={release}"], check=True, capture_output=True, text=True)
     return inside
 
@@ -84,7 +98,7 @@ def main() -> None:
     parser.add_argument("--release", action="append", help="only this one; can be repeated")
     parser.add_argument("--python", default=sys.executable, help="the Python of the environments")
     parser.add_argument("--again", action="store_true", help="measure releases whose files exist, too")
-    parser.add_argument("--graphs", choices=("all", "missing"), default="", help="ask for graph cases alone")
+    parser.add_argument("--graphs", choices=("all", "missing", "none"), default="", help="ask for graph cases alone")
     parser.add_argument("--types", nargs="+", default=(), metavar="TYPE", help="with --graphs all: all of these alone")
     parser.add_argument("-o", "--output", type=Path, default=TARGETS, help="the folder to write to")
     given = parser.parse_args()
@@ -105,7 +119,7 @@ def _one(series: Series, release: str, given: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory(prefix="release-") as folder:
         try:
             inside = install(given.python, Path(folder), series, release)
-            measure(series.runtime, inside, given.output, given.graphs, given.types)
+            measure(series.runtime, inside, given.output, given.graphs or ("none" if series.alone else ""), given.types)
         except subprocess.CalledProcessError as error:
             lines = [line for line in (error.stderr or "").splitlines() if line.strip()]
             print(f"{series.runtime}@{release} does not install: {lines[-1] if lines else error}", flush=True)

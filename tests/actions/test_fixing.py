@@ -495,7 +495,11 @@ def test_an_ir_of_int64_is_refused():
         (
             "torch-cpu",
             {},
-            "torch-cpu reads no ONNX models; convert it first: minuend convert --to openvino",
+            (
+                "torch-cpu reads no model files, so it has no verdict on any: export the model, torch.onnx.export(…, "
+                "dynamo=True) or openvino.convert_model(…), and check that on what is to run it, onnxruntime-cpu or "
+                "openvino-cpu; what it does with arrays show minuend targets --matrix and minuend prove torch-cpu"
+            ),
         ),
         ("directml@5.1", {}, "directml runs no models; fix an ONNX model for onnxruntime-directml and convert it"),
     ],

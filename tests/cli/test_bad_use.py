@@ -17,12 +17,16 @@ from minuend.cli import about, schemas
 from minuend.cli import program as cli
 from minuend.errors import listed
 from minuend.runtimes import targets
+from minuend.runtimes.adapting import adapters
+from minuend.runtimes.quirks import quirks
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
-RUNTIMES = listed(dict.fromkeys(name.partition("@")[0] for name in targets.names()))
+_EVERY = list(dict.fromkeys(name.partition("@")[0] for name in targets.names()))
+MODELS = listed(name for name in _EVERY if not quirks(name).arrays)
+RUNTIMES = listed(_EVERY)
 SUFFIXES = ".json (DirectML), .onnx (ONNX), .onnxtxt (ONNX) or .xml (OpenVINO)"
-ADAPTERS = "numpy, onnx-reference, onnxruntime-cpu, openvino-cpu or torch-cpu"
+ADAPTERS = listed(sorted(adapters()))
 DIALECTS = "directml, onnx or openvino"
 OPSETS = "expected 1 or above (versions: 1, 6, 7, 13 and 14)"
 LEVELS = "1.0, 2.0, 2.1, 3.0, 3.1, 4.0, 4.1, 5.0, 5.1, 5.2, 6.0, 6.1, 6.2, 6.3 or 6.4"
@@ -105,13 +109,13 @@ BAD: list[tuple[list[str], str]] = [
         "Invalid value for '-o' / '--output': " + EMPTY.format("fix"),
     ),
     (["fix", "", "--target", "openvino-cpu", "-o", "o.onnx"], "Invalid value for 'MODEL': " + EMPTY.format("fix")),
-    (["check", "m.onnx", "--target", ""], f"no target is given; expected {RUNTIMES}"),
-    (["check", "m.onnx", "--target", ","], f"no target is given; expected {RUNTIMES}"),
+    (["check", "m.onnx", "--target", ""], f"no target is given; expected {MODELS}"),
+    (["check", "m.onnx", "--target", ","], f"no target is given; expected {MODELS}"),
     (["check", "m.onnx", "--target", "opnvino-cpu"], no_target("'opnvino-cpu'", " (did you mean 'openvino-cpu'?)")),
     (["check", "m.onnx", "--target", LONG], no_target(CUT)),
     (
         ["check", "m.onnx", "--target", "onnx:13"],
-        f"'onnx:13' is a version of a standard, a goal of fix and convert; check takes what runs a model: {RUNTIMES}",
+        f"'onnx:13' is a version of a standard, a goal of fix and convert; check takes what runs a model: {MODELS}",
     ),
     (["check", "m.onnx", "--target", "torch-cpu@"], "no release of torch-cpu that starts with ''; there are {torch}"),
     (["check", "m.onnx", "--target", "torch-cpu@²"], "no release of torch-cpu that starts with '²'; there are {torch}"),
@@ -222,6 +226,15 @@ BAD: list[tuple[list[str], str]] = [
         f"no runtime 'numpi' (did you mean 'numpy'?); expected {ADAPTERS}",
     ),
     (["prove", "numpy", "--junit", ""], "Invalid value for '--junit': " + EMPTY.format("prove")),
+    (["prove", "numpy", "--target", "numpi"], no_target("'numpi'", " (did you mean 'numpy'?)")),
+    (["measure", "", "-o", "m.json"], f"no runtime ''; expected {ADAPTERS}"),
+    (["measure", "numpy", "-o", ""], "Invalid value for '-o' / '--output': " + EMPTY.format("measure")),
+    (
+        ["measure", "numpy", "-o", "m.json", "--isa", "avx2"],
+        "numpy has no switch that limits its instruction sets; measure it as it is",
+    ),
+    (["targets", "add", ""], "Invalid value for 'FILE': " + EMPTY.format("targets add")),
+    (["targets", "remove", ""], "'' is no target that you added; there are none"),
     (["vectors", "--opset", "99", "-o", "v"], f"opset 99 is not known; expected 1 to {NEWEST}"),
     (["vectors", "--opset", "0", "-o", "v"], f"ONNX has no opset 0 with Sub; {OPSETS}"),
     (["vectors", "--opset", "", "-o", "v"], COMMAS.format("''")),

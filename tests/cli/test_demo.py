@@ -49,6 +49,8 @@ openvino-cpu@2026.4.1   different-numbers  values that wrap differ: 5 - 10 gives
                                            changes this: other answers with both
                                            constant (ok)
 
+measured on Intel(R) Xeon(R) Processor (up to amx_tile), beside neighbours on
+AMD EPYC (up to avx512_bf16): onnxruntime-cpu@1.31.1 and openvino-cpu@2026.4.1
 bgsub.onnxtxt: 1 subtraction on onnxruntime-cpu@1.31.1, openvino-cpu@2026.4.1
 0 fine everywhere; findings: 1 different-numbers
 
@@ -62,6 +64,8 @@ RUN
 And that is fine everywhere:
 
 $ minuend check fixed.onnx --target onnxruntime-cpu --target openvino-cpu
+measured on Intel(R) Xeon(R) Processor (up to amx_tile), beside neighbours on
+AMD EPYC (up to avx512_bf16): onnxruntime-cpu@1.31.1 and openvino-cpu@2026.4.1
 fixed.onnx: 1 subtraction on onnxruntime-cpu@1.31.1, openvino-cpu@2026.4.1
 1 fine everywhere
 

@@ -58,6 +58,7 @@ CASES: dict[str, tuple[str, int]] = {
     "targets": ("targets", 0),
     "targets --diff openvino-cpu@2023.0 openvino-cpu@2026.4": ("targets", 0),
     "targets --diff openvino-cpu": ("targets", 2),
+    "targets --matrix --dtype uint8,float32 --target openvino-cpu": ("targets", 0),
 }
 
 

@@ -161,5 +161,5 @@ def test_fills_of_gigabytes_are_refused_or_left_unmade() -> None:
         "running this takes 68719476720 bytes (buffers 51539607540, results 17179869180, text 0, files 0), above the "
         "limit of 4294967296; allow it with max_bytes=68719476720"
     )
-    assert [finding.verdict for finding in check(model, "directml@5.1")] == ["unknown"]  # no test was of so many
+    assert [finding.verdict for finding in check(model, "directml@5.1")] == ["ok"]  # nothing of it is made
     assert list(convert(model, "openvino").model.inputs) == ["a", "b"]

@@ -66,3 +66,11 @@ def test_what_comes_into_a_body_may_be_held_in_more_bits():
 def test_a_subtraction_with_a_constant_0_rounds_no_more_than_it_is_given():
     steps = [("Sub", given, (f"d{i}",)) for i, given in enumerate((("x", "zero"), ("zero", "x"), ("x", "one")))]
     assert [moves(flow(*steps), i) for i in range(3)] == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    "stored", [np.array(["a"], object), np.array([], np.float16), np.array([0x7D00], "u2").view("f2")]
+)
+def test_text_nothing_and_a_signalling_nan_are_no_0(stored):
+    one = Flow([("Sub", ("x", "c"), ("d",))], ("c",), elements={"c": stored}.get)
+    assert not moves(one, 0)

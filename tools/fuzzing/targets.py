@@ -343,7 +343,7 @@ def _keep_targets() -> None:
     """Read each target's file once; the package keeps a few of them."""
     from minuend.runtimes import targets
 
-    targets._load = functools.cache(targets._load.__wrapped__)
+    targets._packaged_target = functools.cache(targets._packaged_target.__wrapped__)
 
 
 def _release(text: str) -> object:
@@ -351,7 +351,7 @@ def _release(text: str) -> object:
 
     _keep_targets()
 
-    names, _, hint = text.partition(" ")
+    names, _, hint = text.replace("/", "").partition(" ")  # whoever names a target may name any file
     found = find_targets(names.split(","))
     check_hint(hint, found)
     return found[0].name
@@ -383,7 +383,7 @@ def _command(data: bytes, folder: Folder) -> object:
     from minuend.cli.program import main
 
     words = [_text(line) for line in data.split(b"\n")]
-    if any("/" in word for word in words) or words[:1] == ["prove"] or "--run" in words:
+    if any("/" in word for word in words) or words[:1] in (["prove"], ["measure"]) or "--run" in words:
         return "skipped"  # it would be allowed to touch other files, or ask a runtime some thousand cases
     out, err = io.StringIO(), io.StringIO()
     with contextlib.chdir(folder.path), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):

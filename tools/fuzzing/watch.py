@@ -20,6 +20,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
+from unittest.mock import patch
 
 from minuend.errors import MinuendError
 
@@ -139,9 +140,13 @@ def watching(folder: Folder) -> Iterator[None]:
     """Take the process for executions in one folder."""
     _forget_peak()
     before, tempfile.tempdir = tempfile.tempdir, folder.temporary
+    targets = {"MINUEND_TARGETS": os.path.join(folder.temporary, "targets")}  # whose user it is is nobody's business
     handler = signal.signal(signal.SIGPROF, _too_long)
     try:
-        with warnings.catch_warnings(action="error"):  # nobody who reads a file wants Python's
+        with (
+            patch.dict(os.environ, targets),
+            warnings.catch_warnings(action="error"),
+        ):  # nobody who reads a file wants Python's
             yield
     finally:
         tempfile.tempdir = before

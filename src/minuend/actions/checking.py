@@ -7,10 +7,12 @@ on operands that the contract gives: what a runtime makes wrong before it is tha
 
 from __future__ import annotations
 
+import functools
+import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -24,17 +26,21 @@ from minuend.models.purpose import PLAIN
 from minuend.models.ranges.assumed import NONE, Assumptions, assumptions, missing
 from minuend.models.ranges.interval import Range
 from minuend.models.sites import Array, Site, sites, value_names
+from minuend.plain import grouped
 from minuend.runtimes import targets, values
 from minuend.runtimes.answers import EVERY, OK, WORST, Answer, Witness
 from minuend.runtimes.cases import CONSTANTS, RELATIONS, relation_of
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.reach import reachable
 from minuend.runtimes.report import Finding, Report
-from minuend.runtimes.targets import Target, Unfit
+from minuend.runtimes.target import SILENT, Target, Unfit
 from minuend.standards.abilities import ability
 from minuend.standards.dialects import dialects
 from minuend.standards.node import Node
 from minuend.standards.validation import validate
+
+Named: TypeAlias = str | os.PathLike[str] | Target
+"""A target, its name, or the path of its file."""
 
 AS_CONTRACTED = "the contract's numbers"
 """The reason of an ok that needs no other."""
@@ -42,12 +48,14 @@ AS_CONTRACTED = "the contract's numbers"
 
 def check(
     model: Any,
-    target: str | Target | Iterable[str | Target],
+    target: Named | Iterable[Named],
     *,
     hint: str = "",
     run: bool = False,
     inputs: Mapping[str, Any] | None = None,
     assume: Mapping[str, Any] | None = None,
+    exact: bool = False,
+    strict: bool = False,
     **options: Any,
 ) -> Report:
     """Judge every subtraction of a model on one or more targets.
@@ -56,13 +64,17 @@ def check(
         model: a path, bytes or text of a model in ONNX, OpenVINO IR or DxDispatch JSON, an ``onnx.ModelProto``, an
             ``ov.Model``, or a Model of this package.
         target: ``"openvino-cpu"`` (the newest release that was measured), ``"onnxruntime-cpu@1.31.1"``,
-            ``"directml@5.1"``, or several of them; a :class:`~minuend.runtimes.targets.Target` is taken as it is.
+            ``"directml@5.1"``, ``"openvino-cpu@installed"``, the path of a measured file, or several of them; a
+            :class:`~minuend.runtimes.targets.Target` is taken as it is. A release that nobody measured is answered by
+            those around it, and a sentence in ``.head`` says so.
         hint: the precision that runtimes are told: ``"f32"`` stands for OpenVINO's ``INFERENCE_PRECISION_HINT=f32``.
         run: whether to run the model, as it is, on the runtimes of the targets in the releases that are installed, and
             to compare every output with the contract's own evaluation; see :mod:`minuend.actions.trying`.
         inputs: arrays for a run by the model's own names; by default some are made.
         assume: what is known of inputs and other values beyond the model, by their names: ``(0, 131071)``,
             ``(0, None)`` or ``"0..131071"``. No element is then anything else, and none is NaN.
+        exact: whether releases that nobody measured are refused. strict: whether what a target's documents are silent
+            about (NaN, subnormal numbers, …) makes a subtraction unknown.
         options: what the dialect's own ``read`` takes besides.
 
     Returns:
@@ -81,7 +93,7 @@ def check(
     >>> check(text, "openvino-cpu@2026.4.1", assume={"a": "10..", "b": (0, 9)}).ok
     True
     """
-    chosen = find_targets(target)
+    chosen = find_targets(target, exact=exact, strict=strict)
     check_hint(hint, chosen)
     opened = open_model(model, **options)
     assumed = assumed_of(opened, assume)
@@ -119,8 +131,10 @@ def examine(
         _beside_twins(judge(site, one, unread[one.name], hint), shared[one.name]) for site in found for one in chosen
     )
     notes = tuple(dict.fromkeys(note for site in found for note in site.notes))
+    head = (*(one.warning for one in chosen if one.warning), *_hints(findings))
+    told = tuple(conditions(findings, chosen))
     granted = tuple(one.sentence for one in assumed.values())
-    report = Report(title=title, findings=findings, head=tuple(_hints(findings)), notes=notes, assumed=granted)
+    report = Report(title=title, findings=findings, head=head, notes=notes, conditions=told, assumed=granted)
     if not run:
         if inputs is not None:
             raise SpecError("inputs", "inputs are for a run; expected run=True beside them")
@@ -176,22 +190,38 @@ def _hints(findings: Iterable[Finding]) -> Iterator[str]:
         )
 
 
-def _title(model: Any) -> str:
-    import os
+def conditions(findings: Iterable[Finding], chosen: Iterable[Target]) -> Iterator[str]:
+    """On which processors the targets of findings were measured, and what another one would do otherwise."""
+    kinds: dict[str, set[tuple[str, str]]] = {}
+    for finding in findings:
+        if finding.measured is not None:
+            kinds.setdefault(finding.target, set()).add((finding.dtype, finding.constants))
+    measured = [known for one in chosen if one.name in kinds for known in one.behind]
+    for where, names in grouped((one.conditions, one.name) for one in measured).items():
+        yield f"measured {where}: {listed(names, 'and')}"
+    for runtime, found in grouped((name.partition("@")[0], kind) for name in kinds for kind in kinds[name]).items():
+        for types, constants, words in quirks(runtime).by_isa:
+            if any(dtype in types and which in constants for dtype, which in found):
+                yield f"{runtime} {words}"
 
+
+def _title(model: Any) -> str:
     short = isinstance(model, os.PathLike) or (isinstance(model, str) and "\n" not in model and model[:1] not in "<{")
     return os.fspath(model) if short else "the model"
 
 
-def find_targets(target: str | Target | Iterable[str | Target]) -> tuple[Target, ...]:
-    """Return targets by their names, each once.
+def find_targets(target: Named | Iterable[Named], *, exact: bool = False, strict: bool = False) -> tuple[Target, ...]:
+    """Return targets by their names or by the paths of their files, each once.
+
+    Args:
+        target, exact, strict: see :func:`check`.
 
     Raises:
-        SpecError: none at all, no such target, or a version of a standard.
+        SpecError: none at all, no such target, one that reads no models, or a version of a standard.
     """
-    if not isinstance(target, str | Target | Iterable):
+    if not isinstance(target, str | os.PathLike | Target | Iterable):
         raise TypeError(f"a {type(target).__name__} is no target; expected a name such as 'openvino-cpu', or several")
-    wanted = [target] if isinstance(target, str | Target) else list(target)
+    wanted = [target] if isinstance(target, str | os.PathLike | Target) else list(target)
     if not wanted:
         raise SpecError("targets", f"no target is given; expected {listed(_runtimes())}")
     for name in wanted:
@@ -201,12 +231,15 @@ def find_targets(target: str | Target | Iterable[str | Target]) -> tuple[Target,
                 f"{shown(name)} is a version of a standard, a goal of fix and convert; check takes what runs a model: "
                 f"{listed(_runtimes())}",
             )
-    found = {one.name: one for one in (w if isinstance(w, Target) else targets.find(w) for w in wanted)}
-    return tuple(found.values())
+    find = functools.partial(targets.find, exact=True) if exact else targets.find
+    every = (one if isinstance(one, Target) else find(one) for one in wanted)
+    found = {one.name: targets.for_models(one) for one in every}
+    return tuple(replace(one, silent=frozenset()) if strict else one for one in found.values())
 
 
 def _runtimes() -> list[str]:
-    return list(dict.fromkeys(name.partition("@")[0] for name in targets.names()))
+    every = dict.fromkeys(name.partition("@")[0] for name in targets.names())
+    return [name for name in every if not quirks(name).arrays]
 
 
 # ---- one node on one target -----------------------------------------------------------------------------------
@@ -260,8 +293,8 @@ def judge(site: Site, target: Target, unread: str = "", hint: str = "") -> Findi
     around = joined(site, site.node, target, hint)
     if WORST.index(alone.verdict) <= WORST.index(around.verdict):
         return alone
-    told = _finding(site, target, around.verdict, around.reason, relation=alone.shape_relation)
-    return replace(told, graph=around.expression, hint=around.hint)
+    told = _finding(site, target, around.verdict, around.reason, around.unlike, relation=alone.shape_relation)
+    return replace(_with_unlike(told, around.unlike), graph=around.expression, hint=around.hint)
 
 
 def _told(error: SpecError | Unsupported) -> str:
@@ -295,7 +328,7 @@ def answers_for(site: Site, node: Node, target: Target, relation: str, constants
         relation: of its shapes. constants: those of the site by default.
     """
     element = node.a.element
-    everything = target.answer(node.op, element, relation, constants or site.constants)
+    everything = target.judged(node.op, element, relation, constants or site.constants)
     empty = relation == "zero-size"
     classes = (values.NO_VALUES.name,) if empty else reachable(element, site.a, site.b)
     if not constants and not empty and (known := beside_zero(site, node, target)) is not None:
@@ -313,12 +346,12 @@ def answers_for(site: Site, node: Node, target: Target, relation: str, constants
 
 def _measured(site: Site, node: Node, target: Target, relation: str, guessed: bool) -> Finding:
     """Look the answers up, keep those for classes that can occur, and put them into words."""
-    everything = target.answer(node.op, node.a.element, relation, site.constants)
+    everything = target.judged(node.op, node.a.element, relation, site.constants)
     answers = answers_for(site, node, target, relation)
     verdict = min((one.verdict for one in answers.values()), key=WORST.index, default="ok")
     shown = "" if guessed else relation
     if verdict == "ok":
-        reasons = [_why_ok(site, everything, answers)]
+        reasons = [_why_ok(site, everything, answers), *_silence(answers)]
         witness = None
     elif verdict == "different-numbers":
         name, witness = _choose(node.a.element, answers, site)
@@ -334,7 +367,22 @@ def _measured(site: Site, node: Node, target: Target, relation: str, guessed: bo
     if guessed and verdict != "ok":
         reasons.append(f"the shapes are known when it runs; this holds for {RELATIONS[relation].words}")
     folding = _folding(site, node, target, relation) if verdict != "ok" or site.constants == "both" else ""
-    return _finding(site, target, verdict, *reasons, folding, relation=shown or "unknown", witness=witness)
+    unlike = next((one.unlike for one in answers.values() if one.unlike and one.verdict == verdict), "")
+    found = _finding(site, target, verdict, *reasons, unlike, folding, relation=shown or "unknown", witness=witness)
+    return _with_unlike(found, unlike)
+
+
+def _with_unlike(finding: Finding, unlike: str) -> Finding:
+    """A finding of a release between two, where these do not agree."""
+    if not unlike or isinstance(finding.provenance, str):
+        return finding
+    return replace(finding, provenance={**finding.provenance, "inferred": unlike})
+
+
+def _silence(answers: Mapping[str, Answer]) -> Iterator[str]:
+    """Of which of these values the documents say nothing."""
+    if silent := [values.CLASSES[name].words for name, one in answers.items() if one.message == SILENT]:
+        yield f"as far as documented: the documents say nothing of {listed(silent, 'and')}"
 
 
 def _of_these(name: str, answer: Answer, site: Site) -> Answer:

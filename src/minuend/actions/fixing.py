@@ -50,6 +50,7 @@ class Fixed:
         whole: what it answered for the fixed model as it is, nothing being looked at inside.
         opened: the model with what saving it takes.
         sources: the files that the original model names, which :meth:`save` does not replace.
+        warning: that nobody measured the target's release, and whose answers stood for its own; ``""`` for a measured.
     """
 
     model: Any
@@ -64,6 +65,7 @@ class Fixed:
     opened: Model = field(repr=False)
     notes: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
+    warning: str = ""
 
     @property
     def failed(self) -> bool:
@@ -78,12 +80,13 @@ class Fixed:
 
 def fix(
     model: Any,
-    target: str | Target,
+    target: str | os.PathLike[str] | Target,
     *,
     overflow: Contract = "wrap",
     accept: Iterable[str] = (),
     assume: Mapping[str, Any] | None = None,
     run: bool = True,
+    exact: bool = False,
     **options: Any,
 ) -> Fixed:
     """Rewrite the subtractions that a target gets wrong.
@@ -100,6 +103,7 @@ def fix(
         assume: what is known of inputs and other values beyond the model, as in
             :func:`minuend.actions.checking.check`; the notes say which.
         run: whether to run the fixed model on the target, where that is installed, and to compare.
+        exact: whether releases that nobody measured are refused; otherwise those around one answer for it.
         options: what the dialect's own ``read`` takes besides.
 
     Returns:
@@ -118,7 +122,7 @@ def fix(
     if not isinstance(overflow, str) or overflow not in CONTRACTS:
         raise SpecError("overflow", f"overflow is {shown(overflow)}; expected {listed(map(repr, CONTRACTS))}")
     accepted = value_classes(accept)
-    goal, name = (target, target.name) if isinstance(target, Target) else _goal(target)
+    goal, name = (target, target.name) if isinstance(target, Target) else _goal(target, exact)
     original = open_model(model, **options)
     assumed = assumed_of(original, assume)
     source = dialect_of(original)
@@ -150,6 +154,7 @@ def fix(
         opened=fixed,
         notes=(*(work.unknown or (() if work.changes else (_nothing(work, name),))), *_granted(assumed)),
         sources=original.sources(),
+        warning=goal.warning if isinstance(goal, Target) else "",
     )
 
 
@@ -195,11 +200,11 @@ def value_classes(given: Iterable[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _goal(name: str) -> tuple[Target | int, str]:
+def _goal(name: str | os.PathLike[str], exact: bool) -> tuple[Target | int, str]:
     """A runtime's target, or a version of a dialect whose models can be moved to it; and what that is called."""
     home, colon, version = name.partition(":") if isinstance(name, str) else ("", "", "")
-    if not colon:
-        found = targets.find(name)
+    if not colon or targets.is_file(name):
+        found = targets.for_models(targets.find(name, exact=exact))
         if found.runs_nothing:
             raise SpecError("targets", found.runs_nothing)
         return found, found.name
@@ -208,7 +213,7 @@ def _goal(name: str) -> tuple[Target | int, str]:
         expected = listed(["a runtime,", *(f"{one}: and an {find_dialect(one).counted}" for one in goals)])
         raise SpecError("targets", f"{shown(name)} is no goal of fix{near(home, goals)}; expected {expected}")
     find_dialect(home).resolve(version)
-    return int(find_dialect(home).number(version)), name
+    return int(find_dialect(home).number(version)), f"{home}:{version}"
 
 
 def _check_goal(model: Model, goal: Target | int, name: str) -> None:

@@ -68,6 +68,7 @@ class Gate:
         ]
         data: dict[str, Any] = {
             "notes": [*notes, *self.notes],
+            "conditions": list(dict.fromkeys(told for report in self.reports for told in report.conditions)),
             "models": [_summary(one) for one in self.models],
             "findings": [
                 {**one.to_json(), "model": report.title} for report in self.reports for one in report.findings

@@ -24,6 +24,10 @@ _TOLD = 3
 """How many neighbours that nobody measured a reason names."""
 
 
+_VANISHES = 2.0**-126
+"""Magnitudes below are zero in float32, or subnormal, which some runtimes take for zero."""
+
+
 @dataclass(frozen=True, slots=True)
 class Joined:
     """What the neighbours of a subtraction make of it.
@@ -31,12 +35,14 @@ class Joined:
     Attributes:
         verdict: of them all. reason: why, in a sentence. expression: the neighbour that decided.
         hint: what the runtime can be told so that nothing differs; ``""`` where nothing helps.
+        unlike: of a release that nobody measured: in what those around it differ.
     """
 
     verdict: str
     reason: str = ""
     expression: str = ""
     hint: str = ""
+    unlike: str = ""
 
 
 FINE = Joined("ok")
@@ -52,8 +58,7 @@ def joined(site: Site, node: Node, target: Target, hint: str = "") -> Joined:
     if not known.joins or target.declared or site.constants == "both":
         return FINE
     if target.graphs is None:
-        alone = all(not around.operator for around in site.around)
-        return FINE if alone else Joined("unknown", f"what {target.name} makes of neighbours was not measured")
+        return _unmeasured(site, node, target)
     classes = reachable(node.a.element, site.a, site.b)
     found = list(_each(site, node, target, hint, classes))
     for verdict in ("not-implemented", "different-numbers"):
@@ -63,6 +68,18 @@ def joined(site: Site, node: Node, target: Target, hint: str = "") -> Joined:
         more = f" and {len(unknown) - _TOLD} more" if len(unknown) > _TOLD else ""
         return Joined("unknown", f"nobody measured {listed(unknown[:_TOLD], 'and')}{more} on {target.name}", unknown[0])
     return FINE
+
+
+def _unmeasured(site: Site, node: Node, target: Target) -> Joined:
+    """What is known of a release that was asked about nodes of known shapes by themselves, and nothing else."""
+    beside = ""
+    if any(around.operator for around in site.around):
+        beside = "neighbours"
+    elif site.dynamic:
+        beside = "shapes that are known when it runs"
+    elif not node.a.element.is_integer and any(one.constant and _vanishes(one) for one in (site.a, site.b)):
+        beside = "a constant 0, or one that is 0 in float32,"
+    return Joined("unknown", f"what {target.name} makes of {beside} was not measured") if beside else FINE
 
 
 def _each(site: Site, node: Node, target: Target, hint: str, classes: Collection[str]) -> Iterator[Joined]:
@@ -92,16 +109,17 @@ def _helps(site: Site, node: Node, target: Target, around: Surrounding, classes:
 
 
 def _said(target: Target, expression: str, wrong: dict[str, Answer], hint: str) -> Joined:
+    unlike = next((one.unlike for one in wrong.values() if one.unlike), "")
     refused = next((one for one in wrong.values() if one.verdict == "not-implemented"), None)
     if refused is not None:
-        return Joined("not-implemented", f"{expression}: {refused.message}", expression)
+        return Joined("not-implemented", f"{expression}: {refused.message}", expression, unlike=unlike)
     words = "" if EVERY in wrong else f": {listed([values.CLASSES[name].words for name in wrong], 'and')} differ"
     if hint:
         setting = settings(target.runtime, hint)
         reason = f"{expression} is computed in less than its own precision{words}; not so with {setting}"
     else:
         reason = f"{expression} is computed otherwise than each by itself{words}"
-    return Joined("different-numbers", reason, expression, hint)
+    return Joined("different-numbers", reason, expression, hint, unlike)
 
 
 def twins(found: Sequence[Site], target: Target) -> Collection[str]:
@@ -164,6 +182,11 @@ def with_open_shapes(site: Site, node: Node, target: Target) -> Answers:
 
 def _is_zero(range_: Range) -> bool:
     return range_.dtype is not None and range_.lo == range_.hi == 0 and not range_.nan
+
+
+def _vanishes(range_: Range) -> bool:
+    """Whether a constant holds nothing but zeros, or what some runtimes take for them: tract leaves out such a B."""
+    return range_.dtype is not None and not range_.nan and max(abs(range_.lo), abs(range_.hi)) < _VANISHES
 
 
 def settings(runtime: str, hint: str) -> str:

@@ -35,7 +35,7 @@ from minuend.models.opening import Model, dialect_of
 from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.models.sites import Site
 from minuend.models.tracing import Array, Trace, tracing
-from minuend.runtimes.adapting import adapters
+from minuend.runtimes import adapting
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.report import Finding, Report
 from minuend.runtimes.running import Runtime
@@ -117,14 +117,14 @@ def installed(target: Target) -> str:
     Raises:
         Unsupported: none is. SpecError: no runtime that could be installed.
     """
-    adapter = adapters().get(target.runtime)
+    adapter = adapting.known(target.runtime)
     if adapter is None or adapter.ARRAYS:
         raise SpecError("targets", f"{target.name} cannot be run here; check without running it")
     release = worker.release(adapter)
     if release is None:
         raise Unsupported(
             f"running the model on {target.runtime} needs the package {adapter.PACKAGE}, which is not installed: "
-            f"pip install {adapter.PACKAGE}"
+            f"{getattr(adapter, 'INSTALL', f'pip install {adapter.PACKAGE}')}"
         )
     return str(release)
 

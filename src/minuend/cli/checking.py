@@ -46,8 +46,15 @@ def configs_of(config: str | None, no_config: bool, *, writes: bool = False) -> 
 @click.command()
 @click.argument("models", type=path, metavar="MODEL…", nargs=-1, required=True)
 @click.option(
-    "--target", "targets", metavar="T[,T…]", multiple=True, required=True, help="Runtimes, as openvino-cpu@2026.4."
+    "--target",
+    "targets",
+    metavar="T[,T…]",
+    multiple=True,
+    required=True,
+    help="Runtimes, as openvino-cpu@2026.4, ort or ov@installed; or files of minuend measure.",
 )
+@click.option("--exact", is_flag=True, help="Refuse releases that nobody measured.")
+@click.option("--strict", is_flag=True, help="Call unknown what a target's documents are silent about.")
 @click.option("--hint", default="", metavar="H", help="The precision that runtimes are told: f32.")
 @click.option(
     "--fail-on", metavar="V[,V…]", multiple=True, help="The verdicts that end in status 1; all but ok by default."
@@ -65,6 +72,8 @@ def check(
     *,
     models: tuple[str, ...],
     targets: tuple[str, ...],
+    exact: bool,
+    strict: bool,
     hint: str,
     fail_on: tuple[str, ...],
     assume: tuple[str, ...],
@@ -83,9 +92,10 @@ def check(
     is expanded by this program. A model among several that cannot be read is an error of its own, with status 2; the
     others are checked all the same.
 
-    A target without a release is its newest that was measured; minuend targets lists all. Whatever is not ok on a
-    target ends with status 1: different-numbers, not-implemented, invalid and unknown. With --fail-on only the verdicts
-    that it names do, and the others are shown.
+    A target without a release is its newest that was measured, @installed the release that is installed here; minuend
+    targets lists all. A release that nobody measured is answered by those around it, which is said. Whatever is not ok
+    on a target ends with status 1: different-numbers, not-implemented, invalid and unknown. With --fail-on only the
+    verdicts that it names do, and the others are shown.
 
     What a model does not say, --assume does: the range of an input's or another value's elements, none of which is then
     NaN. The same stands in the file minuend.toml beside a model or above it, up to the folder with .git or the working
@@ -110,7 +120,7 @@ def check(
     from minuend.storage import goals
     from minuend.storage.writing import together
 
-    chosen = find_targets(items(targets))
+    chosen = find_targets(items(targets), exact=exact, strict=strict)
     check_hint(hint, chosen)
     counted = verdicts_of(items(fail_on)) if fail_on else EVERY
     assumed = parse(assume)

@@ -86,6 +86,7 @@ def convert(*, model: str, goal: str, target: str | None, out: str, as_json: boo
 @click.command()
 @click.argument("model", type=path, metavar="MODEL")
 @click.option("--target", metavar="T", required=True, help="A runtime, as openvino-cpu@2026.4, or an opset, onnx:13.")
+@click.option("--exact", is_flag=True, help="Refuse a release that nobody measured.")
 @click.option("-o", "--output", "out", type=path, metavar="OUT", required=True, help="The file to write.")
 @click.option("--overflow", type=click.Choice(CONTRACTS), default="wrap", show_default=True, help="For integers.")
 @click.option("--partial", is_flag=True, help="Write what could be fixed although something was refused.")
@@ -98,6 +99,7 @@ def fix(
     *,
     model: str,
     target: str,
+    exact: bool,
     out: str,
     overflow: Contract,
     partial: bool,
@@ -125,7 +127,7 @@ def fix(
     assumed, notes, read = assumed_of_one(model, opened, parse(assume), configs_of(config, no_config))
     check_goal(out, dialect_of(opened), (model, *opened.sources(), *read))
     try:
-        fixed = fix_model(opened, target, overflow=overflow, accept=items(accept), assume=assumed)
+        fixed = fix_model(opened, target, overflow=overflow, accept=items(accept), assume=assumed, exact=exact)
     except ConversionRefused as refused:
         return _refuse(refused, {"model": model, "target": target} if as_json else None)
     fixed = replace(fixed, notes=(*fixed.notes, *notes))

@@ -39,3 +39,8 @@ def show_lines(lines: Iterable[str]) -> None:
 def complain(message: str) -> None:
     """Print the message of an error."""
     click.echo(f"error: {readable(message)}", err=True)
+
+
+def warn(message: str) -> None:
+    """Print a message that ends nothing."""
+    click.echo(f"warning: {readable(message)}", err=True)

@@ -18,7 +18,7 @@ from minuend.cli.checking import check
 from minuend.cli.demo import demo
 from minuend.cli.models import convert, fix, run
 from minuend.cli.printing import complain, show_json
-from minuend.cli.runtimes import prove, targets, vectors
+from minuend.cli.runtimes import measure, prove, targets, vectors
 from minuend.cli.schemas import schema
 from minuend.cli.standards import diff, spec
 from minuend.cli.status import BAD_USE, DEFECT, FINDINGS, FINE, INTERRUPTED, NO_READER
@@ -146,7 +146,7 @@ def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 
 
 @click.group(
-    commands=(demo, sub, spec, diff, check, run, convert, fix, prove, vectors, targets, schema),
+    commands=(demo, sub, spec, diff, check, run, convert, fix, prove, measure, vectors, targets, schema),
     context_settings={"help_option_names": ["-h", "--help"]},
     invoke_without_command=True,
 )

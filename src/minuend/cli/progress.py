@@ -27,7 +27,7 @@ class Bar:
             self._bar = Progress(console=Console(stderr=True), transient=True)
             self._task = self._bar.add_task(self._doing, total=total)
             self._bar.start()
-        self._bar.update(self._task, completed=done)
+        self._bar.update(self._task, completed=done, total=total)
 
     def __enter__(self) -> Bar:
         return self

@@ -1,36 +1,40 @@
-"""The verbs for runtimes: ``prove``, ``vectors`` and ``targets``."""
+"""The verbs for runtimes: ``prove``, ``measure``, ``vectors`` and ``targets``."""
 
 from __future__ import annotations
 
 import click
 
-from minuend.cli.arguments import path
-from minuend.cli.printing import show, show_json
+from minuend.cli.arguments import items, path
+from minuend.cli.printing import show, show_json, warn
 from minuend.cli.progress import Bar
 from minuend.cli.status import FINDINGS, FINE
-from minuend.errors import shown
+from minuend.errors import MinuendError, shown
 from minuend.text import whole_number
 
 
 @click.command()
 @click.argument("runtime")
+@click.option("--target", metavar="T", help="What to compare with: a release of it, or a file of minuend measure.")
 @click.option("--quick", is_flag=True, help="Take the edges of 8-bit types in place of all 65,536 pairs.")
 @click.option("--junit", type=path, metavar="FILE", help="Write a JUnit report.")
 @click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
-def prove(runtime: str, quick: bool, junit: str | None, as_json: bool) -> int:
+def prove(runtime: str, target: str | None, quick: bool, junit: str | None, as_json: bool) -> int:
     """Ask an installed runtime every case, and report where it deviates from the contract.
 
     Deviations that were measured of the same release are known; others, and known ones that are gone, end in status 1.
+    A release that nobody measured is compared with the nearest that was.
     """
     from minuend.cli.pages.proving import prove_page
+    from minuend.runtimes import targets as known
     from minuend.runtimes.proving import prove as prove_runtime
     from minuend.storage import goals
     from minuend.storage.writing import atomic
 
     if junit is not None:
         goals.check([junit])
+    ledger = None if target is None else known.find(target, exact=True)
     with Bar("asking") as bar:
-        report = prove_runtime(runtime, quick=quick, progress=bar)
+        report = prove_runtime(runtime, quick=quick, ledger=ledger, progress=bar)
     if junit is not None:
         with atomic(junit) as stream:
             stream.write(report.to_junit().encode())
@@ -39,6 +43,45 @@ def prove(runtime: str, quick: bool, junit: str | None, as_json: bool) -> int:
     else:
         show(prove_page(report))
     return FINE if report.ok else FINDINGS
+
+
+@click.command()
+@click.argument("runtime")
+@click.option("-o", "--output", "out", type=path, metavar="FILE", required=True, help="The file to write.")
+@click.option("--python", metavar="PYTHON", help="The Python whose release is measured; by default this one.")
+@click.option("--isa", default="", metavar="SET", help="Let the runtime use no newer instruction set, as avx2.")
+@click.option("--alone", is_flag=True, help="Leave out subtractions with neighbours: minutes instead of an hour.")
+@click.option(
+    "--graphs",
+    type=click.Choice(["all", "missing"]),
+    help="Ask about neighbours alone, all or what FILE lacks; the rest of FILE stays.",
+)
+def measure(runtime: str, out: str, python: str | None, isa: str, alone: bool, graphs: str | None) -> None:
+    """Measure what an installed runtime does, as a target's file.
+
+    check, fix and prove take the FILE as a target, --target FILE; minuend targets add FILE keeps it for all of them.
+    The file appears when all is measured. What is measured holds for this processor, and the file names it.
+    """
+    from minuend.runtimes import measuring
+    from minuend.runtimes import targets as known
+    from minuend.runtimes.running import Runtime
+    from minuend.storage import goals
+    from minuend.storage.writing import atomic
+
+    if alone and graphs:
+        raise click.UsageError("--alone leaves out what --graphs asks; expected one of them")
+    goals.check([out])
+    before = known.read(out) if graphs else None
+    with Runtime(runtime, python, isa) as asked, Bar("measuring") as bar:
+        if before is None:
+            found = measuring.measure(asked, alone=alone, progress=bar)
+        else:
+            found = measuring.with_graphs(asked, before, graphs or measuring.ALL, progress=bar)
+    with atomic(out) as stream:
+        stream.write(known.dump(found).encode())
+    cases = sum(1 for row in found.rows for _ in known.keys(row))
+    beside = "" if found.graphs is None else f", and {len(found.graphs.cells):,} with a neighbour"
+    show([f"{found.name} on {found.cpu}: {cases:,} cases{beside} → {out}"])
 
 
 @click.command()
@@ -59,24 +102,99 @@ def vectors(opsets: str | None, out: str) -> None:
     show([f"{len(made)} test cases written to {out}"])
 
 
-@click.command()
+@click.group(invoke_without_command=True, subcommand_metavar="[add FILE | remove NAME]")
 @click.option("--diff", "two", nargs=2, metavar="OLD NEW", help="Show what changed from one target to another.")
+@click.option("--matrix", is_flag=True, help="Show each release's verdict on each element type.")
+@click.option("--dtype", "dtypes", metavar="TYPE[,…]", multiple=True, help="With --matrix: of these element types.")
+@click.option(
+    "--target", "chosen", metavar="T[,…]", multiple=True, help="With --matrix: of these runtimes or releases."
+)
 @click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
-def targets(two: tuple[str, str] | None, as_json: bool) -> None:
-    """List the runtimes whose behaviour is known, release by release, or compare two of them."""
-    from minuend.cli.pages.targets import targets_diff_json, targets_diff_page, targets_json, targets_page
+@click.pass_context
+def targets(
+    ctx: click.Context,
+    two: tuple[str, str] | None,
+    matrix: bool,
+    dtypes: tuple[str, ...],
+    chosen: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """List the runtimes whose behaviour is known, release by release, compare two, or show the matrix of all.
+
+    Measured files that were added stand before those of packages and are shown as yours. They are kept in the folder
+    MINUEND_TARGETS, or minuend/targets in XDG_DATA_HOME.
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    if (dtypes or chosen) and not matrix:
+        raise click.UsageError("--dtype and --target choose what --matrix shows; expected it beside them")
+    if matrix and two is not None:
+        raise click.UsageError("--matrix and --diff are two pages; expected one of them")
+    if matrix:
+        _matrix(items(dtypes), items(chosen), as_json)
+    elif two is not None:
+        _diff(*two, as_json)
+    else:
+        _list(as_json)
+
+
+def _list(as_json: bool) -> None:
+    from minuend.cli.pages.targets import targets_json, targets_page
+    from minuend.runtimes import adapting, yours
     from minuend.runtimes import targets as known
 
-    if two is None:
-        every = [known.find(name) for name in known.names()]
-        if as_json:
-            show_json(targets_json(every))
-        else:
-            show(targets_page(every))
-        return
-    old, new = map(known.find, two)
+    every, wrong = [], list(adapting.warnings())
+    for name in known.names():
+        try:
+            every.append(known.find(name, exact=True))
+        except MinuendError as error:
+            wrong.append(str(error))
+    own = yours.files()
+    if as_json:
+        show_json(targets_json(every, own, wrong))
+    else:
+        show(targets_page(every, own))
+    for sentence in wrong:
+        warn(sentence)
+
+
+def _diff(first: str, second: str, as_json: bool) -> None:
+    from minuend.cli.pages.targets import targets_diff_json, targets_diff_page
+    from minuend.runtimes import targets as known
+
+    old, new = (known.find(name, exact=True) for name in (first, second))
     changes = known.diff(old, new)
     if as_json:
         show_json(targets_diff_json(old, new, changes))
     else:
         show(targets_diff_page(old, new, changes))
+
+
+def _matrix(dtypes: list[str], chosen: list[str], as_json: bool) -> None:
+    from minuend.cli.pages.matrix import matrix_json, matrix_page
+    from minuend.runtimes.matrix import matrix
+
+    cells = matrix(chosen, dtypes)
+    if as_json:
+        show_json(matrix_json(cells))
+    else:
+        show(matrix_page(cells))
+
+
+@targets.command()
+@click.argument("file", type=path)
+def add(file: str) -> None:
+    """Check FILE, a file of minuend measure, and keep it: its target is then known to every command."""
+    from minuend.runtimes import yours
+
+    found = yours.add(file)
+    show([f"{found.name} is yours now: {yours.files()[found.name]}"])
+
+
+@targets.command()
+@click.argument("name")
+def remove(name: str) -> None:
+    """Forget a target that was added."""
+    from minuend.runtimes import yours
+
+    show([f"removed {yours.remove(name)}"])

@@ -1,7 +1,9 @@
 """Targets that documents describe and nobody measured here: DirectML, and onnxruntime on DirectML.
 
 DirectML's rows are made from its versions. Its documents list element types and ranks; of overflow, NaN, signed zero
-and subnormal numbers they say nothing, so those are unknown.
+and subnormal numbers they say nothing, so those are unknown. Of floats the silence is no reason to call each Sub
+unknown: what IEEE 754 says of them is taken for granted, and told. Integers that wrap are ordinary numbers: they stay
+unknown.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from minuend.directml.versions import DIALECT, LEVELS
 from minuend.errors import SpecError
 from minuend.runtimes import cases, values
 from minuend.runtimes.answers import EVERY, OK, Answer
-from minuend.runtimes.targets import Row, Target, Unfit
+from minuend.runtimes.target import SILENT, Row, Target, Unfit
 from minuend.standards.dialects import dialect
 from minuend.standards.node import Node, TensorType
 from minuend.standards.validation import check_ranks, validate
@@ -23,6 +25,9 @@ from minuend.standards.version import OpVersion
 
 _PLAIN = ("in range", "lowest subtrahend", "beyond int32", "ordinary", "rounds", "no values")
 """The classes whose answer follows from the element type alone: a type that is taken holds these differences."""
+
+_SILENT = frozenset(row.name for row in values.FLOAT_CLASSES if row.name not in _PLAIN)
+"""The classes of floats of which the documents say nothing."""
 
 _STRIDED = ("same", "scalar", "one-sided", "two-sided")
 """What strides express; DirectML has no empty tensors and no rank 0."""
@@ -41,6 +46,7 @@ def targets() -> Iterator[Target]:
             level,
             tuple(_rows(DIALECT.resolve(level), _STRIDED)),
             declared=True,
+            silent=_SILENT,
             source="the page of DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC",
             translate=functools.partial(_at_level, level),
             runs_nothing="directml runs no models; fix an ONNX model for onnxruntime-directml and convert it",
@@ -51,6 +57,7 @@ def targets() -> Iterator[Target]:
             release,
             tuple(_onnxruntime_rows()),
             declared=True,
+            silent=_SILENT,
             source="onnxruntime's registration of Sub 7, 13 and 14 for its DirectML provider",
         )
 
@@ -102,6 +109,6 @@ def _refused(message: str) -> dict[str, Answer]:
 
 
 def _answers(dtype: str) -> dict[str, Answer]:
-    silent = Answer("unknown", message="the documents do not say what these differences are")
+    silent = Answer("unknown", message=SILENT)
     names = [row.name for row in values.rules(TYPES[dtype])]
     return {name: silent for name in names if name not in _PLAIN} or {names[-1]: OK}

@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from minuend.core.elements import of_numpy
 from minuend.models.flow import SHAPES, Flow
 
 _PICKING = (*SHAPES, "Slice", "Split", "Concat", "Gather", "GatherElements", "GatherND", "Pad", "Where", "Max", "Min",
@@ -80,7 +81,10 @@ def _needs(flow: Flow, index: int) -> list[str] | None:
 def _all(flow: Flow, name: str, number: int) -> bool:
     """Whether a stored value has one magnitude alone."""
     found = flow.elements(name) if name in flow.constants else None
-    return found is not None and found.size > 0 and bool((np.abs(found.astype(np.float64)) == number).all())
+    if found is None or not found.size or of_numpy(found.dtype) is None:
+        return False
+    with np.errstate(invalid="ignore"):  # a signalling NaN
+        return bool((np.abs(found.astype(np.float64)) == number).all())
 
 
 def moves(flow: Flow, index: int) -> bool:

@@ -1,10 +1,15 @@
-"""The runtimes that are known here: a file of ``adapters`` each, which needs NumPy and the runtime alone.
+"""The runtimes that are known here: a file of ``adapters`` each, or a module of somebody else's package.
 
 An adapter says ``NAME``, ``PACKAGE``, ``DIALECTS`` (whose models it reads; where ``ARRAYS``, whose cases it is asked as
 bare arrays), ``CONSTANTS`` (which operands can be constants), ``RULES`` (the broadcasting rules that it can be asked
 for; ``None``: all), ``prepare(head, model, weights)`` and, where its release is not that of ``PACKAGE``, ``release()``.
-What is known of the runtime beyond its measured data stands in the same file, under the names that
-:mod:`minuend.runtimes.quirks` reads. A new runtime is a new file.
+``INSTALL`` is how it is installed, where not by pip, ``ALIASES`` are other names that it goes by, ``ISA`` how it
+is told to use no newer instruction sets: instruction set → environment variables. What is known of the runtime beyond
+its measured data stands in the same file, under the names that :mod:`minuend.runtimes.quirks` reads. It needs NumPy and
+the runtime alone, for a worker loads it by its path. A new runtime is a new file.
+
+In another package it is a module as well: an entry point of the group ``minuend.runtimes``, named as the runtime.
+``MEASURED`` is then the folder of its measured files, a path or a ``Traversable``. docs/runtimes.md shows a whole one.
 """
 
 from __future__ import annotations
@@ -12,17 +17,25 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import metadata
 from types import MappingProxyType
 from typing import Any
 
-from minuend.errors import SpecError, listed, near, shown
+from minuend.errors import SpecError, Unsupported, cut, listed, near, shown
 from minuend.runtimes import adapters as folder
+
+GROUP = "minuend.runtimes"
+"""The group of entry points through which other packages add runtimes."""
+
+_WANTED = ("NAME", "PACKAGE", "DIALECTS", "ARRAYS", "CONSTANTS", "RULES", "prepare")
+"""What every adapter has."""
 
 
 @functools.cache
 def adapters() -> Mapping[str, Any]:
-    """Every runtime's module by the runtime's name."""
+    """Every runtime's module of this package by the runtime's name."""
     found = {}
     for module in pkgutil.iter_modules(folder.__path__):
         adapter = importlib.import_module(f"{folder.__name__}.{module.name}")
@@ -30,13 +43,135 @@ def adapters() -> Mapping[str, Any]:
     return MappingProxyType(found)
 
 
-def adapter(name: str) -> Any:
-    """Return a runtime's module, or say which there are.
+# ---- runtimes of other packages ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PlugIn:
+    """A runtime that another package adds.
+
+    Attributes:
+        name: its name. package: the package's name and version. module: where its adapter is.
+    """
+
+    name: str
+    package: str
+    module: str
+
+    def __str__(self) -> str:
+        return f"the runtime {shown(self.name)} of the package {self.package}"
+
+    def load(self) -> Any:
+        """Return the adapter.
+
+        Raises:
+            Unsupported: it does not load, or is none; the message names the package and says why.
+        """
+        return _loaded(self)
+
+
+@functools.cache
+def _loaded(one: PlugIn) -> Any:
+    if ":" in one.module:
+        raise Unsupported(f"{one} is {shown(one.module)}; expected the name of a module")
+    try:
+        found = importlib.import_module(one.module)
+    except (Exception, SystemExit) as error:  # whatever somebody else's file does while it is loaded
+        why = cut(f"{type(error).__name__}: {error}", 300)
+        raise Unsupported(f"{one} does not load: {one.module} ends in {why}") from None
+    lacking = [name for name in _WANTED if not hasattr(found, name)]
+    if not getattr(found, "__file__", None):
+        raise Unsupported(f"{one}: {one.module} has no file, and a worker loads it by its path")
+    if lacking:
+        raise Unsupported(f"{one}: {one.module} has no {listed(lacking)}; expected {listed(_WANTED, 'and')}")
+    if one.name != found.NAME:
+        raise Unsupported(f"{one} calls itself {shown(found.NAME)}; expected the name of its entry point")
+    return found
+
+
+@functools.cache
+def _added() -> tuple[Mapping[str, PlugIn], tuple[str, ...]]:
+    """Runtimes of other packages by name, and those that are left out since their name is taken, in sentences."""
+    found: dict[str, PlugIn] = {}
+    refused = []
+    for entry in sorted(metadata.entry_points(group=GROUP), key=lambda one: (_package(one), one.name)):
+        one = PlugIn(entry.name, _package(entry), entry.value)
+        taken = "minuend itself" if one.name in taken_names() else found[one.name].package if one.name in found else ""
+        if taken and found.get(one.name) != one:
+            refused.append(f"{one} is left out: that name is taken by {taken}")
+        elif not taken:
+            found[one.name] = one
+    return MappingProxyType(found), tuple(refused)
+
+
+def _package(entry: metadata.EntryPoint) -> str:
+    return f"{entry.dist.name} {entry.dist.version}" if entry.dist is not None else "an unknown package"
+
+
+def plug_ins() -> Mapping[str, PlugIn]:
+    """The runtimes that other packages add, by name; none of them is loaded by that."""
+    return _added()[0]
+
+
+def warnings() -> Iterator[str]:
+    """Yield what is wrong with runtimes of other packages, a sentence for each; this loads all of them."""
+    yield from _added()[1]
+    for one in plug_ins().values():
+        try:
+            one.load()
+        except Unsupported as error:
+            yield str(error)
+
+
+# ---- by name ----------------------------------------------------------------------------------------------------
+
+
+def taken_names() -> Mapping[str, str]:
+    """The names and aliases of this package's own runtimes, each with the runtime's name."""
+    own = {name: name for name in adapters()}
+    return MappingProxyType({**{a: name for name, one in adapters().items() for a in _aliases(one)}, **own})
+
+
+def _aliases(adapter: Any) -> tuple[str, ...]:
+    return tuple(getattr(adapter, "ALIASES", ()))
+
+
+def proper(name: str) -> str:
+    """Return the name of a runtime that an alias stands for; another text as it is.
+
+    >>> proper("ort"), proper("onnxruntime-cpu"), proper("tvm")
+    ('onnxruntime-cpu', 'onnxruntime-cpu', 'tvm')
+    """
+    if name in taken_names() or name in plug_ins():
+        return taken_names().get(name, name)
+    for one in plug_ins().values():
+        try:
+            if name in _aliases(one.load()):
+                return one.name
+        except Unsupported:  # whoever asks for it is told
+            continue
+    return name
+
+
+def known(name: str) -> Any:
+    """Return a runtime's module; ``None`` where there is none of that name.
 
     Raises:
-        SpecError: no such runtime.
+        Unsupported: it is somebody else's and does not load.
     """
-    if isinstance(name, str) and name in adapters():
+    if name in adapters():
         return adapters()[name]
-    meant = near(name, adapters()) if isinstance(name, str) else ""
-    raise SpecError("runtime", f"no runtime {shown(name)}{meant}; expected {listed(sorted(adapters()))}")
+    return plug_ins()[name].load() if name in plug_ins() else None
+
+
+def adapter(name: str) -> Any:
+    """Return a runtime's module by its name or an alias, or say which there are.
+
+    Raises:
+        SpecError: no such runtime. Unsupported: it is somebody else's and does not load.
+    """
+    if isinstance(name, str) and (found := known(proper(name))) is not None:
+        return found
+    every = sorted((*adapters(), *plug_ins()))
+    meant = near(name, [*every, *taken_names()]) if isinstance(name, str) else ""
+    raise SpecError("runtime", f"no runtime {shown(name)}{meant}; expected {listed(every)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from minuend.core import operation
@@ -62,6 +62,7 @@ class Answer:
     message: str = ""
     a_spans: tuple[Span, ...] | None = None
     b_spans: tuple[Span, ...] | None = None
+    unlike: str = field(default="", kw_only=True)
 
 
 def joined_spans(*known: tuple[Span, ...] | None) -> tuple[Span, ...] | None:

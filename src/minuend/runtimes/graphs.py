@@ -22,7 +22,6 @@ from minuend.models.surroundings import NARROW, WITHIN
 from minuend.runtimes import values
 from minuend.runtimes.answers import EVERY, Answer
 from minuend.runtimes.graph_answers import DEFAULTS, DYNAMIC, STATIC, GraphAnswers, Key, joined
-from minuend.runtimes.machine import processor
 from minuend.runtimes.probing import GraphProbing, probing
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.running import Output, Refused, Runtime
@@ -299,7 +298,7 @@ def measure(
             found[key] = joined(found.get(key, {}), answers)
         if progress:
             progress(done + 1, len(rows))
-    return GraphAnswers({**before, **found}, processor())
+    return GraphAnswers({**before, **found}, runtime.cpu)
 
 
 @functools.cache

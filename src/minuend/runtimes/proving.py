@@ -6,7 +6,7 @@ import functools
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from types import MappingProxyType
 
@@ -14,11 +14,13 @@ import numpy as np
 
 from minuend.core import reference
 from minuend.core.elements import ElementType
+from minuend.errors import SpecError
 from minuend.runtimes import cases, graphs, targets, values
 from minuend.runtimes.answers import EVERY, OK, Answer, Span, Witness, joined_spans
+from minuend.runtimes.between import inferred
 from minuend.runtimes.cases import Case, Operation
 from minuend.runtimes.graph_answers import DEFAULTS, GraphAnswers
-from minuend.runtimes.machine import extensions, processor
+from minuend.runtimes.machine import extensions
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.report import Finding, Report
 from minuend.runtimes.running import Output, Refused, Runtime
@@ -108,7 +110,12 @@ def _witnesses(
 
 
 def _spans(case: Case, bad: list[Codes], index: int, side: str) -> tuple[Span, ...] | None:
-    """Which magnitudes of an operand deviate in a class, over all operations of a case."""
+    """Which magnitudes of an operand deviate in a class, over all operations of a case.
+
+    Two scalars are asked a few pairs: that a magnitude is fine with one partner says nothing of others.
+    """
+    if case.relation == "rank 0":
+        return None
     asked: dict[float, bool] = {}
     for operation, mask in zip(case.operations, bad, strict=True):
         spread, chosen = getattr(operation, f"spread_{side}"), operation.classes == index
@@ -228,9 +235,11 @@ def prove(
     """Ask an installed runtime every case and report where it deviates from the contract.
 
     Args:
-        runtime: ``"onnx-reference"``, ``"onnxruntime-cpu"``, ``"openvino-cpu"``, ``"numpy"`` or ``"torch-cpu"``.
+        runtime: ``"onnx-reference"``, ``"onnxruntime-cpu"``, ``"openvino-cpu"``, ``"numpy"``, ``"torch-cpu"`` …, or an
+            alias.
         quick: take the edges of 8-bit types in place of all 65,536 pairs, and few of the graph cases.
-        ledger: the known deviations; by default the measured target of the same release, where there is one.
+        ledger: the known deviations; by default the measured target of the same release, and where nobody measured
+            that, the nearest release's: then what differs from it is what is reported.
         progress: called with the number of cases done and of all.
 
     Returns:
@@ -238,18 +247,19 @@ def prove(
         ledger does not list is unexpected, and so is a listed one that is gone; ``.ok`` tells whether there are any.
 
     Raises:
-        SpecError: no such runtime. Unsupported: it is not installed.
+        SpecError: no such runtime, or a ledger of another one. Unsupported: it is not installed.
     """
     start = time.perf_counter()
     with Runtime(runtime) as asked:
-        release = asked.release
-        name = f"{runtime}@{release}"
-        if ledger is None and name in targets.names():
-            ledger = targets.find(name)
+        name = f"{asked.name}@{asked.release}"
+        if ledger is None:
+            ledger = _nearest(asked.name, asked.release)
+        elif ledger.runtime != asked.name:
+            raise SpecError("targets", f"{ledger.name} is compared with; expected a target of {asked.name}")
         judged = judge_all(asked, full=not quick, expected=lambda case: _listed(case, ledger), progress=progress)
-        joins = quirks(runtime).joins
+        joins = quirks(asked.name).joins
         joined = graphs.measure(asked, every=_SELDOM if quick else 1, progress=progress) if joins else None
-    provenance = {"release": release, "date": date.today().isoformat(), "cpu": processor()}
+    provenance = {"release": asked.release, "date": date.today().isoformat(), "cpu": asked.cpu}
     findings = [finding for one in judged for finding in _findings(one, name, provenance, ledger)]
     if joined is not None:
         findings += _graph_findings(joined, name, provenance, ledger)
@@ -260,8 +270,9 @@ def prove(
         notes=(_ledger_note(name, ledger),),
         strict=True,
         facts={
-            "runtime": runtime,
-            "release": release,
+            "runtime": asked.name,
+            "release": asked.release,
+            "compared": None if ledger is None else ledger.name,
             "cases": len(judged),
             "graphs": 0 if joined is None else len(joined.cells),
             "pairs": pairs,
@@ -269,6 +280,23 @@ def prove(
             "quick": quick,
         },
     )
+
+
+def _nearest(runtime: str, release: str) -> Target | None:
+    """The measured target of a release, or of the one whose number is nearest; ``None`` where none was measured.
+
+    Where that one was not asked about neighbours, the nearest that was stands in for it.
+    """
+    older, newer = targets.nearest(runtime, release)
+    if f"{runtime}@{release}" in targets.names(runtime):
+        return targets.find(f"{runtime}@{release}", exact=True)
+    if older is None and newer is None:
+        return None
+    found = inferred(release, older, newer).nearer
+    if found.graphs is None:
+        beside = [one.graphs for one in (older, newer) if one is not None and one.graphs is not None]
+        return replace(found, graphs=beside[0]) if beside else found
+    return found
 
 
 def _graph_findings(
@@ -279,10 +307,12 @@ def _graph_findings(
     What a default precision makes is compared on processors of one kind alone.
     """
     listed = ledger.graphs if ledger is not None else None
+    other = _other(name, ledger)
     alike = listed is not None and extensions(listed.cpu) == extensions(found.cpu)
     for (expression, dtype, setting, form), answers in found.cells.items():
         known = None if listed is None else listed.cells.get((expression, dtype, setting, form))
-        unexpected = "" if known == answers or (setting in DEFAULTS.values() and not alike) else _unlike(known, answers)
+        same = known == answers or (setting in DEFAULTS.values() and not alike)
+        unexpected = "" if same or (listed is None and other) else _unlike(known, answers, other)
         if answers or unexpected:
             verdict = min((one.verdict for one in answers.values()), default="ok")
             yield Finding(
@@ -298,9 +328,16 @@ def _graph_findings(
             )
 
 
-def _unlike(known: Mapping[str, Answer] | None, answers: Mapping[str, Answer]) -> str:
+def _other(name: str, ledger: Target | None) -> str:
+    """The release that findings are compared with, where it is another one than the runtime's."""
+    return ledger.release if ledger is not None and ledger.name != name else ""
+
+
+def _unlike(known: Mapping[str, Answer] | None, answers: Mapping[str, Answer], other: str) -> str:
     if known is None:
-        return "not listed"
+        return f"not asked of {other}" if other else "not listed"
+    if other:
+        return f"on {other} {', '.join(known) or 'nothing'} different, now {', '.join(answers) or 'nothing'}"
     return f"listed with {', '.join(known) or 'nothing'} different, now {', '.join(answers) or 'nothing'}"
 
 
@@ -312,7 +349,11 @@ def listed_words(answers: Mapping[str, Answer]) -> str:
 
 def _ledger_note(name: str, ledger: Target | None) -> str:
     if ledger is None:
-        return f"no deviations of {name} are listed, so every one counts; tools/measure_target.py makes a list"
+        return f"no deviations of {name} are listed, so every one counts; minuend measure makes a list"
+    if ledger.name != name:
+        beside = "" if ledger.graphs is not None else "; it was not asked about neighbours, so these do not count"
+        told = f"nobody measured {name}: what counts are differences from {ledger.name}"
+        return f"{told}, measured {ledger.conditions}{beside}"
     return f"known deviations: {ledger.name}, measured {ledger.date} on {ledger.cpu}"
 
 
@@ -327,6 +368,8 @@ def _findings(judged: Judged, name: str, provenance: dict[str, str], ledger: Tar
         gone = answer.verdict == "ok" and known != "ok"
         if answer.verdict != known and (case.full or not gone):  # the edges alone need not show every deviation
             unexpected = f"listed as {known}, but gone" if gone else "not listed"
+            if other := _other(name, ledger):
+                unexpected = f"{known} on {other}"
         if answer.verdict != "ok" or unexpected:
             found.append(_finding(case, name, provenance, answer, value_class, unexpected))
     if not found:

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from minuend.core.elements import ElementType
-from minuend.runtimes.adapting import adapters
+from minuend.errors import Unsupported
+from minuend.runtimes.adapting import known as known_adapter
 from minuend.runtimes.values import rules
 
 
@@ -41,6 +42,8 @@ class Quirks:
         strict: a rule that models break and onnxruntime does not insist on, a kind of :mod:`minuend.onnx.mending` →
             the verdict on such a model, and why.
         local_functions: whether it reads ONNX models with local functions.
+        arrays: whether it is asked with bare arrays, for it reads no model files.
+        instead: of such a one: what to do with a model, in a sentence without a full stop.
         joins: whether it computes nodes together, so that their neighbours count; one that runs a node at a time does
             not.
         hints: names of what it can be told about precision, and the setting that says it; the first keeps float32.
@@ -50,12 +53,19 @@ class Quirks:
         operators_from: operator → the release from which on it surely reads it, where not all that are measured do.
         loaded: release → the highest opset and the highest IR version of ONNX that it loads; see :meth:`loads`.
         limits: where recipes are not right.
+        proven: recipe → element types with which it was run on the runtime and is right, whichever operands are
+            constants; ``None``: all recipes were, and ``limits`` says the rest.
+        isa: instruction set → the environment variables that keep it from using newer ones.
+        by_isa: element types, constants, and what hangs on the processor's instruction sets, as the predicate of a
+            sentence.
         loses: an element type's name, kind and bits, and elements → why it does not keep such a constant, or ``""``.
     """
 
     takes_anyway: Mapping[str, str] = field(default_factory=dict)
     strict: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     local_functions: bool = True
+    arrays: bool = False
+    instead: str = ""
     joins: bool = True
     shares: tuple[str, ...] = ()
     hints: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -64,6 +74,9 @@ class Quirks:
     operators_from: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     loaded: Mapping[str, tuple[int | None, int | None]] = field(default_factory=dict)
     limits: tuple[Limit, ...] = ()
+    proven: Mapping[str, tuple[str, ...]] | None = None
+    isa: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    by_isa: tuple[tuple[tuple[str, ...], tuple[str, ...], str], ...] = ()
     loses: Callable[[str, str, int, Any], str] = lambda name, kind, bits, array: ""
 
     def reads(self, operators: Iterable[str], release: str) -> bool:
@@ -86,7 +99,9 @@ class Quirks:
         return self.loaded.get(release)
 
     def left_wrong(self, recipe: str, element: ElementType, constants: str) -> frozenset[str]:
-        """Return the value classes that a recipe leaves wrong."""
+        """Return the value classes that a recipe leaves wrong, or of which nobody knows."""
+        if self.proven is not None and element.name not in self.proven.get(recipe, ()):
+            return frozenset(rule.name for rule in rules(element))
         found: set[str] = set()
         for row in self.limits:
             if recipe in row.recipes and element.name in row.types and constants in row.constants:
@@ -95,14 +110,19 @@ class Quirks:
 
     def kept(self, element: ElementType, array: Any) -> str:
         """Say why the runtime does not keep a constant as the model has it; empty where it does."""
+        if array.size and self.proven is not None:
+            return "nobody measured which constants it keeps as they are"
         return self.loses(element.name, element.kind, element.bits, array) if array.size else ""
 
 
 @functools.cache
 def quirks(runtime: str) -> Quirks:
     """Return what is known of a runtime; of one without an adapter here nothing is, and its target says it all."""
-    stated: dict[str, Any] = vars(adapters()[runtime]) if runtime in adapters() else {"JOINS": False}
+    adapter = known_adapter(runtime)
+    stated: dict[str, Any] = {"JOINS": False} if adapter is None else vars(adapter)
     known = {f.name: stated[name] for f in fields(Quirks) for name in (f.name, f.name.upper()) if name in stated}
-    if "limits" in known:
-        known["limits"] = tuple(Limit(*row) for row in known["limits"])
+    try:
+        known["limits"] = tuple(Limit(*row) for row in known.get("limits", ()))
+    except TypeError as error:
+        raise Unsupported(f"{runtime}: LIMITS holds what is no row of Limit: {error}") from None
     return Quirks(**known)

@@ -23,7 +23,8 @@ class Finding:
         node: the node's name; for ``prove`` the case's sentence. location: its place, ``"graph.node[3]"``.
         dialect, opversion, dtype, shape_relation, constants: what the node is; ``opversion`` reads ``"onnx:14"``.
         reason: why, in a sentence. witness: a pair that shows it.
-        provenance: ``"declared"``, or the release, date and processor of the measurement.
+        provenance: ``"declared"``, or the release, date and processor of the measurement; with ``"inferred"``, why that
+            is taken for a release that nobody measured.
         graph: the neighbour that decided, as an expression. hint: what the runtime can be told so that it is fine.
         run: what a run of the whole model showed of it.
         case: the sentence of the case (``prove``). unexpected: why a finding of ``prove`` counts; empty: it is known.
@@ -60,6 +61,11 @@ class Finding:
         """Release, date and processor of the measurement; ``None`` where documents say so."""
         return None if isinstance(self.provenance, str) else self.provenance
 
+    @property
+    def inferred(self) -> str:
+        """Why the measurement of another release is taken; ``""`` where the release itself was measured."""
+        return (self.measured or {}).get("inferred", "")
+
     def to_json(self) -> dict[str, Any]:
         """Return the finding as plain data."""
         names = ("target", "node", "location", "dialect", "opversion", "dtype", "shape_relation", "constants")
@@ -87,6 +93,7 @@ class Report:
         trials: what installed runtimes gave for the whole model as it is, where they were asked.
         head, notes: sentences about the whole; those that come first, and the others.
         assumed: what was taken for granted of values because somebody said so, a sentence each.
+        conditions: on which processors what is known of the targets was measured, in sentences.
         strict: whether only unexpected findings count (``prove``), or verdicts (``check``). fail_on: which verdicts.
     """
 
@@ -96,6 +103,7 @@ class Report:
     head: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     assumed: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
     strict: bool = False
     fail_on: frozenset[str] = FINDINGS
     facts: dict[str, Any] = field(default_factory=dict)
@@ -133,7 +141,7 @@ class Report:
 
     def plain(self) -> dict[str, Any]:
         """Return the report as plain data."""
-        data = {**self.facts, "notes": (*self.head, *self.notes)}
+        data = {**self.facts, "notes": (*self.head, *self.notes), "conditions": self.conditions}
         data["findings"] = [finding.to_json() for finding in self.findings]
         if self.trials:
             data["runs"] = [trial.to_json() for trial in self.trials]

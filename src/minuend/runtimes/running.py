@@ -8,7 +8,9 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
+import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -23,10 +25,12 @@ import numpy as np
 from minuend import worker
 from minuend.core.elements import ElementType
 from minuend.core.packing import pack, unpack
-from minuend.errors import DTypeError, Unsupported
+from minuend.errors import DTypeError, SpecError, Unsupported, listed, near, shown
 from minuend.runtimes.adapting import adapter
 from minuend.runtimes.cases import CONSTANTS, RELATIONS, Case, cases
+from minuend.runtimes.machine import extensions, processor
 from minuend.runtimes.probing import is_constant, operands, probing
+from minuend.runtimes.quirks import quirks
 from minuend.runtimes.values import Codes
 from minuend.standards import spelling
 
@@ -54,18 +58,23 @@ class Runtime:
     """A runtime in a child process.
 
     Args:
-        name: its name, such as ``"onnxruntime-cpu"``. python: the Python whose release is asked; by default this one.
+        name: its name or an alias, such as ``"onnxruntime-cpu"``. python: the Python whose release is asked; by default
+            this one. isa: the newest instruction set that it may use; ``""`` for all that the processor has.
 
     Attributes:
-        name: its name. release: the release that answers. python: its Python's version.
+        name: its name. release: the release that answers. python: its Python's version. cpu: what it runs on, as
+            :func:`minuend.runtimes.machine.processor` writes it.
 
     Raises:
-        SpecError: no such runtime. Unsupported: it is not installed there.
+        SpecError: no such runtime, or none that can be limited to these instruction sets. Unsupported: it is not
+            installed there.
     """
 
-    def __init__(self, name: str, python: str | None = None) -> None:
+    def __init__(self, name: str, python: str | None = None, isa: str = "") -> None:
         self.adapter = adapter(name)
-        self.name = name
+        self.name: str = self.adapter.NAME
+        self._environment = {**os.environ, **_limit(self.name, isa)}
+        self.cpu = processor(isa)
         self._python = python or sys.executable
         if python is None and worker.release(self.adapter) is None:
             raise Unsupported(f"{name} needs the package {self.adapter.PACKAGE}, which is not installed")
@@ -190,7 +199,8 @@ class Runtime:
             self._start()
         process = self._process
         assert process is not None
-        timer = threading.Timer(_SECONDS, process.kill)
+        hung = threading.Event()
+        timer = threading.Timer(_SECONDS, _end, (process, hung))
         timer.start()
         try:
             worker.write(process.stdin, head, parts)
@@ -200,7 +210,8 @@ class Runtime:
         finally:
             timer.cancel()
         if answer is None:
-            return Refused(f"the process ended with status {self.restart()}", "run")
+            status = self.restart()
+            return Refused(f"the process hangs for {_SECONDS} s" if hung.is_set() else _death(status), "run")
         told, data = answer
         if "refused" in told:
             return Refused(_short(told["refused"]), told["stage"])
@@ -213,6 +224,7 @@ class Runtime:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
+            env=self._environment,
         )
         told = worker.read(self._process.stdout)
         if told is None:
@@ -223,6 +235,31 @@ class Runtime:
             raise Unsupported(f"{self.name} does not start under {self._python}: {why}")
         about: Mapping[str, Any] = told[0]
         return about
+
+
+def _end(process: subprocess.Popen[bytes], hung: threading.Event) -> None:
+    hung.set()
+    process.kill()
+
+
+def _death(status: int) -> str:
+    """How a process ended that should have answered."""
+    names = {-one.value: one.name for one in signal.Signals}
+    return f"the process dies ({names.get(status, f'status {status}')})"
+
+
+def _limit(name: str, isa: str) -> Mapping[str, str]:
+    """The environment variables that keep a runtime to an instruction set and those before it."""
+    if not isa:
+        return {}
+    known = quirks(name).isa
+    if not known:
+        raise SpecError("isa", f"{name} has no switch that limits its instruction sets; measure it as it is")
+    if isa not in known:
+        raise SpecError("isa", f"{name} cannot be limited to {shown(isa)}{near(isa, known)}; expected {listed(known)}")
+    if isa not in extensions(here := processor()):
+        raise SpecError("isa", f"this processor ({here}) has no {isa}, so {name} cannot be limited to it")
+    return known[isa]
 
 
 def _model_of(case: Case) -> tuple[Any, ...]:

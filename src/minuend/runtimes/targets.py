@@ -1,239 +1,54 @@
 """Targets: what each release of a runtime does with a subtraction, as data.
 
-A *measured* target is a file beside this one, written by ``tools/measure_target.py``: one case after the other was
-asked and judged against the reference. A *declared* one is what a standard's or a runtime's documents say; it says
-which types are taken, not what the numbers are where the documents are silent.
+A *measured* target is a file: of this package (beside this module), of a package that adds a runtime, or of the user;
+``minuend measure`` writes them, one case after the other being asked and judged against the reference. A *declared* one
+is what a standard's or a runtime's documents say; it says which types are taken, not what the numbers are where the
+documents are silent. A release that is neither is inferred from those around it (:mod:`minuend.runtimes.between`).
 """
 
 from __future__ import annotations
 
 import functools
-import itertools
 import json
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from importlib import resources
-from types import MappingProxyType
+from pathlib import Path
 from typing import Any
 
-from minuend.core.elements import TYPES
-from minuend.errors import FileFormatError, SpecError, listed, near, shown
-from minuend.runtimes import cases, forms, graph_answers, values
-from minuend.runtimes.answers import ANSWER, EVERY, OK, Answer, Verdict, answer_of, plain_answer
-from minuend.runtimes.graph_answers import GraphAnswers
+from minuend import worker
+from minuend.errors import FileFormatError, SpecError, Unsupported, listed, near, shown
+from minuend.runtimes import adapting, yours
+from minuend.runtimes.answers import Answer
+from minuend.runtimes.between import RELEASE, agree, inferred, parts
 from minuend.runtimes.merging import merge
 from minuend.runtimes.quirks import quirks
+from minuend.runtimes.target import Row, Target, Unfit, keys
+from minuend.runtimes.target_files import FORMAT, dump, is_file, load, read, target_of
 from minuend.standards.abilities import ability, able
-from minuend.standards.dialects import dialect, dialects
-from minuend.standards.node import Node
-from minuend.standards.spelling import find as find_type
-from minuend.standards.version import OpVersion
 
-FORMAT = 1
-"""The version of the files' format."""
+__all__ = [
+    "FORMAT", "INSTALLED", "Row", "Target", "TargetChange", "Unfit", "diff", "dump", "find", "for_models", "is_file",
+    "keys", "load", "names", "nearest", "read",
+]  # fmt: skip
 
-_NAMES = ("opversions", "dtypes", "relations", "constants")
-"""What a row lists the names of."""
-
-_NUMBER = re.compile("[0-9]{1,9}")
-"""A part of a release that is compared as a number."""
+INSTALLED = "installed"
+"""Behind ``@``: the release that is installed here."""
 
 
-@dataclass(frozen=True)
-class Row:
-    """Answers that several cases share; a class that is not named in ``answers`` is ok.
-
-    Attributes:
-        opversions: ``"onnx:14"`` …. dtypes, relations, constants: names. The row holds for each combination.
-        answers: value class, or :data:`EVERY` → answer.
-    """
-
-    opversions: tuple[str, ...]
-    dtypes: tuple[str, ...]
-    relations: tuple[str, ...]
-    constants: tuple[str, ...]
-    answers: Mapping[str, Answer] = field(default_factory=lambda: MappingProxyType({}))
+# ---- where they are -------------------------------------------------------------------------------------------
 
 
-class Unfit(Exception):
-    """What stands in for an answer where a target cannot be asked for a node: ``verdict`` and ``reason``."""
-
-    def __init__(self, verdict: Verdict, reason: str) -> None:
-        self.verdict, self.reason = verdict, reason
-        super().__init__(reason)
-
-
-@dataclass(frozen=True)
-class Target:
-    """One release of a runtime.
-
-    Attributes:
-        runtime, release: ``"openvino-cpu"`` and ``"2026.4.1"``.
-        rows: what it does.
-        date, cpu, python: when, on which processor and under which Python it was measured; empty where declared.
-        declared: whether documents say so rather than a measurement. source: which documents.
-        translate: of a target that is a standard: how it is asked for a node of another one; raises :class:`Unfit`.
-        runs_nothing: why no model can be fixed for it, where it runs none; else ``""``.
-        graphs: what it does with a subtraction and its neighbours; ``None`` where nobody measured it.
-    """
-
-    runtime: str
-    release: str
-    rows: tuple[Row, ...]
-    date: str = ""
-    cpu: str = ""
-    python: str = ""
-    declared: bool = False
-    source: str = ""
-    translate: Callable[[Node], Node] | None = None
-    runs_nothing: str = ""
-    graphs: GraphAnswers | None = None
-
-    @property
-    def dialects(self) -> tuple[str, ...]:
-        """Whose models it reads."""
-        return tuple(dict.fromkeys(version.partition(":")[0] for row in self.rows for version in row.opversions))
-
-    def reads_none(self, dialect_name: str) -> str:
-        """What is said where it does not read a dialect's models."""
-        return f"{self.runtime} reads no {dialect(dialect_name).title} models"
-
-    @property
-    def name(self) -> str:
-        """``"openvino-cpu@2026.4.1"``."""
-        return f"{self.runtime}@{self.release}"
-
-    @property
-    def provenance(self) -> str | dict[str, str]:
-        """Where the facts are from, as reports write it."""
-        return "declared" if self.declared else {"release": self.release, "date": self.date, "cpu": self.cpu}
-
-    def answer(self, opversion: object, dtype: object, relation: str, constants: str) -> Mapping[str, Answer]:
-        """Return the answer for every value class that the element type has.
-
-        Args:
-            opversion: an :class:`~minuend.standards.version.OpVersion`, or ``"onnx:14"``. dtype: in any spelling.
-            relation: a name in :data:`minuend.runtimes.cases.RELATIONS`.
-            constants: ``"none"``, ``"A"``, ``"B"`` or ``"both"``.
-
-        Returns:
-            Class name → answer; ``"unknown"`` where nobody measured it and no document says it.
-
-        Raises:
-            SpecError: no such version, relation or constants. DTypeError: no such type.
-
-        >>> answers = find("openvino-cpu@2026.4.1").answer("openvino:1", "uint8", "same", "none")
-        >>> answers["in range"].verdict, str(answers["wraps"].witness)
-        ('ok', '5 - 10: got 0, expected 251')
-        """
-        element = find_type(dtype)
-        for name, known in ((relation, cases.RELATIONS), (constants, cases.CONSTANTS)):
-            if name not in known:
-                raise SpecError("targets", f"{name!r} is none of {listed(known)}")
-        row = self._index.get((_opversion(opversion), element.name, relation, constants))
-        classes = [rule.name for rule in values.rules(element)]
-        if relation == "zero-size":
-            classes = [values.NO_VALUES.name]
-        if row is None:
-            how = "declared" if self.declared else "measured"
-            return dict.fromkeys(classes, Answer("unknown", message=f"{self.name} was not {how} for this"))
-        if EVERY in row.answers:
-            return dict.fromkeys(classes, row.answers[EVERY])
-        return {name: row.answers.get(name, OK) for name in classes}
-
-    @functools.cached_property
-    def _index(self) -> Mapping[tuple[str, str, str, str], Row]:
-        return {key: row for row in self.rows for key in keys(row)}
-
-
-def keys(row: Row) -> Iterator[tuple[str, str, str, str]]:
-    """Yield every combination for which a row holds."""
-    yield from itertools.product(row.opversions, row.dtypes, row.relations, row.constants)
-
-
-def _opversion(version: object) -> str:
-    if isinstance(version, OpVersion):
-        return f"{version.dialect}:{version.version}"
-    name, _, number = str(version).partition(":")
-    op = dialect(name).resolve(number or None)
-    return f"{op.dialect}:{op.version}"
-
-
-# ---- files ----------------------------------------------------------------------------------------------------
-
-
-def load(text: str, name: str = "") -> Target:
-    """Read a target file's text.
-
-    Raises:
-        SpecError: a format that this release does not know. FileFormatError: no such file's text.
-    """
-    place = name or "the target"
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise FileFormatError(f"{place} is no JSON: {error}; expected a file of tools/measure_target.py") from None
-    if isinstance(data, dict) and data.get("format") != FORMAT:
-        raise SpecError("targets", f"the file has format {shown(data.get('format'))}; expected {FORMAT}", where=name)
-    forms.check(data, _form(), place)
-    return _target(data)
-
-
-def _target(data: Mapping[str, Any]) -> Target:
-    plain = {key: data[key] for key in _TOLD}
-    hints = bool(quirks(data["runtime"]).hints)
-    graphs = graph_answers.load(data["graphs"], hints, data.get("graphs_cpu", "")) if "graphs" in data else None
-    return Target(rows=tuple(map(_row, data["rows"])), graphs=graphs, **plain)
-
-
-_TOLD = ("runtime", "release", "date", "cpu", "python")
-
-
-@functools.cache
-def _form() -> Any:
-    versions = {f"{home.name}:{row.version}" for home in dialects().values() for row in home.versions}
-    known = dict(zip(_NAMES, (versions, TYPES, cases.RELATIONS, cases.CONSTANTS), strict=True))
-    answers = forms.Under(frozenset((*values.CLASSES, EVERY)), ANSWER)
-    row = {name: forms.Names(frozenset(names)) for name, names in known.items()} | {"answers": answers}
-    return {**dict.fromkeys(_TOLD, str), "rows": [row], "graphs?": [graph_answers.form], "graphs_cpu?": str}
-
-
-def _row(data: Mapping[str, Any]) -> Row:
-    opversions, dtypes, relations, constants = (tuple(data[key]) for key in _NAMES)
-    answers = {name: answer_of(answer) for name, answer in data["answers"].items()}
-    return Row(opversions, dtypes, relations, constants, answers)
-
-
-def dump(target: Target) -> str:
-    """Write a measured target as a file's text, a row a line."""
-    head = {"format": FORMAT, **{k: getattr(target, k) for k in ("runtime", "release", "date", "cpu", "python")}}
-    lines = [f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}," for key, value in head.items()]
-    rows = [json.dumps(_plain_row(row), ensure_ascii=False, allow_nan=False) for row in target.rows]
-    parts = [f'"rows": [\n{_indented(rows)}\n]']
-    if target.graphs is not None:
-        parts.append(f'"graphs_cpu": {json.dumps(target.graphs.cpu)}')
-        parts.append(f'"graphs": [\n{_indented(graph_answers.dump(target.graphs))}\n]')
-    return "\n".join(("{", *lines, ",\n".join(parts), "}", ""))
-
-
-def _indented(lines: Iterable[str]) -> str:
-    return ",\n".join(f"  {line}" for line in lines)
-
-
-def _plain_row(row: Row) -> dict[str, Any]:
-    names = {key: list(getattr(row, key)) for key in _NAMES}
-    return {**names, "answers": {name: plain_answer(answer) for name, answer in row.answers.items()}}
-
-
-# ---- look-up --------------------------------------------------------------------------------------------------
-
-
-@functools.cache
-def _files() -> Mapping[str, Any]:
-    """Every measured target's file by the target's name."""
-    found = {path.name: path for path in resources.files("minuend.runtimes").joinpath("measured").iterdir()}
+def _in(folder: Any) -> Mapping[str, Any]:
+    """The measured targets' files of a folder by the targets' names."""
+    found = {path.name: path for path in folder.iterdir()}
     return {name.removesuffix(".json"): found[name] for name in sorted(found) if name.endswith(".json") and "@" in name}
+
+
+@functools.cache
+def _packaged() -> Mapping[str, Any]:
+    return _in(resources.files("minuend.runtimes").joinpath("measured"))
 
 
 @functools.cache
@@ -242,52 +57,185 @@ def _declared() -> Mapping[str, Target]:
     return {target.name: target for target in found}
 
 
-def names() -> tuple[str, ...]:
-    """Return every target's name, the runtimes in alphabetical order, each one's releases from old to new."""
-    return tuple(sorted((*_files(), *_declared()), key=lambda name: (name.partition("@")[0], _release(name))))
+def _added(runtime: str) -> Mapping[str, Any]:
+    """What the package that adds a runtime has measured of it.
+
+    Raises:
+        Unsupported: it does not load, or what it calls its measured files is no folder.
+    """
+    one = adapting.plug_ins()[runtime]
+    folder = getattr(one.load(), "MEASURED", None)
+    if folder is None:
+        return {}
+    try:
+        found = _in(Path(folder) if isinstance(folder, str) else folder)
+    except (OSError, AttributeError) as error:
+        raise Unsupported(f"{one}: MEASURED is {shown(folder)}, which is no folder ({error})") from None
+    return {name: path for name, path in found.items() if name.partition("@")[0] == runtime}
 
 
-def _release(name: str) -> tuple[tuple[int, str], ...]:
-    parts = name.partition("@")[2].replace("+", ".").split(".")
-    return tuple((int(part), "") if _NUMBER.fullmatch(part) else (-1, part) for part in parts)
+def _files(runtime: str = "") -> Mapping[str, Any]:
+    """Measured files by the targets' names, of one runtime or of all; the user's own stand before others.
+
+    A package that does not load is passed over where all are wanted: whoever asks for its runtime is told.
+    """
+    found = dict(_packaged())
+    for name in [runtime] if runtime in adapting.plug_ins() else [] if runtime else adapting.plug_ins():
+        try:
+            found |= _added(name)
+        except Unsupported:
+            if runtime:
+                raise
+    found.update(yours.files())
+    return {name: path for name, path in found.items() if not runtime or _runtime(name) == runtime}
+
+
+def names(runtime: str = "") -> tuple[str, ...]:
+    """Return every target's name, the runtimes in alphabetical order, each one's releases from old to new.
+
+    Args:
+        runtime: of this one alone.
+
+    Raises:
+        Unsupported: the runtime is somebody else's and does not load.
+    """
+    every = (*_files(runtime), *(name for name in _declared() if not runtime or _runtime(name) == runtime))
+    return tuple(sorted(every, key=lambda name: (_runtime(name), parts(_release(name)))))
+
+
+def _runtime(name: str) -> str:
+    return name.partition("@")[0]
+
+
+def _release(name: str) -> str:
+    return name.partition("@")[2]
+
+
+# ---- one of them ----------------------------------------------------------------------------------------------
+
+
+def _load(name: str) -> Target:
+    if name in yours.files():
+        return _yours(name, str(yours.files()[name]), yours.stamp(name))
+    if name in _declared():
+        return _declared()[name]
+    return _packaged_target(name) if name in _packaged() else _added_target(name)
 
 
 @functools.lru_cache(maxsize=16)
-def _load(name: str) -> Target:
-    if name in _declared():
-        return _declared()[name]
-    return _target(json.loads(_files()[name].read_text("utf-8")))  # the tests load these with all checks
+def _packaged_target(name: str) -> Target:
+    return target_of(json.loads(_packaged()[name].read_text("utf-8")))  # the tests load these with all checks
 
 
-def find(name: str) -> Target:
+@functools.lru_cache(maxsize=16)
+def _added_target(name: str) -> Target:
+    one = adapting.plug_ins()[_runtime(name)]
+    text = _added(_runtime(name))[name].read_text("utf-8")
+    return _named(load(text, f"{name}.json of the package {one.package}"), name)
+
+
+@functools.lru_cache(maxsize=16)
+def _yours(name: str, path: str, stamp: str) -> Target:
+    """A file of the user's; ``stamp`` says in which state."""
+    return _named(read(path), name)
+
+
+def _named(found: Target, name: str) -> Target:
+    if found.name != name:
+        raise FileFormatError(f"{name}.json holds {found.name}; expected what it is called")
+    return found
+
+
+def find(name: str | os.PathLike[str], *, exact: bool = False) -> Target:
     """Return a target.
 
     Args:
         name: ``"openvino-cpu@2026.4.1"``; the start of a release, as ``"openvino-cpu@2026.4"``, means the newest that
-            starts so, and a runtime alone its newest release.
+            starts so, and a runtime alone its newest release; ``"openvino-cpu@installed"`` is the release that is
+            installed here. ``"openvino"`` and ``"ort"`` are other names of runtimes. A release that nobody measured is
+            answered by those around it. A path names a file of ``minuend measure``.
+        exact: refuse releases that nobody measured.
 
     Raises:
-        SpecError: no such target.
+        SpecError: no such target. Unsupported: a runtime that is not installed, or somebody else's that does not load.
+        FileNotFoundError, FileFormatError: see :func:`read`.
 
-    >>> find("openvino-cpu@2026.4").name
-    'openvino-cpu@2026.4.1'
+    >>> find("openvino-cpu@2026.4").name, find("ort@1.31").name
+    ('openvino-cpu@2026.4.1', 'onnxruntime-cpu@1.31.1')
+    >>> find("openvino-cpu@2025.1").provenance["inferred"]
+    '2025.1 lies between 2025.0.0 and 2025.2.0, which agree'
     """
+    if is_file(name):
+        return read(name)
     if not isinstance(name, str):
         raise TypeError(f"a {type(name).__name__} is no target; expected a name such as 'openvino-cpu@2026.4'")
     runtime, at, release = name.partition("@")
-    known = [other for other in names() if other.partition("@")[0] == runtime]
-    wanted = _release(name) if at else ()
-    fitting = [other for other in known if _release(other)[: len(wanted)] == wanted]
+    runtime = adapting.proper(runtime)
+    known = names(runtime) if runtime else ()
+    if not known:
+        raise _no_such(name, runtime)
+    if release == INSTALLED:
+        release = _installed(runtime)
+    wanted = parts(release) if at else ()
+    fitting = [other for other in known if parts(_release(other))[: len(wanted)] == wanted]
     if fitting:
         return _load(fitting[-1])
-    if not known:
-        runtimes = listed(dict.fromkeys(other.partition("@")[0] for other in names()))
-        meant = near(runtime, [other.partition("@")[0] for other in names()])
+    if not exact and RELEASE.fullmatch(release) and _files(runtime):
+        return inferred(release, *nearest(runtime, release))
+    releases = [_release(other) for other in known]
+    told = f"no release of {runtime} that starts with {shown(release)}{near(release, releases)}"
+    raise SpecError("targets", f"{told}; there are {listed(releases)}")
+
+
+def _no_such(name: str, runtime: str) -> SpecError:
+    if adapting.known(runtime) is not None:
+        how = f"minuend measure {runtime} -o FILE does, and --target FILE takes what it writes"
+        return SpecError("targets", f"nobody measured {runtime}, which is known here; {how}")
+    runtimes = list(dict.fromkeys(map(_runtime, names())))
+    meant = near(runtime, [*runtimes, *adapting.taken_names()])
+    expected = f"expected {listed(runtimes)}, each with an @release if need be"
+    return SpecError("targets", f"no target {shown(name)}{meant}; {expected}")
+
+
+def for_models(target: Target) -> Target:
+    """Return a target that reads model files.
+
+    Raises:
+        SpecError: it has none, and computes arrays alone.
+    """
+    known = quirks(target.runtime)
+    if known.arrays:
+        instead = known.instead or "choose the runtime that is to run the model"
         raise SpecError(
-            "targets", f"no target {shown(name)}{meant}; expected {runtimes}, each with an @release if need be"
+            "targets",
+            f"{target.runtime} reads no model files, so it has no verdict on any: {instead}; what it does with arrays "
+            f"show minuend targets --matrix and minuend prove {target.runtime}",
         )
-    releases = listed(other.partition("@")[2] for other in known)
-    raise SpecError("targets", f"no release of {runtime} that starts with {shown(release)}; there are {releases}")
+    return target
+
+
+def nearest(runtime: str, release: str) -> tuple[Target | None, Target | None]:
+    """Return the measured releases of a runtime before and behind a release; ``None`` where there is none."""
+    place = parts(release)
+    known = [name for name in names(runtime) if name in _files(runtime)]
+    older = [other for other in known if parts(_release(other)) < place]
+    newer = [other for other in known if parts(_release(other)) > place]
+    return _load(older[-1]) if older else None, _load(newer[0]) if newer else None
+
+
+def _installed(runtime: str) -> str:
+    """The release of a runtime that is installed here."""
+    adapter = adapting.known(runtime)
+    if adapter is None:
+        raise SpecError("targets", f"{runtime} is known from documents, and none is installed; name its release")
+    release = worker.release(adapter)
+    if release is None:
+        how = f"pip install {adapter.PACKAGE}"
+        raise Unsupported(f"{runtime}@{INSTALLED} needs the package {adapter.PACKAGE}, which is not installed: {how}")
+    return release
+
+
+# ---- differences ----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -319,7 +267,7 @@ def diff(old: Target, new: Target) -> list[TargetChange]:
         if key not in new._index:
             continue
         was, now = old.answer(*key), new.answer(*key)
-        changed = {name: (_shown(was[name]), _shown(now[name])) for name in was if _differ(was[name], now[name])}
+        changed = {name: (_shown(was[name]), _shown(now[name])) for name in was if not agree(was[name], now[name])}
         if changed:
             cells[key] = changed
     return [
@@ -331,10 +279,3 @@ def diff(old: Target, new: Target) -> list[TargetChange]:
 
 def _shown(answer: Answer) -> Answer:
     return replace(answer, a_spans=None, b_spans=None)
-
-
-def _differ(old: Answer, new: Answer) -> bool:
-    if old.verdict != new.verdict or old.witness is None or new.witness is None:
-        return old.verdict != new.verdict
-    pairs = [(str(witness.a), str(witness.b)) for witness in (old.witness, new.witness)]
-    return pairs[0] == pairs[1] and str(old.witness.got) != str(new.witness.got)

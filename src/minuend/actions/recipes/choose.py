@@ -173,7 +173,8 @@ def _leave_or_narrow(
         everywhere = wrong_classes(replace(site, a=full(element.name), b=full(element.name)), site.node, target)
         if everywhere.get("beyond int32", Answer("ok")).verdict == "different-numbers":
             for recipe in recipes(element, overflow):
-                if recipe.proof and writable(element, recipe):
+                known = quirks(target.runtime).left_wrong(recipe.name, element, site.constants)
+                if recipe.proof and writable(element, recipe) and not known:
                     return Choice("write", _proved(recipe, site), recipe)
     return Choice("leave")
 

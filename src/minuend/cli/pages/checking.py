@@ -39,7 +39,8 @@ def gate_page(gate: Gate) -> Page:
         page += _apart(page) if long or len(section) > 1 else []
         long = len(section) > 1
         page += section
-    return [*page, *_apart(page), *common, *gate.notes, *_total(gate)]
+    conditions = dict.fromkeys(told for report in gate.reports for told in report.conditions)
+    return [*page, *_apart(page), *common, *conditions, *gate.notes, *_total(gate)]
 
 
 def _apart(page: Sequence[str | Table]) -> list[str]:
@@ -109,13 +110,14 @@ def check_page(report: Report) -> Page:
             continue
         page.append(f"{found[0].location}: {_kind_of(found[0])}")
         page.append(Table(("", "", ""), tuple(map(_row, found))))
-    return [*page, *report.notes, *_runs(report), *_check_summary(report, nodes)]
+    page += [*report.notes, *report.conditions]
+    return [*page, *_runs(report), *_check_summary(report, nodes)]
 
 
 def _row(finding: Finding) -> tuple[str, str, str]:
     if finding.accepted:
         return finding.target, "accepted", f"{finding.verdict}: {finding.accepted}"
-    return finding.target, finding.verdict, finding.reason
+    return finding.target, finding.verdict, f"inferred: {finding.reason}" if finding.inferred else finding.reason
 
 
 def _runs(report: Report) -> Iterator[str]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 def fix_lines(fixed: Fixed, source: str, written: str) -> list[str]:
     """Show what was fixed and what was refused, a line each; ``written`` is the file, ``""`` for none."""
     lines = [f"{source} → {written} for {fixed.target}" if written else f"{source} for {fixed.target}"]
+    lines += [fixed.warning] if fixed.warning else []
     lines += [f"~ {told}" for told in (*fixed.changes, *fixed.notes)]
     lines += [f"! refused: {refusal}" for refusal in fixed.refused]
     if fixed.untouched and fixed.touched:
@@ -37,6 +38,7 @@ def fix_json(fixed: Fixed, source: str, written: str) -> dict[str, Any]:
     return {
         "model": source,
         "target": fixed.target,
+        "warning": fixed.warning,
         "overflow": fixed.overflow,
         "path": written or None,
         "changes": fixed.changes,

@@ -45,14 +45,23 @@ def _asked(facts: Mapping[str, Any]) -> str:
 
 
 def _unexpected(report: Report) -> list[str | Table]:
+    other = _compared(report.facts)
     if report.ok:
-        return ["nothing deviates that is not listed, and nothing that is listed is gone"]
+        fine = "nothing deviates that is not listed, and nothing that is listed is gone"
+        return [f"nothing differs from {other}" if other else fine]
     shown = report.failures[:_SHOWN]
     rows = tuple((finding.unexpected, finding.case, str(finding.witness or finding.reason)) for finding in shown)
     left = len(report.failures) - len(shown)
     more = [f"and {counted(left, 'more finding')}; --json shows them all"] if left else []
-    head = f"{counted(len(report.failures), 'finding')} that the list of known deviations does not account for:"
+    than = f"in which it differs from {other}" if other else "that the list of known deviations does not account for"
+    head = f"{counted(len(report.failures), 'finding')} {than}:"
     return [head, Table(("", "case", "witness"), rows), *more]
+
+
+def _compared(facts: Mapping[str, Any]) -> str:
+    """The target that findings are differences from, where it is of another release."""
+    name: str = facts["compared"] or ""
+    return "" if name == f"{facts['runtime']}@{facts['release']}" else name
 
 
 def _numbers_table(findings: Sequence[Finding]) -> Table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING, Any
 
 from minuend.cli.pages.layout import Page, Table
@@ -16,15 +16,17 @@ if TYPE_CHECKING:
     from minuend.runtimes.targets import Target, TargetChange
 
 
-def targets_page(targets: Sequence[Target]) -> Page:
-    """Show every target: what it is, and where its facts are from."""
-    groups = grouped(((target.runtime, _facts(target)), target.release) for target in targets)
+def targets_page(targets: Sequence[Target], yours: Container[str] = ()) -> Page:
+    """Show every target: what it is, and where its facts are from; ``yours``: those that the user added."""
+    groups = grouped(
+        ((one.runtime, f"{'yours, ' if one.name in yours else ''}{_facts(one)}"), one.release) for one in targets
+    )
     rows = tuple((runtime, ", ".join(releases), how) for (runtime, how), releases in groups.items())
     return (Table(("runtime", "releases", "facts"), rows),)
 
 
 def _facts(target: Target) -> str:
-    return f"declared: {target.source}" if target.declared else f"measured {target.date} on {target.cpu}"
+    return f"declared: {target.source}" if target.declared else f"measured {target.date} {target.conditions}"
 
 
 def targets_diff_page(old: Target, new: Target, changes: Sequence[TargetChange]) -> Page:
@@ -61,13 +63,20 @@ def _told(answer: Answer) -> str:
     return f"{operation.said(short_number(w.a), short_number(w.b))} = {short_number(w.got)}"
 
 
-def targets_json(targets: Sequence[Target]) -> dict[str, Any]:
-    """Every target's name and provenance as JSON."""
+def targets_json(targets: Sequence[Target], yours: Container[str], warnings: Sequence[str] = ()) -> dict[str, Any]:
+    """Every target's name and provenance as JSON, and what is wrong with others."""
     rows = [
-        {"name": t.name, "runtime": t.runtime, "release": t.release, "measured": t.provenance, "source": t.source}
+        {
+            "name": t.name,
+            "runtime": t.runtime,
+            "release": t.release,
+            "measured": t.provenance,
+            "source": t.source,
+            "yours": t.name in yours,
+        }
         for t in targets
     ]
-    return {"targets": rows}
+    return {"targets": rows, "warnings": warnings}
 
 
 def targets_diff_json(old: Target, new: Target, changes: Sequence[TargetChange]) -> dict[str, Any]:

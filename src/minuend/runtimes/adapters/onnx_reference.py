@@ -7,6 +7,7 @@ from typing import Any
 
 NAME = "onnx-reference"
 PACKAGE = "onnx"
+ALIASES = ("onnx",)
 DIALECTS = ("onnx",)
 JOINS = False
 ARRAYS = False

@@ -7,6 +7,7 @@ from typing import Any
 
 NAME = "onnxruntime-cpu"
 PACKAGE = "onnxruntime"
+ALIASES = ("ort", "onnxruntime")
 DIALECTS = ("onnx",)
 ARRAYS = False
 CONSTANTS = ("none", "A", "B", "both")

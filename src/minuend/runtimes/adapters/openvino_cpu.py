@@ -8,6 +8,7 @@ from typing import Any
 
 NAME = "openvino-cpu"
 PACKAGE = "openvino"
+ALIASES = ("openvino", "ov")
 DIALECTS = ("openvino", "onnx")
 ARRAYS = False
 CONSTANTS = ("none", "A", "B", "both")
@@ -20,6 +21,28 @@ SWITCHES = {
     "EXECUTION_MODE_HINT=ACCURACY": {"EXECUTION_MODE_HINT": "ACCURACY"},
 }
 """What a caller can tell it besides, each by the words for it; where numbers differ, they are tried."""
+
+ISA = {
+    "avx2": {"ONEDNN_MAX_CPU_ISA": "AVX2", "OV_CPU_MAX_ISA": "AVX2"},
+    "avx512f": {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE", "OV_CPU_MAX_ISA": "AVX512_CORE"},
+    "avx512_bf16": {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_BF16", "OV_CPU_MAX_ISA": "AVX512_CORE_BF16"},
+}
+"""The newest instruction set that it may use → what says so, to oneDNN's kernels and to its own. Releases that do not
+know the second variable limit the first kind alone."""
+
+BY_ISA = (
+    (
+        ("bfloat16",),
+        ("none", "A", "B"),
+        "rounds bfloat16 where the processor has avx512f; with avx2 alone it cuts off: 0.1 - 0.5 gives -0.398",
+    ),
+    (
+        ("float32",),
+        ("A", "B", "both"),
+        "clamps float32 constants beyond bfloat16's largest only where the processor has avx512_bf16 or amx_tile",
+    ),
+)
+"""What hangs on the processor: element types, constants, and what it does; seen of 2026.4.1 with limits as above."""
 
 # ---- beyond the measured data ---------------------------------------------------------------------------------
 

@@ -7,11 +7,16 @@ from typing import Any
 
 NAME = "torch-cpu"
 PACKAGE = "torch"
+ALIASES = ("torch",)
 DIALECTS = ("openvino",)
 JOINS = False
 ARRAYS = True
 CONSTANTS = ("none",)
 RULES = ("numpy",)
+INSTEAD = (
+    "export the model, torch.onnx.export(…, dynamo=True) or openvino.convert_model(…), and check that on what is to "
+    "run it, onnxruntime-cpu or openvino-cpu"
+)
 
 
 def prepare(head: dict[str, Any], model: bytes, weights: bytes) -> Callable[[list[Any]], list[Any]]:

@@ -1,0 +1,56 @@
+"""``targets --matrix``: each release's worst verdict on each element type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from minuend.cli.pages.layout import WIDTH, Page, Table
+from minuend.core.elements import TYPES
+from minuend.plain import grouped
+
+if TYPE_CHECKING:
+    from minuend.runtimes.matrix import Cell
+
+SIGNS = {"ok": "ok", "different-numbers": "≠", "not-implemented": "no", "unknown": "?"}
+"""What stands in a cell for a verdict."""
+
+MEANING = (
+    "ok: every difference is the contract's; ≠: some are other numbers; no: it does not run; ?: nobody measured, or no "
+    "document says, what some are; blank: no such type in what it reads. Each is the worst over all values of two "
+    "inputs of one shape, in the newest version of the operator that has the type; of DirectML, "
+    "which nobody measured, as its documents have it."
+)
+
+
+def matrix_page(cells: Sequence[Cell]) -> Page:
+    """Show a table for each runtime: types down, releases across, as many side by side as 80 columns hold."""
+    page: list[str | Table] = [MEANING]
+    for runtime, found in grouped((cell.target.runtime, cell) for cell in cells).items():
+        page.append(f"{runtime}:")
+        page += _tables(found)
+    return page
+
+
+def _tables(cells: Sequence[Cell]) -> Iterator[Table]:
+    shown = {(cell.target.release, cell.dtype): SIGNS[cell.verdict] for cell in cells}
+    types = [dtype for dtype in TYPES if any(cell.dtype == dtype for cell in cells)]
+    releases = list(dict.fromkeys(cell.target.release for cell in cells))
+    heads = [_head(release) for release in releases]
+    widest = max(len(line) for head in heads for line in head.split("\n"))
+    room = max(1, (WIDTH - max(map(len, types)) - 1) // (widest + 2))
+    for start in range(0, len(releases), room):
+        some = releases[start : start + room]
+        rows = tuple((dtype, *(shown.get((release, dtype), "") for release in some)) for dtype in types)
+        yield Table(("", *map(_head, some)), rows)
+
+
+def _head(release: str) -> str:
+    """A release in two lines: what several in a row begin with is shown once."""
+    first, dot, rest = release.partition(".")
+    return f"{first}\n{rest}" if dot else release
+
+
+def matrix_json(cells: Sequence[Cell]) -> dict[str, Any]:
+    """The cells as JSON."""
+    return {"meaning": MEANING, "cells": [cell.to_json() for cell in cells]}

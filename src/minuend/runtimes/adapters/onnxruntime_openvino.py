@@ -1,0 +1,65 @@
+"""onnxruntime's OpenVINO provider on the CPU. Stands alone: a worker loads this file where minuend is not installed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+NAME = "onnxruntime-openvino"
+PACKAGE = "onnxruntime-openvino"
+DIALECTS = ("onnx",)
+ARRAYS = False
+CONSTANTS = ("none", "A", "B", "both")
+RULES = None
+
+# ---- beyond the measured data ---------------------------------------------------------------------------------
+
+BFLOAT16_OUT = False
+SHARES = ("float16",)
+"""As OpenVINO's own plugin does, which it holds."""
+
+LOADED: dict[str, tuple[int | None, int | None]] = {"1.24.1": (25, 13)}
+"""Release → the highest opset and IR version that it loads."""
+
+PROVEN: dict[str, tuple[str, ...]] = {
+    "through int32, wrapped with BitwiseAnd": ("int16", "int8", "uint16", "uint8"),
+    "through int32, wrapped with Mod": ("int16", "int8", "uint16", "uint8"),
+    "through float32, wrapped with Floor": ("int16", "int8", "uint16", "uint8"),
+    "through int32, saturated with Clip": ("int16", "int8", "uint16", "uint8"),
+    "through float32, saturated with Clip": ("int16", "int8", "uint16", "uint8"),
+    "saturated with Max": ("uint64",),
+    "saturated with Max and Min": ("int32",),
+    "narrowed to int32, within proven ranges": ("int32", "int64", "uint32", "uint64"),
+}
+"""Recipe → element types with which it was run here and is right, whichever operands are constants."""
+
+# ---- running --------------------------------------------------------------------------------------------------
+
+
+def prepare(head: dict[str, Any], model: bytes, weights: bytes) -> Callable[[list[Any]], list[Any]]:
+    """Build a session from an ONNX model and return what runs it; onnxruntime's own provider takes what is refused."""
+    import onnxruntime as ort
+
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    providers = [("OpenVINOExecutionProvider", {"device_type": "CPU", "num_of_threads": "1"}), "CPUExecutionProvider"]
+    session = ort.InferenceSession(model, options, providers=providers)
+    if "OpenVINOExecutionProvider" not in session.get_providers():
+        raise RuntimeError("onnxruntime goes on without the OpenVINO provider")
+
+    def run(inputs: list[Any]) -> list[Any]:
+        import numpy as np
+
+        feeds = {}
+        for name, dtype, shape, data in inputs:
+            if dtype == "bfloat16":  # NumPy has no such type; onnxruntime takes its bits where it takes it at all
+                bits = np.frombuffer(data, np.uint16).reshape(shape)
+                feeds[name] = ort.OrtValue.ortvalue_from_numpy_with_onnx_type(bits, 16)
+            else:
+                feeds[name] = ort.OrtValue.ortvalue_from_numpy(np.frombuffer(data, dtype).reshape(shape).copy())
+        names = [output.name for output in session.get_outputs()]
+        found = [value.numpy() for value in session.run_with_ort_values(names, feeds)]
+        return [(array.dtype.name, array.shape, array.tobytes()) for array in found]
+
+    return run

@@ -1,0 +1,71 @@
+"""onnxruntime as WebAssembly, in Node. Stands alone: a worker loads this file where minuend is not installed.
+
+The script that Node runs, and what asks it, is that of the file beside this one.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+NAME = "onnxruntime-web"
+PACKAGE = "onnxruntime-web"
+ALIASES = ("onnxruntime-wasm",)
+INSTALL = "npm install onnxruntime-web"
+DIALECTS = ("onnx",)
+ARRAYS = False
+CONSTANTS = ("none", "A", "B", "both")
+RULES = None
+
+# ---- beyond the measured data ---------------------------------------------------------------------------------
+
+BFLOAT16_OUT = False
+
+LOADED: dict[str, tuple[int | None, int | None]] = {"1.30.0": (26, 13)}
+"""Release → the highest opset and IR version that it loads; ``None``: no limit was found."""
+
+PROVEN: dict[str, tuple[str, ...]] = {
+    "through float32": ("float16",),
+    "through int32, wrapped with BitwiseAnd": ("int16", "int8", "uint16", "uint8"),
+    "through int32, wrapped with Mod": ("int16", "int8", "uint16", "uint8"),
+    "through int64, wrapped with BitwiseAnd": ("int32", "uint32"),
+    "through int64, wrapped with Mod": ("int32", "uint32"),
+    "through float32, wrapped with Floor": ("int16", "int8", "uint16", "uint8"),
+    "through int32, saturated with Clip": ("int16", "int8", "uint16", "uint8"),
+    "through float32, saturated with Clip": ("int16", "int8", "uint16", "uint8"),
+    "saturated with Max": ("uint32", "uint64"),
+    "saturated with Max and Min": ("int32",),
+    "saturated with Where": ("int64",),
+    "narrowed to int32, within proven ranges": ("int32", "int64", "uint32", "uint64"),
+    "kept apart with Max": ("float16", "float32"),
+}
+"""Recipe → element types with which it was run here and is right, whichever operands are constants."""
+
+# ---- running --------------------------------------------------------------------------------------------------
+
+
+def _node() -> Any:
+    """The neighbour, loaded by its path: a worker knows no package."""
+    spec = importlib.util.spec_from_file_location("onnxruntime_node", Path(__file__).with_name("onnxruntime_node.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+_NODE = _node()
+
+
+def release() -> str | None:
+    """The release of the npm package."""
+    found: str | None = _NODE.release_of(PACKAGE)
+    return found
+
+
+def prepare(head: dict[str, Any], model: bytes, weights: bytes) -> Callable[[list[Any]], list[Any]]:
+    """Build a session of WebAssembly from an ONNX model and return what runs it."""
+    run: Callable[[list[Any]], list[Any]] = _NODE.session(PACKAGE, "wasm", model)
+    return run

@@ -1,0 +1,69 @@
+"""OpenCV's dnn module on the CPU. Stands alone: a worker loads this file where minuend is not installed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import metadata
+from typing import Any
+
+NAME = "opencv-dnn"
+PACKAGE = "opencv-python-headless"
+ALIASES = ("opencv",)
+DIALECTS = ("onnx",)
+ARRAYS = False
+CONSTANTS = ("none", "A", "B", "both")
+RULES = None
+
+# ---- beyond the measured data ---------------------------------------------------------------------------------
+
+BFLOAT16_OUT = False
+
+LOADED: dict[str, tuple[int | None, int | None]] = {"5.0.0.93": (None, None)}
+"""Release → the highest opset and IR version that it loads; ``None``: no limit was found."""
+
+PROVEN: dict[str, tuple[str, ...]] = {
+    "through int32, wrapped with BitwiseAnd": ("int16", "int8", "uint16", "uint8"),
+    "through int32, wrapped with Mod": ("int16", "int8", "uint16", "uint8"),
+    "through int64, wrapped with BitwiseAnd": ("int32",),
+    "through float32, wrapped with Floor": ("int16", "int8", "uint16", "uint8"),
+    "through int32, saturated with Clip": ("int16", "int8", "uint16", "uint8"),
+    "through float32, saturated with Clip": ("int16", "int8", "uint16", "uint8"),
+    "saturated with Max": ("uint32",),
+    "saturated with Max and Min": ("int32",),
+    "narrowed to int32, within proven ranges": ("int32", "int64"),
+}
+"""Recipe → element types with which it was run here and is right, whichever operands are constants."""
+
+# ---- running --------------------------------------------------------------------------------------------------
+
+
+def release() -> str | None:
+    """The release of whichever package of OpenCV is installed; ``None`` where none is."""
+    for name in (PACKAGE, "opencv-python", "opencv-contrib-python-headless", "opencv-contrib-python"):
+        try:
+            return metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return None
+
+
+def prepare(head: dict[str, Any], model: bytes, weights: bytes) -> Callable[[list[Any]], list[Any]]:
+    """Read an ONNX model and return what runs it."""
+    import cv2
+    import numpy as np
+
+    cv2.setNumThreads(1)
+    cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)
+    net = cv2.dnn.readNetFromONNX(np.frombuffer(model, np.uint8))
+    names = net.getUnconnectedOutLayersNames()
+
+    def run(inputs: list[Any]) -> list[Any]:
+        for name, dtype, shape, data in inputs:
+            net.setInput(np.frombuffer(data, dtype).reshape(shape).copy(), name)
+        given = net.forward(names)
+        if any(array is None for array in given):
+            raise RuntimeError("it gives no array for an output")
+        found = [np.asarray(array) for array in given]
+        return [(array.dtype.name, array.shape, array.tobytes()) for array in found]
+
+    return run

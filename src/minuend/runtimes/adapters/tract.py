@@ -1,0 +1,75 @@
+"""tract. Stands alone: a worker loads this file where minuend is not installed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+NAME = "tract"
+PACKAGE = "tract"
+DIALECTS = ("onnx",)
+ARRAYS = False
+CONSTANTS = ("none", "A", "B", "both")
+RULES = None
+
+# ---- beyond the measured data ---------------------------------------------------------------------------------
+
+BFLOAT16_OUT = False
+
+LOADED: dict[str, tuple[int | None, int | None]] = {"0.23.9": (None, None)}
+"""Release → the highest opset and IR version that it loads; ``None``: no limit was found."""
+
+PROVEN: dict[str, tuple[str, ...]] = {
+    "through float32": ("float16",),
+    "through int32, wrapped with BitwiseAnd": ("int16", "int8", "uint16", "uint8"),
+    "through int32, wrapped with Mod": ("int16", "int8", "uint16", "uint8"),
+    "through float32, wrapped with Floor": ("int16", "int8", "uint16", "uint8"),
+    "through int32, saturated with Clip": ("int16", "int8", "uint16", "uint8"),
+    "through float32, saturated with Clip": ("int16", "int8", "uint16", "uint8"),
+    "saturated with Max": ("uint32", "uint64"),
+    "saturated with Max and Min": ("int32",),
+    "saturated with Where": ("int64",),
+    "narrowed to int32, within proven ranges": ("int32", "uint32", "uint64"),
+    "with a - (+0) as a": ("float16", "float32"),
+    "kept apart with Max": ("float16", "float32"),
+}
+"""Recipe → element types with which it was run here and is right, whichever operands are constants."""
+
+# ---- running --------------------------------------------------------------------------------------------------
+
+
+def prepare(head: dict[str, Any], model: bytes, weights: bytes) -> Callable[[list[Any]], list[Any]]:
+    """Read an ONNX model, optimise it, and return what runs it."""
+    import os
+    import tempfile
+
+    import numpy as np
+    import tract
+
+    def build() -> tuple[Any, list[str]]:
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "model.onnx")
+            with open(path, "wb") as stream:
+                stream.write(model)
+            read = tract.onnx().load(path)
+        names = [read.input_name(i) for i in range(read.input_count())]
+        return read.into_model().into_runnable(), names
+
+    runnable, names = _told(tract.TractError, build)
+
+    def run(inputs: list[Any]) -> list[Any]:
+        given = {name: np.frombuffer(data, dtype).reshape(shape).copy() for name, dtype, shape, data in inputs}
+        asked = [given[name] for name in names]
+        found = _told(tract.TractError, lambda: [np.asarray(value.to_numpy()) for value in runnable.run(asked)])
+        return [(array.dtype.name, array.shape, array.tobytes()) for array in found]
+
+    return run
+
+
+def _told(kind: type[Exception], call: Callable[[], Any]) -> Any:
+    """Call tract; of what it says in an error, keep the innermost cause."""
+    try:
+        return call()
+    except kind as error:
+        lines = str(error).partition("Stack backtrace")[0].strip().splitlines()
+        raise RuntimeError(lines[-1].strip() if lines else "tract refuses it") from None

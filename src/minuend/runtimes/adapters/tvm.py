@@ -1,0 +1,50 @@
+"""TVM on the CPU, through its ONNX frontend. Stands alone: a worker loads this file where minuend is not installed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+NAME = "tvm"
+PACKAGE = "apache-tvm"
+DIALECTS = ("onnx",)
+ARRAYS = False
+CONSTANTS = ("none", "A", "B", "both")
+RULES = None
+
+# ---- beyond the measured data ---------------------------------------------------------------------------------
+
+LOADED: dict[str, tuple[int | None, int | None]] = {"0.27.0.post1": (None, None)}
+"""Release → the highest opset and IR version that it loads; ``None``: no limit was found."""
+
+PROVEN: dict[str, tuple[str, ...]] = {}
+"""Recipe → element types with which it was run here and is right: none, for it refuses A constant and open shapes."""
+
+# ---- running --------------------------------------------------------------------------------------------------
+
+
+def prepare(head: dict[str, Any], model: bytes, weights: bytes) -> Callable[[list[Any]], list[Any]]:
+    """Compile an ONNX model for this processor and return what runs it."""
+    import ml_dtypes
+    import numpy as np
+    import onnx
+    import tvm
+    from tvm import relax
+    from tvm.relax.frontend.onnx import from_onnx
+
+    read = onnx.load_from_string(model)
+    module = from_onnx(read, keep_params_in_input=False)
+    names = [str(parameter.name) for parameter in module["main"].params]
+    machine = relax.VirtualMachine(tvm.compile(module, target="llvm"), tvm.cpu())
+
+    def run(inputs: list[Any]) -> list[Any]:
+        given = {
+            name: np.frombuffer(data, getattr(ml_dtypes, dtype, dtype)).reshape(shape)
+            for name, dtype, shape, data in inputs
+        }
+        found = machine["main"](*(tvm.runtime.tensor(given[name]) for name in names))
+        outputs = [found] if hasattr(found, "numpy") else list(found)
+        arrays = [np.asarray(one.numpy()) for one in outputs]
+        return [(array.dtype.name, array.shape, array.tobytes()) for array in arrays]
+
+    return run

@@ -1,0 +1,182 @@
+"""A release that nobody measured: answered by the measured ones on either side of it.
+
+1. Between two releases that agree on what is asked, their answer is given, and marked as inferred.
+2. Where they differ and one of them is right, the answer is the other's: a release in between may be wrong as well.
+3. Where they differ and neither is right, the answer is that of the release whose number is nearer; the older one's
+   where both are as near.
+4. Beyond the newest measured release, and before the oldest, the answers are that one's, and a warning says so.
+5. What is known of one of two releases alone is unknown of a release between them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from minuend.models.surroundings import Surrounding
+from minuend.runtimes.answers import OK, WORST, Answer, joined_spans
+from minuend.runtimes.graph_answers import Answers, GraphAnswers
+from minuend.runtimes.target import Target
+
+RELEASE = re.compile(r"[0-9]{1,9}([.+-][0-9A-Za-z]{1,60}){0,8}")
+"""What a release looks like that has a place among others."""
+
+_NUMBER = re.compile("[0-9]{1,9}")
+"""A part of a release that is compared as a number."""
+
+_GIVES = {
+    "ok": "gives the contract's numbers",
+    "different-numbers": "gives other numbers",
+    "not-implemented": "does not run it",
+    "unknown": "was not asked",
+    "invalid": "takes it for invalid",
+}
+
+
+def parts(release: str) -> tuple[tuple[int, str], ...]:
+    """Return a release as what releases are ordered by; what is no number comes before numbers."""
+    found = release.replace("+", ".").split(".")
+    return tuple((int(part), "") if _NUMBER.fullmatch(part) else (-1, part) for part in found)
+
+
+@dataclass(frozen=True)
+class Inferred(Target):
+    """A release that nobody measured.
+
+    Attributes:
+        older, newer: the measured releases around it; ``None`` where there is none on that side.
+    """
+
+    older: Target | None = None
+    newer: Target | None = None
+
+    @property
+    def nearer(self) -> Target:
+        """The measured release whose number is nearer."""
+        if self.older is None or self.newer is None:
+            found = self.older or self.newer
+            assert found is not None
+            return found
+        return self.older if _distance(self.older, self.release) <= _distance(self.newer, self.release) else self.newer
+
+    @property
+    def where(self) -> str:
+        """Where the release lies, in words."""
+        if self.older is not None and self.newer is not None:
+            return f"lies between {self.older.release} and {self.newer.release}"
+        if self.older is not None:
+            return f"lies beyond {self.older.release}, the newest that was measured"
+        return f"lies before {self.nearer.release}, the oldest that was measured"
+
+    @property
+    def provenance(self) -> str | dict[str, str]:
+        """What was measured in its place; ``"inferred"`` says why that is taken."""
+        between = self.older is not None and self.newer is not None
+        why = "which agree" if between else "whose answer is taken"
+        measured = self.nearer.provenance
+        assert isinstance(measured, dict)
+        return {**measured, "inferred": f"{self.release} {self.where}, {why}"}
+
+    @property
+    def warning(self) -> str:
+        """That nobody measured it, and whose answers stand here."""
+        if self.older is not None and self.newer is not None:
+            return (
+                f"nobody measured {self.name}: it {self.where}, and what these two agree on is taken for its own; "
+                "where they differ a finding says so"
+            )
+        return (
+            f"warning: nobody measured {self.name}: it {self.where}, and the answers are those of that release, which "
+            "may not be its own; minuend measure asks an installed one"
+        )
+
+    @property
+    def behind(self) -> tuple[Target, ...]:
+        """The measured releases around it."""
+        return tuple(one for one in (self.older, self.newer) if one is not None)
+
+    def answer(self, opversion: object, dtype: object, relation: str, constants: str) -> Mapping[str, Answer]:
+        """Return the answer for every value class, by the rules above; see :meth:`Target.answer`."""
+        asked = [one.answer(opversion, dtype, relation, constants) for one in (self.older, self.newer) if one]
+        if len(asked) == 1:
+            return asked[0]
+        older, newer = asked
+        return {name: self._joined(older[name], newer[name]) for name in older}
+
+    def _joined(self, older: Answer, newer: Answer) -> Answer:
+        """Rules 1 to 3."""
+        assert self.older is not None
+        assert self.newer is not None
+        if agree(older, newer):
+            spans = [_both(getattr(older, key), getattr(newer, key)) for key in ("a_spans", "b_spans")]
+            return replace(older, a_spans=spans[0], b_spans=spans[1])
+        told = [f"{one.release} {_gives(known)}" for one, known in ((self.older, older), (self.newer, newer))]
+        if "ok" in (older.verdict, newer.verdict):
+            taken = min(older, newer, key=lambda one: WORST.index(one.verdict))
+            why = "the worse answer is taken"
+        else:
+            taken = older if self.nearer is self.older else newer
+            why = f"the answer of {self.nearer.release} is taken"
+        return replace(taken, unlike=f"nobody measured {self.release}, and {told[0]}, {told[1]}: {why}")
+
+
+def inferred(release: str, older: Target | None, newer: Target | None) -> Inferred:
+    """Return what stands for a release between two measured ones, or beyond one."""
+    made = Inferred("", release, (), older=older, newer=newer)
+    near = made.nearer
+    graphs = near.graphs
+    if older is not None and newer is not None:
+        graphs = None
+        if older.graphs is not None and newer.graphs is not None:
+            graphs = _Graphs(
+                older.graphs.cells, near.graphs.cpu if near.graphs else "", made, older.graphs, newer.graphs
+            )
+    told = {name: getattr(near, name) for name in ("runtime", "rows", "date", "cpu", "isa", "python")}
+    return replace(made, graphs=graphs, **told)
+
+
+@dataclass(frozen=True)
+class _Graphs(GraphAnswers):
+    """Graph cases of a release between two; the cells are the older one's and are not looked into."""
+
+    of: Inferred | None = None
+    older: GraphAnswers | None = None
+    newer: GraphAnswers | None = None
+
+    def find(self, around: Surrounding, dtype: str, dynamic: bool, hint: str) -> Answers | None:
+        """Return what both give, by the rules above; see :meth:`GraphAnswers.find`."""
+        assert self.of is not None
+        assert self.older is not None
+        assert self.newer is not None
+        older, newer = (one.find(around, dtype, dynamic, hint) for one in (self.older, self.newer))
+        if older is None or newer is None:
+            return None
+        names = dict.fromkeys((*older, *newer))
+        return {name: self.of._joined(older.get(name, OK), newer.get(name, OK)) for name in names}
+
+
+def agree(older: Answer, newer: Answer) -> bool:
+    """Whether two releases say one thing: the same verdict, and the same number where one pair shows both."""
+    if older.verdict != newer.verdict or older.witness is None or newer.witness is None:
+        return older.verdict == newer.verdict
+    pairs = [(str(witness.a), str(witness.b)) for witness in (older.witness, newer.witness)]
+    return pairs[0] != pairs[1] or str(older.witness.got) == str(newer.witness.got)
+
+
+def _both(older: object, newer: object) -> tuple[tuple[float, float], ...] | None:
+    """Sizes that deviate in either; where one does not tell them, any may."""
+    return joined_spans(older, newer) if isinstance(older, tuple) and isinstance(newer, tuple) else None
+
+
+def _gives(answer: Answer) -> str:
+    pair = f" ({answer.witness.gives})" if answer.witness is not None and answer.verdict != "ok" else ""
+    return f"{_GIVES[answer.verdict]}{pair}"
+
+
+def _distance(one: Target, release: str) -> tuple[int, ...]:
+    """How far two releases are apart, number by number."""
+    found, wanted = ([number for number, _ in parts(text)] for text in (one.release, release))
+    longest = max(len(found), len(wanted))
+    padded = [[*numbers, *[0] * (longest - len(numbers))] for numbers in (found, wanted)]
+    return tuple(abs(a - b) for a, b in zip(*padded, strict=True))

@@ -1,0 +1,104 @@
+"""The matrix: each release of each runtime, and its worst verdict on each element type.
+
+A cell is of one release and one element type, in the newest version of the operator that has the type, in each format
+that the runtime reads; both operands are inputs of one shape. Of all value classes it shows the worst verdict, so
+``ok`` means that every difference is the contract's, and another verdict that some are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from minuend.core.elements import TYPES
+from minuend.runtimes import targets
+from minuend.runtimes.adapting import proper
+from minuend.runtimes.answers import WORST, Answer
+from minuend.runtimes.target import Target
+from minuend.standards.dialects import dialect
+from minuend.standards.spelling import find as find_type
+from minuend.standards.version import OpVersion
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One release on one element type.
+
+    Attributes:
+        target, dtype: which. opversion: the version in which the verdict was the worst, as ``"onnx:14"``.
+        verdict: the worst one. value_class, answer: the class that has it, and what the runtime does there.
+    """
+
+    target: Target
+    dtype: str
+    opversion: str
+    verdict: str
+    value_class: str
+    answer: Answer
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the cell as plain data."""
+        return {
+            "target": self.target.name,
+            "runtime": self.target.runtime,
+            "release": self.target.release,
+            "dtype": self.dtype,
+            "opversion": self.opversion,
+            "verdict": self.verdict,
+            "values": "" if self.verdict == "ok" else self.value_class,
+            "witness": self.answer.witness,
+            "message": self.answer.message,
+            "measured": self.target.provenance,
+        }
+
+
+def matrix(chosen: Collection[str] = (), dtypes: Iterable[str] = ()) -> list[Cell]:
+    """Return the cells, by runtime, release and element type; types that a release's formats lack have none.
+
+    Args:
+        chosen: runtimes, releases, or files of ``minuend measure``; by default all that is known.
+        dtypes: element types in any spelling; by default all.
+
+    Raises:
+        SpecError: no such target. DTypeError: no such type.
+
+    >>> [(cell.verdict, str(cell.answer.witness)) for cell in matrix(["openvino-cpu@2026.4.1"], ["uint8"])]
+    [('different-numbers', '5 - 10: got 0, expected 251')]
+    """
+    types = list(dict.fromkeys(find_type(one).name for one in dtypes)) or list(TYPES)
+    return [cell for one in _targets(chosen) for dtype in types for cell in _cell(one, dtype)]
+
+
+def _targets(chosen: Collection[str]) -> Iterator[Target]:
+    """Targets by their names; a runtime alone stands for all of its releases."""
+    for name in chosen or targets.names():
+        alone = not targets.is_file(name) and "@" not in name
+        every = targets.names(proper(name)) if alone else (name,)
+        if not every:
+            targets.find(name)  # says what is wrong with the name
+        for one in every:
+            yield targets.find(one, exact=True)
+
+
+def _cell(target: Target, dtype: str) -> Iterator[Cell]:
+    """The worst of what a release does with a type."""
+    found = [
+        Cell(target, dtype, version, answer.verdict, name, answer)
+        for version in _versions(target, dtype)
+        for name, answer in target.judged(version, dtype, "same", "none").items()
+    ]
+    yield from sorted(found, key=lambda cell: WORST.index(cell.verdict))[:1]
+
+
+def _versions(target: Target, dtype: str) -> Iterator[str]:
+    """The newest version that has a type, of each format that a target reads; of a standard's level, its own."""
+    for name in target.dialects:
+        asked = {version for row in target.rows for version in row.opversions}
+        having = [one for one in dialect(name).versions if dtype in one.types and _said(one) in asked]
+        if having:
+            yield _said(having[-1])
+
+
+def _said(version: OpVersion) -> str:
+    return f"{version.dialect}:{version.version}"

@@ -1,0 +1,121 @@
+"""``measure``: what one release of a runtime does, as a target. Every case is asked and judged; like ones are joined.
+
+The cases are made and judged here; the runtime may be that of another Python (:mod:`minuend.runtimes.running`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from datetime import date
+
+from minuend.errors import SpecError
+from minuend.runtimes import graphs
+from minuend.runtimes.answers import Answer, joined_spans
+from minuend.runtimes.machine import extensions
+from minuend.runtimes.merging import merge
+from minuend.runtimes.proving import Judged, Progress, judge_all
+from minuend.runtimes.quirks import quirks
+from minuend.runtimes.running import Runtime
+from minuend.runtimes.target import Row, Target
+
+ALL, MISSING = "all", "missing"
+"""Which graph cases are asked: each, or those that a target has no answers for."""
+
+
+def measure(asked: Runtime, *, alone: bool = False, progress: Progress | None = None) -> Target:
+    """Ask a runtime everything.
+
+    Args:
+        asked: the runtime. alone: leave out what stands around subtractions.
+        progress: called with the number of cases done and of all.
+
+    Returns:
+        What it does; :func:`minuend.runtimes.targets.dump` writes it.
+    """
+    rows = rows_of(judge_all(asked, progress=progress))
+    sets = tuple(sorted(extensions(asked.cpu), key=asked.cpu.index))
+    today = date.today().isoformat()
+    found = Target(asked.name, asked.release, rows, date=today, cpu=asked.cpu, isa=sets, python=asked.python)
+    return found if alone else with_graphs(asked, found, progress=progress)
+
+
+def with_graphs(
+    asked: Runtime, target: Target, which: str = ALL, types: Collection[str] = (), progress: Progress | None = None
+) -> Target:
+    """Return a target with what its runtime does with a subtraction and a neighbour.
+
+    Args:
+        asked: the runtime. target: what is known of it. which: the cases that are asked, :data:`ALL` or
+            :data:`MISSING`. types: with :data:`ALL`: all of these element types, and of others what is missing.
+        progress: called with the number of cases done and of all.
+
+    Raises:
+        SpecError: the runtime is another than the target's.
+    """
+    if (asked.name, asked.release) != (target.runtime, target.release):
+        raise SpecError("targets", f"{asked.name}@{asked.release} is asked; expected {target.name}, as the file says")
+    if not quirks(asked.name).joins:
+        return target
+    known = target.graphs if which == MISSING or types else None
+    if known is not None and which == ALL:
+        known = replace(known, cells={key: one for key, one in known.cells.items() if key[1] not in types})
+    return replace(target, graphs=graphs.measure(asked, known=known, progress=progress))
+
+
+# ---- rows -----------------------------------------------------------------------------------------------------
+
+
+def rows_of(judged: Iterable[Judged]) -> tuple[Row, ...]:
+    """Join cases that were answered alike; different numbers are alike where one witness serves both.
+
+    Cases with other constants are joined only if all is equal: a constant deviates by itself, at sizes of its own, and
+    what holds for A and for B together says little of either. The spans of joined cases are those of all of them.
+    """
+    cells: dict[tuple[str, str, str, str], Mapping[str, Answer]] = {}
+    groups: dict[tuple[str, str, str], list[_Alike]] = {}
+    members: list[tuple[Judged, _Alike]] = []
+    for one in judged:
+        known = groups.setdefault((one.case.opversion, one.case.element.name, one.case.constants), [])
+        alike = next((other for other in known if other.join(one)), None)
+        if alike is None:
+            alike = _Alike(one)
+            known.append(alike)
+        members.append((one, alike))
+    for one, alike in members:
+        case = one.case
+        answers = {name: alike.answer(name, answer) for name, answer in one.answers.items() if answer.verdict != "ok"}
+        cells[case.opversion, case.element.name, case.relation, case.constants] = answers
+    return tuple(Row(*names_of, content) for names_of, content in merge(cells))
+
+
+class _Alike:
+    """Cases that were answered alike: by class, the witnesses that hold for all of them, and the spans of all."""
+
+    def __init__(self, first: Judged) -> None:
+        self.verdicts = _verdicts(first)
+        self.witnesses = dict(first.witnesses)
+        self.spans = {name: (first.answers[name].a_spans, first.answers[name].b_spans) for name in first.witnesses}
+
+    def join(self, other: Judged) -> bool:
+        """Take a case in, if it was answered alike."""
+        if self.verdicts != _verdicts(other):
+            return False
+        kept = {name: tuple(w for w in found if w in other.witnesses[name]) for name, found in self.witnesses.items()}
+        if not all(kept.values()):
+            return False
+        self.witnesses = kept
+        for name, (a, b) in self.spans.items():
+            more = other.answers[name]
+            self.spans[name] = joined_spans(a, more.a_spans), joined_spans(b, more.b_spans)
+        return True
+
+    def answer(self, name: str, own: Answer) -> Answer:
+        """Return the answer of all for a class."""
+        if name not in self.witnesses:
+            return own
+        return Answer(own.verdict, self.witnesses[name][0], own.message, *self.spans[name])
+
+
+def _verdicts(judged: Judged) -> dict[str, tuple[str, str]]:
+    return {name: (a.verdict, a.message) for name, a in judged.answers.items() if a.verdict != "ok"}

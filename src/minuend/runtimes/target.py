@@ -1,0 +1,178 @@
+"""A target: what one release of a runtime does with a subtraction, as rows of answers."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from minuend.errors import SpecError, listed
+from minuend.runtimes import cases, values
+from minuend.runtimes.answers import EVERY, OK, Answer, Verdict
+from minuend.runtimes.graph_answers import GraphAnswers
+from minuend.runtimes.machine import up_to_last
+from minuend.standards.dialects import dialect
+from minuend.standards.node import Node
+from minuend.standards.spelling import find as find_type
+from minuend.standards.version import OpVersion
+
+SILENT = "the documents do not say what these differences are"
+"""The message of an answer that no document gives."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """Answers that several cases share; a class that is not named in ``answers`` is ok.
+
+    Attributes:
+        opversions: ``"onnx:14"`` …. dtypes, relations, constants: names. The row holds for each combination.
+        answers: value class, or :data:`EVERY` → answer.
+    """
+
+    opversions: tuple[str, ...]
+    dtypes: tuple[str, ...]
+    relations: tuple[str, ...]
+    constants: tuple[str, ...]
+    answers: Mapping[str, Answer] = field(default_factory=lambda: MappingProxyType({}))
+
+
+class Unfit(Exception):
+    """What stands in for an answer where a target cannot be asked for a node: ``verdict`` and ``reason``."""
+
+    def __init__(self, verdict: Verdict, reason: str) -> None:
+        self.verdict, self.reason = verdict, reason
+        super().__init__(reason)
+
+
+@dataclass(frozen=True)
+class Target:
+    """One release of a runtime.
+
+    Attributes:
+        runtime, release: ``"openvino-cpu"`` and ``"2026.4.1"``.
+        rows: what it does.
+        date, cpu, python: when, on which processor and under which Python it was measured; empty where declared.
+        declared: whether documents say so rather than a measurement. source: which documents.
+        silent: value classes of which the documents say nothing, and whose numbers are taken to be right all the same.
+        isa: the instruction sets that the runtime could use, as :mod:`minuend.runtimes.machine` names them; of a file
+            that does not say it, those that ``cpu`` names.
+        translate: of a target that is a standard: how it is asked for a node of another one; raises :class:`Unfit`.
+        runs_nothing: why no model can be fixed for it, where it runs none; else ``""``.
+        graphs: what it does with a subtraction and its neighbours; ``None`` where nobody measured it.
+    """
+
+    runtime: str
+    release: str
+    rows: tuple[Row, ...]
+    date: str = ""
+    cpu: str = ""
+    python: str = ""
+    declared: bool = False
+    source: str = ""
+    silent: frozenset[str] = frozenset()
+    isa: tuple[str, ...] = ()
+    translate: Callable[[Node], Node] | None = None
+    runs_nothing: str = ""
+    graphs: GraphAnswers | None = None
+
+    @property
+    def dialects(self) -> tuple[str, ...]:
+        """Whose models it reads."""
+        return tuple(dict.fromkeys(version.partition(":")[0] for row in self.rows for version in row.opversions))
+
+    def reads_none(self, dialect_name: str) -> str:
+        """What is said where it does not read a dialect's models."""
+        return f"{self.runtime} reads no {dialect(dialect_name).title} models"
+
+    @property
+    def name(self) -> str:
+        """``"openvino-cpu@2026.4.1"``."""
+        return f"{self.runtime}@{self.release}"
+
+    @property
+    def provenance(self) -> str | dict[str, str]:
+        """Where the facts are from, as reports write it."""
+        return "declared" if self.declared else {"release": self.release, "date": self.date, "cpu": self.cpu}
+
+    @property
+    def warning(self) -> str:
+        """What a reader has to know before anything else: that nobody measured this release, for one; else ``""``."""
+        return ""
+
+    @property
+    def behind(self) -> tuple[Target, ...]:
+        """The measured releases whose answers it gives; none where documents say them."""
+        return () if self.declared or not self.date else (self,)
+
+    @property
+    def conditions(self) -> str:
+        """On which processor it was measured, in words; the last of its instruction sets stands for all."""
+        beside = self.graphs.cpu if self.graphs is not None else ""
+        told = f"on {up_to_last(self.cpu)}"
+        return f"{told}, beside neighbours on {up_to_last(beside)}" if beside not in ("", self.cpu) else told
+
+    def answer(self, opversion: object, dtype: object, relation: str, constants: str) -> Mapping[str, Answer]:
+        """Return the answer for every value class that the element type has.
+
+        Args:
+            opversion: an :class:`~minuend.standards.version.OpVersion`, or ``"onnx:14"``. dtype: in any spelling.
+            relation: a name in :data:`minuend.runtimes.cases.RELATIONS`.
+            constants: ``"none"``, ``"A"``, ``"B"`` or ``"both"``.
+
+        Returns:
+            Class name → answer; ``"unknown"`` where nobody measured it and no document says it.
+
+        Raises:
+            SpecError: no such version, relation or constants. DTypeError: no such type.
+
+        >>> from minuend.runtimes.targets import find
+        >>> answers = find("openvino-cpu@2026.4.1").answer("openvino:1", "uint8", "same", "none")
+        >>> answers["in range"].verdict, str(answers["wraps"].witness)
+        ('ok', '5 - 10: got 0, expected 251')
+        """
+        element = find_type(dtype)
+        for name, known in ((relation, cases.RELATIONS), (constants, cases.CONSTANTS)):
+            if name not in known:
+                raise SpecError("targets", f"{name!r} is none of {listed(known)}")
+        row = self._index.get((_opversion(opversion), element.name, relation, constants))
+        classes = [rule.name for rule in values.rules(element)]
+        if relation == "zero-size":
+            classes = [values.NO_VALUES.name]
+        if row is None:
+            how = "declared" if self.declared else "measured"
+            return dict.fromkeys(classes, Answer("unknown", message=f"{self.name} was not {how} for this"))
+        if EVERY in row.answers:
+            return dict.fromkeys(classes, row.answers[EVERY])
+        return {name: row.answers.get(name, OK) for name in classes}
+
+    def judged(self, opversion: object, dtype: object, relation: str, constants: str) -> Mapping[str, Answer]:
+        """Return the answers by which models are judged: :meth:`answer`, what is documented being taken at its word.
+
+        A class in ``silent`` of which the documents say nothing is ok, with :data:`SILENT` as its message.
+        """
+        answers = self.answer(opversion, dtype, relation, constants)
+        if not self.silent:
+            return answers
+        return {
+            name: replace(one, verdict="ok") if name in self.silent and one.message == SILENT else one
+            for name, one in answers.items()
+        }
+
+    @functools.cached_property
+    def _index(self) -> Mapping[tuple[str, str, str, str], Row]:
+        return {key: row for row in self.rows for key in keys(row)}
+
+
+def keys(row: Row) -> Iterator[tuple[str, str, str, str]]:
+    """Yield every combination for which a row holds."""
+    yield from itertools.product(row.opversions, row.dtypes, row.relations, row.constants)
+
+
+def _opversion(version: object) -> str:
+    if isinstance(version, OpVersion):
+        return f"{version.dialect}:{version.version}"
+    name, _, number = str(version).partition(":")
+    op = dialect(name).resolve(number or None)
+    return f"{op.dialect}:{op.version}"

@@ -1,0 +1,1 @@
+"""A runtime for minuend."""

@@ -1,0 +1,102 @@
+"""The matrix: a cell is the worst of what a release does with an element type."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from minuend import cli
+from minuend.cli.pages.matrix import SIGNS
+from minuend.errors import DTypeError, SpecError
+from minuend.runtimes import targets
+from minuend.runtimes.answers import VERDICTS, WORST
+from minuend.runtimes.matrix import matrix
+
+
+def test_every_release_is_in_it_with_the_types_that_it_reads() -> None:
+    cells = matrix()
+    assert list(dict.fromkeys(cell.target.name for cell in cells)) == list(targets.names())
+    assert len({(cell.target.name, cell.dtype) for cell in cells}) == len(cells)
+    assert {cell.verdict for cell in cells} <= set(SIGNS) <= set(VERDICTS)
+    assert not [cell for cell in cells if cell.target.runtime == "directml" and cell.dtype == "bfloat16"]
+
+
+def test_a_cell_is_the_worst_over_all_values_and_formats() -> None:
+    for cell in matrix(["openvino-cpu@2026.4.1", "onnxruntime-cpu@1.31.1"]):
+        home = {"openvino-cpu": ("openvino:1", "onnx:14"), "onnxruntime-cpu": ("onnx:14",)}[cell.target.runtime]
+        found = []
+        for version in home:
+            if version == "openvino:1" or cell.dtype in ("float32", "uint8", "int64", "bfloat16"):
+                found += [one.verdict for one in cell.target.answer(version, cell.dtype, "same", "none").values()]
+        if cell.dtype in ("float32", "uint8", "int64", "bfloat16"):
+            assert cell.verdict == min(found, key=WORST.index)
+        assert (cell.answer.witness is not None or cell.answer.message != "") == (cell.verdict != "ok")
+
+
+def test_types_and_targets_are_chosen_by_any_of_their_names() -> None:
+    cells = matrix(["ort", "ov@2026.4"], ["u8", "FLOAT16"])
+    assert {cell.dtype for cell in cells} == {"uint8", "float16"}
+    assert {cell.target.runtime for cell in cells} == {"onnxruntime-cpu", "openvino-cpu"}
+    assert [cell.target.name for cell in cells if cell.target.runtime == "openvino-cpu"] == [
+        "openvino-cpu@2026.4.1"
+    ] * 2
+    with pytest.raises(SpecError, match=r"^no target 'tvn'"):
+        matrix(["tvn"])
+    with pytest.raises(SpecError, match=r"^no release of openvino-cpu that starts with '2025\.1'"):
+        matrix(["ov@2025.1"])  # what is inferred was not measured
+    with pytest.raises(DTypeError):
+        matrix(["ov"], ["uint7"])
+
+
+def test_documents_are_taken_at_their_word() -> None:
+    verdicts = {cell.dtype: cell.verdict for cell in matrix(["directml@6.4"])}
+    assert (verdicts["float32"], verdicts["uint8"]) == ("ok", "unknown")
+
+
+def test_the_page_fits_80_columns_and_shows_each_release_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["targets", "--matrix"]) == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 80
+    assert out.startswith("ok: every difference is the contract's; ≠: some are other numbers; no: it does\nnot run;")
+    assert cli.main(["targets", "--matrix", "--target", "openvino-cpu", "--dtype", "uint8"]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("uint8")]
+    assert sum(len(row) - 1 for row in rows) == len(targets.names("openvino-cpu"))
+    assert {sign for row in rows for sign in row[1:]} == {"≠"}
+
+
+def test_in_json_each_cell_has_its_verdict_and_witness(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["targets", "--matrix", "--target", "ov@2026.4.1,torch", "--dtype", "uint8,nf4", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["version"] == 1
+    assert data["meaning"].startswith("ok: every difference")
+    cell = next(one for one in data["cells"] if one["target"] == "openvino-cpu@2026.4.1" and one["dtype"] == "uint8")
+    assert cell["witness"] == {"a": 5, "b": 10, "got": 0, "expected": 251}
+    assert {**cell, "witness": None, "measured": None} == {
+        "target": "openvino-cpu@2026.4.1",
+        "runtime": "openvino-cpu",
+        "release": "2026.4.1",
+        "dtype": "uint8",
+        "opversion": "openvino:1",
+        "verdict": "different-numbers",
+        "values": "wraps",
+        "witness": None,
+        "message": "",
+        "measured": None,
+    }
+    assert cell["measured"]["release"] == "2026.4.1"
+    assert {one["target"].partition("@")[0] for one in data["cells"]} == {"openvino-cpu", "torch-cpu"}
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["--dtype", "uint8"],
+        ["--target", "ov"],
+        ["--matrix", "--diff", "ov@2023.0", "ov"],
+        ["--diff", "ov@2025.1", "ov"],
+    ],
+)
+def test_options_that_choose_nothing_are_refused(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["targets", *argv]) == 2
+    assert capsys.readouterr().err.startswith("error: ")

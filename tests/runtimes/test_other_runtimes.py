@@ -1,0 +1,152 @@
+"""Runtimes beside onnxruntime and openvino: what is known of them by other means, and what nobody measured."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("onnx")
+
+from minuend import check, fix
+from minuend.core.elements import TYPES
+from minuend.runtimes import targets
+from minuend.runtimes.adapting import adapters
+from minuend.runtimes.quirks import quirks
+from minuend.runtimes.values import rules
+
+ONNX = ("onnxruntime-node", "onnxruntime-openvino", "onnxruntime-web", "opencv-dnn", "tract", "tvm")
+ARRAYS = ("jax-cpu", "litert", "tensorflow-cpu")
+
+WRAPS = ("onnxruntime-node", "onnxruntime-web", "opencv-dnn", "tract", "tvm", "jax-cpu", "tensorflow-cpu")
+FLUSHES = ("opencv-dnn", "jax-cpu", "tensorflow-cpu")
+IN_32_BITS = ("onnxruntime-openvino", "opencv-dnn")
+
+
+def answers(name: str, dtype: str, constants: str = "none") -> dict[str, str]:
+    """The verdicts of a target on operands of one shape, by value class."""
+    version = "onnx:14" if name in ONNX else "openvino:1"
+    found = targets.find(name).answer(version, dtype, "same", constants)
+    return {key: one.verdict for key, one in found.items()}
+
+
+def model(dtype: str, dims: str = "3", between: str = "") -> str:
+    types = f"{dtype}[{dims}]"
+    body = "t = Abs(a) c = Sub(t, b)" if between else "c = Sub(a, b)"
+    return f'<ir_version: 8, opset_import: ["" : 18]> g ({types} a, {types} b) => ({types} c) {{ {body} }}'
+
+
+# ---- the figures of a probe by other hands -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", WRAPS)
+def test_8_bits_wrap(name: str) -> None:
+    for dtype in ("uint8", "int8"):
+        assert set(answers(name, dtype).values()) == {"ok"}
+
+
+def test_onnxruntimes_openvino_provider_saturates_and_folds_right() -> None:
+    wraps = targets.find("onnxruntime-openvino").answer("onnx:14", "uint8", "same", "none")["wraps"]
+    assert str(wraps.witness) == "5 - 10: got 0, expected 251"
+    wraps = targets.find("onnxruntime-openvino").answer("onnx:14", "int8", "same", "none")["wraps"]
+    assert str(wraps.witness) == "100 - -100: got 127, expected -56"
+    assert set(answers("onnxruntime-openvino", "uint8", "both").values()) == {"ok"}
+
+
+@pytest.mark.parametrize("name", IN_32_BITS)
+def test_int64_is_computed_in_32_bits(name: str) -> None:
+    found = answers(name, "int64")
+    assert found["beyond int32"] == "different-numbers"
+    assert found["in range"] == "ok"
+    assert set(answers(name, "int64", "both").values()) == {"ok"}
+
+
+@pytest.mark.parametrize("name", FLUSHES)
+def test_subnormal_numbers_become_zero(name: str) -> None:
+    for dtype in ("float32", "float64"):
+        found = answers(name, dtype)
+        assert {key for key, verdict in found.items() if verdict != "ok"} == {"negative zero", "subnormal"}
+
+
+def test_a_runtime_that_dies_does_not_implement_it() -> None:
+    found = targets.find("litert").answer("openvino:1", "uint8", "same", "none")
+    assert {(one.verdict, one.message) for one in found.values()} == {("not-implemented", "the process dies (SIGABRT)")}
+    assert set(answers("litert", "int64").values()) == {"ok"}
+
+
+def test_opencv_gives_float32_for_float16() -> None:
+    found = targets.find("opencv-dnn").answer("onnx:14", "float16", "same", "none")
+    said = {(one.verdict, one.message) for one in found.values()}
+    assert said == {("different-numbers", "the result is of float32, not of float16")}
+
+
+def test_bfloat16_is_taken_by_few() -> None:
+    for name in ONNX:
+        assert set(answers(name, "bfloat16").values()) == {"ok" if name == "tvm" else "not-implemented"}
+
+
+# ---- what nobody measured ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ONNX)
+def test_a_node_by_itself_is_judged_and_what_stands_around_it_is_unknown(name: str) -> None:
+    found = {
+        "": check(model("int32"), name).findings[0],
+        "neighbours": check(model("int32", between="Abs"), name).findings[0],
+        "shapes that are known when it runs": check(model("int32", "N"), name).findings[0],
+    }
+    release = targets.find(name).name
+    for beside, finding in found.items():
+        words = f"what {release} makes of {beside} was not measured" if beside else "the contract's numbers"
+        assert (finding.verdict, finding.reason) == ("unknown" if beside else "ok", words)
+
+
+@pytest.mark.parametrize(("number", "verdict"), [("0.0", "unknown"), ("-1e-300", "unknown"), ("0.5", "ok")])
+def test_a_constant_that_may_be_left_out_is_unknown(number: str, verdict: str) -> None:
+    """tract leaves out a float64 B of 1e-300, so that 0 - 1e-300 is 0 there."""
+    text = (
+        '<ir_version: 8, opset_import: ["" : 18]> g (double[3] a) => (double[3] c) '
+        f"<double[3] b = {{{number}, {number}, {number}}}> {{ c = Sub(a, b) }}"
+    )
+    finding = check(text, "tract").findings[0]
+    name = targets.find("tract").name
+    words = f"what {name} makes of a constant 0, or one that is 0 in float32, was not measured"
+    assert (finding.verdict, finding.reason) == (verdict, words if verdict == "unknown" else finding.reason)
+
+
+# ---- fixing --------------------------------------------------------------------------------------------------------
+
+
+def test_recipes_are_written_where_they_were_run_and_nowhere_else() -> None:
+    known = quirks("onnxruntime-openvino")
+    every = {rule.name for rule in rules(TYPES["uint32"])}
+    assert known.left_wrong("through int32, wrapped with Mod", TYPES["uint8"], "A") == set()
+    assert known.left_wrong("through int64, wrapped with Mod", TYPES["uint32"], "none") == every
+    for name in ONNX:
+        assert quirks(name).proven is not None
+
+
+def test_uint8_is_fixed_for_onnxruntimes_openvino_provider() -> None:
+    fixed = fix(model("uint8"), target="onnxruntime-openvino")
+    assert "through int32, wrapped with Mod" in fixed.changes[0] or "BitwiseAnd" in fixed.changes[0]
+
+
+@pytest.mark.parametrize("name", IN_32_BITS)
+def test_int64_of_unknown_range_is_refused(name: str) -> None:
+    (refusal,) = fix(model("int64"), target=name).refused
+    assert refusal.instead == (
+        "bound both operands before it (Clip, or Cast from a narrower type), so that they are proven to stay in int32, "
+        "or run the model where int64 is computed in full"
+    )
+
+
+def test_a_recipe_that_a_runtime_was_not_asked_is_not_written() -> None:
+    (refusal,) = fix(model("float"), target="opencv-dnn").refused
+    advice = "take these numbers as they come (--accept negative-zero,subnormal), or run the model where the contract"
+    assert refusal.instead == f"{advice} is kept"
+
+
+def test_every_recipe_that_is_said_to_be_proven_is_one() -> None:
+    from minuend.actions.recipes.table import RECIPES
+
+    known = {(recipe.name, dtype) for recipe in RECIPES for dtype in recipe.types}
+    for name in adapters():
+        assert {(recipe, one) for recipe, types in (quirks(name).proven or {}).items() for one in types} <= known

@@ -1,0 +1,235 @@
+"""Runtimes of other packages: the whole example in tests/data/plugin, and packages that are broken."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from minuend import cli
+from minuend.actions.checking import check
+from minuend.errors import SpecError, Unsupported
+from minuend.runtimes import adapting, targets
+from minuend.runtimes.cases import Case
+from minuend.runtimes.proving import prove
+from minuend.runtimes.quirks import quirks
+from minuend.runtimes.running import Runtime
+
+PLUGIN = Path(__file__).parent.parent / "data" / "plugin"
+IR = """<net name="m" version="11"><layers>
+<layer id="0" name="a" type="Parameter" version="opset1"><data shape="2" element_type="u8"/>
+<output><port id="0" precision="U8"><dim>2</dim></port></output></layer>
+<layer id="1" name="b" type="Parameter" version="opset1"><data shape="2" element_type="u8"/>
+<output><port id="0" precision="U8"><dim>2</dim></port></output></layer>
+<layer id="2" name="c" type="Subtract" version="opset1"><data auto_broadcast="numpy"/>
+<input><port id="0"><dim>2</dim></port><port id="1"><dim>2</dim></port></input>
+<output><port id="2" precision="U8"><dim>2</dim></port></output></layer>
+<layer id="3" name="r" type="Result" version="opset1"><input><port id="0"><dim>2</dim></port></input></layer>
+</layers><edges><edge from-layer="0" from-port="0" to-layer="2" to-port="0"/>
+<edge from-layer="1" from-port="0" to-layer="2" to-port="1"/>
+<edge from-layer="2" from-port="2" to-layer="3" to-port="0"/></edges></net>"""
+
+Install = Callable[..., None]
+
+
+def forget() -> None:
+    """What was found out about installed packages is found out again."""
+    for cached in (adapting._added, adapting._loaded, quirks, targets._added_target):
+        cached.cache_clear()
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of packages that Python finds, as an installer makes one."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    before = set(sys.modules)
+    forget()
+    yield folder
+    forget()
+    for name in set(sys.modules) - before:
+        if str(getattr(sys.modules[name], "__file__", "")).startswith(str(folder)):
+            del sys.modules[name]
+
+
+def install(site: Path, package: str, version: str, points: dict[str, str]) -> None:
+    """Write what an installer writes about a package with entry points."""
+    info = site / f"{package.replace('-', '_')}-{version}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n")
+    lines = "".join(f"{name} = {module}\n" for name, module in points.items())
+    (info / "entry_points.txt").write_text(f"[{adapting.GROUP}]\n{lines}")
+
+
+@pytest.fixture
+def echo(site: Path) -> Path:
+    """The example, installed."""
+    project = tomllib.loads((PLUGIN / "pyproject.toml").read_text("utf-8"))["project"]
+    shutil.copytree(PLUGIN / "src" / "minuend_echo", site / "minuend_echo")
+    install(site, project["name"], project["version"], project["entry-points"][adapting.GROUP])
+    return site
+
+
+# ---- the example ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("echo")
+def test_the_example_is_listed_and_checks_models(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert "echo@1.2" in targets.names()
+    assert targets.find("ekko").name == targets.find("echo@1").name == "echo@1.2"
+    assert list(adapting.warnings()) == []
+    (finding,) = check(IR, "echo")
+    assert (finding.verdict, str(finding.witness)) == ("different-numbers", "5 - 10: got 0, expected 251")
+    model = tmp_path / "m.xml"
+    model.write_text(IR)
+    assert cli.main(["check", str(model), "--target", "echo"]) == 1
+    assert "values that wrap differ: 5 - 10 gives 0, expected 251" in " ".join(capsys.readouterr().out.split())
+    assert cli.main(["targets"]) == 0
+    out, err = capsys.readouterr()
+    assert "echo  " in out
+    assert err == ""
+    assert cli.main(["targets", "--matrix", "--target", "echo", "--dtype", "u8,i32,f32", "--json"]) == 0
+    cells = {cell["dtype"]: cell["verdict"] for cell in json.loads(capsys.readouterr().out)["cells"]}
+    assert cells == {"uint8": "different-numbers", "int32": "ok", "float32": "not-implemented"}
+
+
+@pytest.mark.usefixtures("echo")
+def test_the_example_is_proven_in_a_process_of_its_own_and_is_as_its_file_says() -> None:
+    report = prove("echo", quick=True)
+    assert report.ok
+    assert (report.facts["runtime"], report.facts["compared"]) == ("echo", "echo@1.2")
+    assert report.notes[0].startswith("known deviations: echo@1.2, measured ")
+    with Runtime("ekko") as runtime:
+        assert (runtime.name, runtime.release) == ("echo", "1.2")
+
+
+@pytest.mark.usefixtures("echo")
+def test_the_example_is_measured_to_what_it_ships(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    every = Runtime.cases
+    monkeypatch.setattr(Runtime, "cases", lambda self, *, full: (c for c in every(self, full=full) if _few(c)))
+    out = tmp_path / "echo.json"
+    assert cli.main(["measure", "echo", "-o", str(out)]) == 0
+    assert capsys.readouterr().out.startswith("echo@1.2 on ")
+    found, shipped = targets.read(out), targets.find("echo")
+    assert targets.diff(shipped, found) == []
+    assert found.answer("openvino:1", "uint8", "same", "none") == shipped.answer("openvino:1", "uint8", "same", "none")
+
+
+def _few(case: Case) -> bool:
+    return case.element.name in ("uint8", "int32", "float32")
+
+
+def test_the_whole_program_finds_the_example_where_an_installer_put_it(echo: Path) -> None:
+    paths = os.pathsep.join([str(echo), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"}
+    ran = subprocess.run(
+        [sys.executable, "-m", "minuend", "prove", "echo", "--quick"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.startswith("echo 1.2: ")
+    assert "nothing deviates that is not listed" in ran.stdout
+
+
+# ---- packages that are broken -----------------------------------------------------------------------------------
+
+GOOD = (PLUGIN / "src" / "minuend_echo" / "adapter.py").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("module", "text", "told"),
+    [
+        ("bad", "raise RuntimeError('no GPU')", "does not load: bad ends in RuntimeError: no GPU"),
+        ("bad", "import sys; sys.exit(3)", "does not load: bad ends in SystemExit: 3"),
+        ("bad", "def prepare(", "does not load: bad ends in SyntaxError: '(' was never closed (bad.py, line 1)"),
+        ("gone", "", "does not load: gone ends in ModuleNotFoundError: No module named 'gone'"),
+        ("bad:Echo", "", "is 'bad:Echo'; expected the name of a module"),
+        (
+            "bad",
+            "NAME = 'bad'",
+            (
+                ": bad has no PACKAGE, DIALECTS, ARRAYS, CONSTANTS, RULES or prepare; expected NAME, PACKAGE, "
+                "DIALECTS, ARRAYS, CONSTANTS, RULES and prepare"
+            ),
+        ),
+        ("bad", GOOD, "calls itself 'echo'; expected the name of its entry point"),
+    ],
+)
+def test_a_package_that_is_broken_is_told_by_name_and_harms_nobody(
+    site: Path, module: str, text: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (site / "bad.py").write_text(text)
+    install(site, "bad-package", "0.1", {"bad": module})
+    head = "the runtime 'bad' of the package bad-package 0.1"
+    sentence = f"{head}{told}" if told.startswith(":") else f"{head} {told}"
+    assert targets.find("openvino-cpu").runtime == "openvino-cpu"
+    assert "openvino-cpu@2026.4.1" in targets.names()
+    for ask in (lambda: targets.find("bad"), lambda: adapting.adapter("bad"), lambda: prove("bad")):
+        with pytest.raises(Unsupported) as caught:
+            ask()
+        assert str(caught.value) == sentence
+    assert cli.main(["targets"]) == 0
+    assert capsys.readouterr().err == f"warning: {sentence}\n"
+    assert cli.main(["prove", "bad"]) == 2
+    assert capsys.readouterr().err == f"error: {sentence}\n"
+
+
+def test_a_name_that_is_taken_is_refused_by_name(echo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    install(echo, "a-thief", "3", {"numpy": "minuend_echo.adapter", "ort": "minuend_echo.adapter"})
+    install(echo, "z-late", "4", {"echo": "nowhere"})
+    assert adapting.adapter("numpy").PACKAGE == "numpy"
+    assert adapting.adapter("echo").PACKAGE == "minuend-echo"
+    assert cli.main(["targets"]) == 0
+    assert capsys.readouterr().err.splitlines() == [
+        "warning: the runtime 'numpy' of the package a-thief 3 is left out: that name is taken by minuend itself",
+        "warning: the runtime 'ort' of the package a-thief 3 is left out: that name is taken by minuend itself",
+        "warning: the runtime 'echo' of the package z-late 4 is left out: that name is taken by minuend-echo 1.2",
+    ]
+
+
+def test_measured_files_of_a_package_are_checked(echo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (echo / "minuend_echo" / "measured" / "echo@1.3.json").write_text('{"format": 1}')
+    with pytest.raises(ValueError, match=r"^echo@1\.3\.json of the package minuend-echo 1\.2 is .*; expected an "):
+        targets.find("echo@1.3")
+    assert targets.find("echo@1.2").name == "echo@1.2"
+    assert cli.main(["targets"]) == 0
+    out, err = capsys.readouterr()
+    assert "openvino-cpu" in out
+    assert err.startswith("warning: echo@1.3.json of the package minuend-echo 1.2 is {'format': 1}; expected an object")
+
+
+def test_a_folder_of_measured_files_that_is_none_is_told(echo: Path) -> None:
+    adapter = echo / "minuend_echo" / "adapter.py"
+    adapter.write_text(GOOD.replace('Path(__file__).parent / "measured"', "'nowhere'"))
+    with pytest.raises(Unsupported, match=r"minuend-echo 1\.2: MEASURED is 'nowhere', which is no folder"):
+        targets.find("echo")
+    assert "numpy" in {name.partition("@")[0] for name in targets.names()}
+
+
+def test_a_runtime_that_nobody_measured_says_how(echo: Path) -> None:
+    shutil.rmtree(echo / "minuend_echo" / "measured")
+    (echo / "minuend_echo" / "measured").mkdir()
+    with pytest.raises(SpecError) as caught:
+        targets.find("echo")
+    assert str(caught.value) == (
+        "nobody measured echo, which is known here; minuend measure echo -o FILE does, and --target FILE takes what it "
+        "writes"
+    )
+    report = prove("echo", quick=True)
+    assert report.notes == ("no deviations of echo@1.2 are listed, so every one counts; minuend measure makes a list",)
