@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import os
+import re
 import sys
 import tomllib
 from pathlib import Path
@@ -65,6 +66,11 @@ def check(capfd: pytest.CaptureFixture[str], command: str) -> tuple[int, str, st
     return run(capfd, "check", *command.split())
 
 
+def without_processors(out: str) -> str:
+    """A page without the sentence on which processors the targets were measured, which changes with the data."""
+    return re.sub(r"measured on [^:]*: [^\n]*\n", "", out)
+
+
 def report(capfd: pytest.CaptureFixture[str], command: str) -> tuple[int, dict[str, Any]]:
     status, out, _ = check(capfd, f"{command} --json")
     return status, json.loads(out)
@@ -120,7 +126,7 @@ def test_many_models_have_one_summary_and_fine_ones_a_line(capfd: pytest.Capture
     status, out, err = check(capfd, "none.onnxtxt wraps.onnxtxt exports/deep --target openvino-cpu,onnxruntime-cpu")
     assert (status, err) == (1, "")
     assert max(map(len, out.splitlines())) <= 80
-    assert out == (
+    assert without_processors(out) == (
         "none.onnxtxt has no subtraction\n"
         "\n"
         "wraps.onnxtxt: 1 subtraction, findings: 1 different-numbers\n"
@@ -160,7 +166,7 @@ def test_a_model_that_cannot_be_read_is_an_error_of_its_own(capfd: pytest.Captur
         "skipped": "0",
     }
     status, out, _ = check(capfd, "no.onnx wraps.onnxtxt --target onnxruntime-cpu")
-    assert out == (
+    assert without_processors(out) == (
         "no.onnx cannot be read: there is no file no.onnx\n"
         "wraps.onnxtxt: 1 subtraction, fine everywhere\n"
         "\n"
@@ -370,7 +376,7 @@ def test_an_accepted_finding_is_shown_and_does_not_count(capfd: pytest.CaptureFi
     Path("minuend.toml").write_text(ACCEPT)
     status, out, _ = check(capfd, "wraps.onnxtxt --target openvino-cpu --junit j.xml --sarif o.sarif")
     assert status == 0
-    assert out == (
+    assert without_processors(out) == (
         "graph.node[0] 'diff': Sub-14, uint8, same shapes\n"
         "\n"
         "openvino-cpu@2026.4.1  accepted  different-numbers: frames are brighter\n"

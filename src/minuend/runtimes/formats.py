@@ -7,9 +7,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import PurePath
+from pathlib import PurePath, PurePosixPath
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 from xml.etree import ElementTree
 
 from minuend.plain import as_json
@@ -233,5 +232,15 @@ def uri_of(path: PurePath, root: PurePath) -> str:
     'file:///elsewhere/m.onnx'
     """
     if path.is_relative_to(root):
-        return quote(path.relative_to(root).as_posix().encode(errors="surrogateescape"))
+        return relative_uri(path.relative_to(root).as_posix())
     return path.as_uri()
+
+
+def relative_uri(path: str) -> str:
+    """Return a path with ``/`` between names as a reference that is relative to some URI.
+
+    >>> relative_uri("my models/é[1].onnx")
+    'my%20models/%C3%A9%5B1%5D.onnx'
+    """
+    whole = PurePosixPath("/", path).as_uri().removeprefix("file://")
+    return whole if path.startswith("/") else whole.removeprefix("/")

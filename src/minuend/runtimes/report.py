@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import quote
 
 from minuend.plain import as_json
 from minuend.runtimes.answers import VERDICTS, Witness
@@ -157,6 +156,6 @@ class Report:
 
     def to_sarif(self, tool_version: str, artifact: str = "") -> str:
         """Return the findings as SARIF 2.1.0; ``artifact`` is the file that was looked at, with either separator."""
-        from minuend.runtimes.formats import sarif
+        from minuend.runtimes.formats import relative_uri, sarif
 
-        return sarif([(self, quote(artifact.replace("\\", "/")))], tool_version)
+        return sarif([(self, relative_uri(artifact.replace("\\", "/")) if artifact else "")], tool_version)
