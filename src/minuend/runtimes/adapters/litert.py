@@ -17,10 +17,7 @@ JOINS = False
 ARRAYS = True
 CONSTANTS = ("none",)
 RULES = ("numpy",)
-INSTEAD = (
-    "convert the model to ONNX (tf2onnx --tflite), and check that on what is to run it; minuend targets "
-    "--matrix shows what it does"
-)
+INSTEAD = "convert the model to ONNX (tf2onnx --tflite), and check that on what is to run it"
 
 
 def prepare(head: dict[str, Any], model: bytes, weights: bytes) -> Callable[[list[Any]], list[Any]]:
