@@ -273,7 +273,7 @@ def test_a_model_that_made_inputs_do_not_fit_says_how_to_give_others():
 def test_json_keeps_its_keys_and_has_the_runs_besides():
     report, _ = ran(ROUNDING_TRICK, inputs={"x": ones(512)})
     data = json.loads(report.to_json())
-    assert list(data) == ["version", "tool", "notes", "findings", "runs"]
+    assert list(data) == ["version", "tool", "notes", "conditions", "findings", "runs"]
     (one,) = data["runs"]
     assert (one["ok"], one["runtime"], one["places"][0]["location"]) == (False, OPENVINO, "graph.node[2]")
     assert "runs" not in json.loads(check(ROUNDING_TRICK, OPENVINO).to_json())

@@ -191,10 +191,26 @@ def test_float16_subtractions_of_one_shape_with_other_scalars_are_unknown_on_ope
     assert [one.verdict for one in found] == ["unknown", "unknown"]
     assert found[0].reason == (
         "another subtraction of this shape has another float16 constant, and openvino-cpu@2026.4.1 can compute one "
-        "with the constant of the other; it does so seldom"
+        "with the constant of the other; it does so for few pairs of constants, which nobody has listed"
     )
     graph.initializer[1].CopyFrom(helper.make_tensor("e", TensorProto.FLOAT16, [], [1.5]))
     assert [one.verdict for one in check(helper.make_model(graph, ir_version=8), OPENVINO)] == ["ok", "ok"]
+
+
+def test_openvino_computes_one_of_two_float32_subtractions_with_the_constant_of_the_other():
+    """Two that meet in its cache of kernels; integers do not, and a model with one constant has nothing to mix up."""
+    stored = "<float c = {-18}, float e = {71}>"
+    head = '<ir_version: 8, opset_import: ["" : 17]> g (float[513] x) => (float[513] y, float[513] z)'
+    text = f"{head} {stored} {{ y = Sub(x, c) z = Sub(x, e) }}"
+    assert verdicts(text, [OPENVINO, ONNXRUNTIME]) == ["unknown", "ok"] * 2
+    assert verdicts(text.replace("71", "-18"), OPENVINO) == ["ok", "ok"]
+    assert verdicts(text.replace("float", "int32"), OPENVINO) != ["unknown", "unknown"]
+    pytest.importorskip("openvino")
+    report = check(text, OPENVINO, run=True, inputs={"x": np.full(513, 100, np.float32)})
+    assert (report.ok, [(one.name, one.different) for one in report.trials[0].outputs]) == (
+        False,
+        [("y", 0), ("z", 513)],
+    )
 
 
 # ---- fix --------------------------------------------------------------------------------------------------------

@@ -208,8 +208,8 @@ def test_every_adapter_answers_for_itself() -> None:
 
 def test_an_unknown_runtime_is_refused_with_those_there_are() -> None:
     with pytest.raises(SpecError) as caught:
-        Runtime("tensorrt")
-    assert str(caught.value) == f"no runtime 'tensorrt'; expected {listed(sorted(adapting.adapters()))}"
+        Runtime("coreml")
+    assert str(caught.value) == f"no runtime 'coreml'; expected {listed(sorted(adapting.adapters()))}"
 
 
 def test_a_runtime_that_is_not_installed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

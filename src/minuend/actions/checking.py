@@ -163,7 +163,7 @@ def _beside_twins(finding: Finding, shared: Collection[str]) -> Finding:
         return finding
     reason = (
         f"another subtraction of this shape has another {finding.dtype} constant, and {finding.target} can compute one "
-        "with the constant of the other; it does so seldom"
+        "with the constant of the other; it does so for few pairs of constants, which nobody has listed"
     )
     return replace(finding, verdict="unknown", reason=reason, witness=None)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import re
@@ -194,6 +195,18 @@ def build(case: GraphCase) -> Built:
     kind, *how = case.how
     outputs = getattr(draft, kind)(*how)
     return draft.built(outputs)
+
+
+def many(dtype: str, scalars: Any, shape: tuple[int, ...]) -> Part:
+    """Return a model whose outputs are its input less each of some scalars, constants of the model."""
+    opset = _OPSET if dtype in DIALECT.resolve(_OPSET).types else _OPSET + 1
+    value = functools.partial(helper.make_tensor_value_info, elem_type=_number(dtype), shape=shape)
+    names = [str(i) for i in range(len(scalars))]
+    nodes = [helper.make_node("Sub", ["x", f"c{i}"], [f"y{i}"]) for i in names]
+    constants = [_tensor(scalar, f"c{i}") for i, scalar in zip(names, scalars, strict=True)]
+    graph = helper.make_graph(nodes, "many", [value("x")], [value(f"y{i}") for i in names], constants)
+    imports = [helper.make_opsetid("", opset)]
+    return _part(helper.make_model(graph, opset_imports=imports, ir_version=_IR_VERSION))
 
 
 class _Draft:

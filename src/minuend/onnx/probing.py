@@ -11,7 +11,7 @@ from onnx import ModelProto, TensorProto, ValueInfoProto, helper
 from minuend.onnx import external, tensors
 from minuend.onnx.calls import Calls
 from minuend.onnx.dims import shape_of
-from minuend.onnx.graph_cases import build, graph_cases
+from minuend.onnx.graph_cases import build, graph_cases, many
 from minuend.onnx.inference import infer_types
 from minuend.onnx.tensors import is_external
 from minuend.onnx.walk import all_tensors
@@ -20,7 +20,7 @@ from minuend.runtimes.probing import Skip, is_constant, nodes, operands
 
 FORM = "onnx"
 
-__all__ = ["FORM", "GRAPH_TYPES", "build", "case_model", "declared", "graph_cases", "model_bytes", "nbytes"]
+__all__ = ["FORM", "GRAPH_TYPES", "build", "case_model", "declared", "graph_cases", "many", "model_bytes", "nbytes"]
 
 GRAPH_TYPES = (
     "float32",

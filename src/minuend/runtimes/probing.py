@@ -37,6 +37,9 @@ class GraphProbing(Protocol):
     def build(self, case: Any) -> Any:
         """Return a case's models, :class:`~minuend.runtimes.graphs.Built`."""
 
+    def many(self, dtype: str, scalars: Any, shape: tuple[int, ...]) -> Any:
+        """Return a model, :class:`~minuend.runtimes.graphs.Part`, that subtracts each scalar from its one input."""
+
 
 class Probing(Protocol):
     """A dialect's ``probing.py``.

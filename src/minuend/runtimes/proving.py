@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from types import MappingProxyType
@@ -21,6 +21,7 @@ from minuend.runtimes.between import inferred
 from minuend.runtimes.cases import Case, Operation
 from minuend.runtimes.graph_answers import DEFAULTS, GraphAnswers
 from minuend.runtimes.machine import extensions
+from minuend.runtimes.mixed_up import MixedUp, mixed_up
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.report import Finding, Report
 from minuend.runtimes.running import Output, Refused, Runtime
@@ -31,6 +32,9 @@ Progress = Callable[[int, int], None]
 
 _SELDOM = 40
 """Of how many graph cases a quick proof asks one."""
+
+_TIMES = 3
+"""How often a model of many subtractions is asked; a quick proof asks once."""
 
 _KEPT = 12
 """How many witnesses of a case are kept, so that cases which deviate alike can name the same one."""
@@ -259,10 +263,12 @@ def prove(
         judged = judge_all(asked, full=not quick, expected=lambda case: _listed(case, ledger), progress=progress)
         joins = quirks(asked.name).joins
         joined = graphs.measure(asked, every=_SELDOM if quick else 1, progress=progress) if joins else None
+        shared = mixed_up(asked, 1 if quick else _TIMES) if joins else []
     provenance = {"release": asked.release, "date": date.today().isoformat(), "cpu": asked.cpu}
     findings = [finding for one in judged for finding in _findings(one, name, provenance, ledger)]
     if joined is not None:
         findings += _graph_findings(joined, name, provenance, ledger)
+    findings += _mixed_up_findings(shared, name, provenance)
     pairs = sum(cases.count(one.case) for one in judged)
     return Report(
         title=f"prove {name}",
@@ -325,6 +331,24 @@ def _graph_findings(
                 provenance=provenance,
                 case=", ".join(part for part in (f"{expression} of {dtype}", setting, form) if part),
                 unexpected=unexpected,
+            )
+
+
+def _mixed_up_findings(found: Iterable[MixedUp], name: str, provenance: dict[str, str]) -> Iterator[Finding]:
+    """A finding for each element type of which subtractions were computed with constants of others.
+
+    It happens seldom: where it does not, nothing is gone.
+    """
+    for one in found:
+        if one.wrong:
+            yield Finding(
+                target=name,
+                verdict="different-numbers",
+                dtype=one.dtype,
+                reason=f"{one.wrong} of {one.asked} were computed with the constant of another",
+                provenance=provenance,
+                case=f"many subtractions of {one.dtype} of one shape in a model, each with a scalar of its own",
+                unexpected="" if one.dtype in quirks(name.partition("@")[0]).shares else "not listed",
             )
 
 

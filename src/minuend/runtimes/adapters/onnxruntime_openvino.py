@@ -15,7 +15,7 @@ RULES = None
 # ---- beyond the measured data ---------------------------------------------------------------------------------
 
 BFLOAT16_OUT = False
-SHARES = ("float16",)
+SHARES = ("float16", "bfloat16", "float32", "float64")
 """As OpenVINO's own plugin does, which it holds."""
 
 LOADED: dict[str, tuple[int | None, int | None]] = {"1.24.1": (25, 13)}

@@ -55,8 +55,9 @@ STRICT = {
     ),
 }
 LOCAL_FUNCTIONS = False
-SHARES = ("float16", "bfloat16")
-"""Seen in 2 of 390 Subs of one model and in bfloat16 Adds of 513 elements and more; it does not come back at will."""
+SHARES = ("float16", "bfloat16", "float32", "float64")
+"""A kernel is found by a hash of what it computes: ``x - (-18)`` and ``x - 71`` of 513 float32 elements in a model are
+both computed with -18. Of 1,000 scalars of one shape 15 to 40 meet another; of integers and open shapes none did."""
 OPERATORS_FROM = {"BitwiseAnd": (2024, 4)}
 
 LOADED = {
