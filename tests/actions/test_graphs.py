@@ -268,6 +268,17 @@ def test_nothing_rounds_beside_a_constant_0():
     assert verdicts(head + "{ t = Mul(x, x) y = Sub(t, x) }", ONNXRUNTIME) == ["different-numbers"]
 
 
+def test_a_constant_0_rounds_what_comes_in_more_bits_than_its_type_has():
+    """A quotient of -67.99 is -68 as float16: int8 has -67 of the one and -68 of the other."""
+    head = '<ir_version: 8, opset_import: ["" : 17]> g (float16[64] x) => (float16[64] y) <float16 zero = {0}>'
+    assert verdicts(head + "{ t = Div(x, x) d = Sub(t, zero) i = Cast<to=3>(d) y = Cast<to=10>(i) }", ONNXRUNTIME) == [
+        "different-numbers"
+    ]
+    assert verdicts(head + "{ t = Abs(x) d = Sub(t, zero) y = Elu(d) }", ONNXRUNTIME) == ["ok"]
+        "ok"
+    ]
+
+
 @pytest.mark.parametrize("target", [ONNXRUNTIME, OPENVINO])
 def test_fix_takes_a_layer_normalisation_apart_and_the_whole_model_is_as_contracted_then(target):
     """The operators around it round by themselves, so the bound is theirs; the subtraction's own numbers are exact."""

@@ -59,7 +59,9 @@ def joined(site: Site, node: Node, target: Target, hint: str = "") -> Joined:
         return FINE
     if target.graphs is None:
         return _unmeasured(site, node, target)
-    classes = reachable(node.a.element, site.a, site.b)
+    classes = set(reachable(node.a.element, site.a, site.b))
+    if node.a.dtype in NARROW and (_is_zero(site.a) or _is_zero(site.b)):
+        classes |= {"rounds", "overflows"}  # what comes in more bits than its type has is rounded here
     found = list(_each(site, node, target, hint, classes))
     for verdict in ("not-implemented", "different-numbers"):
         if wrong := [one for one in found if one.verdict == verdict]:

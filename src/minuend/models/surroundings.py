@@ -136,7 +136,8 @@ def _bare(flow: Flow, index: int) -> Iterator[Surrounding]:
 
 def _makers(flow: Flow, index: int) -> Iterator[Surrounding]:
     operands = flow.steps[index][1]
-    moved = moves(flow, index)
+    result = flow.steps[index][2][0]
+    moved = moves(flow, index) and not flow.readers_of(result)  # it is rounded where it leaves
     for side, name, other in (("A", operands[0], operands[1]), ("B", operands[1], operands[0])):
         for form, source in _sources(flow, name):
             if source in flow.folded or (made := flow.maker_of(source)) is None:
