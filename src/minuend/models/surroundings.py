@@ -126,7 +126,8 @@ def surroundings(flow: Flow, index: int) -> tuple[Surrounding, ...]:
 
 def _bare(flow: Flow, index: int) -> Iterator[Surrounding]:
     _, (a, b), (result, *_) = flow.steps[index]
-    made = all(name in flow.folded or flow.maker_of(name) is not None for name in (a, b))
+    # What comes into a body was made around it.
+    made = bool(flow.within) or all(name in flow.folded or flow.maker_of(name) is not None for name in (a, b))
     form = WITHIN if made and result not in flow.outputs else ADJACENT
     for own in kinds(flow, a):
         for other in kinds(flow, b):
