@@ -591,7 +591,8 @@ def _searched(drawn: Drawn, runtime: Runtime, source: np.random.Generator, hint:
         known += [float(x) for x in (finding.witness.a, finding.witness.b) if isinstance(x, int | float)]
     kinds = (EDGES, FEW, ORDINARY, ANY, POSITIVE, ORDINARY)
     smallest = min((math.prod(value.shape) for value in drawn.inputs), default=64)
-    sets = replace(drawn, known=known).sets(source, kinds * min(16, max(2, 64 // smallest)))[2:]
+    times = 1 if runtime.name == "openvino-cpu" else 2  # which takes its time to compile
+    sets = replace(drawn, known=known).sets(source, kinds * min(8 * times, max(times, 32 * times // smallest)))[2:]
     truth = Trial(runtime, drawn.model, sets, hint).truth(finding)
     if truth.kind != FINE or place_of(drawn.model, finding.location).inside:
         return truth

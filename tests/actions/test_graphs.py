@@ -126,6 +126,15 @@ def test_float16_chains_stay_in_float32_on_onnxruntime():
     assert verdicts(head + "{ y = Sub(a, b) }", ONNXRUNTIME) == ["ok"]
 
 
+@pytest.mark.parametrize("part", ["first", "second"])
+@pytest.mark.parametrize("target", [ONNXRUNTIME, OPENVINO])
+def test_bits_that_float16_lacks_go_through_every_part_of_a_split(target, part):
+    head = '<ir_version: 8, opset_import: ["" : 17]> g (float16[64] a, float16[64] b) => (int32[32] y, float16[32] z)'
+    other = "second" if part == "first" else "first"
+    body = f"d = Sub(a, b) first, second = Split(d) y = Cast<to=6>({part}) z = Identity({other})"
+    assert verdicts(f"{head} {{ {body} }}", target, hint="f32" if target == OPENVINO else "") == ["different-numbers"]
+
+
 # ---- constants --------------------------------------------------------------------------------------------------
 
 

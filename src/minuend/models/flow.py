@@ -194,7 +194,9 @@ class Flow:
             one = waiting.pop()
             for i in self.readers_of(one):
                 kind, _, outputs = self.steps[i]
-                if kind in kinds and outputs and outputs[0] not in found and one in self._handed_on(i):
-                    found.append(outputs[0])
-                    waiting.append(outputs[0])
+                if kind not in kinds or one not in self._handed_on(i):
+                    continue
+                more = [name for name in (outputs if kind == "Split" else outputs[:1]) if name and name not in found]
+                found += more
+                waiting += more
         return found
