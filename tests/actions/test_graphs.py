@@ -84,6 +84,15 @@ def test_a_precision_that_is_less_by_default_is_said_first_with_the_setting():
     assert check(MATMUL, OPENVINO, hint="f32").head == ()
 
 
+def test_with_open_shapes_a_coarse_operator_farther_on_may_take_the_subtraction_along():
+    """``MatMul(x / (c - x), w)`` has the difference as bfloat16 where shapes are open; with known ones it has not."""
+    text = model("d = Sub(c, x) q = Div(x, d) y = MatMul(q, x)", dims="8,8")
+    assert verdicts(text, OPENVINO) == ["ok"]
+    (finding,) = check(text.replace("8,8", "m,n"), OPENVINO)
+    assert (finding.verdict, finding.graph) == ("unknown", "MatMul(… x - x)")
+    assert verdicts(text.replace("8,8", "m,n"), OPENVINO, hint="f32") == ["ok"]
+
+
 def test_a_hint_that_no_target_knows_is_refused():
     with pytest.raises(SpecError) as caught:
         check(MATMUL, OPENVINO, hint="f23")

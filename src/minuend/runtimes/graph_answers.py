@@ -47,6 +47,21 @@ class GraphAnswers:
         """Whether the runtime has a precision of its own by default, so that a hint changes answers."""
         return any(key[2] in DEFAULTS.values() for key in self.cells)
 
+    @functools.cached_property
+    def _coarse(self) -> frozenset[str]:
+        """The operators that the runtime computes in less than float32 by default, and what stands beside them too."""
+        plain = {default: setting for setting, default in DEFAULTS.items()}
+        return frozenset(
+            expression.partition("(")[0].rpartition(" ")[2]
+            for (expression, dtype, setting, form), answers in self.cells.items()
+            if setting in plain
+            and dtype == WIDE
+            and EVERY in answers
+            and EVERY not in self.cells.get((expression, dtype, plain[setting], form), {})
+            and expression.endswith(")")
+            and "… " not in expression
+        )
+
     def find(self, around: Surrounding, dtype: str, dynamic: bool, hint: str) -> Answers | None:
         """Return what was measured of a neighbour; ``None`` where nothing was.
 
@@ -68,7 +83,9 @@ class GraphAnswers:
         beside = (around.expression, dtype)
         default = next((found for one in (plain, STATIC) if (found := self._default(beside, one)) is not None), None)
         if around.later:
-            return default if default_matters else {}
+            # With open shapes one more operator between the two can take the subtraction along; one was asked.
+            apart = not dynamic or around.operator not in self._coarse
+            return {} if not default_matters else default if apart else None
         own = self._cell(around, dtype, plain)
         if own is None or not default_matters:
             return own
