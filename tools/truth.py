@@ -28,6 +28,7 @@ from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
 import minuend as mn
 from minuend.core.elements import TYPES, ElementType, of_numpy
+from minuend.errors import SpecError
 from minuend.onnx.flow import captured
 from minuend.onnx.inference import infer_types
 from minuend.onnx.walk import Scope, walk
@@ -352,7 +353,7 @@ class Trial:
             found = [self._inside(barriers, finding, k) for k in range(len(self.sets))]
         else:
             parts = cut(place, finding.dtype, self.types)
-            found = [_Set(self, k, place, finding, parts).truth() for k in range(len(self.sets))]
+            found = [_Set(self, k, place, finding, parts).judged() for k in range(len(self.sets))]
         worst = min(found, key=lambda one: _GRAVEST.index(one.kind))
         if worst.kind == DIFFERENT and not all(
             alike(answer, self.ask(self.model, fed)) for answer, fed in zip(self.answers, self.sets, strict=True)
@@ -391,6 +392,13 @@ class _Set:
     def __post_init__(self) -> None:
         self.fed = self.trial.sets[self.k]
         self.a, self.b, self.d = self.place.node.input[0], self.place.node.input[1], self.place.node.output[0]
+
+    def judged(self) -> Truth:
+        """What happened; unclear where the runtime makes operands, cut, that cannot be subtracted."""
+        try:
+            return self.truth()
+        except SpecError as error:
+            return Truth(UNCLEAR, f"cut, its operands do not fit: {error}")
 
     def truth(self) -> Truth:
         answer = self.trial.answers[self.k]
