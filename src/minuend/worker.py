@@ -11,6 +11,7 @@ with a byte string each, or ``{"refused": message, "stage": "build" or "run"}``.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import os
@@ -48,10 +49,10 @@ def release(adapter: Any) -> str | None:
     """The release of a runtime: what its adapter says, else that of its package; ``None`` where it is not installed."""
     if hasattr(adapter, "release"):
         return adapter.release()  # type: ignore[no-any-return]
-    try:
-        return metadata.version(adapter.PACKAGE)
-    except metadata.PackageNotFoundError:
-        return None
+    for package in (adapter.PACKAGE, *getattr(adapter, "OTHERWISE", ())):
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            return metadata.version(package)
+    return None
 
 
 def answer(adapter: Any, head: Mapping[str, Any], parts: Sequence[bytes]) -> tuple[dict[str, Any], list[bytes]]:

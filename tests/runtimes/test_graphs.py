@@ -42,7 +42,7 @@ class Evaluated:
 
 def answer(expression, runtime, form=""):
     case = CASES[expression, "float32", form]
-    return graphs.answer(case, runtime, "onnx", graphs._asking().build(case))
+    return graphs.answer(case, runtime, "onnx", graphs.asking().build(case))
 
 
 @pytest.mark.parametrize(

@@ -133,7 +133,7 @@ def installed(target: Target) -> str:
     if release is None:
         raise Unsupported(
             f"running the model on {target.runtime} needs the package {adapter.PACKAGE}, which is not installed: "
-            f"{getattr(adapter, 'INSTALL', f'pip install {adapter.PACKAGE}')}"
+            f"{adapting.installing(adapter)}"
         )
     return str(release)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from minuend.errors import DTypeError
+from minuend.errors import DTypeError, ShapeError
 
 LIBRARIES: Mapping[str, str] = MappingProxyType(
     {
@@ -72,3 +72,13 @@ def only_of(words: str, kinds: Any, operands: Mapping[str, Any], advice: str) ->
             f"{name} is a {kind.__module__}.{kind.__qualname__} beside a {words}; nothing is converted, expected "
             f"arrays of one kind: {advice}",
         )
+
+
+def no_out(out: Any, words: str, instead: str = "leave it away") -> None:
+    """Check that a library whose arrays are not written to is given none.
+
+    Raises:
+        ShapeError: it is.
+    """
+    if out is not None:
+        raise ShapeError("out", f"out does not go with {words}; {instead}")

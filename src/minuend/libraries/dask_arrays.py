@@ -9,15 +9,14 @@ import dask.array as da
 import numpy as np
 
 from minuend.core import arrays, shapes
-from minuend.core.libraries import only_of
+from minuend.core.libraries import no_out, only_of
 from minuend.core.policies import Overflow
-from minuend.errors import OverflowFound, ShapeError
+from minuend.errors import OverflowFound
 
 
 def subtract(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
     """Subtract Dask arrays, or one and a NumPy array or a number; what overflows is told when it is computed."""
-    if out is not None:
-        raise ShapeError("out", "out does not go with Dask arrays; leave it away, da.store() writes a result")
+    no_out(out, "Dask arrays", "leave it away, da.store() writes a result")
     only_of("dask.array.Array", (da.Array, np.ndarray), {"a": a, "b": b}, "dask.array.from_array(x)")
     dtype = arrays.subtract(_empty(a), _empty(b), overflow=overflow).dtype
     x, y = (da.asarray(one) if isinstance(one, np.ndarray) else one for one in (a, b))

@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 
 from minuend.core import arrays
-from minuend.core.libraries import exchanges, only_of
+from minuend.core.libraries import exchanges, no_out, only_of
 from minuend.core.policies import Overflow
-from minuend.errors import DTypeError, ShapeError
+from minuend.errors import DTypeError
 
 
 def subtract(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
     """Subtract them; the result is of the library's own kind where it has a namespace of the array API."""
-    if out is not None:
-        raise ShapeError("out", "out does not go with arrays that are exchanged; leave it away")
+    no_out(out, "arrays that are exchanged")
     first = next(one for one in (a, b) if exchanges(one))
     kind = type(first)
     only_of(f"{kind.__module__}.{kind.__qualname__}", kind, {"a": a, "b": b}, "from_dlpack(x) of its library")

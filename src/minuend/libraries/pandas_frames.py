@@ -9,15 +9,14 @@ import numpy as np
 import pandas as pd
 
 from minuend.core import arrays
-from minuend.core.libraries import only_of
+from minuend.core.libraries import no_out, only_of
 from minuend.core.policies import Overflow
 from minuend.errors import DTypeError, ShapeError
 
 
 def subtract(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
     """Subtract two Series, two DataFrames, or one and a number."""
-    if out is not None:
-        raise ShapeError("out", "out does not go with pandas objects; leave it away")
+    no_out(out, "pandas objects")
     only_of("pandas Series or DataFrame", (pd.Series, pd.DataFrame), {"a": a, "b": b}, "pandas.Series(x)")
     labelled = [one for one in (a, b) if isinstance(one, pd.Series | pd.DataFrame)]
     if len({type(one).__name__ for one in labelled}) > 1:

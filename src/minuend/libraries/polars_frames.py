@@ -8,15 +8,14 @@ import numpy as np
 import polars as pl
 
 from minuend.core import arrays
-from minuend.core.libraries import only_of
+from minuend.core.libraries import no_out, only_of
 from minuend.core.policies import Overflow
 from minuend.errors import DTypeError, ShapeError
 
 
 def subtract(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
     """Subtract two Series, two DataFrames with the same columns, or one and a number."""
-    if out is not None:
-        raise ShapeError("out", "out does not go with Polars objects; leave it away")
+    no_out(out, "Polars objects")
     only_of("Polars Series or DataFrame", (pl.Series, pl.DataFrame), {"a": a, "b": b}, "polars.Series(x)")
     frames = [one for one in (a, b) if isinstance(one, pl.Series | pl.DataFrame)]
     first = frames[0]

@@ -8,7 +8,7 @@ from typing import Any
 import xarray as xr
 
 from minuend.core import arrays
-from minuend.core.libraries import only_of
+from minuend.core.libraries import no_out, only_of
 from minuend.core.policies import Overflow
 from minuend.errors import ShapeError
 
@@ -17,8 +17,7 @@ _KINDS = (xr.Variable, xr.DataArray, xr.Dataset)
 
 def subtract(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
     """Subtract labelled arrays, or one and a number; Dask arrays inside stay lazy."""
-    if out is not None:
-        raise ShapeError("out", "out does not go with xarray objects; leave it away")
+    no_out(out, "xarray objects")
     only_of("xarray Variable, DataArray or Dataset", _KINDS, {"a": a, "b": b}, "xarray.DataArray(x, dims=…)")
     try:
         return xr.apply_ufunc(

@@ -12,18 +12,16 @@ from types import MappingProxyType
 import numpy as np
 
 from minuend.core.elements import of_numpy
-from minuend.models.flow import SHAPES, Flow
+from minuend.models.flow import KEEPING, Flow
 
-_PICKING = (*SHAPES, "Slice", "Split", "Concat", "Gather", "GatherElements", "GatherND", "Pad", "Where", "Max", "Min",
-            "Neg", "Abs", "Relu", "Clip", "Floor", "Ceil", "Round", "Sign", "DepthToSpace", "SpaceToDepth", "Trilu",
-            "MaxPool", "ReduceMax", "ReduceMin")  # fmt: skip
+_PICKING = (*KEEPING, "Sign")
 """Operators that give a number of the type for numbers of the type."""
 
 _BY_ATTRIBUTE = ("Clip", "Pad")
 """Those of them that had a number as an attribute once, which need be none of the type."""
 
-_SMALL = ("bool", "int8", "uint8", "float16", "bfloat16")
-"""Types whose numbers, where they are whole, every float of 16 bits has."""
+_SMALL = ("bool", "int8", "uint8")
+"""Types all of whose numbers every float of 16 bits has."""
 
 _NEUTRAL: Mapping[str, tuple[int, ...]] = MappingProxyType({"Add": (0, 0), "Sub": (0, 0), "Mul": (1, 1), "Div": (1,)})
 """Operators of two operands: the number beside which the other keeps its magnitude, as the last one and the first."""
@@ -64,7 +62,7 @@ def _needs(flow: Flow, index: int) -> list[str] | None:
     dtype = flow.dtypes.get(outputs[0]) if outputs else None
     if operator == "Cast":
         source = flow.dtypes.get(inputs[0])
-        if source in _SMALL[:3]:
+        if source in _SMALL:
             return []
         return [inputs[0]] if source == dtype and source is not None else None
     if operator in _BY_ATTRIBUTE and len(inputs) == 1:

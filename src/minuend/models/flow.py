@@ -14,6 +14,11 @@ Array = np.ndarray[Any, np.dtype[Any]]
 SHAPES = ("Identity", "Reshape", "Unsqueeze", "Squeeze", "Expand", "Transpose", "Flatten", "Tile")
 """Operators that only move or rename values."""
 
+KEEPING = (*SHAPES, "Slice", "Split", "Concat", "Gather", "GatherElements", "GatherND", "Pad", "Where", "Max", "Min",
+           "Neg", "Abs", "Relu", "Clip", "Floor", "Ceil", "Round", "DepthToSpace", "SpaceToDepth", "Trilu",
+           "MaxPool", "ReduceMax", "ReduceMin")  # fmt: skip
+"""Operators that hand numbers on as they came, but for their sign or what follows the point: a number that a runtime
+holds in more bits than its type has keeps some through these."""
 
 _MERGED = ("Add", "Sub", "Mul", "Div", "Neg", "Pow", "Sqrt", "Reciprocal", "Exp", "Abs", "Relu")
 """Operators that say all they do by their inputs, so that runtimes compute equal ones once."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from minuend.models.exact import is_exact, moves
-from minuend.models.flow import SHAPES, Flow
+from minuend.models.flow import KEEPING, SHAPES, Flow
 from minuend.models.idioms import idioms
 
 ARITHMETIC = ("Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Mod", "PRelu")
@@ -43,12 +43,6 @@ asked for them apart, since runtimes leave it out."""
 
 _OPEN = (("x", "x"), ("x", "scalar"), ("x", "array"), ("scalar", "x"), ("array", "x"))
 """Operands of which one at least is no constant: two constants have no neighbours that a runtime could join."""
-
-KEEPING = (*SHAPES, "Slice", "Split", "Concat", "Gather", "GatherElements", "GatherND", "Pad", "Where", "Max", "Min",
-           "Neg", "Abs", "Relu", "Clip", "Floor", "Ceil", "Round", "DepthToSpace", "SpaceToDepth", "Trilu",
-           "MaxPool", "ReduceMax", "ReduceMin")  # fmt: skip
-"""Operators that hand numbers on as they came, but for their sign or what follows the point: a number that a runtime
-holds in more bits than its type has keeps some through these."""
 
 NARROW = ("float16", "bfloat16")
 """Types that runtimes compute in float32."""

@@ -3,10 +3,11 @@
 An adapter says ``NAME``, ``PACKAGE``, ``DIALECTS`` (whose models it reads; where ``ARRAYS``, whose cases it is asked as
 bare arrays), ``CONSTANTS`` (which operands can be constants), ``RULES`` (the broadcasting rules that it can be asked
 for; ``None``: all), ``prepare(head, model, weights)`` and, where its release is not that of ``PACKAGE``, ``release()``.
-``INSTALL`` is how it is installed, where not by pip, ``ALIASES`` are other names that it goes by, ``ISA`` how it
-is told to use no newer instruction sets: instruction set → environment variables. What is known of the runtime beyond
-its measured data stands in the same file, under the names that :mod:`minuend.runtimes.quirks` reads. It needs NumPy and
-the runtime alone, for a worker loads it by its path. A new runtime is a new file.
+``OTHERWISE`` names packages that hold it in place of ``PACKAGE``, ``INSTALL`` is how it is installed, where not by pip,
+``ALIASES`` are other names that it goes by, ``ISA`` how it is told to use no newer instruction sets: instruction set →
+environment variables. What is known of the runtime beyond its measured data stands in the same file, under the names
+that :mod:`minuend.runtimes.quirks` reads. It needs NumPy and the runtime alone, for a worker loads it by its path. A
+new runtime is a new file.
 
 In another package it is a module as well: an entry point of the group ``minuend.runtimes``, named as the runtime.
 ``MEASURED`` is then the folder of its measured files, a path or a ``Traversable``. docs/runtimes.md shows a whole one.
@@ -162,6 +163,11 @@ def known(name: str) -> Any:
     if name in adapters():
         return adapters()[name]
     return plug_ins()[name].load() if name in plug_ins() else None
+
+
+def installing(adapter: Any) -> str:
+    """Return the command that installs a runtime."""
+    return str(getattr(adapter, "INSTALL", f"pip install {adapter.PACKAGE}"))
 
 
 def adapter(name: str) -> Any:

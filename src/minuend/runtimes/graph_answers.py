@@ -83,9 +83,10 @@ class GraphAnswers:
         beside = (around.expression, dtype)
         default = next((found for one in (plain, STATIC) if (found := self._default(beside, one)) is not None), None)
         if around.later:
+            if not default_matters:
+                return {}
             # With open shapes one more operator between the two can take the subtraction along; one was asked.
-            apart = not dynamic or around.operator not in self._coarse
-            return {} if not default_matters else default if apart else None
+            return None if dynamic and around.operator in self._coarse else default
         own = self._cell(around, dtype, plain)
         if own is None or not default_matters:
             return own

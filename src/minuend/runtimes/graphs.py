@@ -266,8 +266,8 @@ def _ask(runtime: Runtime, form: str, part: Part, fed: Mapping[str, Array], hint
 
 def asked(exact: str) -> Iterator[tuple[Key, GraphCase]]:
     """Yield every graph case with its key; ``exact`` is the hint that keeps float32, or ``""`` where there is none."""
-    for dtype in _asking().GRAPH_TYPES:
-        for case in _asking().graph_cases(dtype):
+    for dtype in asking().GRAPH_TYPES:
+        for case in asking().graph_cases(dtype):
             for setting in (STATIC, DYNAMIC):
                 one = replace(case, dynamic=setting == DYNAMIC)
                 yield (case.expression, case.dtype, setting, case.form), replace(one, hint=exact)
@@ -293,7 +293,7 @@ def measure(
     hint = next(iter(quirks(runtime.name).hints), "")
     rows = [row for row in asked(hint) if row[0] not in before][::every]
     for done, (key, case) in enumerate(rows):
-        answers = answer(case, runtime, _asking().FORM, _asking().build(case))
+        answers = answer(case, runtime, asking().FORM, asking().build(case))
         if answers is not None:
             found[key] = joined(found.get(key, {}), answers)
         if progress:
@@ -302,7 +302,7 @@ def measure(
 
 
 @functools.cache
-def _asking() -> GraphProbing:
-    """The dialect whose models ask about graphs."""
+def asking() -> GraphProbing:
+    """Return the dialect whose models ask about graphs."""
     found = (probing(name) for name in able("probing"))
     return cast(GraphProbing, next(one for one in found if hasattr(one, "graph_cases")))

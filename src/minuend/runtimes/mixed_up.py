@@ -8,16 +8,16 @@ each with a scalar of its own, 15 to 30 are computed with another's. Integers, a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from minuend.core import arrays
 from minuend.core.elements import TYPES, ElementType
-from minuend.runtimes.probing import GraphProbing, probing
+from minuend.runtimes.graphs import asking
+from minuend.runtimes.probing import GraphProbing
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.running import Refused, Runtime
-from minuend.standards.abilities import able
 
 SHAPE = (513,)
 """What each subtraction reads: one element more than fills registers, the least with which it was seen."""
@@ -39,7 +39,7 @@ class MixedUp:
 
 def mixed_up(runtime: Runtime, times: int) -> list[MixedUp]:
     """Ask a runtime models of many subtractions; types that it does not run are left out."""
-    form = cast(GraphProbing, next(one for name in able("probing") if hasattr(one := probing(name), "many")))
+    form = asking()
     found = []
     for dtype in form.GRAPH_TYPES:
         counts = [_ask(runtime, form, TYPES[dtype], seed) for seed in range(times)]

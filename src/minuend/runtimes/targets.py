@@ -230,7 +230,7 @@ def _installed(runtime: str) -> str:
         raise SpecError("targets", f"{runtime} is known from documents, and none is installed; name its release")
     release = worker.release(adapter)
     if release is None:
-        how = f"pip install {adapter.PACKAGE}"
+        how = adapting.installing(adapter)
         raise Unsupported(f"{runtime}@{INSTALLED} needs the package {adapter.PACKAGE}, which is not installed: {how}")
     return release
 

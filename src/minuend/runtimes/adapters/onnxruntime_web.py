@@ -5,6 +5,7 @@ The script that Node runs, and what asks it, is that of the file beside this one
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 from collections.abc import Callable
 from pathlib import Path
@@ -46,6 +47,7 @@ PROVEN: dict[str, tuple[str, ...]] = {
 # ---- running --------------------------------------------------------------------------------------------------
 
 
+@functools.cache
 def _node() -> Any:
     """The neighbour, loaded by its path: a worker knows no package."""
     spec = importlib.util.spec_from_file_location("onnxruntime_node", Path(__file__).with_name("onnxruntime_node.py"))
@@ -56,16 +58,13 @@ def _node() -> Any:
     return module
 
 
-_NODE = _node()
-
-
 def release() -> str | None:
     """The release of the npm package."""
-    found: str | None = _NODE.release_of(PACKAGE)
+    found: str | None = _node().release_of(PACKAGE)
     return found
 
 
 def prepare(head: dict[str, Any], model: bytes, weights: bytes) -> Callable[[list[Any]], list[Any]]:
     """Build a session of WebAssembly from an ONNX model and return what runs it."""
-    run: Callable[[list[Any]], list[Any]] = _NODE.session(PACKAGE, "wasm", model)
+    run: Callable[[list[Any]], list[Any]] = _node().session(PACKAGE, "wasm", model)
     return run

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import metadata
 from typing import Any
 
 NAME = "opencv-dnn"
 PACKAGE = "opencv-python-headless"
+OTHERWISE = ("opencv-python", "opencv-contrib-python-headless", "opencv-contrib-python")
 ALIASES = ("opencv",)
 DIALECTS = ("onnx",)
 ARRAYS = False
@@ -35,16 +35,6 @@ PROVEN: dict[str, tuple[str, ...]] = {
 """Recipe → element types with which it was run here and is right, whichever operands are constants."""
 
 # ---- running --------------------------------------------------------------------------------------------------
-
-
-def release() -> str | None:
-    """The release of whichever package of OpenCV is installed; ``None`` where none is."""
-    for name in (PACKAGE, "opencv-python", "opencv-contrib-python-headless", "opencv-contrib-python"):
-        try:
-            return metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return None
 
 
 def prepare(head: dict[str, Any], model: bytes, weights: bytes) -> Callable[[list[Any]], list[Any]]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import metadata
 from typing import Any
 
 NAME = "tensorflow-cpu"
 PACKAGE = "tensorflow-cpu"
+OTHERWISE = ("tensorflow",)
 ALIASES = ("tensorflow", "tf")
 DIALECTS = ("openvino",)
 JOINS = False
@@ -15,16 +15,6 @@ ARRAYS = True
 CONSTANTS = ("none",)
 RULES = ("numpy",)
 INSTEAD = "export the model to ONNX (tf2onnx) or read it into OpenVINO, and check that on what is to run it"
-
-
-def release() -> str | None:
-    """The release of the package with or without support of accelerators; ``None`` where neither is installed."""
-    for name in (PACKAGE, "tensorflow"):
-        try:
-            return metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return None
 
 
 def prepare(head: dict[str, Any], model: bytes, weights: bytes) -> Callable[[list[Any]], list[Any]]:
