@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from types import ModuleType
+from dataclasses import dataclass, field
+from types import MappingProxyType, ModuleType
 from typing import Any, BinaryIO, Protocol
 
 import numpy as np
@@ -17,17 +18,46 @@ from minuend.core.shapes import size
 from minuend.errors import DTypeError, FileFormatError, Unsupported, listed
 from minuend.storage.plain_types import plain_type
 from minuend.storage.reading import Array, Source
+from minuend.storage.regions import Region, extent, stretches
+
+
+class Elements(Protocol):
+    """The elements of a tensor, wherever they lie.
+
+    Attributes:
+        dtype: as they are stored, byte order and all. shape: of the whole tensor.
+        chunks: the grid in which they are stored and best read; ``None``: one stretch.
+    """
+
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def chunks(self) -> tuple[int, ...] | None: ...
+
+    def read(self) -> Array:
+        """Return all of them, read-only."""
+
+    def part(self, region: Region) -> Array:
+        """Return a region of them, read-only; good as long as it is held. Several threads may ask at once."""
 
 
 @dataclass(frozen=True, slots=True)
-class Elements:
-    """Where the elements of a tensor lie in a file: one after the other, in C or Fortran order."""
+class Stretched:
+    """Elements that lie in one stretch of a source, one after the other, in C or Fortran order."""
 
     source: Source
     offset: int
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
     fortran: bool = False
+
+    @property
+    def chunks(self) -> None:
+        """There is no grid."""
 
     @property
     def nbytes(self) -> int:
@@ -42,6 +72,91 @@ class Elements:
         """Return all their bytes as an array of their type and shape."""
         return array_at(raw, 0, self.dtype, self.shape, fortran=self.fortran)
 
+    def part(self, region: Region) -> Array:
+        """Return a region; see :class:`Elements`."""
+        if self.fortran:
+            turned = Stretched(self.source, self.offset, self.dtype, self.shape[::-1])
+            return turned.part(region[::-1]).T
+        shape, itemsize = extent(region), self.dtype.itemsize
+        if 0 in shape:
+            return np.empty(shape, self.dtype)
+        # The axes from ``axis`` on lie in one run: all of each but the first.
+        axis = len(shape)
+        while axis > 0 and (axis == len(shape) or shape[axis] == self.shape[axis]):
+            axis -= 1
+        steps = [math.prod(self.shape[k + 1 :]) * itemsize for k in range(len(shape))]
+        run = math.prod(shape[axis:]) * itemsize
+        first = self.offset + sum(step * one.start for step, one in zip(steps, region, strict=True))
+        if math.prod(shape[:axis]) == 1:
+            return array_at(self.source.read(first, run), 0, self.dtype, shape)
+        found = np.empty(math.prod(shape) * itemsize, np.uint8)
+        for k, prefix in enumerate(itertools.product(*map(range, shape[:axis]))):
+            at = first + sum(step * i for step, i in zip(steps[:axis], prefix, strict=True))
+            self.source.read_into(at, found[k * run : (k + 1) * run])
+        found.flags.writeable = False
+        return array_at(found, 0, self.dtype, shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Elements that are in memory already."""
+
+    array: Array
+    chunks: tuple[int, ...] | None = None
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """As they are held."""
+        return self.array.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The array's."""
+        return tuple(self.array.shape)
+
+    def read(self) -> Array:
+        """Return them, read-only."""
+        return self.part(())
+
+    def part(self, region: Region) -> Array:
+        """Return a region; see :class:`Elements`."""
+        found: Array = self.array[(*region, ...)]  # type: ignore[arg-type]
+        found.flags.writeable = False
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Where pixels lie on the ground.
+
+    Attributes:
+        crs: the coordinate system in WKT, ``""`` if none is stated.
+        transform: from (column, row) to coordinates: x = t0 column + t1 row + t2, y = t3 column + t4 row + t5.
+    """
+
+    crs: str
+    transform: tuple[float, float, float, float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a file says of a tensor beside its elements.
+
+    Attributes:
+        nodata: the value of elements that hold none. grid: where pixels lie; two that differ are not subtracted.
+        attributes: names and values that go from A to the difference by the format's own rules: units, dimension names.
+        shard: the file of several that it lies in.
+    """
+
+    nodata: int | float | None = None
+    grid: Grid | None = None
+    attributes: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    shard: str = ""
+
+
+NOTHING = About()
+NO_TEXT: Mapping[str, str] = MappingProxyType({})
+
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
@@ -51,12 +166,14 @@ class Tensor:
         name: its name there; ``""`` where the format has none.
         element: its element type. shape: its shape.
         elements: finds its elements; what is packed is unpacked for that.
+        about: what the file says of it beside them.
     """
 
     name: str
     element: ElementType
     shape: tuple[int, ...]
     elements: Callable[[], Elements]
+    about: About = NOTHING
 
     def read(self) -> Array:
         """Return its elements, read-only."""
@@ -68,11 +185,19 @@ class TensorFile(Mapping[str, Tensor]):
 
     Attributes:
         path: the file. named: whether the format holds several tensors by name; otherwise there is exactly one.
+        metadata: free text of the whole file.
     """
 
-    def __init__(self, path: str, named: bool, openers: Mapping[str, Callable[[], Tensor]]) -> None:
+    def __init__(
+        self,
+        path: str,
+        named: bool,
+        openers: Mapping[str, Callable[[], Tensor]],
+        metadata: Mapping[str, str] = NO_TEXT,
+    ) -> None:
         self.path = path
         self.named = named
+        self.metadata = metadata
         self._openers = openers
 
     def __getitem__(self, name: str) -> Tensor:
@@ -87,30 +212,52 @@ class TensorFile(Mapping[str, Tensor]):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A tensor to be written: what it is, and its elements in C order, block by block."""
+    """A tensor to be written, any region of which can be computed.
+
+    Attributes:
+        name, element, shape: what it is.
+        part: computes a region; in any order, several threads at once, each region once unless all is done anew.
+        chunks: the grid of A's elements, which a chunked format keeps; ``None`` where there is none.
+        about: what the file says of it beside its elements.
+    """
 
     name: str
     element: ElementType
     shape: tuple[int, ...]
-    blocks: Callable[[], Iterable[Array]]
+    part: Callable[[Region], Array]
+    chunks: tuple[int, ...] | None = None
+    about: About = NOTHING
+
+    @classmethod
+    def of(cls, name: str, element: ElementType, array: Array, about: About = NOTHING) -> Result:
+        """A result that is in memory already."""
+        return cls(name, element, array.shape, Held(array).part, about=about)
 
     @property
     def nbytes(self) -> int:
         """Bytes of all its elements."""
         return size(self.shape) * self.element.itemsize
 
+    def blocks(self) -> Iterator[Array]:
+        """Compute it block by block, in C order, each block C-contiguous."""
+        for region in stretches(self.shape, self.element.itemsize):
+            yield np.ascontiguousarray(self.part(region))
+
     def write(self, stream: Any) -> None:
         """Write the elements' bytes to a stream, block by block."""
         for block in self.blocks():
             # Bytes, since the buffer protocol has no word for ml_dtypes' element types.
-            stream.write(np.ascontiguousarray(block).reshape(-1).view(np.uint8).data)
+            stream.write(block.reshape(-1).view(np.uint8).data)
 
 
 class Format(Protocol):
     """A module of this folder, or a dialect's ``tensor_files.py``: one file format.
 
+    It has one of ``write`` and ``write_path``, or neither where files are only read.
+
     Attributes:
         SUFFIXES: what the names of its files end in. NAMED: whether a file holds several tensors by name.
+        FOLDER: ``True`` where what bears the name is a folder; left out elsewhere.
     """
 
     SUFFIXES: tuple[str, ...]
@@ -125,8 +272,11 @@ class Format(Protocol):
     def check(self, path: str, results: Sequence[Result]) -> None:
         """Refuse results that the format cannot hold, before anything is computed."""
 
-    def write(self, stream: BinaryIO, results: Sequence[Result]) -> None:
-        """Write a whole file to a stream."""
+    def write(self, stream: BinaryIO, results: Sequence[Result], metadata: Mapping[str, str] = NO_TEXT) -> None:
+        """Write a whole file to a stream, and the file's free text where the format has a place for it."""
+
+    def write_path(self, path: str, results: Sequence[Result], metadata: Mapping[str, str] = NO_TEXT) -> None:
+        """Write a whole file (or folder) to a path where nothing is yet, which has the goal's name."""
 
 
 def array_at(raw: Array, offset: int, dtype: np.dtype[Any], shape: Sequence[int], *, fortran: bool = False) -> Array:

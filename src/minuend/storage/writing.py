@@ -119,6 +119,38 @@ def new_folder(path: str) -> Iterator[str]:
 
 
 @contextlib.contextmanager
+def within_folder(path: str, inputs: Iterable[str] = ()) -> Iterator[str]:
+    """Yield a path of the goal's name in a temporary folder beside it, for libraries that want a path to write to.
+
+    What is there when the block ends well takes the goal's place; otherwise the folder goes with all that is in it.
+
+    Raises:
+        MinuendError, OSError: see :func:`check`. MinuendError: the goal is a pipe or a device.
+    """
+    (place,) = check([path], inputs)
+    if place.stream:
+        raise MinuendError(f"{path} is written at many places, which a pipe or a device does not take; name a file")
+    _remove_strays(place)
+    part = place.beside("part")
+    try:
+        mode = _mode_of(place)
+        os.mkdir(part, 0o700)
+    except OSError as error:
+        raise of(path, error) from None
+    lock = _lock(part, os.O_RDONLY)
+    try:
+        inner = os.path.join(part, place.name)
+        yield inner
+        os.chmod(inner, mode)
+        announce(inner, path)
+        os.replace(inner, place.real)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+        if lock is not None:
+            os.close(lock)
+
+
+@contextlib.contextmanager
 def new_file(path: str) -> Iterator[BinaryIO]:
     """Open a file in a folder that is this process's own, a temporary one: nobody sees it half written."""
     with open(path, "xb") as stream:
