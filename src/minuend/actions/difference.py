@@ -486,6 +486,7 @@ class Work:
             pair.result_type(self.overflow),
             pair.shape,
             functools.partial(self.part, pair),
+            chunks=pair.a.chunks if pair.a.shape == pair.shape else None,
             about=pair.a.about,
         )
 

@@ -26,7 +26,6 @@ class Elements(Protocol):
 
     Attributes:
         dtype: as they are stored, byte order and all. shape: of the whole tensor.
-        chunks: the grid in which they are stored and best read; ``None``: one stretch.
     """
 
     @property
@@ -34,9 +33,6 @@ class Elements(Protocol):
 
     @property
     def shape(self) -> tuple[int, ...]: ...
-
-    @property
-    def chunks(self) -> tuple[int, ...] | None: ...
 
     def read(self) -> Array:
         """Return all of them, read-only."""
@@ -54,10 +50,6 @@ class Stretched:
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
     fortran: bool = False
-
-    @property
-    def chunks(self) -> None:
-        """There is no grid."""
 
     @property
     def nbytes(self) -> int:
@@ -102,7 +94,6 @@ class Held:
     """Elements that are in memory already."""
 
     array: Array
-    chunks: tuple[int, ...] | None = None
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -167,6 +158,7 @@ class Tensor:
         element: its element type. shape: its shape.
         elements: finds its elements; what is packed is unpacked for that.
         about: what the file says of it beside them.
+        chunks: the grid in which they are stored and best read; ``None``: one stretch.
     """
 
     name: str
@@ -174,6 +166,7 @@ class Tensor:
     shape: tuple[int, ...]
     elements: Callable[[], Elements]
     about: About = NOTHING
+    chunks: tuple[int, ...] | None = None
 
     def read(self) -> Array:
         """Return its elements, read-only."""
