@@ -25,8 +25,15 @@ from minuend.standards.validation import validate
 from minuend.standards.version import OpVersion
 from minuend.storage import Result, Tensor, TensorFile, open_tensors, regions, split, write_tensors
 from minuend.storage.base import Elements, Held, Stretched, quoted
-from minuend.storage.reading import Array, spooled
-from minuend.storage.regions import Region, extent, index, stretches
+from minuend.storage.reading import Array
+from minuend.storage.regions import Region, extent, index, runs, stretches
+from minuend.storage.turning import in_c_order
+
+SMALL = 8
+"""Operands of up to so many blocks are held in memory."""
+
+LEAST_RUN = 1 << 16
+"""Bytes that lie together in a region that is read where it lies; where they are fewer, the file is turned first."""
 
 SIDE_BY_SIDE: tuple[Overflow, ...] = ("wrap", "saturate", "widen")
 """The policies that ``compare`` shows where none is named."""
@@ -82,6 +89,12 @@ class Pair:
     def shape(self) -> tuple[int, ...]:
         """The difference's shape."""
         return static(self.joined.shape or ())
+
+    @property
+    def fortran(self) -> bool:
+        """Whether the large operands lie in Fortran order, so that it is quicker to have the difference in that."""
+        large = [x for x in (self.a, self.b) if size(x.shape) == size(self.shape)]
+        return bool(large) and len(self.shape) > 1 and all(x.fortran for x in large)
 
     def result_type(self, overflow: str) -> ElementType:
         """The difference's element type under a policy."""
@@ -439,20 +452,28 @@ class _Operand:
     """An operand as blocks need it: a small one whole, of a large one the part of one block at a time."""
 
     def __init__(self, elements: Elements, begin: int) -> None:
-        self._elements: Elements = elements
-        if size(elements.shape) * elements.dtype.itemsize <= regions.BLOCK_BYTES:
-            self._elements = Held(elements.read())
-        elif isinstance(elements, Stretched) and elements.fortran:  # a part of it lies all over the file
-            self._elements = Held(elements.laid_out(spooled(elements.source, elements.offset, elements.nbytes)))
+        small = size(elements.shape) * elements.dtype.itemsize <= SMALL * regions.BLOCK_BYTES
+        self._elements: Elements = Held(elements.read()) if small else elements
         self._begin = begin
+        self._turning = threading.Lock()
 
     def part(self, region: Region) -> Array:
         """The part for a region of the result, in which the operand's dims sit from ``begin`` on; its 1s repeat."""
         shape = self._elements.shape
         within = region[self._begin : self._begin + len(shape)]
-        return self._elements.part(
-            tuple(slice(0, 1) if dim == 1 else one for dim, one in zip(shape, within, strict=True))
-        )
+        own = tuple(slice(0, 1) if dim == 1 else one for dim, one in zip(shape, within, strict=True))
+        if isinstance(self._elements, Stretched) and self._elements.fortran:
+            self._turn(own)
+        return self._elements.part(own)
+
+    def _turn(self, region: Region) -> None:
+        """Turn an operand in Fortran order, if a region that is asked for lies all over its file."""
+        with self._turning:
+            elements = self._elements
+            if isinstance(elements, Stretched) and elements.fortran:
+                length, _ = runs(region[::-1], elements.shape[::-1])
+                if length < size(extent(region)) and length * elements.dtype.itemsize < LEAST_RUN:
+                    self._elements = in_c_order(elements)
 
 
 class Work:
@@ -488,6 +509,7 @@ class Work:
             functools.partial(self.part, pair),
             chunks=pair.a.chunks if pair.a.shape == pair.shape else None,
             about=pair.a.about,
+            fortran=pair.fortran,
         )
 
     def part(self, pair: Pair, region: Region) -> Array:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
-import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,9 +16,12 @@ from minuend.core import elements
 from minuend.core.elements import ElementType
 from minuend.core.shapes import size
 from minuend.errors import DTypeError, FileFormatError, Unsupported, listed
+from minuend.storage import regions
+from minuend.storage.pipeline import ahead
 from minuend.storage.plain_types import plain_type
-from minuend.storage.reading import Array, Source
-from minuend.storage.regions import Region, extent, stretches
+from minuend.storage.reading import Array, Source, room
+from minuend.storage.regions import BAND_BYTES, Region, bands, extent, runs, tiles
+from minuend.storage.writing import Placed
 
 
 class Elements(Protocol):
@@ -69,24 +72,18 @@ class Stretched:
         if self.fortran:
             turned = Stretched(self.source, self.offset, self.dtype, self.shape[::-1])
             return turned.part(region[::-1]).T
-        shape, itemsize = extent(region), self.dtype.itemsize
-        if 0 in shape:
-            return np.empty(shape, self.dtype)
-        # The axes from ``axis`` on lie in one run: all of each but the first.
-        axis = len(shape)
-        while axis > 0 and (axis == len(shape) or shape[axis] == self.shape[axis]):
-            axis -= 1
-        steps = [math.prod(self.shape[k + 1 :]) * itemsize for k in range(len(shape))]
-        run = math.prod(shape[axis:]) * itemsize
-        first = self.offset + sum(step * one.start for step, one in zip(steps, region, strict=True))
-        if math.prod(shape[:axis]) == 1:
-            return array_at(self.source.read(first, run), 0, self.dtype, shape)
-        found = np.empty(math.prod(shape) * itemsize, np.uint8)
-        for k, prefix in enumerate(itertools.product(*map(range, shape[:axis]))):
-            at = first + sum(step * i for step, i in zip(steps[:axis], prefix, strict=True))
-            self.source.read_into(at, found[k * run : (k + 1) * run])
+        sizes, itemsize = extent(region), self.dtype.itemsize
+        if 0 in sizes:
+            return np.empty(sizes, self.dtype)
+        length, starts = runs(region, self.shape)
+        if length == size(sizes):
+            (start,) = starts
+            return array_at(self.source.read(self.offset + start * itemsize, length * itemsize), 0, self.dtype, sizes)
+        found = room(size(sizes) * itemsize)
+        for row, start in zip(found.reshape(-1, length * itemsize), starts, strict=True):
+            self.source.read_into(self.offset + start * itemsize, row)
         found.flags.writeable = False
-        return array_at(found, 0, self.dtype, shape)
+        return array_at(found, 0, self.dtype, sizes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +156,7 @@ class Tensor:
         elements: finds its elements; what is packed is unpacked for that.
         about: what the file says of it beside them.
         chunks: the grid in which they are stored and best read; ``None``: one stretch.
+        fortran: whether they lie in Fortran order.
     """
 
     name: str
@@ -167,6 +165,7 @@ class Tensor:
     elements: Callable[[], Elements]
     about: About = NOTHING
     chunks: tuple[int, ...] | None = None
+    fortran: bool = False
 
     def read(self) -> Array:
         """Return its elements, read-only."""
@@ -212,6 +211,7 @@ class Result:
         part: computes a region; in any order, several threads at once, each region once unless all is done anew.
         chunks: the grid of A's elements, which a chunked format keeps; ``None`` where there is none.
         about: what the file says of it beside its elements.
+        fortran: whether its operands lie in Fortran order, so that it is quicker to have in that order.
     """
 
     name: str
@@ -220,6 +220,7 @@ class Result:
     part: Callable[[Region], Array]
     chunks: tuple[int, ...] | None = None
     about: About = NOTHING
+    fortran: bool = False
 
     @classmethod
     def of(cls, name: str, element: ElementType, array: Array, about: About = NOTHING) -> Result:
@@ -231,16 +232,43 @@ class Result:
         """Bytes of all its elements."""
         return size(self.shape) * self.element.itemsize
 
-    def blocks(self) -> Iterator[Array]:
-        """Compute it block by block, in C order, each block C-contiguous."""
-        for region in stretches(self.shape, self.element.itemsize):
-            yield np.ascontiguousarray(self.part(region))
+    def blocks(self, *, fortran: bool = False) -> Iterator[Array]:
+        """Compute it block by block, as bytes in C order, or in Fortran order; the next ones are computed meanwhile."""
+        shape = self.shape[::-1] if fortran else self.shape
+        cut = bands(shape, self.element.itemsize, None if fortran else self.chunks)
+        return ahead(functools.partial(self._bytes, fortran=fortran), cut, self._room)
 
-    def write(self, stream: Any) -> None:
-        """Write the elements' bytes to a stream, block by block."""
-        for block in self.blocks():
-            # Bytes, since the buffer protocol has no word for ml_dtypes' element types.
-            stream.write(block.reshape(-1).view(np.uint8).data)
+    def write(self, stream: Any, *, fortran: bool = False) -> None:
+        """Write the elements' bytes to a stream, in C order or in Fortran order; block by block, where it takes bytes
+        at any place several blocks at a time.
+        """
+        if not isinstance(stream, Placed):
+            for block in self.blocks(fortran=fortran):
+                stream.write(block.data)
+            return
+        shape = self.shape[::-1] if fortran else self.shape
+        cut = tiles(shape, self.element.itemsize, None if fortran else self.chunks)
+        start = stream.reserve(self.nbytes)
+
+        def put(region: Region) -> None:
+            length, starts = runs(region, shape)
+            rows = self._bytes(region, fortran=fortran).reshape(-1, length * self.element.itemsize)
+            for row, at in zip(rows, starts, strict=True):
+                stream.put(start + at * self.element.itemsize, row.data)
+
+        for _ in ahead(put, cut, self._room):
+            pass
+
+    @property
+    def _room(self) -> int:
+        """Bytes that a block takes at most: both operands, in the file's byte order and the machine's, and itself."""
+        chunk = size(self.chunks) * self.element.itemsize if self.chunks else 0
+        return 5 * max(BAND_BYTES if self.chunks else regions.BLOCK_BYTES, chunk)
+
+    def _bytes(self, region: Region, *, fortran: bool) -> Array:
+        """Compute a region; bytes, since the buffer protocol has no word for ml_dtypes' element types."""
+        block = self.part(region[::-1]).T if fortran else self.part(region)
+        return np.ascontiguousarray(block).reshape(-1).view(np.uint8)
 
 
 class Format(Protocol):

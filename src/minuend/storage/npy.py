@@ -93,7 +93,7 @@ def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     """Open a ``.npy``; its tensor has no name."""
     source = reading.open_file(path)
     header, elements = elements_of(source, 0, source.size, path, every_type=every_type)
-    tensor = Tensor("", header.element, header.shape, lambda: elements)
+    tensor = Tensor("", header.element, header.shape, lambda: elements, fortran=header.fortran)
     return TensorFile(path, NAMED, {"": lambda: tensor})
 
 
@@ -107,9 +107,9 @@ def check(path: str, results: Sequence[Result]) -> None:
 
 
 def write(stream: Any, results: Sequence[Result], metadata: Mapping[str, str] = NO_TEXT) -> None:
-    """Write one array in C order, native byte order."""
+    """Write one array in native byte order, in Fortran order where its operands are, else in C order."""
     (result,) = results
     descr = np.lib.format.dtype_to_descr(result.element.memory)
-    header = {"descr": descr, "fortran_order": False, "shape": result.shape}
+    header = {"descr": descr, "fortran_order": result.fortran, "shape": result.shape}
     np.lib.format.write_array_header_1_0(stream, header)
-    result.write(stream)
+    result.write(stream, fortran=result.fortran)

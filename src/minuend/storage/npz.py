@@ -79,7 +79,8 @@ def _tensor(source: File, name: str, info: zipfile.ZipInfo, *, every_type: bool)
     with _told(where), zipfile.ZipFile(Stream(source)) as archive, archive.open(info) as stream:
         header = npy.read_header(stream.read(npy.LONGEST_HEADER), where, every_type=every_type)
     npy.check_length(header, info.file_size - header.length, where)
-    return Tensor(name, header.element, header.shape, lambda: _elements(source, info, where, every_type))
+    opener = functools.partial(_elements, source, info, where, every_type)
+    return Tensor(name, header.element, header.shape, opener, fortran=header.fortran)
 
 
 def _elements(source: File, info: zipfile.ZipInfo, where: str, every_type: bool) -> Stretched:

@@ -11,7 +11,7 @@ from minuend.core.shapes import size
 Region: TypeAlias = tuple[slice, ...]
 """One ``slice(start, stop)`` for each axis, step 1, within the shape."""
 
-BLOCK_BYTES = 1 << 23
+BLOCK_BYTES = 1 << 20
 """About how many bytes of a result are computed at a time: what was read is still in the caches when it is used."""
 
 
@@ -61,6 +61,56 @@ def stretches(shape: Sequence[int], itemsize: int, most: int | None = None) -> I
         before = tuple(slice(i, i + 1) for i in prefix)
         for start in range(0, shape[axis], step):
             yield (*before, slice(start, min(start + step, shape[axis])), *rest)
+
+
+BAND_BYTES = 1 << 23
+"""About how many bytes at a time where chunks are read: the more, the fewer are unpacked twice."""
+
+
+def bands(shape: Sequence[int], itemsize: int, chunks: Sequence[int] | None) -> Iterator[Region]:
+    """Cut a tensor into stretches in C order, which end where chunks end if such stretches are small enough.
+
+    >>> [extent(region) for region in bands((5, 4), 1, (2, 3))]
+    [(4, 4), (1, 4)]
+    """
+    rows = 0 if chunks is None else _rows(shape, itemsize, chunks)
+    return boxes(shape, (rows, *shape[1:])) if rows else stretches(shape, itemsize)
+
+
+def tiles(shape: Sequence[int], itemsize: int, chunks: Sequence[int] | None) -> Iterator[Region]:
+    """Cut a tensor into regions of whole chunks, in stretches where that goes: for what is written at any place.
+
+    >>> [extent(region) for region in tiles((5, 1 << 22), 1, (3, 1 << 21))]
+    [(3, 2097152), (3, 2097152), (2, 2097152), (2, 2097152)]
+    """
+    if chunks is None or _rows(shape, itemsize, chunks):
+        return bands(shape, itemsize, chunks)
+    return boxes(shape, chunks)
+
+
+def _rows(shape: Sequence[int], itemsize: int, chunks: Sequence[int]) -> int:
+    """Return how many rows of whole chunks a band holds; 0 where not even one chunk's."""
+    if 0 in shape or not shape:
+        return 0
+    row = size(shape[1:]) * itemsize
+    return BAND_BYTES // (row * chunks[0]) * chunks[0]
+
+
+def runs(region: Region, shape: Sequence[int]) -> tuple[int, Iterator[int]]:
+    """Return in which runs a region lies within a tensor in C order: their length, and where each starts, in elements.
+
+    >>> length, starts = runs((slice(0, 2), slice(1, 3)), (2, 4))
+    >>> length, list(starts)
+    (2, [1, 5])
+    """
+    sizes = extent(region)
+    axis = len(shape)
+    while axis > 0 and (axis == len(shape) or sizes[axis] == shape[axis]):
+        axis -= 1
+    steps = [size(shape[k + 1 :]) for k in range(len(shape))]
+    first = sum(step * one.start for step, one in zip(steps, region, strict=True))
+    inner = (range(0, step * n, step) for step, n in zip(steps[:axis], sizes[:axis], strict=True))
+    return size(sizes[axis:]), (first + sum(offsets) for offsets in itertools.product(*inner))
 
 
 def boxes(shape: Sequence[int], chunks: Sequence[int]) -> Iterator[Region]:

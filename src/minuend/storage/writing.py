@@ -247,6 +247,33 @@ class _Raw(io.FileIO):
             raise of(self.goal, error) from None
 
 
+def write_at(descriptor: int, data: memoryview, at: int) -> None:
+    """Write bytes at a place of an open file; several threads may at once."""
+    while len(data):
+        done = os.pwrite(descriptor, data, at)
+        at, data = at + done, data[done:]
+
+
+class Placed(io.BufferedWriter):
+    """A file that also takes bytes at any place, from several threads."""
+
+    raw: _Raw
+
+    def reserve(self, nbytes: int) -> int:
+        """Leave out as many bytes, to be put in place later; return where they begin."""
+        start = self.tell()
+        self.seek(start + nbytes)
+        self.truncate()
+        return start
+
+    def put(self, at: int, data: memoryview) -> None:
+        """Write bytes that were left out."""
+        try:
+            write_at(self.raw.fileno(), data, at)
+        except OSError as error:
+            raise of(self.raw.goal, error) from None
+
+
 @dataclass(eq=False)
 class _Part:
     """A file on its way to its goal."""
@@ -276,7 +303,8 @@ class _Part:
                 continue
             found = os.fstat(raw.fileno())
             self.inode = (found.st_dev, found.st_ino)
-            self.stream = io.BufferedWriter(raw, 1 << 16)
+            kind = Placed if hasattr(os, "pwrite") else io.BufferedWriter
+            self.stream = kind(raw, 1 << 16)
             return
 
     def finish(self) -> None:
