@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minuend import errors
-from minuend.actions import difference
 from minuend.actions.difference import Rules, compare_files, subtract_files
 from minuend.cli.rules import parse_rules
+from minuend.storage import regions
 
 A = np.array([[5, 200, 7], [0, 255, 9]], np.uint8)
 B = np.array([10, 100, 7], np.uint8)
@@ -48,7 +48,7 @@ def failure(kind: type[Exception], call: Any, *args: Any, **options: Any) -> str
 def test_each_policy_is_written_and_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int, policy: Any, expected: np.ndarray
 ) -> None:
-    monkeypatch.setattr(difference, "BLOCK_BYTES", block)
+    monkeypatch.setattr(regions, "BLOCK_BYTES", block)
     a, b = saved(tmp_path, a=A, b=B)
     out = str(tmp_path / "out.npy")
     report = subtract_files(a, b, out, overflow=policy, count=True)
@@ -61,7 +61,7 @@ def test_each_policy_is_written_and_counted(
 
 @pytest.mark.parametrize("block", [1, 2, 5, 8, 1 << 25])
 def test_the_policies_are_summed_up_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int) -> None:
-    monkeypatch.setattr(difference, "BLOCK_BYTES", block)
+    monkeypatch.setattr(regions, "BLOCK_BYTES", block)
     a, b = saved(tmp_path, a=A, b=B)
     (found,) = compare_files(a, b).tensors
     assert (found.overflowed, found.first) == (2, ((0, 0), 5, 10))
@@ -77,7 +77,7 @@ def test_the_policies_are_summed_up_side_by_side(tmp_path: Path, monkeypatch: py
 def test_overflow_error_tells_the_whole_count_and_the_first_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int, compared: bool
 ) -> None:
-    monkeypatch.setattr(difference, "BLOCK_BYTES", block)
+    monkeypatch.setattr(regions, "BLOCK_BYTES", block)
     a, b = saved(tmp_path, a=A, b=B)
     out = tmp_path / "out.npy"
     args = (compare_files, a, b) if compared else (subtract_files, a, b, str(out))
@@ -90,7 +90,7 @@ def test_overflow_error_tells_the_whole_count_and_the_first_place(
 
 @pytest.mark.parametrize("block", [1, 1 << 25])
 def test_widen_of_64_bits_says_what_does_not_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int) -> None:
-    monkeypatch.setattr(difference, "BLOCK_BYTES", block)
+    monkeypatch.setattr(regions, "BLOCK_BYTES", block)
     a, b = saved(tmp_path, a=np.array([3, 2**64 - 1, 2**63], np.uint64), b=np.array([4, 0, 0], np.uint64))
     assert failure(errors.OverflowFound, subtract_files, a, b, str(tmp_path / "o.npy"), overflow="widen") == (
         "2 of 3 differences do not fit int64 (-9223372036854775808 to 9223372036854775807); "
@@ -119,7 +119,7 @@ def test_bfloat16_goes_from_pb_to_safetensors(tmp_path: Path) -> None:
 
     x = np.array([1, 2.5, 3], ml_dtypes.bfloat16)
     for name, array in (("a", x), ("b", x[::-1].copy())):
-        write_tensors(str(tmp_path / f"{name}.pb"), [Result("t", TYPES["bfloat16"], (3,), lambda v=array: [v])])
+        write_tensors(str(tmp_path / f"{name}.pb"), [Result.of("t", TYPES["bfloat16"], array)])
     out = str(tmp_path / "o.safetensors")
     subtract_files(str(tmp_path / "a.pb"), str(tmp_path / "b.pb"), out)
     assert load_file(out)["t"].astype(float).tolist() == [-2, 0, 2]
@@ -169,7 +169,7 @@ def test_blocks_of_any_size_give_the_answer_of_one_piece(tmp_path_factory: pytes
     out = str(folder / "out.npy")
     rules = Rules() if text is None else Rules(*parse_rules(text))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(difference, "BLOCK_BYTES", data.draw(st.integers(1, 200)))
+        patch.setattr(regions, "BLOCK_BYTES", data.draw(st.integers(1, 200)))
         subtract_files(x, y, out, rules=rules)
     one, other = laid_out(a, b)
     assert np.array_equal(np.load(out), one - other)
@@ -241,7 +241,7 @@ def test_a_pair_that_does_not_go_together_is_named(tmp_path: Path) -> None:
 
 
 def test_every_block_is_told_to_the_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(difference, "BLOCK_BYTES", 2)
+    monkeypatch.setattr(regions, "BLOCK_BYTES", 1)
     a, b = saved(tmp_path, a=A, b=B)
     told: list[tuple[int, int]] = []
     subtract_files(a, b, str(tmp_path / "o.npy"), progress=lambda done, total: told.append((done, total)))

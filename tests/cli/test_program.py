@@ -111,7 +111,7 @@ def test_a_real_ctrl_c_leaves_nothing() -> None:
     slow = (
         # In the background SIGINT comes ignored, and a child inherits that.
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-        "import time; from minuend.actions import difference; difference.BLOCK_BYTES = 1000; "
+        "import time; from minuend.storage import regions; regions.BLOCK_BYTES = 1000; "
         "from minuend.cli import program, progress; progress.Bar.__call__ = lambda *_: time.sleep(0.01); "
         "raise SystemExit(program.main())"
     )

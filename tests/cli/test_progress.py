@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from command_line import run
 
-from minuend.actions import difference
 from minuend.cli import progress
+from minuend.storage import regions
 
 
 def test_no_progress_is_shown_where_standard_error_is_no_terminal(
     files: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(difference, "BLOCK_BYTES", 1)
+    monkeypatch.setattr(regions, "BLOCK_BYTES", 1)
     monkeypatch.setattr(time, "perf_counter", iter(range(10_000)).__next__)
     assert run(capfd, "sub", "a.npy", "b.npy", "-o", "o.npy")[2] == ""
     assert (files / "o.npy").exists()

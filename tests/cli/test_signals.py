@@ -23,9 +23,9 @@ for name in ("SIGINT", "SIGTERM", "SIGHUP"):
 from minuend.cli import program as cli, progress
 from minuend.onnx import vectors
 from minuend import written
-from minuend.storage import writing
+from minuend.storage import regions, writing
 from minuend.actions import difference
-difference.BLOCK_BYTES = 1000
+regions.BLOCK_BYTES = 1000
 calls, helpers, started = 0, [], subprocess.Popen
 class Popen(started):
     def __init__(self, *args, **options):

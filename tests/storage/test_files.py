@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +11,11 @@ import pytest
 
 from minuend import errors, storage
 from minuend.core.elements import TYPES
-from minuend.storage import Result, open_tensors, write_tensors
+from minuend.storage import Result, open_tensors, regions, write_tensors
+from minuend.storage.regions import Region
 
 X = np.arange(6, dtype=np.int16)
-RESULT = Result("x", TYPES["int16"], X.shape, lambda: [X])
+RESULT = Result.of("x", TYPES["int16"], X)
 
 
 def files(folder: Path) -> list[str]:
@@ -102,11 +102,14 @@ def test_a_missing_package_is_named_with_the_extra_that_brings_it(
 @pytest.mark.parametrize("suffix", storage.formats())
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError, ValueError])
 def test_a_failure_midway_leaves_the_old_file_and_nothing_else(
-    tmp_path: Path, suffix: str, error: type[BaseException]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, error: type[BaseException]
 ) -> None:
-    def breaking() -> Iterator[np.ndarray]:
-        yield X[:3]
+    def breaking(region: Region) -> np.ndarray:
+        if region[0].start == 0:
+            return X[region]
         raise error
+
+    monkeypatch.setattr(regions, "BLOCK_BYTES", 6)
 
     path = tmp_path / f"x{suffix}"
     with pytest.raises(error):
@@ -157,7 +160,7 @@ def test_several_tensors_do_not_go_into_a_format_of_one(tmp_path: Path) -> None:
     for suffix in (".npy", ".pb"):
         path = tmp_path / f"x{suffix}"
         with pytest.raises(errors.FileFormatError) as caught:
-            write_tensors(str(path), [RESULT, Result("y", TYPES["int16"], X.shape, lambda: [X])])
+            write_tensors(str(path), [RESULT, Result.of("y", TYPES["int16"], X)])
         assert str(caught.value) == (
             f"{path} holds one tensor and there are 2 ('x', 'y'); "
             "write to .npz or .safetensors, or select one by file::name"

@@ -51,8 +51,8 @@ def test_a_member_of_another_kind_does_not_keep_others_from_being_read(tmp_path:
 
 def test_what_is_written_numpy_reads_and_equal_arrays_give_equal_bytes(tmp_path: Path) -> None:
     results = [
-        Result("a/b", TYPES["int32"], X.shape, lambda: [X[:1], X[1:]]),
-        Result("y", TYPES["float32"], Y.shape, lambda: [Y]),
+        Result.of("a/b", TYPES["int32"], X),
+        Result.of("y", TYPES["float32"], Y),
     ]
     for name in ("1.npz", "2.npz"):
         write_tensors(str(tmp_path / name), results)
@@ -204,10 +204,10 @@ def test_names_that_an_archive_does_not_keep_are_refused(tmp_path: Path) -> None
     ]
     for name, message in rows:
         with pytest.raises(errors.FileFormatError) as caught:
-            write_tensors(str(path), [Result(name, TYPES["int32"], X.shape, lambda: [X])])
+            write_tensors(str(path), [Result.of(name, TYPES["int32"], X)])
         assert str(caught.value) == f"{path}: {message}; write .safetensors, or rename the tensor"
     with pytest.raises(errors.FileFormatError) as caught:
-        write_tensors(str(path), [Result("\ud800", TYPES["int32"], X.shape, lambda: [X])])
+        write_tensors(str(path), [Result.of("\ud800", TYPES["int32"], X)])
     assert str(caught.value) == f"{path}: the name '\\ud800' is no text that UTF-8 holds; rename the tensor"
     assert not path.exists()
 
@@ -216,14 +216,14 @@ def test_names_that_an_archive_does_not_keep_are_refused(tmp_path: Path) -> None
 def test_two_tensors_of_one_name_are_not_written(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"o{suffix}"
     with pytest.raises(errors.FileFormatError) as caught:
-        write_tensors(str(path), [Result("a", TYPES["int32"], X.shape, lambda: [X])] * 2)
+        write_tensors(str(path), [Result.of("a", TYPES["int32"], X)] * 2)
     assert str(caught.value) == f"{path}: two tensors are called 'a'; give them names that differ"
     assert not path.exists()
 
 
 def test_the_longest_name_that_fits_is_written_and_read_again(tmp_path: Path) -> None:
     path, name = str(tmp_path / "o.npz"), "n" * 65_531
-    write_tensors(path, [Result(name, TYPES["int32"], X.shape, lambda: [X])])
+    write_tensors(path, [Result.of(name, TYPES["int32"], X)])
     assert np.array_equal(open_tensors(path)[name].read(), X)
 
 

@@ -35,7 +35,7 @@ def test_each_type_is_read_and_written_as_the_package_does(tmp_path: Path, name:
         "x": (row, (2, 3), array.tobytes()),
         "empty": (row, (0, 3), b""),
     }
-    write_tensors(str(tmp_path / "ours.safetensors"), [Result("x", row, (2, 3), lambda: [array[:1], array[1:]])])
+    write_tensors(str(tmp_path / "ours.safetensors"), [Result.of("x", row, array)])
     read = load_file(tmp_path / "ours.safetensors")["x"]
     assert (read.dtype, read.tobytes()) == (array.dtype, array.tobytes())
 
@@ -44,7 +44,7 @@ def test_each_type_is_read_and_written_as_the_package_does(tmp_path: Path, name:
 def test_a_narrow_type_that_numpy_lacks_is_written_and_read_back(tmp_path: Path, name: str) -> None:
     row = TYPES[name]
     codes = np.arange(256, dtype=np.uint8)
-    write_tensors(str(tmp_path / "x.safetensors"), [Result("x", row, (256,), lambda: [codes.view(row.memory)])])
+    write_tensors(str(tmp_path / "x.safetensors"), [Result.of("x", row, codes.view(row.memory))])
     tensor = open_tensors(str(tmp_path / "x.safetensors"))["x"]
     assert (tensor.element, tensor.read().view(np.uint8).tobytes()) == (row, codes.tobytes())
 
@@ -52,7 +52,7 @@ def test_a_narrow_type_that_numpy_lacks_is_written_and_read_back(tmp_path: Path,
 def test_the_bytes_are_the_packages_own(tmp_path: Path) -> None:
     tensors = {"b": np.arange(3, dtype=np.uint8), "a": np.arange(4.0), "c ü": np.arange(5, dtype=np.uint8)}
     save_file(tensors, tmp_path / "theirs.safetensors")
-    results = [Result(n, TYPES[t.dtype.name], t.shape, lambda t=t: [t]) for n, t in tensors.items()]
+    results = [Result.of(n, TYPES[t.dtype.name], t) for n, t in tensors.items()]
     write_tensors(str(tmp_path / "ours.safetensors"), results)
     assert (tmp_path / "ours.safetensors").read_bytes() == (tmp_path / "theirs.safetensors").read_bytes()
 
@@ -159,7 +159,7 @@ def test_a_type_that_takes_no_whole_byte_is_not_written(tmp_path: Path) -> None:
     path = tmp_path / "x.safetensors"
     row = TYPES["int4"]
     with pytest.raises(errors.DTypeError) as caught:
-        write_tensors(str(path), [Result("x", row, (2,), lambda: [np.zeros(2, row.memory)])])
+        write_tensors(str(path), [Result.of("x", row, np.zeros(2, row.memory))])
     expected = errors.listed(safetensors.WORDS)
     assert str(caught.value) == f"safetensors takes no int4 from this package; expected {expected}, at {path}"
 

@@ -18,7 +18,7 @@ import pytest
 
 from minuend.core.elements import TYPES
 from minuend.errors import MinuendError
-from minuend.storage import Result, write_tensors, writing
+from minuend.storage import Result, regions, write_tensors, writing
 from minuend.storage.goals import place_of
 from minuend.storage.writing import atomic, together
 
@@ -215,7 +215,7 @@ def test_names_as_long_as_a_name_may_be_are_written(tmp_path: Path, length: int,
     name = letter * (length // len(letter.encode()) - 4) + ".npy"
     stray = place_of(str(tmp_path / name)).beside("part")
     Path(stray).touch()
-    write_tensors(str(tmp_path / name), [Result("", TYPES["int8"], (2,), lambda: [np.int8([1, 2])])])
+    write_tensors(str(tmp_path / name), [Result.of("", TYPES["int8"], np.int8([1, 2]))])
     assert names(tmp_path) == [name]
 
 
@@ -232,7 +232,9 @@ def drained(path: Path) -> tuple[threading.Thread, list[bytes]]:
 
 @pytest.mark.parametrize("suffix", [".npy", ".npz", ".pb", ".safetensors"])
 @pytest.mark.parametrize("linked", [False, True])
-def test_a_pipe_is_written_through_and_stays_one(tmp_path: Path, suffix: str, linked: bool) -> None:
+def test_a_pipe_is_written_through_and_stays_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, linked: bool
+) -> None:
     array = np.arange(100_000, dtype=np.int32)
     pipe = goal = tmp_path / f"pipe{suffix}"
     os.mkfifo(pipe)
@@ -240,8 +242,8 @@ def test_a_pipe_is_written_through_and_stays_one(tmp_path: Path, suffix: str, li
         goal = tmp_path / f"link{suffix}"
         goal.symlink_to(pipe)
     reader, came = drained(pipe)
-    result = Result("x", TYPES["int32"], array.shape, lambda: [array[:50_000], array[50_000:]])
-    write_tensors(str(goal), [result])
+    monkeypatch.setattr(regions, "BLOCK_BYTES", 200_000)
+    write_tensors(str(goal), [Result.of("x", TYPES["int32"], array)])
     reader.join(30)
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     assert goal.is_symlink() == linked
@@ -256,7 +258,7 @@ def test_a_pipe_is_written_through_and_stays_one(tmp_path: Path, suffix: str, li
 def test_the_null_device_takes_everything_and_stays_a_device(tmp_path: Path) -> None:
     goal = tmp_path / "null.npy"
     goal.symlink_to(os.devnull)
-    write_tensors(str(goal), [Result("x", TYPES["int8"], (1,), lambda: [np.int8([1])])])
+    write_tensors(str(goal), [Result.of("x", TYPES["int8"], np.int8([1]))])
     write([os.devnull])
     assert goal.is_symlink()
     assert stat.S_ISCHR(os.stat(os.devnull).st_mode)

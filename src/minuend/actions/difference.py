@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
+import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -21,18 +23,26 @@ from minuend.errors import DTypeError, FileFormatError, OverflowFound, SpecError
 from minuend.standards.node import Node, TensorType
 from minuend.standards.validation import validate
 from minuend.standards.version import OpVersion
-from minuend.storage import Result, Tensor, TensorFile, open_tensors, split, write_tensors
-from minuend.storage.base import Elements, quoted
-from minuend.storage.reading import Array, spooled
+from minuend.storage import Result, Tensor, TensorFile, open_tensors, regions, split, write_tensors
+from minuend.storage.base import Elements, Held, Stretched, quoted
+from minuend.storage.reading import Array
+from minuend.storage.regions import Region, extent, index, runs, stretches
+from minuend.storage.turning import in_c_order
 
-BLOCK_BYTES = 1 << 23
-"""About how many bytes of a result are in memory at a time: what was read is still in the caches when it is used."""
+SMALL = 8
+"""Operands of up to so many blocks are held in memory."""
+
+LEAST_RUN = 1 << 16
+"""Bytes that lie together in a region that is read where it lies; where they are fewer, the file is turned first."""
 
 SIDE_BY_SIDE: tuple[Overflow, ...] = ("wrap", "saturate", "widen")
 """The policies that ``compare`` shows where none is named."""
 
 Progress = Callable[[int, int], None]
 """Is told how many elements are done, and of how many."""
+
+Observer = Callable[["Pair", Region, Array, Array, Array], None]
+"""Is shown each block that is computed: whose, where, both operands' parts and the difference. Threads take turns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +89,12 @@ class Pair:
     def shape(self) -> tuple[int, ...]:
         """The difference's shape."""
         return static(self.joined.shape or ())
+
+    @property
+    def fortran(self) -> bool:
+        """Whether the large operands lie in Fortran order, so that it is quicker to have the difference in that."""
+        large = [x for x in (self.a, self.b) if size(x.shape) == size(self.shape)]
+        return bool(large) and len(self.shape) > 1 and all(x.fortran for x in large)
 
     def result_type(self, overflow: str) -> ElementType:
         """The difference's element type under a policy."""
@@ -183,6 +199,7 @@ def subtract_files(
     count: bool = False,
     common: bool = False,
     progress: Progress | None = None,
+    observers: Sequence[Observer] = (),
 ) -> SubReport:
     """Subtract the tensors of one file from another's and write the differences.
 
@@ -192,7 +209,7 @@ def subtract_files(
         count: count the elements whose exact difference does not fit the operands' type; done for
             ``"saturate"`` and ``"error"`` anyway.
         common: subtract the tensors that both files name, and skip the others.
-        progress: told of every block.
+        progress: told of every block. observers: shown every block.
 
     Raises:
         FileFormatError, DTypeError, ShapeError, SpecError, OSError: the operands cannot be read or do not go together,
@@ -200,35 +217,24 @@ def subtract_files(
             no output file appears or changes.
     """
     start = time.perf_counter()
-    pairs, skipped = pair_up(open_tensors(a), open_tensors(b), rules, common)
+    minuend = open_tensors(a)
+    pairs, skipped = pair_up(minuend, open_tensors(b), rules, common)
     counted = count or overflow in ("saturate", "error")
-    tallies = [[0] for _ in pairs]
     meter = _Meter(progress, sum(size(pair.shape) for pair in pairs))
-
-    def blocks(pair: Pair, tally: list[int]) -> Iterator[Array]:
-        work = _Blocks(pair)
-        for block in work:
-            if counted and overflow != "error":
-                tally[0] += block.count()
-            yield work.compute(block, overflow)
-            meter.add(size(static(block.joined.shape or ())))
-
-    results = [
-        Result(pair.name, pair.result_type(overflow), pair.shape, lambda p=pair, t=tally: blocks(p, t))  # type: ignore[misc]
-        for pair, tally in zip(pairs, tallies, strict=True)
-    ]
-    write_tensors(out, results, (split(a)[0], split(b)[0]))
+    with Work(overflow, counted=counted and overflow != "error", shown=[meter.block, *observers]) as work:
+        results = [work.result(pair) for pair in pairs]
+        write_tensors(out, results, (split(a)[0], split(b)[0]), metadata=minuend.metadata)
     written = tuple(
         Written(
-            p.name,
-            p.element,
-            p.a.shape,
-            p.b.shape,
-            r.element,
-            p.shape,
-            t[0] if counted and p.element.is_integer else None,
+            pair.name,
+            pair.element,
+            pair.a.shape,
+            pair.b.shape,
+            result.element,
+            pair.shape,
+            work.overflowed[pair.name] if counted and pair.element.is_integer else None,
         )
-        for p, r, t in zip(pairs, results, tallies, strict=True)
+        for pair, result in zip(pairs, results, strict=True)
     )
     nbytes = _operand_bytes(pairs) + sum(result.nbytes for result in results)
     return SubReport(a, b, out, str(rules), overflow, written, skipped, time.perf_counter() - start, nbytes)
@@ -261,6 +267,10 @@ class _Meter:
     def __init__(self, progress: Progress | None, total: int) -> None:
         self._progress, self._total, self._done = progress, total, 0
 
+    def block(self, _: Pair, region: Region, *__: Array) -> None:
+        """See :data:`Observer`."""
+        self.add(size(extent(region)))
+
     def add(self, elements: int) -> None:
         self._done += elements
         if self._progress is not None:
@@ -276,26 +286,27 @@ def _compare(pair: Pair, policies: Sequence[Overflow], meter: _Meter) -> Compari
         Answers(policy, pair.result_type(policy)) for policy in (policies if pair.element.is_integer else policies[:1])
     )
     found = Comparison(pair.name, pair.element, pair.a.shape, pair.b.shape, pair.shape, answers)
-    work = _Blocks(pair)
-    for block in work:
+    operands = Operands(pair)
+    for region in stretches(pair.shape, pair.element.widened.itemsize):
+        block = operands.block(region)
         count = block.count()
         at = block.first_overflow() if count and found.first is None else None
         if at is not None:
             found.first = (block.index(at), *block.operands_at(at))
         for row in answers:
-            _sum_up(row, found, work, block, at)
+            _sum_up(row, found, operands, block, at)
         found.overflowed += count
-        meter.add(size(static(block.joined.shape or ())))
+        meter.add(size(extent(region)))
     return found
 
 
-def _sum_up(row: Answers, found: Comparison, work: _Blocks, block: Block, at: tuple[int, ...] | None) -> None:
+def _sum_up(row: Answers, found: Comparison, operands: Operands, block: Block, at: tuple[int, ...] | None) -> None:
     """Add what one policy answers on one block."""
     try:
-        answer = work.compute(block, row.policy, all_blocks=row.policy != "widen")
+        answer = block.compute(row.policy)
     except OverflowFound as error:
         if row.policy != "widen":
-            raise
+            raise operands.overflow(row.policy) from None
         row.unfit += error.count
         return
     if at is not None:
@@ -365,18 +376,17 @@ def _pair(name: str, a: Tensor, b: Tensor, rules: Rules, where: str) -> Pair:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A stretch of a difference: one index of the leading axes, and a run along the next.
+    """A region of a difference, and the operands' parts for it, in native byte order; ``joined``: how those join."""
 
-    Attributes:
-        prefix, start: where it lies. a, b: the operands' parts, in native byte order. joined: how those join.
-    """
-
-    prefix: tuple[int, ...]
-    start: int
+    region: Region
     element: ElementType
     a: Array
     b: Array
     joined: Broadcast
+
+    def compute(self, policy: str) -> Array:
+        """Subtract."""
+        return compute(self.element, self.joined, self.a, self.b, None, policy)
 
     def plan(self) -> Plan:
         """How both parts lie over the block."""
@@ -396,113 +406,133 @@ class Block:
 
     def index(self, at: tuple[int, ...]) -> tuple[int, ...]:
         """The index within the whole difference."""
-        return (*self.prefix, self.start + at[0], *at[1:]) if at else at
+        return index(self.region, at)
 
 
-class _Operand:
-    """An operand as blocks need it: a small one whole, of a large one the part of one block at a time.
-
-    All parts lie in one buffer, one after the other, so a part is good until the next one is asked for.
-    """
-
-    def __init__(self, elements: Elements, begin: int) -> None:
-        self._elements, self._begin = elements, begin
-        self._whole: Array | None = None
-        self._buffer = np.empty(0, np.uint8)
-        self._held = (0, 0)
-        if elements.nbytes <= BLOCK_BYTES:
-            self._whole = elements.read()
-        elif elements.fortran:  # a part of it lies all over the file
-            self._whole = elements.laid_out(spooled(elements.source, elements.offset, elements.nbytes))
-
-    def part(self, prefix: tuple[int, ...], start: int, stop: int) -> Array:
-        """The part for a block; the operand's dims sit in the result from ``begin`` on, its 1s repeat."""
-        at, shape = self._elements.offset, self._elements.shape
-        key: list[int | slice] = []
-        for axis, i in enumerate(prefix):
-            if axis >= self._begin and len(key) < len(shape):
-                key.append(i if shape[len(key)] > 1 else 0)
-        if self._begin <= len(prefix) and len(key) < len(shape) and shape[len(key)] > 1:
-            key.append(slice(start, stop))
-        if self._whole is not None:
-            return self._whole[(*key, ...)]
-        rest = shape[len(key) :]
-        for axis, one in enumerate(key):
-            first = one.start if isinstance(one, slice) else one
-            at += first * size(shape[axis + 1 :]) * self._elements.dtype.itemsize
-        if key and isinstance(key[-1], slice):
-            rest = (stop - start, *rest)
-        return self._read(at, rest)
-
-    def _read(self, at: int, shape: tuple[int, ...]) -> Array:
-        dtype = self._elements.dtype
-        nbytes = size(shape) * dtype.itemsize
-        if nbytes > self._buffer.size:
-            self._buffer = np.empty(nbytes, np.uint8)
-            self._held = (0, 0)
-        if self._held != (at, nbytes):  # a part that repeats is read once
-            self._held = (0, 0)
-            self._elements.source.read_into(at, self._buffer[:nbytes])
-            self._held = (at, nbytes)
-        return self._buffer[:nbytes].view(dtype).reshape(shape)
-
-
-class _Blocks:
-    """The blocks of a pair, in C order. A block takes memory, and is good until the next one is asked for."""
+class Operands:
+    """A pair's elements as blocks need them; several threads may ask at once."""
 
     def __init__(self, pair: Pair) -> None:
         self.pair = pair
-        self.a = _Operand(pair.a.elements(), pair.joined.a_start)
-        self.b = _Operand(pair.b.elements(), pair.joined.b_start)
+        self._a = _Operand(pair.a.elements(), pair.joined.a_start)
+        self._b = _Operand(pair.b.elements(), pair.joined.b_start)
 
-    def __iter__(self) -> Iterator[Block]:
-        shape = self.pair.shape
-        if not shape:
-            yield self._block((), 0, 1)
-            return
-        if size(shape) == 0:
-            return
-        wide = self.pair.element.widened.itemsize
-        axis = next(k for k in range(len(shape)) if k == len(shape) - 1 or size(shape[k + 1 :]) * wide <= BLOCK_BYTES)
-        rows = max(1, BLOCK_BYTES // (size(shape[axis + 1 :]) * wide))
-        for prefix in np.ndindex(shape[:axis]):
-            for start in range(0, shape[axis], rows):
-                yield self._block(prefix, start, min(start + rows, shape[axis]))
+    def block(self, region: Region) -> Block:
+        """Read what a region of the difference is made of."""
+        a, b, element = operands(self._a.part(region), self._b.part(region))
+        joined = Broadcast(extent(region), self.pair.joined.a_start, self.pair.joined.b_start)
+        return Block(region, element, in_native_order(a), in_native_order(b), joined)
 
-    def _block(self, prefix: tuple[int, ...], start: int, stop: int) -> Block:
-        joined, axis = self.pair.joined, len(prefix)
-        shape = (stop - start, *self.pair.shape[axis + 1 :]) if self.pair.shape else ()
-        a, b = self.a.part(prefix, start, stop), self.b.part(prefix, start, stop)
-        a, b, element = operands(a, b)
-        starts = (max(0, joined.a_start - axis), max(0, joined.b_start - axis))
-        return Block(prefix, start, element, in_native_order(a), in_native_order(b), Broadcast(shape, *starts))
-
-    def compute(self, block: Block, policy: str, *, all_blocks: bool = True) -> Array:
-        """Compute a block; an overflow that is an error is told for the whole difference."""
-        try:
-            return compute(block.element, block.joined, block.a, block.b, None, policy)
-        except OverflowFound as error:
-            raise (self._overflow(block, error, policy) if all_blocks else error) from None
-
-    def _overflow(self, first: Block, error: OverflowFound, policy: str) -> OverflowFound:
-        where = (first.prefix, first.start)
-        count = error.count
-        for block in self:
-            if (block.prefix, block.start) <= where:
-                continue
+    def overflow(self, policy: str) -> OverflowFound:
+        """Go through the whole difference, in which something overflows, and return what tells of all of it."""
+        count, first = 0, None
+        for region in stretches(self.pair.shape, self.pair.element.widened.itemsize):
+            block = self.block(region)
             try:
-                compute(block.element, block.joined, block.a, block.b, None, policy)
-            except OverflowFound as later:
-                count += later.count
-        goal, index = self.pair.result_type(policy), first.index(error.index)
+                block.compute(policy)
+            except OverflowFound as error:
+                count += error.count
+                first = first or (index(region, error.index), error.a, error.b)
+        assert first is not None
+        goal = self.pair.result_type(policy)
         low, high = goal.limits
         others = "wrap or saturate" if policy == "widen" else "wrap, saturate or widen"
+        where, a, b = first
         return OverflowFound(
             f"{count} of {size(self.pair.shape)} differences do not fit {goal} ({low} to {high}){self.pair.where}; the "
-            f"first is at index {index}: {operation.equation(error.a, error.b)}; "
-            f"--overflow {others} gives an answer",
+            f"first is at index {where}: {operation.equation(a, b)}; --overflow {others} gives an answer",
             count=count,
-            index=index,
-            a=error.a,
-            b=error.b,
+            index=where,
+            a=a,
+            b=b,
         )
+
+
+class _Operand:
+    """An operand as blocks need it: a small one whole, of a large one the part of one block at a time."""
+
+    def __init__(self, elements: Elements, begin: int) -> None:
+        small = size(elements.shape) * elements.dtype.itemsize <= SMALL * regions.BLOCK_BYTES
+        self._elements: Elements = Held(elements.read()) if small else elements
+        self._begin = begin
+        self._turning = threading.Lock()
+
+    def part(self, region: Region) -> Array:
+        """The part for a region of the result, in which the operand's dims sit from ``begin`` on; its 1s repeat."""
+        shape = self._elements.shape
+        within = region[self._begin : self._begin + len(shape)]
+        own = tuple(slice(0, 1) if dim == 1 else one for dim, one in zip(shape, within, strict=True))
+        if isinstance(self._elements, Stretched) and self._elements.fortran:
+            self._turn(own)
+        return self._elements.part(own)
+
+    def _turn(self, region: Region) -> None:
+        """Turn an operand in Fortran order, if a region that is asked for lies all over its file."""
+        with self._turning:
+            elements = self._elements
+            if isinstance(elements, Stretched) and elements.fortran:
+                length, _ = runs(region[::-1], elements.shape[::-1])
+                if length < size(extent(region)) and length * elements.dtype.itemsize < LEAST_RUN:
+                    self._elements = in_c_order(elements)
+
+
+class Work:
+    """Differences that are computed region by region, in any order and by several threads.
+
+    Args:
+        overflow: the policy. counted: count what overflows. shown: what is shown each block.
+
+    Attributes:
+        overflowed: by name, how many elements overflowed in what was computed so far.
+    """
+
+    def __init__(self, overflow: Overflow, *, counted: bool = False, shown: Sequence[Observer] = ()) -> None:
+        self.overflow, self._counted, self._shown = overflow, counted, shown
+        self.overflowed: dict[str, int] = {}
+        self._turn = threading.Lock()
+        self._opened: dict[str, Operands] = {}
+        self._opening = threading.Lock()
+
+    def __enter__(self) -> Work:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._opened.clear()
+
+    def result(self, pair: Pair) -> Result:
+        """Return what can be written of a pair."""
+        self.overflowed[pair.name] = 0
+        return Result(
+            pair.name,
+            pair.result_type(self.overflow),
+            pair.shape,
+            functools.partial(self.part, pair),
+            chunks=pair.a.chunks if pair.a.shape == pair.shape else None,
+            about=pair.a.about,
+            fortran=pair.fortran,
+        )
+
+    def part(self, pair: Pair, region: Region) -> Array:
+        """Compute a region of a pair's difference."""
+        operands = self._operands(pair)
+        block = operands.block(region)
+        count = block.count() if self._counted else 0
+        try:
+            found = block.compute(self.overflow)
+        except OverflowFound:
+            raise operands.overflow(self.overflow) from None
+        with self._turn:
+            self.overflowed[pair.name] += count
+            for observer in self._shown:
+                observer(pair, region, block.a, block.b, found)
+        return found
+
+    def _operands(self, pair: Pair) -> Operands:
+        """Open a pair's operands; those of the last two pairs stay open, as pairs are worked on one after another."""
+        with self._opening:
+            found = self._opened.get(pair.name)
+            if found is None:
+                while len(self._opened) > 1:
+                    del self._opened[next(iter(self._opened))]
+                found = self._opened[pair.name] = Operands(pair)
+            return found

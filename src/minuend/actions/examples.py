@@ -72,7 +72,7 @@ def write_arrays(folder: str) -> list[str]:
     """Write the four arrays as ``.npy`` into a folder that is there; return the files' names."""
     arrays = {f"{name}.npy": array for name, array in (bands() | frames()).items()}
     for name, array in arrays.items():
-        result = Result("", TYPES[array.dtype.name], array.shape, lambda array=array: [array])  # type: ignore[misc]
+        result = Result.of("", TYPES[array.dtype.name], array)
         write_tensors(os.path.join(folder, name), [result])
     return list(arrays)
 

@@ -138,7 +138,7 @@ def _results(name: str, value: Any) -> Result:
             f"output {name!r} is of {value.dtype.name}, which is no type of subtraction and is not written; "
             "run it from Python"
         )
-    return Result(name, row, value.shape, lambda: [value])
+    return Result.of(name, row, value)
 
 
 def _goals(folder: str, results: Mapping[str, Result]) -> dict[str, str]:

@@ -340,8 +340,8 @@ class Execution:
             return
         element = self._element(command.resource)
         dims = command.dimensions or (len(data) // element.itemsize,)
-        array = np.frombuffer(data, element.memory, size(dims))
-        npy.write(stream, [Result("", element, dims, lambda: [array])])
+        array = np.frombuffer(data, element.memory, size(dims)).reshape(dims)
+        npy.write(stream, [Result.of("", element, array)])
 
     def write(self) -> None:
         """Write the files: all or none."""

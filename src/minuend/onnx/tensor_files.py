@@ -8,8 +8,7 @@ reference to another file) stands here. A message ends at 2 GiB. The ``onnx`` pa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,9 +18,8 @@ from minuend.core.shapes import size
 from minuend.errors import DTypeError, FileFormatError, Unsupported, listed
 from minuend.onnx.versions import SPELLINGS
 from minuend.storage import reading
-from minuend.storage.base import Elements, Result, Tensor, TensorFile, check_shape, need
+from minuend.storage.base import NO_TEXT, Held, Result, Tensor, TensorFile, check_shape, need
 from minuend.storage.plain_types import PlainType, plain_type
-from minuend.storage.reading import Array, Memory
 
 if TYPE_CHECKING:
     from minuend.onnx.tensors import DataType
@@ -33,17 +31,6 @@ _MOST_BYTES = (1 << 31) - 1
 WORDS = {name: words[-1] for name, words in SPELLINGS.items() if TYPES[name].bits >= 8}
 """The ``TensorProto.DataType`` of each element type that takes whole bytes."""
 _ELEMENTS = {word: TYPES[name] for name, word in WORDS.items()}
-
-
-@dataclass(frozen=True, slots=True)
-class _Texts(Tensor):
-    """Strings, which are Python's objects in memory."""
-
-    array: Array
-
-    def read(self) -> Array:
-        """Return them."""
-        return self.array
 
 
 def open_file(path: str, *, every_type: bool = False) -> TensorFile:
@@ -79,14 +66,7 @@ def _tensor(proto: Any, path: str, every_type: bool) -> Tensor:
         array = np.ascontiguousarray(tensors.to_array(proto)).reshape(shape)
     except UnicodeDecodeError:
         raise FileFormatError(f"{path} has string_data that is no UTF-8; expected text") from None
-    if array.dtype.hasobject:
-        return _Texts(proto.name, element, shape, _no_bytes, array)
-    elements = Elements(Memory(array.reshape(-1).view(np.uint8)), 0, element.memory, shape)
-    return Tensor(proto.name, element, shape, lambda: elements)
-
-
-def _no_bytes() -> Elements:
-    raise Unsupported("strings do not lie in a file as elements of one size; read the tensor whole")
+    return Tensor(proto.name, element, shape, lambda: Held(array))
 
 
 def _types(proto: Any, path: str, every_type: bool) -> tuple[DataType, ElementType]:
@@ -121,7 +101,7 @@ def check(path: str, results: Sequence[Result]) -> None:
             )
 
 
-def write(stream: Any, results: Sequence[Result]) -> None:
+def write(stream: Any, results: Sequence[Result], metadata: Mapping[str, str] = NO_TEXT) -> None:
     """Write the message with ``raw_data`` at its end, so that the elements can follow block by block."""
     (result,) = results
     import onnx

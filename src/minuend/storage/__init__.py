@@ -15,11 +15,12 @@ from typing import cast
 
 from minuend.errors import FileFormatError, listed
 from minuend.standards.abilities import ability, able
-from minuend.storage.base import Format, Result, Tensor, TensorFile, check_shape, clipped, quoted
+from minuend.storage.base import NO_TEXT, Format, Result, Tensor, TensorFile, check_shape, clipped, quoted
 from minuend.storage.goals import refuse_inputs
-from minuend.storage.writing import atomic
+from minuend.storage.writing import atomic, new_folder, within_folder
 
-_OWN = ("npy", "npz", "safetensors")
+_OWN = {".npy": "npy", ".npz": "npz", ".safetensors": "safetensors"}
+"""The module of each suffix, imported when a file of it is met."""
 
 SELECTOR = "::"
 """What stands between a path and the name of one tensor in it."""
@@ -70,7 +71,7 @@ def formats() -> Mapping[str, Callable[[], Format]]:
     def own(name: str) -> Callable[[], Format]:
         return lambda: cast(Format, importlib.import_module(f"{__name__}.{name}"))
 
-    found = {f".{name}": own(name) for name in _OWN}
+    found = {suffix: own(name) for suffix, name in _OWN.items()}
     for dialect in able("tensor_files"):
         module = cast(Format, ability(dialect, "tensor_files"))
         found |= dict.fromkeys(module.SUFFIXES, functools.partial(ability, dialect, "tensor_files"))
@@ -78,12 +79,14 @@ def formats() -> Mapping[str, Callable[[], Format]]:
 
 
 def file_format(path: str) -> Format:
-    """Return the module of a path's suffix."""
-    suffix = os.path.splitext(path)[1].lower()
-    if suffix not in formats():
+    """Return the module of a path's suffix, the longest that fits."""
+    name = os.path.basename(os.path.normpath(path)).lower()
+    fitting = [suffix for suffix in formats() if name.endswith(suffix) and name != suffix]
+    if not fitting:
+        suffix = os.path.splitext(name)[1]
         came = f"the suffix {suffix!r}" if suffix else "no suffix"
         raise FileFormatError(f"{path} has {came}, which names no format; expected {listed(formats())}")
-    return formats()[suffix]()
+    return formats()[max(fitting, key=len)]()
 
 
 def check_output(path: str, results: Sequence[Result], inputs: Iterable[str] = ()) -> None:
@@ -122,12 +125,28 @@ def check_names(path: str, results: Sequence[Result]) -> None:
         seen.add(result.name)
 
 
-def write_tensors(path: str, results: Sequence[Result], inputs: Iterable[str] = ()) -> None:
-    """Write tensors to a file that appears whole or not at all; see :func:`check_output` for what is refused."""
+def write_tensors(
+    path: str, results: Sequence[Result], inputs: Iterable[str] = (), *, metadata: Mapping[str, str] = NO_TEXT
+) -> None:
+    """Write tensors to a file or folder that appears whole or not at all.
+
+    Args:
+        path: the goal. results: the tensors. inputs: files that it may not be; see :func:`check_output` for what else
+            is refused.
+        metadata: free text, kept where the format has a place for it.
+    """
     inputs = tuple(inputs)
     check_output(path, results, inputs)
-    with atomic(path, inputs) as stream:
-        file_format(path).write(stream, results)
+    home = file_format(path)
+    if getattr(home, "FOLDER", False):
+        with new_folder(path) as folder:
+            home.write_path(folder, results, metadata)
+    elif hasattr(home, "write_path"):
+        with within_folder(path, inputs) as part:
+            home.write_path(part, results, metadata)
+    else:
+        with atomic(path, inputs) as stream:
+            home.write(stream, results, metadata)
 
 
 __all__ = [

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from types import ModuleType
+from dataclasses import dataclass, field
+from types import MappingProxyType, ModuleType
 from typing import Any, BinaryIO, Protocol
 
 import numpy as np
@@ -15,13 +16,37 @@ from minuend.core import elements
 from minuend.core.elements import ElementType
 from minuend.core.shapes import size
 from minuend.errors import DTypeError, FileFormatError, Unsupported, listed
+from minuend.storage import regions
+from minuend.storage.pipeline import ahead
 from minuend.storage.plain_types import plain_type
-from minuend.storage.reading import Array, Source
+from minuend.storage.reading import Array, Source, room
+from minuend.storage.regions import BAND_BYTES, Region, bands, extent, runs, tiles
+from minuend.storage.writing import Placed
+
+
+class Elements(Protocol):
+    """The elements of a tensor, wherever they lie.
+
+    Attributes:
+        dtype: as they are stored, byte order and all. shape: of the whole tensor.
+    """
+
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    def read(self) -> Array:
+        """Return all of them, read-only."""
+
+    def part(self, region: Region) -> Array:
+        """Return a region of them, read-only; good as long as it is held. Several threads may ask at once."""
 
 
 @dataclass(frozen=True, slots=True)
-class Elements:
-    """Where the elements of a tensor lie in a file: one after the other, in C or Fortran order."""
+class Stretched:
+    """Elements that lie in one stretch of a source, one after the other, in C or Fortran order."""
 
     source: Source
     offset: int
@@ -42,6 +67,84 @@ class Elements:
         """Return all their bytes as an array of their type and shape."""
         return array_at(raw, 0, self.dtype, self.shape, fortran=self.fortran)
 
+    def part(self, region: Region) -> Array:
+        """Return a region; see :class:`Elements`."""
+        if self.fortran:
+            turned = Stretched(self.source, self.offset, self.dtype, self.shape[::-1])
+            return turned.part(region[::-1]).T
+        sizes, itemsize = extent(region), self.dtype.itemsize
+        if 0 in sizes:
+            return np.empty(sizes, self.dtype)
+        length, starts = runs(region, self.shape)
+        if length == size(sizes):
+            (start,) = starts
+            return array_at(self.source.read(self.offset + start * itemsize, length * itemsize), 0, self.dtype, sizes)
+        found = room(size(sizes) * itemsize)
+        for row, start in zip(found.reshape(-1, length * itemsize), starts, strict=True):
+            self.source.read_into(self.offset + start * itemsize, row)
+        found.flags.writeable = False
+        return array_at(found, 0, self.dtype, sizes)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Elements that are in memory already."""
+
+    array: Array
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """As they are held."""
+        return self.array.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The array's."""
+        return tuple(self.array.shape)
+
+    def read(self) -> Array:
+        """Return them, read-only."""
+        return self.part(())
+
+    def part(self, region: Region) -> Array:
+        """Return a region; see :class:`Elements`."""
+        found: Array = self.array[(*region, ...)]  # type: ignore[arg-type]
+        found.flags.writeable = False
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Where pixels lie on the ground.
+
+    Attributes:
+        crs: the coordinate system in WKT, ``""`` if none is stated.
+        transform: from (column, row) to coordinates: x = t0 column + t1 row + t2, y = t3 column + t4 row + t5.
+    """
+
+    crs: str
+    transform: tuple[float, float, float, float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a file says of a tensor beside its elements.
+
+    Attributes:
+        nodata: the value of elements that hold none. grid: where pixels lie; two that differ are not subtracted.
+        attributes: names and values that go from A to the difference by the format's own rules: units, dimension names.
+        shard: the file of several that it lies in.
+    """
+
+    nodata: int | float | None = None
+    grid: Grid | None = None
+    attributes: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    shard: str = ""
+
+
+NOTHING = About()
+NO_TEXT: Mapping[str, str] = MappingProxyType({})
+
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
@@ -51,12 +154,18 @@ class Tensor:
         name: its name there; ``""`` where the format has none.
         element: its element type. shape: its shape.
         elements: finds its elements; what is packed is unpacked for that.
+        about: what the file says of it beside them.
+        chunks: the grid in which they are stored and best read; ``None``: one stretch.
+        fortran: whether they lie in Fortran order.
     """
 
     name: str
     element: ElementType
     shape: tuple[int, ...]
     elements: Callable[[], Elements]
+    about: About = NOTHING
+    chunks: tuple[int, ...] | None = None
+    fortran: bool = False
 
     def read(self) -> Array:
         """Return its elements, read-only."""
@@ -68,11 +177,19 @@ class TensorFile(Mapping[str, Tensor]):
 
     Attributes:
         path: the file. named: whether the format holds several tensors by name; otherwise there is exactly one.
+        metadata: free text of the whole file.
     """
 
-    def __init__(self, path: str, named: bool, openers: Mapping[str, Callable[[], Tensor]]) -> None:
+    def __init__(
+        self,
+        path: str,
+        named: bool,
+        openers: Mapping[str, Callable[[], Tensor]],
+        metadata: Mapping[str, str] = NO_TEXT,
+    ) -> None:
         self.path = path
         self.named = named
+        self.metadata = metadata
         self._openers = openers
 
     def __getitem__(self, name: str) -> Tensor:
@@ -87,30 +204,81 @@ class TensorFile(Mapping[str, Tensor]):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A tensor to be written: what it is, and its elements in C order, block by block."""
+    """A tensor to be written, any region of which can be computed.
+
+    Attributes:
+        name, element, shape: what it is.
+        part: computes a region; in any order, several threads at once, each region once unless all is done anew.
+        chunks: the grid of A's elements, which a chunked format keeps; ``None`` where there is none.
+        about: what the file says of it beside its elements.
+        fortran: whether its operands lie in Fortran order, so that it is quicker to have in that order.
+    """
 
     name: str
     element: ElementType
     shape: tuple[int, ...]
-    blocks: Callable[[], Iterable[Array]]
+    part: Callable[[Region], Array]
+    chunks: tuple[int, ...] | None = None
+    about: About = NOTHING
+    fortran: bool = False
+
+    @classmethod
+    def of(cls, name: str, element: ElementType, array: Array, about: About = NOTHING) -> Result:
+        """A result that is in memory already."""
+        return cls(name, element, array.shape, Held(array).part, about=about)
 
     @property
     def nbytes(self) -> int:
         """Bytes of all its elements."""
         return size(self.shape) * self.element.itemsize
 
-    def write(self, stream: Any) -> None:
-        """Write the elements' bytes to a stream, block by block."""
-        for block in self.blocks():
-            # Bytes, since the buffer protocol has no word for ml_dtypes' element types.
-            stream.write(np.ascontiguousarray(block).reshape(-1).view(np.uint8).data)
+    def blocks(self, *, fortran: bool = False) -> Iterator[Array]:
+        """Compute it block by block, as bytes in C order, or in Fortran order; the next ones are computed meanwhile."""
+        shape = self.shape[::-1] if fortran else self.shape
+        cut = bands(shape, self.element.itemsize, None if fortran else self.chunks)
+        return ahead(functools.partial(self._bytes, fortran=fortran), cut, self._room)
+
+    def write(self, stream: Any, *, fortran: bool = False) -> None:
+        """Write the elements' bytes to a stream, in C order or in Fortran order; block by block, where it takes bytes
+        at any place several blocks at a time.
+        """
+        if not isinstance(stream, Placed):
+            for block in self.blocks(fortran=fortran):
+                stream.write(block.data)
+            return
+        shape = self.shape[::-1] if fortran else self.shape
+        cut = tiles(shape, self.element.itemsize, None if fortran else self.chunks)
+        start = stream.reserve(self.nbytes)
+
+        def put(region: Region) -> None:
+            length, starts = runs(region, shape)
+            rows = self._bytes(region, fortran=fortran).reshape(-1, length * self.element.itemsize)
+            for row, at in zip(rows, starts, strict=True):
+                stream.put(start + at * self.element.itemsize, row.data)
+
+        for _ in ahead(put, cut, self._room):
+            pass
+
+    @property
+    def _room(self) -> int:
+        """Bytes that a block takes at most: both operands, in the file's byte order and the machine's, and itself."""
+        chunk = size(self.chunks) * self.element.itemsize if self.chunks else 0
+        return 5 * max(BAND_BYTES if self.chunks else regions.BLOCK_BYTES, chunk)
+
+    def _bytes(self, region: Region, *, fortran: bool) -> Array:
+        """Compute a region; bytes, since the buffer protocol has no word for ml_dtypes' element types."""
+        block = self.part(region[::-1]).T if fortran else self.part(region)
+        return np.ascontiguousarray(block).reshape(-1).view(np.uint8)
 
 
 class Format(Protocol):
     """A module of this folder, or a dialect's ``tensor_files.py``: one file format.
 
+    It has one of ``write`` and ``write_path``, or neither where files are only read.
+
     Attributes:
         SUFFIXES: what the names of its files end in. NAMED: whether a file holds several tensors by name.
+        FOLDER: ``True`` where what bears the name is a folder; left out elsewhere.
     """
 
     SUFFIXES: tuple[str, ...]
@@ -125,8 +293,11 @@ class Format(Protocol):
     def check(self, path: str, results: Sequence[Result]) -> None:
         """Refuse results that the format cannot hold, before anything is computed."""
 
-    def write(self, stream: BinaryIO, results: Sequence[Result]) -> None:
-        """Write a whole file to a stream."""
+    def write(self, stream: BinaryIO, results: Sequence[Result], metadata: Mapping[str, str] = NO_TEXT) -> None:
+        """Write a whole file to a stream, and the file's free text where the format has a place for it."""
+
+    def write_path(self, path: str, results: Sequence[Result], metadata: Mapping[str, str] = NO_TEXT) -> None:
+        """Write a whole file (or folder) to a path where nothing is yet, which has the goal's name."""
 
 
 def array_at(raw: Array, offset: int, dtype: np.dtype[Any], shape: Sequence[int], *, fortran: bool = False) -> Array:

@@ -9,7 +9,7 @@ NumPy's own reader. ``.npy`` has no word for bfloat16 and the narrow types.
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from minuend.core.elements import ElementType
 from minuend.core.shapes import size
 from minuend.errors import DTypeError, FileFormatError
 from minuend.storage import reading
-from minuend.storage.base import Elements, Result, Tensor, TensorFile, check_shape, element_of, is_numpys_own
+from minuend.storage.base import NO_TEXT, Result, Stretched, Tensor, TensorFile, check_shape, element_of, is_numpys_own
 from minuend.storage.reading import Source
 
 SUFFIXES = (".npy",)
@@ -74,11 +74,11 @@ def read_header(head: bytes, where: str, *, every_type: bool = False) -> Header:
 
 def elements_of(
     source: Source, start: int, size: int, where: str, *, every_type: bool = False
-) -> tuple[Header, Elements]:
+) -> tuple[Header, Stretched]:
     """Return the header and the elements of a whole ``.npy`` that lies in a stretch of a file."""
     header = read_header(source.read(start, min(size, LONGEST_HEADER)).tobytes(), where, every_type=every_type)
     check_length(header, size - header.length, where)
-    return header, Elements(source, start + header.length, header.dtype, header.shape, header.fortran)
+    return header, Stretched(source, start + header.length, header.dtype, header.shape, header.fortran)
 
 
 def check_length(header: Header, came: int, where: str) -> None:
@@ -93,7 +93,7 @@ def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     """Open a ``.npy``; its tensor has no name."""
     source = reading.open_file(path)
     header, elements = elements_of(source, 0, source.size, path, every_type=every_type)
-    tensor = Tensor("", header.element, header.shape, lambda: elements)
+    tensor = Tensor("", header.element, header.shape, lambda: elements, fortran=header.fortran)
     return TensorFile(path, NAMED, {"": lambda: tensor})
 
 
@@ -106,10 +106,10 @@ def check(path: str, results: Sequence[Result]) -> None:
             )
 
 
-def write(stream: Any, results: Sequence[Result]) -> None:
-    """Write one array in C order, native byte order."""
+def write(stream: Any, results: Sequence[Result], metadata: Mapping[str, str] = NO_TEXT) -> None:
+    """Write one array in native byte order, in Fortran order where its operands are, else in C order."""
     (result,) = results
     descr = np.lib.format.dtype_to_descr(result.element.memory)
-    header = {"descr": descr, "fortran_order": False, "shape": result.shape}
+    header = {"descr": descr, "fortran_order": result.fortran, "shape": result.shape}
     np.lib.format.write_array_header_1_0(stream, header)
-    result.write(stream)
+    result.write(stream, fortran=result.fortran)

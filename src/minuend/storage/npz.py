@@ -13,12 +13,12 @@ import os
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from minuend.errors import FileFormatError, MinuendError
 from minuend.storage import npy, reading
-from minuend.storage.base import Elements, Result, Tensor, TensorFile, clipped
+from minuend.storage.base import NO_TEXT, Result, Stretched, Tensor, TensorFile, clipped
 from minuend.storage.reading import File, Source, Stream, blocks
 
 SUFFIXES = (".npz",)
@@ -79,10 +79,11 @@ def _tensor(source: File, name: str, info: zipfile.ZipInfo, *, every_type: bool)
     with _told(where), zipfile.ZipFile(Stream(source)) as archive, archive.open(info) as stream:
         header = npy.read_header(stream.read(npy.LONGEST_HEADER), where, every_type=every_type)
     npy.check_length(header, info.file_size - header.length, where)
-    return Tensor(name, header.element, header.shape, lambda: _elements(source, info, where, every_type))
+    opener = functools.partial(_elements, source, info, where, every_type)
+    return Tensor(name, header.element, header.shape, opener, fortran=header.fortran)
 
 
-def _elements(source: File, info: zipfile.ZipInfo, where: str, every_type: bool) -> Elements:
+def _elements(source: File, info: zipfile.ZipInfo, where: str, every_type: bool) -> Stretched:
     with _told(where):
         home, start = (_unpacked(source, info), 0) if info.compress_type else (source, _stored(source, info, where))
     return npy.elements_of(home, start, info.file_size, where, every_type=every_type)[1]
@@ -142,7 +143,7 @@ def check(path: str, results: Sequence[Result]) -> None:
             )
 
 
-def write(stream: Any, results: Sequence[Result]) -> None:
+def write(stream: Any, results: Sequence[Result], metadata: Mapping[str, str] = NO_TEXT) -> None:
     """Write an archive of stored members, as ``numpy.savez`` does, with a fixed date: equal arrays, equal bytes."""
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
         for result in results:

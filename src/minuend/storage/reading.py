@@ -20,6 +20,7 @@ from typing import IO, Any, Protocol, TypeAlias
 
 import numpy as np
 
+from minuend import _native
 from minuend.errors import FileFormatError
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
@@ -27,6 +28,9 @@ Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 STEP = 1 << 24
 """Bytes that are read at a time where a whole file is gone through."""
 
+_LARGE = 1 << 24
+"""Bytes from which on memory is not kept to be used again."""
+_BYTE = np.dtype(np.uint8)
 _KINDS = (
     (stat.S_ISFIFO, "a pipe"),
     (stat.S_ISCHR, "a character device"),
@@ -49,6 +53,13 @@ class Source(Protocol):
 
     def read_into(self, offset: int, buffer: Array) -> None:
         """Fill a flat array of bytes."""
+
+
+def room(nbytes: int) -> Array:
+    """Return a flat array of bytes, of memory that was used before where there is such: fresh pages cost more than a
+    read from the page cache does.
+    """
+    return np.empty(nbytes, np.uint8) if nbytes > _LARGE else _native.result(_BYTE, (nbytes,), (1,), (1,))
 
 
 class Memory:
@@ -81,8 +92,7 @@ class File:
     def __init__(self, path: str, descriptor: int) -> None:
         self.path = path
         self._close = weakref.finalize(self, os.close, descriptor)
-        self._stream = io.FileIO(descriptor, "rb", closefd=False)
-        self._turn = threading.Lock()
+        self._descriptor = descriptor
         found = os.fstat(descriptor)
         check_regular(path, found)
         self.size = found.st_size
@@ -98,7 +108,7 @@ class File:
         Raises:
             FileFormatError: the file has become shorter than it was when it was opened. OSError: it cannot be read.
         """
-        buffer = np.empty(size, np.uint8)
+        buffer = room(size)
         self.read_into(offset, buffer)
         buffer.flags.writeable = False
         return buffer
@@ -106,20 +116,36 @@ class File:
     def read_into(self, offset: int, buffer: Array) -> None:
         """Fill a flat array of bytes; raises as :meth:`read`."""
         view, done = buffer.data, 0
-        with self._turn:
-            self._stream.seek(offset)
-            while done < len(view):
-                try:
-                    came = self._stream.readinto(view[done:])
-                except OSError as error:  # a disk that fails: the system does not say of which file
-                    raise OSError(error.errno, error.strerror, self.path) from None
-                if not came:
-                    now = os.fstat(self._stream.fileno()).st_size
-                    raise FileFormatError(
-                        f"{self.path} became shorter while it was read: it had {self.size} bytes when it was opened, "
-                        f"and now {now}; read it again when nothing writes it"
-                    )
-                done += came
+        while done < len(view):
+            try:
+                came = _read_at(self._descriptor, view[done:], offset + done)
+            except OSError as error:  # a disk that fails: the system does not say of which file
+                raise OSError(error.errno, error.strerror, self.path) from None
+            if not came:
+                now = os.fstat(self._descriptor).st_size
+                raise FileFormatError(
+                    f"{self.path} became shorter while it was read: it had {self.size} bytes when it was opened, "
+                    f"and now {now}; read it again when nothing writes it"
+                )
+            done += came
+
+
+if hasattr(os, "preadv"):
+
+    def _read_at(descriptor: int, buffer: memoryview, offset: int) -> int:
+        """Read bytes from a place; several threads may at once."""
+        return os.preadv(descriptor, [buffer], offset)
+
+else:  # Windows: the descriptor has one place, which threads take turns to set
+    _turn = threading.Lock()
+
+    def _read_at(descriptor: int, buffer: memoryview, offset: int) -> int:
+        """Read bytes from a place."""
+        with _turn:
+            os.lseek(descriptor, offset, os.SEEK_SET)
+            data = os.read(descriptor, len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
 
 
 def blocks(source: Source, offset: int = 0, size: int | None = None) -> Iterator[Array]:
@@ -213,19 +239,6 @@ def check_regular(path: str, found: os.stat_result) -> None:
 def kind(mode: int) -> str:
     """What a file is that is neither a regular one nor a folder."""
     return next((name for test, name in _KINDS if test(mode)), "no regular file")
-
-
-def spooled(source: Source, offset: int, size: int) -> Array:
-    """Return a stretch of a file as a read-only map of a copy.
-
-    The copy is a temporary file without a name: nobody else can shorten it, and a full disk is an error while it is
-    written, so this map cannot fault.
-    """
-    with unnamed() as copy:
-        for block in blocks(source, offset, size):
-            copy.write(block.data)
-        copy.flush()
-        return np.asarray(np.memmap(copy, np.uint8, "r"))
 
 
 @contextlib.contextmanager

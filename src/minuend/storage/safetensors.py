@@ -24,7 +24,7 @@ from minuend.core.elements import TYPES, ElementType
 from minuend.core.shapes import size
 from minuend.errors import DTypeError, FileFormatError, listed
 from minuend.storage import reading, writing
-from minuend.storage.base import Elements, Result, Tensor, TensorFile, check_shape, clipped, need
+from minuend.storage.base import NO_TEXT, Result, Stretched, Tensor, TensorFile, check_shape, clipped, need
 from minuend.storage.plain_types import PlainType
 from minuend.storage.reading import Source
 
@@ -47,7 +47,7 @@ def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     need("safetensors", "safetensors", path)
     source = reading.open_file(path)
     known = _EVERY if every_type else _ELEMENTS
-    start, header = _header(source, path)
+    start, header, metadata = _header(source, path)
     openers: dict[str, Callable[[], Tensor]] = {}
     spans: list[tuple[int, int, str]] = []
     for name, entry in header.items():
@@ -58,7 +58,7 @@ def open_file(path: str, *, every_type: bool = False) -> TensorFile:
         )
     _check_spans(sorted(spans), source.size - start, path)
     _ask_package(source.read(0, start).data, source.size, path)
-    return TensorFile(path, NAMED, openers)
+    return TensorFile(path, NAMED, openers, metadata)
 
 
 def _ask_package(head: Any, size: int, path: str) -> None:
@@ -89,8 +89,8 @@ def _copied(head: Any, size: int) -> Iterator[str]:
         yield path
 
 
-def _header(source: Source, path: str) -> tuple[int, dict[str, Any]]:
-    """Return where the elements start, and the header without its metadata."""
+def _header(source: Source, path: str) -> tuple[int, dict[str, Any], dict[str, str]]:
+    """Return where the elements start, the header without its metadata, and that."""
     total = source.size
     length = int.from_bytes(source.read(0, min(8, total)).tobytes(), "little")
     most = min(total - 8, _LONGEST_HEADER)
@@ -113,7 +113,7 @@ def _header(source: Source, path: str) -> tuple[int, dict[str, Any]]:
     metadata = header.pop(_METADATA, {})
     if not isinstance(metadata, dict) or not all(isinstance(text, str) for text in metadata.values()):
         raise FileFormatError(f"{path} has a {_METADATA} that is not all text; expected names and strings")
-    return 8 + length, header
+    return 8 + length, header, metadata
 
 
 class _DuplicateKeyError(Exception):
@@ -194,7 +194,7 @@ def _tensor(
         )
     element = known[word]
     check_shape(shape, element.itemsize, f"{path} tensor {clipped(name)}")
-    return Tensor(name, element, shape, lambda: Elements(source, offset, element.memory, shape))
+    return Tensor(name, element, shape, lambda: Stretched(source, offset, element.memory, shape))
 
 
 def check(path: str, results: Sequence[Result]) -> None:
@@ -209,22 +209,22 @@ def check(path: str, results: Sequence[Result]) -> None:
             )
         if result.name == _METADATA:
             raise FileFormatError(f"{path}: {_METADATA!r} is no tensor name in safetensors; rename the tensor")
-    _, head, size = _laid_out(results)
+    _, head, size = _laid_out(results, NO_TEXT)
     _ask_package(head, size, path)
 
 
-def write(stream: Any, results: Sequence[Result]) -> None:
+def write(stream: Any, results: Sequence[Result], metadata: Mapping[str, str] = NO_TEXT) -> None:
     """Write header and elements; wide types first, so that each tensor is aligned, as the package does."""
-    order, head, _ = _laid_out(results)
+    order, head, _ = _laid_out(results, metadata)
     stream.write(head)
     for result in order:
         result.write(stream)
 
 
-def _laid_out(results: Sequence[Result]) -> tuple[list[Result], bytes, int]:
+def _laid_out(results: Sequence[Result], metadata: Mapping[str, str]) -> tuple[list[Result], bytes, int]:
     """Return the tensors in the order of the file, everything before the elements, and the size of the file."""
     order = sorted(results, key=lambda result: (-result.element.itemsize, result.name))
-    header: dict[str, Any] = {}
+    header: dict[str, Any] = {_METADATA: dict(metadata)} if metadata else {}
     end = 0
     for result in order:
         begin, end = end, end + result.nbytes

@@ -119,6 +119,38 @@ def new_folder(path: str) -> Iterator[str]:
 
 
 @contextlib.contextmanager
+def within_folder(path: str, inputs: Iterable[str] = ()) -> Iterator[str]:
+    """Yield a path of the goal's name in a temporary folder beside it, for libraries that want a path to write to.
+
+    What is there when the block ends well takes the goal's place; otherwise the folder goes with all that is in it.
+
+    Raises:
+        MinuendError, OSError: see :func:`check`. MinuendError: the goal is a pipe or a device.
+    """
+    (place,) = check([path], inputs)
+    if place.stream:
+        raise MinuendError(f"{path} is written at many places, which a pipe or a device does not take; name a file")
+    _remove_strays(place)
+    part = place.beside("part")
+    try:
+        mode = _mode_of(place)
+        os.mkdir(part, 0o700)
+    except OSError as error:
+        raise of(path, error) from None
+    lock = _lock(part, os.O_RDONLY)
+    try:
+        inner = os.path.join(part, place.name)
+        yield inner
+        os.chmod(inner, mode)
+        announce(inner, path)
+        os.replace(inner, place.real)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+        if lock is not None:
+            os.close(lock)
+
+
+@contextlib.contextmanager
 def new_file(path: str) -> Iterator[BinaryIO]:
     """Open a file in a folder that is this process's own, a temporary one: nobody sees it half written."""
     with open(path, "xb") as stream:
@@ -215,6 +247,33 @@ class _Raw(io.FileIO):
             raise of(self.goal, error) from None
 
 
+def write_at(descriptor: int, data: memoryview, at: int) -> None:
+    """Write bytes at a place of an open file; several threads may at once."""
+    while len(data):
+        done = os.pwrite(descriptor, data, at)
+        at, data = at + done, data[done:]
+
+
+class Placed(io.BufferedWriter):
+    """A file that also takes bytes at any place, from several threads."""
+
+    raw: _Raw
+
+    def reserve(self, nbytes: int) -> int:
+        """Leave out as many bytes, to be put in place later; return where they begin."""
+        start = self.tell()
+        self.seek(start + nbytes)
+        self.truncate()
+        return start
+
+    def put(self, at: int, data: memoryview) -> None:
+        """Write bytes that were left out."""
+        try:
+            write_at(self.raw.fileno(), data, at)
+        except OSError as error:
+            raise of(self.raw.goal, error) from None
+
+
 @dataclass(eq=False)
 class _Part:
     """A file on its way to its goal."""
@@ -244,7 +303,8 @@ class _Part:
                 continue
             found = os.fstat(raw.fileno())
             self.inode = (found.st_dev, found.st_ino)
-            self.stream = io.BufferedWriter(raw, 1 << 16)
+            kind = Placed if hasattr(os, "pwrite") else io.BufferedWriter
+            self.stream = kind(raw, 1 << 16)
             return
 
     def finish(self) -> None:
