@@ -17,7 +17,7 @@ from minuend.core.elements import ElementType
 from minuend.core.shapes import size
 from minuend.errors import DTypeError, FileFormatError, Unsupported, listed
 from minuend.storage import regions
-from minuend.storage.pipeline import ahead
+from minuend.storage.pipeline import ahead, each
 from minuend.storage.plain_types import plain_type
 from minuend.storage.reading import Array, Source, room
 from minuend.storage.regions import BAND_BYTES, Region, bands, extent, runs, tiles
@@ -256,8 +256,7 @@ class Result:
             for row, at in zip(rows, starts, strict=True):
                 stream.put(start + at * self.element.itemsize, row.data)
 
-        for _ in ahead(put, cut, self._room):
-            pass
+        each(put, cut, self._room)
 
     @property
     def _room(self) -> int:
