@@ -23,7 +23,7 @@ from minuend.errors import DTypeError, FileFormatError, OverflowFound, SpecError
 from minuend.standards.node import Node, TensorType
 from minuend.standards.validation import validate
 from minuend.standards.version import OpVersion
-from minuend.storage import Result, Tensor, TensorFile, open_tensors, regions, split, write_tensors
+from minuend.storage import Result, Tensor, TensorFile, open_tensors, regions, write_tensors
 from minuend.storage.base import Elements, Held, Stretched, quoted
 from minuend.storage.pipeline import ahead
 from minuend.storage.reading import Array
@@ -40,6 +40,11 @@ LEAST_RUN = 1 << 16
 
 SIDE_BY_SIDE: tuple[Overflow, ...] = ("wrap", "saturate", "widen")
 """The policies that ``compare`` shows where none is named."""
+
+INEXACT = (
+    "a difference of floats is rounded and does not give TUNED back from BASE bit by bit; "
+    "minuend delta make BASE TUNED -o D does"
+)
 
 Progress = Callable[[int, int], None]
 """Is told how many bytes are read and written, and of how many."""
@@ -127,7 +132,12 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class SubReport:
-    """What ``subtract_files`` did. ``nbytes`` counts what was read and written; ``skipped`` names unpaired tensors."""
+    """What ``subtract_files`` did.
+
+    Attributes:
+        nbytes: what was read and written. skipped: the names of unpaired tensors.
+        notes: what somebody should know who uses what was written.
+    """
 
     a: str
     b: str
@@ -138,6 +148,7 @@ class SubReport:
     skipped: tuple[str, ...]
     seconds: float
     nbytes: int
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -220,14 +231,14 @@ def subtract_files(
             no output file appears or changes.
     """
     start = time.perf_counter()
-    minuend = open_tensors(a)
-    pairs, skipped = pair_up(minuend, open_tensors(b), rules, common)
+    minuend, subtrahend = open_tensors(a), open_tensors(b)
+    pairs, skipped = pair_up(minuend, subtrahend, rules, common)
     counted = count or overflow in ("saturate", "error")
     meter = _Meter(progress, pairs, overflow)
     with Work(overflow, counted=counted and overflow != "error", shown=[meter.block, *observers]) as work:
         results = [work.result(pair) for pair in pairs]
         try:
-            write_tensors(out, results, (split(a)[0], split(b)[0]), metadata=minuend.metadata)
+            write_tensors(out, results, [*minuend.sources, *subtrahend.sources], metadata=minuend.metadata)
         except OverflowFound:
             raise work.whole_overflow() from None
     written = tuple(
@@ -242,7 +253,14 @@ def subtract_files(
         )
         for pair, result in zip(pairs, results, strict=True)
     )
-    return SubReport(a, b, out, str(rules), overflow, written, skipped, time.perf_counter() - start, meter.nbytes)
+    seconds = time.perf_counter() - start
+    return SubReport(a, b, out, str(rules), overflow, written, skipped, seconds, meter.nbytes, _notes(out, pairs))
+
+
+def _notes(out: str, pairs: Sequence[Pair]) -> tuple[str, ...]:
+    """What to say of a difference of weights."""
+    weights = out.lower().endswith(".safetensors") or any(pair.a.about.shard for pair in pairs)
+    return (INEXACT,) if weights and any(not pair.element.is_integer for pair in pairs) else ()
 
 
 def compare_files(

@@ -22,6 +22,9 @@ from minuend.storage.writing import atomic, new_folder, within_folder
 _OWN = {".npy": "npy", ".npz": "npz", ".safetensors": "safetensors"}
 """The module of each suffix, imported when a file of it is met."""
 
+_INDEX = ".safetensors.index.json"
+"""What the index of a sharded checkpoint ends in; its folder names it too."""
+
 SELECTOR = "::"
 """What stands between a path and the name of one tensor in it."""
 
@@ -30,6 +33,8 @@ def open_tensors(path: str, *, every_type: bool = False) -> TensorFile:
     """Open a file of tensors: ``.npy``, ``.npz``, ``.safetensors`` or a TensorProto in ``.pb``.
 
     Headers are checked, elements stay in the file until a tensor's ``read`` is called.
+
+    A folder without such a suffix is a sharded checkpoint, as its ``.safetensors.index.json`` is.
 
     Args:
         path: a path, or ``path::name`` for one tensor of a file that holds several. A file whose own name holds
@@ -48,14 +53,15 @@ def open_tensors(path: str, *, every_type: bool = False) -> TensorFile:
     real, name = split(path)
     if not os.path.exists(real):
         raise FileNotFoundError(f"there is no file {real}")
-    found = file_format(real).open_file(real, every_type=every_type)
+    home = _shards() if os.path.isdir(real) and _suffix(real) is None else file_format(real)
+    found = home.open_file(real, every_type=every_type)
     if name is None:
         return found
     if not found.named:
         raise FileFormatError(f"{real} holds one tensor without a choice; leave out {SELECTOR + name!r}")
     if name not in found:
         raise FileFormatError(f"{real} holds no tensor {name!r}; expected one of {quoted(found) or 'none'}")
-    return TensorFile(real, False, {name: lambda: found[name]})
+    return TensorFile(real, False, {name: lambda: found[name]}, found.metadata, found.sources)
 
 
 def split(path: str) -> tuple[str, str | None]:
@@ -79,14 +85,32 @@ def formats() -> Mapping[str, Callable[[], Format]]:
 
 
 def file_format(path: str) -> Format:
-    """Return the module of a path's suffix, the longest that fits."""
-    name = os.path.basename(os.path.normpath(path)).lower()
-    fitting = [suffix for suffix in formats() if name.endswith(suffix) and name != suffix]
-    if not fitting:
-        suffix = os.path.splitext(name)[1]
+    """Return the module of a path's suffix."""
+    if path.endswith(_INDEX):
+        return _shards()
+    known = _suffix(path)
+    if known is None:
+        suffix = os.path.splitext(path)[1].lower()
         came = f"the suffix {suffix!r}" if suffix else "no suffix"
         raise FileFormatError(f"{path} has {came}, which names no format; expected {listed(formats())}")
-    return formats()[max(fitting, key=len)]()
+    return formats()[known]()
+
+
+def _suffix(path: str) -> str | None:
+    """Return the longest suffix of a format that a path ends in."""
+    name = os.path.basename(os.path.normpath(path)).lower()
+    fitting = (suffix for suffix in formats() if name.endswith(suffix) and name != suffix)
+    return max(fitting, key=len, default=None)
+
+
+def _goal_format(path: str, results: Sequence[Result]) -> Format:
+    """Return the module that writes results to a path; without a suffix it is a folder for shards, if A has such."""
+    sharded = any(result.about.shard for result in results)
+    return _shards() if sharded and _suffix(path) is None else file_format(path)
+
+
+def _shards() -> Format:
+    return cast(Format, importlib.import_module(f"{__name__}.shards"))
 
 
 def check_output(path: str, results: Sequence[Result], inputs: Iterable[str] = ()) -> None:
@@ -96,7 +120,7 @@ def check_output(path: str, results: Sequence[Result], inputs: Iterable[str] = (
         FileFormatError: an unknown suffix, or several tensors for a format of one. DTypeError: an element type that the
             format cannot hold. MinuendError: the path is one of ``inputs``.
     """
-    home = file_format(path)
+    home = _goal_format(path, results)
     refuse_inputs([path], inputs)
     check_names(path, results)
     if not home.NAMED and len(results) != 1:
@@ -137,7 +161,7 @@ def write_tensors(
     """
     inputs = tuple(inputs)
     check_output(path, results, inputs)
-    home = file_format(path)
+    home = _goal_format(path, results)
     if getattr(home, "FOLDER", False):
         with new_folder(path) as folder:
             home.write_path(folder, results, metadata)
