@@ -269,7 +269,8 @@ void repeat_fixed(const char* __restrict from, char* __restrict to, size_t rows)
     }
   }
   for (; i < rows; ++i) {
-    for (size_t j = 0; j < copies; ++j) put(to + (i * copies + j) * sizeof(T), get<T>(from + i * sizeof(T)));
+    const T value = get<T>(from + i * sizeof(T));  // once: GCC 13 falls over eight bytes read in the inner loop
+    for (size_t j = 0; j < copies; ++j) put(to + (i * copies + j) * sizeof(T), value);
   }
 }
 

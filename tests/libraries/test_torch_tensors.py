@@ -131,7 +131,14 @@ def test_errors_say_what_to_do():
     told = {
         "b is a numpy.ndarray beside a torch.Tensor; nothing is converted, expected arrays of one kind: "
         "torch.from_numpy(x)": (torch.zeros(1), np.zeros(1, np.float32)),
-        "a lies on meta; expected a tensor on the CPU, pass a.cpu()": (torch.zeros(1, device="meta"), torch.zeros(1)),
+        "a on meta and b on cpu: nothing is moved between devices; expected one device, pass x.to(device)": (
+            torch.zeros(1, device="meta"),
+            torch.zeros(1),
+        ),
+        "tensors on meta have no elements; expected some on the CPU or a device that computes": (
+            torch.zeros(1, device="meta"),
+            2,
+        ),
         "a is a tensor of layout torch.sparse_coo; expected a strided tensor of plain numbers": (
             torch.zeros(1).to_sparse(),
             torch.zeros(1),

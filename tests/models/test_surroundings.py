@@ -13,7 +13,7 @@ from minuend.models.surroundings import APART, SHARED, WITHIN, surroundings
 def around(steps, *, at, constants=(), **known):
     """Expressions with their forms, of the subtraction at an index."""
     found = surroundings(Flow(steps, constants, **known), at)
-    return {(one.expression, one.form) for one in found if not one.later}
+    return {(one.expression, one.form) for one in found if not one.later and not one.far}
 
 
 def test_constants_are_scalars_or_arrays_beside_arithmetic_and_k_beside_others():

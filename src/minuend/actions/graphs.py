@@ -68,7 +68,10 @@ def joined(site: Site, node: Node, target: Target, hint: str = "") -> Joined:
             return next((one for one in wrong if not one.hint), wrong[0])
     if unknown := [one.expression for one in found]:
         more = f" and {len(unknown) - _TOLD} more" if len(unknown) > _TOLD else ""
-        return Joined("unknown", f"nobody measured {listed(unknown[:_TOLD], 'and')}{more} on {target.name}", unknown[0])
+        helps = {one.hint for one in found}
+        setting = f"; with {settings(target.runtime, *helps)} it was" if len(helps) == 1 and "" not in helps else ""
+        told = f"nobody measured {listed(unknown[:_TOLD], 'and')}{more} on {target.name}{setting}"
+        return Joined("unknown", told, unknown[0])
     return FINE
 
 
@@ -92,7 +95,8 @@ def _each(site: Site, node: Node, target: Target, hint: str, classes: Collection
             continue
         answers = target.graphs.find(around, node.a.dtype, site.dynamic, hint)
         if answers is None:
-            yield Joined("unknown", expression=around.expression)
+            helps = "" if hint else _helps(site, node, target, around, classes)
+            yield Joined("unknown", expression=around.expression, hint=helps)
             continue
         wrong = {name: one for name, one in answers.items() if name == EVERY or name in classes}
         if wrong:

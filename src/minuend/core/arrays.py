@@ -87,9 +87,10 @@ def subtract(
     to nearest even; subnormals, signed zeros, infinities and NaN are IEEE 754's. Nothing is promoted. Shapes
     broadcast as NumPy's do; strides, byte order and alignment are free.
 
-    Arrays of other libraries give arrays of theirs, by the same contract: PyTorch's tensors on the CPU (nothing is
-    copied; differentiable), JAX's on the CPU, Dask's (lazy), xarray's, pandas' and Polars' objects (labels have to be
-    equal), zarr's (read whole), NumPy's masked arrays (masked where either is), and whatever speaks DLPack.
+    Arrays of other libraries give arrays of theirs, by the same contract: PyTorch's tensors (differentiable; on the CPU
+    nothing is copied), JAX's and CuPy's arrays, Dask's (lazy), xarray's, pandas' and Polars' objects (labels have to be
+    equal), zarr's (read whole), NumPy's masked arrays (masked where either is), and whatever speaks DLPack. What lies
+    on a GPU is computed there by its own library, whose answers are held to the contract before they are given.
 
     Args:
         a: the minuend: an array of an element type in :data:`minuend.core.elements.TYPES`, a NumPy scalar, or a Python
@@ -115,6 +116,7 @@ def subtract(
             operands keep their values even where ``out`` is one of them.
         ScalarRangeError: a Python int that the array's element type cannot hold.
         SpecError: ``dtype=``, ``casting=``, or ``where=`` without ``out``.
+        Unsupported: a device whose floats are not exact: its subnormals are flushed, for instance.
 
     >>> import numpy as np
     >>> a, b = np.array([5, 200], np.uint8), np.array([10, 100], np.uint8)
@@ -207,18 +209,23 @@ def count_overflows(a: Any, b: Any, /) -> int:
 
 def _overflow(work: Plan, a: Array, b: Array, policy: str, count: int) -> OverflowFound:
     index = work.first_overflow(a, b, policy)
-    x, y = work.operands_at(a, b, index)
-    element = work.element
-    goal = element.widened if policy == "widen" else element
+    goal = work.element.widened if policy == "widen" else work.element
+    return overflow_found(goal, policy, count, shapes.size(work.sizes), index, *work.operands_at(a, b, index))
+
+
+def overflow_found(
+    goal: ElementType, policy: str, count: int, size: int, index: tuple[int, ...], a: int, b: int
+) -> OverflowFound:
+    """The error of differences that a type does not hold: how many of how many, and the first one."""
     low, high = goal.limits
     hint = "" if policy == "widen" else "; overflow='wrap', 'saturate' or 'widen' gives an answer"
     return OverflowFound(
-        f"{count} of {shapes.size(work.sizes)} differences do not fit {goal} ({low} to {high}); "
-        f"the first is at index {index}: {operation.equation(x, y)}{hint}",
+        f"{count} of {size} differences do not fit {goal} ({low} to {high}); "
+        f"the first is at index {index}: {operation.equation(a, b)}{hint}",
         count=count,
         index=index,
-        a=x,
-        b=y,
+        a=a,
+        b=b,
     )
 
 

@@ -21,6 +21,7 @@ LIBRARIES: Mapping[str, str] = MappingProxyType(
         "torch": "torch_tensors",
         "jax": "jax_arrays",
         "jaxlib": "jax_arrays",
+        "cupy": "cupy_arrays",
         "numpy.ma": "masked_arrays",
     }
 )

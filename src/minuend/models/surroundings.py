@@ -13,6 +13,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+import numpy as np
+
 from minuend.models.exact import is_exact, moves
 from minuend.models.flow import KEEPING, SHAPES, Flow
 from minuend.models.idioms import idioms
@@ -41,6 +43,10 @@ ZEROS: Mapping[str, Sequence[str]] = MappingProxyType({"one": ("0", "-0"), "arra
 """Constants all of whose numbers are +0, and those that are -0: of one element, and of more. A subtraction by itself is
 asked for them apart, since runtimes leave it out."""
 
+MINUEND_ZERO = "0"
+"""A constant 0 that something is subtracted from, beside linear operators: runtimes take ``0 - x`` for ``-x``, and join
+that otherwise than what another constant makes."""
+
 _OPEN = (("x", "x"), ("x", "scalar"), ("x", "array"), ("scalar", "x"), ("array", "x"))
 """Operands of which one at least is no constant: two constants have no neighbours that a runtime could join."""
 
@@ -61,6 +67,7 @@ class Surrounding:
         expression: the two of them. form: :data:`ADJACENT`, :data:`APART`, :data:`SHARED` or :data:`WITHIN`.
         operator: the neighbour's own; ``""`` where there is none. later: whether others stand between.
         exact: whether no rounding lies between the two, however many bits what lies there is computed in.
+        far: whether it is no neighbour, but anywhere in the part of the graph that hangs together.
     """
 
     expression: str
@@ -68,6 +75,7 @@ class Surrounding:
     operator: str
     later: bool = False
     exact: bool = False
+    far: bool = False
 
 
 def maker(operator: str, given: Sequence[str], side: str, other: str) -> str:
@@ -97,6 +105,11 @@ def bare(a: str, b: str) -> str:
 def later(operator: str) -> str:
     """Write the expression of an operator that a difference reaches through others."""
     return f"{operator}(… x - x)"
+
+
+def far(operator: str) -> str:
+    """Write the expression of an operator that a graph has beside a subtraction, wherever."""
+    return f"x - x in a graph with {operator}"
 
 
 def inside(operator: str) -> str:
@@ -141,7 +154,7 @@ def _makers(flow: Flow, index: int) -> Iterator[Surrounding]:
             beyond = (flow.maker_of(one) for one in inputs if one not in flow.folded)
             stands = _stands(flow, source, operator, form, beyond)
             exact = _as_alone(operator, stands) and _narrow(flow, source) and (moved or is_exact(flow, source))
-            for own in own_kinds(flow, operator, other):
+            for own in own_kinds(flow, operator, other, "B" if side == "A" else "A"):
                 for given in _given(flow, operator, inputs):
                     text = maker(named(flow, operator, inputs, outputs), given, side, own)
                     yield Surrounding(text, stands, operator, exact=exact)
@@ -156,7 +169,7 @@ def _readers(flow: Flow, index: int) -> Iterator[Surrounding]:
             beyond = (node for one in outputs for node in flow.readers_of(one))
             stands = _stands(flow, name, operator, form, beyond)
             exact = unrounded and _as_alone(operator, stands)
-            for a in own_kinds(flow, operator, operands[0]):
+            for a in own_kinds(flow, operator, operands[0], "A"):
                 for b in own_kinds(flow, operator, operands[1]):
                     for given in _given(flow, operator, inputs, name):
                         text = reader(named(flow, operator, inputs, outputs), given, a, b)
@@ -187,6 +200,8 @@ def _later(flow: Flow, index: int) -> Iterator[Surrounding]:
     """What a difference reaches, each operator once."""
     for operator in sorted({flow.steps[i][0] for i in _reached(flow, index)}):
         yield Surrounding(later(operator), ADJACENT, operator, later=True)
+    for operator in sorted({flow.steps[i][0] for i in _connected(flow, index)}):
+        yield Surrounding(far(operator), ADJACENT, operator, far=True)
     for operator in flow.within:
         yield Surrounding(inside(operator), ADJACENT, operator)
 
@@ -201,6 +216,19 @@ def _reached(flow: Flow, index: int) -> set[int]:
             seen.update(more)
             waiting.extend(more)
     return seen
+
+
+def _connected(flow: Flow, index: int) -> set[int]:
+    """The numbers of all other nodes that hang together with one by values that nodes make."""
+    seen, waiting = {index}, [index]
+    while waiting:
+        _, inputs, outputs = flow.steps[waiting.pop()]
+        made = [name for name in inputs if name not in flow.folded and flow.maker_of(name) is not None]
+        beside = {i for name in made for i in (flow.maker_of(name), *flow.readers_of(name)) if i is not None}
+        more = (beside | {i for name in outputs for i in flow.readers_of(name)}) - seen
+        seen |= more
+        waiting.extend(more)
+    return seen - {index}
 
 
 def _idioms(flow: Flow, index: int) -> Iterator[Surrounding]:
@@ -295,8 +323,16 @@ def _factors(flow: Flow, operator: str, name: str) -> Collection[str]:
     return (POWER,) if exact else found
 
 
-def own_kinds(flow: Flow, operator: str, name: str) -> Collection[str]:
+def _from(flow: Flow, name: str, found: Collection[str]) -> Collection[str]:
+    """What a minuend is beside a linear operator: a 0 is told from other constants."""
+    numbers = flow.elements(flow.source(name)) if name in flow.folded else None
+    return found if numbers is None or np.any(numbers) else (MINUEND_ZERO,)
+
+
+def own_kinds(flow: Flow, operator: str, name: str, side: str = "B") -> Collection[str]:
     """What an operand of the subtraction is beside an operator."""
+    if side == "A" and operator in LINEAR:
+        return _from(flow, name, kinds(flow, name))
     return kinds(flow, name) if operator in ARITHMETIC else ("k",) if name in flow.folded else ("x",)
 
 
@@ -322,7 +358,9 @@ def _given(flow: Flow, operator: str, inputs: Sequence[str], chained: str = "") 
         yield (f"input {inputs.index(chained)}: .",)
         return
     found: list[tuple[str, ...]] = [()]
-    for name in inputs[:count]:
+    for place, name in enumerate(inputs[:count]):
         more = (".",) if chained and name == chained else _factors(flow, operator, name) if name else ("",)
+        if operator == "Sub" and place == 0 and name != chained:
+            more = _from(flow, name, more)
         found = [(*known, one) for known in found for one in more]
     yield from found

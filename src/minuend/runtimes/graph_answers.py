@@ -5,17 +5,30 @@ from __future__ import annotations
 import functools
 import itertools
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
 from typing import Any
 
 from minuend.core.elements import TYPES
-from minuend.models.surroundings import ADJACENT, APART, LINEAR, NARROW, POWER, Surrounding
+from minuend.models.surroundings import (
+    ADJACENT,
+    APART,
+    ARITHMETIC,
+    LINEAR,
+    MINUEND_ZERO,
+    NARROW,
+    POWER,
+    Surrounding,
+    bare,
+)
 from minuend.runtimes.answers import ANSWER, EVERY, Answer, answer_of, plain_answer
 from minuend.runtimes.forms import Names, Under
 from minuend.runtimes.merging import merge
 from minuend.runtimes.values import CLASSES
+
+_ZERO = re.compile(rf"(?<![\w.]){re.escape(MINUEND_ZERO)}(?![\w.])")
 
 STATIC, DYNAMIC = "static", "dynamic"
 DEFAULTS = {STATIC: "default precision", DYNAMIC: "dynamic, default precision"}
@@ -69,24 +82,35 @@ class GraphAnswers:
             around: the neighbour. dtype: the subtraction's element type. dynamic: whether shapes are open.
             hint: the precision that the runtime is told, or ``""`` for its default.
         """
-        if around.exact and self._find(around, WIDE, dynamic, hint) == {}:
+        if around.exact and self._told(around, WIDE, dynamic, hint) == {}:
             return {}  # the two are fine where nothing rounds between them
+        return self._told(around, dtype, dynamic, hint)
+
+    def _told(self, around: Surrounding, dtype: str, dynamic: bool, hint: str) -> Answers | None:
+        """What was measured of a neighbour, or of the one that it counts as: other constants stand for 2^k and 0."""
         found = self._find(around, dtype, dynamic, hint)
-        if found is None and POWER in around.expression:  # what was asked of other numbers holds for it too
-            other = replace(around, expression=around.expression.replace(POWER, "scalar"))
-            return self._find(other, dtype, dynamic, hint)
-        return found
+        other = "scalar" if around.operator in ARITHMETIC else "k"
+        text = _ZERO.sub(other, around.expression.replace(POWER, "scalar"))
+        if found is not None or text == around.expression:
+            return found
+        # A runtime for which 0 - x is a subtraction like others has no other use for it.
+        alone = self._cell(Surrounding(bare(MINUEND_ZERO, "x"), ADJACENT, ""), dtype, STATIC)
+        if _ZERO.search(around.expression) and alone != {}:
+            return None
+        return self._find(replace(around, expression=text), dtype, dynamic, hint)
 
     def _find(self, around: Surrounding, dtype: str, dynamic: bool, hint: str) -> Answers | None:
         plain = DYNAMIC if dynamic else STATIC
-        default_matters = self.has_default and not hint and not TYPES[dtype].is_integer
+        if around.far:
+            return None if self._in_less(dtype, hint) and around.operator in self._coarse else {}
+        default_matters = self._in_less(dtype, hint)
         beside = (around.expression, dtype)
         default = next((found for one in (plain, STATIC) if (found := self._default(beside, one)) is not None), None)
         if around.later:
             if not default_matters:
                 return {}
-            # With open shapes one more operator between the two can take the subtraction along; one was asked.
-            return None if dynamic and around.operator in self._coarse else default
+            # One more operator between the two can take the subtraction along, or another beside them; one was asked.
+            return None if around.operator in self._coarse else default
         own = self._cell(around, dtype, plain)
         if own is None or not default_matters:
             return own
@@ -95,6 +119,10 @@ class GraphAnswers:
             return None
         lost = {name: one for name, one in default.items() if name not in exact and EVERY not in exact}
         return joined(own, lost)
+
+    def _in_less(self, dtype: str, hint: str) -> bool:
+        """Whether a type may be computed in less than its own precision, since nothing says otherwise."""
+        return self.has_default and not hint and not TYPES[dtype].is_integer
 
     def _default(self, beside: tuple[str, str], setting: str) -> Answers | None:
         """A neighbour under the default precision; where open shapes were not asked, known ones stand for them."""

@@ -1,0 +1,76 @@
+"""CuPy's arrays, computed by CuPy on their own device; see :mod:`minuend.libraries.on_devices`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import cupy
+import numpy as np
+
+from minuend.core.libraries import only_of
+from minuend.core.policies import Overflow
+from minuend.errors import DTypeError
+from minuend.libraries import on_devices
+
+_SUBTRACT = cupy.ElementwiseKernel(
+    "float32 a, float32 b", "float32 c", 'asm("sub.rn.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b))', "minuend_subtract"
+)
+"""CuPy's own kernels are built to flush subnormals of float32; this instruction keeps them."""
+
+
+def subtract(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
+    """Subtract CuPy arrays, or one and a number."""
+    only_of("cupy.ndarray", cupy.ndarray, {"a": a, "b": b, "out": out}, "cupy.asarray(x)")
+    devices = {one.device.id for one in (a, b, out) if isinstance(one, cupy.ndarray)}
+    if len(devices) > 1:
+        raise DTypeError("types", "the arrays lie on different devices; nothing is moved, expected one device")
+    (device,) = devices
+    with cupy.cuda.Device(device):
+        home = Home(device)
+        found = on_devices.subtract(home, a, b, overflow)
+        if out is None:
+            return found
+        on_devices.check_out(home, out, found, out.strides)
+        out[...] = found
+        return out
+
+
+@dataclass(frozen=True)
+class Home:
+    """A device; see :class:`minuend.libraries.on_devices.Home`."""
+
+    device: int
+
+    @property
+    def words(self) -> str:
+        return f"a cupy.ndarray on cuda:{self.device}"
+
+    elsewhere = "pass cupy.asnumpy(x)"
+
+    def name(self, array: Any) -> str:
+        return str(array.dtype)
+
+    def view(self, array: Any, name: str) -> Any:
+        return array.view(np.dtype(name))
+
+    def cast(self, array: Any, name: str) -> Any:
+        return array.astype(np.dtype(name))
+
+    def put(self, array: Any) -> Any:
+        return cupy.asarray(array)
+
+    def get(self, array: Any) -> Any:
+        return cupy.asnumpy(array)
+
+    def minus(self, a: Any, b: Any) -> Any:
+        return _SUBTRACT(a, b) if a.dtype == np.float32 else a - b
+
+    def where(self, mask: Any, one: Any, other: Any) -> Any:
+        return cupy.where(mask, one, other)
+
+    def first(self, mask: Any) -> int:
+        return int(mask.ravel().argmax())
+
+    def count(self, mask: Any) -> int:
+        return int(cupy.count_nonzero(mask))
