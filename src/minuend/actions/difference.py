@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from minuend.core import operation, shapes
-from minuend.core.arrays import compute, in_native_order, operands
+from minuend.core.arrays import compute, in_native_order
 from minuend.core.elements import ElementType
 from minuend.core.plan import Plan, plan
 from minuend.core.policies import Overflow
@@ -462,9 +462,9 @@ class Operands:
 
     def block(self, region: Region) -> Block:
         """Read what a region of the difference is made of."""
-        a, b, element = operands(self._a.part(region), self._b.part(region))
+        a, b = (in_native_order(one.part(region)) for one in (self._a, self._b))
         joined = Broadcast(extent(region), self.pair.joined.a_start, self.pair.joined.b_start)
-        return Block(region, element, in_native_order(a), in_native_order(b), joined)
+        return Block(region, self.pair.element, a, b, joined)
 
     def blocks(self, work: Callable[[Region], T]) -> Iterator[T]:
         """Work on all blocks, several at a time, in the order in which the operands lie."""
