@@ -393,6 +393,7 @@ ABILITIES = {
     "probing": ("FORM", "case_model", "declared", "nbytes", "model_bytes"),
     "declared": ("targets",),
     "tensor_files": ("SUFFIXES", "NAMED", "open_file", "check", "write"),
+    "constant_files": ("SUFFIXES", "NAMED", "open_file"),
     "vectors": ("write",),
 }
 """The file of each ability, and the names that it holds."""

@@ -22,15 +22,18 @@ def test_no_progress_is_shown_where_standard_error_is_no_terminal(
     assert (files / "o.npy").exists()
 
 
+@pytest.mark.parametrize("nbytes", [False, True])
 def test_progress_is_shown_on_a_terminal_once_the_work_is_long(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, nbytes: bool
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    bar = progress.Bar()
+    bar = progress.Bar(nbytes=nbytes)
     bar(1, 10)
     assert bar._bar is None
     bar._start -= 2
     with bar:
         bar(5, 10)
         assert bar._bar.tasks[0].completed == 5
+        columns = [type(column).__name__ for column in bar._bar.columns]
+        assert ("TransferSpeedColumn" in columns, "TimeRemainingColumn" in columns) == (nbytes, True)
     assert capfd.readouterr().out == ""

@@ -34,13 +34,25 @@ def test_each_format_gives_back_what_it_was_given(tmp_path: Path, suffix: str) -
 def test_a_suffix_that_names_no_format_is_refused(tmp_path: Path, name: str, came: str) -> None:
     path = tmp_path / name
     path.touch()
-    message = f"{path} has {came}, which names no format; expected .npy, .npz, .safetensors or .pb"
+    message = f"{path} has {came}, which names no format; expected "
     with pytest.raises(errors.FileFormatError) as caught:
         open_tensors(str(path))
-    assert str(caught.value) == message
+    assert str(caught.value) == message + errors.listed([*storage.formats(), ".onnx", ".onnxtxt", ".xml"])
     with pytest.raises(errors.FileFormatError) as caught:
         write_tensors(str(path), [RESULT])
-    assert str(caught.value) == message
+    assert str(caught.value) == message + errors.listed(storage.formats())
+
+
+@pytest.mark.parametrize("suffix", storage.models())
+def test_models_are_not_written(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"x{suffix}"
+    with pytest.raises(errors.FileFormatError) as caught:
+        write_tensors(str(path), [RESULT])
+    assert str(caught.value) == (
+        f"{path} is called as a model is, whose constants are read and not written; "
+        f"write to {errors.listed(storage.formats())}"
+    )
+    assert files(tmp_path) == []
 
 
 @pytest.mark.parametrize("suffix", storage.formats())

@@ -6,15 +6,15 @@ import functools
 import itertools
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from minuend.core import operation, shapes
-from minuend.core.arrays import compute, in_native_order, operands
+from minuend.core.arrays import compute, in_native_order
 from minuend.core.elements import ElementType
 from minuend.core.plan import Plan, plan
 from minuend.core.policies import Overflow
@@ -23,13 +23,16 @@ from minuend.errors import DTypeError, FileFormatError, OverflowFound, SpecError
 from minuend.standards.node import Node, TensorType
 from minuend.standards.validation import validate
 from minuend.standards.version import OpVersion
-from minuend.storage import Result, Tensor, TensorFile, open_tensors, regions, split, write_tensors
+from minuend.storage import Result, Tensor, TensorFile, open_tensors, regions, write_tensors
 from minuend.storage.base import Elements, Held, Stretched, quoted
+from minuend.storage.pipeline import ahead
 from minuend.storage.reading import Array
-from minuend.storage.regions import Region, extent, index, runs, stretches
+from minuend.storage.regions import BAND_BYTES, Region, bands, extent, index, runs, stretches
 from minuend.storage.turning import in_c_order
 
-SMALL = 8
+T = TypeVar("T")
+
+SMALL = 4
 """Operands of up to so many blocks are held in memory."""
 
 LEAST_RUN = 1 << 16
@@ -38,8 +41,13 @@ LEAST_RUN = 1 << 16
 SIDE_BY_SIDE: tuple[Overflow, ...] = ("wrap", "saturate", "widen")
 """The policies that ``compare`` shows where none is named."""
 
+INEXACT = (
+    "a difference of floats is rounded and does not give TUNED back from BASE bit by bit; "
+    "minuend delta make BASE TUNED -o D does"
+)
+
 Progress = Callable[[int, int], None]
-"""Is told how many elements are done, and of how many."""
+"""Is told how many bytes are read and written, and of how many."""
 
 Observer = Callable[["Pair", Region, Array, Array, Array], None]
 """Is shown each block that is computed: whose, where, both operands' parts and the difference. Threads take turns."""
@@ -124,7 +132,12 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class SubReport:
-    """What ``subtract_files`` did. ``nbytes`` counts what was read and written; ``skipped`` names unpaired tensors."""
+    """What ``subtract_files`` did.
+
+    Attributes:
+        nbytes: what was read and written. skipped: the names of unpaired tensors.
+        notes: what somebody should know who uses what was written.
+    """
 
     a: str
     b: str
@@ -135,6 +148,7 @@ class SubReport:
     skipped: tuple[str, ...]
     seconds: float
     nbytes: int
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -217,13 +231,16 @@ def subtract_files(
             no output file appears or changes.
     """
     start = time.perf_counter()
-    minuend = open_tensors(a)
-    pairs, skipped = pair_up(minuend, open_tensors(b), rules, common)
+    minuend, subtrahend = open_tensors(a), open_tensors(b)
+    pairs, skipped = pair_up(minuend, subtrahend, rules, common)
     counted = count or overflow in ("saturate", "error")
-    meter = _Meter(progress, sum(size(pair.shape) for pair in pairs))
+    meter = _Meter(progress, pairs, overflow)
     with Work(overflow, counted=counted and overflow != "error", shown=[meter.block, *observers]) as work:
         results = [work.result(pair) for pair in pairs]
-        write_tensors(out, results, (split(a)[0], split(b)[0]), metadata=minuend.metadata)
+        try:
+            write_tensors(out, results, [*minuend.sources, *subtrahend.sources], metadata=minuend.metadata)
+        except OverflowFound:
+            raise work.whole_overflow() from None
     written = tuple(
         Written(
             pair.name,
@@ -236,8 +253,14 @@ def subtract_files(
         )
         for pair, result in zip(pairs, results, strict=True)
     )
-    nbytes = _operand_bytes(pairs) + sum(result.nbytes for result in results)
-    return SubReport(a, b, out, str(rules), overflow, written, skipped, time.perf_counter() - start, nbytes)
+    seconds = time.perf_counter() - start
+    return SubReport(a, b, out, str(rules), overflow, written, skipped, seconds, meter.nbytes, _notes(out, pairs))
+
+
+def _notes(out: str, pairs: Sequence[Pair]) -> tuple[str, ...]:
+    """What to say of a difference of weights."""
+    weights = out.lower().endswith(".safetensors") or any(pair.a.about.shard for pair in pairs)
+    return (INEXACT,) if weights and any(not pair.element.is_integer for pair in pairs) else ()
 
 
 def compare_files(
@@ -257,15 +280,21 @@ def compare_files(
     """
     start = time.perf_counter()
     pairs, skipped = pair_up(open_tensors(a), open_tensors(b), rules, common)
-    meter = _Meter(progress, sum(size(pair.shape) for pair in pairs))
+    meter = _Meter(progress, pairs)
     found = tuple(_compare(pair, SIDE_BY_SIDE if overflow is None else (overflow,), meter) for pair in pairs)
     seconds = time.perf_counter() - start
-    return CompareReport(a, b, str(rules), found, skipped, seconds, _operand_bytes(pairs))
+    return CompareReport(a, b, str(rules), found, skipped, seconds, meter.nbytes)
 
 
 class _Meter:
-    def __init__(self, progress: Progress | None, total: int) -> None:
-        self._progress, self._total, self._done = progress, total, 0
+    """Tells the progress; ``nbytes``: of all operands, and of the differences if they are written."""
+
+    def __init__(self, progress: Progress | None, pairs: Sequence[Pair], written: Overflow | None = None) -> None:
+        self._progress, self._done = progress, 0
+        self._elements = sum(size(pair.shape) for pair in pairs)
+        self.nbytes = sum(size(x.shape) * x.element.itemsize for pair in pairs for x in (pair.a, pair.b))
+        if written is not None:
+            self.nbytes += sum(size(pair.shape) * pair.result_type(written).itemsize for pair in pairs)
 
     def block(self, _: Pair, region: Region, *__: Array) -> None:
         """See :data:`Observer`."""
@@ -274,11 +303,7 @@ class _Meter:
     def add(self, elements: int) -> None:
         self._done += elements
         if self._progress is not None:
-            self._progress(self._done, self._total)
-
-
-def _operand_bytes(pairs: Sequence[Pair]) -> int:
-    return sum(size(tensor.shape) * tensor.element.itemsize for pair in pairs for tensor in (pair.a, pair.b))
+            self._progress(self._done * self.nbytes // self._elements, self.nbytes)
 
 
 def _compare(pair: Pair, policies: Sequence[Overflow], meter: _Meter) -> Comparison:
@@ -287,41 +312,59 @@ def _compare(pair: Pair, policies: Sequence[Overflow], meter: _Meter) -> Compari
     )
     found = Comparison(pair.name, pair.element, pair.a.shape, pair.b.shape, pair.shape, answers)
     operands = Operands(pair)
-    for region in stretches(pair.shape, pair.element.widened.itemsize):
+
+    def summed(region: Region) -> Comparison:
         block = operands.block(region)
-        count = block.count()
-        at = block.first_overflow() if count and found.first is None else None
+        part = Comparison(pair.name, pair.element, pair.a.shape, pair.b.shape, extent(region), ())
+        part.overflowed = block.count()
+        at = block.first_overflow() if part.overflowed else None
         if at is not None:
-            found.first = (block.index(at), *block.operands_at(at))
-        for row in answers:
-            _sum_up(row, found, operands, block, at)
-        found.overflowed += count
-        meter.add(size(extent(region)))
+            part.first = (block.index(at), *block.operands_at(at))
+        rows = [Answers(row.policy, row.element) for row in answers]
+        for row in rows:
+            _sum_up(row, part, block, at)
+        return replace(part, answers=tuple(rows))
+
+    try:
+        for part in operands.blocks(summed):
+            _merge(found, part)
+            meter.add(part.elements)
+    except OverflowFound as error:
+        raise operands.overflow(answers[0].policy) from error
     return found
 
 
-def _sum_up(row: Answers, found: Comparison, operands: Operands, block: Block, at: tuple[int, ...] | None) -> None:
-    """Add what one policy answers on one block."""
+def _sum_up(row: Answers, found: Comparison, block: Block, at: tuple[int, ...] | None) -> None:
+    """Sum up what one policy answers on one block."""
     try:
         answer = block.compute(row.policy)
     except OverflowFound as error:
         if row.policy != "widen":
-            raise operands.overflow(row.policy) from None
-        row.unfit += error.count
+            raise
+        row.unfit = error.count
         return
     if at is not None:
         row.first = int(answer[at])
-    if row.element.is_integer:
-        lows, highs = answer, answer
-    else:
-        lows = highs = answer.astype(np.float32) if row.element.bits < 32 else answer  # exact
-        missing = np.isnan(lows)
-        found.nans += int(missing.sum())
-        lows = highs = lows[~missing]
-    if lows.size:
-        low, high = lows.min().item(), highs.max().item()
-        row.low = low if row.low is None else min(low, row.low)
-        row.high = high if row.high is None else max(high, row.high)
+    if not row.element.is_integer:
+        answer = answer.astype(np.float32) if row.element.bits < 32 else answer  # exact
+        missing = np.isnan(answer)
+        found.nans = int(missing.sum())
+        answer = answer[~missing]
+    if answer.size:
+        row.low, row.high = answer.min().item(), answer.max().item()
+
+
+def _merge(found: Comparison, part: Comparison) -> None:
+    """Add the answers on one block; the first overflow is that of the lowest index."""
+    earlier = part.first is not None and (found.first is None or part.first < found.first)
+    for row, new in zip(found.answers, part.answers, strict=True):
+        row.low = min((x for x in (row.low, new.low) if x is not None), default=None)
+        row.high = max((x for x in (row.high, new.high) if x is not None), default=None)
+        row.first = new.first if earlier else row.first
+        row.unfit += new.unfit
+    found.first = part.first if earlier else found.first
+    found.overflowed += part.overflowed
+    found.nans += part.nans
 
 
 # ---- which tensors go together --------------------------------------------------------------------------------
@@ -419,21 +462,29 @@ class Operands:
 
     def block(self, region: Region) -> Block:
         """Read what a region of the difference is made of."""
-        a, b, element = operands(self._a.part(region), self._b.part(region))
+        a, b = (in_native_order(one.part(region)) for one in (self._a, self._b))
         joined = Broadcast(extent(region), self.pair.joined.a_start, self.pair.joined.b_start)
-        return Block(region, element, in_native_order(a), in_native_order(b), joined)
+        return Block(region, self.pair.element, a, b, joined)
+
+    def blocks(self, work: Callable[[Region], T]) -> Iterator[T]:
+        """Work on all blocks, several at a time, in the order in which the operands lie."""
+        shape, itemsize = self.pair.shape, self.pair.element.widened.itemsize
+        cut = stretches(shape[::-1], itemsize) if self.pair.fortran else bands(shape, itemsize, self.pair.a.chunks)
+        turned = (region[::-1] if self.pair.fortran else region for region in cut)
+        return ahead(work, turned, 5 * (BAND_BYTES if self.pair.a.chunks else regions.BLOCK_BYTES))
 
     def overflow(self, policy: str) -> OverflowFound:
         """Go through the whole difference, in which something overflows, and return what tells of all of it."""
-        count, first = 0, None
-        for region in stretches(self.pair.shape, self.pair.element.widened.itemsize):
-            block = self.block(region)
+
+        def overflowing(region: Region) -> tuple[int, tuple[tuple[int, ...], int, int] | None]:
             try:
-                block.compute(policy)
+                self.block(region).compute(policy)
             except OverflowFound as error:
-                count += error.count
-                first = first or (index(region, error.index), error.a, error.b)
-        assert first is not None
+                return error.count, (index(region, error.index), error.a, error.b)
+            return 0, None
+
+        counts, firsts = zip(*self.blocks(overflowing), strict=True)
+        count, first = sum(counts), min(one for one in firsts if one is not None)
         goal = self.pair.result_type(policy)
         low, high = goal.limits
         others = "wrap or saturate" if policy == "widen" else "wrap, saturate or widen"
@@ -489,6 +540,7 @@ class Work:
     def __init__(self, overflow: Overflow, *, counted: bool = False, shown: Sequence[Observer] = ()) -> None:
         self.overflow, self._counted, self._shown = overflow, counted, shown
         self.overflowed: dict[str, int] = {}
+        self._overflowing: Pair | None = None
         self._turn = threading.Lock()
         self._opened: dict[str, Operands] = {}
         self._opening = threading.Lock()
@@ -520,12 +572,18 @@ class Work:
         try:
             found = block.compute(self.overflow)
         except OverflowFound:
-            raise operands.overflow(self.overflow) from None
+            self._overflowing = pair
+            raise
         with self._turn:
             self.overflowed[pair.name] += count
             for observer in self._shown:
                 observer(pair, region, block.a, block.b, found)
         return found
+
+    def whole_overflow(self) -> OverflowFound:
+        """Return what tells of the whole difference in one of whose regions something overflowed."""
+        assert self._overflowing is not None
+        return self._operands(self._overflowing).overflow(self.overflow)
 
     def _operands(self, pair: Pair) -> Operands:
         """Open a pair's operands; those of the last two pairs stay open, as pairs are worked on one after another."""

@@ -41,10 +41,11 @@ def sub(
     from minuend.actions.difference import CompareReport, Rules, SubReport, compare_files, subtract_files
     from minuend.cli.pages.difference import compare_page, sub_json, sub_page
     from minuend.cli.rules import parse_rules
+    from minuend.storage.pipeline import sole
 
     chosen = Rules() if rules is None else Rules(*parse_rules(rules))
     done: SubReport | CompareReport
-    with Bar() as bar:
+    with sole(), Bar(nbytes=True) as bar:
         if out is None:
             done = compare_files(a, b, rules=chosen, overflow=overflow, common=common, progress=bar)
         else:

@@ -9,10 +9,15 @@ from typing import Any
 
 
 class Bar:
-    """A progress bar on standard error, to a terminal alone, and only once the work has taken a second."""
+    """A progress bar on standard error, to a terminal alone, and only once the work has taken a second.
 
-    def __init__(self, doing: str = "subtracting") -> None:
+    Args:
+        doing: what. nbytes: whether bytes are counted, of which a rate is shown.
+    """
+
+    def __init__(self, doing: str = "subtracting", *, nbytes: bool = False) -> None:
         self._doing = doing
+        self._nbytes = nbytes
         self._start = time.perf_counter()
         self._shown = sys.stderr.isatty()
         self._bar: Any = None
@@ -22,9 +27,11 @@ class Bar:
             return
         if self._bar is None:
             from rich.console import Console
-            from rich.progress import Progress
+            from rich.progress import Progress, TransferSpeedColumn
 
-            self._bar = Progress(console=Console(stderr=True), transient=True)
+            rate = [TransferSpeedColumn()] if self._nbytes else []
+            columns = (*Progress.get_default_columns(), *rate)
+            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
             self._task = self._bar.add_task(self._doing, total=total)
             self._bar.start()
         self._bar.update(self._task, completed=done, total=total)

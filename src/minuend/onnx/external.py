@@ -37,6 +37,7 @@ from onnx import (
 from minuend.errors import FileFormatError, shown
 from minuend.onnx import tensors
 from minuend.onnx.tensors import Array
+from minuend.storage.base import Elements, Held, Stretched
 from minuend.storage.reading import File, blocks, open_file
 
 _NUMBER = re.compile(r"[0-9]{1,19}\Z")
@@ -210,6 +211,15 @@ class DataFiles:
         if data.size == 0:
             return np.empty(shape, kind.dtype)
         return data.view(_stored(kind)).reshape(shape)
+
+    def elements(self, tensor: TensorProto, where: str) -> Elements:
+        """Return a tensor's elements, which are read where they lie if they lie as memory has them."""
+        kind = tensors.check(tensor, where)
+        if kind.packed:
+            return Held(self.array(tensor, where))
+        ref = reference(tensor, where)
+        with self._opened(ref, where) as (file, _):
+            return Stretched(file.again(), ref.offset, _stored(kind), tuple(tensor.dims))
 
     def blocks(self, tensor: TensorProto, where: str) -> tuple[np.dtype[Any], Iterator[Array]]:
         """Return the type of a tensor's elements in memory, and an iterator over them, a few megabytes at a time."""

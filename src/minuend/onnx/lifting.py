@@ -194,7 +194,7 @@ class _Lifting(Attempts):
         if name == "value":
             self.constant(node.output[0], attribute.t)
             return
-        dtype = {"value_float": "float32", "value_floats": "float32", "value_int": "int64", "value_ints": "int64"}
+        dtype = tensors.CONSTANTS
         if name not in dtype or name not in schemas.schema("Constant", self.opset).attributes:
             raise Refused(f"Constant with {name} is not a dense tensor of numbers")
         array: Array = np.array(get_attribute_value(attribute), dtype[name])

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from google.protobuf.unknown_fields import UnknownFieldSet  # type: ignore[import-untyped,unused-ignore]
-from onnx import TensorProto, helper, numpy_helper
+from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from minuend.core.elements import TYPES, ElementType
 from minuend.errors import FileFormatError
@@ -89,6 +89,21 @@ def number(name: str) -> int:
     2
     """
     found: int = TensorProto.DataType.Value(SPELLINGS[name][-1])
+    return found
+
+
+CONSTANTS = {"value_float": "float32", "value_floats": "float32", "value_int": "int64", "value_ints": "int64"}
+"""The attributes of Constant that are numbers, not a tensor, and of which type."""
+
+
+def constant(node: NodeProto) -> TensorProto | None:
+    """Return the tensor that a Constant node states; ``None`` where it states no dense one of numbers."""
+    if len(node.attribute) != 1:
+        return None
+    (stated,) = node.attribute
+    found: TensorProto | None = stated.t if stated.name == "value" else None
+    if stated.name in CONSTANTS:
+        found = numpy_helper.from_array(np.array(helper.get_attribute_value(stated), CONSTANTS[stated.name]))
     return found
 
 

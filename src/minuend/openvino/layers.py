@@ -26,6 +26,7 @@ from minuend.openvino.tensor import NARROW, Tensor
 from minuend.openvino.versions import DIALECT, OPSETS, REFUSED, SPELLINGS, SUBTRACT_1
 from minuend.standards.node import Node, TensorType
 from minuend.standards.validation import check_attributes, validate
+from minuend.storage.base import Elements, Held, Stretched
 from minuend.storage.reading import Stretch
 from minuend.storage.reading import blocks as read_blocks
 
@@ -519,6 +520,20 @@ def elements(layer: Layer) -> Array:
 def _in_files(row: ElementType) -> np.dtype[Any]:
     """The type of elements in a file, which are little-endian; NumPy has no such bfloat16."""
     return row.memory if row.name == "bfloat16" else row.memory.newbyteorder("<")
+
+
+def stored_elements(layer: Layer) -> Elements:
+    """Return a Const's elements, which are read where they lie if they lie as memory has them.
+
+    Raises:
+        FileFormatError, Unsupported: see :func:`elements`.
+    """
+    name, content = element_type(layer), layer.content
+    if name not in NUMERIC or NUMERIC[name] in NARROW or not isinstance(content, Stretch) or layer.is_missing:
+        return Held(elements(layer))
+    shape = constant_shape(layer)
+    check_array(shape)
+    return Stretched(content.source, content.offset, _in_files(NUMERIC[name]), shape)
 
 
 def blocks(layer: Layer) -> tuple[np.dtype[Any], Iterable[Array]]:

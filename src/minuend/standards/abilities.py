@@ -21,6 +21,8 @@ alone. The types in the table are those of the rooms that ask: :mod:`minuend.mod
 ``probing.py``            models for runtimes: cases, and any model as it is; see :mod:`minuend.runtimes.probing`
 ``declared.py``           ``targets()``: what documents say of runtimes that nobody measured
 ``tensor_files.py``       files of tensors that the standard defines; see :class:`minuend.storage.base.Format`
+``constant_files.py``     its models as files of tensors that are only read: their constants by name; ``open_file``
+                          as in :class:`minuend.storage.base.Format`
 ``vectors.py``            ``write(folder, versions)``: cases as files for other people's runners
 ========================  =========================================================================================
 """

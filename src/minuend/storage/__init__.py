@@ -22,14 +22,19 @@ from minuend.storage.writing import atomic, new_folder, within_folder
 _OWN = {".npy": "npy", ".npz": "npz", ".safetensors": "safetensors"}
 """The module of each suffix, imported when a file of it is met."""
 
+_INDEX = ".safetensors.index.json"
+"""What the index of a sharded checkpoint ends in; its folder names it too."""
+
 SELECTOR = "::"
 """What stands between a path and the name of one tensor in it."""
 
 
 def open_tensors(path: str, *, every_type: bool = False) -> TensorFile:
-    """Open a file of tensors: ``.npy``, ``.npz``, ``.safetensors`` or a TensorProto in ``.pb``.
+    """Open a file of tensors: ``.npy``, ``.npz``, ``.safetensors``, a TensorProto in ``.pb``; the constants of a model.
 
     Headers are checked, elements stay in the file until a tensor's ``read`` is called.
+
+    A folder without such a suffix is a sharded checkpoint, as its ``.safetensors.index.json`` is.
 
     Args:
         path: a path, or ``path::name`` for one tensor of a file that holds several. A file whose own name holds
@@ -48,14 +53,14 @@ def open_tensors(path: str, *, every_type: bool = False) -> TensorFile:
     real, name = split(path)
     if not os.path.exists(real):
         raise FileNotFoundError(f"there is no file {real}")
-    found = file_format(real).open_file(real, every_type=every_type)
+    found = _input_format(real).open_file(real, every_type=every_type)
     if name is None:
         return found
     if not found.named:
         raise FileFormatError(f"{real} holds one tensor without a choice; leave out {SELECTOR + name!r}")
     if name not in found:
         raise FileFormatError(f"{real} holds no tensor {name!r}; expected one of {quoted(found) or 'none'}")
-    return TensorFile(real, False, {name: lambda: found[name]})
+    return TensorFile(real, False, {name: lambda: found[name]}, found.metadata, found.sources)
 
 
 def split(path: str) -> tuple[str, str | None]:
@@ -66,27 +71,73 @@ def split(path: str) -> tuple[str, str | None]:
 
 @functools.cache
 def formats() -> Mapping[str, Callable[[], Format]]:
-    """Return what finds the module of each suffix: this folder's, and those that dialects define."""
+    """Return what finds the module of each suffix that is read and written: this folder's, and what dialects define."""
 
     def own(name: str) -> Callable[[], Format]:
         return lambda: cast(Format, importlib.import_module(f"{__name__}.{name}"))
 
-    found = {suffix: own(name) for suffix, name in _OWN.items()}
-    for dialect in able("tensor_files"):
-        module = cast(Format, ability(dialect, "tensor_files"))
-        found |= dict.fromkeys(module.SUFFIXES, functools.partial(ability, dialect, "tensor_files"))
-    return MappingProxyType(found)
+    return MappingProxyType({suffix: own(name) for suffix, name in _OWN.items()} | _of_dialects("tensor_files"))
+
+
+@functools.cache
+def models() -> Mapping[str, Callable[[], Format]]:
+    """Return what finds the module of each suffix of models, whose constants are read as tensors and not written."""
+    return MappingProxyType(_of_dialects("constant_files"))
+
+
+def _of_dialects(file: str) -> dict[str, Callable[[], Format]]:
+    found: dict[str, Callable[[], Format]] = {}
+    for dialect in able(file):
+        module = cast(Format, ability(dialect, file))
+        found |= dict.fromkeys(module.SUFFIXES, functools.partial(ability, dialect, file))
+    return found
 
 
 def file_format(path: str) -> Format:
-    """Return the module of a path's suffix, the longest that fits."""
-    name = os.path.basename(os.path.normpath(path)).lower()
-    fitting = [suffix for suffix in formats() if name.endswith(suffix) and name != suffix]
-    if not fitting:
-        suffix = os.path.splitext(name)[1]
+    """Return the module that writes files of a path's suffix.
+
+    Raises:
+        FileFormatError: none does.
+    """
+    if _suffix(path, models()):
+        raise FileFormatError(
+            f"{path} is called as a model is, whose constants are read and not written; write to {listed(formats())}"
+        )
+    return _module(path, formats())
+
+
+def _input_format(path: str) -> Format:
+    """Return the module that reads what a path's suffix tells, or a folder without one."""
+    known = {**formats(), **models()}
+    return _shards() if os.path.isdir(path) and _suffix(path, known) is None else _module(path, known)
+
+
+def _goal_format(path: str, results: Sequence[Result]) -> Format:
+    """Return the module that writes results to a path; without a suffix it is a folder for shards, if A has such."""
+    if _suffix(path, formats()) is None and any(result.about.shard for result in results):
+        return _shards()
+    return file_format(path)
+
+
+def _module(path: str, known: Mapping[str, Callable[[], Format]]) -> Format:
+    if path.endswith(_INDEX):
+        return _shards()
+    found = _suffix(path, known)
+    if found is None:
+        suffix = os.path.splitext(path)[1].lower()
         came = f"the suffix {suffix!r}" if suffix else "no suffix"
-        raise FileFormatError(f"{path} has {came}, which names no format; expected {listed(formats())}")
-    return formats()[max(fitting, key=len)]()
+        raise FileFormatError(f"{path} has {came}, which names no format; expected {listed(known)}")
+    return known[found]()
+
+
+def _suffix(path: str, known: Iterable[str]) -> str | None:
+    """Return the longest suffix that a path ends in."""
+    name = os.path.basename(os.path.normpath(path)).lower()
+    return max((one for one in known if name.endswith(one) and name != one), key=len, default=None)
+
+
+def _shards() -> Format:
+    return cast(Format, importlib.import_module(f"{__name__}.shards"))
 
 
 def check_output(path: str, results: Sequence[Result], inputs: Iterable[str] = ()) -> None:
@@ -96,7 +147,7 @@ def check_output(path: str, results: Sequence[Result], inputs: Iterable[str] = (
         FileFormatError: an unknown suffix, or several tensors for a format of one. DTypeError: an element type that the
             format cannot hold. MinuendError: the path is one of ``inputs``.
     """
-    home = file_format(path)
+    home = _goal_format(path, results)
     refuse_inputs([path], inputs)
     check_names(path, results)
     if not home.NAMED and len(results) != 1:
@@ -137,7 +188,7 @@ def write_tensors(
     """
     inputs = tuple(inputs)
     check_output(path, results, inputs)
-    home = file_format(path)
+    home = _goal_format(path, results)
     if getattr(home, "FOLDER", False):
         with new_folder(path) as folder:
             home.write_path(folder, results, metadata)

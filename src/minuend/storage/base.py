@@ -17,7 +17,7 @@ from minuend.core.elements import ElementType
 from minuend.core.shapes import size
 from minuend.errors import DTypeError, FileFormatError, Unsupported, listed
 from minuend.storage import regions
-from minuend.storage.pipeline import ahead
+from minuend.storage.pipeline import ahead, each
 from minuend.storage.plain_types import plain_type
 from minuend.storage.reading import Array, Source, room
 from minuend.storage.regions import BAND_BYTES, Region, bands, extent, runs, tiles
@@ -127,19 +127,27 @@ class Grid:
 
 
 @dataclass(frozen=True, slots=True)
+class Shard:
+    """The file of several in which a tensor lies, by its name there, and that file's free text."""
+
+    file: str
+    metadata: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class About:
     """What a file says of a tensor beside its elements.
 
     Attributes:
         nodata: the value of elements that hold none. grid: where pixels lie; two that differ are not subtracted.
         attributes: names and values that go from A to the difference by the format's own rules: units, dimension names.
-        shard: the file of several that it lies in.
+        shard: the file of several that it lies in; ``None`` where there is one for all.
     """
 
     nodata: int | float | None = None
     grid: Grid | None = None
     attributes: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    shard: str = ""
+    shard: Shard | None = None
 
 
 NOTHING = About()
@@ -178,6 +186,7 @@ class TensorFile(Mapping[str, Tensor]):
     Attributes:
         path: the file. named: whether the format holds several tensors by name; otherwise there is exactly one.
         metadata: free text of the whole file.
+        sources: all files that are read for it, which no output may replace.
     """
 
     def __init__(
@@ -186,10 +195,12 @@ class TensorFile(Mapping[str, Tensor]):
         named: bool,
         openers: Mapping[str, Callable[[], Tensor]],
         metadata: Mapping[str, str] = NO_TEXT,
+        sources: Sequence[str] = (),
     ) -> None:
         self.path = path
         self.named = named
         self.metadata = metadata
+        self.sources = (path, *sources)
         self._openers = openers
 
     def __getitem__(self, name: str) -> Tensor:
@@ -256,8 +267,7 @@ class Result:
             for row, at in zip(rows, starts, strict=True):
                 stream.put(start + at * self.element.itemsize, row.data)
 
-        for _ in ahead(put, cut, self._room):
-            pass
+        each(put, cut, self._room)
 
     @property
     def _room(self) -> int:

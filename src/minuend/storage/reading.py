@@ -98,6 +98,10 @@ class File:
         self.size = found.st_size
         self.changed = found.st_mtime_ns
 
+    def again(self) -> File:
+        """Return the same open file, which stays open when this one is closed."""
+        return File(self.path, os.dup(self._descriptor))
+
     def close(self) -> None:
         """Close it now."""
         self._close()

@@ -11,7 +11,7 @@ from minuend.core.shapes import size
 Region: TypeAlias = tuple[slice, ...]
 """One ``slice(start, stop)`` for each axis, step 1, within the shape."""
 
-BLOCK_BYTES = 1 << 20
+BLOCK_BYTES = 1 << 21
 """About how many bytes of a result are computed at a time: what was read is still in the caches when it is used."""
 
 

@@ -99,8 +99,8 @@ def _header(source: Source, path: str) -> tuple[int, dict[str, Any], dict[str, s
         limit = f"{most} at the most" if total >= 8 else "8 bytes of header length, and a header"
         raise FileFormatError(f"{path} {stated}; expected {limit}")
     try:
-        header = json.loads(source.read(8, length).tobytes().decode(), object_pairs_hook=_unique)
-    except _DuplicateKeyError as error:
+        header = json.loads(source.read(8, length).tobytes().decode(), object_pairs_hook=unique)
+    except DuplicateKeyError as error:
         raise FileFormatError(
             f"{path} names {error.args[0]!r} twice in its header; expected names that differ"
         ) from None
@@ -116,15 +116,16 @@ def _header(source: Source, path: str) -> tuple[int, dict[str, Any], dict[str, s
     return 8 + length, header, metadata
 
 
-class _DuplicateKeyError(Exception):
-    pass
+class DuplicateKeyError(Exception):
+    """A name twice in an object of JSON; the name."""
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of JSON, in which no name may stand twice; for ``json``'s ``object_pairs_hook``."""
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise _DuplicateKeyError(key)
+            raise DuplicateKeyError(key)
         found[key] = value
     return found
 

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Sequence
 
 from minuend.storage.base import Stretched
-from minuend.storage.pipeline import ahead
+from minuend.storage.pipeline import each
 from minuend.storage.reading import File, unnamed
 from minuend.storage.regions import Region, boxes, runs
 from minuend.storage.writing import write_at
@@ -33,8 +33,7 @@ def in_c_order(elements: Stretched) -> Stretched:
             for row, at in zip(tile, starts, strict=True):
                 write_at(stream.fileno(), row.data, at * itemsize)
 
-        for _ in ahead(turn, boxes(shape, _tile(shape, max(1, TILE_BYTES // itemsize))), 2 * TILE_BYTES):
-            pass
+        each(turn, boxes(shape, _tile(shape, max(1, TILE_BYTES // itemsize))), 2 * TILE_BYTES)
         return Stretched(File(tempfile.gettempdir(), os.dup(stream.fileno())), 0, elements.dtype, shape)
 
 

@@ -153,7 +153,9 @@ def within_folder(path: str, inputs: Iterable[str] = ()) -> Iterator[str]:
 @contextlib.contextmanager
 def new_file(path: str) -> Iterator[BinaryIO]:
     """Open a file in a folder that is this process's own, a temporary one: nobody sees it half written."""
-    with open(path, "xb") as stream:
+    raw = _Raw(path, "xb")
+    raw.goal = path
+    with _stream(raw) as stream:
         yield stream
 
 
@@ -274,6 +276,10 @@ class Placed(io.BufferedWriter):
             raise of(self.raw.goal, error) from None
 
 
+def _stream(raw: _Raw) -> io.BufferedWriter:
+    return (Placed if hasattr(os, "pwrite") else io.BufferedWriter)(raw, 1 << 16)
+
+
 @dataclass(eq=False)
 class _Part:
     """A file on its way to its goal."""
@@ -303,8 +309,7 @@ class _Part:
                 continue
             found = os.fstat(raw.fileno())
             self.inode = (found.st_dev, found.st_ino)
-            kind = Placed if hasattr(os, "pwrite") else io.BufferedWriter
-            self.stream = kind(raw, 1 << 16)
+            self.stream = _stream(raw)
             return
 
     def finish(self) -> None:

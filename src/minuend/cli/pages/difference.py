@@ -23,7 +23,7 @@ def sub_page(report: SubReport) -> Page:
         page += _written_lines(report.tensors[0], report.overflow)
     else:
         page.append(_written_table(report.tensors))
-    page += _skipped(report.skipped)
+    page += [*_skipped(report.skipped), *report.notes]
     return [*page, f"{counted(len(report.tensors), 'tensor')} written in {report.seconds:.3f} s{speed}"]
 
 
