@@ -67,6 +67,7 @@ SERIES = (
     Series("onnxruntime-openvino", ("1.24.1",), ("numpy>=2", *_ORT), alone=True),
     Series("onnxruntime-node", ("1.30.0",), ("numpy>=2",), alone=True),
     Series("onnxruntime-web", ("1.30.0",), ("numpy>=2",), alone=True),
+    Series("onnxruntime-webgpu", ("1.30.0",), ("numpy>=2",), alone=True),
     Series("litert", ("2.3.0",), ("ai-edge-litert",), alone=True),
     Series("litert-kernels", ("2.3.0",), ("ai-edge-litert",), alone=True),
     Series("litert-quantised", ("2.3.0",), ("ai-edge-litert",), alone=True),
