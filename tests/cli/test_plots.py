@@ -85,6 +85,13 @@ def test_a_line_shows_its_gaps_and_its_infinities(capfd: pytest.CaptureFixture[s
     assert share(image, plots.NOTHING) > 0.005
 
 
+@pytest.mark.parametrize("name", ["a$b$", "日本", "\udcff", "two\nlines", "%s{0}\\frac", "long" * 50], ids=ascii)
+def test_any_name_is_a_title(capfd: pytest.CaptureFixture[str], name: str) -> None:
+    np.save(f"{name}.npy", np.eye(3, dtype=np.float32))
+    status, _, err = run(capfd, "sub", f"{name}.npy", f"{name}.npy", "-o", "o.npy", "--plot", "p.png")
+    assert (status, err) == (0, "")
+
+
 @pytest.mark.parametrize("dtype", ["float16", "int64", "uint64", "float64"])
 def test_other_types_are_drawn(capfd: pytest.CaptureFixture[str], dtype: str) -> None:
     a = np.arange(12).reshape(3, 4).astype(dtype)

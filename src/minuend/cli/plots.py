@@ -15,7 +15,7 @@ from minuend.cli.pages.words import number
 from minuend.core.policies import Overflow
 from minuend.core.shapes import format_shape
 from minuend.errors import FileFormatError, MinuendError
-from minuend.storage import split
+from minuend.storage import SELECTOR, split
 from minuend.storage.base import need
 from minuend.storage.reading import Array
 from minuend.storage.writing import atomic
@@ -29,6 +29,8 @@ NOTHING = "#8a8a8a"
 DPI = 150
 WIDTH, WIDTH_OF_CHANNEL, HIGHEST = 7.5, 4.5, 11
 """Inches. An axis of a picture has at most 512 pixels and is drawn on more than that, so that none of them is lost."""
+
+LONGEST_TITLE = 90
 
 SHOWN = 99.5
 """Per cent of the pixels that are not 0 have a colour of their own; those much farther out have the last one."""
@@ -65,7 +67,7 @@ def plotted(path: str, a: str, b: str, out: str, overflow: Overflow) -> Iterator
         def see(_: Pair, *block: Any) -> None:
             picture.add(*block)
             if not picture.missing:
-                draw(picture, f"{a} − {b}", stream, path)
+                draw(picture, f"{_name(a)} − {_name(b)}", stream, path)
                 stream.flush()
 
         return see
@@ -98,7 +100,8 @@ def draw(picture: Picture, title: str, stream: BinaryIO, path: str) -> None:
             panel.set_title(name, fontsize=9)
         beyond = "both" if np.nanmax(np.abs(values), initial=0) > limit else "neither"
         figure.colorbar(drawn, ax=list(axes), extend=beyond, shrink=0.85)
-    figure.suptitle(f"{title}\n{picture.element} {format_shape(picture.shape)}", fontsize=10)
+    told = f"{_writable(title, path)}\n{picture.element} {format_shape(picture.shape)}"
+    figure.suptitle(told, fontsize=10, parse_math=False)
     figure.supxlabel(caption(picture), fontsize=8)
     figure.savefig(stream, format="png")
 
@@ -110,6 +113,20 @@ def drawing(path: str) -> tuple[Any, Any]:
         Unsupported: matplotlib is not installed.
     """
     return need("matplotlib.figure", "plot", path), need("matplotlib.colors", "plot", path)
+
+
+def _name(operand: str) -> str:
+    """An operand without its folder."""
+    path, name = split(operand)
+    return os.path.basename(os.path.normpath(path)) + ("" if name is None else f"{SELECTOR}{name}")
+
+
+def _writable(text: str, path: str) -> str:
+    """A text in the characters that matplotlib's own font has; of a long one the end."""
+    fonts = need("matplotlib.font_manager", "plot", path)
+    font = fonts.get_font(fonts.findfont("DejaVu Sans"))
+    known = "".join(c if c.isprintable() and font.get_char_index(ord(c)) else "?" for c in text)
+    return known if len(known) <= LONGEST_TITLE else f"…{known[-LONGEST_TITLE:]}"
 
 
 def caption(picture: Picture) -> str:
