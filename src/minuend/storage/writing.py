@@ -265,7 +265,10 @@ class Placed(io.BufferedWriter):
         """Leave out as many bytes, to be put in place later; return where they begin."""
         start = self.tell()
         self.seek(start + nbytes)
-        self.truncate()
+        try:
+            self.truncate()
+        except OSError as error:
+            raise of(self.raw.goal, error) from None
         return start
 
     def put(self, at: int, data: memoryview) -> None:
