@@ -13,10 +13,10 @@ from minuend.runtimes.adapting import adapters
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.values import rules
 
-ONNX = ("onnxruntime-node", "onnxruntime-openvino", "onnxruntime-web", "opencv-dnn", "tract", "tvm")
+ONNX = ("iree", "onnxruntime-node", "onnxruntime-openvino", "onnxruntime-web", "opencv-dnn", "tract", "tvm")
 ARRAYS = ("jax-cpu", "litert", "tensorflow-cpu")
 
-WRAPS = ("onnxruntime-node", "onnxruntime-web", "opencv-dnn", "tract", "tvm", "jax-cpu", "tensorflow-cpu")
+WRAPS = ("iree", "onnxruntime-node", "onnxruntime-web", "opencv-dnn", "tract", "tvm", "jax-cpu", "tensorflow-cpu")
 FLUSHES = ("opencv-dnn", "jax-cpu", "tensorflow-cpu")
 IN_32_BITS = ("onnxruntime-openvino", "opencv-dnn")
 
@@ -80,7 +80,19 @@ def test_opencv_gives_float32_for_float16() -> None:
 
 def test_bfloat16_is_taken_by_few() -> None:
     for name in ONNX:
-        assert set(answers(name, "bfloat16").values()) == {"ok" if name == "tvm" else "not-implemented"}
+        if name != "iree":
+            assert set(answers(name, "bfloat16").values()) == {"ok" if name == "tvm" else "not-implemented"}
+
+
+def test_iree_flushes_what_it_computes_as_float32_and_takes_no_float64() -> None:
+    """Its own default makes float32 of float64, and the buffers that it is given are then too long."""
+    for dtype in ("float32", "bfloat16"):
+        found = answers("iree", dtype)
+        assert {key for key, verdict in found.items() if verdict != "ok"} == {"negative zero", "subnormal"}
+    assert set(answers("iree", "float16").values()) == {"ok"}
+    found = targets.find("iree").answer("onnx:14", "float64", "same", "none")
+    assert {one.verdict for one in found.values()} == {"not-implemented"}
+    assert all("buffer view byte length" in one.message for one in found.values())
 
 
 # ---- what nobody measured ------------------------------------------------------------------------------------------

@@ -1,0 +1,71 @@
+"""IREE on the CPU, through its ONNX importer. Stands alone: a worker loads this file where minuend is not installed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+NAME = "iree"
+PACKAGE = "iree-base-compiler"
+DIALECTS = ("onnx",)
+ARRAYS = False
+CONSTANTS = ("none", "A", "B", "both")
+RULES = None
+
+# ---- beyond the measured data ---------------------------------------------------------------------------------
+
+LOADED: dict[str, tuple[int | None, int | None]] = {"3.13.0": (None, None)}
+"""Release → the highest opset and IR version that it loads; ``None``: no limit was found."""
+
+PROVEN: dict[str, tuple[str, ...]] = {}
+"""Recipe → element types with which it was run here and is right."""
+
+# ---- running --------------------------------------------------------------------------------------------------
+
+
+def prepare(head: dict[str, Any], model: bytes, weights: bytes) -> Callable[[list[Any]], list[Any]]:
+    """Compile an ONNX model for this processor and return what runs it."""
+    import ml_dtypes
+    import numpy as np
+    import onnx
+    from iree import runtime
+    from iree.compiler import tools
+
+    read = onnx.shape_inference.infer_shapes(onnx.load_from_string(model))
+    read.graph.name = "main_graph"
+    names = [one.name for one in read.graph.input]
+    types = [onnx.helper.tensor_dtype_to_np_dtype(one.type.tensor_type.elem_type) for one in read.graph.output]
+    options = ["--iree-llvmcpu-target-cpu=host"]
+    binary = tools.compile_str(_imported(read), target_backends=["llvm-cpu"], input_type="onnx", extra_args=options)
+    context = runtime.SystemContext(config=runtime.Config("local-sync"))
+    context.add_vm_module(runtime.VmModule.copy_buffer(context.instance, binary))
+    function = context.modules["module"]["main_graph"]
+
+    def run(inputs: list[Any]) -> list[Any]:
+        given = {
+            name: np.frombuffer(data, getattr(ml_dtypes, dtype, dtype)).reshape(shape)
+            for name, dtype, shape, data in inputs
+        }
+        found = function(*(given[name] for name in names))
+        arrays = [one.to_host() for one in (found if isinstance(found, tuple | list) else (found,))]
+        # Its integers have no sign, so that they come back as signed ones, whatever the model says.
+        return [_row(array, goal) for array, goal in zip(arrays, types, strict=True)]
+
+    return run
+
+
+def _row(array: Any, goal: Any) -> tuple[str, Any, bytes]:
+    same = array.dtype.kind in "iu" and goal.kind in "iu" and array.dtype.itemsize == goal.itemsize
+    return (goal.name if same else array.dtype.name), array.shape, array.tobytes()
+
+
+def _imported(model: Any) -> str:
+    """A model as the importer's text."""
+    from iree.compiler import ir
+    from iree.compiler.extras import onnx_importer
+
+    with ir.Context() as context:
+        info = onnx_importer.ModelInfo(model)
+        module = info.create_module(context=context).operation
+        onnx_importer.NodeImporter.define_function(info.main_graph, module).import_all()
+        return str(module.get_asm())
