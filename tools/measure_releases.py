@@ -68,6 +68,8 @@ SERIES = (
     Series("onnxruntime-node", ("1.30.0",), ("numpy>=2",), alone=True),
     Series("onnxruntime-web", ("1.30.0",), ("numpy>=2",), alone=True),
     Series("litert", ("2.3.0",), ("ai-edge-litert",), alone=True),
+    Series("litert-kernels", ("2.3.0",), ("ai-edge-litert",), alone=True),
+    Series("litert-quantised", ("2.3.0",), ("ai-edge-litert",), alone=True),
     Series("opencv-dnn", ("5.0.0.93",), ("numpy>=2",), alone=True),
     Series("tract", ("0.23.9",), ("numpy>=2",), alone=True),
     Series("tvm", ("0.27.0.post1",), ("apache-tvm", "ml_dtypes", "onnx"), alone=True),

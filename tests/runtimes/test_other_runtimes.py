@@ -14,7 +14,7 @@ from minuend.runtimes.quirks import quirks
 from minuend.runtimes.values import rules
 
 ONNX = ("iree", "onnxruntime-node", "onnxruntime-openvino", "onnxruntime-web", "opencv-dnn", "tract", "tvm")
-ARRAYS = ("jax-cpu", "litert", "tensorflow-cpu")
+ARRAYS = ("jax-cpu", "litert", "litert-kernels", "litert-quantised", "tensorflow-cpu")
 
 WRAPS = ("iree", "onnxruntime-node", "onnxruntime-web", "opencv-dnn", "tract", "tvm", "jax-cpu", "tensorflow-cpu")
 FLUSHES = ("opencv-dnn", "jax-cpu", "tensorflow-cpu")
@@ -70,6 +70,25 @@ def test_a_runtime_that_dies_does_not_implement_it() -> None:
     found = targets.find("litert").answer("openvino:1", "uint8", "same", "none")
     assert {(one.verdict, one.message) for one in found.values()} == {("not-implemented", "the process dies (SIGABRT)")}
     assert set(answers("litert", "int64").values()) == {"ok"}
+
+
+def test_litert_without_its_delegate_clamps_to_finite_numbers() -> None:
+    found = targets.find("litert-kernels").answer("openvino:1", "float32", "same", "none")
+    assert str(found["infinite"].witness) == "0.0 - inf: got -3.4028235e+38, expected -inf"
+    assert {key for key, one in found.items() if one.verdict != "ok"} == {"infinite", "overflows"}
+
+
+def test_quantised_operands_saturate() -> None:
+    witnesses = {
+        "int8": "100 - -100: got 127, expected -56",
+        "uint8": "5 - 10: got 0, expected 251",
+        "int16": "0 - -32768: got 32767, expected -32768",
+    }
+    for dtype, told in witnesses.items():
+        found = targets.find("litert-quantised").answer("openvino:1", dtype, "same", "none")
+        assert (str(found["wraps"].witness), found["in range"].verdict) == (told, "ok")
+    refused = targets.find("litert-quantised").answer("openvino:1", "int32", "same", "none")
+    assert {one.message for one in refused.values()} == {"LiteRT quantises int8, uint8, int16 alone, not int32"}
 
 
 def test_opencv_gives_float32_for_float16() -> None:
