@@ -36,8 +36,9 @@ def sub(
 ) -> None:
     """Subtract the tensors in file B from those in file A.
 
-    Files: .npy, .npz, .safetensors, and TensorProto in .pb; file.npz::name selects one tensor of several. Tensors go
-    together by name where both files name them. Without -o the overflow policies are shown side by side.
+    Files: .npy, .npz, .safetensors (a sharded checkpoint by its folder or index), TensorProto in .pb, and to read
+    from the constants of models, .onnx and .xml; file.npz::name selects one tensor of several. Tensors go together
+    by name where both files name them. Without -o the overflow policies are shown side by side.
     """
     from minuend.actions.difference import CompareReport, Rules, SubReport, compare_files, subtract_files
     from minuend.cli.pages.difference import compare_page, sub_json, sub_page
