@@ -13,10 +13,29 @@ from minuend.runtimes.adapting import adapters
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.values import rules
 
-ONNX = ("iree", "onnxruntime-node", "onnxruntime-openvino", "onnxruntime-web", "opencv-dnn", "tract", "tvm")
+ONNX = (
+    "iree",
+    "onnxruntime-node",
+    "onnxruntime-openvino",
+    "onnxruntime-web",
+    "onnxruntime-webgpu",
+    "opencv-dnn",
+    "tract",
+    "tvm",
+)
 ARRAYS = ("jax-cpu", "litert", "litert-kernels", "litert-quantised", "tensorflow-cpu")
 
-WRAPS = ("iree", "onnxruntime-node", "onnxruntime-web", "opencv-dnn", "tract", "tvm", "jax-cpu", "tensorflow-cpu")
+WRAPS = (
+    "iree",
+    "onnxruntime-node",
+    "onnxruntime-web",
+    "onnxruntime-webgpu",
+    "opencv-dnn",
+    "tract",
+    "tvm",
+    "jax-cpu",
+    "tensorflow-cpu",
+)
 FLUSHES = ("opencv-dnn", "jax-cpu", "tensorflow-cpu")
 IN_32_BITS = ("onnxruntime-openvino", "opencv-dnn")
 
@@ -64,6 +83,13 @@ def test_subnormal_numbers_become_zero(name: str) -> None:
     for dtype in ("float32", "float64"):
         found = answers(name, dtype)
         assert {key for key, verdict in found.items() if verdict != "ok"} == {"negative zero", "subnormal"}
+
+
+def test_webgpu_flushes_float32_and_leaves_float16_to_devices_that_have_it() -> None:
+    found = answers("onnxruntime-webgpu", "float32")
+    assert {key for key, verdict in found.items() if verdict != "ok"} == {"negative zero", "subnormal"}
+    assert set(answers("onnxruntime-webgpu", "float32", "both").values()) == {"ok"}
+    assert set(answers("onnxruntime-webgpu", "float16").values()) == {"not-implemented"}
 
 
 def test_a_runtime_that_dies_does_not_implement_it() -> None:

@@ -159,6 +159,6 @@ def test_an_observer_s_error_ends_the_run(files: tuple[str, str, Path]) -> None:
         raise ValueError("seen enough")
 
     with blocks_of(8000), pytest.raises(ValueError, match="seen enough"):
-        subtract_files(a, b, str(out), observers=[observer])
+        subtract_files(a, b, str(out), watch=lambda _: observer)
     assert out.read_bytes() == OLD
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("minuend")]

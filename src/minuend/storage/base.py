@@ -259,7 +259,7 @@ class Result:
         return how(self.shape, self.element.itemsize, self.chunks)
 
     def put(self, region: Region, stream: Placed, start: int, *, fortran: bool = False) -> None:
-        """Compute a region, one of :meth:`cut`, and put it in its place in a file where the elements start at ``start``."""
+        """Compute a region, one of :meth:`cut`, and put it in its place where the elements start at ``start``."""
         length, starts = runs(region, self.shape[::-1] if fortran else self.shape)
         itemsize = self.element.itemsize
         for row, at in zip(self._bytes(region, fortran=fortran).reshape(-1, length * itemsize), starts, strict=True):
