@@ -72,7 +72,7 @@ def test_errors_are_coloured_likewise() -> None:
     assert in_terminal(["spec", "onyx"], 80, NO_COLOR="1").startswith("error: ")
 
 
-PAGES = ("spec onnx:14", "spec directml:5.1", "diff onnx:13 onnx:14", "demo", "check m.onnx --target ort,ov")
+PAGES = ("spec onnx:14", "spec directml:5.1", "diff onnx:13 onnx:14", "check m.onnx --target ort,ov")
 
 
 @pytest.mark.parametrize("command", PAGES)
