@@ -17,6 +17,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -44,21 +45,61 @@ _EVERY = _ELEMENTS | {word: PlainType(name, bits, "unsigned", "none") for word, 
 
 def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     """Check a file's header; its elements stay in the file."""
-    need("safetensors", "safetensors", path)
     source = reading.open_file(path)
     known = _EVERY if every_type else _ELEMENTS
+    found = layout(source, path, every_type=every_type)
+    openers: dict[str, Callable[[], Tensor]] = {
+        span.name: functools.partial(
+            _tensor, source, path, span.name, known=known, word=span.word, shape=span.shape, offset=span.offset
+        )
+        for span in found.spans
+    }
+    return TensorFile(path, NAMED, openers, found.metadata)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where a tensor lies in a file; ``word`` is what the format calls its type, offsets count from the file's start."""
+
+    name: str
+    word: str
+    shape: tuple[int, ...]
+    offset: int
+    nbytes: int
+
+    @property
+    def element(self) -> ElementType | None:
+        """Its type, where this package knows it."""
+        return _EVERY.get(self.word)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What a header says: where the elements start, the tensors in the header's order, and free text."""
+
+    start: int
+    spans: tuple[Span, ...]
+    metadata: dict[str, str]
+
+
+def layout(source: Source, path: str, *, every_type: bool = False) -> Layout:
+    """Check a file's header, against the file's size too.
+
+    Raises:
+        FileFormatError: it is none, or promises what is not there. Unsupported: the package is not installed.
+    """
+    need("safetensors", "safetensors", path)
+    known = _EVERY if every_type else _ELEMENTS
     start, header, metadata = _header(source, path)
-    openers: dict[str, Callable[[], Tensor]] = {}
-    spans: list[tuple[int, int, str]] = []
+    found: list[Span] = []
     for name, entry in header.items():
         begin, end, shape, word = _entry(entry, known, f"{path} tensor {clipped(name)}")
-        spans.append((begin, end, name))
-        openers[name] = functools.partial(
-            _tensor, source, path, name, known=known, word=word, shape=shape, offset=start + begin
-        )
-    _check_spans(sorted(spans), source.size - start, path)
+        found.append(Span(name, word, shape, start + begin, end - begin))
+    _check_spans(
+        sorted((s.offset - start, s.offset + s.nbytes - start, s.name) for s in found), source.size - start, path
+    )
     _ask_package(source.read(0, start).data, source.size, path)
-    return TensorFile(path, NAMED, openers, metadata)
+    return Layout(start, tuple(found), metadata)
 
 
 def _ask_package(head: Any, size: int, path: str) -> None:
