@@ -31,7 +31,7 @@ from minuend.storage.reading import Source
 
 SUFFIXES = (".safetensors",)
 NAMED = True
-_LONGEST_HEADER = 100_000_000
+LONGEST_HEADER = 100_000_000
 _METADATA = "__metadata__"
 _OPEN_FILES = "/dev/fd"
 """Where a system shows the files that a process holds open; Windows does not."""
@@ -59,7 +59,7 @@ def open_file(path: str, *, every_type: bool = False) -> TensorFile:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where a tensor lies in a file; ``word`` is what the format calls its type, offsets count from the file's start."""
+    """Where a tensor lies in a file, from its first byte on; ``word`` is what the format calls its type."""
 
     name: str
     word: str
@@ -82,8 +82,12 @@ class Layout:
     metadata: dict[str, str]
 
 
-def layout(source: Source, path: str, *, every_type: bool = False) -> Layout:
+def layout(source: Source, path: str, *, every_type: bool = False, ask: bool = True) -> Layout:
     """Check a file's header, against the file's size too.
+
+    Args:
+        source: the file's bytes. path: what messages call it.
+        every_type: whether the sizes of types that subtraction lacks are known. ask: have the package check it too.
 
     Raises:
         FileFormatError: it is none, or promises what is not there. Unsupported: the package is not installed.
@@ -98,7 +102,8 @@ def layout(source: Source, path: str, *, every_type: bool = False) -> Layout:
     _check_spans(
         sorted((s.offset - start, s.offset + s.nbytes - start, s.name) for s in found), source.size - start, path
     )
-    _ask_package(source.read(0, start).data, source.size, path)
+    if ask:
+        _ask_package(source.read(0, start).data, source.size, path)
     return Layout(start, tuple(found), metadata)
 
 
@@ -134,7 +139,7 @@ def _header(source: Source, path: str) -> tuple[int, dict[str, Any], dict[str, s
     """Return where the elements start, the header without its metadata, and that."""
     total = source.size
     length = int.from_bytes(source.read(0, min(8, total)).tobytes(), "little")
-    most = min(total - 8, _LONGEST_HEADER)
+    most = min(total - 8, LONGEST_HEADER)
     if total < 8 or length > most:
         stated = f"states a header of {length} bytes" if total >= 8 else f"has {total} bytes"
         limit = f"{most} at the most" if total >= 8 else "8 bytes of header length, and a header"
