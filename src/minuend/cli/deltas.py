@@ -24,17 +24,18 @@ def delta() -> None:
 @click.argument("base", type=path)
 @click.argument("tuned", type=path)
 @click.option("-o", "--output", "out", type=path, required=True, metavar="D", help="The delta to write.")
-@click.option("--level", type=click.IntRange(1, 22), default=3, show_default=True, help="zstd's level.")
+@click.option("--level", type=click.IntRange(1, 22), help="zstd's level (default: 3).")
 @_AS_JSON
-def make(*, base: str, tuned: str, out: str, level: int, as_json: bool) -> None:
+def make(*, base: str, tuned: str, out: str, level: int | None, as_json: bool) -> None:
     """Write what gives TUNED from BASE: a safetensors file of compressed differences of bit patterns."""
     from minuend.actions.deltas import make_delta
     from minuend.cli.pages.deltas import make_page
     from minuend.plain import plain
     from minuend.storage.pipeline import sole
+    from minuend.storage.planes import LEVEL
 
     with sole(), Bar("packing", nbytes=True) as bar:
-        done = make_delta(base, tuned, out, level=level, progress=bar)
+        done = make_delta(base, tuned, out, level=level or LEVEL, progress=bar)
     if as_json:
         show_json(plain(done))
     else:

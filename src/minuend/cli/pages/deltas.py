@@ -34,10 +34,10 @@ def make_page(report: MakeReport) -> Page:
 
 def apply_page(report: ApplyReport) -> Page:
     """Show what was written."""
+    what = f"{counted(report.files, 'file')} of {counted(report.tensors, 'tensor')}, {report.nbytes} bytes"
     return [
         f"{report.base}, {report.delta} → {report.out}",
-        f"{counted(report.files, 'file')} of {counted(report.tensors, 'tensor')}, {report.nbytes} bytes, "
-        "every sha256 as promised",
+        f"{what}, every sha256 as promised",
         f"written in {_speed(report.nbytes, report.seconds)}",
     ]
 
@@ -47,16 +47,14 @@ def verify_page(report: VerifyReport) -> Page:
     if report.findings:
         return [*report.findings, counted(len(report.findings), "finding")]
     given = f" and {report.tuned}" if report.tuned else ""
-    return [
-        f"{report.base}{given}: every sha256 is as {report.delta} says "
-        f"({counted(report.tensors, 'tensor')} in {counted(report.files, 'file')})"
-    ]
+    what = f"{counted(report.tensors, 'tensor')} in {counted(report.files, 'file')}"
+    return [f"{report.base}{given}: every sha256 is as {report.delta} says ({what})"]
 
 
 def info_page(report: InfoReport) -> Page:
     """Show each tensor, and the totals."""
-    header = ("tensor", "dtype", "shape", "stored", "changed", "L2", "max", "bytes", "packed", "ratio")
-    page: list[str | Table] = [Table(header, tuple(map(_row, report.tensors)), frozenset({4, 5, 6, 7, 8, 9}))]
+    header = ("tensor", "type", "stored", "changed", "L2", "max", "packed", "ratio")
+    page: list[str | Table] = [Table(header, tuple(map(_row, report.tensors)), frozenset({3, 4, 5, 6, 7}))]
     if report.removed:
         page.append(f"removed: {', '.join(report.removed)}")
     total = f"{report.nbytes} bytes as {report.packed} ({_share(report.packed, report.nbytes)})"
@@ -64,18 +62,13 @@ def info_page(report: InfoReport) -> Page:
 
 
 def _row(tensor: TensorInfo) -> tuple[str, ...]:
-    grown = tensor.stored == "difference" and tensor.base_shape is not None and tensor.base_shape != tensor.shape
-    stored = (
-        f"{tensor.stored}, from {format_shape(tensor.base_shape)}" if grown and tensor.base_shape else tensor.stored
-    )
+    grown = tensor.stored == "difference" and tensor.base_shape != tensor.shape
     return (
         tensor.name,
-        tensor.dtype,
-        format_shape(tensor.shape),
-        stored,
+        f"{tensor.dtype} {format_shape(tensor.shape)}",
+        "grown" if grown else tensor.stored,
         "" if tensor.changed is None else f"{100 * tensor.changed:.3g} %",
         *(("", "") if tensor.norm is None else (f"{tensor.norm.l2:.3g}", f"{tensor.norm.max:.3g}")),
-        str(tensor.nbytes),
         str(tensor.packed),
         f"{tensor.nbytes / tensor.packed:.2f}" if tensor.packed else "",
     )
