@@ -207,7 +207,9 @@ def _check_files(path: str, files: Sequence[File]) -> None:
             index = i == 0 and name.endswith(shards.SUFFIXES)
             shards.check_name(name.removesuffix(".index.json") if index else name, where)
         if not names or not names[0].endswith(shards.SUFFIXES):
-            raise FileFormatError(f"{path} gives the files {quoted(names)}; expected one, or an index and its shards")
+            raise FileFormatError(
+                f"{path} gives the files {quoted(names) or 'none'}; expected one, or an index and its shards"
+            )
         if len(set(names)) != len(names):
             raise FileFormatError(
                 f"{path} gives two files of one name, among {quoted(names)}; expected names that differ"

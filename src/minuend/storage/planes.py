@@ -64,10 +64,15 @@ def pack(tuned: Array, base: Array | None, level: int) -> tuple[bytes, int]:
         return _packed(WHOLE, _split(tuned), level), tuned.size
     difference = subtract(base, tuned)
     changed = int(np.count_nonzero(difference))
-    planes = _split(zigzag(difference))
-    if changed and _cost(whole := _split(tuned)) < _cost(planes):
-        return _packed(WHOLE, whole, level), changed
-    return _packed(DIFFERENCE, planes, level), changed
+    return pack_smaller(zigzag(difference) if changed else difference, tuned, level), changed
+
+
+def pack_smaller(folded: Array, tuned: Array, level: int) -> bytes:
+    """Pack what stands for a difference, or the patterns themselves where those seem to take less."""
+    planes = _split(folded)
+    if planes.any() and _cost(whole := _split(tuned)) < _cost(planes):
+        return _packed(WHOLE, whole, level)
+    return _packed(DIFFERENCE, planes, level)
 
 
 def read_head(raw: bytes, width: int, count: int, where: str) -> Head:
@@ -173,12 +178,12 @@ def _plane(raw: Array, count: int, where: str) -> Array:
         stated = zstandard.frame_content_size(raw.data)
         if stated == count:
             found = np.frombuffer(_decompressor().decompress(raw.data, allow_extra_data=False), np.uint8)
-            stated = found.size
-    except zstandard.ZstdError as error:
-        raise FileFormatError(f"{where} has a plane that is no zstd frame ({error}); the delta is damaged") from None
-    if stated == count:
-        return found
-    raise FileFormatError(f"{where} has a plane that unpacks to {stated} bytes; expected {count}")
+            if found.size == count:
+                return found
+    except zstandard.ZstdError:
+        raise FileFormatError(f"{where} has a plane that is no whole zstd frame; the delta is damaged") from None
+    came = f"states {stated} bytes" if stated >= 0 else "does not state its size"
+    raise FileFormatError(f"{where} has a plane that {came}; expected {count}")
 
 
 def _compressor(level: int) -> Any:

@@ -55,7 +55,8 @@ def distance(element: ElementType, a: Array, b: Array) -> Distance:
             if not math.isfinite(largest):
                 difference = difference[np.isfinite(difference)]
                 largest = float(np.abs(difference).max(initial=0))
-            found.add(Distance(float(np.dot(difference, difference)), largest))
+            # Not by np.dot: a BLAS has threads of its own, which get in the way of those that work on blocks.
+            found.add(Distance(float(np.square(difference, out=difference).sum()), largest))
     return found
 
 
