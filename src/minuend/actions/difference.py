@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-import numpy as np
-
+from minuend.actions.summary import Number, Summary, summed
 from minuend.core import operation, shapes
 from minuend.core.arrays import compute, in_native_order
 from minuend.core.elements import ElementType
@@ -24,8 +23,8 @@ from minuend.standards.node import Node, TensorType
 from minuend.standards.validation import validate
 from minuend.standards.version import OpVersion
 from minuend.storage import Result, Tensor, TensorFile, open_tensors, regions, write_tensors
-from minuend.storage.base import Elements, Held, Stretched, quoted
-from minuend.storage.pipeline import ahead
+from minuend.storage.base import About, Elements, Held, Stretched, quoted
+from minuend.storage.pipeline import ahead, workers
 from minuend.storage.reading import Array
 from minuend.storage.regions import BAND_BYTES, Region, bands, extent, index, runs, stretches
 from minuend.storage.turning import in_c_order
@@ -51,6 +50,9 @@ Progress = Callable[[int, int], None]
 
 Observer = Callable[["Pair", Region, Array, Array, Array], None]
 """Is shown each block that is computed: whose, where, both operands' parts and the difference. Threads take turns."""
+
+Watch = Callable[[Sequence["Pair"]], Observer]
+"""Is told what will be computed, and may refuse it; gives what is shown the blocks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,11 @@ class Pair:
         large = [x for x in (self.a, self.b) if size(x.shape) == size(self.shape)]
         return bool(large) and len(self.shape) > 1 and all(x.fortran for x in large)
 
+    @property
+    def about(self) -> About:
+        """What is said of the difference beside its elements."""
+        return self.a.about
+
     def result_type(self, overflow: str) -> ElementType:
         """The difference's element type under a policy."""
         return self.element.widened if overflow == "widen" else self.element
@@ -114,7 +121,11 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """One difference that was written; ``overflowed`` is ``None`` where nobody counted."""
+    """One difference that was written, and what its elements are.
+
+    ``overflowed`` is ``None`` of floats, ``nans`` of integers, ``nodata`` where the file states no such value; ``low``
+    and ``high`` are where there is no number.
+    """
 
     name: str
     element: ElementType
@@ -122,12 +133,31 @@ class Written:
     b_shape: tuple[int, ...]
     result: ElementType
     shape: tuple[int, ...]
+    elements: int
     overflowed: int | None
+    low: Number | None
+    high: Number | None
+    nans: int | None
+    nodata: int | None
 
-    @property
-    def elements(self) -> int:
-        """How many elements the difference has."""
-        return size(self.shape)
+    @classmethod
+    def of(cls, pair: Pair, result: ElementType, found: Summary) -> Written:
+        """Tell of a pair's difference."""
+        integer = pair.element.is_integer
+        return cls(
+            pair.name,
+            pair.element,
+            pair.a.shape,
+            pair.b.shape,
+            result,
+            pair.shape,
+            found.elements,
+            overflowed=found.overflowed if integer else None,
+            low=found.low,
+            high=found.high,
+            nans=None if integer else found.nans,
+            nodata=None if pair.about.nodata is None else found.nodata,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,20 +240,17 @@ def subtract_files(
     *,
     rules: Rules = Rules(),
     overflow: Overflow = "wrap",
-    count: bool = False,
     common: bool = False,
     progress: Progress | None = None,
-    observers: Sequence[Observer] = (),
+    watch: Watch | None = None,
 ) -> SubReport:
     """Subtract the tensors of one file from another's and write the differences.
 
     Args:
         a, b: the operands: ``path`` or ``path::name``. out: the file to write; its suffix tells the format.
         rules: whose rules check and join them. overflow: the policy for integers, as in ``minuend.subtract``.
-        count: count the elements whose exact difference does not fit the operands' type; done for
-            ``"saturate"`` and ``"error"`` anyway.
         common: subtract the tensors that both files name, and skip the others.
-        progress: told of every block. observers: shown every block.
+        progress: told of every block. watch: told of the pairs before anything is computed, and shown every block.
 
     Raises:
         FileFormatError, DTypeError, ShapeError, SpecError, OSError: the operands cannot be read or do not go together,
@@ -233,25 +260,16 @@ def subtract_files(
     start = time.perf_counter()
     minuend, subtrahend = open_tensors(a), open_tensors(b)
     pairs, skipped = pair_up(minuend, subtrahend, rules, common)
-    counted = count or overflow in ("saturate", "error")
+    shown = [watch(pairs)] if watch is not None else []
     meter = _Meter(progress, pairs, overflow)
-    with Work(overflow, counted=counted and overflow != "error", shown=[meter.block, *observers]) as work:
+    with Work(overflow, shown=[meter.block, *shown]) as work:
         results = [work.result(pair) for pair in pairs]
         try:
             write_tensors(out, results, [*minuend.sources, *subtrahend.sources], metadata=minuend.metadata)
         except OverflowFound:
             raise work.whole_overflow() from None
     written = tuple(
-        Written(
-            pair.name,
-            pair.element,
-            pair.a.shape,
-            pair.b.shape,
-            result.element,
-            pair.shape,
-            work.overflowed[pair.name] if counted and pair.element.is_integer else None,
-        )
-        for pair, result in zip(pairs, results, strict=True)
+        Written.of(pair, result.element, work.summaries[pair.name]) for pair, result in zip(pairs, results, strict=True)
     )
     seconds = time.perf_counter() - start
     return SubReport(a, b, out, str(rules), overflow, written, skipped, seconds, meter.nbytes, _notes(out, pairs))
@@ -345,13 +363,8 @@ def _sum_up(row: Answers, found: Comparison, block: Block, at: tuple[int, ...] |
         return
     if at is not None:
         row.first = int(answer[at])
-    if not row.element.is_integer:
-        answer = answer.astype(np.float32) if row.element.bits < 32 else answer  # exact
-        missing = np.isnan(answer)
-        found.nans = int(missing.sum())
-        answer = answer[~missing]
-    if answer.size:
-        row.low, row.high = answer.min().item(), answer.max().item()
+    part = summed(row.element, answer)
+    row.low, row.high, found.nans = part.low, part.high, part.nans
 
 
 def _merge(found: Comparison, part: Comparison) -> None:
@@ -531,15 +544,15 @@ class Work:
     """Differences that are computed region by region, in any order and by several threads.
 
     Args:
-        overflow: the policy. counted: count what overflows. shown: what is shown each block.
+        overflow: the policy. shown: what is shown each block.
 
     Attributes:
-        overflowed: by name, how many elements overflowed in what was computed so far.
+        summaries: by name, what the elements are that were computed so far.
     """
 
-    def __init__(self, overflow: Overflow, *, counted: bool = False, shown: Sequence[Observer] = ()) -> None:
-        self.overflow, self._counted, self._shown = overflow, counted, shown
-        self.overflowed: dict[str, int] = {}
+    def __init__(self, overflow: Overflow, *, shown: Sequence[Observer] = ()) -> None:
+        self.overflow, self._shown = overflow, shown
+        self.summaries: dict[str, Summary] = {}
         self._overflowing: Pair | None = None
         self._turn = threading.Lock()
         self._opened: dict[str, Operands] = {}
@@ -553,14 +566,14 @@ class Work:
 
     def result(self, pair: Pair) -> Result:
         """Return what can be written of a pair."""
-        self.overflowed[pair.name] = 0
+        self.summaries[pair.name] = Summary()
         return Result(
             pair.name,
             pair.result_type(self.overflow),
             pair.shape,
             functools.partial(self.part, pair),
             chunks=pair.a.chunks if pair.a.shape == pair.shape else None,
-            about=pair.a.about,
+            about=pair.about,
             fortran=pair.fortran,
         )
 
@@ -568,17 +581,32 @@ class Work:
         """Compute a region of a pair's difference."""
         operands = self._operands(pair)
         block = operands.block(region)
-        count = block.count() if self._counted else 0
         try:
-            found = block.compute(self.overflow)
+            found, count = self._computed(pair, block)
         except OverflowFound:
             self._overflowing = pair
             raise
+        part = summed(pair.result_type(self.overflow), found, pair.about.nodata)
+        part.overflowed = count
         with self._turn:
-            self.overflowed[pair.name] += count
+            self.summaries[pair.name].add(part)
             for observer in self._shown:
                 observer(pair, region, block.a, block.b, found)
         return found
+
+    def _computed(self, pair: Pair, block: Block) -> tuple[Array, int]:
+        """Compute a block, and count what overflows.
+
+        Where nothing does, wrapping and clamping give the answers of ``"error"``, which looks for overflow while it
+        subtracts; so counting costs a pass of its own only in a difference that is known to overflow.
+        """
+        first = not self.summaries[pair.name].overflowed
+        if first and pair.element.is_integer and self.overflow in ("wrap", "saturate"):
+            try:
+                return block.compute("error"), 0
+            except OverflowFound as error:
+                return block.compute(self.overflow), error.count
+        return block.compute(self.overflow), block.count() if self.overflow != "error" else 0
 
     def whole_overflow(self) -> OverflowFound:
         """Return what tells of the whole difference in one of whose regions something overflowed."""
@@ -586,11 +614,11 @@ class Work:
         return self._operands(self._overflowing).overflow(self.overflow)
 
     def _operands(self, pair: Pair) -> Operands:
-        """Open a pair's operands; those of the last two pairs stay open, as pairs are worked on one after another."""
+        """Open a pair's operands; those of the last pairs stay open, as threads work on one pair after another."""
         with self._opening:
             found = self._opened.get(pair.name)
             if found is None:
-                while len(self._opened) > 1:
+                while len(self._opened) > workers():
                     del self._opened[next(iter(self._opened))]
                 found = self._opened[pair.name] = Operands(pair)
             return found
