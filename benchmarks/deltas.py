@@ -69,7 +69,8 @@ def sparse(bits: np.random.Generator, base: Array) -> Array:
 def low_rank(bits: np.random.Generator, base: Array) -> Array:
     """A product of two thin matrices is added, a hundredth of the weights' size."""
     down, up = (bits.standard_normal(shape, np.float32) for shape in ((SIDE, RANK), (RANK, SIDE)))
-    return base + (down @ up) * np.float32(base.std() * 1e-2 / np.sqrt(RANK))
+    merged: Array = base + (down @ up) * np.float32(base.std() * 1e-2 / np.sqrt(RANK))
+    return merged
 
 
 def unrelated(bits: np.random.Generator, base: Array) -> Array:
