@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -27,7 +27,7 @@ from minuend.storage.safetensors import Span
 BLOCK_BYTES = 1 << 20
 """Bytes of a tensor that are packed together: larger ones save nothing. Part of the layout."""
 
-_LONGEST_HEAD = 100_000_008
+_LONGEST_HEADS = 8 + safetensors.LONGEST_HEADER
 _LONGEST = (1 << 63) - 1
 
 
@@ -112,6 +112,7 @@ class Writer:
     def finish(self, manifest: Manifest) -> int:
         """Write the header; return the size of the file."""
         text = _header(manifest, self._places)
+        assert len(text) <= self._room, "the longest manifest was not"
         self._stream.seek(0)
         self._stream.write(self._room.to_bytes(8, "little") + text.ljust(self._room))
         self._stream.seek(0, os.SEEK_END)
@@ -215,11 +216,17 @@ def _check_files(path: str, files: Sequence[File]) -> None:
                 f"{path} gives two files of one name, among {quoted(names)}; expected names that differ"
             )
     for file in files:
-        if file.head > min(file.size, _LONGEST_HEAD):
+        if file.head > file.size:
             raise FileFormatError(
-                f"{path} promises a head of {file.head} bytes in a file of {file.size}; "
-                f"expected {min(file.size, _LONGEST_HEAD)} at most"
+                f"{path} promises a head of {file.head} bytes in a file of {file.size}; expected {file.size} at most"
             )
+    check_heads(path, [file.head for file in files])
+
+
+def check_heads(path: str, sizes: Iterable[int]) -> None:
+    """Check that the heads of all files, which are held in memory, are no more than the longest one may be."""
+    if (total := sum(sizes)) > _LONGEST_HEADS:
+        raise FileFormatError(f"{path} has heads of {total} bytes together; a delta takes {_LONGEST_HEADS} at most")
 
 
 def _part(source: Source, path: str, file: File, places: Mapping[str, Span]) -> Part:

@@ -16,7 +16,7 @@ from minuend.errors import MinuendError
 from minuend.storage import planes
 from minuend.storage.base import need
 from minuend.storage.checkpoints import Checkpoint, Part, open_checkpoint, width
-from minuend.storage.delta_files import BLOCK_BYTES, Cut, Writer, common, cuts, file_key, tensor_key
+from minuend.storage.delta_files import BLOCK_BYTES, Cut, Writer, check_heads, common, cuts, file_key, tensor_key
 from minuend.storage.manifest import Base, File, Manifest, Norm, Record, Stored
 from minuend.storage.pipeline import ahead
 from minuend.storage.reading import Array, Source
@@ -67,6 +67,7 @@ def make_delta(
     if not planes.LEVELS[0] <= level <= planes.LEVELS[1]:
         raise MinuendError(f"level {level} is none of zstd's; expected {planes.LEVELS[0]} to {planes.LEVELS[1]}")
     old, new = open_checkpoint(base), open_checkpoint(tuned)
+    check_heads(tuned, [part.start for part in new.parts])
     meter = Meter(progress, old.nbytes + new.nbytes)
     with atomic(out, [*old.paths, *new.paths]) as stream:
         known = hashes(old, meter)
