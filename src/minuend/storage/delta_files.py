@@ -188,6 +188,8 @@ def open_delta(path: str) -> Delta:
         Unsupported: zstandard or safetensors are not installed.
     """
     need("zstandard", "delta", path)
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"there is no file {path}")
     source = reading.open_file(path)
     found = safetensors.layout(source, path)
     manifest = from_metadata(found.metadata, path)
