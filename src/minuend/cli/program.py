@@ -16,6 +16,7 @@ from minuend.cli.about import tool
 from minuend.cli.arrays import sub
 from minuend.cli.checking import check
 from minuend.cli.completion import VARIABLE, completion
+from minuend.cli.deltas import delta
 from minuend.cli.demo import demo
 from minuend.cli.models import convert, fix, run
 from minuend.cli.printing import complain, show_json
@@ -149,7 +150,10 @@ def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 
 @click.group(
     cls=Verbs,
-    commands=(demo, sub, spec, diff, check, run, convert, fix, prove, measure, vectors, targets, schema, completion),
+    commands=(
+        *(demo, sub, delta, spec, diff, check, run, convert, fix),
+        *(prove, measure, vectors, targets, schema, completion),
+    ),
     context_settings={"help_option_names": ["-h", "--help"]},
     invoke_without_command=True,
 )

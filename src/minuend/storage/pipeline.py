@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from typing import TypeVar
 
@@ -87,7 +87,7 @@ def _at_once(nbytes: int) -> int:
     return min(workers(), max(1, BUDGET // max(1, nbytes)))
 
 
-def ahead(work: Callable[[R], T], regions: Iterable[R], nbytes: int) -> Iterator[T]:
+def ahead(work: Callable[[R], T], regions: Iterable[R], nbytes: int) -> Generator[T, None, None]:
     """Work on regions in threads and yield what comes of each, in their order.
 
     Args:
