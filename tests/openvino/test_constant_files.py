@@ -53,9 +53,7 @@ def test_a_constant_is_subtracted(tmp_path: Path, path: str) -> None:
 
 
 def test_what_arrays_do_not_hold_as_numbers_is_refused(tmp_path: Path, path: str) -> None:
-    with pytest.raises(
-        DTypeError, match=r"element type 'boolean'; expected f16, .* at .* constant 'flags'"
-    ):
+    with pytest.raises(DTypeError, match=r"element type 'boolean'; expected f16, .* at .* constant 'flags'"):
         open_tensors(path)["flags"]
     text = (tmp_path / "m.xml").read_text()
     (tmp_path / "m.xml").write_text(text.replace('"u4"', '"nf4"').replace('"U4"', '"NF4"'))

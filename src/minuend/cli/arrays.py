@@ -20,6 +20,8 @@ from minuend.core.policies import POLICIES, Overflow
 @click.option("--as", "rules", metavar="RULES", help="Whose rules: onnx:13, onnx:6,axis=1,broadcast=1, openvino:pdpd …")
 @click.option("--count", is_flag=True, help="Count the differences that overflow.")
 @click.option("--common", is_flag=True, help="Subtract the tensors that both files name, skip the others.")
+@click.option("--resume", is_flag=True, help="Go on where an interrupted run has stopped (OUT.zarr).")
+@click.option("--scheduler", metavar="ADDRESS", help="Compute on the Dask cluster with this scheduler (OUT.zarr).")
 @click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
 def sub(
     *,
@@ -30,14 +32,17 @@ def sub(
     rules: str | None,
     count: bool,
     common: bool,
+    resume: bool,
+    scheduler: str | None,
     as_json: bool,
 ) -> None:
     """Subtract the tensors in file B from those in file A.
 
-    Files: .npy, .npz, .safetensors, and TensorProto in .pb; file.npz::name selects one tensor of several. Tensors go
-    together by name where both files name them. Without -o the overflow policies are shown side by side, always
-    with counts.
+    Files: .npy, .npz, .safetensors, .zarr, and TensorProto in .pb; file.npz::name selects one tensor of several.
+    Tensors go together by name where both files name them. Without -o the overflow policies are shown side by side,
+    always with counts.
     """
+    from minuend.actions.chunks import refuse
     from minuend.actions.difference import CompareReport, Rules, SubReport, compare_files, subtract_files
     from minuend.cli.pages.difference import compare_page, sub_json, sub_page
     from minuend.cli.rules import parse_rules
@@ -47,10 +52,20 @@ def sub(
     done: SubReport | CompareReport
     with sole(), Bar(nbytes=True) as bar:
         if out is None:
+            refuse(resume=resume, scheduler=scheduler)
             done = compare_files(a, b, rules=chosen, overflow=overflow, common=common, progress=bar)
         else:
             done = subtract_files(
-                a, b, out, rules=chosen, overflow=overflow or "wrap", count=count, common=common, progress=bar
+                a,
+                b,
+                out,
+                rules=chosen,
+                overflow=overflow or "wrap",
+                count=count,
+                common=common,
+                progress=bar,
+                resume=resume,
+                scheduler=scheduler,
             )
     if as_json:
         show_json(sub_json(done))

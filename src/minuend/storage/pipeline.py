@@ -23,6 +23,7 @@ BUDGET = 128 << 20
 MOST_WORKERS = 8
 """Threads beyond which memory is what all wait for."""
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 
@@ -54,11 +55,11 @@ def sole() -> Iterator[None]:
         _given.pop()
 
 
-def each(work: Callable[[Region], object], regions: Iterable[Region], nbytes: int) -> None:
-    """Work on regions in threads, in any order.
+def each(work: Callable[[S], object], regions: Iterable[S], nbytes: int) -> None:
+    """Work on regions, or on what else there is much of, in threads, in any order.
 
     Args:
-        work: what is done with a region. regions: all of them. nbytes: what one takes in memory, at the most.
+        work: what is done with one. regions: all of them. nbytes: what one takes in memory, at the most.
 
     Raises:
         Exception: one that ``work`` raised. Threads end with the block that they are at, whether this ends well, with
