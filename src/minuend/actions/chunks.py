@@ -19,7 +19,7 @@ from minuend.errors import MinuendError, OverflowFound
 from minuend.storage import SELECTOR, check_output, chunked_format, split
 from minuend.storage.base import URL, Result
 from minuend.storage.pipeline import each
-from minuend.storage.regions import Region, boxes, extent, index
+from minuend.storage.regions import Region, boxes, cells, extent, index
 from minuend.storage.unfinished import Unfinished, fingerprint, unfinished
 
 if TYPE_CHECKING:
@@ -141,12 +141,14 @@ def write(
         else:
             from minuend.actions import cluster
 
+            count = sum(cells(pair.shape, goal.grid) for pair, goal in zip(pairs, goals, strict=True))
+
             def told(task: Task, known: Told) -> None:
                 tally.done(task, known)
                 work.add(pairs[task.pair], known.overflowed)
                 progress(_elements(task.region))
 
-            cluster.run(scheduler, job, cluster.Place(part.path, part.spare, out), goals, left, told)
+            cluster.run(scheduler, job, cluster.Place(part.path, part.spare, out), goals, left, count, told)
         tally.check(job.overflow)
 
 

@@ -9,6 +9,7 @@ operands lies under it.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import threading
 from collections.abc import Iterator, Sequence
@@ -52,26 +53,26 @@ class Place:
     version: str = minuend.__version__
 
 
-def run(address: str, job: Job, place: Place, goals: Sequence[Goal], tasks: Iterator[Task], done: Done) -> None:
+def run(
+    address: str, job: Job, place: Place, goals: Sequence[Goal], tasks: Iterator[Task], count: int, done: Done
+) -> None:
     """Do tasks on a cluster.
 
     Args:
         address: of the scheduler, or a file that states it. job: what is computed. place: where it is written.
-        goals: the arrays that are written. tasks: all of them. done: told of each.
+        goals: the arrays that are written. tasks: all of them. count: how many there are. done: told of each.
 
     Raises:
-        MinuendError: nobody answers, a worker cannot see the files, or workers keep dying.
+        MinuendError: nobody answers, or a worker cannot see the files; or as ``subtract_files``. ConnectionError: the
+            cluster went away, or workers keep dying.
     """
-    need("distributed", "distributed", place.out)
+    need("distributed", "dask", place.out)
     with _client(address) as client:
         _check_workers(client, job, place)
-        size = max(1, min(MOST_IN_BATCH, BATCH_BYTES // max(1, *(goal.nbytes for goal in goals))))
-        batches = iter(lambda: _next(tasks, size), [])
-        _work_off(client, batches, job, place, done)
-
-
-def _next(tasks: Iterator[Task], most: int) -> list[Task]:
-    return [task for _, task in zip(range(most), tasks, strict=False)]
+        shares = AHEAD * max(1, sum(client.nthreads().values()))
+        largest = max(1, *(goal.nbytes for goal in goals))
+        most = max(1, min(MOST_IN_BATCH, BATCH_BYTES // largest, count // shares))
+        _work_off(client, iter(lambda: list(itertools.islice(tasks, most)), []), job, place, done)
 
 
 @contextlib.contextmanager
@@ -118,7 +119,7 @@ def _work_off(client: Any, batches: Iterator[list[Task]], job: Job, place: Place
     import distributed
 
     waiting: dict[Any, list[Task]] = {}
-    running = distributed.as_completed(with_results=False)
+    running = distributed.as_completed(loop=client.loop)
 
     def submit() -> None:
         most = AHEAD * max(1, sum(client.nthreads().values()))

@@ -157,8 +157,10 @@ def unfinished(path: str, identity: Mapping[str, str], *, resume: bool) -> Itera
         except MinuendError:
             shutil.rmtree(part.outer, ignore_errors=True)
             raise
-        except BaseException:
-            if not part.begun:
+        except BaseException as error:
+            if part.begun:
+                error.add_note(f"what is finished of {path} stays in {part.outer}; --resume goes on with it")
+            else:
                 shutil.rmtree(part.outer, ignore_errors=True)
             raise
 
@@ -185,8 +187,9 @@ def _locked(outer: str, stack: contextlib.ExitStack) -> bool:
 
 def _taken_up(place: Place, path: str, identity: Mapping[str, str], stack: contextlib.ExitStack) -> Unfinished | None:
     """Return what an interrupted run has left, the newest where there are several."""
-    left = [outer for outer, _ in left_parts(place) if os.path.isfile(os.path.join(outer, _JOURNAL))]
-    for outer in sorted(left, key=lambda one: os.stat(os.path.join(one, _JOURNAL)).st_mtime_ns, reverse=True):
+    for outer in sorted(
+        left_behind(path), key=lambda one: os.stat(os.path.join(one, _JOURNAL)).st_mtime_ns, reverse=True
+    ):
         if not _locked(outer, stack):
             raise MinuendError(f"{path} is being written by another run; wait for its end")
         part = Unfinished(outer, os.path.join(outer, place.name), path)
@@ -197,6 +200,12 @@ def _taken_up(place: Place, path: str, identity: Mapping[str, str], stack: conte
         _check_same(path, begun, identity)
         return part
     return None
+
+
+def left_behind(path: str) -> list[str]:
+    """Return the folders of interrupted runs on a goal that can be gone on with."""
+    left = (outer for outer, _ in left_parts(place_of(os.path.normpath(path))))
+    return [outer for outer in left if os.path.isfile(os.path.join(outer, _JOURNAL))]
 
 
 def _check_same(path: str, begun: Mapping[str, str], identity: Mapping[str, str]) -> None:
