@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from minuend import _native
+
 
 def describe(name: str = "") -> dict[str, str]:
     """Return the machine's description, by heading. ``name`` is what its owner calls it."""
@@ -28,16 +30,19 @@ def describe(name: str = "") -> dict[str, str]:
 
 
 def cpus() -> int:
-    """Return how many CPUs this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Return how many CPUs this process may use, by its affinity and its container's quota."""
+    own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(own, _native.container()[0] or own)
 
 
 def free_memory() -> int:
     """Return the bytes that can be had without swapping; where the system does not say, 8 GiB are assumed."""
+    free = 8 << 30
     for line in _lines(Path("/proc/meminfo")):
         if line.startswith("MemAvailable:"):
-            return int(line.split()[1]) << 10
-    return 8 << 30
+            free = int(line.split()[1]) << 10
+    left = _native.container()[2]
+    return free if left is None else max(0, min(free, left))
 
 
 def load() -> float | None:

@@ -60,8 +60,12 @@ SANITIZERS = {
         ("ASAN_OPTIONS", "UBSAN_OPTIONS"),
         # Python keeps what it has to its end, and the tests ask for more memory than there is.
         ("detect_leaks=0", "allocator_may_return_null=1", "print_stacktrace=1"),
-        ("tests/native/test_fences.py", "tests/native/test_memory.py", "-k", "not malloc_gives_nothing"),
-        ("tests/native", "-k", "not malloc_gives_nothing"),  # its bound on the address space leaves no room for shadows
+        (
+            *(f"tests/native/test_{name}.py" for name in ("fences", "memory", "containers")),
+            *("-k", "not malloc_gives_nothing and not little_memory"),
+        ),
+        # A bound on memory leaves no room for shadows.
+        ("tests/native", "-k", "not malloc_gives_nothing and not little_memory"),
         (
             Break(
                 "a write behind the result",
@@ -81,8 +85,8 @@ SANITIZERS = {
         (
             "tests/native/test_threads.py",
             "tests/native/test_memory.py",
-            "-k",
-            "not malloc_gives_nothing and (not forked or alone)",  # it follows no child that starts threads
+            "-k",  # it follows no child that starts threads
+            "not malloc_gives_nothing and not little_memory and (not forked or alone)",
         ),
         (
             Break(

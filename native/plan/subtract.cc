@@ -162,6 +162,7 @@ bool is_shared(size_t bytes) {
 
 size_t run(const Work& work, const Traversal& traversal, size_t bytes) {
   const size_t units = outer_count(work.layout, traversal) * traversal.units();
+  if (bytes >= kLeastShared) heed_container();
   const int threads = num_threads();
   if (threads < 2 || !is_shared(bytes)) {
     const FloatMode mode;

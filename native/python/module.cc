@@ -6,6 +6,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "system/container.h"
 #include "system/memory.h"
 #include "system/instruction_sets.h"
 #include "system/threads.h"
@@ -188,6 +189,31 @@ PyObject* force_cache_limit(PyObject*, PyObject* number) {
   Py_RETURN_NONE;
 }
 
+// container(): the CPUs and bytes that the container allows, and the bytes that are left; None where it has no limit.
+PyObject* ask_container(PyObject*, PyObject*) {
+  const int cpus = container().cpus();
+  Container::Memory memory;
+  if (cpus == 0 || !container().read(memory)) {
+    PyErr_SetString(PyExc_OSError, "a file of the container's limits cannot be read");
+    return nullptr;
+  }
+  const bool limited = memory.limit != SIZE_MAX;
+  return Py_BuildValue("(NNN)", cpus != INT_MAX ? PyLong_FromLong(cpus) : Py_NewRef(Py_None),
+                       limited ? PyLong_FromSize_t(memory.limit) : Py_NewRef(Py_None),
+                       limited ? PyLong_FromLongLong(memory.left) : Py_NewRef(Py_None));
+}
+
+// enter_container(root): takes the groups below a root for those of this process, and as many threads and as much memory
+// as fit them. For tests.
+PyObject* go_into_container(PyObject*, PyObject* root) {
+  const char* text = PyUnicode_AsUTF8(root);
+  if (text == nullptr) return nullptr;
+  enter_container(text);
+  fit_threads();
+  fit_cache();
+  Py_RETURN_NONE;
+}
+
 PyDoc_STRVAR(kClearCacheDoc,
              "clear_cache()\n--\n\n"
              "Return the memory that is kept for large results to the system; say how many bytes it was.");
@@ -196,7 +222,9 @@ PyDoc_STRVAR(
     "set_cache_limit(n, /)\n--\n\n"
     "Keep at most n bytes of memory of past results for coming ones; 0 keeps none.\n\n"
     "Results of 256 KiB and more come from that memory: fresh memory costs more in page faults than the\n"
-    "subtraction does. At the start the bound is 1 GiB, or an eighth of the machine's memory if that is less.\n\n"
+    "subtraction does. Without this call the bound is 1 GiB, an eighth of the machine's memory or of what its\n"
+    "container allows, or half of what the container has left, whichever is least; the container is asked again\n"
+    "as memory comes and goes.\n\n"
     "Raises:\n    ValueError: n is negative.");
 PyDoc_STRVAR(kGetNumThreadsDoc,
              "get_num_threads()\n--\n\n"
@@ -204,7 +232,8 @@ PyDoc_STRVAR(kGetNumThreadsDoc,
 PyDoc_STRVAR(kSetNumThreadsDoc,
              "set_num_threads(n, /)\n--\n\n"
              "Share large work among n threads, from 1 to 4096.\n\n"
-             "At the start: what MINUEND_NUM_THREADS says, else the CPUs that the process may run on.\n\n"
+             "Without this call: what MINUEND_NUM_THREADS says, else the CPUs that the process may run on, by its\n"
+             "affinity and by its container's quota, which is looked at again once a second.\n\n"
              "Raises:\n    ValueError: n is out of range.");
 
 using Fast = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t);
@@ -216,6 +245,8 @@ PyMethodDef kMethods[] = {
     {"learn", cast(learn), METH_FASTCALL, nullptr},
     {"with_fast_path", with_fast_path, METH_O, nullptr},
     {"result", cast(result), METH_FASTCALL, nullptr},
+    {"container", ask_container, METH_NOARGS, nullptr},
+    {"enter_container", go_into_container, METH_O, nullptr},
     {"cache_limit", get_cache_limit, METH_NOARGS, nullptr},
     {"cached_bytes", get_cached_bytes, METH_NOARGS, nullptr},
     {"clear_cache", drop_cache, METH_NOARGS, kClearCacheDoc},
@@ -230,7 +261,8 @@ PyMethodDef kMethods[] = {
 };
 
 int exec_module(PyObject*) {
-  init_threads();
+  // Once, however often the module is imported: a lock that is taken twice before a fork never opens.
+  [[maybe_unused]] static const bool begun = (init_threads(), init_memory(), true);
   if (PyArray_ImportNumPyAPI() < 0 || init_fast_path() < 0 || init_results() < 0) return -1;
   const char* asked = requested_instruction_set();
   if (asked != nullptr && std::strcmp(asked, instruction_set()) != 0) {

@@ -33,7 +33,6 @@ PyObject* capsule;
 }  // namespace
 
 int init_results() {
-  init_memory();
   capsule = PyCapsule_New(&handler, "mem_handler", nullptr);
   return capsule != nullptr ? 0 : -1;
 }

@@ -24,8 +24,12 @@ struct CacheSizes {
 };
 CacheSizes cache_sizes();
 
-// How many CPUs this process may run on.
+// How many CPUs this process may run on, by its affinity.
 int available_cpus();
+
+// Reads a file of the system's, which is small, into `to`: how many bytes there were, at most `room`; 0 where it is not
+// there, -1 where it cannot be read now. Allocates nothing.
+int read_file(const char* path, char* to, size_t room);
 
 // The CPU that the calling thread runs on; -1 where the system does not say.
 int current_cpu();

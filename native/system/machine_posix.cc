@@ -1,9 +1,11 @@
 // Linux, macOS and their like.
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -96,6 +98,18 @@ int available_cpus() {
 #endif
   const unsigned n = std::thread::hardware_concurrency();
   return n > 0 ? int(n) : 1;
+}
+
+int read_file(const char* path, char* to, size_t room) {
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return errno == ENOENT || errno == ENOTDIR ? 0 : -1;
+  size_t have = 0;
+  ssize_t n = 0;
+  while (have < room && ((n = read(file, to + have, room - have)) > 0 || (n < 0 && errno == EINTR))) {
+    if (n > 0) have += size_t(n);
+  }
+  close(file);
+  return n < 0 ? -1 : int(have);
 }
 
 int current_cpu() {

@@ -51,6 +51,8 @@ int available_cpus() {
   return std::max(n, 1);
 }
 
+int read_file(const char*, char*, size_t) { return 0; }  // nothing is told by files
+
 // Windows wakes a thread on an idle CPU by itself.
 int current_cpu() { return -1; }
 void keep_off(int, const std::vector<std::thread::native_handle_type>&) {}

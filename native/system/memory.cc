@@ -1,10 +1,12 @@
 #include "system/memory.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <mutex>
 #include <new>
 
+#include "system/container.h"
 #include "system/machine.h"
 
 namespace minuend {
@@ -14,6 +16,11 @@ namespace {
 constexpr size_t kHeader = 64;  // bytes before the data, which so starts on a cache line
 constexpr size_t kLeastMapped = 256 << 10;  // smaller blocks are the C library's, cheaper to have the first time
 constexpr size_t kMostSmall = 64;           // and are kept only so many, which bounds the search for one
+
+// The container is asked again after so many bytes, and after so long.
+using Clock = std::chrono::steady_clock;
+constexpr size_t kAskAfter = 16 << 20;
+constexpr auto kAskEvery = std::chrono::milliseconds(100);
 
 // What stands before the data. Kept blocks are linked through it: giving one back allocates nothing, for it must not
 // fail.
@@ -37,10 +44,16 @@ size_t rounded(size_t size) {
 void* map(size_t size) { return size < kLeastMapped ? allocate_lines(size) : map_pages(size); }
 void unmap(void* p, size_t size) { return size < kLeastMapped ? free_lines(p) : unmap_pages(p, size); }
 
-size_t initial_limit() {
+// The bound where nobody has set one: 1 GiB, an eighth of the machine's memory or of what its container allows, and half
+// of what the container has left beside the `kept` bytes and those that are about to be mapped; the least of them.
+size_t fitting_limit(const Container::Memory& allowed, size_t kept, size_t coming) {
   constexpr size_t most = size_t(1) << 30;
-  const size_t memory = physical_memory();
-  return memory > 0 ? std::min(most, memory / 8) : most;
+  size_t memory = allowed.limit;
+  if (const size_t all = physical_memory(); all > 0) memory = std::min(memory, all);
+  const size_t eighth = std::min(most, memory / 8);
+  if (allowed.limit == SIZE_MAX) return eighth;
+  const int64_t left = allowed.left + int64_t(kept) - int64_t(coming);
+  return std::min(eighth, size_t(std::max<int64_t>(left, 0)) / 2);
 }
 
 // Blocks that are kept, oldest first.
@@ -88,7 +101,13 @@ class Shelf {
 struct Cache {
   std::mutex mutex;
   Shelf small, large;
-  size_t limit = initial_limit();
+  size_t limit = 0;
+  bool is_set = false;  // by the user, who is not contradicted
+
+  // What the container allowed when it was asked, when that was, and how many bytes have come and gone since.
+  Container::Memory allowed;
+  Clock::time_point asked;
+  size_t moved = 0;
 
   Shelf& shelf(size_t size) { return size < kLeastMapped ? small : large; }
   size_t bytes() const { return small.bytes() + large.bytes(); }
@@ -96,6 +115,26 @@ struct Cache {
     large.shrink(to - std::min(to, small.bytes()));
     small.shrink(to, kMostSmall - 1);
   }
+
+  // Called for large blocks that are about to be mapped, and for those that are given back: asks the container anew
+  // where that pays, and keeps no more than now fits. Memory that grows in a container with a limit is watched closely,
+  // since mapping costs more than asking.
+  void move(size_t bytes, bool maps) {
+    if (is_set || bytes < kLeastMapped) return;
+    moved += bytes;
+    if (moved < kAskAfter) return;
+    const bool grows = maps && allowed.limit != SIZE_MAX;
+    if (grows || Clock::now() - asked >= kAskEvery) fit(maps ? bytes : 0);
+  }
+
+  void fit(size_t coming = 0) {
+    container().read(allowed);  // where that cannot be now, what it said before goes on
+    asked = Clock::now();
+    moved = 0;
+    limit = fitting_limit(allowed, bytes(), coming);
+    shrink(limit);
+  }
+
   void keep(Block* b) {
     shrink(limit - b->size);
     shelf(b->size).put(b);
@@ -112,7 +151,7 @@ Cache& cache() {
 }  // namespace
 
 void init_memory() {
-  cache();
+  cache().fit();
   // A fork waits until no thread holds the lock, so that the child finds the cache whole and the lock open.
   auto unlock = [] { cache().mutex.unlock(); };
   at_fork([] { cache().mutex.lock(); }, unlock, unlock);
@@ -125,8 +164,10 @@ void* take_block(size_t size) {
   // A lock that another thread holds is not waited for: the system has memory too.
   if (std::unique_lock<std::mutex> lock(c.mutex, std::try_to_lock); lock.owns_lock()) {
     if (Block* b = c.shelf(wanted).take(wanted); b != nullptr) return data(b);
+    c.move(wanted, true);
   }
   void* p = map(wanted);
+  if (p == nullptr && clear_cache() > 0) p = map(wanted);
   return p == nullptr ? nullptr : data(new (p) Block{wanted, nullptr, nullptr});
 }
 
@@ -134,8 +175,9 @@ void give_block(void* given) {
   if (given == nullptr) return;
   Block* b = block_of(given);
   Cache& c = cache();
-  if (std::unique_lock<std::mutex> lock(c.mutex, std::try_to_lock); lock.owns_lock() && b->size <= c.limit) {
-    return c.keep(b);
+  if (std::unique_lock<std::mutex> lock(c.mutex, std::try_to_lock); lock.owns_lock()) {
+    c.move(b->size, false);
+    if (b->size <= c.limit) return c.keep(b);
   }
   unmap(b, b->size);
 }
@@ -150,8 +192,16 @@ size_t cache_limit() {
 void set_cache_limit(size_t bytes) {
   Cache& c = cache();
   const std::lock_guard<std::mutex> lock(c.mutex);
+  c.is_set = true;
   c.limit = bytes;
   c.shrink(bytes);
+}
+
+void fit_cache() {
+  Cache& c = cache();
+  const std::lock_guard<std::mutex> lock(c.mutex);
+  c.is_set = false;
+  c.fit();
 }
 
 size_t cached_bytes() {

@@ -21,9 +21,12 @@ void give_block(void* block);
 // How many bytes the block holds.
 size_t block_size(void* block);
 
-// The bound on bytes kept; 0 switches the cache off. At the start: 1 GiB, or an eighth of memory if that is less.
+// The bound on bytes kept; 0 switches the cache off. Where nobody has set one, it is what fits the machine and the
+// container, which is asked again as memory comes and goes; see memory.cc.
 size_t cache_limit();
 void set_cache_limit(size_t bytes);
+// Takes back what was set, and asks at once.
+void fit_cache();
 
 // Bytes kept now; clear_cache() returns them to the system and says how many they were.
 size_t cached_bytes();

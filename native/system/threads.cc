@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <climits>
 #include <condition_variable>
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "system/container.h"
 #include "system/machine.h"
 
 #if defined(__SSE2__)
@@ -31,12 +33,18 @@ int asked_threads() {
   return *end == 0 && n >= 1 && n <= kMostThreads ? int(n) : -1;
 }
 
-int initial_threads() {
-  const int asked = asked_threads();
-  return asked > 0 ? asked : available_cpus();
-}
+// The number that somebody has asked for, 0 for none; without one as many as CPUs are allowed.
+std::atomic<int> asked{std::max(asked_threads(), 0)};
+std::atomic<int> allowed{1};
 
-std::atomic<int> wanted{initial_threads()};
+using Clock = std::chrono::steady_clock;
+std::atomic<Clock::duration> learned{};  // when the number allowed was last looked up
+
+void learn_cpus() {
+  static const int own = available_cpus();  // of the process: later on, a caller may have pinned itself to one CPU
+  learned = Clock::now().time_since_epoch();
+  if (const int quota = container().cpus(); quota > 0) allowed = std::min(own, quota);
+}
 
 inline void pause() {
 #if defined(__SSE2__)
@@ -202,10 +210,25 @@ bool try_run(Job& job, int helpers, int threads) {
 
 bool environment_is_valid() { return asked_threads() >= 0; }
 
-int num_threads() { return wanted.load(); }
-void set_num_threads(int n) { wanted.store(n); }
+int num_threads() {
+  const int n = asked.load(std::memory_order_relaxed);
+  return n > 0 ? n : allowed.load(std::memory_order_relaxed);
+}
+void set_num_threads(int n) { asked = n; }
+
+void heed_container() {
+  constexpr auto soon = std::chrono::seconds(1);
+  if (asked.load(std::memory_order_relaxed) > 0) return;
+  if (Clock::now().time_since_epoch() - learned.load(std::memory_order_relaxed) >= soon) learn_cpus();
+}
+
+void fit_threads() {
+  asked = 0;
+  learn_cpus();
+}
 
 void init_threads() {
+  learn_cpus();
   // A child has none of the threads, and a lock may have been held: it starts anew.
   at_fork(nullptr, nullptr, [] {
     pool.store(nullptr);

@@ -8,8 +8,13 @@ namespace minuend {
 // Called once, before any work: a forked child then starts threads of its own.
 void init_threads();
 
-// How many threads large work is shared among: MINUEND_NUM_THREADS, or the CPUs that this process may run on.
+// How many threads large work is shared among: MINUEND_NUM_THREADS, or the CPUs that this process may run on, by its
+// affinity and by the quota of its container.
 int num_threads();
+// Looks whether the quota has changed, at most once a second. For large work: it reads the clock.
+void heed_container();
+// Takes back what was set, and looks at once.
+void fit_threads();
 // Whether MINUEND_NUM_THREADS is unset or a number from 1 to kMostThreads.
 bool environment_is_valid();
 constexpr int kMostThreads = 4096;

@@ -151,10 +151,7 @@ def refused(**options: object) -> str:
 def test_other_operands_and_parameters_are_refused_with_what_differs(here: Path) -> None:
     killed(HOOKS["a chunk is half written"])
     text = "what is left of c.zarr is of another difference: {}; run without --resume to start anew"
-    assert refused(overflow="wrap", count=True) == text.format("--overflow was saturate and is wrap")
-    assert refused(overflow="wrap") == text.format(
-        "--overflow was saturate and is wrap; --count was given and is not given"
-    )
+    assert refused(overflow="wrap") == text.format("--overflow was saturate and is wrap")
     told = refused(rules=Rules(dialect("onnx").resolve(14)))
     assert told == text.format("--as was none and is onnx Sub-14")
     zarr.open_array("b.zarr", mode="r+")[0, 0] = 3
@@ -210,6 +207,17 @@ def test_an_overflow_is_told_of_the_whole_and_nothing_appears(here: Path) -> Non
         told.append((str(caught.value), caught.value.index, caught.value.count))
     assert told[0] == told[1]
     assert sorted(os.listdir()) == ["a.npy", "a.zarr", "b.npy", "b.zarr", "whole.zarr"]
+
+
+@pytest.mark.parametrize("options", [{"resume": True}, {"scheduler": "tcp://127.0.0.1:1"}])
+def test_what_others_compute_is_not_drawn(here: Path, options: dict[str, object]) -> None:
+    with pytest.raises(errors.MinuendError) as caught:
+        subtract_files("a.zarr", "b.zarr", "c.zarr", watch=lambda _: lambda *_: None, **options)  # type: ignore[arg-type]
+    (option,) = options
+    assert str(caught.value) == (
+        f"--plot draws blocks as they are computed, and with --{option} others compute some of them; leave one of both "
+        "out, and draw the difference afterwards"
+    )
 
 
 @pytest.mark.parametrize("options", [["--resume"], ["--scheduler", "tcp://127.0.0.1:1"]])

@@ -12,9 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minuend import errors
-from minuend.actions.difference import Rules, compare_files, subtract_files
+from minuend.actions.difference import Pair, Rules, Work, Written, compare_files, subtract_files
 from minuend.cli.rules import parse_rules
+from minuend.core.elements import TYPES
 from minuend.storage import regions
+from minuend.storage.base import About, Held, Tensor
 
 A = np.array([[5, 200, 7], [0, 255, 9]], np.uint8)
 B = np.array([10, 100, 7], np.uint8)
@@ -51,7 +53,7 @@ def test_each_policy_is_written_and_counted(
     monkeypatch.setattr(regions, "BLOCK_BYTES", block)
     a, b = saved(tmp_path, a=A, b=B)
     out = str(tmp_path / "out.npy")
-    report = subtract_files(a, b, out, overflow=policy, count=True)
+    report = subtract_files(a, b, out, overflow=policy)
     written = np.load(out)
     assert (written.dtype, written.tolist()) == (expected.dtype, expected.tolist())
     (tensor,) = report.tensors
@@ -173,6 +175,66 @@ def test_blocks_of_any_size_give_the_answer_of_one_piece(tmp_path_factory: pytes
         subtract_files(x, y, out, rules=rules)
     one, other = laid_out(a, b)
     assert np.array_equal(np.load(out), one - other)
+
+
+# ---- summaries ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("block", [1, 5, 1 << 25])
+@pytest.mark.parametrize(("policy", "low", "high"), [("wrap", 0, 251), ("saturate", 0, 155), ("widen", -100, 155)])
+def test_what_is_written_is_summed_up_in_the_same_pass(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int, policy: Any, low: int, high: int
+) -> None:
+    monkeypatch.setattr(regions, "BLOCK_BYTES", block)
+    one = np.array([[9, 200, 7], [0, 255, 9], [7, 5, 7], [10, 100, 8]], np.uint8)  # two blocks overflow, not the first
+    other = np.array([[9, 100, 7], [10, 100, 7], [7, 10, 107], [10, 100, 7]], np.uint8)
+    a, b = saved(tmp_path, a=one, b=other)
+    (found,) = subtract_files(a, b, str(tmp_path / "out.npy"), overflow=policy).tensors
+    written = np.load(tmp_path / "out.npy")
+    assert (found.low, found.high) == (written.min(), written.max()) == (low, high)
+    assert (found.elements, found.overflowed, found.nans, found.nodata) == (12, 3, None, None)
+
+
+def test_floats_have_nans_and_no_overflow(tmp_path: Path) -> None:
+    values = np.array([1, np.nan, -np.inf, 4], np.float16)
+    a, b = saved(tmp_path, a=values, b=np.float16([0.5]))
+    (found,) = subtract_files(a, b, str(tmp_path / "out.npy")).tensors
+    assert (found.overflowed, found.low, found.high, found.nans, found.nodata) == (None, -np.inf, 3.5, 1, None)
+
+
+def test_an_empty_difference_has_no_lowest(tmp_path: Path) -> None:
+    a, b = saved(tmp_path, a=np.zeros((0, 3), np.int8), b=np.int8([1]))
+    (found,) = subtract_files(a, b, str(tmp_path / "out.npy")).tensors
+    assert (found.elements, found.overflowed, found.low, found.high) == (0, 0, None, None)
+
+
+def test_nodata_is_counted_where_the_file_states_it() -> None:
+    values = np.array([5, -9, 7, -9], np.int16)
+    tensor = Tensor("x", TYPES["int16"], (4,), lambda: Held(values), About(nodata=-9))
+    zero = Tensor("y", TYPES["int16"], (), lambda: Held(np.int16(0)[...]))
+    pair = Pair("x", tensor, zero, Rules().join(tensor, zero))
+    with Work("wrap") as work:
+        work.result(pair).part((slice(0, 4),))
+        found = Written.of(pair, TYPES["int16"], work.summaries["x"])
+    assert (found.elements, found.overflowed, found.low, found.high, found.nodata) == (4, 0, 5, 7, 2)
+
+
+def test_who_watches_is_told_of_the_pairs_first_and_may_refuse_them(tmp_path: Path) -> None:
+    a, b = saved(tmp_path, a=A, b=B)
+    seen: list[Any] = []
+
+    def watch(pairs: Any) -> Any:
+        seen.append([pair.shape for pair in pairs])
+        return lambda pair, region, a, b, difference: seen.append((pair.shape, a.shape, b.shape, difference.tolist()))
+
+    subtract_files(a, b, str(tmp_path / "out.npy"), watch=watch)
+    assert seen == [[(2, 3)], ((2, 3), (2, 3), (3,), (WIDE % 256).tolist())]
+
+    def refuse(pairs: Any) -> Any:
+        raise errors.FileFormatError("no")
+
+    assert failure(errors.FileFormatError, subtract_files, a, b, str(tmp_path / "new.npy"), watch=refuse) == "no"
+    assert not (tmp_path / "new.npy").exists()
 
 
 # ---- pairs ----------------------------------------------------------------------------------------------------

@@ -12,12 +12,13 @@ from command_line import minuend, run
 
 @pytest.mark.usefixtures("files")
 def test_the_difference_is_written_and_reported(capfd: pytest.CaptureFixture[str]) -> None:
-    status, out, err = run(capfd, "sub", "a.npy", "b.npy", "-o", "o.npy", "--overflow", "widen", "--count")
+    status, out, err = run(capfd, "sub", "a.npy", "b.npy", "-o", "o.npy", "--overflow", "widen")
     assert (status, err, np.load("o.npy").tolist()) == (0, "", [-5, 100, 0])
-    assert out.splitlines()[:3] == [
+    assert out.splitlines()[:4] == [
         "a.npy − b.npy → o.npy",
         "uint8 (3,), 3 elements",
         "overflow: widen, 1 difference (33.3 %) does not fit uint8",
+        "lowest -5, highest 100",
     ]
 
 
@@ -34,7 +35,12 @@ def test_json_reports_both_jobs(capfd: pytest.CaptureFixture[str]) -> None:
             "b_shape": [3],
             "result": "uint8",
             "shape": [3],
-            "overflowed": None,
+            "elements": 3,
+            "overflowed": 1,
+            "low": 0,
+            "high": 251,
+            "nans": None,
+            "nodata": None,
         }
     ]
     status, out, _ = run(capfd, "sub", "a.npy", "b.npy", "--json")

@@ -26,7 +26,7 @@ CASES: dict[str, tuple[str, int]] = {
     "sub a.npy b.npy": ("sub", 0),
     "sub f.npy f.npy": ("sub", 0),
     "sub f.npy f.npy -o o.npy": ("sub", 0),
-    "sub a.npy b.npy -o o.npy --count": ("sub", 0),
+    "sub a.npy b.npy -o o.npy": ("sub", 0),
     "sub a.npy b.npy -o o.npy --overflow error": ("sub", 1),
     "sub a.npy no.npy": ("sub", 2),
     "sub": ("sub", 2),

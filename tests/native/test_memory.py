@@ -175,6 +175,24 @@ def test_a_result_that_no_memory_holds_is_a_memory_error():
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a bound on the address space as Linux keeps it")
+def test_with_little_memory_blocks_of_other_sizes_are_given_back_before_a_result_is_refused():
+    script = """
+        import numpy as np, minuend as mn, resource
+        small = np.zeros(1, np.uint8)
+        mn.set_cache_limit(1 << 30)
+        results = [mn.subtract(np.broadcast_to(small, (16 << 20,)), small) for _ in range(6)]
+        del results
+        pages = int(open("/proc/self/statm").read().split()[0])
+        resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (8 << 20),) * 2)
+        print(mn.subtract(np.broadcast_to(small, (64 << 20,)), small).any())
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "False\n", "")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a bound on the address space as Linux keeps it")
 def test_results_are_freed_and_calls_answered_where_malloc_gives_nothing_more():
     # The C library is emptied down to the smallest blocks, then results are given back: more of them than ever before.
     script = """

@@ -280,6 +280,22 @@ def test_helping_threads_are_kept_off_the_cpu_of_their_caller():
     assert (done.stdout, done.stderr) == ("1\n", "")
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_process_that_imported_the_module_twice_can_still_fork():
+    script = """
+        import os, sys
+        import minuend._native
+        del sys.modules["minuend._native"]
+        import minuend._native
+        child = os.fork()
+        if child == 0:
+            os._exit(0)
+        print(os.waitpid(child, 0)[1])
+    """
+    done = run_python(script)
+    assert (done.stdout, done.stderr) == ("0\n", "")
+
+
 @pytest.mark.parametrize("number", ["1", "2", "7"])
 def test_the_environment_sets_the_number_of_threads(number):
     script = """
@@ -303,7 +319,12 @@ def test_a_wish_for_threads_that_makes_no_sense_stops_the_import(number):
 
 
 def test_without_a_wish_there_are_as_many_threads_as_cpus_to_run_on():
-    script = "from minuend import _native; import os; print(_native.get_num_threads() == len(os.sched_getaffinity(0)))"
+    script = """
+        from minuend import _native
+        import os
+        own, quota = len(os.sched_getaffinity(0)), _native.container()[0]
+        print(_native.get_num_threads() == min(own, quota or own))
+    """
     if not hasattr(os, "sched_getaffinity"):
         pytest.skip("this system does not say on which CPUs a process may run")
     environment = {"MINUEND_NUM_THREADS": ""}

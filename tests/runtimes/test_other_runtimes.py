@@ -13,10 +13,29 @@ from minuend.runtimes.adapting import adapters
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.values import rules
 
-ONNX = ("iree", "onnxruntime-node", "onnxruntime-openvino", "onnxruntime-web", "opencv-dnn", "tract", "tvm")
-ARRAYS = ("jax-cpu", "litert", "tensorflow-cpu")
+ONNX = (
+    "iree",
+    "onnxruntime-node",
+    "onnxruntime-openvino",
+    "onnxruntime-web",
+    "onnxruntime-webgpu",
+    "opencv-dnn",
+    "tract",
+    "tvm",
+)
+ARRAYS = ("jax-cpu", "litert", "litert-kernels", "litert-quantised", "tensorflow-cpu")
 
-WRAPS = ("iree", "onnxruntime-node", "onnxruntime-web", "opencv-dnn", "tract", "tvm", "jax-cpu", "tensorflow-cpu")
+WRAPS = (
+    "iree",
+    "onnxruntime-node",
+    "onnxruntime-web",
+    "onnxruntime-webgpu",
+    "opencv-dnn",
+    "tract",
+    "tvm",
+    "jax-cpu",
+    "tensorflow-cpu",
+)
 FLUSHES = ("opencv-dnn", "jax-cpu", "tensorflow-cpu")
 IN_32_BITS = ("onnxruntime-openvino", "opencv-dnn")
 
@@ -66,10 +85,36 @@ def test_subnormal_numbers_become_zero(name: str) -> None:
         assert {key for key, verdict in found.items() if verdict != "ok"} == {"negative zero", "subnormal"}
 
 
+def test_webgpu_flushes_float32_and_leaves_float16_to_devices_that_have_it() -> None:
+    found = answers("onnxruntime-webgpu", "float32")
+    assert {key for key, verdict in found.items() if verdict != "ok"} == {"negative zero", "subnormal"}
+    assert set(answers("onnxruntime-webgpu", "float32", "both").values()) == {"ok"}
+    assert set(answers("onnxruntime-webgpu", "float16").values()) == {"not-implemented"}
+
+
 def test_a_runtime_that_dies_does_not_implement_it() -> None:
     found = targets.find("litert").answer("openvino:1", "uint8", "same", "none")
     assert {(one.verdict, one.message) for one in found.values()} == {("not-implemented", "the process dies (SIGABRT)")}
     assert set(answers("litert", "int64").values()) == {"ok"}
+
+
+def test_litert_without_its_delegate_clamps_to_finite_numbers() -> None:
+    found = targets.find("litert-kernels").answer("openvino:1", "float32", "same", "none")
+    assert str(found["infinite"].witness) == "0.0 - inf: got -3.4028235e+38, expected -inf"
+    assert {key for key, one in found.items() if one.verdict != "ok"} == {"infinite", "overflows"}
+
+
+def test_quantised_operands_saturate() -> None:
+    witnesses = {
+        "int8": "100 - -100: got 127, expected -56",
+        "uint8": "5 - 10: got 0, expected 251",
+        "int16": "0 - -32768: got 32767, expected -32768",
+    }
+    for dtype, told in witnesses.items():
+        found = targets.find("litert-quantised").answer("openvino:1", dtype, "same", "none")
+        assert (str(found["wraps"].witness), found["in range"].verdict) == (told, "ok")
+    refused = targets.find("litert-quantised").answer("openvino:1", "int32", "same", "none")
+    assert {one.message for one in refused.values()} == {"LiteRT quantises int8, uint8, int16 alone, not int32"}
 
 
 def test_opencv_gives_float32_for_float16() -> None:

@@ -212,6 +212,33 @@ def test_names_that_an_archive_does_not_keep_are_refused(tmp_path: Path) -> None
     assert not path.exists()
 
 
+@pytest.mark.parametrize("name", ["/x", "../x", "a/../x", "a\\..\\x", "\\x", "c:\\x", "c:/x", "a\n/../x"])
+def test_names_that_lead_out_of_an_archive_are_refused(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "o.npz"
+    with pytest.raises(errors.FileFormatError) as caught:
+        write_tensors(str(path), [Result.of(name, TYPES["int32"], X)])
+    assert str(caught.value) == (
+        f"{path}: the name {name!r} leads out of an archive that is unpacked; write .safetensors, or rename the tensor"
+    )
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("name", ["w:0", "a/b", "..x", "x..", "a/..b/c", "x.npy"])
+def test_names_that_only_look_like_it_are_written(tmp_path: Path, name: str) -> None:
+    path = str(tmp_path / "o.npz")
+    write_tensors(path, [Result.of(name, TYPES["int32"], X)])
+    assert np.array_equal(open_tensors(path)[name].read(), X)
+
+
+def test_names_that_numpy_takes_for_each_other_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "o.npz"
+    with pytest.raises(errors.FileFormatError) as caught:
+        write_tensors(str(path), [Result.of(name, TYPES["int32"], X) for name in ("a", "a.npy")])
+    assert str(caught.value) == (
+        f"{path}: NumPy takes 'a.npy' for the member of 'a'; write .safetensors, or rename the tensor"
+    )
+
+
 @pytest.mark.parametrize("suffix", [".npz", ".safetensors"])
 def test_two_tensors_of_one_name_are_not_written(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"o{suffix}"

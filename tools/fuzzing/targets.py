@@ -413,7 +413,7 @@ def _beside() -> dict[str, bytes]:
 _BESIDE = _beside()
 _COMMANDS = (
     "sub a.npy a.npy", "sub a.npy t.npz::a -o o.npy --overflow saturate", "sub a.npy b.npy --common -o o.npz",
-    "sub t.npz t.npz --as onnx:14 --count --json", "spec", "spec onnx:6 --json", "diff onnx:6 onnx:7", "--version",
+    "sub t.npz t.npz --as onnx:14 --json", "spec", "spec onnx:6 --json", "diff onnx:6 onnx:7", "--version",
     "check m.onnxtxt --target openvino-cpu --json", "check m.onnxtxt --target numpy --sarif s.json --hint f32",
     "convert m.onnxtxt --to onnx:15 -o o.onnx", "convert m.onnxtxt --to openvino -o o.xml", "vectors --opset 0 -o v",
     "fix m.onnxtxt --target onnx:13 -o f.onnx", "targets --diff numpy@2.4.6 numpy",

@@ -1,7 +1,7 @@
 """Differences that are written chunk by chunk, in any order: by threads here or by a Dask cluster, and gone on with.
 
 A task is one cell of the goal's grid: its regions of both operands are read, subtracted, and written as one file. It
-says how many elements overflowed, which the journal keeps; done twice it writes the same bytes. So a process that dies
+sums its elements up, which the journal keeps; done twice it writes the same bytes. So a process that dies
 anywhere costs what it was at and nothing else.
 """
 
@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import minuend
+from minuend.actions.summary import Summary
 from minuend.core.shapes import size
 from minuend.errors import MinuendError, OverflowFound
 from minuend.storage import SELECTOR, check_output, chunked_format, split
@@ -33,23 +34,22 @@ class Job:
     """A difference of files, as another process computes it; see ``subtract_files``.
 
     Attributes:
-        a, b: both operands. counted: whether what overflows is counted.
+        a, b: both operands.
     """
 
     a: str
     b: str
     rules: Rules
     overflow: Overflow
-    counted: bool
     common: bool
 
     @classmethod
-    def of(cls, a: str, b: str, rules: Rules, overflow: Overflow, common: bool, *, counted: bool) -> Job:
+    def of(cls, a: str, b: str, rules: Rules, overflow: Overflow, common: bool) -> Job:
         """Return it for paths as they are named in this process's folder."""
-        return cls(_absolute(a), _absolute(b), rules, overflow, counted, common)
+        return cls(_absolute(a), _absolute(b), rules, overflow, common)
 
     def identity(self, sources: dict[str, str]) -> dict[str, str]:
-        """Return everything that the bytes of the difference depend on, and the counts that are kept with them."""
+        """Return everything that the bytes of the difference depend on."""
         return {
             "minuend": minuend.__version__,
             "A": self.a,
@@ -57,7 +57,6 @@ class Job:
             **sources,
             "--as": str(self.rules) or "none",
             "--overflow": self.overflow,
-            "--count": "given" if self.counted else "not given",
             "--common": "given" if self.common else "not given",
         }
 
@@ -81,10 +80,11 @@ class Told(NamedTuple):
     """What is known of a task that is done.
 
     Attributes:
-        overflowed: how many elements overflowed. first: the first one, where there is no answer; nothing was written.
+        summary: what the elements are. first: the first one that overflows, where there is no answer; nothing was
+            written, and the summary counts those that overflow.
     """
 
-    overflowed: int
+    summary: Summary
     first: First | None = None
 
 
@@ -97,6 +97,16 @@ def refuse(*, resume: bool, scheduler: str | None) -> None:
     for given, option in ((resume, "--resume"), (scheduler is not None, "--scheduler")):
         if given:
             raise MinuendError(f"{option} needs a goal that is written chunk by chunk; name an OUT that ends in .zarr")
+
+
+def refuse_watch(*, resume: bool, scheduler: str | None) -> None:
+    """Refuse to draw what this process does not compute."""
+    if resume or scheduler is not None:
+        option = "--resume" if resume else "--scheduler"
+        raise MinuendError(
+            f"--plot draws blocks as they are computed, and with {option} others compute some of them; leave one of "
+            "both out, and draw the difference afterwards"
+        )
 
 
 def write(
@@ -145,7 +155,7 @@ def write(
 
             def told(task: Task, known: Told) -> None:
                 tally.done(task, known)
-                work.add(pairs[task.pair], known.overflowed)
+                work.add(pairs[task.pair], known.summary)
                 progress(_elements(task.region))
 
             cluster.run(scheduler, job, cluster.Place(part.path, part.spare, out), goals, left, count, told)
@@ -175,11 +185,11 @@ def _elements(region: Region) -> int:
 def do(work: Work, pair: Pair, goal: Goal, region: Region) -> Told:
     """Do one task: read, subtract, write."""
     try:
-        found, overflowed = work.block(pair, region)
+        found, summary = work.block(pair, region)
     except OverflowFound as error:
-        return Told(error.count, (index(region, error.index), error.a, error.b))
+        return Told(Summary(overflowed=error.count), (index(region, error.index), error.a, error.b))
     goal.put(region, found)
-    return Told(overflowed)
+    return Told(summary)
 
 
 def _run_here(work: Work, pairs: Sequence[Pair], goals: Sequence[Goal], tasks: Iterator[Task], done: Done) -> None:
@@ -205,10 +215,10 @@ class _Tally:
     def finished(self, work: Work, goals: Sequence[Goal], progress: Callable[[int], None]) -> list[set[int]]:
         """Return the numbers of each pair's tasks that an earlier run finished, and tell of them."""
         found: list[set[int]] = [set() for _ in self._pairs]
-        for pair, number, overflowed in self._part.finished():
+        for pair, number, *summary in self._part.finished():
             if number not in found[pair]:
                 found[pair].add(number)
-                work.add(self._pairs[pair], overflowed)
+                work.add(self._pairs[pair], Summary(*summary))
         for numbers, pair, goal in zip(found, self._pairs, goals, strict=True):
             if numbers:
                 cells = _tasks(0, pair.shape, goal.grid)
@@ -218,10 +228,10 @@ class _Tally:
     def done(self, task: Task, told: Told) -> None:
         """See :data:`Done`."""
         if told.first is None:
-            self._part.add((task.pair, task.number, told.overflowed))
+            self._part.add((task.pair, task.number, *astuple(told.summary)))
             return
         known = self._firsts[task.pair]
-        self._counts[task.pair] += told.overflowed
+        self._counts[task.pair] += told.summary.overflowed
         self._firsts[task.pair] = told.first if known is None else min(known, told.first)
 
     def check(self, overflow: Overflow) -> None:

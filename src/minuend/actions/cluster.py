@@ -1,7 +1,7 @@
 """The tasks of a difference on a Dask cluster.
 
 Workers open the files themselves and write their chunks themselves; what goes over the network is where chunks lie and
-how many elements overflowed. At any time a bounded number of tasks is with the scheduler, so that neither it nor this
+a few numbers of each. At any time a bounded number of tasks is with the scheduler, so that neither it nor this
 process grows with the array. A worker holds one chunk of the difference for each of its threads, and what of the
 operands lies under it.
 """
@@ -174,7 +174,7 @@ class _Opened:
 
         pairs, _ = pair_up(open_tensors(job.a), open_tensors(job.b), job.rules, job.common)
         self.pairs: list[Pair] = pairs
-        self.work: Work = Work(job.overflow, counted=job.counted)
+        self.work: Work = Work(job.overflow)
         home = chunked_format(place.out)
         assert home is not None
         results = [self.work.result(pair) for pair in pairs]

@@ -11,9 +11,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-import numpy as np
-
 from minuend.actions import chunks
+from minuend.actions.summary import Number, Summary, summed
 from minuend.core import operation, shapes
 from minuend.core.arrays import compute, in_native_order
 from minuend.core.elements import ElementType
@@ -26,7 +25,7 @@ from minuend.standards.node import Node, TensorType
 from minuend.standards.validation import validate
 from minuend.standards.version import OpVersion
 from minuend.storage import Result, Tensor, TensorFile, chunked_format, open_tensors, regions, write_tensors
-from minuend.storage.base import Elements, Held, Stretched, quoted
+from minuend.storage.base import About, Elements, Held, Stretched, quoted
 from minuend.storage.pipeline import ahead
 from minuend.storage.reading import Array
 from minuend.storage.regions import BAND_BYTES, Region, bands, extent, index, runs, stretches
@@ -53,6 +52,9 @@ Progress = Callable[[int, int], None]
 
 Observer = Callable[["Pair", Region, Array, Array, Array], None]
 """Is shown each block that is computed: whose, where, both operands' parts and the difference. Threads take turns."""
+
+Watch = Callable[[Sequence["Pair"]], Observer]
+"""Is told what will be computed, and may refuse it; gives what is shown the blocks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,11 @@ class Pair:
         large = [x for x in (self.a, self.b) if size(x.shape) == size(self.shape)]
         return bool(large) and len(self.shape) > 1 and all(x.fortran for x in large)
 
+    @property
+    def about(self) -> About:
+        """What is said of the difference beside its elements."""
+        return self.a.about
+
     def result_type(self, overflow: str) -> ElementType:
         """The difference's element type under a policy."""
         return self.element.widened if overflow == "widen" else self.element
@@ -125,7 +132,11 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """One difference that was written; ``overflowed`` is ``None`` where nobody counted."""
+    """One difference that was written, and what its elements are.
+
+    ``overflowed`` is ``None`` of floats, ``nans`` of integers, ``nodata`` where the file states no such value; ``low``
+    and ``high`` are where there is no number.
+    """
 
     name: str
     element: ElementType
@@ -133,12 +144,31 @@ class Written:
     b_shape: tuple[int, ...]
     result: ElementType
     shape: tuple[int, ...]
+    elements: int
     overflowed: int | None
+    low: Number | None
+    high: Number | None
+    nans: int | None
+    nodata: int | None
 
-    @property
-    def elements(self) -> int:
-        """How many elements the difference has."""
-        return size(self.shape)
+    @classmethod
+    def of(cls, pair: Pair, result: ElementType, found: Summary) -> Written:
+        """Tell of a pair's difference."""
+        integer = pair.element.is_integer
+        return cls(
+            pair.name,
+            pair.element,
+            pair.a.shape,
+            pair.b.shape,
+            result,
+            pair.shape,
+            found.elements,
+            overflowed=found.overflowed if integer else None,
+            low=found.low,
+            high=found.high,
+            nans=None if integer else found.nans,
+            nodata=None if pair.about.nodata is None else found.nodata,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,10 +251,9 @@ def subtract_files(
     *,
     rules: Rules = Rules(),
     overflow: Overflow = "wrap",
-    count: bool = False,
     common: bool = False,
     progress: Progress | None = None,
-    observers: Sequence[Observer] = (),
+    watch: Watch | None = None,
     resume: bool = False,
     scheduler: str | None = None,
 ) -> SubReport:
@@ -233,10 +262,8 @@ def subtract_files(
     Args:
         a, b: the operands: ``path`` or ``path::name``. out: the file to write; its suffix tells the format.
         rules: whose rules check and join them. overflow: the policy for integers, as in ``minuend.subtract``.
-        count: count the elements whose exact difference does not fit the operands' type; done for
-            ``"saturate"`` and ``"error"`` anyway.
         common: subtract the tensors that both files name, and skip the others.
-        progress: told of every block. observers: shown every block.
+        progress: told of every block. watch: told of the pairs before anything is computed, and shown every block.
         resume: go on where an interrupted run on the same goal has stopped; for goals that are written in chunks.
         scheduler: address of the Dask cluster that computes such a goal, or a file that states it.
 
@@ -248,13 +275,15 @@ def subtract_files(
     start = time.perf_counter()
     minuend, subtrahend = open_tensors(a), open_tensors(b)
     pairs, skipped = pair_up(minuend, subtrahend, rules, common)
-    counted = count or overflow in ("saturate", "error")
+    if watch is not None:
+        chunks.refuse_watch(resume=resume, scheduler=scheduler)
+    shown = [watch(pairs)] if watch is not None else []
     meter = _Meter(progress, pairs, overflow)
-    with Work(overflow, counted=counted and overflow != "error", shown=[meter.block, *observers]) as work:
+    with Work(overflow, shown=[meter.block, *shown]) as work:
         results = [work.result(pair) for pair in pairs]
         sources = (minuend.sources, subtrahend.sources)
         if chunked_format(out):
-            job = chunks.Job.of(a, b, rules, overflow, common, counted=work.counted)
+            job = chunks.Job.of(a, b, rules, overflow, common)
             chunks.write(job, out, work, pairs, meter.add, sources, resume=resume, scheduler=scheduler)
         else:
             chunks.refuse(resume=resume, scheduler=scheduler)
@@ -263,16 +292,7 @@ def subtract_files(
             except OverflowFound:
                 raise work.whole_overflow() from None
     written = tuple(
-        Written(
-            pair.name,
-            pair.element,
-            pair.a.shape,
-            pair.b.shape,
-            result.element,
-            pair.shape,
-            work.overflowed[pair.name] if counted and pair.element.is_integer else None,
-        )
-        for pair, result in zip(pairs, results, strict=True)
+        Written.of(pair, result.element, work.summaries[pair.name]) for pair, result in zip(pairs, results, strict=True)
     )
     seconds = time.perf_counter() - start
     return SubReport(a, b, out, str(rules), overflow, written, skipped, seconds, meter.nbytes, _notes(out, pairs))
@@ -367,13 +387,8 @@ def _sum_up(row: Answers, found: Comparison, block: Block, at: tuple[int, ...] |
         return
     if at is not None:
         row.first = int(answer[at])
-    if not row.element.is_integer:
-        answer = answer.astype(np.float32) if row.element.bits < 32 else answer  # exact
-        missing = np.isnan(answer)
-        found.nans = int(missing.sum())
-        answer = answer[~missing]
-    if answer.size:
-        row.low, row.high = answer.min().item(), answer.max().item()
+    part = summed(row.element, answer)
+    row.low, row.high, found.nans = part.low, part.high, part.nans
 
 
 def _merge(found: Comparison, part: Comparison) -> None:
@@ -561,15 +576,15 @@ class Work:
     """Differences that are computed region by region, in any order and by several threads.
 
     Args:
-        overflow: the policy. counted: count what overflows. shown: what is shown each block.
+        overflow: the policy. shown: what is shown each block.
 
     Attributes:
-        overflowed: by name, how many elements overflowed in what was computed so far.
+        summaries: by name, what the elements are that were computed so far.
     """
 
-    def __init__(self, overflow: Overflow, *, counted: bool = False, shown: Sequence[Observer] = ()) -> None:
-        self.overflow, self.counted, self._shown = overflow, counted, shown
-        self.overflowed: dict[str, int] = {}
+    def __init__(self, overflow: Overflow, *, shown: Sequence[Observer] = ()) -> None:
+        self.overflow, self._shown = overflow, shown
+        self.summaries: dict[str, Summary] = {}
         self._overflowing: Pair | None = None
         self._turn = threading.Lock()
         self._opened: dict[str, Operands] = {}
@@ -583,14 +598,14 @@ class Work:
 
     def result(self, pair: Pair) -> Result:
         """Return what can be written of a pair."""
-        self.overflowed[pair.name] = 0
+        self.summaries[pair.name] = Summary()
         return Result(
             pair.name,
             pair.result_type(self.overflow),
             pair.shape,
             functools.partial(self.part, pair),
             chunks=pair.a.chunks if pair.a.shape == pair.shape else None,
-            about=pair.a.about,
+            about=pair.about,
             fortran=pair.fortran,
         )
 
@@ -598,25 +613,40 @@ class Work:
         """Compute a region of a pair's difference."""
         return self.block(pair, region)[0]
 
-    def add(self, pair: Pair, overflowed: int) -> None:
-        """Count what was computed elsewhere."""
+    def add(self, pair: Pair, part: Summary) -> None:
+        """Take in what was computed elsewhere."""
         with self._turn:
-            self.overflowed[pair.name] += overflowed
+            self.summaries[pair.name].add(part)
 
-    def block(self, pair: Pair, region: Region) -> tuple[Array, int]:
-        """Compute a region of a pair's difference, and tell how many elements overflow."""
+    def block(self, pair: Pair, region: Region) -> tuple[Array, Summary]:
+        """Compute a region of a pair's difference, and sum it up."""
         block = self._operands(pair).block(region)
-        count = block.count() if self.counted else 0
         try:
-            found = block.compute(self.overflow)
+            found, count = self._computed(pair, block)
         except OverflowFound:
             self._overflowing = pair
             raise
+        part = summed(pair.result_type(self.overflow), found, pair.about.nodata)
+        part.overflowed = count
         with self._turn:
-            self.overflowed[pair.name] += count
+            self.summaries[pair.name].add(part)
             for observer in self._shown:
                 observer(pair, region, block.a, block.b, found)
-        return found, count
+        return found, part
+
+    def _computed(self, pair: Pair, block: Block) -> tuple[Array, int]:
+        """Compute a block, and count what overflows.
+
+        Where nothing does, wrapping and clamping give the answers of ``"error"``, which looks for overflow while it
+        subtracts; so counting costs a pass of its own only in a difference that is known to overflow.
+        """
+        first = not self.summaries[pair.name].overflowed
+        if first and pair.element.is_integer and self.overflow in ("wrap", "saturate"):
+            try:
+                return block.compute("error"), 0
+            except OverflowFound as error:
+                return block.compute(self.overflow), error.count
+        return block.compute(self.overflow), block.count() if self.overflow != "error" else 0
 
     def whole_overflow(self) -> OverflowFound:
         """Return what tells of the whole difference in one of whose regions something overflowed."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import click
 
 from minuend.cli.arguments import path
@@ -18,7 +20,7 @@ from minuend.core.policies import POLICIES, Overflow
 )
 @click.option("--overflow", type=click.Choice(POLICIES), help="What integers do that do not fit (default: wrap).")
 @click.option("--as", "rules", metavar="RULES", help="Whose rules: onnx:13, onnx:6,axis=1,broadcast=1, openvino:pdpd …")
-@click.option("--count", is_flag=True, help="Count the differences that overflow.")
+@click.option("--plot", type=path, metavar="FILE.png", help="Draw what -o writes: a line, an image or its channels.")
 @click.option("--common", is_flag=True, help="Subtract the tensors that both files name, skip the others.")
 @click.option("--resume", is_flag=True, help="Go on where an interrupted run has stopped (OUT.zarr).")
 @click.option("--scheduler", metavar="ADDRESS", help="Compute on the Dask cluster with this scheduler (OUT.zarr).")
@@ -30,7 +32,7 @@ def sub(
     out: str | None,
     overflow: Overflow | None,
     rules: str | None,
-    count: bool,
+    plot: str | None,
     common: bool,
     resume: bool,
     scheduler: str | None,
@@ -38,16 +40,19 @@ def sub(
 ) -> None:
     """Subtract the tensors in file B from those in file A.
 
-    Files: .npy, .npz, .safetensors, .zarr, and TensorProto in .pb; file.npz::name selects one tensor of several.
-    Tensors go together by name where both files name them. Without -o the overflow policies are shown side by side,
-    always with counts.
+    Files: .npy, .npz, .safetensors (a sharded checkpoint by its folder or index), .zarr, TensorProto in .pb, and
+    to read from the constants of models, .onnx and .xml; file.npz::name selects one tensor of several. Tensors go
+    together by name where both files name them. Without -o the overflow policies are shown side by side.
     """
     from minuend.actions.chunks import refuse
     from minuend.actions.difference import CompareReport, Rules, SubReport, compare_files, subtract_files
     from minuend.cli.pages.difference import compare_page, sub_json, sub_page
+    from minuend.cli.plots import plotted
     from minuend.cli.rules import parse_rules
     from minuend.storage.pipeline import sole
 
+    if plot is not None and out is None:
+        raise click.UsageError("--plot draws the difference that -o writes; expected -o OUT beside it")
     chosen = Rules() if rules is None else Rules(*parse_rules(rules))
     done: SubReport | CompareReport
     with sole(), Bar(nbytes=True) as bar:
@@ -55,19 +60,21 @@ def sub(
             refuse(resume=resume, scheduler=scheduler)
             done = compare_files(a, b, rules=chosen, overflow=overflow, common=common, progress=bar)
         else:
-            done = subtract_files(
-                a,
-                b,
-                out,
-                rules=chosen,
-                overflow=overflow or "wrap",
-                count=count,
-                common=common,
-                progress=bar,
-                resume=resume,
-                scheduler=scheduler,
-            )
+            policy: Overflow = overflow or "wrap"
+            with plotted(plot, a, b, out, policy) if plot is not None else contextlib.nullcontext() as watch:
+                done = subtract_files(
+                    a,
+                    b,
+                    out,
+                    rules=chosen,
+                    overflow=policy,
+                    common=common,
+                    progress=bar,
+                    watch=watch,
+                    resume=resume,
+                    scheduler=scheduler,
+                )
     if as_json:
-        show_json(sub_json(done))
+        show_json(sub_json(done, plot))
     else:
-        show(sub_page(done) if isinstance(done, SubReport) else compare_page(done))
+        show(sub_page(done, plot) if isinstance(done, SubReport) else compare_page(done))

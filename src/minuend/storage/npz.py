@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import re
 import struct
 import zipfile
 import zlib
@@ -27,6 +28,7 @@ _STEP = 1 << 20
 _DEFLATE_LIMIT = 1032  # deflate packs at most 258 bytes into 2 bits
 _LOCAL_HEADER = struct.Struct("<4s5H3L2H")
 _ENCRYPTED = 0x1
+_OUTWARD = re.compile(r"[/\\]|[A-Za-z]:[/\\]|(.*[/\\])?\.\.[/\\]", re.DOTALL)
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _LONGEST_NAME = (1 << 16) - 1
 
@@ -129,8 +131,19 @@ def _told(where: str) -> Iterator[None]:
 def check(path: str, results: Sequence[Result]) -> None:
     """Refuse what ``.npy`` cannot hold, and names that a zip archive cannot."""
     npy.check(path, results)
+    members = {f"{result.name}.npy" for result in results}
     for result in results:
         name = f"{result.name}.npy"
+        if result.name in members:
+            raise FileFormatError(
+                f"{path}: NumPy takes {clipped(result.name)} for the member of {clipped(result.name[:-4])}; "
+                "write .safetensors, or rename the tensor"
+            )
+        if _OUTWARD.match(name):
+            raise FileFormatError(
+                f"{path}: the name {clipped(result.name)} leads out of an archive that is unpacked; "
+                "write .safetensors, or rename the tensor"
+            )
         if len(name.encode()) > _LONGEST_NAME:
             raise FileFormatError(
                 f"{path}: the name {clipped(result.name)} has {len(result.name.encode())} bytes; a zip archive holds "

@@ -71,8 +71,8 @@ BAND_BYTES = 1 << 23
 def bands(shape: Sequence[int], itemsize: int, chunks: Sequence[int] | None) -> Iterator[Region]:
     """Cut a tensor into stretches in C order, which end where chunks end if such stretches are small enough.
 
-    >>> [extent(region) for region in bands((5, 4), 1, (2, 3))]
-    [(4, 4), (1, 4)]
+    >>> [extent(region) for region in bands((5, 1 << 21), 1, (2, 1 << 20))]
+    [(4, 2097152), (1, 2097152)]
     """
     rows = 0 if chunks is None else _rows(shape, itemsize, chunks)
     return boxes(shape, (rows, *shape[1:])) if rows else stretches(shape, itemsize)

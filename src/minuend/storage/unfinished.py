@@ -19,6 +19,7 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from minuend.errors import FileFormatError, MinuendError
 from minuend.storage.base import URL
@@ -28,7 +29,7 @@ from minuend.written import announce
 
 _JOURNAL, _SPARE = "journal", "spare"
 
-Entry = Sequence[int]
+Entry = Sequence[Any]
 """A line of the journal: which chunk, and what is told of it."""
 
 

@@ -52,7 +52,8 @@ class Chunked:
     @property
     def dtype(self) -> np.dtype[Any]:
         """As they are stored."""
-        return np.dtype(self.array.dtype)
+        found: np.dtype[Any] = self.array.dtype
+        return found
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -195,17 +196,17 @@ def names_of(results: Sequence[Result]) -> list[str]:
 
 def write_path(path: str, results: Sequence[Result], metadata: Mapping[str, str] = NO_TEXT) -> None:
     """Write arrays to a new folder."""
-    spare = f"{path}/.spare"
+    spare = os.path.join(path, ".spare")
     os.mkdir(spare)
     create(path, results)
     for name, result in zip(names_of(results), results, strict=True):
         goal = Goal(path, name, spare)
-        each(
-            lambda region, r=result, g=goal: g.put(region, r.part(region)),
-            boxes(result.shape, goal.grid),
-            5 * goal.nbytes,
-        )
+        each(functools.partial(_write, goal, result), boxes(result.shape, goal.grid), 5 * goal.nbytes)
     os.rmdir(spare)
+
+
+def _write(goal: Goal, result: Result, region: Region) -> None:
+    goal.put(region, result.part(region))
 
 
 def create(path: str, results: Sequence[Result]) -> None:

@@ -24,8 +24,8 @@ from minuend.storage.regions import BAND_BYTES, extent, stretches
 
 _LONGEST = 100_000_000
 _DEEPEST = 100
-_LITTLE = {"name": "bytes", "configuration": {"endian": "little"}}
-_ZSTD = {"name": "zstd", "configuration": {"level": 0, "checksum": False}}
+_LITTLE: dict[str, Any] = {"name": "bytes", "configuration": {"endian": "little"}}
+_ZSTD: dict[str, Any] = {"name": "zstd", "configuration": {"level": 0, "checksum": False}}
 _SHARDS = "sharding_indexed"
 
 
@@ -171,7 +171,7 @@ def _kept(codecs: Sequence[Any], dtype: np.dtype[Any]) -> list[Any]:
 
     kept: list[Any] = []
     for one in codecs:
-        codec = {"name": one} if isinstance(one, str) else dict(one)
+        codec: dict[str, Any] = {"name": one} if isinstance(one, str) else dict(one)
         name, settings = codec["name"], dict(codec.get("configuration") or {})
         if name == _SHARDS:
             settings["codecs"] = _kept(settings["codecs"], dtype)

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from minuend.actions.difference import CompareReport, Comparison, SubReport, Written
 
 
-def sub_page(report: SubReport) -> Page:
-    """Show what was subtracted and written."""
+def sub_page(report: SubReport, plot: str | None = None) -> Page:
+    """Show what was subtracted and written, and where it was drawn."""
     speed = f" ({report.nbytes / report.seconds / 1e9:.2f} GB/s)" if report.seconds else ""
     page: list[str | Table] = [f"{_title(report)} → {report.out}"]
     if len(report.tensors) == 1:
@@ -24,7 +24,8 @@ def sub_page(report: SubReport) -> Page:
     else:
         page.append(_written_table(report.tensors))
     page += [*_skipped(report.skipped), *report.notes]
-    return [*page, f"{counted(len(report.tensors), 'tensor')} written in {report.seconds:.3f} s{speed}"]
+    page.append(f"{counted(len(report.tensors), 'tensor')} written in {report.seconds:.3f} s{speed}")
+    return page if plot is None else [*page, f"drawn in {plot}"]
 
 
 def compare_page(report: CompareReport) -> Page:
@@ -38,9 +39,9 @@ def compare_page(report: CompareReport) -> Page:
     return [*page, *_skipped(report.skipped), "nothing written; -o OUT writes the difference"]
 
 
-def sub_json(report: SubReport | CompareReport) -> dict[str, Any]:
-    """What was subtracted as JSON: the report's fields, element types by name."""
-    data: dict[str, Any] = plain(report)
+def sub_json(report: SubReport | CompareReport, plot: str | None = None) -> dict[str, Any]:
+    """What was subtracted as JSON: the report's fields, element types by name, and where it was drawn."""
+    data: dict[str, Any] = plain(report) | ({} if plot is None else {"plot": plot})
     for tensor in data["tensors"]:
         for row in (tensor, *tensor.get("answers", ())):
             row.update({key: row[key]["name"] for key in ("element", "result") if key in row})
@@ -54,25 +55,35 @@ def _title(report: SubReport | CompareReport) -> str:
 
 def _written_lines(tensor: Written, overflow: str) -> list[str]:
     lines = [f"{_types(tensor)}, {counted(tensor.elements, 'element')}"]
-    if not tensor.element.is_integer:
-        return lines
-    if tensor.overflowed is None:
-        return [*lines, f"overflow: {overflow}, not counted (--count does)"]
-    return [*lines, f"overflow: {overflow}, {_fit(tensor.overflowed, tensor.elements, tensor.element.name)}"]
+    if tensor.overflowed is not None:
+        lines.append(f"overflow: {overflow}, {_fit(tensor.overflowed, tensor.elements, tensor.element.name)}")
+    told = [] if tensor.low is None else [f"lowest {number(tensor.low)}, highest {number(tensor.high)}"]
+    told += [f"{count} {name}" for name, count in _missing(tensor).items() if count is not None]
+    return [*lines, ", ".join(told)] if told else lines
 
 
 def _written_table(tensors: Sequence[Written]) -> Table:
+    # What no tensor of the file can have needs no column.
+    columns = [name for name in _missing(tensors[0]) if any(_missing(one)[name] is not None for one in tensors)]
+    head = ("tensor", "dtype", "shape", "elements", "overflowed", "lowest", "highest", *columns)
     rows = (
         (
             tensor.name,
             tensor.result.name,
             format_shape(tensor.shape),
             str(tensor.elements),
-            "" if tensor.overflowed is None else str(tensor.overflowed),
+            number(tensor.overflowed),
+            number(tensor.low),
+            number(tensor.high),
+            *(number(_missing(tensor)[name]) for name in columns),
         )
         for tensor in tensors
     )
-    return Table(("tensor", "dtype", "shape", "elements", "overflowed"), tuple(rows), frozenset({3, 4}))
+    return Table(head, tuple(rows), frozenset(range(3, len(head))))
+
+
+def _missing(tensor: Written) -> dict[str, int | None]:
+    return {"NaN": tensor.nans, "nodata": tensor.nodata}
 
 
 def _found_lines(tensor: Comparison) -> list[str]:
