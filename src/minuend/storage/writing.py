@@ -1,10 +1,11 @@
 """Files as they are written: whole or not at all, together or none of them, and never over an input.
 
-Nothing else in this package opens a file for writing. All goals that appear together are known before anything is
-written, and so are the inputs. Each file is written beside its goal as ``.NAME.<hex>.part``, and all take their names
-when all are whole. Until then nobody else may read them (mode 0600); then they have what the old file had, or what a
-new one gets. What a killed run has left is removed by the next one on the same goal: whoever writes a part holds
-a lock on it, so one whose lock can be taken is nobody's.
+Nothing else in this package opens a file for writing; :mod:`~minuend.storage.unfinished` has zarr write its chunks, and
+keeps the journal of them. All goals that appear together are known before anything is written, and so are the inputs.
+Each file is written beside its goal as ``.NAME.<hex>.part``, and all take their names when all are whole. Until then
+nobody else may read them (mode 0600); then they have what the old file had, or what a new one gets. What a killed run
+has left is removed by the next one on the same goal: whoever writes a part holds a lock on it, so one whose lock can be
+taken is nobody's.
 
 A pipe or a character device (``/dev/null``, ``/dev/stdout``) is written through: it is neither replaced nor renamed.
 """

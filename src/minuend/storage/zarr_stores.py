@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-import asyncio
+import contextlib
 import os
 import secrets
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import Any
 
-from zarr.abc.store import OffsetByteRequest, RangeByteRequest, SuffixByteRequest
 from zarr.core.buffer.core import default_buffer_prototype
 from zarr.core.sync import sync
 from zarr.storage import FsspecStore, LocalStore
@@ -20,8 +19,6 @@ from minuend.errors import FileFormatError
 from minuend.storage import reading
 from minuend.storage.base import URL, need
 from minuend.storage.goals import of
-
-_NOT_THERE = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
 
 
 class Inside(LocalStore):  # type: ignore[misc]
@@ -37,19 +34,13 @@ class Inside(LocalStore):  # type: ignore[misc]
 
     async def get(self, key: str, prototype: Any = None, byte_range: Any = None) -> Any:
         """Return what a key holds, ``None`` where there is none."""
-        return await asyncio.to_thread(self.get_sync, key, prototype=prototype, byte_range=byte_range)
+        self._check(key)
+        return await super().get(key, prototype or default_buffer_prototype(), byte_range)
 
     def get_sync(self, key: str, *, prototype: Any = None, byte_range: Any = None) -> Any:
-        """As :meth:`get`, at once."""
-        buffer = (prototype or default_buffer_prototype()).buffer
-        try:
-            source = reading.open_file(self._within(key))
-        except _NOT_THERE:
-            return None
-        start, stop = _span(byte_range, source.size)
-        found = buffer.from_bytes(source.read(start, max(0, stop - start)))
-        source.close()
-        return found
+        """As :meth:`get`, at once; of releases that have it."""
+        self._check(key)
+        return super().get_sync(key, prototype=prototype, byte_range=byte_range)
 
     async def get_partial_values(self, prototype: Any, key_ranges: Iterable[tuple[str, Any]]) -> list[Any]:
         """Return parts of what keys hold."""
@@ -57,7 +48,8 @@ class Inside(LocalStore):  # type: ignore[misc]
 
     async def exists(self, key: str) -> bool:
         """Whether a key holds something."""
-        return os.path.isfile(self._within(key))
+        self._check(key)
+        return bool(await super().exists(key))
 
     async def list_dir(self, prefix: str) -> AsyncIterator[str]:
         """Name what lies in a folder."""
@@ -67,7 +59,8 @@ class Inside(LocalStore):  # type: ignore[misc]
         for name in sorted(os.listdir(path)):
             yield name
 
-    def _within(self, key: str) -> str:
+    def _check(self, key: str) -> None:
+        """Check that a key leads to a regular file within the folder, if to anything."""
         path = os.path.join(str(self.root), key)
         real = os.path.realpath(path)
         if not real.startswith(os.path.join(self._real, "")):
@@ -75,23 +68,12 @@ class Inside(LocalStore):  # type: ignore[misc]
                 f"{path} leads to {real}, out of {self.root}; an array is read inside of its own folder alone, "
                 "copy what is meant there"
             )
-        return real
-
-
-def _span(wanted: Any, size: int) -> tuple[int, int]:
-    """Return where a part begins and ends that zarr asks for."""
-    match wanted:
-        case RangeByteRequest():
-            return min(wanted.start, size), min(wanted.end, size)
-        case OffsetByteRequest():
-            return min(wanted.offset, size), size
-        case SuffixByteRequest():
-            return max(0, size - wanted.suffix), size
-    return 0, size
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
+            reading.check_regular(path, os.stat(real))
 
 
 class Written(LocalStore):  # type: ignore[misc]
-    """A folder that is written: each chunk appears whole, by a name that lies in another folder until then.
+    """A folder that is written: each chunk is written to another folder and takes its name when it is whole.
 
     Args:
         root: the folder. spare: where chunks are written first; it goes when all is done, with what a killed process
@@ -100,25 +82,30 @@ class Written(LocalStore):  # type: ignore[misc]
 
     def __init__(self, root: Any, *, spare: str = "", goal: str = "", read_only: bool = False) -> None:
         super().__init__(root, read_only=read_only)
-        self._spare, self._goal = spare, goal
+        self._spare, self._goal = LocalStore(spare), goal
 
     def with_read_only(self, read_only: bool = False) -> Written:
         """Return the same folder, to be read alone or to be written too."""
-        return Written(self.root, spare=self._spare, goal=self._goal, read_only=read_only)
+        return Written(self.root, spare=str(self._spare.root), goal=self._goal, read_only=read_only)
 
     async def set(self, key: str, value: Any) -> None:
         """Let a key hold something."""
-        await asyncio.to_thread(self.set_sync, key, value)
+        with self._placed(key) as part:
+            await self._spare.set(part, value)
 
     def set_sync(self, key: str, value: Any) -> None:
-        """As :meth:`set`, at once."""
-        path = os.path.join(str(self.root), key)
-        part = os.path.join(self._spare, secrets.token_hex(16))
+        """As :meth:`set`, at once; of releases that have it."""
+        with self._placed(key) as part:
+            self._spare.set_sync(part, value)
+
+    @contextlib.contextmanager
+    def _placed(self, key: str) -> Iterator[str]:
+        """Yield a name in the other folder; what has it then takes the place of a key."""
+        part, path = secrets.token_hex(16), os.path.join(str(self.root), key)
         try:
-            with open(part, "xb") as stream:
-                stream.write(value.as_buffer_like())
+            yield part
             os.makedirs(os.path.dirname(path), exist_ok=True)
-            os.replace(part, path)
+            os.replace(os.path.join(str(self._spare.root), part), path)
         except OSError as error:
             raise of(self._goal, error) from None
 
