@@ -55,7 +55,7 @@ def measure(folder: Path, cells: Sequence[int], rounds: int) -> list[Point]:
     found = []
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, memory_limit=0
+            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", memory_limit=0
         ) as workers,
         distributed.Client(workers, set_as_default=False) as client,
     ):

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import signal
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from children import child
 
 import minuend
 from minuend import errors
@@ -30,7 +35,7 @@ HEADROOM = 24 << 20
 def workers() -> Iterator[Any]:
     """A cluster of two processes with two threads each."""
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=2, host="127.0.0.1", dashboard_address=None, memory_limit=0
+        n_workers=2, threads_per_worker=2, host="127.0.0.1", dashboard_address="127.0.0.1:0", memory_limit=0
     ) as found:
         yield found
 
@@ -242,3 +247,37 @@ def test_files_a_hundred_times_as_large_as_a_worker_may_hold(here: Path, workers
     z = zarr.open_array("z.zarr", mode="r")
     for at, value in ((0, 2), (7, 0), (819, 2)):
         assert (z[at * side : (at + 1) * side] == value).all()
+
+
+# ---- what docs/cluster.md shows --------------------------------------------------------------------------------
+
+
+def commands() -> list[str]:
+    """The commands of the page's consoles."""
+    page = (Path(__file__).parents[2] / "docs" / "cluster.md").read_text("utf-8")
+    blocks = re.findall(r"```console\n(.*?)```", page, re.DOTALL)
+    return [line.removeprefix("$ minuend ") for block in blocks for line in block.splitlines()]
+
+
+def test_the_commands_of_the_page_work_and_write_the_same(here: Path, workers: Any) -> None:
+    os.rename("a.zarr", "nir.zarr")
+    os.rename("b.zarr", "red.zarr")
+    goals = []
+    for command in commands():
+        argv = command.replace("tcp://head:8786", workers.scheduler_address).split()
+        assert main(argv) == 0
+        goals.append(argv[argv.index("-o") + 1])
+    assert goals == ["difference.zarr", "again.zarr", "resumed.zarr"]
+    assert files_of("difference.zarr") == files_of("again.zarr") == files_of("resumed.zarr")
+
+
+def test_a_scheduler_is_named_by_its_file(here: Path) -> None:
+    dask = [sys.executable, "-m", "dask"]
+    own = ["--no-dashboard", "--host", "127.0.0.1"]
+    with contextlib.ExitStack() as started:
+        for argv in (["scheduler", "--port", "0", *own], ["worker", "--no-nanny", "--nthreads", "1", *own]):
+            started.enter_context(child([*dask, *argv, "--scheduler-file", "s.json"]))
+            while not os.path.exists("s.json"):  # the scheduler writes it when it listens
+                time.sleep(0.05)
+        subtract_files("a.zarr", "b.zarr", "c.zarr", overflow="saturate", scheduler="s.json")
+    assert files_of("c.zarr") == files_of("whole.zarr")
