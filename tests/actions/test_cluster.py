@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -271,13 +272,58 @@ def test_the_commands_of_the_page_work_and_write_the_same(here: Path, workers: A
     assert files_of("difference.zarr") == files_of("again.zarr") == files_of("resumed.zarr")
 
 
-def test_a_scheduler_is_named_by_its_file(here: Path) -> None:
+@contextlib.contextmanager
+def by_hand() -> Iterator[subprocess.Popen[bytes]]:
+    """Start a scheduler and a worker as the page does; the scheduler writes s.json."""
     dask = [sys.executable, "-m", "dask"]
-    own = ["--no-dashboard", "--host", "127.0.0.1"]
-    with contextlib.ExitStack() as started:
-        for argv in (["scheduler", "--port", "0", *own], ["worker", "--no-nanny", "--nthreads", "1", *own]):
-            started.enter_context(child([*dask, *argv, "--scheduler-file", "s.json"]))
-            while not os.path.exists("s.json"):  # the scheduler writes it when it listens
-                time.sleep(0.05)
+    own = ["--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", "s.json"]
+    with child([*dask, "scheduler", "--port", "0", *own]) as scheduler:
+        while not os.path.exists("s.json"):
+            assert scheduler.poll() is None
+            time.sleep(0.05)
+        with child([*dask, "worker", "--no-nanny", "--nthreads", "1", *own]):
+            yield scheduler
+
+
+def test_a_scheduler_is_named_by_its_file_and_what_is_done_stays_when_it_dies(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "MOST_IN_BATCH", 1)
+    with by_hand() as scheduler:
         subtract_files("a.zarr", "b.zarr", "c.zarr", overflow="saturate", scheduler="s.json")
+
+        def kill(*_: int) -> None:
+            scheduler.kill()
+
+        with pytest.raises(ConnectionError) as caught:
+            subtract_files("a.zarr", "b.zarr", "d.zarr", overflow="saturate", scheduler="s.json", progress=kill)
+    assert str(caught.value).startswith("the scheduler went away (")
+    assert caught.value.__notes__[0].startswith(f"what is finished of d.zarr stays in {here}/.d.zarr.")
+    subtract_files("a.zarr", "b.zarr", "d.zarr", overflow="saturate", resume=True)
+    assert files_of("c.zarr") == files_of("d.zarr") == files_of("whole.zarr")
+
+
+def die(*_: object) -> None:
+    """Take a worker's tasks away: it ends at the first one."""
+    from minuend.actions import chunks
+
+    chunks.do = lambda *_: os._exit(1)
+
+
+def test_workers_that_die_again_and_again_end_the_run(
+    here: Path, workers: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers.scheduler, "allowed_failures", 0)
+    with distributed.Client(workers, set_as_default=False) as client:
+        client.run(die)
+        with pytest.raises(ConnectionError) as caught:
+            subtract_files("a.zarr", "b.zarr", "c.zarr", overflow="saturate", scheduler=workers.scheduler_address)
+        client.restart()
+    told = str(caught.value)
+    assert told.startswith("workers died again and again at the same chunks, tcp://127.0.0.1:")
+    assert told.endswith(
+        " was the last one; most often of too little memory: expected room for a chunk of each operand and of the "
+        "difference, for each thread"
+    )
+    subtract_files("a.zarr", "b.zarr", "c.zarr", overflow="saturate", resume=True, scheduler=workers.scheduler_address)
     assert files_of("c.zarr") == files_of("whole.zarr")

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import os
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -35,6 +37,9 @@ MOST_IN_BATCH = 256
 
 AHEAD = 3
 """Batches that wait for each thread of the cluster."""
+
+OFTEN = 5.0
+"""Seconds between looks at how many workers there are."""
 
 PATIENCE = "10s"
 """How long a scheduler is waited for, and the first worker."""
@@ -67,12 +72,34 @@ def run(
             cluster went away, or workers keep dying.
     """
     need("distributed", "dask", place.out)
+    import distributed
+
     with _client(address) as client:
         _check_workers(client, job, place)
-        shares = AHEAD * max(1, sum(client.nthreads().values()))
         largest = max(1, *(goal.nbytes for goal in goals))
-        most = max(1, min(MOST_IN_BATCH, BATCH_BYTES // largest, count // shares))
-        _work_off(client, iter(lambda: list(itertools.islice(tasks, most)), []), job, place, done)
+        most = max(1, min(MOST_IN_BATCH, BATCH_BYTES // largest, count // _Room(client).batches))
+        batches = iter(lambda: list(itertools.islice(tasks, most)), [])
+        try:
+            _work_off(client, batches, job, place, done)
+        except (distributed.CancelledError, distributed.comm.CommClosedError) as error:
+            raise ConnectionError(f"the scheduler went away ({type(error).__name__}: {error})") from None
+
+
+class _Room:
+    """How many batches may be with the cluster at a time, which is asked now and then: workers come and go."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._asked = -math.inf
+        self._batches = 0
+
+    @property
+    def batches(self) -> int:
+        """For each thread some that wait."""
+        if time.monotonic() - self._asked > OFTEN:
+            self._batches = AHEAD * max(1, sum(self._client.nthreads().values()))
+            self._asked = time.monotonic()
+        return self._batches
 
 
 @contextlib.contextmanager
@@ -120,10 +147,10 @@ def _work_off(client: Any, batches: Iterator[list[Task]], job: Job, place: Place
 
     waiting: dict[Any, list[Task]] = {}
     running = distributed.as_completed(loop=client.loop)
+    room = _Room(client)
 
     def submit() -> None:
-        most = AHEAD * max(1, sum(client.nthreads().values()))
-        while len(waiting) < most and (batch := next(batches, None)):
+        while len(waiting) < room.batches and (batch := next(batches, None)):
             future = client.submit(_do, job, place, batch, pure=False)
             waiting[future] = batch
             running.add(future)
@@ -137,7 +164,8 @@ def _work_off(client: Any, batches: Iterator[list[Task]], job: Job, place: Place
             future.release()
             submit()
     finally:
-        client.cancel(list(waiting), force=True)
+        with contextlib.suppress(distributed.comm.CommClosedError):  # then nobody works on them
+            client.cancel(list(waiting), force=True)
 
 
 def _result(future: Any) -> list[Told]:
@@ -154,10 +182,8 @@ def _result(future: Any) -> list[Told]:
     except distributed.KilledWorker as error:
         raise ConnectionError(
             f"workers died again and again at the same chunks, {error.last_worker.address} was the last one; most "
-            "often they have too little memory for a chunk of each operand and of the difference for each thread"
+            f"often of too little memory: {_NEEDED}"
         ) from None
-    except (distributed.CancelledError, OSError) as error:
-        raise ConnectionError(f"the scheduler went away ({type(error).__name__}: {error})") from None
     if isinstance(found, Failure):
         raise (MinuendError if found.lasting else ConnectionError)(found.text)
     return found
@@ -212,10 +238,13 @@ def _do(job: Job, place: Place, batch: Sequence[Task]) -> list[Told] | Failure:
         return Failure(f"{_me()} does not see the files: {error}; {_SHARED}", False)
     except MinuendError as error:
         return Failure(str(error), True)
+    except MemoryError:
+        return Failure(f"{_me()} has too little memory; {_NEEDED}", False)
     except OSError as error:
         return Failure(f"{_me()} cannot read or write: {error}", False)
 
 
+_NEEDED = "expected room for a chunk of each operand and of the difference, for each thread"
 _SHARED = "workers read and write themselves, name paths on a file system that all of them share"
 
 

@@ -189,9 +189,8 @@ def _check_name(name: str, path: str, names: Iterable[str]) -> None:
 
 def names_of(results: Sequence[Result]) -> list[str]:
     """Return the arrays' names in the goal; ``""``: the goal is this array, as A was or where A was no zarr group."""
-    (stored, *rest) = [result.about.stored for result in results] or [None]
-    alone = len(results) == 1 and not rest and (stored is None or not stored.groups)
-    return [""] if alone else [result.name for result in results]
+    in_group = any(result.about.stored is not None and result.about.stored.groups for result in results)
+    return [""] if len(results) == 1 and not in_group else [result.name for result in results]
 
 
 def write_path(path: str, results: Sequence[Result], metadata: Mapping[str, str] = NO_TEXT) -> None:
