@@ -15,7 +15,6 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from typing import TypeVar
 
 from minuend import _native
-from minuend.storage.regions import Region
 
 BUDGET = 128 << 20
 """Bytes of all blocks that are under way."""
@@ -23,7 +22,7 @@ BUDGET = 128 << 20
 MOST_WORKERS = 8
 """Threads beyond which memory is what all wait for."""
 
-S = TypeVar("S")
+R = TypeVar("R")
 T = TypeVar("T")
 
 
@@ -55,11 +54,11 @@ def sole() -> Iterator[None]:
         _given.pop()
 
 
-def each(work: Callable[[S], object], regions: Iterable[S], nbytes: int) -> None:
-    """Work on regions, or on what else there is much of, in threads, in any order.
+def each(work: Callable[[R], object], regions: Iterable[R], nbytes: int) -> None:
+    """Work on regions in threads, in any order.
 
     Args:
-        work: what is done with one. regions: all of them. nbytes: what one takes in memory, at the most.
+        work: what is done with a region. regions: all of them. nbytes: what one takes in memory, at the most.
 
     Raises:
         Exception: one that ``work`` raised. Threads end with the block that they are at, whether this ends well, with
@@ -88,7 +87,7 @@ def _at_once(nbytes: int) -> int:
     return min(workers(), max(1, BUDGET // max(1, nbytes)))
 
 
-def ahead(work: Callable[[Region], T], regions: Iterable[Region], nbytes: int) -> Iterator[T]:
+def ahead(work: Callable[[R], T], regions: Iterable[R], nbytes: int) -> Iterator[T]:
     """Work on regions in threads and yield what comes of each, in their order.
 
     Args:

@@ -24,7 +24,7 @@ from minuend.core.elements import TYPES, ElementType
 from minuend.core.shapes import size
 from minuend.errors import DTypeError, FileFormatError, listed
 from minuend.storage import reading, writing
-from minuend.storage.base import NO_TEXT, Result, Stretched, Tensor, TensorFile, check_shape, clipped, need
+from minuend.storage.base import NO_TEXT, Result, Stretched, Tensor, TensorFile, check_shape, clipped, need, write_all
 from minuend.storage.plain_types import PlainType
 from minuend.storage.reading import Source
 
@@ -218,8 +218,7 @@ def write(stream: Any, results: Sequence[Result], metadata: Mapping[str, str] = 
     """Write header and elements; wide types first, so that each tensor is aligned, as the package does."""
     order, head, _ = _laid_out(results, metadata)
     stream.write(head)
-    for result in order:
-        result.write(stream)
+    write_all(order, stream)
 
 
 def _laid_out(results: Sequence[Result], metadata: Mapping[str, str]) -> tuple[list[Result], bytes, int]:
