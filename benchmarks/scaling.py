@@ -2,7 +2,7 @@
 
     python -m benchmarks.scaling --write docs      # scaling.json, scaling.svg and scaling.png
 
-Chunks of 512 KiB, 4 of them to 4,096: three decades. The operands hold random numbers and are not packed, so that what
+Chunks of 128 KiB, 4 of them to 4,096: three decades. The operands hold random numbers and are not packed, so that what
 is measured is this program and the page cache, not a codec. The cluster is two processes of one thread on this machine.
 Cost is what all processes together take of the CPUs, the scheduler's bookkeeping in this one included: unlike seconds
 on the wall it hardly depends on what else a machine does. The line is through all sizes, by relative distance.
@@ -28,7 +28,7 @@ from benchmarks.machine import describe
 from minuend.actions.difference import subtract_files
 from minuend.storage.pipeline import sole
 
-SIDE = 512
+SIDE = 256
 CELLS = (4, 12, 40, 128, 400, 1264, 4096)
 """Chunks of each size: half a decade apart."""
 ENGINES = ("threads", "cluster")
@@ -70,10 +70,11 @@ def measure(folder: Path, cells: Sequence[int], rounds: int) -> list[Point]:
         _timed(_made(folder, 1), workers.scheduler_address, client)  # workers import what they need
         for count in cells:
             made = _made(folder, count)
-            cost: list[float] = []
-            for address in (None, workers.scheduler_address):
-                cost += min(_timed(made, address, client) for _ in range(rounds))
-            found.append(Point(count, *cost, max(client.run(_most_memory).values())))
+            threads, cluster = (
+                min(_timed(made, address, client) for _ in range(rounds))
+                for address in (None, workers.scheduler_address)
+            )
+            found.append(Point(count, *threads, *cluster, max(client.run(_most_memory).values())))
             shutil.rmtree(made)
     return found
 
@@ -128,7 +129,7 @@ def table(points: Sequence[Point]) -> str:
     ]
     for at in points:
         rows.append(
-            f"| {at.nbytes / (1 << 20):,.0f} MiB | {at.cells:,} | {at.threads:.2f} s | {at.threads_wall:.2f} s "
+            f"| {at.nbytes / (1 << 20):,.1f} MiB | {at.cells:,} | {at.threads:.2f} s | {at.threads_wall:.2f} s "
             f"| {at.cluster:.2f} s | {at.cluster_wall:.2f} s | {at.worker / (1 << 20):.0f} MiB |"
         )
     for_each = {name: line(points, name) for name in ENGINES}
@@ -153,7 +154,7 @@ def draw(points: Sequence[Point], folder: Path) -> None:
         axes.set(
             xscale="log",
             yscale="log",
-            xlabel="difference, MiB (chunks of 512 KiB)",
+            xlabel="difference, MiB (chunks of 128 KiB)",
             ylabel="CPU seconds of all processes",
         )
         axes.grid(color="#dddddd")
