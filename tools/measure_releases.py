@@ -71,7 +71,7 @@ SERIES = (
     Series("litert", ("2.1.6", "2.3.0"), ("ai-edge-litert",), alone=True),
     Series("litert-kernels", ("2.3.0",), ("ai-edge-litert",), alone=True),
     Series("litert-quantised", ("2.3.0",), ("ai-edge-litert",), alone=True),
-    Series("opencv-dnn", ("4.13.0.92", "5.0.0.93"), ("numpy>=2",), alone=True),
+    Series("opencv-dnn", ("5.0.0.93",), ("numpy>=2",), alone=True),
     Series("tract", ("0.23.9",), ("numpy>=2",), alone=True),
     Series("tvm", ("0.27.0.post1",), ("apache-tvm", "ml_dtypes", "onnx"), alone=True),
     Series("iree", ("3.13.0",), ("iree-base-runtime==3.13.0", "ml_dtypes", "onnx"), alone=True),

@@ -8,11 +8,12 @@ from minuend.cli.arguments import path
 from minuend.cli.printing import show, show_json
 from minuend.cli.progress import Bar
 from minuend.cli.status import FINDINGS, FINE
+from minuend.cli.verbs import Verbs
 
 _AS_JSON = click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
 
 
-@click.group()
+@click.group(cls=Verbs)
 def delta() -> None:
     """Store a checkpoint as what changed since another one, and give it back byte by byte.
 
