@@ -171,8 +171,10 @@ BAD: list[tuple[list[str], str]] = [
     ),
     (
         ["completion", "tcsh"],
-        "Invalid value for '{bash|zsh|fish}': 'tcsh' is not one of 'bash', 'zsh', 'fish'. "
-        "(minuend completion --help shows the options)",
+        (
+            "Invalid value for '{bash|zsh|fish}': 'tcsh' is not one of 'bash', 'zsh', 'fish'. "
+            "(minuend completion --help shows the options)"
+        ),
     ),
     (["schema", "chek"], "no verb 'chek' (did you mean 'check'?) reports in JSON; expected {verbs}"),
     (
