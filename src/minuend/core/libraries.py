@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -44,6 +45,7 @@ def library_of(*operands: Any) -> Any:
     return None
 
 
+@functools.lru_cache(maxsize=256)
 def _roots(kind: type) -> frozenset[str]:
     """The packages that a class and those that it derives from are of."""
     modules = [base.__module__ for base in kind.__mro__]
