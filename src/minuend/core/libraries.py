@@ -36,7 +36,7 @@ def library_of(*operands: Any) -> Any:
     >>> library_of(np.ones(3), 1, None), library_of(np.ma.ones(3), 1, None).__name__
     (None, 'minuend.libraries.masked_arrays')
     """
-    roots: frozenset[str] = frozenset().union(*(_roots(type(one)) for one in operands))
+    roots: frozenset[str] = frozenset().union(*(_roots(type(one)) for one in operands))  # type: ignore[arg-type]  # a class is hashable
     for root, file in LIBRARIES.items():
         if root in roots:
             return importlib.import_module(f"minuend.libraries.{file}")
