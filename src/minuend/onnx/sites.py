@@ -34,6 +34,7 @@ from minuend.onnx.flow import flow_of, stored_in
 from minuend.onnx.model import Model
 from minuend.onnx.nesting import filled_in, graphs
 from minuend.onnx.opsets import schemas
+from minuend.onnx.storing import ways, ways_of_operands
 from minuend.onnx.walk import Scope, Subtraction, functions, subtractions, walk
 from minuend.standards.node import Node
 
@@ -77,6 +78,8 @@ def sites(model: Model, assumed: Assumptions = NONE) -> Iterator[Site]:
     analysis = _Analysis(model, assumed)
     analysis.run()
     flows: dict[str, Flow] = {}
+    stored = ways(model.proto)
+    departures = stored.union(broken.kind for broken in model.departures)
     for one in found:
         a, b = analysis.operands(one)
         flow = flows.get(one.scope.where) or flows.setdefault(one.scope.where, flow_of(model, one.scope))
@@ -95,7 +98,7 @@ def sites(model: Model, assumed: Assumptions = NONE) -> Iterator[Site]:
             around=surroundings(flow, one.index),
             fixed=functools.cache(functools.partial(_fixed, model, one)),
             notes=model.notes,
-            departures=frozenset(broken.kind for broken in model.departures),
+            departures=departures | (ways_of_operands(one) if stored else frozenset()),
             live=one,
         )
 

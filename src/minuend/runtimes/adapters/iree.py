@@ -14,6 +14,15 @@ RULES = None
 
 # ---- beyond the measured data ---------------------------------------------------------------------------------
 
+_RAW = "store it as raw_data, as minuend fix does"
+_TYPED = {
+    way: ("not-implemented", f"IREE's importer reads {dtype} from raw_data alone; {_RAW}")
+    for dtype in ("float16", "bfloat16", "uint16")
+    for way in (f"{dtype} in int32_data", f"no {dtype}")
+}
+STRICT = {**_TYPED, "value_floats": ("not-implemented", f"IREE does not compile value_floats; {_RAW}")}
+"""Ways to store constants that it does not read: the verdict, and why."""
+
 LOADED: dict[str, tuple[int | None, int | None]] = {"3.13.0": (None, None)}
 """Release → the highest opset and IR version that it loads; ``None``: no limit was found."""
 
