@@ -178,6 +178,17 @@ BAD: list[tuple[list[str], str]] = [
         ["check", "m.onnx", "--target", "openvino-cpu", "--sarif", ""],
         "Invalid value for '--sarif': " + EMPTY.format("check"),
     ),
+    # delta: paths, levels, and what is no verb
+    (["delta", "make", "", "b", "-o", "d"], "Invalid value for 'BASE': " + EMPTY.format("delta make")),
+    (["delta", "apply", "b", "", "-o", "t"], "Invalid value for 'D': " + EMPTY.format("delta apply")),
+    (["delta", "apply", "b", "d", "-o", ""], "Invalid value for '-o' / '--output': " + EMPTY.format("delta apply")),
+    (["delta", "verify", "b", "d", ""], "Invalid value for '[TUNED]': " + EMPTY.format("delta verify")),
+    (["delta", "info", "no.safetensors"], "there is no file no.safetensors"),
+    (["delta", "mend"], "No such command 'mend'. (minuend delta --help shows the options)"),
+    (
+        ["delta", "make", "a", "b", "-o", "d", "--level", "23"],
+        "Invalid value for '--level': 23 is not in the range 1<=x<=22. (minuend delta make --help shows the options)",
+    ),
     # sub: files and rules
     (["sub", "", "a.npy"], "Invalid value for 'A': " + EMPTY.format("sub")),
     (["sub", "a.npy", ""], "Invalid value for 'B': " + EMPTY.format("sub")),

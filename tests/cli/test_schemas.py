@@ -17,6 +17,7 @@ from minuend.cli.about import tool
 
 jsonschema = pytest.importorskip("jsonschema")
 pytest.importorskip("onnx")
+pytest.importorskip("zstandard")
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FLOATS = '<ir_version: 10, opset_import: ["" : 14]> g (float[2] a, float[2] b) => (float[2] c) { c = Sub(a, b) }'
@@ -30,6 +31,14 @@ CASES: dict[str, tuple[str, int]] = {
     "sub a.npy b.npy -o o.npy --overflow error": ("sub", 1),
     "sub a.npy no.npy": ("sub", 2),
     "sub": ("sub", 2),
+    "delta make base.safetensors tuned.safetensors -o made.safetensors": ("delta", 0),
+    "delta make base.safetensors no.safetensors -o made.safetensors": ("delta", 2),
+    "delta apply base.safetensors d.safetensors -o applied.safetensors": ("delta", 0),
+    "delta apply tuned.safetensors d.safetensors -o applied.safetensors": ("delta", 2),
+    "delta verify base.safetensors d.safetensors": ("delta", 0),
+    "delta verify base.safetensors d.safetensors base.safetensors": ("delta", 1),
+    "delta info d.safetensors": ("delta", 0),
+    "delta info base.safetensors": ("delta", 2),
     "spec": ("spec", 0),
     "spec onnx:6": ("spec", 0),
     "spec tosa": ("spec", 2),
@@ -65,12 +74,21 @@ CASES: dict[str, tuple[str, int]] = {
 
 @pytest.fixture(scope="module")
 def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from safetensors.numpy import save_file
+
+    from minuend.actions.deltas import make_delta
+
     folder = tmp_path_factory.mktemp("schemas")
     np.save(folder / "a.npy", np.array([5, 200, 7], np.uint8))
     np.save(folder / "b.npy", np.array([10, 100, 7], np.uint8))
     np.save(folder / "f.npy", np.array([[1, np.nan, np.inf]], np.float32))
     np.save(folder / "x.npy", np.ones(2, np.float32))
     shutil.copy(EXAMPLES / "bgsub.onnx", folder / "m.onnx")
+    old = {"x": np.arange(6, dtype=np.float32).reshape(2, 3), "y": np.arange(3), "z": np.zeros(1)}
+    new = {"x": np.arange(9, dtype=np.float32).reshape(3, 3) * np.float32(1e20), "y": np.arange(3), "w": np.ones(2)}
+    save_file(old, folder / "base.safetensors")
+    save_file(new, folder / "tuned.safetensors")
+    make_delta(*(str(folder / f"{name}.safetensors") for name in ("base", "tuned", "d")))
     (folder / "f.onnxtxt").write_text(FLOATS)
     (folder / "old.onnxtxt").write_text(LEGACY)
     (folder / "accept.toml").write_text('[[accept]]\nmodel = "m.onnx"\nreason = "frames are brighter"\n')
@@ -95,7 +113,9 @@ def test_every_verb_with_json_has_a_schema_that_is_tested() -> None:
     reporting = {
         name
         for name, verb in program.minuend.commands.items()
-        if any("--json" in option.opts for option in verb.params)
+        if any(
+            "--json" in option.opts for one in (verb, *getattr(verb, "commands", {}).values()) for option in one.params
+        )
     }
     assert set(schemas.names()) == reporting == {verb for verb, _ in CASES.values()}
 

@@ -109,6 +109,17 @@ def test_a_full_disk_is_told_and_threads_end(
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("minuend")]
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="not every system has a disk that is always full")
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".pb"])
+def test_threads_end_where_blocks_are_written_in_order(files: tuple[str, str, Path], suffix: str) -> None:
+    a, b, out = files
+    goal = out.parent / f"full{suffix}"
+    goal.symlink_to("/dev/full")
+    with blocks_of(8000), pytest.raises(OSError, match="No space left on device"):
+        subtract_files(a, b, str(goal))
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("minuend")]
+
+
 @pytest.mark.parametrize("suffix", [".npy", ".npz", ".pb"])
 def test_a_file_that_may_not_become_so_large_is_told(files: tuple[str, str, Path], suffix: str) -> None:
     """As a full disk, by the system itself: the part may have 100 kB of 256."""

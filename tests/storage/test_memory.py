@@ -83,6 +83,20 @@ CASES: dict[str, Callable[[Path, Path], list[str]]] = {
 }
 
 
+def peak_of(*argv: str) -> tuple[int, int, str]:
+    """Call the command line in a process of its own; return its status, its peak in bytes, and its messages."""
+    done = subprocess.run(
+        [sys.executable, "-c", PEAK, *argv],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+        env=os.environ | {"MINUEND_NUM_THREADS": "2"},
+    )
+    status, peak = map(int, done.stdout.split()[-2:])
+    return status, peak, done.stderr
+
+
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="it tells the peak")
 @pytest.mark.parametrize(("case", "written"), [(case, True) for case in CASES] + [(case, False) for case in COMPARED])
 def test_a_few_blocks_are_in_memory(tmp_path: Path, case: str, written: bool) -> None:
@@ -93,14 +107,21 @@ def test_a_few_blocks_are_in_memory(tmp_path: Path, case: str, written: bool) ->
         if case != "C order":  # nothing is kept, which spares the disk; written in order, as into a pipe
             out.symlink_to(os.devnull)
         argv += ["-o", str(out)]
-    done = subprocess.run(
-        [sys.executable, "-c", PEAK, "sub", *argv],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=120,
-        env=os.environ | {"MINUEND_NUM_THREADS": "2"},
-    )
-    status, peak = map(int, done.stdout.split()[-2:])
-    assert status == 0, done.stderr
+    status, peak, err = peak_of("sub", *argv)
+    assert status == 0, err
     assert peak < MOST
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="it tells the peak")
+def test_a_delta_is_made_and_applied_in_a_few_blocks(tmp_path: Path) -> None:
+    pytest.importorskip("zstandard")
+    base, tuned = (safetensors(tmp_path / f"{name}.safetensors", 200, 250) for name in ("base", "tuned"))
+    with open(tuned, "r+b") as stream:
+        for at in range(1 << 20, os.path.getsize(tuned), 1 << 20):
+            stream.seek(at)
+            stream.write(os.urandom(1 << 10))
+    delta = str(tmp_path / "d.safetensors")
+    for verb in (["make", base, tuned, "-o", delta], ["apply", base, delta, "-o", str(tmp_path / "again.safetensors")]):
+        status, peak, err = peak_of("delta", *verb)
+        assert status == 0, err
+        assert peak < MOST

@@ -20,7 +20,7 @@ from minuend.core.elements import TYPES
 from minuend.errors import MinuendError
 from minuend.storage import Result, regions, write_tensors, writing
 from minuend.storage.goals import place_of
-from minuend.storage.writing import atomic, together
+from minuend.storage.writing import atomic, together, within_folder
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="links, pipes and locks as POSIX has them")
 
@@ -519,3 +519,67 @@ def test_nobody_else_looks_into_a_folder_until_it_has_its_name(tmp_path: Path) -
             pass
     assert (mode(tmp_path / "v"), mode(tmp_path / "v" / "x")) == (0o751, 0o640)
     assert names(tmp_path) == ["v"]
+
+
+# ---- libraries that want a path -------------------------------------------------------------------------------
+
+
+def test_what_a_library_writes_beside_stays_out_and_the_file_appears_whole(tmp_path: Path) -> None:
+    goal = tmp_path / "x.tif"
+    goal.write_bytes(b"old")
+    goal.chmod(0o640)
+    with within_folder(str(goal)) as path:
+        assert os.path.basename(path) == "x.tif"
+        assert not os.path.exists(path)
+        assert stat.S_IMODE(os.stat(os.path.dirname(path)).st_mode) == 0o700
+        Path(path).write_bytes(b"new")
+        Path(f"{path}.aux.xml").write_bytes(b"beside")
+        assert goal.read_bytes() == b"old"
+    assert goal.read_bytes() == b"new"
+    assert stat.S_IMODE(goal.stat().st_mode) == 0o640
+    assert os.listdir(tmp_path) == ["x.tif"]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError, ValueError])
+def test_a_library_that_fails_leaves_the_old_file(tmp_path: Path, error: type[BaseException]) -> None:
+    goal = tmp_path / "x.tif"
+    goal.write_bytes(b"old")
+
+    def write_half() -> None:
+        with within_folder(str(goal)) as path:
+            Path(path).write_bytes(b"half")
+            raise error
+
+    with pytest.raises(error):
+        write_half()
+    assert goal.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["x.tif"]
+
+
+def test_a_folder_that_a_killed_library_left_is_removed_and_one_in_use_is_not(tmp_path: Path) -> None:
+    goal = str(tmp_path / "x.tif")
+    left = tmp_path / ".x.tif.01234567.part"
+    left.mkdir()
+    (left / "x.tif").write_bytes(b"half")
+    with within_folder(goal) as first:
+        assert not left.exists()
+        Path(first).write_bytes(b"first")
+        with within_folder(goal) as second:
+            Path(second).write_bytes(b"second")
+        assert Path(goal).read_bytes() == b"second"
+        assert os.path.exists(first)
+    assert Path(goal).read_bytes() == b"first"
+    assert os.listdir(tmp_path) == ["x.tif"]
+
+
+def test_a_pipe_takes_nothing_from_a_library_that_wants_a_path(tmp_path: Path) -> None:
+    pipe = tmp_path / "x.tif"
+    os.mkfifo(pipe)
+    with pytest.raises(MinuendError) as caught, within_folder(str(pipe)):
+        pass
+    assert str(caught.value) == (
+        f"{pipe} is written at many places, which a pipe or a device does not take; name a file"
+    )
+    with pytest.raises(MinuendError) as caught, within_folder(str(tmp_path / "a"), [str(tmp_path / "a")]):
+        pass
+    assert "is also an input" in str(caught.value)

@@ -24,7 +24,7 @@ from minuend.standards.validation import validate
 from minuend.standards.version import OpVersion
 from minuend.storage import Result, Tensor, TensorFile, open_tensors, regions, write_tensors
 from minuend.storage.base import About, Elements, Held, Stretched, quoted
-from minuend.storage.pipeline import ahead
+from minuend.storage.pipeline import ahead, workers
 from minuend.storage.reading import Array
 from minuend.storage.regions import BAND_BYTES, Region, bands, extent, index, runs, stretches
 from minuend.storage.turning import in_c_order
@@ -614,11 +614,11 @@ class Work:
         return self._operands(self._overflowing).overflow(self.overflow)
 
     def _operands(self, pair: Pair) -> Operands:
-        """Open a pair's operands; those of the last two pairs stay open, as pairs are worked on one after another."""
+        """Open a pair's operands; those of the last pairs stay open, as threads work on one pair after another."""
         with self._opening:
             found = self._opened.get(pair.name)
             if found is None:
-                while len(self._opened) > 1:
+                while len(self._opened) > workers():
                     del self._opened[next(iter(self._opened))]
                 found = self._opened[pair.name] = Operands(pair)
             return found

@@ -13,6 +13,7 @@ from minuend.cli.arguments import items, path
 from minuend.cli.printing import show, show_json
 from minuend.cli.progress import Bar
 from minuend.cli.status import BAD_USE, FINDINGS, FINE
+from minuend.cli.verbs import completing
 
 if TYPE_CHECKING:
     from minuend.actions.config import Configs
@@ -59,6 +60,7 @@ class _WithRuns(click.Command):
     "--target",
     "targets",
     metavar="T[,T…]",
+    shell_complete=completing("targets"),
     multiple=True,
     required=True,
     help="Runtimes, as openvino-cpu@2026.4, ort or ov@installed; or files of minuend measure.",

@@ -13,6 +13,7 @@ from minuend.cli.arguments import items, path, size
 from minuend.cli.checking import assumptions, configs_of
 from minuend.cli.printing import complain, show_json, show_lines
 from minuend.cli.status import FINDINGS, FINE
+from minuend.cli.verbs import completing
 from minuend.core.limits import MAX_BYTES
 from minuend.core.policies import CONTRACTS, Contract
 from minuend.errors import ConversionRefused
@@ -53,7 +54,10 @@ def run(
 @click.argument("model", type=path, metavar="MODEL")
 @click.option("--to", "goal", metavar="V", required=True, help="onnx:13, onnx, openvino, directml:5.1 …")
 @click.option(
-    "--target", metavar="T", help="With --to onnx: the runtime that has to load it; by default the installed."
+    "--target",
+    metavar="T",
+    shell_complete=completing("targets"),
+    help="With --to onnx: the runtime that has to load it; by default the installed.",
 )
 @click.option("-o", "--output", "out", type=path, metavar="OUT", required=True, help="The file to write.")
 @click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
@@ -85,7 +89,13 @@ def convert(*, model: str, goal: str, target: str | None, out: str, as_json: boo
 
 @click.command()
 @click.argument("model", type=path, metavar="MODEL")
-@click.option("--target", metavar="T", required=True, help="A runtime, as openvino-cpu@2026.4, or an opset, onnx:13.")
+@click.option(
+    "--target",
+    metavar="T",
+    required=True,
+    shell_complete=completing("targets"),
+    help="A runtime, as openvino-cpu@2026.4, or an opset, onnx:13.",
+)
 @click.option("--exact", is_flag=True, help="Refuse a release that nobody measured.")
 @click.option("-o", "--output", "out", type=path, metavar="OUT", required=True, help="The file to write.")
 @click.option("--overflow", type=click.Choice(CONTRACTS), default="wrap", show_default=True, help="For integers.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Iterable, Mapping
@@ -23,11 +24,17 @@ def show_json(data: Mapping[str, Any]) -> None:
 
 
 def show(shown: Page) -> None:
-    """Print a page as wide as the terminal, 80 columns into a pipe."""
-    from minuend.cli.pages.layout import WIDTH, text
+    """Print a page as wide as the terminal, in colours where it has them; 80 plain columns into a pipe."""
+    from minuend.cli.pages.layout import NARROWEST, WIDTH, text
 
-    width = max(WIDTH, shutil.get_terminal_size().columns) if sys.stdout.isatty() else WIDTH
-    click.echo(text(shown, width), nl=False)
+    terminal = sys.stdout.isatty()
+    width = max(NARROWEST, shutil.get_terminal_size().columns) if terminal else WIDTH
+    click.echo(text(shown, width, colour=terminal and _coloured()), nl=False, color=terminal)
+
+
+def _coloured() -> bool:
+    """Whether a terminal shows colours, and nobody has asked for none (no-color.org)."""
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM", "") not in ("", "dumb")
 
 
 def show_lines(lines: Iterable[str]) -> None:
@@ -38,9 +45,13 @@ def show_lines(lines: Iterable[str]) -> None:
 
 def complain(message: str) -> None:
     """Print the message of an error."""
-    click.echo(f"error: {readable(message)}", err=True)
+    click.echo(f"{_word('error:', 'red')} {readable(message)}", err=True)
 
 
 def warn(message: str) -> None:
     """Print a message that ends nothing."""
-    click.echo(f"warning: {readable(message)}", err=True)
+    click.echo(f"{_word('warning:', 'yellow')} {readable(message)}", err=True)
+
+
+def _word(word: str, colour: str) -> str:
+    return click.style(word, fg=colour) if sys.stderr.isatty() and _coloured() else word

@@ -15,6 +15,8 @@ from minuend.cli import signals, streams
 from minuend.cli.about import tool
 from minuend.cli.arrays import sub
 from minuend.cli.checking import check
+from minuend.cli.completion import VARIABLE, completion
+from minuend.cli.deltas import delta
 from minuend.cli.demo import demo
 from minuend.cli.models import convert, fix, run
 from minuend.cli.printing import complain, show_json
@@ -22,6 +24,7 @@ from minuend.cli.runtimes import measure, prove, targets, vectors
 from minuend.cli.schemas import schema
 from minuend.cli.standards import diff, spec
 from minuend.cli.status import BAD_USE, DEFECT, FINDINGS, FINE, INTERRUPTED, NO_READER
+from minuend.cli.verbs import Verbs
 from minuend.errors import MinuendError, OverflowFound, cut, listed, readable
 from minuend.written import remembered, written
 
@@ -57,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: Sequence[str]) -> int:
     """Parse and call; click's own way around both would take a broken pipe for status 1."""
-    if "_MINUEND_COMPLETE" in os.environ:  # a shell asks how a command goes on
+    if VARIABLE in os.environ:  # a shell asks how a command goes on
         minuend.main(list(arguments), prog_name="minuend")
     try:
         with minuend.make_context("minuend", list(arguments)) as ctx:
@@ -146,7 +149,11 @@ def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 
 
 @click.group(
-    commands=(demo, sub, spec, diff, check, run, convert, fix, prove, measure, vectors, targets, schema),
+    cls=Verbs,
+    commands=(
+        *(demo, sub, delta, spec, diff, check, run, convert, fix),
+        *(prove, measure, vectors, targets, schema, completion),
+    ),
     context_settings={"help_option_names": ["-h", "--help"]},
     invoke_without_command=True,
 )

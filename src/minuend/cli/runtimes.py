@@ -8,13 +8,19 @@ from minuend.cli.arguments import items, path
 from minuend.cli.printing import show, show_json, warn
 from minuend.cli.progress import Bar
 from minuend.cli.status import FINDINGS, FINE
+from minuend.cli.verbs import Verbs, completing
 from minuend.errors import MinuendError, shown
 from minuend.text import whole_number
 
 
 @click.command()
-@click.argument("runtime")
-@click.option("--target", metavar="T", help="What to compare with: a release of it, or a file of minuend measure.")
+@click.argument("runtime", shell_complete=completing("runtimes"))
+@click.option(
+    "--target",
+    metavar="T",
+    shell_complete=completing("targets"),
+    help="What to compare with: a release of it, or a file of minuend measure.",
+)
 @click.option("--quick", is_flag=True, help="Take the edges of 8-bit types in place of all 65,536 pairs.")
 @click.option("--junit", type=path, metavar="FILE", help="Write a JUnit report.")
 @click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
@@ -46,7 +52,7 @@ def prove(runtime: str, target: str | None, quick: bool, junit: str | None, as_j
 
 
 @click.command()
-@click.argument("runtime")
+@click.argument("runtime", shell_complete=completing("runtimes"))
 @click.option("-o", "--output", "out", type=path, metavar="FILE", required=True, help="The file to write.")
 @click.option("--python", metavar="PYTHON", help="The Python whose release is measured; by default this one.")
 @click.option("--isa", default="", metavar="SET", help="Let the runtime use no newer instruction set, as avx2.")
@@ -102,12 +108,17 @@ def vectors(opsets: str | None, out: str) -> None:
     show([f"{len(made)} test cases written to {out}"])
 
 
-@click.group(invoke_without_command=True, subcommand_metavar="[add FILE | remove NAME]")
+@click.group(cls=Verbs, invoke_without_command=True, subcommand_metavar="[add FILE | remove NAME]")
 @click.option("--diff", "two", nargs=2, metavar="OLD NEW", help="Show what changed from one target to another.")
 @click.option("--matrix", is_flag=True, help="Show each release's verdict on each element type.")
 @click.option("--dtype", "dtypes", metavar="TYPE[,…]", multiple=True, help="With --matrix: of these element types.")
 @click.option(
-    "--target", "chosen", metavar="T[,…]", multiple=True, help="With --matrix: of these runtimes or releases."
+    "--target",
+    "chosen",
+    metavar="T[,…]",
+    multiple=True,
+    shell_complete=completing("targets"),
+    help="With --matrix: of these runtimes or releases.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
 @click.pass_context
@@ -192,7 +203,7 @@ def add(file: str) -> None:
 
 
 @targets.command()
-@click.argument("name")
+@click.argument("name", shell_complete=completing("targets"))
 def remove(name: str) -> None:
     """Forget a target that was added."""
     from minuend.runtimes import yours

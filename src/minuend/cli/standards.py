@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from minuend.cli.printing import show, show_json
+from minuend.cli.verbs import completing
 from minuend.errors import SpecError
 from minuend.standards.dialects import dialect, dialects
 from minuend.standards.version import OpVersion
@@ -12,7 +13,7 @@ from minuend.standards.version import diff as changes_between
 
 
 @click.command()
-@click.argument("version", metavar="[DIALECT[:V]]", required=False)
+@click.argument("version", metavar="[DIALECT[:V]]", required=False, shell_complete=completing("dialects"))
 @click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
 def spec(version: str | None, as_json: bool) -> None:
     """Show what versions of subtraction allow: all of them, a dialect's, or one.
@@ -36,8 +37,8 @@ def spec(version: str | None, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("old", metavar="DIALECT:V")
-@click.argument("new", metavar="DIALECT:V")
+@click.argument("old", metavar="DIALECT:V", shell_complete=completing("dialects"))
+@click.argument("new", metavar="DIALECT:V", shell_complete=completing("dialects"))
 @click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
 def diff(old: str, new: str, as_json: bool) -> None:
     """Show what changed from one version of a dialect to another."""

@@ -1,4 +1,4 @@
-"""NumPy's masked arrays: what is masked in either operand is masked in the result, and nothing is computed of it."""
+"""NumPy's masked arrays: what is masked in either operand is masked in the result, and cannot overflow."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def subtract(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
             raise DTypeError("types", f"{name} is numpy.ma.masked, which has no element type; expected a masked array")
     mask = _union(a, b)
     x, y, element = arrays.operands(*(one.data if isinstance(one, np.ma.MaskedArray) else one for one in (a, b)))
-    if mask is not np.ma.nomask:
+    if mask is not np.ma.nomask and overflow in ("error", "widen"):  # those that find an overflow of what is masked
         nothing = np.zeros((), element.memory)
         x, y = (np.where(mask, nothing, one) for one in (x, y))
     if out is None:
@@ -38,4 +38,4 @@ def _union(a: Any, b: Any) -> Any:
     if not masks:
         return np.ma.nomask
     shape = np.broadcast_shapes(*map(np.shape, (a, b)))
-    return np.logical_or.reduce([np.broadcast_to(one, shape) for one in masks])
+    return np.logical_or(*(np.broadcast_to(one, shape) for one in (masks[0], masks[-1])))

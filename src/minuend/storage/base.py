@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -245,32 +246,27 @@ class Result:
 
     def blocks(self, *, fortran: bool = False) -> Iterator[Array]:
         """Compute it block by block, as bytes in C order, or in Fortran order; the next ones are computed meanwhile."""
-        shape = self.shape[::-1] if fortran else self.shape
-        cut = bands(shape, self.element.itemsize, None if fortran else self.chunks)
-        return ahead(functools.partial(self._bytes, fortran=fortran), cut, self._room)
+        return ahead(functools.partial(self._bytes, fortran=fortran), self.cut(bands, fortran=fortran), self.room)
 
     def write(self, stream: Any, *, fortran: bool = False) -> None:
-        """Write the elements' bytes to a stream, in C order or in Fortran order; block by block, where it takes bytes
-        at any place several blocks at a time.
-        """
-        if not isinstance(stream, Placed):
-            for block in self.blocks(fortran=fortran):
-                stream.write(block.data)
-            return
-        shape = self.shape[::-1] if fortran else self.shape
-        cut = tiles(shape, self.element.itemsize, None if fortran else self.chunks)
-        start = stream.reserve(self.nbytes)
+        """Write the elements' bytes to a stream, in C order or in Fortran order; see :func:`write_all`."""
+        write_all([self], stream, fortran=fortran)
 
-        def put(region: Region) -> None:
-            length, starts = runs(region, shape)
-            rows = self._bytes(region, fortran=fortran).reshape(-1, length * self.element.itemsize)
-            for row, at in zip(rows, starts, strict=True):
-                stream.put(start + at * self.element.itemsize, row.data)
+    def cut(self, how: Callable[..., Iterator[Region]], *, fortran: bool) -> Iterator[Region]:
+        """Cut it into ``bands`` or ``tiles`` as it lies in a file: its axes are turned round for Fortran order."""
+        if fortran:
+            return how(self.shape[::-1], self.element.itemsize, None)
+        return how(self.shape, self.element.itemsize, self.chunks)
 
-        each(put, cut, self._room)
+    def put(self, region: Region, stream: Placed, start: int, *, fortran: bool = False) -> None:
+        """Compute a region, one of :meth:`cut`, and put it in its place where the elements start at ``start``."""
+        length, starts = runs(region, self.shape[::-1] if fortran else self.shape)
+        itemsize = self.element.itemsize
+        for row, at in zip(self._bytes(region, fortran=fortran).reshape(-1, length * itemsize), starts, strict=True):
+            stream.put(start + at * itemsize, row.data)
 
     @property
-    def _room(self) -> int:
+    def room(self) -> int:
         """Bytes that a block takes at most: both operands, in the file's byte order and the machine's, and itself."""
         chunk = size(self.chunks) * self.element.itemsize if self.chunks else 0
         return 5 * max(BAND_BYTES if self.chunks else regions.BLOCK_BYTES, chunk)
@@ -279,6 +275,31 @@ class Result:
         """Compute a region; bytes, since the buffer protocol has no word for ml_dtypes' element types."""
         block = self.part(region[::-1]).T if fortran else self.part(region)
         return np.ascontiguousarray(block).reshape(-1).view(np.uint8)
+
+
+def write_all(results: Sequence[Result], stream: Any, *, fortran: bool = False) -> None:
+    """Write the elements of tensors one behind the other.
+
+    A stream that takes bytes at any place gets several blocks at a time, and no block waits for another tensor's.
+    """
+    if not isinstance(stream, Placed):
+        for result in results:
+            for block in result.blocks(fortran=fortran):
+                stream.write(block.data)
+        return
+    start = stream.reserve(sum(result.nbytes for result in results))
+    starts = itertools.accumulate((result.nbytes for result in results), initial=start)
+    pieces = (
+        (result, start, region)
+        for result, start in zip(results, starts, strict=False)  # the last one is the end
+        for region in result.cut(tiles, fortran=fortran)
+    )
+
+    def put(piece: tuple[Result, int, Region]) -> None:
+        result, start, region = piece
+        result.put(region, stream, start, fortran=fortran)
+
+    each(put, pieces, max((result.room for result in results), default=0))
 
 
 class Format(Protocol):

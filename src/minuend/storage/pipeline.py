@@ -10,12 +10,11 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from typing import TypeVar
 
 from minuend import _native
-from minuend.storage.regions import Region
 
 BUDGET = 128 << 20
 """Bytes of all blocks that are under way."""
@@ -23,6 +22,7 @@ BUDGET = 128 << 20
 MOST_WORKERS = 8
 """Threads beyond which memory is what all wait for."""
 
+R = TypeVar("R")
 T = TypeVar("T")
 
 
@@ -54,7 +54,7 @@ def sole() -> Iterator[None]:
         _given.pop()
 
 
-def each(work: Callable[[Region], object], regions: Iterable[Region], nbytes: int) -> None:
+def each(work: Callable[[R], object], regions: Iterable[R], nbytes: int) -> None:
     """Work on regions in threads, in any order.
 
     Args:
@@ -87,7 +87,7 @@ def _at_once(nbytes: int) -> int:
     return min(workers(), max(1, BUDGET // max(1, nbytes)))
 
 
-def ahead(work: Callable[[Region], T], regions: Iterable[Region], nbytes: int) -> Iterator[T]:
+def ahead(work: Callable[[R], T], regions: Iterable[R], nbytes: int) -> Generator[T, None, None]:
     """Work on regions in threads and yield what comes of each, in their order.
 
     Args:

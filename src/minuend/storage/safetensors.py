@@ -17,6 +17,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -24,13 +25,13 @@ from minuend.core.elements import TYPES, ElementType
 from minuend.core.shapes import size
 from minuend.errors import DTypeError, FileFormatError, listed
 from minuend.storage import reading, writing
-from minuend.storage.base import NO_TEXT, Result, Stretched, Tensor, TensorFile, check_shape, clipped, need
+from minuend.storage.base import NO_TEXT, Result, Stretched, Tensor, TensorFile, check_shape, clipped, need, write_all
 from minuend.storage.plain_types import PlainType
 from minuend.storage.reading import Source
 
 SUFFIXES = (".safetensors",)
 NAMED = True
-_LONGEST_HEADER = 100_000_000
+LONGEST_HEADER = 100_000_000
 _METADATA = "__metadata__"
 _OPEN_FILES = "/dev/fd"
 """Where a system shows the files that a process holds open; Windows does not."""
@@ -44,21 +45,66 @@ _EVERY = _ELEMENTS | {word: PlainType(name, bits, "unsigned", "none") for word, 
 
 def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     """Check a file's header; its elements stay in the file."""
-    need("safetensors", "safetensors", path)
     source = reading.open_file(path)
     known = _EVERY if every_type else _ELEMENTS
+    found = layout(source, path, every_type=every_type)
+    openers: dict[str, Callable[[], Tensor]] = {
+        span.name: functools.partial(
+            _tensor, source, path, span.name, known=known, word=span.word, shape=span.shape, offset=span.offset
+        )
+        for span in found.spans
+    }
+    return TensorFile(path, NAMED, openers, found.metadata)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where a tensor lies in a file, from its first byte on; ``word`` is what the format calls its type."""
+
+    name: str
+    word: str
+    shape: tuple[int, ...]
+    offset: int
+    nbytes: int
+
+    @property
+    def element(self) -> ElementType | None:
+        """Its type, where this package knows it."""
+        return _EVERY.get(self.word)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What a header says: where the elements start, the tensors in the header's order, and free text."""
+
+    start: int
+    spans: tuple[Span, ...]
+    metadata: dict[str, str]
+
+
+def layout(source: Source, path: str, *, every_type: bool = False, ask: bool = True) -> Layout:
+    """Check a file's header, against the file's size too.
+
+    Args:
+        source: the file's bytes. path: what messages call it.
+        every_type: whether the sizes of types that subtraction lacks are known. ask: have the package check it too.
+
+    Raises:
+        FileFormatError: it is none, or promises what is not there. Unsupported: the package is not installed.
+    """
+    need("safetensors", "safetensors", path)
+    known = _EVERY if every_type else _ELEMENTS
     start, header, metadata = _header(source, path)
-    openers: dict[str, Callable[[], Tensor]] = {}
-    spans: list[tuple[int, int, str]] = []
+    found: list[Span] = []
     for name, entry in header.items():
         begin, end, shape, word = _entry(entry, known, f"{path} tensor {clipped(name)}")
-        spans.append((begin, end, name))
-        openers[name] = functools.partial(
-            _tensor, source, path, name, known=known, word=word, shape=shape, offset=start + begin
-        )
-    _check_spans(sorted(spans), source.size - start, path)
-    _ask_package(source.read(0, start).data, source.size, path)
-    return TensorFile(path, NAMED, openers, metadata)
+        found.append(Span(name, word, shape, start + begin, end - begin))
+    _check_spans(
+        sorted((s.offset - start, s.offset + s.nbytes - start, s.name) for s in found), source.size - start, path
+    )
+    if ask:
+        _ask_package(source.read(0, start).data, source.size, path)
+    return Layout(start, tuple(found), metadata)
 
 
 def _ask_package(head: Any, size: int, path: str) -> None:
@@ -93,7 +139,7 @@ def _header(source: Source, path: str) -> tuple[int, dict[str, Any], dict[str, s
     """Return where the elements start, the header without its metadata, and that."""
     total = source.size
     length = int.from_bytes(source.read(0, min(8, total)).tobytes(), "little")
-    most = min(total - 8, _LONGEST_HEADER)
+    most = min(total - 8, LONGEST_HEADER)
     if total < 8 or length > most:
         stated = f"states a header of {length} bytes" if total >= 8 else f"has {total} bytes"
         limit = f"{most} at the most" if total >= 8 else "8 bytes of header length, and a header"
@@ -218,8 +264,7 @@ def write(stream: Any, results: Sequence[Result], metadata: Mapping[str, str] = 
     """Write header and elements; wide types first, so that each tensor is aligned, as the package does."""
     order, head, _ = _laid_out(results, metadata)
     stream.write(head)
-    for result in order:
-        result.write(stream)
+    write_all(order, stream)
 
 
 def _laid_out(results: Sequence[Result], metadata: Mapping[str, str]) -> tuple[list[Result], bytes, int]:

@@ -86,11 +86,11 @@ def _weight_map(index: str) -> dict[str, str]:
     if not isinstance(places, dict) or not places or not all(isinstance(name, str) for name in places.values()):
         raise FileFormatError(f"{index} has no {_MAP!r} of names of tensors and of their files; expected an index")
     for tensor, name in places.items():
-        _check_name(name, f"{index} has {clipped(tensor)} in {clipped(name)}")
+        check_name(name, f"{index} has {clipped(tensor)} in {clipped(name)}")
     return places
 
 
-def _check_name(name: str, where: str) -> None:
+def check_name(name: str, where: str) -> None:
     """Check that a shard lies in the index's own folder."""
     if not name.endswith(safetensors.SUFFIXES) or "\0" in name:
         raise FileFormatError(f"{where}, which is no name of a safetensors file; expected one")

@@ -272,17 +272,14 @@ else:  # Windows: the descriptor has one place, which threads take turns to set,
                 os.lseek(descriptor, before, os.SEEK_SET)
 
 
-def _taken(descriptor: int, start: int, nbytes: int) -> bool:
-    """Take room on the disk for a stretch of a file, which grows to hold it; whether the system can."""
-    try:
-        os.posix_fallocate(descriptor, start, nbytes)
-    except AttributeError:  # not every system has it, nor every file system
-        return False
-    except OSError as error:
-        if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS):
-            raise
-        return False
-    return True
+def _take(descriptor: int, start: int, nbytes: int) -> None:
+    """Take room on the disk for a stretch of a file, if the file system has a call for that."""
+    with contextlib.suppress(AttributeError):  # nor has every system
+        try:
+            os.posix_fallocate(descriptor, start, nbytes)
+        except OSError as error:
+            if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS):
+                raise
 
 
 class Placed(io.BufferedWriter):
@@ -293,14 +290,15 @@ class Placed(io.BufferedWriter):
     def reserve(self, nbytes: int) -> int:
         """Leave out as many bytes, to be put in place later; return where they begin.
 
-        The disk's room is taken at once where that goes: pages are then written in two thirds of the time, and a full
-        disk is told before anything is computed.
+        On a disk of this machine the room is taken at once: ext4 then writes pages in two thirds of the time, and a
+        full disk is told before anything is computed. tmpfs would write all of it twice, others have no such call.
         """
         start = self.tell()
         self.seek(start + nbytes)
         try:
-            if not (nbytes and _taken(self.raw.fileno(), start, nbytes)):
-                self.truncate()
+            self.truncate()
+            if nbytes and os.name == "posix" and os.major(os.fstat(self.raw.fileno()).st_dev):
+                _take(self.raw.fileno(), start, nbytes)
         except OSError as error:
             raise of(self.raw.goal, error) from None
         return start

@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from minuend.errors import escaped
 
 WIDTH = 80
 """Columns of text where nothing else is known."""
+
+NARROWEST = 60
+"""Columns that a page needs; in a narrower terminal lines wrap."""
+
+STYLES: Mapping[str, str] = MappingProxyType(
+    {
+        "ok": "green",
+        "accepted": "cyan",
+        "unknown": "yellow",
+        "not-implemented": "magenta",
+        "different-numbers": "red",
+        "invalid": "bold red",
+    }
+)
+"""What a cell says → its colour, where there are colours."""
 
 _MEASURING = 1_000_000  # columns; rich never finds a table wider than its console
 
@@ -30,8 +46,8 @@ class Table:
 Page: TypeAlias = Sequence[str | Table]
 
 
-def text(page: Page, width: int = WIDTH) -> str:
-    """Lay a page out for a terminal of ``width`` columns; no colours, no trailing spaces, one newline at the end.
+def text(page: Page, width: int = WIDTH, *, colour: bool = False) -> str:
+    """Lay a page out for a terminal of ``width`` columns; no trailing spaces, one newline at the end.
 
     Words fold at the width; numbers never do, a table of long ones is wider.
 
@@ -48,7 +64,10 @@ def text(page: Page, width: int = WIDTH) -> str:
     from rich.text import Text
 
     stream = io.StringIO()
-    console = Console(file=stream, color_system=None, force_terminal=False, legacy_windows=False)
+    system: Any = "standard" if colour else None
+    console = Console(
+        file=stream, color_system=system, force_terminal=colour, legacy_windows=False, no_color=not colour
+    )
     for i, part in enumerate(page):
         if i and (isinstance(part, Table) or isinstance(page[i - 1], Table)):
             stream.write("\n")
@@ -76,7 +95,8 @@ def _grid(table: Table) -> Any:
             justify=justify,
             overflow="fold",
             no_wrap=bool(split) or i in table.right,
+            header_style="",
         )
     for row in table.rows:
-        grid.add_row(*(Text(escaped(cell)) for cell in row))
+        grid.add_row(*(Text(escaped(cell), STYLES.get(cell, "")) for cell in row))
     return grid

@@ -21,7 +21,7 @@ RULES = None
 
 BFLOAT16_OUT = False
 
-LOADED: dict[str, tuple[int | None, int | None]] = {"1.30.0": (26, 13)}
+LOADED: dict[str, tuple[int | None, int | None]] = {"1.24.3": (25, 13), "1.30.0": (26, 13)}
 """Release → the highest opset and IR version that it loads; ``None``: no limit was found."""
 
 PROVEN: dict[str, tuple[str, ...]] = {

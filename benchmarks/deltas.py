@@ -1,0 +1,217 @@
+"""``python -m benchmarks.deltas``: deltas of checkpoints, their sizes beside XOR and plain zstd, and their speed.
+
+    python -m benchmarks.deltas --mib 256 --rounds 3 --folder /tmp
+
+Weights are made by a seeded generator: normal numbers, of another scale in each tensor, and from them what a
+fine-tuning could make of them. The same blocks, planes and level of zstd pack the bits of BASE XOR TUNED instead of the
+zigzagged difference; *zstd* packs TUNED alone, in one thread and without planes. Speeds are GB of TUNED, first a second
+and then a second of one CPU, of the quickest of all rounds: what else a machine does only adds. Files are in the page
+cache, results are written to it; *disk* writes TUNED until it is on the disk.
+
+*come back* is the share of elements that BASE + (TUNED − BASE), in their own type, gives back.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import ml_dtypes
+import numpy as np
+
+from minuend.actions.deltas import apply_delta, make_delta
+from minuend.storage import planes
+from minuend.storage.delta_files import BLOCK_BYTES
+from minuend.storage.pipeline import sole
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+SIDE = 2048
+"""Rows and columns of a tensor."""
+
+RANK = 16
+
+
+Change = Callable[[np.random.Generator, Array], Array]
+
+
+def step(size: float) -> Change:
+    """Every weight moves by a normal share of itself."""
+
+    def moved(bits: np.random.Generator, base: Array) -> Array:
+        share: Array = base * (1 + np.float32(size) * bits.standard_normal(base.shape, np.float32))
+        return share
+
+    return moved
+
+
+def plus(size: float) -> Change:
+    """Every weight moves by a normal number, however small it is itself."""
+
+    def moved(bits: np.random.Generator, base: Array) -> Array:
+        added: Array = base + np.float32(size) * bits.standard_normal(base.shape, np.float32)
+        return added
+
+    return moved
+
+
+def sparse(bits: np.random.Generator, base: Array) -> Array:
+    """One weight in a hundred moves, by a hundredth of itself."""
+    return np.where(bits.random(base.shape, np.float32) < 0.01, step(1e-2)(bits, base), base)
+
+
+def low_rank(bits: np.random.Generator, base: Array) -> Array:
+    """A product of two thin matrices is added, a hundredth of the weights' size."""
+    down, up = (bits.standard_normal(shape, np.float32) for shape in ((SIDE, RANK), (RANK, SIDE)))
+    merged: Array = base + (down @ up) * np.float32(base.std() * 1e-2 / np.sqrt(RANK))
+    return merged
+
+
+def unrelated(bits: np.random.Generator, base: Array) -> Array:
+    """Other weights of the same scale."""
+    other: Array = bits.standard_normal(base.shape, np.float32) * base.std()
+    return other
+
+
+CASES: Mapping[str, tuple[str, Change]] = {
+    "bfloat16, step 1e-4": ("bfloat16", step(1e-4)),
+    "bfloat16, step 1e-3": ("bfloat16", step(1e-3)),
+    "bfloat16, step 1e-2": ("bfloat16", step(1e-2)),
+    "bfloat16, plus 1e-4": ("bfloat16", plus(1e-4)),
+    "bfloat16, 1 % by 1e-2": ("bfloat16", sparse),
+    "bfloat16, LoRA merged": ("bfloat16", low_rank),
+    "bfloat16, unrelated": ("bfloat16", unrelated),
+    "float16, step 1e-4": ("float16", step(1e-4)),
+    "float16, step 1e-3": ("float16", step(1e-3)),
+    "float32, step 1e-4": ("float32", step(1e-4)),
+    "float32, step 1e-3": ("float32", step(1e-3)),
+    "float32, 1 % by 1e-2": ("float32", sparse),
+}
+"""What became of the base."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Bytes that packing gives, as shares of TUNED, and the share of elements that a float difference gives back."""
+
+    delta: float
+    xor: float
+    zstd: float
+    come_back: float
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """GB of TUNED a second, and a second of one CPU."""
+
+    wall: float
+    cpu: float
+
+    def __str__(self) -> str:
+        return f"{self.wall:.2f}, {self.cpu:.2f}"
+
+
+def tensors(case: str, nbytes: int) -> Iterator[tuple[str, Array, Array]]:
+    """Make the tensors of both checkpoints, one after another."""
+    name, change = CASES[case]
+    dtype = np.dtype(getattr(ml_dtypes, name, name))
+    bits = np.random.default_rng(19)
+    for i in range(max(1, nbytes // (SIDE * SIDE * dtype.itemsize))):
+        base = (bits.standard_normal((SIDE, SIDE), np.float32) * np.float32(0.02 * 2 ** -(i % 4))).astype(dtype)
+        yield f"layer.{i}", base, change(bits, base.astype(np.float32)).astype(dtype)
+
+
+def save(case: str, nbytes: int, folder: Path) -> tuple[str, str]:
+    """Write both checkpoints."""
+    from safetensors.numpy import save_file
+
+    base, tuned = str(folder / "base.safetensors"), str(folder / "tuned.safetensors")
+    made = list(tensors(case, nbytes))
+    save_file({name: old for name, old, _ in made}, base)
+    save_file({name: new for name, _, new in made}, tuned)
+    return base, tuned
+
+
+def measure_sizes(case: str, nbytes: int, packed: int) -> Sizes:
+    """Pack the same tensors otherwise; ``packed``: the size of the delta."""
+    import zstandard
+
+    zstd = zstandard.ZstdCompressor(level=planes.LEVEL)
+    total = xor = plain = back = count = 0
+    for _, old, new in tensors(case, nbytes):
+        a, b = (planes.bits(array.reshape(-1).view(np.uint8), array.itemsize) for array in (old, new))
+        each = BLOCK_BYTES // a.itemsize
+        for start in range(0, a.size, each):
+            x, y = a[start : start + each], b[start : start + each]
+            xor += len(planes.pack_smaller(x ^ y, y, planes.LEVEL))
+        plain += len(zstd.compress(b.tobytes()))
+        with np.errstate(all="ignore"):
+            again: Array = old + (new - old)
+        back += int(np.count_nonzero(again.reshape(-1).view(a.dtype) == b))
+        count += b.size
+        total += b.nbytes
+    return Sizes(packed / total, xor / total, plain / total, back / count)
+
+
+def measure_speeds(base: str, tuned: str, folder: Path, rounds: int) -> tuple[dict[str, Speed], int]:
+    """Time everybody in turn; return the delta's size too."""
+    import zstandard
+
+    delta, out = str(folder / "d.safetensors"), str(folder / "out.safetensors")
+    raw = Path(tuned).read_bytes()
+
+    def to_disk() -> None:
+        with open(out, "wb") as stream:
+            stream.write(raw)
+            os.fsync(stream.fileno())
+
+    peers: dict[str, Callable[[], object]] = {
+        "make": lambda: make_delta(base, tuned, delta),
+        "apply": lambda: apply_delta(base, delta, out),
+        "zstd": lambda: zstandard.ZstdCompressor(level=planes.LEVEL).compress(raw),
+        "disk": to_disk,
+    }
+    seconds: dict[str, list[tuple[float, float]]] = {name: [] for name in peers}
+    for _ in range(rounds):
+        for name, work in peers.items():
+            Path(out).unlink(missing_ok=True)
+            start, spent = time.perf_counter(), time.process_time()
+            with sole():
+                work()
+            seconds[name].append((time.perf_counter() - start, time.process_time() - spent))
+    found = {
+        name: Speed(*(len(raw) / min(each) / 1e9 for each in zip(*rows, strict=True))) for name, rows in seconds.items()
+    }
+    return found, os.path.getsize(delta)
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--mib", type=click.IntRange(8), default=256, show_default=True, help="The size of each checkpoint.")
+@click.option("--rounds", type=click.IntRange(1), default=3, show_default=True)
+@click.option("--case", "chosen", multiple=True, type=click.Choice(list(CASES)), help="Only these cases.")
+@click.option(
+    "--folder", type=click.Path(file_okay=False, exists=True), help="Where the files go; it needs 4 times MIB."
+)
+def main(mib: int, rounds: int, chosen: tuple[str, ...], folder: str | None) -> None:
+    """Make and apply deltas of checkpoints of every kind, and show a table in Markdown."""
+    click.echo(f"Checkpoints of {mib} MiB, {len(os.sched_getaffinity(0))} CPUs, zstd level {planes.LEVEL}.\n")
+    click.echo("| weights | delta | XOR | zstd | come back | make | apply | zstd alone | disk |")
+    click.echo("|---|--:|--:|--:|--:|--:|--:|--:|--:|")
+    for case in chosen or CASES:
+        with tempfile.TemporaryDirectory(dir=folder) as home:
+            base, tuned = save(case, mib << 20, Path(home))
+            speeds, packed = measure_speeds(base, tuned, Path(home), rounds)
+        sizes = measure_sizes(case, mib << 20, packed)
+        shares = " | ".join(f"{100 * share:.1f} %" for share in (sizes.delta, sizes.xor, sizes.zstd))
+        rates = " | ".join(f"{one.wall:.2f}" if name == "disk" else str(one) for name, one in speeds.items())
+        click.echo(f"| {case} | {shares} | {100 * sizes.come_back:.2f} % | {rates} |")
+
+
+if __name__ == "__main__":
+    main()

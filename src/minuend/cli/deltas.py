@@ -1,0 +1,103 @@
+"""The verbs for deltas of checkpoints: ``delta make``, ``apply``, ``verify`` and ``info``."""
+
+from __future__ import annotations
+
+import click
+
+from minuend.cli.arguments import path
+from minuend.cli.printing import show, show_json
+from minuend.cli.progress import Bar
+from minuend.cli.status import FINDINGS, FINE
+from minuend.cli.verbs import Verbs
+
+_AS_JSON = click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
+
+
+@click.group(cls=Verbs)
+def delta() -> None:
+    """Store a checkpoint as what changed since another one, and give it back byte by byte.
+
+    Checkpoints: a .safetensors file, or the folder or index of a sharded one.
+    """
+
+
+@delta.command()
+@click.argument("base", type=path)
+@click.argument("tuned", type=path)
+@click.option("-o", "--output", "out", type=path, required=True, metavar="D", help="The delta to write.")
+@click.option("--level", type=click.IntRange(1, 22), help="zstd's level (default: 3).")
+@_AS_JSON
+def make(*, base: str, tuned: str, out: str, level: int | None, as_json: bool) -> None:
+    """Write what gives TUNED from BASE: a safetensors file of compressed differences of bit patterns."""
+    from minuend.actions.deltas import make_delta
+    from minuend.cli.pages.deltas import make_page
+    from minuend.plain import plain
+    from minuend.storage.pipeline import sole
+    from minuend.storage.planes import LEVEL
+
+    with sole(), Bar("packing", nbytes=True) as bar:
+        done = make_delta(base, tuned, out, level=level or LEVEL, progress=bar)
+    if as_json:
+        show_json(plain(done))
+    else:
+        show(make_page(done))
+
+
+@delta.command()
+@click.argument("base", type=path)
+@click.argument("delta", type=path, metavar="D")
+@click.option("-o", "--output", "out", type=path, required=True, metavar="TUNED", help="The file or folder to write.")
+@_AS_JSON
+def apply(*, base: str, delta: str, out: str, as_json: bool) -> None:
+    """Write TUNED from BASE and D, byte by byte; another base is refused, and nothing written."""
+    from minuend.actions.deltas import apply_delta
+    from minuend.cli.pages.deltas import apply_page
+    from minuend.plain import plain
+    from minuend.storage.pipeline import sole
+
+    with sole(), Bar("unpacking", nbytes=True) as bar:
+        done = apply_delta(base, delta, out, progress=bar)
+    if as_json:
+        show_json(plain(done))
+    else:
+        show(apply_page(done))
+
+
+@delta.command()
+@click.argument("base", type=path)
+@click.argument("delta", type=path, metavar="D")
+@click.argument("tuned", type=path, required=False)
+@_AS_JSON
+def verify(*, base: str, delta: str, tuned: str | None, as_json: bool) -> int:
+    """Check every hash of BASE, of what comes of it and D, and of TUNED; nothing is written.
+
+    Exit status: 0 all is as D says, 1 something is not.
+    """
+    from minuend.actions.deltas import verify_delta
+    from minuend.cli.pages.deltas import verify_page
+    from minuend.plain import plain
+    from minuend.storage.pipeline import sole
+
+    with sole(), Bar("verifying", nbytes=True) as bar:
+        done = verify_delta(base, delta, tuned, progress=bar)
+    if as_json:
+        show_json(plain(done))
+    else:
+        show(verify_page(done))
+    return FINDINGS if done.findings else FINE
+
+
+@delta.command()
+@click.argument("delta", type=path, metavar="D")
+@_AS_JSON
+def info(*, delta: str, as_json: bool) -> None:
+    """Tell what is in D: of each tensor the share that changed, how far, and what it takes."""
+    from minuend.actions.deltas import delta_info
+    from minuend.cli.pages.deltas import info_page
+    from minuend.plain import plain
+
+    found = delta_info(delta)
+    if as_json:
+        show_json(plain(found))
+    else:
+        show(info_page(found))
