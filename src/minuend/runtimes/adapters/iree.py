@@ -42,7 +42,8 @@ def prepare(head: dict[str, Any], model: bytes, weights: bytes) -> Callable[[lis
 
     read = onnx.shape_inference.infer_shapes(onnx.load_from_string(model))
     read.graph.name = "main_graph"
-    names = [one.name for one in read.graph.input]
+    stored = {tensor.name for tensor in read.graph.initializer}  # no parameters, where they are inputs as well
+    names = [one.name for one in read.graph.input if one.name not in stored]
     types = [onnx.helper.tensor_dtype_to_np_dtype(one.type.tensor_type.elem_type) for one in read.graph.output]
     options = ["--iree-llvmcpu-target-cpu=host"]
     binary = tools.compile_str(_imported(read), target_backends=["llvm-cpu"], input_type="onnx", extra_args=options)
