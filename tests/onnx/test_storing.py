@@ -171,6 +171,7 @@ def test_a_tensor_that_lacks_elements_is_refused() -> None:
 def test_every_way_of_an_adapter_is_one() -> None:
     broken = {"twice", "unimported", "unsorted", "captured", "unknown", "shadowed"}
     kinds = [found for i in TensorProto.DataType.values() if (found := tensors.data_type(i)) is not None and found.name]
-    ways = {way for one in kinds for way in (f"{one.name} in {one.field}", f"no {one.name}")} | set(tensors.CONSTANTS)
+    forms = [(f"{one.name} in {one.field}", f"no {one.name}", f"two constants of {one.name}") for one in kinds]
+    ways = {way for form in forms for way in form} | set(tensors.CONSTANTS)
     for name in adapters():
         assert {way.removeprefix(storing.OPERAND) for way in quirks(name).strict} <= ways | broken

@@ -86,6 +86,8 @@ def sites(model: Model, assumed: Assumptions = NONE) -> Iterator[Site]:
         node = _node(one)
         dtype = node.a.dtype if isinstance(node, Node) else None
         a, b = typed(a, dtype), typed(b, dtype)
+        constants = constants_of(a, b)
+        own = ways_of_operands(one) if stored else frozenset()
         yield Site(
             op=one.op,
             name=one.proto.name,
@@ -93,12 +95,12 @@ def sites(model: Model, assumed: Assumptions = NONE) -> Iterator[Site]:
             node=node,
             a=a,
             b=b,
-            constants=constants_of(a, b),
+            constants=constants,
             purpose=purpose_of(flow, one.index),
             around=surroundings(flow, one.index),
             fixed=functools.cache(functools.partial(_fixed, model, one)),
             notes=model.notes,
-            departures=departures | (ways_of_operands(one) if stored else frozenset()),
+            departures=departures.union(own, {f"two constants of {dtype}"} if constants == "both" else ()),
             live=one,
         )
 

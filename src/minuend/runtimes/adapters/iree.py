@@ -20,8 +20,13 @@ _TYPED = {
     for dtype in ("float16", "bfloat16", "uint16")
     for way in (f"{dtype} in int32_data", f"no {dtype}")
 }
-STRICT = {**_TYPED, "value_floats": ("not-implemented", f"IREE does not compile value_floats; {_RAW}")}
-"""Ways to store constants that it does not read: the verdict, and why."""
+_FOLDED = "IREE refuses to fold two unsigned constants of up to 16 elements, or of equal ones"
+STRICT = {
+    **_TYPED,
+    "value_floats": ("not-implemented", f"IREE does not compile value_floats; {_RAW}"),
+    **{f"two constants of {dtype}": ("unknown", _FOLDED) for dtype in ("uint8", "uint16", "uint32", "uint64")},
+}
+"""Ways to store constants that it does not read, and constants that it does not fold: the verdict, and why."""
 
 LOADED: dict[str, tuple[int | None, int | None]] = {"3.13.0": (None, None)}
 """Release → the highest opset and IR version that it loads; ``None``: no limit was found."""
