@@ -39,7 +39,8 @@ def calls() -> Iterator[tuple[str, str, ast.Call]]:
 
 
 def test_nothing_imports_what_runs_what_it_reads_or_speaks_to_the_network() -> None:
-    assert [found for found in imported() if found[1] in UNSAFE | NETWORK] == []
+    loopback = ("onnxruntime_webgpu.py", "http")  # where its browser's page asks for what to run
+    assert {found for found in imported() if found[1] in UNSAFE | NETWORK} == {loopback}
 
 
 def test_nothing_loads_pickles_or_evaluates_text() -> None:

@@ -169,6 +169,13 @@ BAD: list[tuple[list[str], str]] = [
         ["check", "m.onnx", "m.xml", "--target", "openvino-cpu", "--run", "--input", "frame=a.npy"],
         "--input tells what one model gets, and 2 are given; name one model",
     ),
+    (
+        ["completion", "tcsh"],
+        (
+            "Invalid value for '{bash|zsh|fish}': 'tcsh' is not one of 'bash', 'zsh', 'fish'. "
+            "(minuend completion --help shows the options)"
+        ),
+    ),
     (["schema", "chek"], "no verb 'chek' (did you mean 'check'?) reports in JSON; expected {verbs}"),
     (
         ["check", "m.txt", "--target", "openvino-cpu"],

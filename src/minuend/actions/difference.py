@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, TypeVar
 
+from minuend.actions import chunks
 from minuend.actions.summary import Number, Summary, summed
 from minuend.core import operation, shapes
 from minuend.core.arrays import compute, in_native_order
@@ -19,10 +20,11 @@ from minuend.core.plan import Plan, plan
 from minuend.core.policies import Overflow
 from minuend.core.shapes import Broadcast, size, static
 from minuend.errors import DTypeError, FileFormatError, OverflowFound, SpecError
+from minuend.standards.dialects import dialect
 from minuend.standards.node import Node, TensorType
 from minuend.standards.validation import validate
 from minuend.standards.version import OpVersion
-from minuend.storage import Result, Tensor, TensorFile, open_tensors, regions, write_tensors
+from minuend.storage import Result, Tensor, TensorFile, chunked_format, open_tensors, regions, write_tensors
 from minuend.storage.base import About, Elements, Held, Stretched, quoted
 from minuend.storage.pipeline import ahead, workers
 from minuend.storage.reading import Array
@@ -73,11 +75,20 @@ class Rules:
             )
         return shapes.numpy(a.shape, b.shape)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Go to other processes by name: a version's row is in every one of them."""
+        version = None if self.op is None else (self.op.dialect, self.op.version)
+        return (_rules, (version, dict(self.attributes)))
+
     def __str__(self) -> str:
         if self.op is None:
             return ""
         stated = "".join(f", {name}={value}" for name, value in self.attributes.items())
         return f"{self.op.dialect} {self.op}{stated}"
+
+
+def _rules(version: tuple[str, int | str] | None, attributes: Mapping[str, Any]) -> Rules:
+    return Rules(None if version is None else dialect(version[0]).resolve(version[1]), attributes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +219,7 @@ class Comparison:
     shape: tuple[int, ...]
     answers: tuple[Answers, ...]
     overflowed: int = 0
-    first: tuple[tuple[int, ...], int, int] | None = None
+    first: First | None = None
     nans: int = 0
 
     @property
@@ -243,6 +254,8 @@ def subtract_files(
     common: bool = False,
     progress: Progress | None = None,
     watch: Watch | None = None,
+    resume: bool = False,
+    scheduler: str | None = None,
 ) -> SubReport:
     """Subtract the tensors of one file from another's and write the differences.
 
@@ -251,6 +264,8 @@ def subtract_files(
         rules: whose rules check and join them. overflow: the policy for integers, as in ``minuend.subtract``.
         common: subtract the tensors that both files name, and skip the others.
         progress: told of every block. watch: told of the pairs before anything is computed, and shown every block.
+        resume: go on where an interrupted run on the same goal has stopped; for goals that are written in chunks.
+        scheduler: address of the Dask cluster that computes such a goal, or a file that states it.
 
     Raises:
         FileFormatError, DTypeError, ShapeError, SpecError, OSError: the operands cannot be read or do not go together,
@@ -260,14 +275,22 @@ def subtract_files(
     start = time.perf_counter()
     minuend, subtrahend = open_tensors(a), open_tensors(b)
     pairs, skipped = pair_up(minuend, subtrahend, rules, common)
+    if watch is not None:
+        chunks.refuse_watch(resume=resume, scheduler=scheduler)
     shown = [watch(pairs)] if watch is not None else []
     meter = _Meter(progress, pairs, overflow)
     with Work(overflow, shown=[meter.block, *shown]) as work:
         results = [work.result(pair) for pair in pairs]
-        try:
-            write_tensors(out, results, [*minuend.sources, *subtrahend.sources], metadata=minuend.metadata)
-        except OverflowFound:
-            raise work.whole_overflow() from None
+        sources = (minuend.sources, subtrahend.sources)
+        if chunked_format(out):
+            job = chunks.Job.of(a, b, rules, overflow, common)
+            chunks.write(job, out, work, pairs, meter.add, sources, resume=resume, scheduler=scheduler)
+        else:
+            chunks.refuse(resume=resume, scheduler=scheduler)
+            try:
+                write_tensors(out, results, [*minuend.sources, *subtrahend.sources], metadata=minuend.metadata)
+            except OverflowFound:
+                raise work.whole_overflow() from None
     written = tuple(
         Written.of(pair, result.element, work.summaries[pair.name]) for pair, result in zip(pairs, results, strict=True)
     )
@@ -319,8 +342,9 @@ class _Meter:
         self.add(size(extent(region)))
 
     def add(self, elements: int) -> None:
+        """Tell of elements that are done."""
         self._done += elements
-        if self._progress is not None:
+        if self._progress is not None and self._elements:
             self._progress(self._done * self.nbytes // self._elements, self.nbytes)
 
 
@@ -489,7 +513,7 @@ class Operands:
     def overflow(self, policy: str) -> OverflowFound:
         """Go through the whole difference, in which something overflows, and return what tells of all of it."""
 
-        def overflowing(region: Region) -> tuple[int, tuple[tuple[int, ...], int, int] | None]:
+        def overflowing(region: Region) -> tuple[int, First | None]:
             try:
                 self.block(region).compute(policy)
             except OverflowFound as error:
@@ -497,19 +521,27 @@ class Operands:
             return 0, None
 
         counts, firsts = zip(*self.blocks(overflowing), strict=True)
-        count, first = sum(counts), min(one for one in firsts if one is not None)
-        goal = self.pair.result_type(policy)
-        low, high = goal.limits
-        others = "wrap or saturate" if policy == "widen" else "wrap, saturate or widen"
-        where, a, b = first
-        return OverflowFound(
-            f"{count} of {size(self.pair.shape)} differences do not fit {goal} ({low} to {high}){self.pair.where}; the "
-            f"first is at index {where}: {operation.equation(a, b)}; --overflow {others} gives an answer",
-            count=count,
-            index=where,
-            a=a,
-            b=b,
-        )
+        return overflow_found(self.pair, policy, sum(counts), min(one for one in firsts if one is not None))
+
+
+First = tuple[tuple[int, ...], int, int]
+"""An element that overflows: its index in the difference, and both operands."""
+
+
+def overflow_found(pair: Pair, policy: str, count: int, first: First) -> OverflowFound:
+    """Return what tells of everything in a difference that overflows."""
+    goal = pair.result_type(policy)
+    low, high = goal.limits
+    others = "wrap or saturate" if policy == "widen" else "wrap, saturate or widen"
+    where, a, b = first
+    return OverflowFound(
+        f"{count} of {size(pair.shape)} differences do not fit {goal} ({low} to {high}){pair.where}; the "
+        f"first is at index {where}: {operation.equation(a, b)}; --overflow {others} gives an answer",
+        count=count,
+        index=where,
+        a=a,
+        b=b,
+    )
 
 
 class _Operand:
@@ -579,8 +611,16 @@ class Work:
 
     def part(self, pair: Pair, region: Region) -> Array:
         """Compute a region of a pair's difference."""
-        operands = self._operands(pair)
-        block = operands.block(region)
+        return self.block(pair, region)[0]
+
+    def add(self, pair: Pair, part: Summary) -> None:
+        """Take in what was computed elsewhere."""
+        with self._turn:
+            self.summaries[pair.name].add(part)
+
+    def block(self, pair: Pair, region: Region) -> tuple[Array, Summary]:
+        """Compute a region of a pair's difference, and sum it up."""
+        block = self._operands(pair).block(region)
         try:
             found, count = self._computed(pair, block)
         except OverflowFound:
@@ -592,7 +632,7 @@ class Work:
             self.summaries[pair.name].add(part)
             for observer in self._shown:
                 observer(pair, region, block.a, block.b, found)
-        return found
+        return found, part
 
     def _computed(self, pair: Pair, block: Block) -> tuple[Array, int]:
         """Compute a block, and count what overflows.

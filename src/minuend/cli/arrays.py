@@ -22,6 +22,8 @@ from minuend.core.policies import POLICIES, Overflow
 @click.option("--as", "rules", metavar="RULES", help="Whose rules: onnx:13, onnx:6,axis=1,broadcast=1, openvino:pdpd …")
 @click.option("--plot", type=path, metavar="FILE.png", help="Draw what -o writes: a line, an image or its channels.")
 @click.option("--common", is_flag=True, help="Subtract the tensors that both files name, skip the others.")
+@click.option("--resume", is_flag=True, help="Go on where an interrupted run has stopped (OUT.zarr).")
+@click.option("--scheduler", metavar="ADDRESS", help="Compute on the Dask cluster with this scheduler (OUT.zarr).")
 @click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
 def sub(
     *,
@@ -32,14 +34,17 @@ def sub(
     rules: str | None,
     plot: str | None,
     common: bool,
+    resume: bool,
+    scheduler: str | None,
     as_json: bool,
 ) -> None:
     """Subtract the tensors in file B from those in file A.
 
-    Files: .npy, .npz, .safetensors (a sharded checkpoint by its folder or index), TensorProto in .pb, and to read
-    from the constants of models, .onnx and .xml; file.npz::name selects one tensor of several. Tensors go together
-    by name where both files name them. Without -o the overflow policies are shown side by side.
+    Files: .npy, .npz, .safetensors (a sharded checkpoint by its folder or index), .zarr, TensorProto in .pb, and
+    to read from the constants of models, .onnx and .xml; file.npz::name selects one tensor of several. Tensors go
+    together by name where both files name them. Without -o the overflow policies are shown side by side.
     """
+    from minuend.actions.chunks import refuse
     from minuend.actions.difference import CompareReport, Rules, SubReport, compare_files, subtract_files
     from minuend.cli.pages.difference import compare_page, sub_json, sub_page
     from minuend.cli.plots import plotted
@@ -52,12 +57,22 @@ def sub(
     done: SubReport | CompareReport
     with sole(), Bar(nbytes=True) as bar:
         if out is None:
+            refuse(resume=resume, scheduler=scheduler)
             done = compare_files(a, b, rules=chosen, overflow=overflow, common=common, progress=bar)
         else:
             policy: Overflow = overflow or "wrap"
             with plotted(plot, a, b, out, policy) if plot is not None else contextlib.nullcontext() as watch:
                 done = subtract_files(
-                    a, b, out, rules=chosen, overflow=policy, common=common, progress=bar, watch=watch
+                    a,
+                    b,
+                    out,
+                    rules=chosen,
+                    overflow=policy,
+                    common=common,
+                    progress=bar,
+                    watch=watch,
+                    resume=resume,
+                    scheduler=scheduler,
                 )
     if as_json:
         show_json(sub_json(done, plot))

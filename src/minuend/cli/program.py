@@ -48,9 +48,9 @@ def main(argv: Sequence[str] | None = None) -> int:
                 return status
         except signals.Ended as ended:
             name = "" if ended.status == INTERRUPTED else f" by {ended}"
-            return _fail(arguments, "interrupted", f"interrupted{name}; {_done()}", ended.status)
-        except (click.Abort, KeyboardInterrupt):
-            return _fail(arguments, "interrupted", f"interrupted; {_done()}", INTERRUPTED)
+            return _fail(arguments, "interrupted", f"interrupted{name}; {_done()}{_noted(ended)}", ended.status)
+        except (click.Abort, KeyboardInterrupt) as error:
+            return _fail(arguments, "interrupted", f"interrupted; {_done()}{_noted(error)}", INTERRUPTED)
         except BrokenPipeError:
             streams.drop(sys.stdout)
             return NO_READER
@@ -81,7 +81,7 @@ def _explain(error: Exception, arguments: Sequence[str]) -> int:
         case MinuendError():
             return fail("bad-input", str(error), BAD_USE, done=True)
         case OSError():
-            return fail("system", _system_error(error), BAD_USE, done=True)
+            return fail("system", f"{_system_error(error)}{_noted(error)}", BAD_USE, done=True)
         case MemoryError():
             return fail("system", "there is not enough memory for this", BAD_USE, done=True)
         case RecursionError():
@@ -108,6 +108,11 @@ def _system_error(error: OSError) -> str:
         streams.drop(sys.stdout)
         place = "standard output: "
     return f"{place}{error.strerror}" if error.strerror else str(error)
+
+
+def _noted(error: BaseException) -> str:
+    """Say what was noted of an error on its way: what is left of the work."""
+    return "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
 
 
 def _done() -> str:

@@ -15,11 +15,22 @@ from typing import cast
 
 from minuend.errors import FileFormatError, listed
 from minuend.standards.abilities import ability, able
-from minuend.storage.base import NO_TEXT, Format, Result, Tensor, TensorFile, check_shape, clipped, quoted
+from minuend.storage.base import (
+    NO_TEXT,
+    URL,
+    ChunkedFormat,
+    Format,
+    Result,
+    Tensor,
+    TensorFile,
+    check_shape,
+    clipped,
+    quoted,
+)
 from minuend.storage.goals import refuse_inputs
 from minuend.storage.writing import atomic, new_folder, within_folder
 
-_OWN = {".npy": "npy", ".npz": "npz", ".safetensors": "safetensors"}
+_OWN = {".npy": "npy", ".npz": "npz", ".safetensors": "safetensors", ".zarr": "zarr"}
 """The module of each suffix, imported when a file of it is met."""
 
 _INDEX = ".safetensors.index.json"
@@ -51,7 +62,7 @@ def open_tensors(path: str, *, every_type: bool = False) -> TensorFile:
             Unsupported: the format needs a package that is not installed.
     """
     real, name = split(path)
-    if not os.path.exists(real):
+    if URL not in real and not os.path.exists(real):
         raise FileNotFoundError(f"there is no file {real}")
     found = _input_format(real).open_file(real, every_type=every_type)
     if name is None:
@@ -117,6 +128,13 @@ def _goal_format(path: str, results: Sequence[Result]) -> Format:
     if _suffix(path, formats()) is None and any(result.about.shard for result in results):
         return _shards()
     return file_format(path)
+
+
+def chunked_format(path: str) -> ChunkedFormat | None:
+    """Return the module that writes files of a path's suffix chunk by chunk, in any order; ``None``: it does not."""
+    found = _suffix(path, formats())
+    home = None if found is None else formats()[found]()
+    return cast(ChunkedFormat, home) if hasattr(home, "Goal") else None
 
 
 def _module(path: str, known: Mapping[str, Callable[[], Format]]) -> Format:
@@ -206,6 +224,7 @@ __all__ = [
     "Tensor",
     "TensorFile",
     "check_output",
+    "chunked_format",
     "file_format",
     "formats",
     "open_tensors",

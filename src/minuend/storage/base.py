@@ -136,6 +136,20 @@ class Shard:
 
 
 @dataclass(frozen=True, slots=True)
+class Stored:
+    """How a zarr array is stored, in the format's own words.
+
+    Attributes:
+        version: of the format, 2 or 3. header: of the array, as JSON. groups: version and attributes of those that it
+            lies in, by name; none where it lies alone.
+    """
+
+    version: int
+    header: Mapping[str, Any]
+    groups: Mapping[str, tuple[int, Mapping[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
 class About:
     """What a file says of a tensor beside its elements.
 
@@ -143,15 +157,20 @@ class About:
         nodata: the value of elements that hold none. grid: where pixels lie; two that differ are not subtracted.
         attributes: names and values that go from A to the difference by the format's own rules: units, dimension names.
         shard: the file of several that it lies in; ``None`` where there is one for all.
+        stored: how it is stored, where it is a zarr array.
     """
 
     nodata: int | float | None = None
     grid: Grid | None = None
     attributes: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     shard: Shard | None = None
+    stored: Stored | None = None
 
 
 NOTHING = About()
+URL = "://"
+"""What the address of an object store has and no path."""
+
 NO_TEXT: Mapping[str, str] = MappingProxyType({})
 
 
@@ -329,6 +348,33 @@ class Format(Protocol):
 
     def write_path(self, path: str, results: Sequence[Result], metadata: Mapping[str, str] = NO_TEXT) -> None:
         """Write a whole file (or folder) to a path where nothing is yet, which has the goal's name."""
+
+
+class Goal(Protocol):
+    """A tensor whose chunks are written, in any order, by several threads or processes.
+
+    Attributes:
+        grid: of what is written at a time. nbytes: of one cell of it.
+    """
+
+    grid: tuple[int, ...]
+    nbytes: int
+
+    def put(self, region: Region, elements: Array) -> None:
+        """Write a cell of the grid; where it was written before, it is written again."""
+
+
+class ChunkedFormat(Format, Protocol):
+    """A format whose chunks are files of their own, that can be written in any order."""
+
+    def create(self, path: str, results: Sequence[Result]) -> None:
+        """Write all that stands beside the chunks to a folder that is empty."""
+
+    def names_of(self, results: Sequence[Result]) -> list[str]:
+        """Return what results are called in the folder."""
+
+    def Goal(self, path: str, name: str, spare: str, called: str) -> Goal:  # noqa: N802
+        """Open a tensor of a folder for writing; see :class:`minuend.storage.zarr.Goal`."""
 
 
 def array_at(raw: Array, offset: int, dtype: np.dtype[Any], shape: Sequence[int], *, fortran: bool = False) -> Array:

@@ -72,6 +72,9 @@ class Writer:
     Args:
         stream: a new file. path: what messages call it. keys: those of all entries that may come.
         longest: a manifest that is at least as long as the real one.
+
+    Attributes:
+        nbytes: of all entries so far.
     """
 
     def __init__(self, stream: BinaryIO, path: str, keys: Sequence[str], longest: Manifest) -> None:
@@ -85,6 +88,7 @@ class Writer:
             )
         self._stream = stream
         self._stream.write(bytes(8 + self._room))
+        self.nbytes = 0
         self._places: dict[str, tuple[int, int]] = {}
         self._held: list[bytes] = []
 
@@ -97,17 +101,12 @@ class Writer:
         self._held.append(block)
         if blank and key not in self._places:
             return
-        start, end = self._places.get(key, (self.nbytes, self.nbytes))
+        start, _ = self._places.get(key, (self.nbytes, 0))
         for one in self._held:
             self._stream.write(one)
-            end += len(one)
-        self._places[key] = (start, end)
+            self.nbytes += len(one)
+        self._places[key] = (start, self.nbytes)
         self._held.clear()
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all entries so far."""
-        return max((end for _, end in self._places.values()), default=0)
 
     def finish(self, manifest: Manifest) -> int:
         """Write the header; return the size of the file."""

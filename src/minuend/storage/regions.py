@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
@@ -123,3 +124,12 @@ def boxes(shape: Sequence[int], chunks: Sequence[int]) -> Iterator[Region]:
     starts = (range(0, dim, step) for dim, step in zip(shape, steps, strict=True))
     for corner in itertools.product(*starts):
         yield tuple(slice(at, min(at + step, dim)) for at, step, dim in zip(corner, steps, shape, strict=True))
+
+
+def cells(shape: Sequence[int], chunks: Sequence[int]) -> int:
+    """Return how many regions :func:`boxes` yields.
+
+    >>> cells((3, 4), (2, 3))
+    4
+    """
+    return math.prod(-(-dim // max(1, step)) for dim, step in zip(shape, chunks, strict=True))

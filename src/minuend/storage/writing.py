@@ -1,10 +1,11 @@
 """Files as they are written: whole or not at all, together or none of them, and never over an input.
 
-Nothing else in this package opens a file for writing. All goals that appear together are known before anything is
-written, and so are the inputs. Each file is written beside its goal as ``.NAME.<hex>.part``, and all take their names
-when all are whole. Until then nobody else may read them (mode 0600); then they have what the old file had, or what a
-new one gets. What a killed run has left is removed by the next one on the same goal: whoever writes a part holds
-a lock on it, so one whose lock can be taken is nobody's.
+Nothing else in this package opens a file for writing; :mod:`~minuend.storage.unfinished` has zarr write its chunks, and
+keeps the journal of them. All goals that appear together are known before anything is written, and so are the inputs.
+Each file is written beside its goal as ``.NAME.<hex>.part``, and all take their names when all are whole. Until then
+nobody else may read them (mode 0600); then they have what the old file had, or what a new one gets. What a killed run
+has left is removed by the next one on the same goal: whoever writes a part holds a lock on it, so one whose lock can be
+taken is nobody's.
 
 A pipe or a character device (``/dev/null``, ``/dev/stdout``) is written through: it is neither replaced nor renamed.
 """
@@ -69,7 +70,7 @@ def together(goals: Sequence[str], inputs: Iterable[str] = (), *, folders: bool 
             made += _make_folders(place.folder) if folders else ()
         _check_names(places)
         for place in places:
-            _remove_strays(place)
+            remove_strays(place)
             parts.append(_Part(place))
         yield [part.stream for part in parts]
         for part in parts:
@@ -98,14 +99,14 @@ def new_folder(path: str) -> Iterator[str]:
         raise MinuendError(f"{path} exists; name a folder that does not")
     place = place_of(os.path.normpath(path))
     check_folder(place, False)
-    _remove_strays(place)
+    remove_strays(place)
     part = place.beside("part")
     try:
-        mode = _mode_of_new(place, os.mkdir, os.rmdir)
+        mode = mode_of_new(place, os.mkdir, os.rmdir)
         os.mkdir(part, 0o700)
     except OSError as error:
         raise of(path, error) from None
-    lock = _lock(part, os.O_RDONLY)
+    lock = lock_of(part, os.O_RDONLY)
     try:
         yield part
         os.chmod(part, mode)
@@ -131,14 +132,14 @@ def within_folder(path: str, inputs: Iterable[str] = ()) -> Iterator[str]:
     (place,) = check([path], inputs)
     if place.stream:
         raise MinuendError(f"{path} is written at many places, which a pipe or a device does not take; name a file")
-    _remove_strays(place)
+    remove_strays(place)
     part = place.beside("part")
     try:
         mode = _mode_of(place)
         os.mkdir(part, 0o700)
     except OSError as error:
         raise of(path, error) from None
-    lock = _lock(part, os.O_RDONLY)
+    lock = lock_of(part, os.O_RDONLY)
     try:
         inner = os.path.join(part, place.name)
         yield inner
@@ -172,7 +173,7 @@ def _make_file(path: str) -> None:
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
 
 
-def _mode_of_new(place: Place, make: Callable[[str], None], remove: Callable[[str], None]) -> int:
+def mode_of_new(place: Place, make: Callable[[str], None], remove: Callable[[str], None]) -> int:
     """The permissions that a new file or folder gets beside a goal: by the umask, or what the folder has instead."""
     while True:
         probe = place.beside("part")
@@ -191,7 +192,7 @@ def _mode_of(place: Place) -> int:
     try:
         return stat.S_IMODE(os.stat(place.real).st_mode) & 0o777
     except FileNotFoundError:
-        return _mode_of_new(place, _make_file, os.unlink)
+        return mode_of_new(place, _make_file, os.unlink)
 
 
 # ---- one file -------------------------------------------------------------------------------------------------
@@ -453,7 +454,7 @@ def _folders_locked(parts: Sequence[_Part]) -> Iterator[None]:
     """Hold the goals' folders while several files take their names, so that those of two runs do not mix."""
     with contextlib.ExitStack() as stack:
         for folder in sorted({part.place.folder for part in parts}):
-            lock = _lock(folder, os.O_RDONLY, wait=True)
+            lock = lock_of(folder, os.O_RDONLY, wait=True)
             if lock is not None:
                 stack.callback(os.close, lock)
             _remove_kept([part.place for part in parts if part.place.folder == folder])
@@ -463,7 +464,7 @@ def _folders_locked(parts: Sequence[_Part]) -> Iterator[None]:
 # ---- what a killed run has left -------------------------------------------------------------------------------
 
 
-def _lock(path: str, flags: int, *, wait: bool = False) -> int | None:
+def lock_of(path: str, flags: int, *, wait: bool = False) -> int | None:
     """Open and lock a file; ``None`` where another holds it, or where there are no locks."""
     if fcntl is None:
         return None
@@ -489,7 +490,7 @@ def _locked(descriptor: int, *, wait: bool = False) -> int | None:
     return descriptor
 
 
-def _left(place: Place) -> Iterator[tuple[str, str]]:
+def left_parts(place: Place) -> Iterator[tuple[str, str]]:
     """Temporary files of a goal in its folder, with their last suffix."""
     pattern = re.compile(rf"\.{re.escape(place.label)}{_LEFT}")
     with contextlib.suppress(OSError):
@@ -498,13 +499,13 @@ def _left(place: Place) -> Iterator[tuple[str, str]]:
                 yield os.path.join(place.folder, name), found[1]
 
 
-def _remove_strays(place: Place) -> None:
+def remove_strays(place: Place) -> None:
     """Remove a goal's parts that nobody writes."""
-    for path, suffix in _left(place):
+    for path, suffix in left_parts(place):
         if suffix != "part":
             continue
         folder = os.path.isdir(path) and not os.path.islink(path)
-        lock = _lock(path, os.O_RDONLY if folder else os.O_RDWR)
+        lock = lock_of(path, os.O_RDONLY if folder else os.O_RDWR)
         if lock is None:
             continue
         try:
@@ -520,7 +521,7 @@ def _remove_strays(place: Place) -> None:
 def _remove_kept(places: Sequence[Place]) -> None:
     """Remove second names of old files; whoever needs his holds the folder's lock, as the caller does now."""
     for place in places:
-        for path, suffix in _left(place):
+        for path, suffix in left_parts(place):
             if suffix == "kept":
                 with contextlib.suppress(OSError):
                     os.unlink(path)

@@ -1,0 +1,243 @@
+"""Differences that are written chunk by chunk, in any order: by threads here or by a Dask cluster, and gone on with.
+
+A task is one cell of the goal's grid: its regions of both operands are read, subtracted, and written as one file. It
+sums its elements up, which the journal keeps; done twice it writes the same bytes. So a process that dies
+anywhere costs what it was at and nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import astuple, dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import minuend
+from minuend.actions.summary import Summary
+from minuend.core.shapes import size
+from minuend.errors import MinuendError, OverflowFound
+from minuend.storage import SELECTOR, check_output, chunked_format, split
+from minuend.storage.base import URL, Result
+from minuend.storage.pipeline import each
+from minuend.storage.regions import Region, boxes, cells, extent, index
+from minuend.storage.unfinished import Unfinished, fingerprint, unfinished
+
+if TYPE_CHECKING:
+    from minuend.actions.difference import First, Pair, Rules, Work
+    from minuend.core.policies import Overflow
+    from minuend.storage.base import ChunkedFormat, Goal
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A difference of files, as another process computes it; see ``subtract_files``.
+
+    Attributes:
+        a, b: both operands.
+    """
+
+    a: str
+    b: str
+    rules: Rules
+    overflow: Overflow
+    common: bool
+
+    @classmethod
+    def of(cls, a: str, b: str, rules: Rules, overflow: Overflow, common: bool) -> Job:
+        """Return it for paths as they are named in this process's folder."""
+        return cls(_absolute(a), _absolute(b), rules, overflow, common)
+
+    def identity(self, sources: dict[str, str]) -> dict[str, str]:
+        """Return everything that the bytes of the difference depend on."""
+        return {
+            "minuend": minuend.__version__,
+            "A": self.a,
+            "B": self.b,
+            **sources,
+            "--as": str(self.rules) or "none",
+            "--overflow": self.overflow,
+            "--common": "given" if self.common else "not given",
+        }
+
+
+def _absolute(path: str) -> str:
+    real, name = split(path)
+    if URL not in real:
+        real = os.path.abspath(real)
+    return real if name is None else f"{real}{SELECTOR}{name}"
+
+
+class Task(NamedTuple):
+    """A cell of a goal's grid: of which pair, the how manieth, and where it lies."""
+
+    pair: int
+    number: int
+    region: Region
+
+
+class Told(NamedTuple):
+    """What is known of a task that is done.
+
+    Attributes:
+        summary: what the elements are. first: the first one that overflows, where there is no answer; nothing was
+            written, and the summary counts those that overflow.
+    """
+
+    summary: Summary
+    first: First | None = None
+
+
+Done = Callable[[Task, Told], None]
+"""Is told of each task that is done; one at a time."""
+
+
+def refuse(*, resume: bool, scheduler: str | None) -> None:
+    """Refuse what only goals know that are written chunk by chunk."""
+    for given, option in ((resume, "--resume"), (scheduler is not None, "--scheduler")):
+        if given:
+            raise MinuendError(f"{option} needs a goal that is written chunk by chunk; name an OUT that ends in .zarr")
+
+
+def refuse_watch(*, resume: bool, scheduler: str | None) -> None:
+    """Refuse to draw what this process does not compute."""
+    if resume or scheduler is not None:
+        option = "--resume" if resume else "--scheduler"
+        raise MinuendError(
+            f"--plot draws blocks as they are computed, and with {option} others compute some of them; leave one of "
+            "both out, and draw the difference afterwards"
+        )
+
+
+def write(
+    job: Job,
+    out: str,
+    work: Work,
+    pairs: Sequence[Pair],
+    progress: Callable[[int], None],
+    sources: tuple[Sequence[str], Sequence[str]],
+    *,
+    resume: bool,
+    scheduler: str | None,
+) -> None:
+    """Write the differences of pairs to a goal; see ``subtract_files``.
+
+    Args:
+        work: computes the pairs here, and takes the counts. progress: told of elements that ``work`` did not compute.
+        sources: all files of both operands.
+
+    Raises:
+        OverflowFound: told of all of one difference.
+    """
+    home = chunked_format(out)
+    assert home is not None
+    results = [work.result(pair) for pair in pairs]
+    check_output(out, results, [*sources[0], *sources[1]])
+    files = {f"{name}'s files": fingerprint(own) for name, own in zip("AB", sources, strict=True)}
+    identity = job.identity(files)
+    with unfinished(out, identity, resume=resume) as part:
+        _begin(home, part, results, identity)
+        goals = goals_of(home, part.path, part.spare, results, out)
+        tally = _Tally(pairs, part)
+        finished = tally.finished(work, goals, progress)
+        left = (
+            task
+            for number, (pair, goal) in enumerate(zip(pairs, goals, strict=True))
+            for task in _tasks(number, pair.shape, goal.grid)
+            if task.number not in finished[number]
+        )
+        if scheduler is None:
+            _run_here(work, pairs, goals, left, tally.done)
+        else:
+            from minuend.actions import cluster
+
+            count = sum(cells(pair.shape, goal.grid) for pair, goal in zip(pairs, goals, strict=True))
+
+            def told(task: Task, known: Told) -> None:
+                tally.done(task, known)
+                work.add(pairs[task.pair], known.summary)
+                progress(_elements(task.region))
+
+            cluster.run(scheduler, job, cluster.Place(part.path, part.spare, out), goals, left, count, told)
+        tally.check(job.overflow)
+
+
+def _begin(home: ChunkedFormat, part: Unfinished, results: Sequence[Result], identity: dict[str, str]) -> None:
+    """Write all that stands beside the chunks, unless an earlier run did."""
+    if not part.begun:
+        home.create(part.path, results)
+        part.begin(identity)
+
+
+def goals_of(home: ChunkedFormat, path: str, spare: str, results: Sequence[Result], out: str) -> list[Goal]:
+    """Open the arrays that results are written to."""
+    return [home.Goal(path, name, spare, out) for name in home.names_of(results)]
+
+
+def _tasks(pair: int, shape: Sequence[int], grid: Sequence[int]) -> Iterator[Task]:
+    return (Task(pair, number, region) for number, region in enumerate(boxes(shape, grid)))
+
+
+def _elements(region: Region) -> int:
+    return size(extent(region))
+
+
+def do(work: Work, pair: Pair, goal: Goal, region: Region) -> Told:
+    """Do one task: read, subtract, write."""
+    try:
+        found, summary = work.block(pair, region)
+    except OverflowFound as error:
+        return Told(Summary(overflowed=error.count), (index(region, error.index), error.a, error.b))
+    goal.put(region, found)
+    return Told(summary)
+
+
+def _run_here(work: Work, pairs: Sequence[Pair], goals: Sequence[Goal], tasks: Iterator[Task], done: Done) -> None:
+    """Do tasks in threads of this process."""
+    turn = threading.Lock()
+
+    def one(task: Task) -> None:
+        told = do(work, pairs[task.pair], goals[task.pair], task.region)
+        with turn:
+            done(task, told)
+
+    each(one, tasks, 5 * max((goal.nbytes for goal in goals), default=0))
+
+
+class _Tally:
+    """What is done: kept in the journal, and what overflows without an answer."""
+
+    def __init__(self, pairs: Sequence[Pair], part: Unfinished) -> None:
+        self._pairs, self._part = pairs, part
+        self._counts = [0] * len(pairs)
+        self._firsts: list[First | None] = [None] * len(pairs)
+
+    def finished(self, work: Work, goals: Sequence[Goal], progress: Callable[[int], None]) -> list[set[int]]:
+        """Return the numbers of each pair's tasks that an earlier run finished, and tell of them."""
+        found: list[set[int]] = [set() for _ in self._pairs]
+        for pair, number, *summary in self._part.finished():
+            if number not in found[pair]:
+                found[pair].add(number)
+                work.add(self._pairs[pair], Summary(*summary))
+        for numbers, pair, goal in zip(found, self._pairs, goals, strict=True):
+            if numbers:
+                cells = _tasks(0, pair.shape, goal.grid)
+                progress(sum(_elements(cell.region) for cell in cells if cell.number in numbers))
+        return found
+
+    def done(self, task: Task, told: Told) -> None:
+        """See :data:`Done`."""
+        if told.first is None:
+            self._part.add((task.pair, task.number, *astuple(told.summary)))
+            return
+        known = self._firsts[task.pair]
+        self._counts[task.pair] += told.summary.overflowed
+        self._firsts[task.pair] = told.first if known is None else min(known, told.first)
+
+    def check(self, overflow: Overflow) -> None:
+        """Raise what tells of a difference without an answer."""
+        from minuend.actions.difference import overflow_found
+
+        for pair, count, first in zip(self._pairs, self._counts, self._firsts, strict=True):
+            if first is not None:
+                raise overflow_found(pair, overflow, count, first)
