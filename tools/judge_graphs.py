@@ -1,6 +1,7 @@
 """Judge random graphs around subtractions: what `check` says, beside what the installed runtimes do.
 
     python tools/judge_graphs.py --minutes 10 [--seed 0] [--runtime openvino-cpu] [--save FOLDER] > table.md
+    python tools/judge_graphs.py --runtime tract --python ENVIRONMENT/bin/python
 
 Graph N of a seed is always the same. What `check` calls ``ok`` and is not, or ``different-numbers`` and nothing of it
 is seen, is printed as ONNX text on standard error; ``--shrink`` cuts it down to what it needs, ``--save`` keeps it.
@@ -47,6 +48,7 @@ from truth import (
 
 import minuend as mn
 from minuend.core.elements import TYPES
+from minuend.runtimes.adapting import adapters
 from minuend.runtimes.report import Finding
 from minuend.runtimes.running import Runtime
 
@@ -571,7 +573,7 @@ def judge(drawn: Drawn, runtime: Runtime, source: np.random.Generator) -> Iterat
     """Yield hint, verdict and truth of each subtraction of a graph on a runtime."""
     exact: Trial | None = None
     sets = drawn.sets(source)
-    hints = [hint for name, hint in SETTINGS if name == runtime.name]
+    hints = [hint for name, hint in SETTINGS if name == runtime.name] or [""]
     for hint in sorted(hints, reverse=True):
         report = mn.check(drawn.model, f"{runtime.name}@{runtime.release}", hint=hint)
         trial = Trial(runtime, drawn.model, sets, hint, exact if hint == "" else None)
@@ -663,7 +665,9 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--first", type=int, default=0, help="the number of the first graph")
     parser.add_argument("--graphs", type=int, default=10**9, help="how many graphs at most, for each runtime")
-    parser.add_argument("--runtime", action="append", choices=sorted({name for name, _ in SETTINGS}))
+    readers = sorted(name for name, one in adapters().items() if "onnx" in one.DIALECTS and not one.ARRAYS)
+    parser.add_argument("--runtime", action="append", choices=readers, help="by default those of truth.SETTINGS")
+    parser.add_argument("--python", help="the Python of the environment that holds the runtime; by default this one")
     parser.add_argument("--save", type=Path, help="a folder for the graphs of wrong verdicts")
     parser.add_argument("--shrink", action="store_true", help="cut the graphs of wrong verdicts down")
     options = parser.parse_args()
@@ -678,7 +682,7 @@ def run(name: str, options: argparse.Namespace, tally: Tally, seconds: float) ->
     """Judge graphs on one runtime until the time is over; return how many."""
     end = time.monotonic() + seconds
     number: int = options.first
-    with Runtime(name) as runtime:
+    with Runtime(name, options.python) as runtime:
         while time.monotonic() < end and number < options.first + options.graphs:
             drawn = draw(options.seed, number)
             source = np.random.default_rng([options.seed, number, 1])

@@ -140,6 +140,23 @@ def test_iree_flushes_what_it_computes_as_float32_and_takes_no_float64() -> None
     assert all("buffer view byte length" in one.message for one in found.values())
 
 
+@pytest.mark.parametrize(("dtype", "verdict"), [("uint8", "unknown"), ("uint64", "unknown"), ("int8", "ok")])
+def test_iree_refuses_some_two_unsigned_constants(dtype: str, verdict: str) -> None:
+    """The measured ones have more than 16 elements, which differ: those it leaves for the run."""
+    text = (
+        f'<ir_version: 8, opset_import: ["" : 18]> g ({dtype}[3] a) => ({dtype}[3] c, {dtype}[3] a) '
+        f"<{dtype}[3] x = {{5, 6, 7}}, {dtype}[3] y = {{1, 2, 3}}> {{ c = Sub(x, y) }}"
+    )
+    from onnx import numpy_helper, parser
+
+    stored = parser.parse_model(text)
+    for tensor in stored.graph.initializer:
+        tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor), tensor.name))
+    finding = check(stored, "iree").findings[0]
+    words = "IREE refuses to fold two unsigned constants of up to 16 elements, or of equal ones"
+    assert (finding.verdict, finding.reason) == (verdict, words if verdict == "unknown" else finding.reason)
+
+
 # ---- what nobody measured ------------------------------------------------------------------------------------------
 
 

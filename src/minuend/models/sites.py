@@ -35,7 +35,8 @@ class Site:
         a, b: what the operands can hold. constants: which of them are fixed in the model.
         purpose: what it is there for, in words. notes: what a reader should know of it besides.
         around: its neighbours in the graph.
-        departures: kinds of rules that its model breaks and some runtimes insist on.
+        departures: kinds of rules that its model breaks and some runtimes insist on, ways in which it stores constants
+            that some do not read, and ``"two constants of uint8"``.
         fixed: the elements of each operand that is stored in the model; asked seldom, for it reads them.
         live: the node itself, as the dialect's ``fixing`` rewrites it; ``None`` where it cannot.
     """

@@ -21,6 +21,7 @@ from minuend.onnx.inlining import inlined
 from minuend.onnx.model import Model as OnnxModel
 from minuend.onnx.opsets import convert_proto
 from minuend.onnx.rewriting import Rewriter
+from minuend.onnx.storing import store_raw
 from minuend.onnx.walk import Scope, Subtraction, sub_nodes
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.targets import Target
@@ -54,6 +55,7 @@ class OnnxWork(Work):
     def run(self) -> None:
         if isinstance(self.goal, Target):
             self._inline(self.goal)
+            self._store(self.goal)
             self._modernise(self.goal)
         if not self.refused:
             self._rewrite()
@@ -79,6 +81,13 @@ class OnnxWork(Work):
             self._take(inlined(self.model.proto))
             self.changed = True
             self.changes.append(f"the calls of {names} became the nodes of the functions, because {why}")
+
+    def _store(self, target: Target) -> None:
+        """Store constants so that the target reads them."""
+        done = store_raw(self.model, quirks(target.runtime).strict)
+        if done:
+            self.changed = True
+            self.changes.append(f"{done}, which {target.name} reads")
 
     def _reach(self, opset: int) -> None:
         """Convert to the opset that is asked for; what stands in the way is refused, and the model stays as it was."""

@@ -34,6 +34,7 @@ from minuend.onnx.flow import flow_of, stored_in
 from minuend.onnx.model import Model
 from minuend.onnx.nesting import filled_in, graphs
 from minuend.onnx.opsets import schemas
+from minuend.onnx.storing import ways, ways_of_operands
 from minuend.onnx.walk import Scope, Subtraction, functions, subtractions, walk
 from minuend.standards.node import Node
 
@@ -77,12 +78,16 @@ def sites(model: Model, assumed: Assumptions = NONE) -> Iterator[Site]:
     analysis = _Analysis(model, assumed)
     analysis.run()
     flows: dict[str, Flow] = {}
+    stored = ways(model.proto)
+    departures = stored.union(broken.kind for broken in model.departures)
     for one in found:
         a, b = analysis.operands(one)
         flow = flows.get(one.scope.where) or flows.setdefault(one.scope.where, flow_of(model, one.scope))
         node = _node(one)
         dtype = node.a.dtype if isinstance(node, Node) else None
         a, b = typed(a, dtype), typed(b, dtype)
+        constants = constants_of(a, b)
+        own = ways_of_operands(one) if stored else frozenset()
         yield Site(
             op=one.op,
             name=one.proto.name,
@@ -90,12 +95,12 @@ def sites(model: Model, assumed: Assumptions = NONE) -> Iterator[Site]:
             node=node,
             a=a,
             b=b,
-            constants=constants_of(a, b),
+            constants=constants,
             purpose=purpose_of(flow, one.index),
             around=surroundings(flow, one.index),
             fixed=functools.cache(functools.partial(_fixed, model, one)),
             notes=model.notes,
-            departures=frozenset(broken.kind for broken in model.departures),
+            departures=departures.union(own, {f"two constants of {dtype}"} if constants == "both" else ()),
             live=one,
         )
 

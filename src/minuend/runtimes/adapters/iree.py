@@ -14,6 +14,20 @@ RULES = None
 
 # ---- beyond the measured data ---------------------------------------------------------------------------------
 
+_RAW = "store it as raw_data, as minuend fix does"
+_TYPED = {
+    way: ("not-implemented", f"IREE's importer reads {dtype} from raw_data alone; {_RAW}")
+    for dtype in ("float16", "bfloat16", "uint16")
+    for way in (f"{dtype} in int32_data", f"no {dtype}")
+}
+_FOLDED = "IREE refuses to fold two unsigned constants of up to 16 elements, or of equal ones"
+STRICT = {
+    **_TYPED,
+    "value_floats": ("not-implemented", f"IREE does not compile value_floats; {_RAW}"),
+    **{f"two constants of {dtype}": ("unknown", _FOLDED) for dtype in ("uint8", "uint16", "uint32", "uint64")},
+}
+"""Ways to store constants that it does not read, and constants that it does not fold: the verdict, and why."""
+
 LOADED: dict[str, tuple[int | None, int | None]] = {"3.13.0": (None, None)}
 """Release → the highest opset and IR version that it loads; ``None``: no limit was found."""
 
@@ -33,7 +47,8 @@ def prepare(head: dict[str, Any], model: bytes, weights: bytes) -> Callable[[lis
 
     read = onnx.shape_inference.infer_shapes(onnx.load_from_string(model))
     read.graph.name = "main_graph"
-    names = [one.name for one in read.graph.input]
+    stored = {tensor.name for tensor in read.graph.initializer}  # no parameters, where they are inputs as well
+    names = [one.name for one in read.graph.input if one.name not in stored]
     types = [onnx.helper.tensor_dtype_to_np_dtype(one.type.tensor_type.elem_type) for one in read.graph.output]
     options = ["--iree-llvmcpu-target-cpu=host"]
     binary = tools.compile_str(_imported(read), target_backends=["llvm-cpu"], input_type="onnx", extra_args=options)

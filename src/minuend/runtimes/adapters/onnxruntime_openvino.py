@@ -14,6 +14,14 @@ RULES = None
 
 # ---- beyond the measured data ---------------------------------------------------------------------------------
 
+STRICT = {
+    "operand of uint32 in uint64_data": (
+        "unknown",
+        "the provider takes some uint32 in uint64_data for 0; store it as raw_data, as minuend fix does",
+    )
+}
+"""Ways to store constants that it does not read: the verdict, and why."""
+
 BFLOAT16_OUT = False
 SHARES = ("float16", "bfloat16", "float32", "float64")
 """As OpenVINO's own plugin does, which it holds."""

@@ -16,6 +16,17 @@ RULES = None
 
 # ---- beyond the measured data ---------------------------------------------------------------------------------
 
+_RAW = "store it as raw_data, as minuend fix does"
+STRICT = {
+    "uint32 in uint64_data": ("not-implemented", f"OpenCV reads no uint64_data; {_RAW}"),
+    "uint64 in uint64_data": ("not-implemented", f"OpenCV reads no uint64_data; {_RAW}"),
+    "bool in int32_data": ("not-implemented", f"OpenCV dies of bool in int32_data; {_RAW}"),
+    "operand of float64 in double_data": ("not-implemented", f"OpenCV makes float32 of double_data; {_RAW}"),
+    "operand of value_int": ("not-implemented", f"OpenCV makes int32 of value_int; {_RAW}"),
+    "operand of value_ints": ("not-implemented", f"OpenCV makes int32 of value_ints; {_RAW}"),
+}
+"""Ways to store constants that it does not read: the verdict, and why."""
+
 BFLOAT16_OUT = False
 
 LOADED: dict[str, tuple[int | None, int | None]] = {"5.0.0.93": (None, None)}

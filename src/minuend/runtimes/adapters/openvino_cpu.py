@@ -47,13 +47,22 @@ BY_ISA = (
 # ---- beyond the measured data ---------------------------------------------------------------------------------
 
 TAKES_ANYWAY = {"onnx_legacy": "openvino's ONNX reader takes it all the same and joins the shapes by NumPy's rule"}
+_RAW = "store it as raw_data, as minuend fix does"
 STRICT = {
     "captured": ("unknown", "openvino does not always find what a body reads and a later node makes"),
     "shadowed": (
         "not-implemented",
         "openvino takes a body's input that bears the name of a value around it for that one, and refuses the loop",
     ),
+    "operand of bfloat16 in int32_data": (
+        "different-numbers",
+        f"openvino takes the bits of bfloat16 in int32_data for whole numbers, so that 1 is 16256; {_RAW}",
+    ),
+    "uint32 in uint64_data": ("unknown", f"some releases of openvino read uint32 in uint64_data wrong; {_RAW}"),
+    "no uint32": ("unknown", f"some releases of openvino refuse uint32 without elements; {_RAW}"),
 }
+"""Rules that models break, and ways to store constants that it does not read: the verdict, and why. uint32 in
+uint64_data: 2024.3.0 reads it, 2025.4.1 and 2026.4.1 take 1, 2 for 1, 0, and 2025.4.1 refuses it in a Constant."""
 LOCAL_FUNCTIONS = False
 SHARES = ("float16", "bfloat16", "float32", "float64")
 """A kernel is found by a hash of what it computes: ``x - (-18)`` and ``x - 71`` of 513 float32 elements in a model are

@@ -14,6 +14,10 @@ RULES = None
 
 # ---- beyond the measured data ---------------------------------------------------------------------------------
 
+_TYPED = "tract reads no uint64_data; store it as raw_data, as minuend fix does"
+STRICT = {f"{dtype} in uint64_data": ("not-implemented", _TYPED) for dtype in ("uint32", "uint64")}
+"""Ways to store constants that it does not read: the verdict, and why."""
+
 BFLOAT16_OUT = False
 
 LOADED: dict[str, tuple[int | None, int | None]] = {"0.23.9": (None, None)}
