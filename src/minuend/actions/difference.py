@@ -11,7 +11,9 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from minuend.actions import chunks
+import numpy as np
+
+from minuend.actions import chunks, nodata
 from minuend.actions.summary import Number, Summary, summed
 from minuend.core import operation, shapes
 from minuend.core.arrays import compute, in_native_order
@@ -120,7 +122,8 @@ class Pair:
     @property
     def about(self) -> About:
         """What is said of the difference beside its elements."""
-        return self.a.about
+        found = nodata.stated(self.a.about, self.b.about)
+        return self.a.about if found == self.a.about.nodata else replace(self.a.about, nodata=found)
 
     def result_type(self, overflow: str) -> ElementType:
         """The difference's element type under a policy."""
@@ -295,13 +298,21 @@ def subtract_files(
         Written.of(pair, result.element, work.summaries[pair.name]) for pair, result in zip(pairs, results, strict=True)
     )
     seconds = time.perf_counter() - start
-    return SubReport(a, b, out, str(rules), overflow, written, skipped, seconds, meter.nbytes, _notes(out, pairs))
+    return SubReport(
+        a, b, out, str(rules), overflow, written, skipped, seconds, meter.nbytes, _notes(out, pairs, work.summaries)
+    )
 
 
-def _notes(out: str, pairs: Sequence[Pair]) -> tuple[str, ...]:
-    """What to say of a difference of weights."""
+def _notes(out: str, pairs: Sequence[Pair], summaries: Mapping[str, Summary]) -> tuple[str, ...]:
+    """What to say of a difference of weights, and of one that has the nodata value where there is data."""
+    hits = tuple(
+        f"{summaries[pair.name].hit} differences are the nodata value {pair.about.nodata} themselves and cannot be "
+        f"told from it{pair.where}"
+        for pair in pairs
+        if summaries[pair.name].hit
+    )
     weights = out.lower().endswith(".safetensors") or any(pair.a.about.shard for pair in pairs)
-    return (INEXACT,) if weights and any(not pair.element.is_integer for pair in pairs) else ()
+    return (*hits, INEXACT) if weights and any(not pair.element.is_integer for pair in pairs) else hits
 
 
 def compare_files(
@@ -387,7 +398,7 @@ def _sum_up(row: Answers, found: Comparison, block: Block, at: tuple[int, ...] |
         return
     if at is not None:
         row.first = int(answer[at])
-    part = summed(row.element, answer)
+    part = summed(row.element, answer if block.missing is None else answer[~block.missing])
     row.low, row.high, found.nans = part.low, part.high, part.nans
 
 
@@ -446,6 +457,7 @@ def _one_sided(a: TensorFile, b: TensorFile, names: Sequence[str], common: bool)
 
 def _pair(name: str, a: Tensor, b: Tensor, rules: Rules, where: str) -> Pair:
     try:
+        nodata.check_grids(a, b)
         return Pair(name, a, b, rules.join(a, b), where and f", in {where}")
     except SpecError as error:
         raise error.at(where) from None
@@ -456,13 +468,18 @@ def _pair(name: str, a: Tensor, b: Tensor, rules: Rules, where: str) -> Pair:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A region of a difference, and the operands' parts for it, in native byte order; ``joined``: how those join."""
+    """A region of a difference, and the operands' parts for it, in native byte order.
+
+    Attributes:
+        joined: how those join. missing: where one of them has no data, and both are 0 here; ``None``: nowhere.
+    """
 
     region: Region
     element: ElementType
     a: Array
     b: Array
     joined: Broadcast
+    missing: Array | None = None
 
     def compute(self, policy: str) -> Array:
         """Subtract."""
@@ -500,8 +517,16 @@ class Operands:
     def block(self, region: Region) -> Block:
         """Read what a region of the difference is made of."""
         a, b = (in_native_order(one.part(region)) for one in (self._a, self._b))
-        joined = Broadcast(extent(region), self.pair.joined.a_start, self.pair.joined.b_start)
-        return Block(region, self.pair.element, a, b, joined)
+        shape, starts = extent(region), (self.pair.joined.a_start, self.pair.joined.b_start)
+        stated = (self.pair.a.about.nodata, self.pair.b.about.nodata)
+        masks = [nodata.missing(one, value) for one, value in zip((a, b), stated, strict=True)]
+        if all(mask is None for mask in masks):
+            return Block(region, self.pair.element, a, b, Broadcast(shape, *starts))
+        known = [nodata.over(mask, start, shape) for mask, start in zip(masks, starts, strict=True) if mask is not None]
+        missing = np.logical_or(known[0], known[-1])
+        whole = (nodata.over(one, start, shape) for one, start in zip((a, b), starts, strict=True))
+        a, b = (np.where(missing, np.zeros((), one.dtype), one) for one in whole)
+        return Block(region, self.pair.element, a, b, Broadcast(shape, 0, 0), missing)
 
     def blocks(self, work: Callable[[Region], T]) -> Iterator[T]:
         """Work on all blocks, several at a time, in the order in which the operands lie."""
@@ -598,6 +623,7 @@ class Work:
 
     def result(self, pair: Pair) -> Result:
         """Return what can be written of a pair."""
+        nodata.check(pair.about.nodata, pair.result_type(self.overflow), pair.where)
         self.summaries[pair.name] = Summary()
         return Result(
             pair.name,
@@ -626,13 +652,25 @@ class Work:
         except OverflowFound:
             self._overflowing = pair
             raise
+        hit = 0
+        if pair.about.nodata is not None:
+            hit = self._without_data(pair, block, found)
         part = summed(pair.result_type(self.overflow), found, pair.about.nodata)
-        part.overflowed = count
+        part.overflowed, part.hit = count, hit
         with self._turn:
             self.summaries[pair.name].add(part)
             for observer in self._shown:
                 observer(pair, region, block.a, block.b, found)
         return found, part
+
+    def _without_data(self, pair: Pair, block: Block, found: Array) -> int:
+        """Put nodata where an operand has none; return how many real differences are that number themselves."""
+        same = nodata.missing(found, pair.about.nodata)
+        hit = 0 if same is None else int(np.count_nonzero(same))
+        if block.missing is not None:
+            hit -= 0 if same is None else int(np.count_nonzero(same & block.missing))
+            found[block.missing] = pair.about.nodata
+        return hit
 
     def _computed(self, pair: Pair, block: Block) -> tuple[Array, int]:
         """Compute a block, and count what overflows.

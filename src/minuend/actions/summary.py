@@ -28,7 +28,7 @@ class Summary:
     Attributes:
         elements: how many there are. overflowed: how many differences do not fit the operands' type.
         low, high: the lowest and highest number; ``None`` where there is none. nans, nodata: how many are no number. An
-            element that holds the file's nodata value counts as nodata alone.
+            element that holds the file's nodata value counts as nodata alone. hit: how many real differences are it.
     """
 
     elements: int = 0
@@ -37,6 +37,7 @@ class Summary:
     high: Number | None = None
     nans: int = 0
     nodata: int = 0
+    hit: int = 0
 
     def add(self, other: Summary) -> None:
         """Take in what other elements are."""
@@ -44,6 +45,7 @@ class Summary:
         self.overflowed += other.overflowed
         self.nans += other.nans
         self.nodata += other.nodata
+        self.hit += other.hit
         if other.low is not None and other.high is not None:
             self.low = other.low if self.low is None else min(self.low, other.low)
             self.high = other.high if self.high is None else max(self.high, other.high)
@@ -57,7 +59,7 @@ def summed(element: ElementType, array: Array, nodata: Number | None = None) -> 
 
     >>> from minuend.core.elements import TYPES
     >>> summed(TYPES["float16"], np.array([1.5, np.nan, -2, 9], np.float16), nodata=9)
-    Summary(elements=4, overflowed=0, low=-2.0, high=1.5, nans=1, nodata=1)
+    Summary(elements=4, overflowed=0, low=-2.0, high=1.5, nans=1, nodata=1, hit=0)
     """
     found = Summary(array.size)
     if nodata is not None and math.isnan(nodata):

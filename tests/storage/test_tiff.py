@@ -1,0 +1,199 @@
+"""TIFF and GeoTIFF: bands, tiles, compressions, where pixels lie, nodata, and what is damaged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minuend as mn
+from minuend import cli
+from minuend.actions.difference import Rules, subtract_files
+from minuend.errors import MinuendError
+from minuend.storage import open_tensors
+
+tifffile = pytest.importorskip("tifffile")
+pytest.importorskip("zarr")
+
+SCALE = (33550, 12, 3, (10.0, 10.0, 0.0), True)
+TIES = (33922, 12, 6, (0.0, 0.0, 0.0, 500000.0, 4600000.0, 0.0), True)
+KEYS = (34735, 3, 16, (1, 1, 0, 3, 1024, 0, 1, 1, 1025, 0, 1, 1, 3072, 0, 1, 32633), True)
+GEO = [SCALE, TIES, KEYS]
+
+
+def nodata_tag(text: str) -> Any:
+    return (42113, 2, 0, text, True)
+
+
+def pixels(seed: int, shape: tuple[int, ...] = (300, 420), dtype: str = "uint16") -> Any:
+    return np.random.default_rng(seed).integers(0, 200, shape).astype(dtype)
+
+
+def save(path: Path, array: Any, **options: Any) -> str:
+    tifffile.imwrite(path, array, **{"photometric": "minisblack", "metadata": None, **options})
+    return str(path)
+
+
+KINDS = {
+    "strips": {},
+    "tiles": {"tile": (64, 96)},
+    "deflate": {"compression": "zlib", "tile": (64, 64)},
+    "a predictor": {"compression": "zlib", "predictor": True},
+    "lzw": {"compression": "lzw"},
+    "zstd": {"compression": "zstd", "tile": (128, 128)},
+    "big": {"bigtiff": True},
+    "big-endian": {"byteorder": ">"},
+}
+
+
+@pytest.mark.parametrize("options", KINDS.values(), ids=KINDS)
+def test_a_band_is_read_and_written_with_the_tiles_and_compression_of_a(tmp_path: Path, options: Any) -> None:
+    a, b = pixels(1), pixels(2)
+    one, other = save(tmp_path / "a.tif", a, **options), save(tmp_path / "b.tif", b)
+    out = tmp_path / "c.tif"
+    subtract_files(one, other, str(out), overflow="wrap")
+    with tifffile.TiffFile(one) as asked, tifffile.TiffFile(out) as came:
+        assert np.array_equal(came.asarray(), mn.subtract(a, b))
+        page, old = came.pages[0], asked.pages[0]
+        assert page.compression == old.compression
+        assert (page.tilelength, page.tilewidth) == ((old.tilelength, old.tilewidth) if old.is_tiled else (256, 256))
+
+
+@pytest.mark.parametrize(
+    "dtype", ["uint8", "int8", "uint16", "int16", "uint32", "int32", "float16", "float32", "float64"]
+)
+def test_every_type(tmp_path: Path, dtype: str) -> None:
+    a, b = pixels(3, (40, 30), dtype), pixels(4, (40, 30), dtype)
+    out = tmp_path / "c.tif"
+    subtract_files(save(tmp_path / "a.tif", a), save(tmp_path / "b.tif", b), str(out))
+    assert np.array_equal(tifffile.imread(out), mn.subtract(a, b))
+
+
+BANDS = {"interleaved": {"planarconfig": "contig"}, "planes": {"planarconfig": "separate"}, "pages": {}}
+
+
+@pytest.mark.parametrize("kind", BANDS)
+def test_bands_are_tensors_by_number(tmp_path: Path, kind: str) -> None:
+    scene = pixels(5, (4, 50, 70))
+    laid = np.moveaxis(scene, 0, -1) if kind == "interleaved" else scene
+    path = save(tmp_path / "scene.tif", laid, **BANDS[kind])
+    found = open_tensors(path)
+    assert list(found) == ["1", "2", "3", "4"]
+    assert all(np.array_equal(found[str(k + 1)].read(), scene[k]) for k in range(4))
+    out = tmp_path / "nir-red.tif"
+    subtract_files(f"{path}::4", f"{path}::3", str(out), overflow="widen")
+    assert np.array_equal(tifffile.imread(out), scene[3].astype(np.int32) - scene[2])
+    whole = tmp_path / "whole.tif"
+    subtract_files(path, path, str(whole))
+    assert np.array_equal(tifffile.imread(whole), np.zeros_like(scene))
+
+
+def test_where_pixels_lie_is_kept_and_has_to_be_the_same(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    a, b = save(tmp_path / "a.tif", pixels(6), extratags=GEO), save(tmp_path / "b.tif", pixels(7), extratags=GEO)
+    out = tmp_path / "c.tif"
+    subtract_files(a, b, str(out))
+    with tifffile.TiffFile(out) as came:
+        for code, _, _, value, _ in GEO:
+            assert came.pages[0].tags[code].value == value
+    moved = (33922, 12, 6, (0.0, 0.0, 0.0, 500010.0, 4600000.0, 0.0), True)
+    other = (34735, 3, 16, (*KEYS[3][:-1], 32634), True)
+    told = {
+        "transforms: (10.0, 0.0, 500000.0, 0.0, -10.0, 4600000.0) and (10.0, 0.0, 500010.0, 0.0, -10.0, 4600000.0)": [
+            SCALE,
+            moved,
+            KEYS,
+        ],
+        "coordinate systems: EPSG:32633 (projected) and EPSG:32634 (projected)": [SCALE, TIES, other],
+    }
+    for text, tags in told.items():
+        wrong = save(tmp_path / "wrong.tif", pixels(8), extratags=tags)
+        assert cli.main(["sub", a, wrong, "-o", str(tmp_path / "no.tif")]) == 2
+        assert capfd.readouterr().err == (
+            f"error: A and B have different {text}; nothing is warped, bring them to one grid (gdalwarp) first\n"
+        )
+        assert not (tmp_path / "no.tif").exists()
+    plain = save(tmp_path / "plain.tif", pixels(9))
+    subtract_files(a, plain, str(tmp_path / "d.tif"))
+
+
+# ---- nodata -------------------------------------------------------------------------------------------------------
+
+
+def test_nodata_on_either_side_is_nodata_and_overflows_nothing(tmp_path: Path) -> None:
+    a = np.array([[5, 0, 9, 4], [7, 0, 3, 200]], np.uint8)
+    b = np.array([[1, 9, 255, 4], [2, 255, 3, 100]], np.uint8)
+    one = save(tmp_path / "a.tif", a, extratags=[nodata_tag("0")])
+    other = save(tmp_path / "b.tif", b, extratags=[nodata_tag("255")])
+    for policy in ("wrap", "saturate", "error", "widen"):
+        report = subtract_files(one, other, str(tmp_path / "c.tif"), overflow=policy)  # type: ignore[arg-type]
+        (told,) = report.tensors
+        assert tifffile.imread(tmp_path / "c.tif").tolist() == [[4, 0, 0, 0], [5, 0, 0, 100]]
+        assert (told.overflowed, told.nodata, told.low, told.high) == (0, 5, 4, 100)
+        assert report.notes == (
+            "2 differences are the nodata value 0 themselves and cannot be told from it, in tensor '1'",
+        )
+        with tifffile.TiffFile(tmp_path / "c.tif") as came:
+            assert came.pages[0].tags[42113].value == "0"
+
+
+def test_nan_is_nodata_where_the_file_says_so(tmp_path: Path) -> None:
+    a, b = np.array([[1.5, np.nan]], np.float32), np.array([[1, 2]], np.float32)
+    one, other = save(tmp_path / "a.tif", a, extratags=[nodata_tag("nan")]), save(tmp_path / "b.tif", b)
+    (told,) = subtract_files(one, other, str(tmp_path / "c.tif")).tensors
+    assert (told.nans, told.nodata) == (0, 1)
+    assert np.array_equal(tifffile.imread(tmp_path / "c.tif"), [[0.5, np.nan]], equal_nan=True)
+
+
+def test_a_value_that_does_not_fit_is_refused(tmp_path: Path) -> None:
+    one = save(tmp_path / "a.tif", pixels(1, (4, 4), "uint8"), extratags=[nodata_tag("-9999")])
+    with pytest.raises(MinuendError) as caught:
+        subtract_files(one, one, str(tmp_path / "c.tif"))
+    assert "the nodata value -9999 does not fit uint8 (0 to 255), in tensor '1'; choose another policy" in str(
+        caught.value
+    )
+    subtract_files(one, one, str(tmp_path / "c.tif"), overflow="widen")
+
+
+# ---- bad input ----------------------------------------------------------------------------------------------------
+
+
+def refused(path: Path, out: Path) -> str:
+    with pytest.raises(MinuendError) as caught:
+        subtract_files(str(path), str(path), str(out), rules=Rules())
+    assert not out.exists()
+    return str(caught.value)
+
+
+def test_what_is_no_tiff_or_cut_off_is_refused(tmp_path: Path) -> None:
+    path, out = tmp_path / "a.tif", tmp_path / "c.tif"
+    path.write_bytes(b"no image at all")
+    assert (
+        refused(path, out)
+        == f"{path} is no TIFF, or a damaged one (not a TIFF file: header=b'no i'); expected a whole TIFF"
+    )
+    save(path, pixels(1), compression="zlib", tile=(64, 64))
+    whole = path.read_bytes()
+    for length in (6, 200, len(whole) // 2):
+        path.write_bytes(whole[:length])
+        assert f"{path} is" in refused(path, out)
+
+
+def test_every_byte_changed_is_an_error_or_an_image(tmp_path: Path) -> None:
+    path, out = tmp_path / "a.tif", tmp_path / "c.tif"
+    save(path, pixels(1, (20, 30)), compression="zlib", tile=(16, 16), extratags=GEO)
+    whole = path.read_bytes()
+    for at in range(0, len(whole), max(1, len(whole) // 60)):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
+        try:
+            subtract_files(str(path), str(path), str(out))
+        except (MinuendError, MemoryError):
+            assert not out.exists()
+        out.unlink(missing_ok=True)
+
+
+def test_what_a_tiff_cannot_hold_is_refused_before(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.zeros((2, 3, 4), np.uint8))
+    text = refused(tmp_path / "a.npy", tmp_path / "c.tif")
+    assert text.endswith("c.tif holds bands of rows and columns; the tensor 'difference' has shape (2, 3, 4)")
