@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -35,7 +36,7 @@ def library_of(*operands: Any) -> Any:
     >>> library_of(np.ones(3), 1, None), library_of(np.ma.ones(3), 1, None).__name__
     (None, 'minuend.libraries.masked_arrays')
     """
-    roots: frozenset[str] = frozenset().union(*(_roots(type(one)) for one in operands))
+    roots: frozenset[str] = frozenset().union(*(_roots(type(one)) for one in operands))  # type: ignore[arg-type]  # a class is hashable
     for root, file in LIBRARIES.items():
         if root in roots:
             return importlib.import_module(f"minuend.libraries.{file}")
@@ -44,6 +45,7 @@ def library_of(*operands: Any) -> Any:
     return None
 
 
+@functools.lru_cache(maxsize=256)
 def _roots(kind: type) -> frozenset[str]:
     """The packages that a class and those that it derives from are of."""
     modules = [base.__module__ for base in kind.__mro__]
