@@ -75,6 +75,7 @@ SERIES = (
     Series("tract", ("0.23.9",), ("numpy>=2",), alone=True),
     Series("tvm", ("0.27.0.post1",), ("apache-tvm", "ml_dtypes", "onnx"), alone=True),
     Series("iree", ("3.13.0",), ("iree-base-runtime==3.13.0", "ml_dtypes", "onnx"), alone=True),
+    Series("mnn", ("3.6.1",), ("numpy>=2", "ml_dtypes", "onnx"), alone=True),
     Series("jax-cpu", ("0.8.3",), ("jax==0.8.3",), alone=True),
     Series("jax-cpu", ("0.10.2",), ("jax==0.10.2",), alone=True),
     Series("tensorflow-cpu", ("2.20.0", "2.21.0"), ("tensorflow-cpu",), alone=True),

@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 import pytest
 
-from minuend.cli import about, schemas
+from minuend.cli import about, schemas, signals
 from minuend.cli import program as cli
 from minuend.errors import listed
 from minuend.runtimes import targets
@@ -306,6 +306,20 @@ def fails_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
         raise error
 
     monkeypatch.setattr("minuend.actions.difference.compare_files", fail)
+
+
+def test_an_error_on_the_way_of_a_signal_is_the_signal(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A signal within ``with lock`` may leave the lock half taken: RuntimeError, release unlocked lock."""
+    error = RuntimeError("release unlocked lock")
+    error.__context__ = signals.Ended(15)
+    fails_with(monkeypatch, error)
+    assert (cli.main(["sub", "a.npy", "a b.npy"]), *capfd.readouterr()) == (
+        143,
+        "",
+        "error: interrupted by SIGTERM; nothing was written\n",
+    )
 
 
 @pytest.mark.usefixtures("here")

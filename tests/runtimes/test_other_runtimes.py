@@ -15,6 +15,7 @@ from minuend.runtimes.values import rules
 
 ONNX = (
     "iree",
+    "mnn",
     "onnxruntime-node",
     "onnxruntime-openvino",
     "onnxruntime-web",
@@ -123,9 +124,21 @@ def test_opencv_gives_float32_for_float16() -> None:
     assert said == {("different-numbers", "the result is of float32, not of float16")}
 
 
+def test_mnn_computes_float32_and_int32_alone() -> None:
+    for dtype in ("float32", "int32"):
+        assert set(answers("mnn", dtype).values()) == {"ok"}
+    for dtype, became in (("float64", "float32"), ("bfloat16", "float32"), ("int64", "int32"), ("uint16", "int32")):
+        found = targets.find("mnn").answer("onnx:14", dtype, "same", "none")
+        said = {(one.verdict, one.message) for one in found.values()}
+        assert said == {("different-numbers", f"the result is of {became}, not of {dtype}")}
+    for dtype in ("int8", "uint8"):
+        found = targets.find("mnn").answer("onnx:14", dtype, "same", "none")
+        assert {one.message for one in found.values()} == {"the process dies (SIGSEGV)"}
+
+
 def test_bfloat16_is_taken_by_few() -> None:
     for name in ONNX:
-        if name != "iree":
+        if name not in ("iree", "mnn"):
             assert set(answers(name, "bfloat16").values()) == {"ok" if name == "tvm" else "not-implemented"}
 
 

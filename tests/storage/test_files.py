@@ -16,7 +16,7 @@ from minuend.storage.regions import Region
 
 X = np.arange(6, dtype=np.int16)
 FILES = [suffix for suffix in storage.formats() if suffix not in (".zarr", ".tif", ".tiff")]
-"""All formats but images, which test_tiff.py tries, and the one whose "files" are folders: test_zarr.py, test_chunks.py."""
+"""All formats but images (test_tiff.py), and but the one whose "files" are folders (test_zarr.py, test_chunks.py)."""
 RESULT = Result.of("x", TYPES["int16"], X)
 
 

@@ -47,15 +47,30 @@ def main(argv: Sequence[str] | None = None) -> int:
                 click.echo(nl=False)  # a full disk may show only here
                 return status
         except signals.Ended as ended:
-            name = "" if ended.status == INTERRUPTED else f" by {ended}"
-            return _fail(arguments, "interrupted", f"interrupted{name}; {_done()}{_noted(ended)}", ended.status)
+            return _interrupted(arguments, ended)
         except (click.Abort, KeyboardInterrupt) as error:
             return _fail(arguments, "interrupted", f"interrupted; {_done()}{_noted(error)}", INTERRUPTED)
         except BrokenPipeError:
             streams.drop(sys.stdout)
             return NO_READER
         except Exception as error:
-            return _explain(error, arguments)
+            ended = _behind(error)
+            return _explain(error, arguments) if ended is None else _interrupted(arguments, ended)
+
+
+def _behind(error: BaseException | None) -> signals.Ended | None:
+    """The signal that was on its way as an exception when an error came up.
+
+    It may come while a lock of the standard library is half taken, which then cannot be released.
+    """
+    while error is not None and not isinstance(error, signals.Ended):
+        error = error.__context__
+    return error
+
+
+def _interrupted(arguments: Sequence[str], ended: signals.Ended) -> int:
+    name = "" if ended.status == INTERRUPTED else f" by {ended}"
+    return _fail(arguments, "interrupted", f"interrupted{name}; {_done()}{_noted(ended)}", ended.status)
 
 
 def _run(arguments: Sequence[str]) -> int:

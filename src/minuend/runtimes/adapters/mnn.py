@@ -1,0 +1,77 @@
+"""MNN on the CPU, through its own converter. Stands alone: a worker loads this file where minuend is not installed.
+
+The converter is asked in the module that it is compiled to: the package around it installs others while it is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+NAME = "mnn"
+PACKAGE = "MNN"
+DIALECTS = ("onnx",)
+ARRAYS = False
+CONSTANTS = ("none", "A", "B", "both")
+RULES = None
+
+# ---- beyond the measured data ---------------------------------------------------------------------------------
+
+LOADED: dict[str, tuple[int | None, int | None]] = {"3.6.1": (None, None)}
+"""Release → the highest opset and IR version that it loads; ``None``: no limit was found."""
+
+PROVEN: dict[str, tuple[str, ...]] = {}
+"""Recipe → element types with which it was run here and is right: none was run."""
+
+# ---- running --------------------------------------------------------------------------------------------------
+
+KINDS = {"dtype.float": "float32", "dtype.int": "int32", "dtype.uint8": "uint8", "dtype.int8": "int8"}
+"""What its tensors hold, by its own names: it makes the nearest of these of the types of a model."""
+
+
+def prepare(head: dict[str, Any], model: bytes, weights: bytes) -> Callable[[list[Any]], list[Any]]:
+    """Convert an ONNX model, load it, and return what runs it."""
+    import MNN
+    import numpy as np
+    import onnx
+
+    graph = onnx.load_from_string(model).graph
+    stored = {tensor.name for tensor in graph.initializer}
+    names = [one.name for one in graph.input if one.name not in stored]
+    outputs = [one.name for one in graph.output]
+    net = _converted(model, names, outputs)
+    kinds = [one.dtype for one in net.get_info()["inputs"]]
+
+    def run(inputs: list[Any]) -> list[Any]:
+        arrays = {name: np.frombuffer(data, dtype).reshape(shape) for name, dtype, shape, data in inputs}
+        given = []
+        for name, kind in zip(names, kinds, strict=True):
+            array = arrays[name].astype(KINDS[str(kind)])
+            elements = array.reshape(-1).tolist() if array.dtype == np.int8 else array  # no array of int8 is taken
+            given.append(MNN.expr.const(elements, list(array.shape), MNN.expr.NCHW, kind))
+        found = net.forward(given)
+        results = [one.read() for one in (found if isinstance(found, list | tuple) else [found])]
+        if len(results) != len(outputs):
+            raise RuntimeError("it gives no array for an output")
+        return [(one.dtype.name, one.shape, np.ascontiguousarray(one).tobytes()) for one in results]
+
+    return run
+
+
+def _converted(model: bytes, inputs: list[str], outputs: list[str]) -> Any:
+    """A model as MNN's module."""
+    import os
+    import tempfile
+
+    import _tools
+    import MNN
+
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [os.path.join(folder, name) for name in ("model.onnx", "model.mnn")]
+        with open(paths[0], "wb") as stream:
+            stream.write(model)
+        told = ["-f", "ONNX", "--modelFile", paths[0], "--MNNModel", paths[1], "--bizCode", "minuend"]
+        _tools.mnnconvert(["mnnconvert", *told])
+        if not os.path.exists(paths[1]):
+            raise RuntimeError("MNN's converter makes no model of it")
+        return MNN.nn.load_module_from_file(paths[1], inputs, outputs)
