@@ -54,8 +54,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             streams.drop(sys.stdout)
             return NO_READER
         except Exception as error:
-            ended = _behind(error)
-            return _explain(error, arguments) if ended is None else _interrupted(arguments, ended)
+            signal = _behind(error)
+            return _explain(error, arguments) if signal is None else _interrupted(arguments, signal)
 
 
 def _behind(error: BaseException | None) -> signals.Ended | None:
