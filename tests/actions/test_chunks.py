@@ -14,7 +14,8 @@ import pytest
 from children import child
 
 from minuend import errors
-from minuend.actions.difference import Rules, SubReport, subtract_files
+from minuend.actions.difference import SubReport, subtract_files
+from minuend.actions.pairs import Rules
 from minuend.cli.program import main
 from minuend.core.elements import TYPES
 from minuend.standards.dialects import dialect

@@ -20,7 +20,8 @@ from children import child
 import minuend
 from minuend import errors
 from minuend.actions import cluster
-from minuend.actions.difference import Rules, subtract_files
+from minuend.actions.difference import subtract_files
+from minuend.actions.pairs import Rules
 from minuend.cli.program import main
 from minuend.standards.dialects import dialect
 

@@ -158,7 +158,7 @@ def test_every_kind_of_error_is_json_where_json_is_asked_for(
         raise error
 
     monkeypatch.delenv(program.TRACEBACK, raising=False)
-    monkeypatch.setattr("minuend.actions.difference.compare_files", fail)
+    monkeypatch.setattr("minuend.actions.comparing.compare_files", fail)
     before = sorted(os.listdir())
     got, out, err = run(capfd, "sub", "a.npy", "b.npy", "--json")
     data = json.loads(out)

@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from minuend.actions.difference import compare_files, subtract_files
+from minuend.actions.comparing import compare_files
+from minuend.actions.difference import subtract_files
 from minuend.errors import FileFormatError
 from minuend.storage import open_tensors, reading, regions
 
@@ -196,7 +197,7 @@ def test_of_large_files_a_few_blocks_are_in_memory(tmp_path: Path) -> None:
             stream.write(header.getvalue())
             stream.truncate(stream.tell() + (400 << 20))
     code = (
-        "import resource, sys; from minuend.actions.difference import compare_files\n"
+        "import resource, sys; from minuend.actions.comparing import compare_files\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "compare_files(*sys.argv[1:])\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"

@@ -10,7 +10,8 @@ import pytest
 
 import minuend as mn
 from minuend import cli
-from minuend.actions.difference import Rules, subtract_files
+from minuend.actions.difference import subtract_files
+from minuend.actions.pairs import Rules
 from minuend.errors import MinuendError
 from minuend.storage import open_tensors
 

@@ -436,7 +436,7 @@ def test_nothing_else_opens_a_file_for_writing() -> None:
                     if any(set(str(mode)) & set("wax+") for mode in modes):
                         yield path.relative_to(root).as_posix()
 
-    workers = {"runtimes/adapters/openvino_cpu.py", "runtimes/adapters/tract.py"}  # in temporary folders of theirs
+    workers = {f"runtimes/adapters/{name}.py" for name in ("mnn", "openvino_cpu", "tract")}  # in temporary folders
     assert set(writes()) == {"storage/writing.py", *workers}
 
 

@@ -24,7 +24,9 @@ from minuend.storage.regions import Region, boxes, cells, extent, index
 from minuend.storage.unfinished import Unfinished, fingerprint, unfinished
 
 if TYPE_CHECKING:
-    from minuend.actions.difference import First, Pair, Rules, Work
+    from minuend.actions.blocks import First
+    from minuend.actions.pairs import Pair, Rules
+    from minuend.actions.work import Work
     from minuend.core.policies import Overflow
     from minuend.storage.base import ChunkedFormat, Goal
 
@@ -236,7 +238,7 @@ class _Tally:
 
     def check(self, overflow: Overflow) -> None:
         """Raise what tells of a difference without an answer."""
-        from minuend.actions.difference import overflow_found
+        from minuend.actions.blocks import overflow_found
 
         for pair, count, first in zip(self._pairs, self._counts, self._firsts, strict=True):
             if first is not None:

@@ -26,7 +26,8 @@ from minuend.storage import chunked_format, open_tensors
 from minuend.storage.base import need
 
 if TYPE_CHECKING:
-    from minuend.actions.difference import Pair, Work
+    from minuend.actions.pairs import Pair
+    from minuend.actions.work import Work
     from minuend.storage.base import Goal
 
 BATCH_BYTES = 1 << 26
@@ -196,7 +197,8 @@ class _Opened:
     """A job as a worker has it open."""
 
     def __init__(self, job: Job, place: Place) -> None:
-        from minuend.actions.difference import Work, pair_up
+        from minuend.actions.pairs import pair_up
+        from minuend.actions.work import Work
 
         pairs, _ = pair_up(open_tensors(job.a), open_tensors(job.b), job.rules, job.common)
         self.pairs: list[Pair] = pairs

@@ -45,7 +45,9 @@ def sub(
     together by name where both files name them. Without -o the overflow policies are shown side by side.
     """
     from minuend.actions.chunks import refuse
-    from minuend.actions.difference import CompareReport, Rules, SubReport, compare_files, subtract_files
+    from minuend.actions.comparing import CompareReport, compare_files
+    from minuend.actions.difference import SubReport, subtract_files
+    from minuend.actions.pairs import Rules
     from minuend.cli.pages.difference import compare_page, sub_json, sub_page
     from minuend.cli.plots import plotted
     from minuend.cli.rules import parse_rules

@@ -9,8 +9,10 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from minuend.actions.difference import Observer, Pair, Watch
+from minuend.actions.difference import Watch
+from minuend.actions.pairs import Pair
 from minuend.actions.picture import Picture
+from minuend.actions.work import Observer
 from minuend.cli.pages.words import number
 from minuend.core.policies import Overflow
 from minuend.core.shapes import format_shape

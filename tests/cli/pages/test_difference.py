@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from minuend.actions.difference import Answers, CompareReport, Comparison, SubReport, Written
+from minuend.actions.comparing import Answers, CompareReport, Comparison
+from minuend.actions.difference import SubReport, Written
 from minuend.cli.pages.difference import compare_page, sub_page
 from minuend.cli.pages.layout import Table, text
 from minuend.core.elements import TYPES

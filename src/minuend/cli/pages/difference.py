@@ -12,7 +12,8 @@ from minuend.core.shapes import format_shape
 from minuend.plain import plain
 
 if TYPE_CHECKING:
-    from minuend.actions.difference import CompareReport, Comparison, SubReport, Written
+    from minuend.actions.comparing import CompareReport, Comparison
+    from minuend.actions.difference import SubReport, Written
 
 
 def sub_page(report: SubReport, plot: str | None = None) -> Page:
