@@ -30,9 +30,16 @@ from minuend.storage.base import (
 from minuend.storage.goals import refuse_inputs
 from minuend.storage.writing import atomic, new_folder, within_folder
 
-_OWN = {".npy": "npy", ".npz": "npz", ".safetensors": "safetensors", ".zarr": "zarr"} | dict.fromkeys(
-    (".tif", ".tiff"), "tiff"
-)
+_OWN = {
+    ".npy": "npy",
+    ".npz": "npz",
+    ".safetensors": "safetensors",
+    ".zarr": "zarr",
+    ".tif": "tiff",
+    ".tiff": "tiff",
+    ".h5": "hdf5",
+    ".hdf5": "hdf5",
+}
 """The module of each suffix, imported when a file of it is met."""
 
 _INDEX = ".safetensors.index.json"
