@@ -15,7 +15,7 @@ from minuend.storage import Result, open_tensors, regions, write_tensors
 from minuend.storage.regions import Region
 
 X = np.arange(6, dtype=np.int16)
-FILES = [suffix for suffix in storage.formats() if suffix not in (".zarr", ".tif", ".tiff")]
+FILES = [suffix for suffix in storage.formats() if suffix not in (".zarr", ".tif", ".tiff", ".png")]
 """All formats but images (test_tiff.py), and but the one whose "files" are folders (test_zarr.py, test_chunks.py)."""
 RESULT = Result.of("x", TYPES["int16"], X)
 

@@ -37,6 +37,7 @@ _OWN = {
     ".zarr": "zarr",
     ".tif": "tiff",
     ".tiff": "tiff",
+    ".png": "png",
     ".h5": "hdf5",
     ".hdf5": "hdf5",
 }
