@@ -24,7 +24,7 @@ def files(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-@pytest.mark.parametrize("suffix", [*FILES, ".zarr"])
+@pytest.mark.parametrize("suffix", [*FILES, ".zarr", ".NPY", ".SafeTensors"])
 def test_each_format_gives_back_what_it_was_given(tmp_path: Path, suffix: str) -> None:
     path = str(tmp_path / f"x{suffix}")
     write_tensors(path, [RESULT])
