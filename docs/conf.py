@@ -15,7 +15,7 @@ gettext_compact = "minuend"  # one catalogue, which the command line reads too
 gettext_auto_build = False  # minuend.mo is made by build.py, and committed
 gettext_uuid = False
 
-extensions = ["myst_parser", "sphinx_design", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_parser", "sphinx_design", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sitepages.extension"]
 myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 suppress_warnings = ["misc.highlighting_failure"]
@@ -27,8 +27,10 @@ autodoc_member_order = "bysource"
 napoleon_google_docstring = True
 napoleon_use_ivar = True  # else a field stands twice: in the docstring and as a member
 
+html_search_language = language
 html_theme = "furo"
 html_title = "minuend"
+html_favicon = "_static/icon.svg"
 html_static_path = ["_static"]
 html_extra_path = ["_extra"]  # matrix.json
 html_css_files = ["site.css", "matrix.css"]

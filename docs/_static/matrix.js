@@ -24,9 +24,13 @@ document.addEventListener("DOMContentLoaded", () => {
     for (const value of ["", ...options]) {
       select.append(new Option(value || words.all, value, false, value === asked.get(name)));
     }
+    select.id = `matrix-${name}`;
     const label = document.createElement("label");
-    label.append(words[name], select);
-    form.append(label);
+    label.htmlFor = select.id;
+    label.textContent = words[name];
+    const field = document.createElement("div");
+    field.append(label, select);
+    form.append(field);
     chosen[name] = select;
     select.addEventListener("change", apply);
   }

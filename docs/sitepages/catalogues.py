@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 
 from babel.messages.catalog import Catalog
@@ -11,6 +12,9 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
 from minuend.language import FOLDER
+
+DATE = datetime(2026, 11, 23, tzinfo=UTC)
+"""What stands for the date in catalogues: the same texts make the same bytes, whenever."""
 
 
 def path(language: str) -> Path:
@@ -29,6 +33,7 @@ def read(language: str) -> Catalog:
 def update(language: str, texts: Iterable[str]) -> None:
     """Bring a catalogue to the texts that are said today: new ones come in untranslated, others go."""
     old, new = read(language), Catalog(language, project="minuend", fuzzy=False)
+    new.creation_date = new.revision_date = DATE
     new.header_comment = (
         f"# minuend in {language}: what spec, diff and the site say. Made by docs/build.py --catalogues."
     )
@@ -43,7 +48,7 @@ def update(language: str, texts: Iterable[str]) -> None:
 def compiled(language: str) -> bytes:
     """The catalogue as programs read it: the same bytes for the same translations."""
     catalogue = read(language)
-    catalogue.creation_date = catalogue.revision_date = None
+    catalogue.creation_date = catalogue.revision_date = DATE
     out = io.BytesIO()
     write_mo(out, catalogue)
     return out.getvalue()
