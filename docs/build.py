@@ -37,7 +37,7 @@ def main(argv: list[str] | None = None) -> int:
     stated = parser.parse_args(argv)
     if stated.catalogues:
         return update_catalogues(stated.out)
-    shutil.rmtree(stated.out / "gettext", ignore_errors=True)
+    shutil.rmtree(work(stated.out), ignore_errors=True)
     for name in stated.language or languages():
         status = build(stated.out, name)
         if status:
@@ -51,7 +51,7 @@ def main(argv: list[str] | None = None) -> int:
 def build(out: Path, name: str) -> int:
     """Build the site in one language."""
     language = Language(name)
-    source = out / "source" / name
+    source = work(out) / "source" / name
     shutil.rmtree(out / name, ignore_errors=True)
     staging.stage(source, language)
     missing = language.missing()
@@ -66,17 +66,22 @@ def build(out: Path, name: str) -> int:
     return sphinx("html", source, out / name, name)
 
 
+def work(out: Path) -> Path:
+    """Where sources and what Sphinx remembers of them lie: hidden, for it is not the site."""
+    return out / ".work"
+
+
 def sphinx(builder: str, source: Path, out: Path, name: str) -> int:
     """Run Sphinx with warnings as errors."""
     os.environ["MINUEND_SITE_LANGUAGE"] = name
     os.environ["MINUEND_SITE_LOCALES"] = str(FOLDER)
-    trees = out.parent / "trees" / f"{builder}-{name}"
+    trees = source.parent.parent / "trees" / f"{builder}-{name}"
     return int(build_main(["-q", "-W", "--keep-going", "-b", builder, "-d", str(trees), str(source), str(out)]))
 
 
 def written_sentences(out: Path) -> list[str]:
     """Every sentence of the pages that people wrote and that are translated, by Sphinx's own count."""
-    source, folder = out / "source" / ENGLISH, out / "gettext"
+    source, folder = work(out) / "source" / ENGLISH, work(out) / "gettext"
     if not source.exists():
         staging.stage(source, Language())
     if not (folder / "minuend.pot").exists() and sphinx("gettext", source, folder, ENGLISH):
@@ -86,8 +91,7 @@ def written_sentences(out: Path) -> list[str]:
 
 def update_catalogues(out: Path) -> int:
     """Bring every catalogue to what is said today, and make what programs read of it."""
-    shutil.rmtree(out / "gettext", ignore_errors=True)
-    shutil.rmtree(out / "source", ignore_errors=True)
+    shutil.rmtree(work(out), ignore_errors=True)
     texts = [*spoken.texts(), *written_sentences(out)]
     for name in {path.parts[-2] for path in FOLDER.glob("*/LC_MESSAGES")}:
         catalogues.update(name, dict.fromkeys(texts))
