@@ -14,7 +14,7 @@ from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import minuend
-from minuend.actions.summary import Summary
+from minuend.actions.summary import Number, Summary
 from minuend.core.shapes import size
 from minuend.errors import MinuendError, OverflowFound
 from minuend.storage import SELECTOR, check_output, chunked_format, split
@@ -44,11 +44,12 @@ class Job:
     rules: Rules
     overflow: Overflow
     common: bool
+    nodata: Number | None = None
 
     @classmethod
-    def of(cls, a: str, b: str, rules: Rules, overflow: Overflow, common: bool) -> Job:
+    def of(cls, a: str, b: str, rules: Rules, overflow: Overflow, common: bool, nodata: Number | None = None) -> Job:
         """Return it for paths as they are named in this process's folder."""
-        return cls(_absolute(a), _absolute(b), rules, overflow, common)
+        return cls(_absolute(a), _absolute(b), rules, overflow, common, nodata)
 
     def identity(self, sources: dict[str, str]) -> dict[str, str]:
         """Return everything that the bytes of the difference depend on."""
@@ -60,6 +61,7 @@ class Job:
             "--as": str(self.rules) or "none",
             "--overflow": self.overflow,
             "--common": "given" if self.common else "not given",
+            "--nodata": "not given" if self.nodata is None else str(self.nodata),
         }
 
 
