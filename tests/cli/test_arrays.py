@@ -83,8 +83,8 @@ def test_nodata_is_a_number_that_the_report_tells(capfd: pytest.CaptureFixture[s
     assert "lowest 100, highest 251, 1 nodata" in told
     assert run(capfd, "sub", "f.npy", "f.npy", "--nodata", "-9999.0", "--json")[0] == 0
     status, _, err = run(capfd, "sub", "a.npy", "b.npy", "--nodata", "none")
-    assert (status, err) == (
-        2,
+    assert status == 2
+    assert err == (
         "error: Invalid value for '--nodata': 'none' is no number; expected one such as 0, -9999, 1e20 or nan "
-        "(minuend sub --help shows the options)\n",
+        "(minuend sub --help shows the options)\n"
     )

@@ -50,8 +50,8 @@ def given(tensor: Tensor, nodata: int | float | None, path: str, where: str) -> 
         )
     if stated is not None and stated != nodata and not (math.isnan(stated) and math.isnan(nodata)):
         raise FileFormatError(
-            f"{path} states the nodata value {stated}, and --nodata says {nodata}{where}; leave --nodata out, it is for "
-            "files that state none"
+            f"{path} states the nodata value {stated}, and --nodata says {nodata}{where}; leave --nodata out, it is "
+            "for files that state none"
         )
     return replace(tensor, about=replace(tensor.about, nodata=nodata))
 
@@ -71,22 +71,6 @@ def _fits(nodata: int | float, element: ElementType) -> bool:
 
 def _range(element: ElementType) -> str:
     return "{} ({} to {})".format(element, *element.limits) if element.is_integer else str(element)
-
-
-def check_grids(a: Tensor, b: Tensor) -> None:
-    """Check that pixels of two tensors lie in the same places, as far as both say where.
-
-    Raises:
-        FileFormatError: they do not.
-    """
-    x, y = a.about.grid, b.about.grid
-    if x is None or y is None or x == y:
-        return
-    what = "coordinate systems" if x.crs != y.crs else "transforms"
-    came, other = (x.crs or "none", y.crs or "none") if x.crs != y.crs else (x.transform, y.transform)
-    raise FileFormatError(
-        f"A and B have different {what}: {came} and {other}; nothing is warped, bring them to one grid (gdalwarp) first"
-    )
 
 
 def missing(array: Array, nodata: int | float | None) -> Array | None:

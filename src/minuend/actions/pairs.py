@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from minuend.actions import nodata
+from minuend.actions import grids, nodata
 from minuend.core import shapes
 from minuend.core.elements import ElementType
 from minuend.core.shapes import Broadcast, size, static
@@ -88,9 +88,10 @@ class Pair:
 
     @property
     def about(self) -> About:
-        """What is said of the difference beside its elements."""
+        """What is said of the difference beside its elements: what A's file says, or B's if that alone has a grid."""
+        own = self.b.about if grids.of_b(self.a, self.b, self.shape) else self.a.about
         found = nodata.stated(self.a.about, self.b.about)
-        return self.a.about if found == self.a.about.nodata else replace(self.a.about, nodata=found)
+        return own if found == own.nodata else replace(own, nodata=found)
 
     def result_type(self, overflow: str) -> ElementType:
         """The difference's element type under a policy."""
@@ -147,8 +148,8 @@ def _pair(
 ) -> Pair:
     where_in = where and f", in {where}"
     try:
-        nodata.check_grids(a, b)
         joined = rules.join(a, b)
+        grids.check(a, b, static(joined.shape or ()), paths)
     except SpecError as error:
         raise error.at(where) from None
     a, b = (

@@ -155,6 +155,7 @@ class About:
 
     Attributes:
         nodata: the value of elements that hold none. grid: where pixels lie; two that differ are not subtracted.
+        placeable: whether the format has a word for that.
         attributes: names and values that go from A to the difference by the format's own rules: units, dimension names.
         shard: the file of several that it lies in; ``None`` where there is one for all.
         stored: how it is stored, where it is a zarr array.
@@ -165,6 +166,7 @@ class About:
     attributes: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     shard: Shard | None = None
     stored: Stored | None = None
+    placeable: bool = False
 
 
 NOTHING = About()
