@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from minuend.actions import grids, nodata
+from minuend.actions import grids, nodata, packing
 from minuend.core import shapes
 from minuend.core.elements import ElementType
 from minuend.core.shapes import Broadcast, size, static
@@ -91,7 +91,8 @@ class Pair:
         """What is said of the difference beside its elements: what A's file says, or B's if that alone has a grid."""
         own = self.b.about if grids.of_b(self.a, self.b, self.shape) else self.a.about
         found = nodata.stated(self.a.about, self.b.about)
-        return own if found == own.nodata else replace(own, nodata=found)
+        grid = grids.without_contradictions(own.grid, self.a, self.b)
+        return own if found == own.nodata and grid == own.grid else replace(own, nodata=found, grid=grid)
 
     def result_type(self, overflow: str) -> ElementType:
         """The difference's element type under a policy."""
@@ -149,7 +150,8 @@ def _pair(
     where_in = where and f", in {where}"
     try:
         joined = rules.join(a, b)
-        grids.check(a, b, static(joined.shape or ()), paths)
+        grids.check(a, b, joined, paths)
+        packing.check(a.about, b.about)
     except SpecError as error:
         raise error.at(where) from None
     a, b = (

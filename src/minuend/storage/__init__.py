@@ -40,6 +40,8 @@ _OWN = {
     ".png": "png",
     ".h5": "hdf5",
     ".hdf5": "hdf5",
+    ".nc": "netcdf",
+    ".nc4": "netcdf",
 }
 """The module of each suffix, imported when a file of it is met."""
 

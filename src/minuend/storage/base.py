@@ -18,6 +18,7 @@ from minuend.core.elements import ElementType
 from minuend.core.shapes import size
 from minuend.errors import DTypeError, FileFormatError, Unsupported, listed
 from minuend.storage import regions
+from minuend.storage.coordinates import Coordinates
 from minuend.storage.pipeline import ahead, each
 from minuend.storage.plain_types import plain_type
 from minuend.storage.reading import Array, Source, room
@@ -155,18 +156,21 @@ class About:
 
     Attributes:
         nodata: the value of elements that hold none. grid: where pixels lie; two that differ are not subtracted.
-        placeable: whether the format has a word for that.
+        placeable: whether the format has a word for that. scale, offset: of packed values, which mean
+            scale * value + offset.
         attributes: names and values that go from A to the difference by the format's own rules: units, dimension names.
         shard: the file of several that it lies in; ``None`` where there is one for all.
         stored: how it is stored, where it is a zarr array.
     """
 
     nodata: int | float | None = None
-    grid: Grid | None = None
+    grid: Grid | Coordinates | None = None
     attributes: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     shard: Shard | None = None
     stored: Stored | None = None
     placeable: bool = False
+    scale: float = 1.0
+    offset: float = 0.0
 
 
 NOTHING = About()
