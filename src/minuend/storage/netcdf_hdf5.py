@@ -58,6 +58,8 @@ def read(path: str) -> Found:
                 axes = tuple(_axis(dataset, k, numbered) for k in range(len(dataset.shape)))
             group, _, name = place.rpartition("/")
             name = f"{group}/{name.removeprefix(_OTHER)}".lstrip("/")
+            if not all(name.split("/")):
+                raise FileFormatError(f"{path} holds a variable {name!r}, which is no name; expected names of letters")
             if name in found:
                 raise FileFormatError(f"{path} holds two variables {name!r}; expected names that differ")
             found[name] = Variable(axes, plain(dataset.attrs), dataset)
@@ -105,7 +107,7 @@ def _axis(dataset: Any, k: int, numbered: Mapping[int, Any]) -> Axis:
         scale = numbered.get(int(np.ravel(numbers)[k]))
     elif _is_scale(dataset) and len(dataset.shape) == 1:
         scale = dataset
-    if scale is None or not isinstance(scale.name, str):
+    if scale is None or not isinstance(scale.name, str) or not all(scale.name[1:].split("/")):
         return Axis("", dataset.shape[k])
     return Axis(scale.name.lstrip("/"), dataset.shape[k], scale.maxshape[0] is None)
 
@@ -114,7 +116,7 @@ def plain(attributes: Any) -> dict[str, Any]:
     """Return attributes that are text or numbers: references and the like mean places in the file."""
     found: dict[str, Any] = {}
     for name, value in attributes.items():
-        if name in _HIDDEN:
+        if name in _HIDDEN or name != _text(name):
             continue
         if isinstance(value, np.ndarray) and value.dtype.kind in "iufS" and value.size:
             found[name] = value[0] if value.size == 1 and value.dtype.kind != "S" else value
@@ -131,7 +133,9 @@ def plain(attributes: Any) -> dict[str, Any]:
 
 
 def _text(value: Any) -> str:
-    return value.decode(errors="replace") if isinstance(value, bytes) else value if isinstance(value, str) else ""
+    """Return a text; what is no UTF-8, which comes as bytes or as surrogates, is shown as such."""
+    raw = value.encode(errors="surrogateescape") if isinstance(value, str) else value
+    return raw.decode(errors="replace") if isinstance(raw, bytes) else ""
 
 
 # ---- writing -------------------------------------------------------------------------------------------------------
