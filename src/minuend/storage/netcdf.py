@@ -226,7 +226,7 @@ def check(path: str, results: Sequence[Result]) -> None:
             raise DTypeError("types", f"netCDF has no word for {result.element}; write .h5", where=path)
     grids = [_placed(result) for result in results]
     sizes: dict[str, int] = {}
-    for axis in (axis for grid in grids for axis in grid.axes):
+    for axis in (axis for grid in grids for axis in grid.axes if axis.path):
         if sizes.setdefault(axis.path, axis.size) != axis.size:
             raise FileFormatError(
                 f"{path}: the dimension {clipped(axis.path)} would have the sizes {sizes[axis.path]} and {axis.size}; "
@@ -268,8 +268,5 @@ def _placed(result: Result) -> Coordinates:
     """Where a result's elements lie: what A says, or axes that are called by number."""
     grid = result.about.grid
     if isinstance(grid, Coordinates) and tuple(axis.size for axis in grid.axes) == result.shape:
-        named = tuple(
-            axis if axis.path else Axis(f"dim_{k}_of_{axis.size}", axis.size) for k, axis in enumerate(grid.axes)
-        )
-        return replace(grid, axes=named)
-    return Coordinates(tuple(Axis(f"dim_{k}_of_{size}", size) for k, size in enumerate(result.shape)))
+        return grid
+    return Coordinates(tuple(Axis("", size) for size in result.shape))

@@ -101,8 +101,9 @@ def _axis(dataset: Any, k: int, numbered: Mapping[int, Any]) -> Axis:
     """Which dimension an axis is, as far as the file says."""
     numbers = dataset.attrs.get("_Netcdf4Coordinates")
     scale = None
-    if "DIMENSION_LIST" in dataset.attrs and len(dataset.dims[k]):
-        scale = dataset.dims[k][0]
+    lists = dataset.attrs.get("DIMENSION_LIST")
+    if lists is not None and np.size(lists) == len(dataset.shape) and np.size(lists[k]):
+        scale = dataset.file[np.ravel(lists[k])[0]]
     elif numbers is not None and np.size(numbers) == len(dataset.shape):
         scale = numbered.get(int(np.ravel(numbers)[k]))
     elif _is_scale(dataset) and len(dataset.shape) == 1:
@@ -199,6 +200,7 @@ class Writer:
     def _create(self, path: str, axes: tuple[Axis, ...], dtype: Any, options: dict[str, Any]) -> Any:
         """Make a dataset, which is a dimension scale where it holds the coordinates of its own axis."""
         group, _, name = path.rpartition("/")
+        axes = tuple(axis if axis.path else Axis(f"dim_{k}_of_{axis.size}", axis.size) for k, axis in enumerate(axes))
         shape = tuple(axis.size for axis in axes)
         own = [axis.path for axis in axes] == [path]
         if any(axis.grows for axis in axes):
