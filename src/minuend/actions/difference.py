@@ -14,6 +14,7 @@ from minuend.core.elements import ElementType
 from minuend.core.policies import Overflow
 from minuend.errors import OverflowFound
 from minuend.storage import chunked_format, open_tensors, write_tensors
+from minuend.storage.remote import as_local
 
 INEXACT = (
     "a difference of floats is rounded and does not give TUNED back from BASE bit by bit; "
@@ -104,7 +105,8 @@ def subtract_files(
     """Subtract the tensors of one file from another's and write the differences.
 
     Args:
-        a, b: the operands: ``path`` or ``path::name``. out: the file to write; its suffix tells the format.
+        a, b: the operands: ``path`` or ``path::name``; a path may be an address that ``fsspec`` knows.
+        out: the file to write; its suffix tells the format.
         rules: whose rules check and join them. overflow: the policy for integers, as in ``minuend.subtract``.
         common: subtract the tensors that both files name, and skip the others.
         nodata: the value of elements that hold no data, NaN too, where a file does not state one; the difference has it
@@ -119,6 +121,7 @@ def subtract_files(
             no output file appears or changes.
     """
     start = time.perf_counter()
+    out = as_local(out)
     minuend, subtrahend = open_tensors(a), open_tensors(b)
     pairs, skipped = pair_up(minuend, subtrahend, rules, common, nodata)
     if watch is not None:

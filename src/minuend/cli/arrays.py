@@ -45,8 +45,9 @@ def sub(
     """Subtract the tensors in file B from those in file A.
 
     Files: .npy, .npz, .safetensors (a sharded checkpoint by its folder or index), .zarr, .tif, .png, .h5, .nc,
-    TensorProto in .pb, and to read from the constants of models, .onnx and .xml; file.npz::name selects one tensor of
-    several. Tensors go together by name where both files name them. Without -o the overflow policies are shown side by side.
+    TensorProto in .pb, and to read from the constants of models, .onnx and .xml; or addresses that fsspec knows, such
+    as s3://bucket/a.npy. file.npz::name selects one tensor of several. Tensors go together by name where both files
+    name them. Without -o the overflow policies are shown side by side.
     """
     from minuend.actions.chunks import refuse
     from minuend.actions.comparing import CompareReport, compare_files

@@ -61,7 +61,7 @@ def open_file(path: str, *, every_type: bool = False) -> TensorFile:
 def datasets(path: str) -> tuple[Any, dict[str, Any]]:
     """Open a file, and return it and the datasets that it holds itself, by path."""
     package = need("h5py", "hdf5", path)
-    source = reading.open_file(path)
+    source = reading.open_source(path)
     found: dict[str, Any] = {}
     with told(path):
         file = package.File(Stream(source), "r")

@@ -63,7 +63,7 @@ class Variable:
 
 def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     """Look at all variables of a file."""
-    source = reading.open_file(path)
+    source = reading.open_source(path)
     if source.read(0, min(3, source.size)).tobytes() == netcdf_classic.MAGIC:
         variables, groups = _classic(source, path, every_type)
     else:
@@ -81,7 +81,7 @@ _Variables = Mapping[str, Variable]
 _Groups = Mapping[str, Mapping[str, Any]]
 
 
-def _classic(source: reading.File, path: str, every_type: bool) -> tuple[_Variables, _Groups]:
+def _classic(source: reading.Opened, path: str, every_type: bool) -> tuple[_Variables, _Groups]:
     found, attributes = netcdf_classic.variables(source, path)
 
     def variable(name: str, one: netcdf_classic.Variable) -> Variable:

@@ -64,7 +64,7 @@ def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     """Look at the first image of a file."""
     package = need("tifffile", "tiff", path)
     need("zarr", "tiff", path)
-    source = reading.open_file(path)
+    source = reading.open_source(path)
     with _told(path):
         image = package.TiffFile(Stream(source)).series[0]
         page, axes = image.keyframe, image.axes

@@ -255,6 +255,8 @@ def _remote_files(source: str) -> Iterator[tuple[str, int, object]]:
     import fsspec
 
     system, root = fsspec.core.url_to_fs(source)
-    for name, found in sorted(system.find(root, detail=True).items()):
+    alone = system.info(root)
+    files = {"": alone} if alone.get("type") == "file" else system.find(root, detail=True)
+    for name, found in sorted(files.items()):
         marks = (found.get(key) for key in ("ETag", "etag", "md5Hash", "LastModified", "created"))
         yield name, found.get("size") or 0, next((mark for mark in marks if mark), "")
