@@ -16,7 +16,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import urlsplit
 
 from minuend.errors import FileFormatError, MinuendError, Unsupported
 from minuend.storage.base import URL, need
@@ -49,7 +48,7 @@ def as_local(path: str) -> str:
 def name_of(path: str) -> str:
     """Return the last name of a path or an address, whatever a web server is asked for beside it."""
     if protocol(path) in _WEB:
-        return posixpath.basename(urlsplit(path).path.rstrip("/"))
+        return posixpath.basename(path.partition("?")[0].partition("#")[0].rstrip("/"))
     return os.path.basename(os.path.normpath(path))
 
 
