@@ -36,6 +36,8 @@ _OWN = {
     ".npz": "npz",
     ".safetensors": "safetensors",
     ".zarr": "zarr",
+    ".zarr.zip": "zarr_zip",
+    ".zip": "zarr_zip",
     ".tif": "tiff",
     ".tiff": "tiff",
     ".png": "png",

@@ -379,8 +379,13 @@ class ChunkedFormat(Format, Protocol):
     def names_of(self, results: Sequence[Result]) -> list[str]:
         """Return what results are called in the folder."""
 
-    def Goal(self, path: str, name: str, spare: str, called: str) -> Goal:  # noqa: N802
-        """Open a tensor of a folder for writing; see :class:`minuend.storage.zarr.Goal`."""
+    def headers_of(self, path: str, results: Sequence[Result]) -> dict[str, bytes]:
+        """Return all that stands beside the chunks, by its key; the outermost comes last."""
+
+    def Goal(  # noqa: N802
+        self, path: str, name: str, spare: str, called: str, headers: Mapping[str, bytes] | None
+    ) -> Goal:
+        """Open a tensor of a folder or an address for writing; see :class:`minuend.storage.zarr.Goal`."""
 
 
 def array_at(raw: Array, offset: int, dtype: np.dtype[Any], shape: Sequence[int], *, fortran: bool = False) -> Array:

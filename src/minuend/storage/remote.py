@@ -86,8 +86,10 @@ def told(path: str) -> Iterator[None]:
 
 def _of(path: str, error: Exception) -> OSError:
     # fsspec's web file system says of everything that there is no such file, and why in the cause.
-    if isinstance(error, FileNotFoundError) and isinstance(error.__cause__, Exception):
-        error = error.__cause__
+    cause = error.__cause__
+    web = isinstance(cause, OSError) or type(cause).__module__.startswith("aiohttp")
+    if isinstance(error, FileNotFoundError) and isinstance(cause, Exception) and web:
+        error = cause
     came = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     if isinstance(error, FileNotFoundError) or getattr(error, "status", None) in (404, 410):
         return FileNotFoundError(f"there is no file {path}")
