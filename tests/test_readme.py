@@ -44,7 +44,7 @@ def test_a_command_prints_what_the_readme_shows(command: str, shown: str, capfd:
 
 @pytest.mark.usefixtures("clone")
 def test_the_first_command_runs_and_the_second_installs_the_tests(capfd: pytest.CaptureFixture[str]) -> None:
-    first, wheel, second = SHELL
+    first, wheel, second, site = SHELL
     install, *commands = first.split(" && ")
     assert install == "pip install ."
     assert len(commands) == 2
@@ -54,6 +54,8 @@ def test_the_first_command_runs_and_the_second_installs_the_tests(capfd: pytest.
     assert [shown.count(policy) for policy in ("wrap ", "saturate ", "widen ")] == [2, 2, 2]
     assert wheel == "pip install dist/*.whl && minuend demo"
     assert second == 'pip install ".[test]" && pytest'
+    assert site == 'pip install ".[docs]" && python docs/build.py'  # .ci/site runs it
+    assert site in (ROOT / ".ci" / "site").read_text("utf-8")
 
 
 @pytest.mark.usefixtures("clone")

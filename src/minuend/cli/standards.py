@@ -2,48 +2,72 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+from typing import Any
+
 import click
 
-from minuend.cli.printing import show, show_json
+from minuend.cli.printing import show, show_json, show_lines
 from minuend.cli.verbs import completing
 from minuend.errors import SpecError
+from minuend.language import Language, chosen
 from minuend.standards.dialects import dialect, dialects
 from minuend.standards.version import OpVersion
 from minuend.standards.version import diff as changes_between
 
 
+def _in_a_language(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a verb ``--lang``; what is not said is what the environment asks for."""
+    return click.option(
+        "--lang", metavar="LANG", help="en, or zh_TW for Traditional Chinese; else what LANG of the environment says."
+    )(command)
+
+
 @click.command()
 @click.argument("version", metavar="[DIALECT[:V]]", required=False, shell_complete=completing("dialects"))
+@click.option("--html", is_flag=True, help="Open the page of the built site, and print where it lies.")
 @click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
-def spec(version: str | None, as_json: bool) -> None:
+@_in_a_language
+def spec(version: str | None, html: bool, as_json: bool, lang: str | None) -> None:
     """Show what versions of subtraction allow: all of them, a dialect's, or one.
 
     V is an ONNX opset, OpenVINO's 1, or a DirectML feature level such as 4.1.
     """
     from minuend.cli.pages.standards import matrix_page, spec_json, spec_page
 
-    if version is not None and ":" in version:
-        op = _resolve(version)
-        if as_json:
-            show_json(spec_json([op]))
-        else:
-            show(spec_page(op))
-        return
-    homes = tuple(dialects().values()) if version is None else (dialect(version),)
-    if as_json:
-        show_json(spec_json(version for home in homes for version in home.versions))
+    language = _language(lang)
+    op = _resolve(version) if version is not None and ":" in version else None
+    homes = tuple(dialects().values()) if version is None or op else (dialect(version),)
+    if html:
+        _open(op, version, language)
+    elif as_json:
+        show_json(spec_json([op] if op else [version for home in homes for version in home.versions]))
     else:
-        show(matrix_page(homes))
+        show(spec_page(op, language) if op else matrix_page(homes, language))
+
+
+def _open(op: OpVersion | None, version: str | None, language: Language) -> None:
+    from minuend.cli.site import page
+    from minuend.cli.site import show as show_page
+
+    newest = dialect(version).versions[-1] if version is not None and op is None else op
+    name = "matrix" if newest is None else f"operators/{newest.dialect}-{newest.version}"
+    found = page(name, language.name)
+    show_page(found)
+    show_lines([str(found)])
 
 
 @click.command()
 @click.argument("old", metavar="DIALECT:V", shell_complete=completing("dialects"))
 @click.argument("new", metavar="DIALECT:V", shell_complete=completing("dialects"))
 @click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
-def diff(old: str, new: str, as_json: bool) -> None:
+@_in_a_language
+def diff(old: str, new: str, as_json: bool, lang: str | None) -> None:
     """Show what changed from one version of a dialect to another."""
     from minuend.cli.pages.standards import diff_json, diff_page
 
+    language = _language(lang)
     was, now = _resolve(old), _resolve(new)
     if was.dialect != now.dialect:
         raise SpecError(
@@ -53,7 +77,11 @@ def diff(old: str, new: str, as_json: bool) -> None:
     if as_json:
         show_json(diff_json(was, now, changes))
     else:
-        show(diff_page(was, now, changes))
+        show(diff_page(was, now, changes, language))
+
+
+def _language(stated: str | None) -> Language:
+    return Language(chosen(os.environ) if stated is None else stated)
 
 
 def _resolve(text: str) -> OpVersion:

@@ -7,16 +7,18 @@ from typing import Any
 
 from minuend.cli.pages.layout import Page, Table
 from minuend.core.elements import TYPES
+from minuend.language import Language
 from minuend.plain import plain
 from minuend.standards.dialects import Dialect, dialect
 from minuend.standards.version import Change, OpVersion
 
 
-def matrix_page(homes: Sequence[Dialect]) -> Page:
+def matrix_page(homes: Sequence[Dialect], language: Language) -> Page:
     """Show which version takes which element type, and what else the versions differ in.
 
     A single dialect's types are named as it names them.
     """
+    tr = language.tr
     versions = [version for home in homes for version in home.versions]
     names = [name for name in TYPES if any(name in version.types for version in versions)]
     spell = homes[0].spell if len(homes) == 1 else str
@@ -25,15 +27,15 @@ def matrix_page(homes: Sequence[Dialect]) -> Page:
     rows = tuple(
         (
             f"{version.dialect} {version.version}",
-            ", ".join(version.attributes.names) or "none",
-            version.broadcasting,
-            version.inference,
-            _ranks(version.ranks),
+            ", ".join(version.attributes.names) or tr("none"),
+            _shown(version.broadcasting, language),
+            tr(version.inference),
+            _ranks(version.ranks, language),
         )
         for version in versions
     )
-    more = Table(("version", "attributes", "broadcasting", "inference", "ranks"), rows)
-    return (Table(("type", *heads), types), more)
+    heading = ("version", "attributes", "broadcasting", "inference", "ranks")
+    return (Table((tr("type"), *heads), types), Table(tuple(map(tr, heading)), rows))
 
 
 def spec_json(versions: Iterable[OpVersion]) -> dict[str, Any]:
@@ -41,31 +43,46 @@ def spec_json(versions: Iterable[OpVersion]) -> dict[str, Any]:
     return {"versions": [{**plain(op), "spelled": [dialect(op.dialect).spell(t) for t in op.types]} for op in versions]}
 
 
-def spec_page(op: OpVersion) -> Page:
+def spec_page(op: OpVersion, language: Language) -> Page:
     """Show all that a version's row holds, in its dialect's spelling."""
+    tr = language.tr
     home = dialect(op.dialect)
-    later = home.versions[home.versions.index(op) + 1 :]
-    until = f", until {home.counted} {later[0].version} changes it" if later else ""
-    page: list[str | Table] = [f"{home.title} {op}: since {home.counted} {op.version}{until}"]
+    page: list[str | Table] = [_title(op, home, language)]
     rows = (
-        ("types", ", ".join(map(home.spell, op.types))),
-        ("ranks", _ranks(op.ranks)),
-        ("broadcasting", op.broadcasting),
-        ("inference", op.inference),
-        *(("note", note) for note in op.notes),
-        *((key, _shown(value)) for key, value in op.facts.items()),
+        (tr("types"), ", ".join(map(home.spell, op.types))),
+        (tr("ranks"), _ranks(op.ranks, language)),
+        (tr("broadcasting"), _shown(op.broadcasting, language)),
+        (tr("inference"), tr(op.inference)),
+        *((tr("note"), tr(note)) for note in op.notes),
+        *((tr(key), _shown(value, language)) for key, value in op.facts.items()),
     )
     page.append(Table(("", ""), rows))
     if op.attributes:
-        listed = ((a.name, a.type, "none" if a.default is None else _shown(a.default), a.doc) for a in op.attributes)
-        page.append(Table(("attribute", "type", "default", "meaning"), tuple(listed)))
+        listed = (
+            (a.name, a.type, tr("none") if a.default is None else _shown(a.default, language), tr(a.doc))
+            for a in op.attributes
+        )
+        page.append(Table(tuple(map(tr, ("attribute", "type", "default", "meaning"))), tuple(listed)))
     for head, params in (("input", op.inputs), ("output", op.outputs)):
-        page.append(Table((head, "type", "meaning"), tuple((p.name, p.type, p.doc) for p in params)))
+        docs = tuple((p.name, p.type, tr(p.doc)) for p in params)
+        page.append(Table(tuple(map(tr, (head, "type", "meaning"))), docs))
     return page
 
 
-def diff_page(old: OpVersion, new: OpVersion, changes: Iterable[Change]) -> Page:
+def _title(op: OpVersion, home: Dialect, language: Language) -> str:
+    tr = language.tr
+    names = {"title": home.title, "op": op, "counted": tr(home.counted), "version": op.version}
+    later = home.versions[home.versions.index(op) + 1 :]
+    if later:
+        return tr(
+            "{title} {op}: since {counted} {version}, until {counted} {next} changes it", next=later[0].version, **names
+        )
+    return tr("{title} {op}: since {counted} {version}", **names)
+
+
+def diff_page(old: OpVersion, new: OpVersion, changes: Iterable[Change], language: Language) -> Page:
     """Show what changed from one version to another, a line each; what is only worded anew shares one line."""
+    tr = language.tr
     home = dialect(old.dialect)
     rows: list[tuple[str, str]] = []
     reworded: list[str] = []
@@ -73,12 +90,18 @@ def diff_page(old: OpVersion, new: OpVersion, changes: Iterable[Change]) -> Page
         if change.field == "notes" or change.field.endswith(".doc"):
             reworded.append(change.field.removesuffix(".doc"))
         else:
-            rows.append((change.field, _changed(home, change)))
+            rows.append((_field(change.field, language), _changed(home, change, language)))
     if reworded:
-        rows.append(("worded anew", ", ".join(reworded)))
+        rows.append((tr("worded anew"), ", ".join(reworded)))
     if not rows:
-        return (f"{home.title} {old}: the same version, nothing changed",)
+        return (tr("{title} {op}: the same version, nothing changed", title=home.title, op=old),)
     return (f"{home.title} {old} → {new}", Table(("", ""), tuple(rows)))
+
+
+def _field(name: str, language: Language) -> str:
+    """A field's name: words are translated, the names of facts that are the standard's own are not."""
+    part, dot, key = name.partition(".")
+    return f"{language.tr(part)}{dot}{language.tr(key) if part == 'facts' else key}"
 
 
 def diff_json(old: OpVersion, new: OpVersion, changes: Iterable[Change]) -> dict[str, Any]:
@@ -86,24 +109,29 @@ def diff_json(old: OpVersion, new: OpVersion, changes: Iterable[Change]) -> dict
     return {"dialect": old.dialect, "old": old.version, "new": new.version, "changes": list(changes)}
 
 
-def _changed(home: Dialect, change: Change) -> str:
+def _changed(home: Dialect, change: Change, language: Language) -> str:
+    def name(item: Any) -> str:
+        return home.spell(item) if change.field == "types" else _shown(item, language)
+
     if change.field == "ranks":
-        return f"{_ranks(change.removed[0])} → {_ranks(change.added[0])}"
-    if (
-        change.field not in ("types", "attributes", "inputs", "outputs")
-        and len(change.added) == len(change.removed) == 1
-    ):
-        return f"{_shown(change.removed[0])} → {_shown(change.added[0])}"
-    name = home.spell if change.field == "types" else _shown
+        return f"{_ranks(change.removed[0], language)} → {_ranks(change.added[0], language)}"
+    listed = change.field in ("types", "attributes", "inputs", "outputs")
+    if not listed and len(change.added) == len(change.removed) == 1:
+        return f"{name(change.removed[0])} → {name(change.added[0])}"
     return " ".join([f"+{name(item)}" for item in change.added] + [f"−{name(item)}" for item in change.removed])
 
 
-def _ranks(ranks: tuple[int, int | None]) -> str:
+def _ranks(ranks: tuple[int, int | None], language: Language) -> str:
     low, high = ranks
-    return f"{low} and above" if high is None else str(low) if low == high else f"{low} to {high}"
+    if high is None:
+        return language.tr("{low} and above", low=low)
+    return str(low) if low == high else language.tr("{low} to {high}", low=low, high=high)
 
 
-def _shown(value: Any) -> str:
+def _shown(value: Any, language: Language) -> str:
+    """A value in words: sentences are translated, names and numbers are not."""
     if isinstance(value, bool):
-        return "yes" if value else "no"
-    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+        return language.tr("yes" if value else "no")
+    if isinstance(value, tuple):
+        return ", ".join(_shown(item, language) for item in value)
+    return language.tr(value) if isinstance(value, str) and " " in value else str(value)

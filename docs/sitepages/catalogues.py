@@ -1,0 +1,77 @@
+"""The catalogues of translations: what the site and the command line say, and what translators made of it."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from babel.messages.catalog import Catalog
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po, write_po
+
+from minuend.language import FOLDER
+
+DATE = datetime(2026, 11, 23, tzinfo=UTC)
+"""What stands for the date in catalogues: the same texts make the same bytes, whenever."""
+
+
+def path(language: str) -> Path:
+    """A language's catalogue, as translators edit it."""
+    return FOLDER / language / "LC_MESSAGES" / "minuend.po"
+
+
+def read(language: str) -> Catalog:
+    """Read a catalogue; an empty one where there is none yet."""
+    if not path(language).exists():
+        return Catalog(language)
+    with open(path(language), "rb") as file:
+        return read_po(file, language)
+
+
+def update(language: str, texts: Iterable[str]) -> None:
+    """Bring a catalogue to the texts that are said today: new ones come in untranslated, others go."""
+    old, new = read(language), Catalog(language, project="minuend", fuzzy=False)
+    new.creation_date = new.revision_date = DATE
+    new.header_comment = (
+        f"# minuend in {language}: what spec, diff and the site say. Made by docs/build.py --catalogues."
+    )
+    for text in texts:
+        known = old.get(text)
+        new.add(text, known.string if known else "")
+    path(language).parent.mkdir(parents=True, exist_ok=True)
+    with open(path(language), "wb") as file:
+        write_po(file, new, width=120, omit_header=False, sort_output=False)
+
+
+def compiled(language: str) -> bytes:
+    """The catalogue as programs read it: the same bytes for the same translations."""
+    catalogue = read(language)
+    catalogue.creation_date = catalogue.revision_date = DATE
+    out = io.BytesIO()
+    write_mo(out, catalogue)
+    return out.getvalue()
+
+
+def untranslated(language: str, texts: Iterable[str]) -> list[str]:
+    """Those of the texts that a catalogue lacks."""
+    catalogue = read(language)
+    return [text for text in texts if not ((known := catalogue.get(text)) and known.string)]
+
+
+def of_template(file: Path, pages: Iterable[str]) -> list[str]:
+    """The sentences of some pages, out of the template that Sphinx gathers."""
+    wanted = {f"{page}.md" for page in pages}
+    with open(file, "rb") as stream:
+        template = read_po(stream)
+    return [
+        str(message.id) for message in template
+        if message.id and any(Path(where).name in wanted and "/" not in _below(where) for where, _ in message.locations)
+    ]  # fmt: skip
+
+
+def _below(where: str) -> str:
+    """A location's path below the sources' folder: ``docs/_build/source/en/index.md`` is ``index.md``."""
+    parts = Path(where).parts
+    return "/".join(parts[parts.index("source") + 2 :]) if "source" in parts else Path(where).name

@@ -1,0 +1,188 @@
+"""What differs between any two versions: four lines of what it means, then both texts side by side."""
+
+from __future__ import annotations
+
+import difflib
+import html
+import itertools
+from collections.abc import Iterator
+
+from minuend.language import Language
+from minuend.standards.dialects import dialect
+from minuend.standards.version import OpVersion
+from sitepages import markup, versions
+from sitepages.page import Page
+
+
+def pages(language: Language) -> Iterator[Page]:
+    """The index, and a page for each pair, the older one (or the earlier dialect's) first."""
+    yield _index(language)
+    for old, new in itertools.combinations(versions.every_version(), 2):
+        yield Page(f"differences/{slug(old, new)}.md", _page(old, new, language))
+
+
+def slug(old: OpVersion, new: OpVersion) -> str:
+    """The name of a pair's page: ``onnx-7-13``, ``directml-5.1-onnx-14``."""
+    end = str(new.version) if old.dialect == new.dialect else versions.slug(new)
+    return f"{versions.slug(old)}-{end}"
+
+
+def _title(old: OpVersion, new: OpVersion) -> str:
+    """A pair in words: ``ONNX Sub-7 → Sub-13``."""
+    return f"{versions.title(old)} → {new if old.dialect == new.dialect else versions.title(new)}"
+
+
+def section(op: OpVersion, language: Language) -> Iterator[str]:
+    """The section of a version's page: a link to each difference that it is one side of."""
+    tr = language.tr
+    everyone = versions.every_version()
+    near: list[str] = []
+    far: list[str] = []
+    for other in everyone:
+        if other is op:
+            continue
+        old, new = sorted((op, other), key=everyone.index)
+        link = f"[{_title(old, new)}](../differences/{slug(old, new)}.md)"
+        (near if other.dialect == op.dialect else far).append(f"- {link}")
+    if near:
+        yield "\n".join(near)
+    yield tr("Against the other standards:")
+    yield "\n".join(far)
+
+
+def _index(language: Language) -> Page:
+    tr = language.tr
+    everyone = versions.every_version()
+    rows = []
+    for at, old in enumerate(everyone[:-1]):
+        cells = [f"[≠]({slug(old, new)}.md)" if new in everyone[at + 1 :] else "" for new in everyone[1:]]
+        rows.append([f"**{versions.slug(old)}**", *cells])
+    return Page(
+        "differences/index.md",
+        markup.paragraphs(
+            f"# {tr('Differences')}",
+            tr("Any two versions, within a standard and across: from the one at the left to the one above."),
+            markup.table([tr("from"), *(versions.slug(op) for op in everyone[1:])], rows),
+        ),
+    )
+
+
+def _page(old: OpVersion, new: OpVersion, language: Language) -> str:
+    tr = language.tr
+    return markup.paragraphs(
+        "---\norphan: true\n---",  # 55 pages are found by their table, not by the list of all pages
+        f"# {_title(old, new)}",
+        f"[{versions.title(old)}](../operators/{versions.slug(old)}.md), "
+        f"[{versions.title(new)}](../operators/{versions.slug(new)}.md)",
+        f"## {tr('In four lines')}",
+        "\n".join(f"- **{head}**: {line}" for head, line in meaning(old, new, language)),
+        f"## {tr('Side by side')}",
+        tr("Signs at the left: ~ changed, − only in the first, + only in the second."),
+        markup.raw(side_by_side(old, new, language)),
+    )
+
+
+# ---- four lines -----------------------------------------------------------------------------------------------
+
+
+def meaning(old: OpVersion, new: OpVersion, language: Language) -> list[tuple[str, str]]:
+    """What a difference means: types, attributes, shapes, and what a model has to become."""
+    tr = language.tr
+    return [
+        (tr("Types"), _come_and_gone(_names(new, old), _names(old, new), language)),
+        (tr("Attributes"), _come_and_gone(_attributes(new, old), _attributes(old, new), language)),
+        (tr("Shapes"), _shapes(old, new, language)),
+        (tr("Models"), _models(old, new, language)),
+    ]
+
+
+def _names(one: OpVersion, other: OpVersion) -> list[str]:
+    """The types that one has and the other has not, as this package calls them where the dialects differ."""
+    spell = dialect(one.dialect).spell if one.dialect == other.dialect else str
+    return [markup.code(spell(name)) for name in one.types if name not in other.types]
+
+
+def _attributes(one: OpVersion, other: OpVersion) -> list[str]:
+    return [markup.code(name) for name in one.attributes.names if name not in other.attributes.names]
+
+
+def _come_and_gone(come: list[str], gone: list[str], language: Language) -> str:
+    parts = [language.tr("new: {names}", names=", ".join(come))] if come else []
+    parts += [language.tr("gone: {names}", names=", ".join(gone))] if gone else []
+    return "; ".join(parts) or language.tr("the same")
+
+
+def _shapes(old: OpVersion, new: OpVersion, language: Language) -> str:
+    tr = language.tr
+    parts = []
+    for name, was, now in (
+        ("broadcasting", versions.value(_rule(old), language), versions.value(_rule(new), language)),
+        ("inference", tr(old.inference), tr(new.inference)),
+        ("ranks", versions.ranks(old, language), versions.ranks(new, language)),
+    ):
+        if was != now:
+            parts.append(f"{tr(name)}: {markup.text(was)} → {markup.text(now)}")
+    return "; ".join(parts) or tr("the same")
+
+
+def _rule(op: OpVersion) -> str:
+    """A rule by its name; DirectML's is ``none`` too, and has strides."""
+    return "equal sizes, strides of 0 repeat" if op.dialect == "directml" else op.broadcasting
+
+
+def _models(old: OpVersion, new: OpVersion, language: Language) -> str:
+    """What becomes of a model of the old version."""
+    tr = language.tr
+    losses = [tr("its types have to be among the new version's")] if set(old.types) - set(new.types) else []
+    if old.dialect != new.dialect:
+        losses.insert(0, tr("its file becomes the other standard's, by minuend convert"))
+    elif old.broadcasting != new.broadcasting:
+        losses.append(tr("nodes that set axis or broadcast are rewritten, by minuend convert"))
+    elif set(old.attributes.names) - set(new.attributes.names):
+        losses.append(tr("its leftover attribute is dropped, and means nothing"))
+    if not losses:
+        return tr("a node of the first is one of the second as it is, with the same meaning")
+    return "; ".join(losses)
+
+
+# ---- side by side ---------------------------------------------------------------------------------------------
+
+
+def side_by_side(old: OpVersion, new: OpVersion, language: Language) -> str:
+    """A table of both versions' lines; what differs bears a sign, and a colour."""
+    before, after = list(versions.lines(old, language)), list(versions.lines(new, language))
+    label = _title(old, new)
+    head = "".join(f'<th scope="col">{html.escape(versions.title(op))}</th>' for op in (old, new))
+    body = "".join(_rows(before, after))
+    return markup.scrolling(
+        label,
+        f'<table class="sides"><caption>{html.escape(label)}</caption><thead><tr>'
+        f'<th scope="col"><span class="sr-only">±</span></th>{head}</tr></thead><tbody>{body}</tbody></table>',
+    )
+
+
+_SIGNS = {"equal": "", "replace": "~", "delete": "−", "insert": "+"}
+
+
+def _rows(before: list[str], after: list[str]) -> Iterator[str]:
+    for tag, i, j, k, m in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        for was, now in itertools.zip_longest(before[i:j], after[k:m]):
+            kind = tag if tag != "replace" else "delete" if now is None else "insert" if was is None else tag
+            yield (
+                f'<tr class="{kind}"><th scope="row">{_SIGNS[kind]}</th>'
+                f"<td>{_line(was, now)}</td><td>{_line(now, was)}</td></tr>"
+            )
+
+
+def _line(line: str | None, other: str | None) -> str:
+    """A line; the words that the other side has not are marked."""
+    if line is None:
+        return ""
+    indent = (len(line) - len(line.lstrip())) // 4
+    words, others = line.split(), (other or line).split()
+    told = []
+    for tag, i, j, _, _ in difflib.SequenceMatcher(None, words, others, autojunk=False).get_opcodes():
+        if i < j:
+            part = html.escape(" ".join(words[i:j]))
+            told.append(part if tag == "equal" else f"<mark>{part}</mark>")
+    return f'<span class="indent-{indent}">{" ".join(told)}</span>'

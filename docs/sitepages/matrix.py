@@ -1,0 +1,232 @@
+"""The matrix: element type by version of each standard, and by release of each runtime; a witness behind each cell."""
+
+from __future__ import annotations
+
+import html
+import itertools
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import minuend
+from minuend.cli.pages.matrix import MEANING, SIGNS
+from minuend.core import operation
+from minuend.core.elements import TYPES
+from minuend.language import Language
+from minuend.plain import grouped, plain
+from minuend.runtimes.machine import up_to_last
+from minuend.runtimes.matrix import Cell, matrix
+from minuend.runtimes.target import Target
+from minuend.standards.dialects import dialect
+from minuend.standards.version import OpVersion
+from sitepages import markup, versions
+from sitepages.page import Page
+
+KINDS = {"ok": "ok", "different-numbers": "different", "not-implemented": "no", "unknown": "unknown"}
+"""A verdict's class in the style sheet."""
+
+
+def pages(language: Language) -> Iterator[Page]:
+    """The matrix, a page of witnesses for each runtime, and all of it as data."""
+    by_runtime = grouped((cell.target.runtime, cell) for cell in matrix())
+    yield Page("matrix.md", _matrix(by_runtime, language))
+    for runtime, cells in by_runtime.items():
+        yield Page(f"matrix/{runtime}.md", _witnesses(runtime, cells, language))
+    yield Page("_extra/matrix.json", json.dumps(as_data(by_runtime), indent=1, ensure_ascii=False) + "\n")
+
+
+# ---- the matrix -----------------------------------------------------------------------------------------------
+
+
+def _matrix(by_runtime: dict[str, list[Cell]], language: Language) -> str:
+    tr = language.tr
+    words = {
+        "type": tr("element type"), "table": tr("standard or runtime"), "verdict": tr("verdict"), "all": tr("all"),
+        "none": tr("No cell is left by this choice."), "filter": tr("Show"),
+    }  # fmt: skip
+    data = "".join(f' data-{name}="{html.escape(word)}"' for name, word in words.items())
+    return markup.paragraphs(
+        f"# {tr('The matrix')}",
+        tr("Which version takes which element type, and what each release of each runtime does with it."),
+        markup.raw(f'<div id="matrix-filter"{data}></div>'),
+        f"## {tr('Element type by version')}",
+        markup.text(tr("x: the version takes the type. Each leads to the version's page.")),
+        markup.raw(_versions_table(language)),
+        f"## {tr('Element type by release')}",
+        markup.text(tr(MEANING)),
+        tr("Each cell leads to the pair of numbers that shows it, and to the command that shows it again."),
+        tr("The same as data: {link}.", link='<a href="matrix.json">matrix.json</a>'),
+        *(_runtime(runtime, cells, language) for runtime, cells in by_runtime.items()),
+        markup.fence("{toctree}", ":hidden:\n\n" + "\n".join(f"matrix/{runtime}" for runtime in by_runtime)),
+    )
+
+
+def _versions_table(language: Language) -> str:
+    known = versions.every_version()
+    heads = "".join(
+        f'<th scope="col" data-table="{op.dialect}"><a href="operators/{versions.slug(op)}.html">'
+        f"{html.escape(dialect(op.dialect).title)} {op.version}</a></th>"
+        for op in known
+    )
+    rows = []
+    for name in _types(name for op in known for name in op.types):
+        cells = "".join(_version_cell(name in op.types, versions.slug(op)) for op in known)
+        rows.append(f'<tr data-type="{name}"><th scope="row">{name}</th>{cells}</tr>')
+    label = language.tr("Element type by version")
+    return _table(label, "standards", f'<th scope="col">{language.tr("type")}</th>{heads}', rows)
+
+
+def _version_cell(taken: bool, page: str) -> str:
+    if not taken:
+        return '<td class="v-none"></td>'
+    return f'<td class="v-ok" data-verdict="ok"><a href="operators/{page}.html">x</a></td>'
+
+
+def _runtime(runtime: str, cells: Sequence[Cell], language: Language) -> str:
+    """A heading and a table: types down, releases across, oldest first."""
+    releases = list(dict.fromkeys(cell.target.release for cell in cells))
+    found = {(cell.dtype, cell.target.release): cell for cell in cells}
+    heads = "".join(f'<th scope="col">{html.escape(release)}</th>' for release in releases)
+    rows = []
+    for dtype in _types(cell.dtype for cell in cells):
+        row = "".join(_cell(found.get((dtype, release))) for release in releases)
+        rows.append(f'<tr data-type="{dtype}"><th scope="row">{dtype}</th>{row}</tr>')
+    table = _table(runtime, runtime, f'<th scope="col">{language.tr("type")}</th>{heads}', rows)
+    return markup.paragraphs(f"### {runtime}", markup.raw(table))
+
+
+def _cell(cell: Cell | None) -> str:
+    if cell is None:
+        return '<td class="v-none"></td>'
+    told = f"{cell.target.runtime} {cell.target.release}, {cell.dtype}: {cell.verdict}"
+    return (
+        f'<td class="v-{KINDS[cell.verdict]}" data-verdict="{cell.verdict}">'
+        f'<a href="matrix/{cell.target.runtime}.html#{anchor(cell)}" aria-label="{html.escape(told)}">'
+        f"{SIGNS[cell.verdict]}</a></td>"
+    )
+
+
+def _table(label: str, name: str, heads: str, rows: Iterable[str]) -> str:
+    inner = (
+        f'<table class="matrix" data-table="{name}"><caption>{html.escape(label)}</caption>'
+        f"<thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    )
+    return markup.scrolling(label, inner)
+
+
+def _types(having: Iterable[str]) -> list[str]:
+    """Element types, each once, in the order of the type table."""
+    return sorted(set(having), key=list(TYPES).index)
+
+
+# ---- witnesses ------------------------------------------------------------------------------------------------
+
+
+def anchor(cell: Cell) -> str:
+    """The place of a cell on its runtime's page."""
+    return f"{cell.dtype}-{cell.target.release}".replace("+", "-")
+
+
+def _witnesses(runtime: str, cells: Sequence[Cell], language: Language) -> str:
+    tr = language.tr
+    newest = cells[-1].target
+    parts = [f"# {runtime}", markup.text(source(newest, language))]
+    if not newest.declared:
+        again = f"minuend prove {runtime}"
+        parts.append(
+            tr("With a release installed, this asks it every case again: {command}", command=markup.code(again))
+        )
+    parts.append(
+        f"[{tr('The matrix')}](../matrix.md), [{tr('what changed from release to release')}](../releases/{runtime}.md)"
+    )
+    for dtype in _types(cell.dtype for cell in cells):
+        of_type = [cell for cell in cells if cell.dtype == dtype]
+        parts += [f"## {dtype}", markup.raw(_witness_table(runtime, dtype, of_type, language))]
+    return markup.paragraphs(*parts)
+
+
+def source(target: Target, language: Language) -> str:
+    """Where a target's facts are from, in words."""
+    tr = language.tr
+    if target.declared:
+        return tr("Nobody measured it; its documents say this: {source}.", source=target.source)
+    told = tr("Measured {date} on {cpu}.", date=target.date, cpu=up_to_last(target.cpu))
+    beside = target.graphs.cpu if target.graphs is not None else ""
+    return (
+        told
+        if beside in ("", target.cpu)
+        else f"{told} {tr('Neighbours were measured on {cpu}.', cpu=up_to_last(beside))}"
+    )
+
+
+def _witness_table(runtime: str, dtype: str, cells: Sequence[Cell], language: Language) -> str:
+    tr = language.tr
+    heads = "".join(
+        f'<th scope="col">{tr(word)}</th>'
+        for word in ("releases", "verdict", "operator", "values", "what shows it", "the command that shows it again")
+    )
+    rows = [_witness_row(list(alike), language) for _, alike in itertools.groupby(cells, key=_alike)]
+    return _table(f"{runtime}, {dtype}", runtime, heads, rows)
+
+
+def _alike(cell: Cell) -> tuple[str, ...]:
+    """What neighbouring releases share a row by."""
+    return (
+        cell.opversion,
+        cell.verdict,
+        "" if cell.verdict == "ok" else cell.value_class,
+        str(cell.answer.witness),
+        cell.answer.message,
+    )
+
+
+def _witness_row(cells: list[Cell], language: Language) -> str:
+    tr, cell = language.tr, cells[0]
+    releases = ", ".join(f'<span id="{anchor(one)}">{html.escape(one.target.release)}</span>' for one in cells)
+    shown = (
+        " ".join(dict.fromkeys((SIGNS[cell.verdict], tr(cell.verdict)))),
+        cell.opversion,
+        tr("all values") if cell.verdict == "ok" else tr(cell.value_class),
+        told(cell, language),
+    )
+    columns = "".join(f"<td>{html.escape(text)}</td>" for text in shown)
+    return f'<tr><th scope="row">{releases}</th>{columns}<td><code>{html.escape(command(cells[-1]))}</code></td></tr>'
+
+
+def told(cell: Cell, language: Language) -> str:
+    """What shows a cell's verdict: a pair of numbers, an error, or why nothing is known."""
+    answer = cell.answer
+    if answer.witness is None:
+        return "" if cell.verdict == "ok" else language.tr(answer.message) if cell.target.declared else answer.message
+    pair = operation.said(answer.witness.a, answer.witness.b)
+    return language.tr(
+        "{pair} gives {got}, expected {expected}", pair=pair, got=answer.witness.got, expected=answer.witness.expected
+    )
+
+
+def command(cell: Cell) -> str:
+    """The command that shows a cell again."""
+    return f"minuend targets --matrix --target {cell.target.name} --dtype {cell.dtype} --json"
+
+
+# ---- as data --------------------------------------------------------------------------------------------------
+
+
+def as_data(by_runtime: dict[str, list[Cell]]) -> dict[str, Any]:
+    """Both parts of the matrix as plain data."""
+    cells = [(runtime, cell) for runtime, some in by_runtime.items() for cell in some]
+    return {
+        "version": 1,
+        "tool": f"minuend {minuend.__version__}",
+        "meaning": MEANING,
+        "versions": [_version(op) for op in versions.every_version()],
+        "cells": [
+            {**plain(cell.to_json()), "page": f"matrix/{runtime}.html#{anchor(cell)}", "command": command(cell)}
+            for runtime, cell in cells
+        ],
+    }
+
+
+def _version(op: OpVersion) -> dict[str, Any]:
+    page = f"operators/{versions.slug(op)}.html"
+    return {"dialect": op.dialect, "version": op.version, "types": list(op.types), "page": page}

@@ -1,0 +1,133 @@
+"""A page for each version of the operator, in the order in which the standards' own pages have their parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from minuend.language import Language
+from minuend.standards.dialects import dialect
+from minuend.standards.version import OpVersion
+from sitepages import broadcasting, differences, examples, failures, markup, numerics, versions
+from sitepages.page import Page
+
+_INFERENCE = {
+    "element type only": "The standard infers C's element type and no shape.",
+    "shape of A": "The standard infers A's shape and element type for C, and never looks at B.",
+    "broadcast shape": "The standard infers A's element type for C, and the shape in which A and B join.",
+}
+
+
+def pages(language: Language) -> Iterator[Page]:
+    """The index, and every version's page."""
+    yield _index(language)
+    for op in versions.every_version():
+        yield Page(f"operators/{versions.slug(op)}.md", _page(op, language))
+
+
+def _index(language: Language) -> Page:
+    tr = language.tr
+    parts = [f"# {tr('The operator, version by version')}"]
+    parts.append(
+        tr("What each version of subtraction allows, in three standards, made from the tables that the code runs on.")
+    )
+    for home in versions.homes():
+        parts.append(f"## {home.title}: {home.versions[0].operator}")
+        rows = [
+            (
+                f"[{op}]({versions.slug(op)}.md)",
+                markup.text(versions.force(op, language)),
+                markup.text(versions.summary(op, language)),
+            )
+            for op in reversed(home.versions)
+        ]
+        parts.append(markup.table([tr("version"), tr("in force"), tr("summary")], rows))
+    names = [versions.slug(op) for home in versions.homes() for op in reversed(home.versions)]
+    parts.append(markup.fence("{toctree}", ":hidden:\n\n" + "\n".join(names)))
+    return Page("operators/index.md", markup.paragraphs(*parts))
+
+
+def _page(op: OpVersion, language: Language) -> str:
+    tr = language.tr
+    return markup.paragraphs(
+        f"# {versions.title(op)}",
+        markup.text(versions.force(op, language)),
+        f"## {tr('Version')}",
+        _facts(op, language),
+        f"## {tr('Summary')}",
+        markup.text(versions.summary(op, language)),
+        "\n".join(f"- {markup.text(tr(note))}" for note in op.notes),
+        *_changed(op, language),
+        f"## {tr('Attributes')}",
+        _attributes(op, language),
+        f"## {tr('Inputs')}",
+        _params(op.inputs, language),
+        f"## {tr('Outputs')}",
+        _params(op.outputs, language),
+        f"## {tr('Type constraints')}",
+        _types(op, language),
+        f"## {tr('Shape inference')}",
+        tr(_INFERENCE[op.inference]),
+        f"## {tr('Broadcasting')}",
+        *broadcasting.section(op, language),
+        f"## {tr('Numerics')}",
+        *numerics.section(op, language),
+        f"## {tr('Errors')}",
+        *failures.section(op, language),
+        f"## {tr('Examples')}",
+        *examples.section(op, language),
+        f"## {tr('Differences')}",
+        *differences.section(op, language),
+    )
+
+
+def _changed(op: OpVersion, language: Language) -> Iterator[str]:
+    """What came with this version, in four lines."""
+    home = dialect(op.dialect)
+    at = home.versions.index(op)
+    if at:
+        old = home.versions[at - 1]
+        yield language.tr("Changed from {old}:", old=old)
+        yield "\n".join(f"- {head}: {line}" for head, line in differences.meaning(old, op, language))
+
+
+def _facts(op: OpVersion, language: Language) -> str:
+    rows = [
+        (markup.text(language.tr(key)), markup.text(versions.value(fact, language))) for key, fact in op.facts.items()
+    ]
+    rows.append((language.tr("ranks"), versions.ranks(op, language)))
+    return markup.table([language.tr("fact"), language.tr("value")], rows)
+
+
+def _attributes(op: OpVersion, language: Language) -> str:
+    tr = language.tr
+    if not op.attributes:
+        return tr("None.")
+    rows = [
+        (
+            markup.code(a.name),
+            markup.text(a.type),
+            tr("none") if a.default is None else markup.code(a.default),
+            ", ".join(markup.code(value) for value in a.values),
+            markup.text(tr(a.doc)),
+        )
+        for a in op.attributes
+    ]
+    return markup.table([tr("attribute"), tr("type"), tr("default"), tr("allowed values"), tr("meaning")], rows)
+
+
+def _params(rows: object, language: Language) -> str:
+    tr = language.tr
+    params = [(markup.code(p.name), markup.code(p.type), markup.text(tr(p.doc))) for p in rows]  # type: ignore[attr-defined]
+    return markup.table([tr("name"), tr("type"), tr("meaning")], params)
+
+
+def _types(op: OpVersion, language: Language) -> str:
+    tr = language.tr
+    home = dialect(op.dialect)
+    names = ", ".join(markup.code(home.spell(name)) for name in op.types)
+    here = ", ".join(markup.code(name) for name in op.types)
+    return markup.paragraphs(
+        tr("A, B and C have one element type, out of these {count}:", count=len(op.types)),
+        names,
+        tr("In NumPy's and ml_dtypes' names: {names}.", names=here),
+    )

@@ -1,0 +1,29 @@
+"""Every text that the pages from tables and the verbs ``spec`` and ``diff`` say, for the catalogues."""
+
+from __future__ import annotations
+
+import itertools
+
+from minuend.cli.pages import standards
+from minuend.language import Language
+from minuend.standards.dialects import dialects
+from minuend.standards.version import diff
+from sitepages import staging, versions
+
+
+def texts() -> list[str]:
+    """The texts, in the order of the alphabet; found by saying all there is to say."""
+    language = Language()
+    for pages in staging.MADE:
+        for _ in pages(language):
+            pass
+    language.tr("This page is in English only.")
+    homes = tuple(dialects().values())
+    standards.matrix_page(homes, language)
+    for op in versions.every_version():
+        standards.spec_page(op, language)
+    for home in homes:
+        for old, new in itertools.permutations(home.versions, 2):
+            standards.diff_page(old, new, diff(old, new), language)
+        standards.diff_page(home.versions[0], home.versions[0], [], language)
+    return sorted(language.asked - {""})

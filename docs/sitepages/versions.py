@@ -1,0 +1,108 @@
+"""A version's row in words: what its page, the differences and their lines are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from minuend.language import Language
+from minuend.standards.dialects import Dialect, dialect, dialects
+from minuend.standards.version import OpVersion
+
+_SUMMARIES = {
+    "onnx_legacy": "Subtracts B from A element by element. B may repeat into A's shape where broadcast is 1 (limited "
+    "broadcasting); C always has A's shape.",
+    "numpy": "Subtracts B from A element by element, with NumPy's broadcasting: either operand may repeat.",
+    "openvino": "Subtracts input 2 from input 1 element by element, after joining their shapes as auto_broadcast says.",
+    "directml": "Subtracts BTensor from ATensor element by element and writes OutputTensor. The three have equal "
+    "sizes; strides of 0 repeat an input.",
+}
+
+
+_FIRST = ("onnx", "openvino")  # the order in which people know them; others follow
+
+
+def homes() -> list[Dialect]:
+    """Every dialect, in the order in which the site shows them."""
+    return sorted(dialects().values(), key=lambda home: (*(home.name != name for name in _FIRST), home.name))
+
+
+def every_version() -> list[OpVersion]:
+    """All versions, dialect by dialect, oldest first."""
+    return [version for home in homes() for version in home.versions]
+
+
+def slug(op: OpVersion) -> str:
+    """The name of a version's page, as links have it: ``onnx-14``, ``directml-5.1``."""
+    return f"{op.dialect}-{op.version}"
+
+
+def title(op: OpVersion) -> str:
+    """A version's full name: ``ONNX Sub-14``."""
+    return f"{dialect(op.dialect).title} {op}"
+
+
+def force(op: OpVersion, language: Language) -> str:
+    """From when to when a version is in force."""
+    home = dialect(op.dialect)
+    counted = language.tr(home.counted)
+    later = home.versions[home.versions.index(op) + 1 :]
+    if later:
+        sentence = "In force from {counted} {version} on, until {counted} {next} changes it."
+        return language.tr(sentence, counted=counted, version=op.version, next=later[0].version)
+    return language.tr("In force from {counted} {version} on.", counted=counted, version=op.version)
+
+
+def summary(op: OpVersion, language: Language) -> str:
+    """What a version does, in a sentence or two."""
+    key = op.dialect if op.dialect in _SUMMARIES else op.broadcasting
+    return language.tr(_SUMMARIES[key])
+
+
+def ranks(op: OpVersion, language: Language) -> str:
+    """The ranks that a version takes."""
+    low, high = op.ranks
+    if high is None:
+        return language.tr("{low} and above", low=low)
+    return str(low) if low == high else language.tr("{low} to {high}", low=low, high=high)
+
+
+def value(shown: Any, language: Language) -> str:
+    """A fact's value: words are translated, names and numbers are not."""
+    if isinstance(shown, bool):
+        return language.tr("yes" if shown else "no")
+    if isinstance(shown, tuple):
+        return ", ".join(value(item, language) for item in shown)
+    return language.tr(shown) if isinstance(shown, str) and " " in shown else str(shown)
+
+
+def types(op: OpVersion) -> list[str]:
+    """A version's element types, in the standard's spelling."""
+    home = dialect(op.dialect)
+    return [home.spell(name) for name in op.types]
+
+
+def lines(op: OpVersion, language: Language) -> Iterator[str]:
+    """All that a version states, line by line, as differences set side by side."""
+    tr = language.tr
+    yield summary(op, language)
+    yield f"{tr('Version')}:"
+    yield from (f"    {tr(key)}: {value(fact, language)}" for key, fact in op.facts.items())
+    yield f"{tr('Attributes')}: {tr('none')}" if not op.attributes else f"{tr('Attributes')}:"
+    for attribute in op.attributes:
+        yield f"    {attribute.name} ({attribute.type}, {default(attribute.default, language)}): {tr(attribute.doc)}"
+    for head, rows in (("Inputs", op.inputs), ("Outputs", op.outputs)):
+        yield f"{tr(head)}:"
+        yield from (f"    {row.name} ({row.type}): {tr(row.doc)}" for row in rows)
+    yield f"{tr('Type constraints')}:"
+    yield from (f"    {name}" for name in types(op))
+    yield f"{tr('Shapes')}:"
+    yield f"    {tr('broadcasting')}: {value(op.broadcasting, language)}"
+    yield f"    {tr('inference')}: {tr(op.inference)}"
+    yield f"    {tr('ranks')}: {ranks(op, language)}"
+    yield from (f"    {tr(note)}" for note in op.notes)
+
+
+def default(shown: Any, language: Language) -> str:
+    """An attribute's default in words."""
+    return language.tr("no default") if shown is None else language.tr("default {value}", value=shown)

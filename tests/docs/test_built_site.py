@@ -1,0 +1,68 @@
+"""The built site as files: no link in it is dead, and each page is there in both languages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from minuend.language import languages
+
+
+@dataclass
+class Links(HTMLParser):
+    """What a page links to, and the anchors that it has."""
+
+    targets: list[str] = field(default_factory=list)
+    anchors: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        super().__init__()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        stated = dict(attrs)
+        self.targets += [value for name in ("href", "src") if (value := stated.get(name)) and tag != "base"]
+        self.anchors |= {value for name in ("id", "name") if (value := stated.get(name))}
+
+
+def read(pages: Iterator[Path]) -> dict[Path, Links]:
+    found = {}
+    for page in pages:
+        found[page.resolve()] = links = Links()
+        links.feed(page.read_text("utf-8"))
+    return found
+
+
+def dead(pages: dict[Path, Links]) -> list[str]:
+    """Links within the site that lead nowhere."""
+    found = []
+    for page, links in pages.items():
+        for target in links.targets:
+            parts = urlsplit(target)
+            if parts.scheme or target.startswith("//"):
+                continue
+            goal = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+            place = unquote(parts.fragment)
+            if not goal.exists() or (place and goal in pages and place not in pages[goal].anchors):
+                found.append(f"{page.name}: {target}")
+    return found
+
+
+def test_no_link_inside_the_site_is_dead(site: Path) -> None:
+    pages = read(site.glob("[!.]*/**/*.html")) | read(site.glob("index.html"))
+    assert len(pages) > 200
+    assert dead(pages) == []
+
+
+def test_a_dead_link_is_seen(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text('<a href="b.html#there">b</a><a href="b.html#gone">b</a><img src="no.png">')
+    (tmp_path / "b.html").write_text('<p id="there"></p><a href="https://example.org">elsewhere</a>')
+    assert dead(read(tmp_path.glob("*.html"))) == ["a.html: b.html#gone", "a.html: no.png"]
+
+
+def test_every_page_is_there_in_every_language(site: Path) -> None:
+    by_language = [{path.relative_to(site / name) for path in (site / name).glob("**/*.html")} for name in languages()]
+    assert by_language[0] == by_language[1]
+    assert (site / "en" / "matrix.json").read_bytes() == (site / "zh_TW" / "matrix.json").read_bytes()

@@ -1,0 +1,22 @@
+"""Pages that people wrote show what their commands print."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import told_pages
+
+pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+pytest.importorskip("openvino")
+
+
+@pytest.mark.parametrize("page", ["tutorial.md", "policies.md", "vectors.md"])
+@pytest.mark.filterwarnings("default")  # of the runtimes' own packages
+def test_what_a_page_shows_is_what_comes(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for shown, came in told_pages.run(page, capfd):
+        assert came == shown
