@@ -177,5 +177,6 @@ def test_several_tensors_do_not_go_into_a_format_of_one(tmp_path: Path) -> None:
             write_tensors(str(path), [RESULT, Result.of("y", TYPES["int16"], X)])
         assert str(caught.value) == (
             f"{path} holds one tensor and there are 2 ('x', 'y'); "
-            "write to .npz, .safetensors, .zarr, .zarr.zip, .zip, .tif, .tiff, .h5, .hdf5, .nc or .nc4, or select one by file::name"
+            "write to .npz, .safetensors, .zarr, .zarr.zip, .zip, .tif, .tiff, .h5, .hdf5, .nc or .nc4, or select "
+            "one by file::name"
         )

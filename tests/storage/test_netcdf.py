@@ -169,6 +169,39 @@ def test_arrays_from_elsewhere_get_dimensions_by_number(tmp_path: Path) -> None:
         assert not found[name].read().any()
 
 
+OTHERS = {
+    "zarr": "zarr",
+    "zarr.zip": "zarr",
+    "h5": "h5py",
+    "npy": "numpy",
+    "npz": "numpy",
+    "safetensors": "safetensors",
+    "tif": "tifffile",
+}
+"""Other formats, and the package that each takes."""
+
+
+@pytest.mark.parametrize("suffix", OTHERS)
+def test_any_format_goes_to_any_other(tmp_path: Path, suffix: str) -> None:
+    pytest.importorskip("zarr")
+    pytest.importorskip(OTHERS[suffix])
+    made = File(tmp_path / "a.nc")
+    made.scale("x", np.arange(4.0))
+    made.bare("y", 3)
+    made.variable("band", pixels(1, (3, 4)), "y", "x", units="K", nothing=np.array([1, 2]))
+    one, there = f"{made.done()}::band", str(tmp_path / f"b.{suffix}")
+    np.save(tmp_path / "zero.npy", np.int16([0]))
+    zero = str(tmp_path / "zero.npy")
+    subtract_files(one, zero, there)
+    if suffix.startswith("zarr"):
+        (found,) = open_tensors(there).values()
+        assert found.about.attributes == {"units": "K", "nothing": [1, 2]}
+    for back in ("nc", "zarr", "h5"):
+        subtract_files(there, zero, str(tmp_path / f"c.{back}"))
+        (found,) = open_tensors(str(tmp_path / f"c.{back}")).values()
+        assert np.array_equal(found.read(), pixels(1, (3, 4)))
+
+
 # ---- classic files -------------------------------------------------------------------------------------------------
 
 
@@ -365,7 +398,7 @@ def test_packed_numbers_are_subtracted_where_both_sides_are_packed_alike(tmp_pat
     assert "packed in different ways" in refused(f"{one}::band", str(tmp_path / "b.npy"), out.with_name("d.nc"))
     one = scene(tmp_path / "a.nc", pixels(1), scale_factor="tenth")
     assert refused(one, one, out.with_name("d.nc")) == (
-        f"{one} variable 'band' states the scale_factor 'tenth'; expected a number"
+        f"{one} dataset 'band' states the scale_factor 'tenth'; expected a number"
     )
 
 

@@ -30,9 +30,8 @@ def check(nodata: int | float | None, element: ElementType, where: str) -> None:
         DTypeError: it does not.
     """
     if nodata is not None and not _fits(nodata, element):
-        raise DTypeError(
-            "types", f"the nodata value {nodata} does not fit {_range(element)}{where}; choose another policy"
-        )
+        hint = "choose another policy" if element.is_integer else "state one that does first"
+        raise DTypeError("types", f"the nodata value {nodata} does not fit {_range(element)}{where}; {hint}")
 
 
 def given(tensor: Tensor, nodata: int | float | None, path: str, where: str) -> Tensor:

@@ -30,6 +30,7 @@ from minuend.storage.base import (
     is_numpys_own,
     need,
 )
+from minuend.storage.packed import OFFSET, scale_and_offset
 from minuend.storage.pipeline import ahead
 from minuend.storage.reading import Array, Stream
 from minuend.storage.regions import Region, bands
@@ -89,7 +90,9 @@ def tensor_of(path: str, name: str, dataset: Any, *, every_type: bool) -> Tensor
     check_shape(shape, element.itemsize, where)
     if chunks and (held := int(np.prod(chunks)) * dtype.itemsize) > _LARGEST_CHUNK:
         raise FileFormatError(f"{where} has chunks of {held} bytes; expected {_LARGEST_CHUNK} at most")
-    about = About(attributes=MappingProxyType({"hdf5": kept}))
+    scale, offset = scale_and_offset(kept.attributes, where)
+    own = {name: value for name, value in kept.attributes.items() if name != OFFSET}
+    about = About(attributes=MappingProxyType({"hdf5": Kept(kept.filters, own)}), scale=scale, offset=offset)
     return Tensor(name, element, shape, lambda: Held(where, dataset), about, chunks=chunks)
 
 
@@ -165,12 +168,19 @@ def write_path(path: str, results: Sequence[Result], metadata: Mapping[str, str]
         for result in results:
             kept = result.about.attributes.get("hdf5")
             kept = kept if isinstance(kept, Kept) else Kept()
-            filters = {"chunks": result.chunks, **kept.filters} if result.chunks else {}
-            dataset = file.create_dataset(result.name, result.shape, result.element.memory, **filters)
+            options = storage_of(result, kept.filters)
+            dataset = file.create_dataset(result.name, result.shape, result.element.memory, **options)
             for name, value in kept.attributes.items():
                 dataset.attrs[name] = value
             for region, block in blocks(result):
                 dataset[region] = block
+
+
+def storage_of(result: Result, filters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how a result is stored: in A's chunks, none of them larger than the whole, with filters."""
+    if not result.chunks or 0 in result.shape:
+        return {}
+    return {"chunks": tuple(map(min, result.chunks, result.shape)), **filters}
 
 
 def blocks(result: Result) -> Iterator[tuple[Region, Array]]:

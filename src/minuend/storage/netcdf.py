@@ -29,12 +29,13 @@ from minuend.storage.base import (
     element_of,
 )
 from minuend.storage.coordinates import NONE, Axis, Companion, Coordinates
+from minuend.storage.packed import OFFSET, scale_and_offset
 
 SUFFIXES = (".nc", ".nc4")
 NAMED = True
 
 _NODATA = ("_FillValue", "missing_value")
-_NOT_OF_A_DIFFERENCE = {*_NODATA, "add_offset", "valid_min", "valid_max", "valid_range", "actual_range"}
+_NOT_OF_A_DIFFERENCE = {*_NODATA, OFFSET, "valid_min", "valid_max", "valid_range", "actual_range"}
 """Attributes that would be wrong of a difference: its values lie in another range, and offsets cancel."""
 
 
@@ -182,13 +183,14 @@ def _tensor(path: str, name: str, one: Variable, variables: _Variables, groups: 
     filters = kept.filters if isinstance(kept, hdf5.Kept) else NONE
     own = {k: v for k, v in one.attributes.items() if k not in _NOT_OF_A_DIFFERENCE}
     around = {group: value for group, value in groups.items() if not group or name.startswith(f"{group}/")}
+    scale, offset = scale_and_offset(one.attributes, where)
     about = About(
         _nodata(one.attributes, where),
         _coordinates(name, one, variables) if any(axis.path for axis in one.axes) else None,
         MappingProxyType({"netcdf": Kept(filters, own, around)}),
         placeable=True,
-        scale=_number(one.attributes, "scale_factor", 1.0, where),
-        offset=_number(one.attributes, "add_offset", 0.0, where),
+        scale=scale,
+        offset=offset,
     )
     return replace(found, about=about)
 
@@ -206,13 +208,6 @@ def _nodata(attributes: Mapping[str, Any], where: str) -> int | float | None:
         told = " and ".join(map(str, values.values()))
         raise FileFormatError(f"{where} states the nodata values {told}; expected one, make them one first")
     return next(iter(values.values()), None)
-
-
-def _number(attributes: Mapping[str, Any], key: str, default: float, where: str) -> float:
-    value = attributes.get(key, default)
-    if np.size(value) != 1 or np.asarray(value).dtype.kind not in "iuf":
-        raise FileFormatError(f"{where} states the {key} {value!r}; expected a number")
-    return float(np.ravel(value)[0])
 
 
 # ---- writing -------------------------------------------------------------------------------------------------------

@@ -30,6 +30,8 @@ _OF_CLASSIC = 6
 _DIMENSIONS, _VARIABLES, _ATTRIBUTES = 10, 11, 12
 _LONGEST_HEADER = 100_000_000
 _MOST_DIMS = 64
+_SMALL = 1 << 16
+"""Bytes of a record with all its variables up to which several are read at once."""
 
 T = TypeVar("T")
 
@@ -65,11 +67,24 @@ class Records:
         """Return a region."""
         sizes = extent(region)
         found = room(math.prod(sizes) * self.dtype.itemsize).view(self.dtype).reshape(sizes)
-        for k, record in enumerate(range(region[0].start, region[0].stop)):
-            one = Stretched(self.source, self.offset + record * self.step, self.dtype, self.shape[1:])
-            found[k] = one.part(region[1:])
+        first, last = region[0].start, region[0].stop
+        # Small records are read with what lies between them: a read for each costs more than that.
+        at_once = _SMALL // self.step if self.step <= _SMALL else 1
+        for start in range(first, last, at_once):
+            count = min(at_once, last - start)
+            if count == 1:
+                one = Stretched(self.source, self.offset + start * self.step, self.dtype, self.shape[1:])
+                found[start - first] = one.part(region[1:])
+            else:
+                found[start - first : start - first + count] = self._several(start, count)[(slice(None), *region[1:])]
         found.flags.writeable = False
         return found
+
+    def _several(self, start: int, count: int) -> Array:
+        """Return records that follow each other, whole."""
+        inner = np.empty(self.shape[1:], self.dtype)  # of which only the strides count
+        raw = self.source.read(self.offset + start * self.step, (count - 1) * self.step + inner.nbytes)
+        return np.ndarray((count, *inner.shape), self.dtype, raw.data, 0, (self.step, *inner.strides))
 
 
 def variables(source: Source, path: str) -> tuple[dict[str, Variable], Mapping[str, Any]]:

@@ -176,7 +176,7 @@ class Writer:
         """Write a variable, after what belongs to it."""
         for one in (*where.labels.values(), *where.bounds, *([where.system] if where.system else ())):
             self._add_companion(one)
-        options: dict[str, Any] = {"chunks": result.chunks, **filters} if result.chunks else {}
+        options = hdf5.storage_of(result, filters)
         fill = result.about.nodata
         if fill is not None:
             fill = options["fillvalue"] = result.element.memory.type(fill)

@@ -34,6 +34,7 @@ from minuend.storage.base import (
     is_numpys_own,
     need,
 )
+from minuend.storage.packed import OFFSET, scale_and_offset
 from minuend.storage.pipeline import each
 from minuend.storage.reading import Array
 from minuend.storage.regions import Region, boxes, whole
@@ -143,7 +144,9 @@ def _tensor(store: Any, path: str, node: Any, groups: Mapping[str, Any], every_t
     grid = array.shards or array.chunks
     zarr_headers.check_grid(array.shape, grid, element.itemsize, where)
     stored = Stored(node.version, node.header, {name: one for name, one in groups.items() if _holds(name, node.name)})
-    about = About(attributes=node.attributes, stored=stored)
+    scale, offset = scale_and_offset(node.attributes, where)
+    own = {name: value for name, value in node.attributes.items() if name != OFFSET}
+    about = About(attributes=own, stored=stored, scale=scale, offset=offset)
     return Tensor(
         node.name, element, tuple(array.shape), lambda: Chunked(array, where), about=about, chunks=tuple(grid)
     )
