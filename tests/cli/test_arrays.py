@@ -71,3 +71,20 @@ def test_a_comparison_of_npy_files_imports_no_optional_package() -> None:
     )
     done = subprocess.run(minuend("sub", "a.npy", "b.npy", code=code), capture_output=True, check=False, timeout=60)
     assert done.returncode == 0
+
+
+@pytest.mark.usefixtures("files")
+def test_nodata_is_a_number_that_the_report_tells(capfd: pytest.CaptureFixture[str]) -> None:
+    for out in ([], ["-o", "o.npy"]):
+        status, told, err = run(capfd, "sub", "f.npy", "f.npy", *out, "--nodata", "nan", "--json")
+        assert (status, err, json.loads(told)["nodata"]) == (0, "", "nan")
+    status, told, _ = run(capfd, "sub", "a.npy", "b.npy", "-o", "o.npy", "--nodata", "7")
+    assert (status, np.load("o.npy").tolist()) == (0, [251, 100, 7])
+    assert "lowest 100, highest 251, 1 nodata" in told
+    assert run(capfd, "sub", "f.npy", "f.npy", "--nodata", "-9999.0", "--json")[0] == 0
+    status, _, err = run(capfd, "sub", "a.npy", "b.npy", "--nodata", "none")
+    assert status == 2
+    assert err == (
+        "error: Invalid value for '--nodata': 'none' is no number; expected one such as 0, -9999, 1e20 or nan "
+        "(minuend sub --help shows the options)\n"
+    )

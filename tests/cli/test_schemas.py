@@ -29,6 +29,8 @@ CASES: dict[str, tuple[str, int]] = {
     "sub f.npy f.npy -o o.npy": ("sub", 0),
     "sub a.npy b.npy -o o.npy": ("sub", 0),
     "sub a.npy b.npy -o o.npy --overflow error": ("sub", 1),
+    "sub f.npy f.npy -o o.npy --nodata nan": ("sub", 0),
+    "sub a.npy b.npy --nodata 300": ("sub", 2),
     "sub a.npy no.npy": ("sub", 2),
     "sub": ("sub", 2),
     "delta make base.safetensors tuned.safetensors -o made.safetensors": ("delta", 0),

@@ -137,3 +137,26 @@ def test_names_that_no_dataset_can_have_are_refused() -> None:
     with pytest.raises(MinuendError) as caught:
         check("c.h5", results("a/b", "a"))
     assert str(caught.value) == "c.h5: 'a' would be a dataset and a group; rename the tensor"
+
+
+def test_numbers_that_are_packed_in_different_ways_are_refused(tmp_path: Path) -> None:
+    packed = {"scale_factor": 0.5, "add_offset": 2.0}
+    one, two = save(tmp_path / "a.h5", x=(pixels(1), {})), save(tmp_path / "b.h5", x=(pixels(2), {}))
+    with h5py.File(one, "a") as file:
+        file["x"].attrs.update(packed)
+    assert refused_pair(one, two, tmp_path / "c.h5") == (
+        "A and B are packed in different ways: A means 0.5 × what is stored + 2.0 and B what is stored; unpack them "
+        "first, such as by xarray's open_dataset(…).to_netcdf(…) with encoding={}"
+    )
+    with h5py.File(two, "a") as file:
+        file["x"].attrs.update(packed)
+    subtract_files(one, two, str(tmp_path / "c.h5"))
+    with h5py.File(tmp_path / "c.h5") as file:
+        assert dict(file["x"].attrs) == {"scale_factor": 0.5}
+
+
+def refused_pair(one: str, two: str, out: Path) -> str:
+    with pytest.raises(MinuendError) as caught:
+        subtract_files(one, two, str(out))
+    assert not out.exists()
+    return str(caught.value)

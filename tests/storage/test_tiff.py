@@ -115,8 +115,29 @@ def test_where_pixels_lie_is_kept_and_has_to_be_the_same(tmp_path: Path, capfd: 
             f"error: A and B have different {text}; nothing is warped, bring them to one grid (gdalwarp) first\n"
         )
         assert not (tmp_path / "no.tif").exists()
-    plain = save(tmp_path / "plain.tif", pixels(9))
-    subtract_files(a, plain, str(tmp_path / "d.tif"))
+
+
+def test_one_side_that_does_not_say_where_its_pixels_lie_is_refused(tmp_path: Path) -> None:
+    placed, plain = save(tmp_path / "a.tif", pixels(6), extratags=GEO), save(tmp_path / "plain.tif", pixels(9))
+    out = tmp_path / "c.tif"
+    for a, b in ((placed, plain), (plain, placed)):
+        assert refused(a, out, b) == (
+            f"{plain} has no georeference and {placed} has one: nothing says that their pixels lie in the same places; "
+            f"if they do, give it that one (rio edit-info --crs like --transform like --like {placed} {plain}), or "
+            "save it as .npy, which has none"
+        )
+    # Arrays without a word for it, numbers and single rows go with pixels that lie somewhere, which the result keeps.
+    for array in (pixels(9), np.uint16([3]), np.uint16([[3]]), pixels(9, (1, 420))):
+        np.save(tmp_path / "b.npy", array)
+        band = f"{placed}::1"
+        for a, b in ((band, str(tmp_path / "b.npy")), (str(tmp_path / "b.npy"), band)):
+            subtract_files(a, b, str(out))
+            with tifffile.TiffFile(out) as came:
+                whole = (pixels(6), array) if a == band else (array, pixels(6))
+                assert np.array_equal(came.asarray(), mn.subtract(*whole))
+                assert [came.pages[0].tags[code].value for code, *_ in GEO] == [value for *_, value, _ in GEO]
+    one = save(tmp_path / "one.tif", np.uint16([[3]]))
+    subtract_files(band, one, str(out))
 
 
 # ---- nodata -------------------------------------------------------------------------------------------------------
@@ -160,9 +181,9 @@ def test_a_value_that_does_not_fit_is_refused(tmp_path: Path) -> None:
 # ---- bad input ----------------------------------------------------------------------------------------------------
 
 
-def refused(path: Path, out: Path) -> str:
+def refused(path: Path | str, out: Path, other: Path | str | None = None) -> str:
     with pytest.raises(MinuendError) as caught:
-        subtract_files(str(path), str(path), str(out), rules=Rules())
+        subtract_files(str(path), str(other or path), str(out), rules=Rules())
     assert not out.exists()
     return str(caught.value)
 

@@ -342,3 +342,17 @@ def test_an_object_store_is_read(tmp_path: Path) -> None:
     url = f"file://{tmp_path}/a.zarr"
     subtract_files(url, str(tmp_path / "a.zarr"), str(tmp_path / "c.zarr"))
     assert not elements_of(tmp_path / "c.zarr").any()
+
+
+def test_numbers_that_are_packed_in_different_ways_are_refused(tmp_path: Path) -> None:
+    for name, offset in (("a", 2.0), ("b", 2.0), ("c", 3.0)):
+        made = zarr.create_array(tmp_path / f"{name}.zarr", shape=(4,), chunks=(2,), dtype="int16")
+        made.attrs.update({"scale_factor": 0.5, "add_offset": offset, "units": "K"})
+    a, b, c, out = (str(tmp_path / f"{name}.zarr") for name in "abcd")
+    subtract_files(a, b, out)
+    assert dict(zarr.open_array(out, mode="r").attrs) == {"scale_factor": 0.5, "units": "K"}
+    with pytest.raises(errors.MinuendError) as caught:
+        subtract_files(a, c, out)
+    assert str(caught.value).startswith(
+        "A and B are packed in different ways: A means 0.5 × what is stored + 2.0 and B 0.5 × what is stored + 3.0; "
+    )

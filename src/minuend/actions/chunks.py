@@ -10,14 +10,15 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import minuend
-from minuend.actions.summary import Summary
+from minuend.actions.summary import Number, Summary
 from minuend.core.shapes import size
 from minuend.errors import MinuendError, OverflowFound
-from minuend.storage import SELECTOR, check_output, chunked_format, split
+from minuend.storage import SELECTOR, check_output, chunked_format, split, unfinished_remote
 from minuend.storage.base import URL, Result
 from minuend.storage.pipeline import each
 from minuend.storage.regions import Region, boxes, cells, extent, index
@@ -44,11 +45,12 @@ class Job:
     rules: Rules
     overflow: Overflow
     common: bool
+    nodata: Number | None = None
 
     @classmethod
-    def of(cls, a: str, b: str, rules: Rules, overflow: Overflow, common: bool) -> Job:
+    def of(cls, a: str, b: str, rules: Rules, overflow: Overflow, common: bool, nodata: Number | None = None) -> Job:
         """Return it for paths as they are named in this process's folder."""
-        return cls(_absolute(a), _absolute(b), rules, overflow, common)
+        return cls(_absolute(a), _absolute(b), rules, overflow, common, nodata)
 
     def identity(self, sources: dict[str, str]) -> dict[str, str]:
         """Return everything that the bytes of the difference depend on."""
@@ -60,6 +62,7 @@ class Job:
             "--as": str(self.rules) or "none",
             "--overflow": self.overflow,
             "--common": "given" if self.common else "not given",
+            "--nodata": "not given" if self.nodata is None else str(self.nodata),
         }
 
 
@@ -137,7 +140,8 @@ def write(
     check_output(out, results, [*sources[0], *sources[1]])
     files = {f"{name}'s files": fingerprint(own) for name, own in zip("AB", sources, strict=True)}
     identity = job.identity(files)
-    with unfinished(out, identity, resume=resume) as part:
+    part: Unfinished | unfinished_remote.Unfinished
+    with _unfinished(home, out, results, identity, resume=resume) as part:
         _begin(home, part, results, identity)
         goals = goals_of(home, part.path, part.spare, results, out)
         tally = _Tally(pairs, part)
@@ -164,16 +168,32 @@ def write(
         tally.check(job.overflow)
 
 
-def _begin(home: ChunkedFormat, part: Unfinished, results: Sequence[Result], identity: dict[str, str]) -> None:
-    """Write all that stands beside the chunks, unless an earlier run did."""
+def _unfinished(
+    home: ChunkedFormat, out: str, results: Sequence[Result], identity: dict[str, str], *, resume: bool
+) -> AbstractContextManager[Unfinished] | AbstractContextManager[unfinished_remote.Unfinished]:
+    """Open the goal: a folder that gets its name when it is whole, or an address that gets its headers then."""
+    if URL in out:
+        return unfinished_remote.unfinished(out, identity, home.headers_of(out, results), resume=resume)
+    return unfinished(out, identity, resume=resume)
+
+
+def _begin(
+    home: ChunkedFormat,
+    part: Unfinished | unfinished_remote.Unfinished,
+    results: Sequence[Result],
+    identity: dict[str, str],
+) -> None:
+    """Write all that stands beside the chunks, unless an earlier run did; to an address it is written last."""
     if not part.begun:
-        home.create(part.path, results)
+        if URL not in part.path:
+            home.create(part.path, results)
         part.begin(identity)
 
 
 def goals_of(home: ChunkedFormat, path: str, spare: str, results: Sequence[Result], out: str) -> list[Goal]:
     """Open the arrays that results are written to."""
-    return [home.Goal(path, name, spare, out) for name in home.names_of(results)]
+    headers = home.headers_of(path, results) if URL in path else None
+    return [home.Goal(path, name, spare, out, headers) for name in home.names_of(results)]
 
 
 def _tasks(pair: int, shape: Sequence[int], grid: Sequence[int]) -> Iterator[Task]:
@@ -209,7 +229,7 @@ def _run_here(work: Work, pairs: Sequence[Pair], goals: Sequence[Goal], tasks: I
 class _Tally:
     """What is done: kept in the journal, and what overflows without an answer."""
 
-    def __init__(self, pairs: Sequence[Pair], part: Unfinished) -> None:
+    def __init__(self, pairs: Sequence[Pair], part: Unfinished | unfinished_remote.Unfinished) -> None:
         self._pairs, self._part = pairs, part
         self._counts = [0] * len(pairs)
         self._firsts: list[First | None] = [None] * len(pairs)

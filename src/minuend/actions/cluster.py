@@ -200,7 +200,7 @@ class _Opened:
         from minuend.actions.pairs import pair_up
         from minuend.actions.work import Work
 
-        pairs, _ = pair_up(open_tensors(job.a), open_tensors(job.b), job.rules, job.common)
+        pairs, _ = pair_up(open_tensors(job.a), open_tensors(job.b), job.rules, job.common, job.nodata)
         self.pairs: list[Pair] = pairs
         self.work: Work = Work(job.overflow)
         home = chunked_format(place.out)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from minuend.actions.blocks import Block, First, Operands
 from minuend.actions.pairs import NUMPYS, Pair, Rules, pair_up
-from minuend.actions.summary import summed
+from minuend.actions.summary import Number, summed
 from minuend.actions.work import Meter, Progress
 from minuend.core.elements import ElementType
 from minuend.core.policies import Overflow
@@ -68,6 +68,7 @@ class CompareReport:
     skipped: tuple[str, ...]
     seconds: float
     nbytes: int
+    nodata: Number | None = None
 
 
 def compare_files(
@@ -77,20 +78,21 @@ def compare_files(
     rules: Rules = NUMPYS,
     overflow: Overflow | None = None,
     common: bool = False,
+    nodata: Number | None = None,
     progress: Progress | None = None,
 ) -> CompareReport:
     """Subtract the tensors of one file from another's under every policy, write nothing, and sum up the answers.
 
     Args:
         overflow: the one policy to show; without it those of :data:`SIDE_BY_SIDE`. Floats have one row in any case.
-        a, b, rules, common, progress: as in :func:`subtract_files`, which also tells what is raised.
+        a, b, rules, common, nodata, progress: as in :func:`subtract_files`, which also tells what is raised.
     """
     start = time.perf_counter()
-    pairs, skipped = pair_up(open_tensors(a), open_tensors(b), rules, common)
+    pairs, skipped = pair_up(open_tensors(a), open_tensors(b), rules, common, nodata)
     meter = Meter(progress, pairs)
     found = tuple(_compare(pair, SIDE_BY_SIDE if overflow is None else (overflow,), meter) for pair in pairs)
     seconds = time.perf_counter() - start
-    return CompareReport(a, b, str(rules), found, skipped, seconds, meter.nbytes)
+    return CompareReport(a, b, str(rules), found, skipped, seconds, meter.nbytes, nodata)
 
 
 def _compare(pair: Pair, policies: Sequence[Overflow], meter: Meter) -> Comparison:

@@ -14,6 +14,7 @@ from minuend.core.elements import ElementType
 from minuend.core.policies import Overflow
 from minuend.errors import OverflowFound
 from minuend.storage import chunked_format, open_tensors, write_tensors
+from minuend.storage.remote import as_local
 
 INEXACT = (
     "a difference of floats is rounded and does not give TUNED back from BASE bit by bit; "
@@ -71,7 +72,7 @@ class SubReport:
 
     Attributes:
         nbytes: what was read and written. skipped: the names of unpaired tensors.
-        notes: what somebody should know who uses what was written.
+        notes: what somebody should know who uses what was written. nodata: as it was given.
     """
 
     a: str
@@ -84,6 +85,7 @@ class SubReport:
     seconds: float
     nbytes: int
     notes: tuple[str, ...] = ()
+    nodata: Number | None = None
 
 
 def subtract_files(
@@ -94,6 +96,7 @@ def subtract_files(
     rules: Rules = NUMPYS,
     overflow: Overflow = "wrap",
     common: bool = False,
+    nodata: Number | None = None,
     progress: Progress | None = None,
     watch: Watch | None = None,
     resume: bool = False,
@@ -102,9 +105,12 @@ def subtract_files(
     """Subtract the tensors of one file from another's and write the differences.
 
     Args:
-        a, b: the operands: ``path`` or ``path::name``. out: the file to write; its suffix tells the format.
+        a, b: the operands: ``path`` or ``path::name``; a path may be an address that ``fsspec`` knows.
+        out: the file to write; its suffix tells the format.
         rules: whose rules check and join them. overflow: the policy for integers, as in ``minuend.subtract``.
         common: subtract the tensors that both files name, and skip the others.
+        nodata: the value of elements that hold no data, NaN too, where a file does not state one; the difference has it
+            there. An operand of one element that goes with more is a number, which has data.
         progress: told of every block. watch: told of the pairs before anything is computed, and shown every block.
         resume: go on where an interrupted run on the same goal has stopped; for goals that are written in chunks.
         scheduler: address of the Dask cluster that computes such a goal, or a file that states it.
@@ -115,8 +121,9 @@ def subtract_files(
             no output file appears or changes.
     """
     start = time.perf_counter()
+    out = as_local(out)
     minuend, subtrahend = open_tensors(a), open_tensors(b)
-    pairs, skipped = pair_up(minuend, subtrahend, rules, common)
+    pairs, skipped = pair_up(minuend, subtrahend, rules, common, nodata)
     if watch is not None:
         chunks.refuse_watch(resume=resume, scheduler=scheduler)
     shown = [watch(pairs)] if watch is not None else []
@@ -125,7 +132,7 @@ def subtract_files(
         results = [work.result(pair) for pair in pairs]
         sources = (minuend.sources, subtrahend.sources)
         if chunked_format(out):
-            job = chunks.Job.of(a, b, rules, overflow, common)
+            job = chunks.Job.of(a, b, rules, overflow, common, nodata)
             chunks.write(job, out, work, pairs, meter.add, sources, resume=resume, scheduler=scheduler)
         else:
             chunks.refuse(resume=resume, scheduler=scheduler)
@@ -137,9 +144,8 @@ def subtract_files(
         Written.of(pair, result.element, work.summaries[pair.name]) for pair, result in zip(pairs, results, strict=True)
     )
     seconds = time.perf_counter() - start
-    return SubReport(
-        a, b, out, str(rules), overflow, written, skipped, seconds, meter.nbytes, _notes(out, pairs, work.summaries)
-    )
+    notes = _notes(out, pairs, work.summaries)
+    return SubReport(a, b, out, str(rules), overflow, written, skipped, seconds, meter.nbytes, notes, nodata)
 
 
 def _notes(out: str, pairs: Sequence[Pair], summaries: Mapping[str, Summary]) -> tuple[str, ...]:

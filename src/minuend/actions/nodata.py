@@ -1,12 +1,14 @@
 """Elements that hold no data: nodata on either side is nodata in the difference, and overflows nothing.
 
-The difference has A's value for nodata, or B's where A states none; it has to fit the difference's type. A real
-difference that happens to be that value cannot be told from it any more, and is counted.
+The difference has A's value for nodata, or B's where A states none; it has to fit the difference's type. Where a file
+states none, whoever subtracts it may. A real difference that happens to be that value cannot be told from it any more,
+and is counted.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -27,29 +29,47 @@ def check(nodata: int | float | None, element: ElementType, where: str) -> None:
     Raises:
         DTypeError: it does not.
     """
-    if nodata is None or not element.is_integer:
-        return
-    low, high = element.limits
-    if not isinstance(nodata, int) or not low <= nodata <= high:
-        raise DTypeError(
-            "types", f"the nodata value {nodata} does not fit {element} ({low} to {high}){where}; choose another policy"
-        )
+    if nodata is not None and not _fits(nodata, element):
+        hint = "choose another policy" if element.is_integer else "state one that does first"
+        raise DTypeError("types", f"the nodata value {nodata} does not fit {_range(element)}{where}; {hint}")
 
 
-def check_grids(a: Tensor, b: Tensor) -> None:
-    """Check that pixels of two tensors lie in the same places, as far as both say where.
+def given(tensor: Tensor, nodata: int | float | None, path: str, where: str) -> Tensor:
+    """Return an operand whose elements of a value hold no data, where its file ``path`` does not say which do.
 
     Raises:
-        FileFormatError: they do not.
+        DTypeError: its type does not hold the value. FileFormatError: the file states another one.
     """
-    x, y = a.about.grid, b.about.grid
-    if x is None or y is None or x == y:
-        return
-    what = "coordinate systems" if x.crs != y.crs else "transforms"
-    came, other = (x.crs or "none", y.crs or "none") if x.crs != y.crs else (x.transform, y.transform)
-    raise FileFormatError(
-        f"A and B have different {what}: {came} and {other}; nothing is warped, bring them to one grid (gdalwarp) first"
-    )
+    stated = tensor.about.nodata
+    if nodata is None:
+        return tensor
+    if not _fits(nodata, tensor.element):
+        raise DTypeError(
+            "types", f"--nodata {nodata} does not fit {_range(tensor.element)}{where}; name a value of that type"
+        )
+    if stated is not None and stated != nodata and not (math.isnan(stated) and math.isnan(nodata)):
+        raise FileFormatError(
+            f"{path} states the nodata value {stated}, and --nodata says {nodata}{where}; leave --nodata out, it is "
+            "for files that state none"
+        )
+    return replace(tensor, about=replace(tensor.about, nodata=nodata))
+
+
+def _fits(nodata: int | float, element: ElementType) -> bool:
+    """Whether a type holds a value, a float rounded as elements are."""
+    if element.is_integer:
+        low, high = element.limits
+        return isinstance(nodata, int) and low <= nodata <= high
+    try:
+        with np.errstate(all="ignore"):
+            found = float(np.float64(nodata).astype(element.memory))
+    except OverflowError:
+        return False
+    return math.isnan(found) if math.isnan(nodata) else math.isclose(found, nodata, rel_tol=0.5)
+
+
+def _range(element: ElementType) -> str:
+    return "{} ({} to {})".format(element, *element.limits) if element.is_integer else str(element)
 
 
 def missing(array: Array, nodata: int | float | None) -> Array | None:

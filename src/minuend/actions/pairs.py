@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from minuend.actions import nodata
+from minuend.actions import grids, nodata, packing
 from minuend.core import shapes
 from minuend.core.elements import ElementType
 from minuend.core.shapes import Broadcast, size, static
@@ -87,17 +88,26 @@ class Pair:
 
     @property
     def about(self) -> About:
-        """What is said of the difference beside its elements."""
+        """What is said of the difference beside its elements: what A's file says, or B's if that alone has a grid."""
+        own = self.b.about if grids.of_b(self.a, self.b, self.shape) else self.a.about
         found = nodata.stated(self.a.about, self.b.about)
-        return self.a.about if found == self.a.about.nodata else replace(self.a.about, nodata=found)
+        grid = grids.without_contradictions(own.grid, self.a, self.b)
+        return own if found == own.nodata and grid == own.grid else replace(own, nodata=found, grid=grid)
 
     def result_type(self, overflow: str) -> ElementType:
         """The difference's element type under a policy."""
         return self.element.widened if overflow == "widen" else self.element
 
 
-def pair_up(a: TensorFile, b: TensorFile, rules: Rules, common: bool) -> tuple[list[Pair], tuple[str, ...]]:
+def pair_up(
+    a: TensorFile, b: TensorFile, rules: Rules, common: bool, nodata: int | float | None = None
+) -> tuple[list[Pair], tuple[str, ...]]:
     """Pair the tensors of two files, by name where both files name them, and check each pair.
+
+    Args:
+        a, b: the files. rules: whose rules check and join the tensors. common: whether to skip those of one file alone.
+        nodata: the value of elements without data, where a file does not state it. An operand of one element that goes
+            with more is a number, which has data.
 
     Returns:
         the pairs, and the names that one file alone has (under ``common``).
@@ -106,10 +116,11 @@ def pair_up(a: TensorFile, b: TensorFile, rules: Rules, common: bool) -> tuple[l
         FileFormatError: names that one file alone has, without ``common``; or one tensor against several.
         SpecError: a pair that the rules refuse.
     """
+    pair = functools.partial(_pair, (a.path, b.path), rules, nodata)
     if a.named and b.named:
         names = [name for name in a if name in b]
         skipped = _one_sided(a, b, names, common)
-        return [_pair(name, a[name], b[name], rules, f"tensor {name!r}") for name in names], skipped
+        return [pair(name, a[name], b[name], f"tensor {name!r}") for name in names], skipped
     if common:
         raise FileFormatError("--common needs two files of named tensors; leave it out for single ones")
     for one, other in ((a, b), (b, a)):
@@ -119,7 +130,7 @@ def pair_up(a: TensorFile, b: TensorFile, rules: Rules, common: bool) -> tuple[l
                 f"select one by {one.path}::name"
             )
     (x,), (y,) = a.values(), b.values()
-    return [_pair(x.name or y.name or "difference", x, y, rules, "")], ()
+    return [pair(x.name or y.name or "difference", x, y, "")], ()
 
 
 def _one_sided(a: TensorFile, b: TensorFile, names: Sequence[str], common: bool) -> tuple[str, ...]:
@@ -133,9 +144,18 @@ def _one_sided(a: TensorFile, b: TensorFile, names: Sequence[str], common: bool)
     return tuple(itertools.chain.from_iterable(alone.values()))
 
 
-def _pair(name: str, a: Tensor, b: Tensor, rules: Rules, where: str) -> Pair:
+def _pair(
+    paths: tuple[str, str], rules: Rules, given: int | float | None, name: str, a: Tensor, b: Tensor, where: str
+) -> Pair:
+    where_in = where and f", in {where}"
     try:
-        nodata.check_grids(a, b)
-        return Pair(name, a, b, rules.join(a, b), where and f", in {where}")
+        joined = rules.join(a, b)
+        grids.check(a, b, joined, paths)
+        packing.check(a.about, b.about)
     except SpecError as error:
         raise error.at(where) from None
+    a, b = (
+        one if size(one.shape) == 1 != size(static(joined.shape or ())) else nodata.given(one, given, path, where_in)
+        for one, path in zip((a, b), paths, strict=True)
+    )
+    return Pair(name, a, b, joined, where_in)

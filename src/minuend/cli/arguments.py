@@ -27,6 +27,19 @@ def size(text: str | int) -> int:
         raise click.BadParameter(f"{shown(text)} is no number of bytes; expected a whole number from 0 on") from None
 
 
+def number(text: str) -> int | float:
+    """Return a number: a whole one as such, NaN and the infinities too."""
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        found = float(text)
+    except ValueError:
+        raise click.BadParameter(f"{shown(text)} is no number; expected one such as 0, -9999, 1e20 or nan") from None
+    return int(found) if found.is_integer() else found
+
+
 def items(given: Iterable[str]) -> list[str]:
     """Return what an option names that may be given several times, and several each time, with commas between them."""
     return [name for text in given for name in text.split(",") if name]

@@ -6,7 +6,7 @@ import contextlib
 
 import click
 
-from minuend.cli.arguments import path
+from minuend.cli.arguments import number, path
 from minuend.cli.printing import show, show_json
 from minuend.cli.progress import Bar
 from minuend.core.policies import POLICIES, Overflow
@@ -21,6 +21,9 @@ from minuend.core.policies import POLICIES, Overflow
 @click.option("--overflow", type=click.Choice(POLICIES), help="What integers do that do not fit (default: wrap).")
 @click.option("--as", "rules", metavar="RULES", help="Whose rules: onnx:13, onnx:6,axis=1,broadcast=1, openvino:pdpd …")
 @click.option("--plot", type=path, metavar="FILE.png", help="Draw what -o writes: a line, an image or its channels.")
+@click.option(
+    "--nodata", type=number, metavar="VALUE", help="What elements without data hold, if a file does not say: 0, nan …"
+)
 @click.option("--common", is_flag=True, help="Subtract the tensors that both files name, skip the others.")
 @click.option("--resume", is_flag=True, help="Go on where an interrupted run has stopped (OUT.zarr).")
 @click.option("--scheduler", metavar="ADDRESS", help="Compute on the Dask cluster with this scheduler (OUT.zarr).")
@@ -34,15 +37,17 @@ def sub(
     rules: str | None,
     plot: str | None,
     common: bool,
+    nodata: int | float | None,
     resume: bool,
     scheduler: str | None,
     as_json: bool,
 ) -> None:
     """Subtract the tensors in file B from those in file A.
 
-    Files: .npy, .npz, .safetensors (a sharded checkpoint by its folder or index), .zarr, TensorProto in .pb, and
-    to read from the constants of models, .onnx and .xml; file.npz::name selects one tensor of several. Tensors go
-    together by name where both files name them. Without -o the overflow policies are shown side by side.
+    Files: .npy, .npz, .safetensors (a sharded checkpoint by its folder or index), .zarr, .tif, .png, .h5, .nc,
+    TensorProto in .pb, and to read from the constants of models, .onnx and .xml; or addresses that fsspec knows, such
+    as s3://bucket/a.npy. file.npz::name selects one tensor of several. Tensors go together by name where both files
+    name them. Without -o the overflow policies are shown side by side.
     """
     from minuend.actions.chunks import refuse
     from minuend.actions.comparing import CompareReport, compare_files
@@ -60,7 +65,7 @@ def sub(
     with sole(), Bar(nbytes=True) as bar:
         if out is None:
             refuse(resume=resume, scheduler=scheduler)
-            done = compare_files(a, b, rules=chosen, overflow=overflow, common=common, progress=bar)
+            done = compare_files(a, b, rules=chosen, overflow=overflow, common=common, nodata=nodata, progress=bar)
         else:
             policy: Overflow = overflow or "wrap"
             with plotted(plot, a, b, out, policy) if plot is not None else contextlib.nullcontext() as watch:
@@ -71,6 +76,7 @@ def sub(
                     rules=chosen,
                     overflow=policy,
                     common=common,
+                    nodata=nodata,
                     progress=bar,
                     watch=watch,
                     resume=resume,

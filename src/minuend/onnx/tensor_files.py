@@ -37,7 +37,7 @@ def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     """Parse and check the message; the tensor's name is the message's."""
     onnx = need("onnx", "onnx", path)
     protobuf = need("google.protobuf.message", "onnx", path)
-    source = reading.open_file(path)
+    source = reading.open_source(path)
     if source.size > _MOST_BYTES:
         raise FileFormatError(f"{path} has {source.size} bytes; a protobuf message has {_MOST_BYTES} at most")
     try:

@@ -15,6 +15,7 @@ from typing import cast
 
 from minuend.errors import FileFormatError, listed
 from minuend.standards.abilities import ability, able
+from minuend.storage import remote
 from minuend.storage.base import (
     NO_TEXT,
     URL,
@@ -35,11 +36,15 @@ _OWN = {
     ".npz": "npz",
     ".safetensors": "safetensors",
     ".zarr": "zarr",
+    ".zarr.zip": "zarr_zip",
+    ".zip": "zarr_zip",
     ".tif": "tiff",
     ".tiff": "tiff",
     ".png": "png",
     ".h5": "hdf5",
     ".hdf5": "hdf5",
+    ".nc": "netcdf",
+    ".nc4": "netcdf",
 }
 """The module of each suffix, imported when a file of it is met."""
 
@@ -72,6 +77,8 @@ def open_tensors(path: str, *, every_type: bool = False) -> TensorFile:
             Unsupported: the format needs a package that is not installed.
     """
     real, name = split(path)
+    if name is not None and URL in name:
+        raise FileFormatError(f"{path} is an address in another one, which is not taken; name the file itself")
     if URL not in real and not os.path.exists(real):
         raise FileNotFoundError(f"there is no file {real}")
     found = _input_format(real).open_file(real, every_type=every_type)
@@ -86,8 +93,10 @@ def open_tensors(path: str, *, every_type: bool = False) -> TensorFile:
 
 def split(path: str) -> tuple[str, str | None]:
     """Split ``path::name``; the name is ``None`` where none is given."""
-    real, selector, name = path.partition(SELECTOR)
-    return (path, None) if not selector or os.path.exists(path) else (real, name)
+    path = remote.as_local(path)
+    host, end, rest = path.partition("]") if URL + "[" in path else ("", "", path)  # http://[::1]:80/x.npy
+    real, selector, name = rest.partition(SELECTOR)
+    return (path, None) if not selector or os.path.exists(path) else (host + end + real, name)
 
 
 @functools.cache
@@ -130,6 +139,8 @@ def file_format(path: str) -> Format:
 def _input_format(path: str) -> Format:
     """Return the module that reads what a path's suffix tells, or a folder without one."""
     known = {**formats(), **models()}
+    if URL in path and (found := _suffix(path, models())):
+        raise FileFormatError(f"{path} is a model ({found}), which is read from a file of this machine; copy it here")
     return _shards() if os.path.isdir(path) and _suffix(path, known) is None else _module(path, known)
 
 
@@ -160,7 +171,7 @@ def _module(path: str, known: Mapping[str, Callable[[], Format]]) -> Format:
 
 def _suffix(path: str, known: Iterable[str]) -> str | None:
     """Return the longest suffix that a path ends in."""
-    name = os.path.basename(os.path.normpath(path)).lower()
+    name = remote.name_of(path).lower()
     return max((one for one in known if name.endswith(one) and name != one), key=len, default=None)
 
 
@@ -176,6 +187,10 @@ def check_output(path: str, results: Sequence[Result], inputs: Iterable[str] = (
             format cannot hold. MinuendError: the path is one of ``inputs``.
     """
     home = _goal_format(path, results)
+    if URL in path:
+        if getattr(home, "FOLDER", False) and not hasattr(home, "Goal"):
+            raise FileFormatError(f"{path} would be a folder of shards, which goes to this machine; name a file")
+        remote.check_goal(path)
     refuse_inputs([path], inputs)
     check_names(path, results)
     if not home.NAMED and len(results) != 1:
@@ -217,7 +232,10 @@ def write_tensors(
     inputs = tuple(inputs)
     check_output(path, results, inputs)
     home = _goal_format(path, results)
-    if getattr(home, "FOLDER", False):
+    if URL in path:
+        with remote.goal(path) as local:
+            write_tensors(local, results, metadata=metadata)
+    elif getattr(home, "FOLDER", False):
         with new_folder(path) as folder:
             home.write_path(folder, results, metadata)
     elif hasattr(home, "write_path"):

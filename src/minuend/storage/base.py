@@ -18,6 +18,7 @@ from minuend.core.elements import ElementType
 from minuend.core.shapes import size
 from minuend.errors import DTypeError, FileFormatError, Unsupported, listed
 from minuend.storage import regions
+from minuend.storage.coordinates import Coordinates
 from minuend.storage.pipeline import ahead, each
 from minuend.storage.plain_types import plain_type
 from minuend.storage.reading import Array, Source, room
@@ -155,16 +156,21 @@ class About:
 
     Attributes:
         nodata: the value of elements that hold none. grid: where pixels lie; two that differ are not subtracted.
+        placeable: whether the format has a word for that. scale, offset: of packed values, which mean
+            scale * value + offset.
         attributes: names and values that go from A to the difference by the format's own rules: units, dimension names.
         shard: the file of several that it lies in; ``None`` where there is one for all.
         stored: how it is stored, where it is a zarr array.
     """
 
     nodata: int | float | None = None
-    grid: Grid | None = None
+    grid: Grid | Coordinates | None = None
     attributes: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     shard: Shard | None = None
     stored: Stored | None = None
+    placeable: bool = False
+    scale: float = 1.0
+    offset: float = 0.0
 
 
 NOTHING = About()
@@ -373,8 +379,13 @@ class ChunkedFormat(Format, Protocol):
     def names_of(self, results: Sequence[Result]) -> list[str]:
         """Return what results are called in the folder."""
 
-    def Goal(self, path: str, name: str, spare: str, called: str) -> Goal:  # noqa: N802
-        """Open a tensor of a folder for writing; see :class:`minuend.storage.zarr.Goal`."""
+    def headers_of(self, path: str, results: Sequence[Result]) -> dict[str, bytes]:
+        """Return all that stands beside the chunks, by its key; the outermost comes last."""
+
+    def Goal(  # noqa: N802
+        self, path: str, name: str, spare: str, called: str, headers: Mapping[str, bytes] | None
+    ) -> Goal:
+        """Open a tensor of a folder or an address for writing; see :class:`minuend.storage.zarr.Goal`."""
 
 
 def array_at(raw: Array, offset: int, dtype: np.dtype[Any], shape: Sequence[int], *, fortran: bool = False) -> Array:

@@ -30,6 +30,7 @@ from minuend.storage.base import (
     is_numpys_own,
     need,
 )
+from minuend.storage.packed import OFFSET, scale_and_offset
 from minuend.storage.pipeline import ahead
 from minuend.storage.reading import Array, Stream
 from minuend.storage.regions import Region, bands
@@ -53,10 +54,17 @@ class Kept:
 
 def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     """List the datasets that a file holds itself."""
+    _, found = datasets(path)
+    opener = functools.partial(tensor_of, path, every_type=every_type)
+    return TensorFile(path, True, {name: functools.partial(opener, name, item) for name, item in found.items()})
+
+
+def datasets(path: str) -> tuple[Any, dict[str, Any]]:
+    """Open a file, and return it and the datasets that it holds itself, by path."""
     package = need("h5py", "hdf5", path)
-    source = reading.open_file(path)
+    source = reading.open_source(path)
     found: dict[str, Any] = {}
-    with _told(path):
+    with told(path):
         file = package.File(Stream(source), "r")
 
         def visit(name: str, item: Any) -> None:
@@ -66,26 +74,34 @@ def open_file(path: str, *, every_type: bool = False) -> TensorFile:
                 found[name] = item
 
         file.visititems(visit)  # hard links alone
-    opener = functools.partial(_tensor, path, every_type=every_type)
-    return TensorFile(path, True, {name: functools.partial(opener, name, item) for name, item in found.items()})
+    return file, found
 
 
-def _tensor(path: str, name: str, dataset: Any, *, every_type: bool) -> Tensor:
+def tensor_of(path: str, name: str, dataset: Any, *, every_type: bool) -> Tensor:
+    """Look at a dataset; its elements stay in the file."""
     where = f"{path} dataset {clipped(name)}"
-    with _told(where):
+    with told(where):
         shape, dtype, chunks = dataset.shape, dataset.dtype, dataset.chunks
-        elsewhere = "virtual" if dataset.is_virtual else "kept in external files" if dataset.external else ""
         kept = _kept(dataset)
-    if elsewhere:
-        raise FileFormatError(f"{where} is {elsewhere}: nothing but the file itself is read; copy it with h5repack")
+    check_inside(dataset, where)
     if shape is None:
         raise FileFormatError(f"{where} is a null dataset, without elements; expected numbers")
     element = element_of(dtype, where, every_type=every_type)
     check_shape(shape, element.itemsize, where)
     if chunks and (held := int(np.prod(chunks)) * dtype.itemsize) > _LARGEST_CHUNK:
         raise FileFormatError(f"{where} has chunks of {held} bytes; expected {_LARGEST_CHUNK} at most")
-    about = About(attributes=MappingProxyType({"hdf5": kept}))
+    scale, offset = scale_and_offset(kept.attributes, where)
+    own = {name: value for name, value in kept.attributes.items() if name != OFFSET}
+    about = About(attributes=MappingProxyType({"hdf5": Kept(kept.filters, own)}), scale=scale, offset=offset)
     return Tensor(name, element, shape, lambda: Held(where, dataset), about, chunks=chunks)
+
+
+def check_inside(dataset: Any, where: str) -> None:
+    """Refuse a dataset whose elements lie in other files."""
+    with told(where):
+        elsewhere = "virtual" if dataset.is_virtual else "kept in external files" if dataset.external else ""
+    if elsewhere:
+        raise FileFormatError(f"{where} is {elsewhere}: nothing but the file itself is read; copy it with h5repack")
 
 
 def _kept(dataset: Any) -> Kept:
@@ -124,7 +140,7 @@ class Held:
 
     def part(self, region: Region) -> Array:
         """Return a region."""
-        with _told(self.where):
+        with told(self.where):
             found: Array = np.asarray(self.dataset[region])
         found.flags.writeable = False
         return found
@@ -152,15 +168,23 @@ def write_path(path: str, results: Sequence[Result], metadata: Mapping[str, str]
         for result in results:
             kept = result.about.attributes.get("hdf5")
             kept = kept if isinstance(kept, Kept) else Kept()
-            filters = {"chunks": result.chunks, **kept.filters} if result.chunks else {}
-            dataset = file.create_dataset(result.name, result.shape, result.element.memory, **filters)
+            options = storage_of(result, kept.filters)
+            dataset = file.create_dataset(result.name, result.shape, result.element.memory, **options)
             for name, value in kept.attributes.items():
                 dataset.attrs[name] = value
-            for region, block in _blocks(result):
+            for region, block in blocks(result):
                 dataset[region] = block
 
 
-def _blocks(result: Result) -> Iterator[tuple[Region, Array]]:
+def storage_of(result: Result, filters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how a result is stored: in A's chunks, none of them larger than the whole, with filters."""
+    if not result.chunks or 0 in result.shape:
+        return {}
+    return {"chunks": tuple(map(min, result.chunks, result.shape)), **filters}
+
+
+def blocks(result: Result) -> Iterator[tuple[Region, Array]]:
+    """Compute a tensor region by region, each with its place."""
     if 0 in result.shape:
         return iter(())
     work: Callable[[Region], tuple[Region, Array]] = lambda region: (region, result.part(region))  # noqa: E731
@@ -168,7 +192,7 @@ def _blocks(result: Result) -> Iterator[tuple[Region, Array]]:
 
 
 @contextlib.contextmanager
-def _told(where: str) -> Iterator[None]:
+def told(where: str) -> Iterator[None]:
     """Say of which dataset it is what the package finds damaged, or cannot decode."""
     try:
         yield
@@ -177,7 +201,7 @@ def _told(where: str) -> Iterator[None]:
     except Exception as error:
         if isinstance(error, OSError) and error.filename is not None:
             raise
-        told = str(error) or type(error).__name__
+        came = str(error) or type(error).__name__
         raise FileFormatError(
-            f"{where} is damaged, or no HDF5 that is read here ({told}); expected a whole one"
+            f"{where} is damaged, or no HDF5 that is read here ({came}); expected a whole one"
         ) from None

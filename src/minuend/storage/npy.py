@@ -91,7 +91,7 @@ def check_length(header: Header, came: int, where: str) -> None:
 
 def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     """Open a ``.npy``; its tensor has no name."""
-    source = reading.open_file(path)
+    source = reading.open_source(path)
     header, elements = elements_of(source, 0, source.size, path, every_type=every_type)
     tensor = Tensor("", header.element, header.shape, lambda: elements, fortran=header.fortran)
     return TensorFile(path, NAMED, {"": lambda: tensor})

@@ -20,7 +20,7 @@ from typing import Any
 from minuend.errors import FileFormatError, MinuendError
 from minuend.storage import npy, reading
 from minuend.storage.base import NO_TEXT, Result, Stretched, Tensor, TensorFile, clipped
-from minuend.storage.reading import File, Source, Stream, blocks
+from minuend.storage.reading import File, Opened, Source, Stream, blocks
 
 SUFFIXES = (".npz",)
 NAMED = True
@@ -35,7 +35,7 @@ _LONGEST_NAME = (1 << 16) - 1
 
 def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     """Read an archive's directory; members are looked at when they are asked for."""
-    source = reading.open_file(path)
+    source = reading.open_source(path)
     members: dict[str, zipfile.ZipInfo] = {}
     for info in _directory(source):
         name = info.filename.removesuffix(".npy")
@@ -53,7 +53,7 @@ def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     return TensorFile(path, NAMED, {name: functools.partial(opener, name, info) for name, info in members.items()})
 
 
-def _directory(source: File) -> list[zipfile.ZipInfo]:
+def _directory(source: Opened) -> list[zipfile.ZipInfo]:
     try:
         with zipfile.ZipFile(Stream(source)) as archive:
             return archive.infolist()
@@ -65,7 +65,7 @@ def _directory(source: File) -> list[zipfile.ZipInfo]:
         raise FileFormatError(f"{source.path} is no zip archive, or a damaged one ({error}); expected a .npz") from None
 
 
-def _tensor(source: File, name: str, info: zipfile.ZipInfo, *, every_type: bool) -> Tensor:
+def _tensor(source: Opened, name: str, info: zipfile.ZipInfo, *, every_type: bool) -> Tensor:
     """Check a member's sizes and read its header."""
     where = f"{source.path} member {clipped(info.filename)}"
     if info.flag_bits & _ENCRYPTED:
@@ -85,7 +85,7 @@ def _tensor(source: File, name: str, info: zipfile.ZipInfo, *, every_type: bool)
     return Tensor(name, header.element, header.shape, opener, fortran=header.fortran)
 
 
-def _elements(source: File, info: zipfile.ZipInfo, where: str, every_type: bool) -> Stretched:
+def _elements(source: Opened, info: zipfile.ZipInfo, where: str, every_type: bool) -> Stretched:
     with _told(where):
         home, start = (_unpacked(source, info), 0) if info.compress_type else (source, _stored(source, info, where))
     return npy.elements_of(home, start, info.file_size, where, every_type=every_type)[1]
@@ -104,7 +104,7 @@ def _stored(source: Source, info: zipfile.ZipInfo, where: str) -> int:
     return start
 
 
-def _unpacked(source: File, info: zipfile.ZipInfo) -> File:
+def _unpacked(source: Opened, info: zipfile.ZipInfo) -> File:
     """Unpack a member into a temporary file that goes with what is read of it; ``zipfile`` checks the checksum."""
     with (
         reading.unnamed() as spool,

@@ -31,7 +31,7 @@ _ELEMENTS = {8: "uint8", 16: "uint16"}
 
 def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     """Check a header; the image is unpacked when it is read."""
-    source = reading.open_file(path)
+    source = reading.open_source(path)
     shape, bits = _read_header(source, path)
     element = TYPES[_ELEMENTS[bits]]
 

@@ -45,7 +45,7 @@ _EVERY = _ELEMENTS | {word: PlainType(name, bits, "unsigned", "none") for word, 
 
 def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     """Check a file's header; its elements stay in the file."""
-    source = reading.open_file(path)
+    source = reading.open_source(path)
     known = _EVERY if every_type else _ELEMENTS
     found = layout(source, path, every_type=every_type)
     openers: dict[str, Callable[[], Tensor]] = {

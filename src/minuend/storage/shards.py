@@ -20,7 +20,7 @@ from typing import Any
 
 from minuend.errors import FileFormatError, listed
 from minuend.storage import reading, safetensors
-from minuend.storage.base import NO_TEXT, Result, Shard, Tensor, TensorFile, clipped, quoted
+from minuend.storage.base import NO_TEXT, URL, Result, Shard, Tensor, TensorFile, clipped, quoted
 from minuend.storage.writing import new_file
 
 SUFFIXES = (".safetensors.index.json",)
@@ -37,7 +37,7 @@ def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     folder = os.path.dirname(index)
     places = _weight_map(index)
     names = list(dict.fromkeys(places.values()))
-    if missing := [name for name in names if not os.path.lexists(os.path.join(folder, name))]:
+    if missing := [name for name in names if not _is_there(os.path.join(folder, name))]:
         raise FileFormatError(f"{index} names {quoted(missing)}, which {_is(missing)} not there; fetch all shards")
     shards = {name: safetensors.open_file(os.path.join(folder, name), every_type=every_type) for name in names}
     _check(index, places, shards)
@@ -49,6 +49,11 @@ def open_file(path: str, *, every_type: bool = False) -> TensorFile:
         openers |= {tensor: functools.partial(_tensor, found, tensor, shard) for tensor in found}
     sources = (index, *(one.path for one in shards.values()))
     return TensorFile(path, NAMED, {name: openers[name] for name in places}, metadata, sources)
+
+
+def _is_there(path: str) -> bool:
+    """Whether there is a shard; one behind an address says so when it is opened."""
+    return URL in path or os.path.lexists(path)
 
 
 def _tensor(found: TensorFile, name: str, shard: Shard) -> Tensor:
@@ -73,7 +78,7 @@ def _without(folder: str) -> str:
 
 def _weight_map(index: str) -> dict[str, str]:
     """Return the file of each tensor, as the index says."""
-    source = reading.open_file(index)
+    source = reading.open_source(index)
     if source.size > _LONGEST_INDEX:
         raise FileFormatError(f"{index} has {source.size} bytes; an index has {_LONGEST_INDEX} at most")
     try:

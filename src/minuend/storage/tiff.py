@@ -64,7 +64,7 @@ def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     """Look at the first image of a file."""
     package = need("tifffile", "tiff", path)
     need("zarr", "tiff", path)
-    source = reading.open_file(path)
+    source = reading.open_source(path)
     with _told(path):
         image = package.TiffFile(Stream(source)).series[0]
         page, axes = image.keyframe, image.axes
@@ -85,7 +85,7 @@ def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     element = element_of(pixels.dtype, path, every_type=every_type)
     rows, columns = (pixels.shape[axes.index(name)] for name in "YX")
     check_shape((rows, columns), element.itemsize, path)
-    about = About(_nodata(page, path), _grid(page), MappingProxyType({"tiff": _layout(page)}))
+    about = About(_nodata(page, path), _grid(page), MappingProxyType({"tiff": _layout(page)}), placeable=True)
     turn = threading.Lock()
     grid = tuple(pixels.chunks[axes.index(name)] for name in "YX")
 

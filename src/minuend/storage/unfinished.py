@@ -198,7 +198,7 @@ def _taken_up(place: Place, path: str, identity: Mapping[str, str], stack: conte
         if begun is None:
             continue
         stack.callback(part.close)
-        _check_same(path, begun, identity)
+        check_same(path, begun, identity)
         return part
     return None
 
@@ -209,7 +209,8 @@ def left_behind(path: str) -> list[str]:
     return [outer for outer in left if os.path.isfile(os.path.join(outer, _JOURNAL))]
 
 
-def _check_same(path: str, begun: Mapping[str, str], identity: Mapping[str, str]) -> None:
+def check_same(path: str, begun: Mapping[str, str], identity: Mapping[str, str]) -> None:
+    """Check that what is left of a goal is of the same difference."""
     names = dict.fromkeys([*identity, *begun])
     told = [
         f"{name} was {begun.get(name, 'not stated')} and is {identity.get(name, 'not stated')}"
@@ -255,6 +256,8 @@ def _remote_files(source: str) -> Iterator[tuple[str, int, object]]:
     import fsspec
 
     system, root = fsspec.core.url_to_fs(source)
-    for name, found in sorted(system.find(root, detail=True).items()):
+    alone = system.info(root)
+    files = {"": alone} if alone.get("type") == "file" else system.find(root, detail=True)
+    for name, found in sorted(files.items()):
         marks = (found.get(key) for key in ("ETag", "etag", "md5Hash", "LastModified", "created"))
         yield name, found.get("size") or 0, next((mark for mark in marks if mark), "")

@@ -7,6 +7,7 @@ is missing holds the fill value, as zarr has it; one that is cut off or damaged 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from minuend.errors import DTypeError, FileFormatError, MinuendError
+from minuend.storage import remote
 from minuend.storage.base import (
     NO_TEXT,
     URL,
@@ -32,6 +34,7 @@ from minuend.storage.base import (
     is_numpys_own,
     need,
 )
+from minuend.storage.packed import OFFSET, scale_and_offset
 from minuend.storage.pipeline import each
 from minuend.storage.reading import Array
 from minuend.storage.regions import Region, boxes, whole
@@ -108,12 +111,19 @@ def _is_plain(error: Exception) -> bool:
 def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     """Look at the headers of an array, or of all arrays of a group."""
     need("zarr", "zarr", path)
-    from minuend.storage import zarr_headers, zarr_stores
+    from minuend.storage import zarr_stores
 
     if URL not in path and not os.path.isdir(path):
         raise FileFormatError(f"{path} is no folder; expected the folder of a zarr array or group")
-    store = zarr_stores.opened(path)
-    found = zarr_headers.nodes(store, path)
+    return tensors_of(zarr_stores.opened(path), path, every_type=every_type)
+
+
+def tensors_of(store: Any, path: str, *, every_type: bool) -> TensorFile:
+    """Look at the headers of what a store holds; ``path`` is what messages call it."""
+    from minuend.storage import zarr_headers
+
+    with remote.told(path) if URL in path else contextlib.nullcontext():
+        found = zarr_headers.nodes(store, path)
     groups = {name: (node.version, node.attributes) for name, node in found.items() if not node.is_array}
     openers = {
         name: functools.partial(_tensor, store, path, node, groups, every_type)
@@ -134,7 +144,9 @@ def _tensor(store: Any, path: str, node: Any, groups: Mapping[str, Any], every_t
     grid = array.shards or array.chunks
     zarr_headers.check_grid(array.shape, grid, element.itemsize, where)
     stored = Stored(node.version, node.header, {name: one for name, one in groups.items() if _holds(name, node.name)})
-    about = About(attributes=node.attributes, stored=stored)
+    scale, offset = scale_and_offset(node.attributes, where)
+    own = {name: value for name, value in node.attributes.items() if name != OFFSET}
+    about = About(attributes=own, stored=stored, scale=scale, offset=offset)
     return Tensor(
         node.name, element, tuple(array.shape), lambda: Chunked(array, where), about=about, chunks=tuple(grid)
     )
@@ -210,52 +222,77 @@ def _write(goal: Goal, result: Result, region: Region) -> None:
 
 def create(path: str, results: Sequence[Result]) -> None:
     """Write the headers of arrays without chunks to a folder, and those of the groups that they lie in."""
+    for key, content in headers_of(path, results).items():
+        file = os.path.join(path, *key.split("/"))
+        os.makedirs(os.path.dirname(file), exist_ok=True)
+        with new_file(file) as stream:
+            stream.write(content)
+
+
+def headers_of(path: str, results: Sequence[Result]) -> dict[str, bytes]:
+    """Return all that stands beside the chunks, by its key; the outermost group comes last."""
     from minuend.storage import zarr_headers
 
+    found: dict[str, bytes] = {}
     groups: dict[str, tuple[int, Mapping[str, Any]]] = {}
     for name, result in zip(names_of(results), results, strict=True):
         version, header = zarr_headers.header_of(result)
-        _write_header(path, name, version, header, zarr_headers.attributes_of(result, path))
+        found |= _header(name, version, header, zarr_headers.attributes_of(result, path))
         stored = result.about.stored
         for k in range(len(name.split("/")) if name else 0):
             group = "/".join(name.split("/")[:k])
             groups[group] = (version, stored.groups.get(group, (version, {}))[1] if stored else {})
-    for group, (version, attributes) in groups.items():
+    for group, (version, attributes) in sorted(groups.items(), reverse=True):
         header = {"zarr_format": version, **({"node_type": "group"} if version == 3 else {})}
-        _write_header(path, group, version, header, attributes)
+        found |= _header(group, version, header, attributes)
+    return found
 
 
-def _write_header(path: str, name: str, version: int, header: Mapping[str, Any], attributes: Mapping[str, Any]) -> None:
-    folder = os.path.join(path, *name.split("/")) if name else path
-    os.makedirs(folder, exist_ok=True)
+def _header(name: str, version: int, header: Mapping[str, Any], attributes: Mapping[str, Any]) -> dict[str, bytes]:
     files: dict[str, Mapping[str, Any]] = {"zarr.json": {**header, "attributes": attributes}}
     if version == 2:
         files = {".zarray" if "shape" in header else ".zgroup": header}
         files |= {".zattrs": attributes} if attributes else {}
-    for file, data in files.items():
-        with new_file(os.path.join(folder, file)) as stream:
-            stream.write((json.dumps(data, indent=2) + "\n").encode())
+    prefix = f"{name}/" if name else ""
+    return {prefix + file: (json.dumps(data, indent=2) + "\n").encode() for file, data in files.items()}
 
 
 class Goal:
     """An array whose chunks are written, in any order, by several threads or processes.
 
     Args:
-        path: its folder, or that of its group. name: in the group. spare: a folder for chunks that are half written.
-        called: what errors call the folder.
+        path: its folder, or that of its group; or its address. name: in the group.
+        spare: a folder for chunks that are half written; an object store takes them in one piece.
+        called: what errors call the folder. headers: of an address, see :func:`headers_of`: they are written last.
 
     Attributes:
         grid: of what is written at a time. nbytes: of one of these.
     """
 
-    def __init__(self, path: str, name: str, spare: str, called: str = "") -> None:
-        import zarr
-
+    def __init__(
+        self, path: str, name: str, spare: str, called: str = "", headers: Mapping[str, bytes] | None = None
+    ) -> None:
         from minuend.storage import zarr_stores
 
+        self._address = path if headers is not None else ""
+        if headers is not None:
+            self._open(zarr_stores.to_address(path, headers), name)
+            return
         if not os.path.isdir(spare):  # zarr would make it
             raise FileNotFoundError(f"there is no folder {spare}")
-        store = zarr_stores.Written(path, spare=spare, goal=called or path)
+        self._open(zarr_stores.Written(path, spare=spare, goal=called or path), name)
+
+    @classmethod
+    def within(cls, store: Any, name: str) -> Goal:
+        """Open an array of a store."""
+        found = cls.__new__(cls)
+        found._address = ""
+        found._open(store, name)
+        return found
+
+    def _open(self, store: Any, name: str) -> None:
+        import zarr
+
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self._array = zarr.open_array(store=store, path=name, mode="r+")
@@ -264,4 +301,5 @@ class Goal:
 
     def put(self, region: Region, elements: Array) -> None:
         """Write a region that is a cell of the grid; where it was written before, it is written again."""
-        self._array[region] = elements
+        with remote.told(self._address) if self._address else contextlib.nullcontext():
+            self._array[region] = elements

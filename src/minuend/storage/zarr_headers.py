@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -219,6 +219,9 @@ def attributes_of(result: Result, where: str) -> dict[str, Any]:
     """
     found: dict[str, Any] = {}
     for name, value in result.about.attributes.items():
+        if is_dataclass(value):  # what another format keeps for itself, with its attributes where it has such
+            found |= _in_json(getattr(value, "attributes", {}))
+            continue
         plain = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
         try:
             json.dumps(plain)
@@ -229,6 +232,12 @@ def attributes_of(result: Result, where: str) -> dict[str, Any]:
             ) from None
         found[name] = plain
     return found
+
+
+def _in_json(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what JSON holds of the attributes of another format."""
+    plain = {k: v.tolist() if isinstance(v, np.ndarray | np.generic) else v for k, v in attributes.items()}
+    return {name: value for name, value in plain.items() if isinstance(value, str | int | float | list)}
 
 
 def check_grid(shape: Sequence[int], chunks: Sequence[int], itemsize: int, where: str) -> None:

@@ -8,17 +8,20 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-from collections.abc import AsyncIterator, Iterable, Iterator
-from typing import Any
+import threading
+import zipfile
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from typing import Any, cast
 
 from zarr.core.buffer.core import default_buffer_prototype
 from zarr.core.sync import sync
-from zarr.storage import FsspecStore, LocalStore
+from zarr.storage import FsspecStore, LocalStore, ZipStore
 
 from minuend.errors import FileFormatError
-from minuend.storage import reading
-from minuend.storage.base import URL, need
+from minuend.storage import reading, remote
+from minuend.storage.base import URL, clipped
 from minuend.storage.goals import of
+from minuend.storage.reading import Source, Stream
 
 
 class Inside(LocalStore):  # type: ignore[misc]
@@ -114,8 +117,128 @@ def opened(path: str) -> Any:
     """Return the store at a path or an address, which is only read."""
     if URL not in path:
         return Inside(path)
-    need("fsspec", "zarr", path)
+    remote.system_of(path)  # or say what is missing
     return FsspecStore.from_url(path, read_only=True)
+
+
+class Addressed(FsspecStore):  # type: ignore[misc]
+    """An object store that gets the chunks of arrays whose headers it does not have yet: those are kept here."""
+
+    headers: Mapping[str, bytes]
+
+    def with_read_only(self, read_only: bool = False) -> Addressed:
+        """Return the same place, to be read alone or to be written too."""
+        found = cast(Addressed, super().with_read_only(read_only))
+        found.headers = self.headers
+        return found
+
+    async def get(self, key: str, prototype: Any, byte_range: Any = None) -> Any:
+        """Return what a key holds, ``None`` where there is none."""
+        if key in self.headers:
+            return prototype.buffer.from_bytes(self.headers[key])
+        return await super().get(key, prototype, byte_range)
+
+    async def exists(self, key: str) -> bool:
+        """Whether a key holds something."""
+        return key in self.headers or bool(await super().exists(key))
+
+
+def to_address(path: str, headers: Mapping[str, bytes]) -> Addressed:
+    """Return what writes chunks to an address."""
+    found = cast(Addressed, Addressed.from_url(path))
+    found.headers = headers
+    return found
+
+
+# ---- in a zip archive ----------------------------------------------------------------------------------------------
+
+_DEFLATE_LIMIT = 1032  # deflate packs at most 258 bytes into 2 bits
+_ENCRYPTED = 0x1
+_MOST = (1 << 31) - 1
+_HEADERS = ("zarr.json", ".zarray", ".zgroup")
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+
+
+class Zipped(ZipStore):  # type: ignore[misc]
+    """An archive that is read: of a store, or of one folder that is a store.
+
+    Args:
+        source: its bytes. path: what messages call it.
+
+    Raises:
+        FileFormatError: it is no archive, or has members that are not what they say.
+    """
+
+    def __init__(self, source: Source, path: str) -> None:
+        super().__init__(path, mode="r")
+        self._source, self._called, self._inner = source, path, ""
+        self._sync_open()
+
+    def _sync_open(self) -> None:
+        self._lock = threading.RLock()
+        try:
+            self._zf = zipfile.ZipFile(Stream(self._source))
+        except FileFormatError:
+            raise
+        except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
+            if isinstance(error.__context__, OSError):
+                raise error.__context__ from None
+            raise FileFormatError(
+                f"{self._called} is no zip archive, or a damaged one ({error}); expected one of a zarr store"
+            ) from None
+        names = self._zf.namelist()
+        if len(names) != len(set(names)):
+            raise FileFormatError(f"{self._called} holds two members of one name; expected names that differ")
+        for one in self._zf.infolist():
+            self._check(one)
+        tops = {name.partition("/")[0] for name in names} - {"__MACOSX"}
+        if len(tops) == 1 and not any(name in names for name in _HEADERS):
+            self._inner = f"{tops.pop()}/"
+        self._is_open = True
+
+    def _check(self, one: zipfile.ZipInfo) -> None:
+        where = f"{self._called} member {clipped(one.filename)}"
+        if one.flag_bits & _ENCRYPTED or one.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise FileFormatError(f"{where} is encrypted, or packed by another way than deflate; expected a plain one")
+        most = min(_MOST, one.compress_size * (_DEFLATE_LIMIT if one.compress_type else 1))
+        if one.file_size > most:
+            raise FileFormatError(
+                f"{where} claims {one.file_size} bytes out of {one.compress_size} packed ones; expected {most} at the "
+                "most"
+            )
+
+    def _get(self, key: str, prototype: Any, byte_range: Any = None) -> Any:
+        return super()._get(self._inner + key, prototype, byte_range)
+
+    async def exists(self, key: str) -> bool:
+        """Whether a key holds something."""
+        return bool(await super().exists(self._inner + key))
+
+    async def list_dir(self, prefix: str) -> AsyncIterator[str]:
+        """Name what lies in a folder."""
+        async for name in super().list_dir((self._inner + prefix).rstrip("/")):
+            yield name
+
+
+class ZipWritten(ZipStore):  # type: ignore[misc]
+    """An archive that is written, of members that are only stored, with a fixed date: equal arrays, equal bytes."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path, mode="w")
+        self._sync_open()
+
+    def put(self, key: str, content: bytes) -> None:
+        """Add a member."""
+        info = zipfile.ZipInfo(key, _EPOCH)
+        info.external_attr = 0o644 << 16
+        with self._lock:
+            self._zf.writestr(info, content)
+
+    def _set(self, key: str, value: Any) -> None:
+        self.put(key, value.to_bytes())
+
+
+# ---- any of them ---------------------------------------------------------------------------------------------------
 
 
 def content(store: Any, key: str) -> bytes | None:

@@ -1,0 +1,29 @@
+"""What attributes say of packed numbers, by the CF conventions: ``scale_factor`` × what is stored + ``add_offset``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from minuend.errors import FileFormatError
+
+OFFSET = "add_offset"
+"""Of a difference it would be wrong: offsets cancel."""
+
+
+def scale_and_offset(attributes: Mapping[str, Any], where: str) -> tuple[float, float]:
+    """Return both; 1 and 0 where there are none.
+
+    Raises:
+        FileFormatError: one is no number.
+    """
+    return _number(attributes, "scale_factor", 1.0, where), _number(attributes, OFFSET, 0.0, where)
+
+
+def _number(attributes: Mapping[str, Any], key: str, default: float, where: str) -> float:
+    value = attributes.get(key, default)
+    if np.size(value) != 1 or np.asarray(value).dtype.kind not in "iuf":
+        raise FileFormatError(f"{where} states the {key} {value!r}; expected a number")
+    return float(np.ravel(value)[0])
