@@ -33,8 +33,9 @@ from minuend.storage.base import (
     need,
 )
 from minuend.storage.pipeline import ahead
-from minuend.storage.reading import Array, Stream
+from minuend.storage.reading import Array, Source, Stream
 from minuend.storage.regions import Region, boxes
+from minuend.storage.tiles import Tiles
 
 SUFFIXES = (".tif", ".tiff")
 NAMED = True
@@ -43,6 +44,9 @@ _PIXEL_SCALE, _TIE_POINTS, _TRANSFORM, _KEYS = 33550, 33922, 34264, 34735
 _GEOREFERENCE = (_PIXEL_SCALE, _TIE_POINTS, _TRANSFORM, _KEYS, 34736, 34737)
 _SYSTEMS = {3072: "projected", 2048: "geographic"}
 _NODATA = 42113
+_TOGETHER = 1
+"""The planar configuration in which the samples of a pixel stand together."""
+
 _TILE = (256, 256)
 _LARGEST_SEGMENT = 1 << 28
 """Bytes of a tile or strip: what a header claims has to be held to be read."""
@@ -90,11 +94,34 @@ def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     grid = tuple(pixels.chunks[axes.index(name)] for name in "YX")
 
     def opener(band: int) -> Tensor:
-        found = Band(path, pixels, axis, band, turn)
+        found = _plain(image, source, (rows, columns), band) or Band(path, pixels, axis, band, turn)
         return Tensor(str(band + 1), element, (rows, columns), lambda: found, about, chunks=grid)
 
     count = 1 if axis is None else pixels.shape[axis]
     return TensorFile(path, True, {str(k + 1): functools.partial(opener, k) for k in range(count)})
+
+
+def _plain(image: Any, source: Source, shape: tuple[int, int], band: int) -> Tiles | None:
+    """A band whose tiles or strips are bytes as they are; ``None`` where the package has to look at them."""
+    page, pages = image.keyframe, image.pages
+    dtype = page.dtype.newbyteorder(page.parent.byteorder)
+    tile = (page.tilelength, page.tilewidth) if page.is_tiled else (min(page.rowsperstrip, shape[0]), shape[1])
+    count = -(-shape[0] // tile[0]) * -(-shape[1] // tile[1])
+    together = page.samplesperpixel if page.planarconfig == _TOGETHER else 1
+    if page.samplesperpixel > 1:  # all bands in one page
+        here = pages[0]
+        first = 0 if together > 1 else band * count
+    else:
+        here, first = pages[band] if band < len(pages) else None, 0
+    as_it_is = (page.compression, page.predictor, page.fillorder, page.bitspersample) == (1, 1, 1, 8 * dtype.itemsize)
+    if here is None or not as_it_is:
+        return None
+    offsets, lengths = (each[first : first + count] for each in (here.dataoffsets, here.databytecounts))
+    line = tile[1] * together * dtype.itemsize
+    heights = [tile[0]] * count if page.is_tiled else [min(tile[0], shape[0] - at * tile[0]) for at in range(count)]
+    if len(offsets) != count or any(has < rows * line for has, rows in zip(lengths, heights, strict=False)):
+        return None
+    return Tiles(source, dtype, shape, tile, offsets, together, band if together > 1 else 0)
 
 
 @dataclass(frozen=True)
