@@ -162,7 +162,8 @@ class Writer:
         """Write the coordinates of all axes first, so that no axis is taken for one without; of all results."""
         for where in grids:
             belonging = (*where.labels.values(), *where.bounds)
-            self._axes |= {axis.path for one in (where, *belonging) for axis in one.axes}
+            every = (where.axes, *(one.axes for one in belonging))
+            self._axes |= {axis.path for axes in every for axis in axes}
         for where in grids:
             for one in where.labels.values():
                 if [axis.path for axis in one.axes] == [one.path]:
