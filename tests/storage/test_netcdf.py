@@ -160,6 +160,24 @@ def test_groups_hold_variables_and_dimensions(tmp_path: Path) -> None:
     )
 
 
+def test_coordinates_may_be_texts_or_of_more_axes(tmp_path: Path) -> None:
+    made = File(tmp_path / "a.nc")
+    made.bare("lat", 2)
+    made.scale("station", np.array(["a", "bé", "c"], object))
+    made.variable("_nc4_non_coord_lat", np.arange(6.0).reshape(2, 3), "lat", "station")
+    made.variable("band", pixels(1, (3,)), "station", coordinates="lat")
+    one, out = made.done(), str(tmp_path / "c.nc")
+    subtract_files(one, one, out)
+    with h5py.File(out) as file:
+        assert [name.decode() for name in file["station"]] == ["a", "bé", "c"]
+        assert file["_nc4_non_coord_lat"][...].tolist() == [[0, 1, 2], [3, 4, 5]]
+    labels = open_tensors(out)["band"].about.grid.labels  # type: ignore[union-attr]
+    assert list(labels) == ["station", "lat"]
+    with h5py.File(out, "a") as file:
+        file["station"][1] = "be"
+    assert "different coordinates 'station': at 1 A has" in refused(one, out, tmp_path / "d.nc")
+
+
 def test_arrays_from_elsewhere_get_dimensions_by_number(tmp_path: Path) -> None:
     for shape in ((), (3,), (2, 2)):
         np.save(tmp_path / "a.npy", np.ones(shape, np.float32))

@@ -126,6 +126,8 @@ def test_a_region_is_read_through_blocks_once(memory: Any, monkeypatch: pytest.M
     for offset, size in ((0, 3), (60, 8), (240, 10), (5, 0), (62, 70), (250, 0)):
         assert source.read(offset, size).tolist() == list(range(offset, offset + size))
     assert asked == [(0, 64), (64, 128), (192, 250), (62, 132)]
+    with pytest.raises(MinuendError, match=r"^memory://x.bin has 250 bytes; byte 251 is asked for$"):
+        source.read(250, 1)
 
 
 # ---- what goes wrong -----------------------------------------------------------------------------------------------
@@ -198,14 +200,19 @@ def test_what_is_not_whole_does_not_appear(
         "error: memory://short.npy has 3999 bytes of elements; expected 4000 (uint16 of shape (40, 50))\n"
     )
 
-    def broken(self: Any, local: str, root: str, **_: Any) -> None:
-        raise OSError("the disk is full there")
+    closed = "memory://c.npy is not open to you (PermissionError: no); its file system in fsspec takes the credentials"
+    for error, text in (
+        (OSError("full"), "memory://c.npy cannot be reached (OSError: full); try again, or copy it here"),
+        (FileNotFoundError("c"), "there is no bucket or folder for memory://c.npy; make it first"),
+        (PermissionError("no"), closed),
+    ):
 
-    with monkeypatch.context() as patch:
-        patch.setattr(type(memory), "put_file", broken)
-        assert refused(OSError, "memory://a.npy", "memory://a.npy", "memory://c.npy") == (
-            "memory://c.npy cannot be reached (OSError: the disk is full there); try again, or copy it here"
-        )
+        def broken(*_: Any, error: OSError = error, **__: Any) -> None:
+            raise error
+
+        with monkeypatch.context() as patch:
+            patch.setattr(type(memory), "put_file", broken)
+            assert refused(OSError, "memory://a.npy", "memory://a.npy", "memory://c.npy") == text
     assert refused(MinuendError, "memory://a.npy", "memory://a.npy", "memory://a.npy") == (
         "the output memory://a.npy is also an input; nothing is overwritten, name another output"
     )

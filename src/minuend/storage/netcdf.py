@@ -238,7 +238,7 @@ def write_path(path: str, results: Sequence[Result], metadata: Mapping[str, str]
     """Write variables one after the other, with what belongs to A's."""
     with netcdf_hdf5.Writer(path) as file:
         given: set[str] = set()
-        file.add_coordinates(_placed(result) for result in results)
+        file.add_coordinates([_placed(result) for result in results])
         for result in results:
             kept = result.about.attributes.get("netcdf")
             kept = kept if isinstance(kept, Kept) else Kept(NONE, NONE, NONE)

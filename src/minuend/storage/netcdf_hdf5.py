@@ -7,7 +7,7 @@ as a dimension and is not its coordinates has ``_nc4_non_coord_`` before its nam
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -158,10 +158,13 @@ class Writer:
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
-    def add_coordinates(self, grids: Iterable[Coordinates]) -> None:
+    def add_coordinates(self, grids: Sequence[Coordinates]) -> None:
         """Write the coordinates of all axes first, so that no axis is taken for one without; of all results."""
         for where in grids:
-            self._axes |= {axis.path for axis in where.axes}
+            belonging = (*where.labels.values(), *where.bounds)
+            every = (where.axes, *(one.axes for one in belonging))
+            self._axes |= {axis.path for axes in every for axis in axes}
+        for where in grids:
             for one in where.labels.values():
                 if [axis.path for axis in one.axes] == [one.path]:
                     self._add_companion(one)

@@ -74,14 +74,17 @@ def system_of(path: str) -> tuple[Any, str]:
 
 
 @contextlib.contextmanager
-def told(path: str) -> Iterator[None]:
+def told(path: str, *, written: bool = False) -> Iterator[None]:
     """Say of which address it is what a file system raises: anything, of whatever package."""
     try:
         yield
     except (MinuendError, MemoryError):
         raise
     except Exception as error:
-        raise _of(path, error) from None
+        found = _of(path, error)
+        if written and isinstance(found, FileNotFoundError):
+            raise FileNotFoundError(f"there is no bucket or folder for {path}; make it first") from None
+        raise found from None
 
 
 def _of(path: str, error: Exception) -> OSError:
@@ -138,6 +141,8 @@ class Remote:
     def read_into(self, offset: int, buffer: Array) -> None:
         """Fill a flat array of bytes; raises as :meth:`read`."""
         view = buffer.data
+        if offset + len(view) > self.size:
+            raise FileFormatError(f"{self.path} has {self.size} bytes; byte {offset + len(view)} is asked for")
         if len(view) >= BLOCK:
             view[:] = self._fetched(offset, offset + len(view))
             return
@@ -194,7 +199,7 @@ def goal(path: str) -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="minuend-") as folder:
         local = os.path.join(folder, name_of(path))
         yield local
-        with told(path):
+        with told(path, written=True):
             if protocol(path) in _AT_ONCE:
                 system.put_file(local, root)
                 return

@@ -106,7 +106,7 @@ class Unfinished:
             self._system.rm(self._root, recursive=True)
 
     def _put(self, key: str, data: Any) -> None:
-        with remote.told(self.path):
+        with remote.told(self.path, written=True):
             self._system.pipe_file(f"{self._root}/{key}", json.dumps(data).encode())
 
 
