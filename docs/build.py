@@ -55,8 +55,8 @@ def build(out: Path, name: str) -> int:
     shutil.rmtree(out / name, ignore_errors=True)
     staging.stage(source, language)
     missing = language.missing()
-    if name != ENGLISH:
-        missing += catalogues.untranslated(name, written_sentences(out))
+    if name != ENGLISH and not missing:
+        missing = catalogues.untranslated(name, written_sentences(out))
     if missing:
         listed = "\n".join(f"  {text}" for text in missing)
         print(

@@ -8,7 +8,9 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from minuend.language import languages
+import pytest
+
+from minuend.language import Language, languages
 
 
 @dataclass
@@ -66,3 +68,23 @@ def test_every_page_is_there_in_every_language(site: Path) -> None:
     by_language = [{path.relative_to(site / name) for path in (site / name).glob("**/*.html")} for name in languages()]
     assert by_language[0] == by_language[1]
     assert (site / "en" / "matrix.json").read_bytes() == (site / "zh_TW" / "matrix.json").read_bytes()
+
+
+@pytest.mark.filterwarnings("default")  # of Sphinx's own extensions
+@pytest.mark.parametrize("text", ["Type constraints", "Convert it"], ids=["a page from tables", "the tutorial"])
+def test_the_build_fails_where_a_sentence_is_not_translated(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("sphinx")
+    import build
+    from sitepages import catalogues
+
+    known = catalogues.untranslated
+    missing = Language.missing
+    monkeypatch.setattr(Language, "missing", lambda self: [*missing(self), *(self.asked & {text})])
+    monkeypatch.setattr(catalogues, "untranslated", lambda name, texts: [*known(name, texts), *({text} & set(texts))])
+    assert build.build(tmp_path, "zh_TW") == 1
+    assert capsys.readouterr().out == (
+        f"zh_TW lacks 1 translations; run python docs/build.py --catalogues, and fill in:\n  {text}\n"
+    )
+    assert not (tmp_path / "zh_TW").exists()
