@@ -23,7 +23,7 @@ from minuend.storage.pipeline import ahead, each
 from minuend.storage.plain_types import plain_type
 from minuend.storage.reading import Array, Source, room
 from minuend.storage.regions import BAND_BYTES, Region, bands, extent, runs, tiles
-from minuend.storage.writing import Placed
+from minuend.storage.writing import Placed, Places
 
 
 class Elements(Protocol):
@@ -283,7 +283,7 @@ class Result:
             return how(self.shape[::-1], self.element.itemsize, None)
         return how(self.shape, self.element.itemsize, self.chunks)
 
-    def put(self, region: Region, stream: Placed, start: int, *, fortran: bool = False) -> None:
+    def put(self, region: Region, stream: Placed | Places, start: int, *, fortran: bool = False) -> None:
         """Compute a region, one of :meth:`cut`, and put it in its place where the elements start at ``start``."""
         length, starts = runs(region, self.shape[::-1] if fortran else self.shape)
         itemsize = self.element.itemsize

@@ -12,7 +12,7 @@ import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,9 @@ from minuend.storage import reading
 from minuend.storage.base import (
     NO_TEXT,
     About,
+    Elements,
     Result,
+    Stretched,
     Tensor,
     TensorFile,
     check_shape,
@@ -31,9 +33,10 @@ from minuend.storage.base import (
     need,
 )
 from minuend.storage.packed import OFFSET, scale_and_offset
-from minuend.storage.pipeline import ahead
+from minuend.storage.pipeline import ahead, each
 from minuend.storage.reading import Array, Stream
-from minuend.storage.regions import Region, bands
+from minuend.storage.regions import Region, bands, tiles
+from minuend.storage.writing import Places
 
 SUFFIXES = (".h5", ".hdf5")
 NAMED = True
@@ -54,13 +57,21 @@ class Kept:
 
 def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     """List the datasets that a file holds itself."""
-    _, found = datasets(path)
-    opener = functools.partial(tensor_of, path, every_type=every_type)
-    return TensorFile(path, True, {name: functools.partial(opener, name, item) for name, item in found.items()})
+    opened = opened_file(path)
+    opener = functools.partial(tensor_of, path, source=opened.source, every_type=every_type)
+    return TensorFile(path, True, {name: functools.partial(opener, name, one) for name, one in opened.datasets.items()})
 
 
-def datasets(path: str) -> tuple[Any, dict[str, Any]]:
-    """Open a file, and return it and the datasets that it holds itself, by path."""
+class Opened(NamedTuple):
+    """A file, as bytes and as the package has it, and the datasets that it holds itself, by path."""
+
+    source: reading.Source
+    file: Any
+    datasets: dict[str, Any]
+
+
+def opened_file(path: str) -> Opened:
+    """Open a file, and look for its datasets."""
     package = need("h5py", "hdf5", path)
     source = reading.open_source(path)
     found: dict[str, Any] = {}
@@ -74,10 +85,10 @@ def datasets(path: str) -> tuple[Any, dict[str, Any]]:
                 found[name] = item
 
         file.visititems(visit)  # hard links alone
-    return file, found
+    return Opened(source, file, found)
 
 
-def tensor_of(path: str, name: str, dataset: Any, *, every_type: bool) -> Tensor:
+def tensor_of(path: str, name: str, dataset: Any, *, source: reading.Source, every_type: bool) -> Tensor:
     """Look at a dataset; its elements stay in the file."""
     where = f"{path} dataset {clipped(name)}"
     with told(where):
@@ -93,7 +104,18 @@ def tensor_of(path: str, name: str, dataset: Any, *, every_type: bool) -> Tensor
     scale, offset = scale_and_offset(kept.attributes, where)
     own = {name: value for name, value in kept.attributes.items() if name != OFFSET}
     about = About(attributes=MappingProxyType({"hdf5": Kept(kept.filters, own)}), scale=scale, offset=offset)
-    return Tensor(name, element, shape, lambda: Held(where, dataset), about, chunks=chunks)
+    return Tensor(name, element, shape, lambda: elements_of(where, dataset, source), about, chunks=chunks)
+
+
+def elements_of(where: str, dataset: Any, source: reading.Source) -> Elements:
+    """A dataset's elements: as bytes of the file where they lie in one stretch, else by the package."""
+    with told(where):
+        offset = None if dataset.chunks else dataset.id.get_offset()
+        held = Held(where, dataset)
+        stretch = Stretched(source, offset or 0, dataset.dtype, dataset.shape)
+    if offset is None or dataset.dtype.hasobject or offset + stretch.nbytes > source.size:
+        return held
+    return stretch
 
 
 def check_inside(dataset: Any, where: str) -> None:
@@ -164,23 +186,57 @@ def check(path: str, results: Sequence[Result]) -> None:
 def write_path(path: str, results: Sequence[Result], metadata: Mapping[str, str] = NO_TEXT) -> None:
     """Write datasets one after the other, with A's chunks, filters and attributes."""
     package = need("h5py", "hdf5", path)
+    later: list[Later] = []
     with package.File(path, "w") as file:
         for result in results:
             kept = result.about.attributes.get("hdf5")
             kept = kept if isinstance(kept, Kept) else Kept()
-            options = storage_of(result, kept.filters)
+            options = storage_of(result, kept.filters, package)
             dataset = file.create_dataset(result.name, result.shape, result.element.memory, **options)
             for name, value in kept.attributes.items():
                 dataset.attrs[name] = value
-            for region, block in blocks(result):
-                dataset[region] = block
+            later += written(result, dataset)
+    fill(path, later)
 
 
-def storage_of(result: Result, filters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how a result is stored: in A's chunks, none of them larger than the whole, with filters."""
-    if not result.chunks or 0 in result.shape:
+def storage_of(result: Result, filters: Mapping[str, Any], package: Any) -> dict[str, Any]:
+    """Return how a result is stored: in A's chunks, none of them larger than the whole, with filters; without chunks in
+    one stretch, which has its place at once and is not filled beforehand.
+    """
+    if 0 in result.shape:
         return {}
-    return {"chunks": tuple(map(min, result.chunks, result.shape)), **filters}
+    if result.chunks:
+        return {"chunks": tuple(map(min, result.chunks, result.shape)), **filters}
+    stretch = package.h5p.create(package.h5p.DATASET_CREATE)
+    stretch.set_alloc_time(package.h5d.ALLOC_TIME_EARLY)
+    stretch.set_fill_time(package.h5d.FILL_TIME_NEVER)
+    return {"dcpl": stretch}
+
+
+class Later(NamedTuple):
+    """A tensor that is written when the package is done with the file, and where it begins there."""
+
+    result: Result
+    start: int
+
+
+def written(result: Result, dataset: Any) -> list[Later]:
+    """Write a tensor chunk by chunk; one in one stretch is left for :func:`fill`."""
+    start = None if dataset.chunks else dataset.id.get_offset()
+    if start is not None:
+        return [Later(result, start)]
+    for region, block in blocks(result):
+        dataset[region] = block
+    return []
+
+
+def fill(path: str, later: Sequence[Later]) -> None:
+    """Write tensors to their places, several blocks at a time."""
+    with open(path, "r+b", buffering=0) as file:
+        places = Places(file.fileno())
+        for result, start in later:
+            put = functools.partial(result.put, stream=places, start=start)
+            each(put, result.cut(tiles, fortran=False), result.room)
 
 
 def blocks(result: Result) -> Iterator[tuple[Region, Array]]:

@@ -16,6 +16,7 @@ from minuend.errors import FileFormatError
 from minuend.storage import hdf5
 from minuend.storage.base import Result, Tensor, need
 from minuend.storage.coordinates import Axis, Companion, Coordinates
+from minuend.storage.reading import Source
 from minuend.storage.regions import bands
 
 _WITHOUT_VARIABLE = "This is a netCDF dimension but not a netCDF variable."
@@ -32,6 +33,7 @@ class Variable(NamedTuple):
     axes: tuple[Axis, ...]
     attributes: Mapping[str, Any]
     dataset: Any
+    source: Source
 
 
 class Found(NamedTuple):
@@ -43,7 +45,7 @@ class Found(NamedTuple):
 
 def read(path: str) -> Found:
     """Look at all variables of a file and at their dimensions."""
-    file, datasets = hdf5.datasets(path)
+    source, file, datasets = hdf5.opened_file(path)
     with hdf5.told(path):
         numbered = {
             int(one.attrs["_Netcdf4Dimid"]): one for one in datasets.values() if _is_scale(one) and _number(one)
@@ -62,7 +64,7 @@ def read(path: str) -> Found:
                 raise FileFormatError(f"{path} holds a variable {name!r}, which is no name; expected names of letters")
             if name in found:
                 raise FileFormatError(f"{path} holds two variables {name!r}; expected names that differ")
-            found[name] = Variable(axes, plain(dataset.attrs), dataset)
+            found[name] = Variable(axes, plain(dataset.attrs), dataset, source)
         groups: dict[str, Mapping[str, Any]] = {"": plain(file.attrs)}
         for name in found:
             for k in range(1, len(name.split("/"))):
@@ -73,7 +75,7 @@ def read(path: str) -> Found:
 
 def tensor(path: str, name: str, variable: Variable, *, every_type: bool) -> Tensor:
     """Look at a variable; its elements stay in the file."""
-    return hdf5.tensor_of(path, name, variable.dataset, every_type=every_type)
+    return hdf5.tensor_of(path, name, variable.dataset, source=variable.source, every_type=every_type)
 
 
 def companion(path: str, name: str, variable: Variable) -> Companion | None:
@@ -151,12 +153,16 @@ class Writer:
         self._scales: dict[str, Any] = {}
         self._written: dict[str, Any] = {}
         self._axes: set[str] = set()
+        self._later: list[hdf5.Later] = []
+        self._path = path
 
     def __enter__(self) -> Writer:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._file.close()
+        if kind is None:
+            hdf5.fill(self._path, self._later)
 
     def add_coordinates(self, grids: Sequence[Coordinates]) -> None:
         """Write the coordinates of all axes first, so that no axis is taken for one without; of all results."""
@@ -179,14 +185,13 @@ class Writer:
         """Write a variable, after what belongs to it."""
         for one in (*where.labels.values(), *where.bounds, *([where.system] if where.system else ())):
             self._add_companion(one)
-        options = hdf5.storage_of(result, filters)
+        options = hdf5.storage_of(result, filters, self._package)
         fill = result.about.nodata
         if fill is not None:
             fill = options["fillvalue"] = result.element.memory.type(fill)
         dataset = self._create(result.name, where.axes, result.element.memory, options)
         self._give(dataset, {**attributes} | ({} if fill is None else {"_FillValue": np.array([fill])}))
-        for region, block in hdf5.blocks(result):
-            dataset[region] = block
+        self._later += hdf5.written(result, dataset)
 
     def _add_companion(self, one: Companion) -> None:
         if one.path in self._written:
@@ -207,7 +212,8 @@ class Writer:
         shape = tuple(axis.size for axis in axes)
         own = [axis.path for axis in axes] == [path]
         if any(axis.grows for axis in axes):
-            options = {"chunks": True} | options | {"maxshape": [None if axis.grows else axis.size for axis in axes]}
+            options = {"chunks": True} | {k: v for k, v in options.items() if k != "dcpl"}
+            options |= {"maxshape": [None if axis.grows else axis.size for axis in axes]}
         for axis in axes:
             if not own:
                 self._scale(axis)

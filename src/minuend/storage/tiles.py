@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from minuend.core.shapes import size
 from minuend.storage.reading import Array, Source, room
-from minuend.storage.regions import Region, extent, size, whole
+from minuend.storage.regions import Region, extent, whole
 
 
 @dataclass(frozen=True)

@@ -273,6 +273,17 @@ else:  # Windows: the descriptor has one place, which threads take turns to set,
                 os.lseek(descriptor, before, os.SEEK_SET)
 
 
+class Places:
+    """The places of an open file that somebody else has laid out."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def put(self, at: int, data: memoryview) -> None:
+        """Write bytes at a place; several threads may at once."""
+        write_at(self._descriptor, data, at)
+
+
 def _take(descriptor: int, start: int, nbytes: int) -> None:
     """Take room on the disk for a stretch of a file, if the file system has a call for that."""
     with contextlib.suppress(AttributeError):  # nor has every system
