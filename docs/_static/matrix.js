@@ -7,6 +7,7 @@ document.addEventListener("DOMContentLoaded", () => {
   if (!place) return;
   const tables = [...document.querySelectorAll("table.matrix[data-table]")];
   const words = place.dataset;
+  const names = JSON.parse(words.names);
 
   const values = {
     type: [...new Set(tables.flatMap((table) => [...table.querySelectorAll("tr[data-type]")].map((row) => row.dataset.type)))],
@@ -22,7 +23,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const select = document.createElement("select");
     select.name = name;
     for (const value of ["", ...options]) {
-      select.append(new Option(value || words.all, value, false, value === asked.get(name)));
+      select.append(new Option(names[value] || value || words.all, value, false, value === asked.get(name)));
     }
     select.id = `matrix-${name}`;
     const label = document.createElement("label");

@@ -44,6 +44,7 @@ def _matrix(by_runtime: dict[str, list[Cell]], language: Language) -> str:
         "type": tr("element type"), "table": tr("standard or runtime"), "verdict": tr("verdict"), "all": tr("all"),
         "none": tr("No cell is left by this choice."), "filter": tr("Show"),
     }  # fmt: skip
+    words["names"] = json.dumps({verdict: tr(verdict) for verdict in SIGNS}, ensure_ascii=False)
     data = "".join(f' data-{name}="{html.escape(word)}"' for name, word in words.items())
     return markup.paragraphs(
         f"# {tr('The matrix')}",
@@ -89,16 +90,16 @@ def _runtime(runtime: str, cells: Sequence[Cell], language: Language) -> str:
     heads = "".join(f'<th scope="col">{html.escape(release)}</th>' for release in releases)
     rows = []
     for dtype in _types(cell.dtype for cell in cells):
-        row = "".join(_cell(found.get((dtype, release))) for release in releases)
+        row = "".join(_cell(found.get((dtype, release)), language) for release in releases)
         rows.append(f'<tr data-type="{dtype}"><th scope="row">{dtype}</th>{row}</tr>')
     table = _table(runtime, runtime, f'<th scope="col">{language.tr("type")}</th>{heads}', rows)
     return markup.paragraphs(f"### {runtime}", markup.raw(table))
 
 
-def _cell(cell: Cell | None) -> str:
+def _cell(cell: Cell | None, language: Language) -> str:
     if cell is None:
         return '<td class="v-none"></td>'
-    told = f"{cell.target.runtime} {cell.target.release}, {cell.dtype}: {cell.verdict}"
+    told = f"{cell.target.runtime} {cell.target.release}, {cell.dtype}: {language.tr(cell.verdict)}"
     return (
         f'<td class="v-{KINDS[cell.verdict]}" data-verdict="{cell.verdict}">'
         f'<a href="matrix/{cell.target.runtime}.html#{anchor(cell)}" aria-label="{html.escape(told)}">'
@@ -106,9 +107,9 @@ def _cell(cell: Cell | None) -> str:
     )
 
 
-def _table(label: str, name: str, heads: str, rows: Iterable[str]) -> str:
+def _table(label: str, name: str, heads: str, rows: Iterable[str], kind: str = "matrix") -> str:
     inner = (
-        f'<table class="matrix" data-table="{name}"><caption>{html.escape(label)}</caption>'
+        f'<table class="{kind}" data-table="{name}"><caption>{html.escape(label)}</caption>'
         f"<thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
     )
     return markup.scrolling(label, inner)
@@ -166,7 +167,7 @@ def _witness_table(runtime: str, dtype: str, cells: Sequence[Cell], language: La
         for word in ("releases", "verdict", "operator", "values", "what shows it", "the command that shows it again")
     )
     rows = [_witness_row(list(alike), language) for _, alike in itertools.groupby(cells, key=_alike)]
-    return _table(f"{runtime}, {dtype}", runtime, heads, rows)
+    return _table(f"{runtime}, {dtype}", runtime, heads, rows, "witnesses")
 
 
 def _alike(cell: Cell) -> tuple[str, ...]:

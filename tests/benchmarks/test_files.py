@@ -12,7 +12,8 @@ from click.testing import CliRunner
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from benchmarks import files
+from benchmarks import files, formats
+from minuend.storage import open_tensors
 
 
 @pytest.mark.parametrize("peer", files.PEERS)
@@ -32,3 +33,29 @@ def test_it_runs_and_leaves_nothing(tmp_path: Path) -> None:
     done = CliRunner().invoke(files.main, ["--mib", "1", "--rounds", "1", "--folder", str(tmp_path)])
     assert (done.exit_code, len(done.output.splitlines())) == (0, 1 + len(files.DTYPES))
     assert os.listdir(tmp_path) == []
+
+
+def test_each_format_has_peers_that_give_what_minuend_gives(tmp_path: Path) -> None:
+    for one in formats.FORMATS:
+        if formats.lacking(one.needs):
+            continue
+        paths = [tmp_path / f"{name}{one.suffix}" for name in ("a", "b", "out")]
+        for k, path in enumerate(paths[:2]):
+            one.make(path, np.arange(8 * formats.SIDE, dtype=np.float32).reshape(8, formats.SIDE) * (k + 1))
+        runs = [run for name, run in formats.contenders(one) if name in ("minuend", "numpy maps", "numpy", "h5py")]
+        seen = []
+        for run in runs:
+            formats.remove(paths[2])
+            run(*paths)
+            found = open_tensors(str(paths[2]))
+            seen.append(b"".join(tensor.elements().read().tobytes() for tensor in found.values()))
+        assert len(set(seen)) == 1
+
+
+def test_a_run_of_formats_is_a_table(tmp_path: Path) -> None:
+    done = CliRunner().invoke(
+        formats.main, ["--mib", "1", "--rounds", "1", "--folder", str(tmp_path), "--format", ".npy"]
+    )
+    assert done.exit_code == 0
+    assert [row.split("|")[2].strip() for row in done.stdout.splitlines()[2:4]] == ["minuend", "numpy maps"]
+    assert list(tmp_path.iterdir()) == []
