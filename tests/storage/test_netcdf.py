@@ -420,6 +420,16 @@ def test_packed_numbers_are_subtracted_where_both_sides_are_packed_alike(tmp_pat
     )
 
 
+def test_the_scale_of_another_format_goes_along(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["band"] = pixels(1)
+        file["band"].attrs["scale_factor"] = 0.5
+    one = str(tmp_path / "a.h5")
+    subtract_files(one, one, str(tmp_path / "c.nc"))
+    found = open_tensors(str(tmp_path / "c.nc"))["band"].about
+    assert (found.scale, found.offset) == (0.5, 0.0)
+
+
 def test_what_a_file_states_is_nodata(tmp_path: Path) -> None:
     a = pixels(1)
     for stated in (

@@ -140,6 +140,25 @@ def test_one_side_that_does_not_say_where_its_pixels_lie_is_refused(tmp_path: Pa
     subtract_files(band, one, str(out))
 
 
+def test_bands_that_are_packed_in_different_ways_are_refused(tmp_path: Path) -> None:
+    def packed(name: str, scale: object, offset: object) -> str:
+        items = f'<Item name="SCALE" sample="1" role="scale">{scale}</Item>'
+        items += f'<Item name="OFFSET" sample="1" role="offset">{offset}</Item><Item name="DAY">3</Item>'
+        tag = (42112, 2, 0, f"<GDALMetadata>{items}</GDALMetadata>", True)
+        return save(tmp_path / name, pixels(3, (2, 40, 30)), planarconfig="separate", extratags=[tag])
+
+    a, b, c, out = packed("a.tif", 0.1, 2), packed("b.tif", 0.1, 2), packed("c.tif", 0.1, 3), tmp_path / "d.tif"
+    subtract_files(a, b, str(out))
+    subtract_files(f"{a}::1", f"{c}::1", str(tmp_path / "e.tif"))
+    found = [open_tensors(str(out))[band].about for band in "12"]
+    assert [(about.scale, about.offset) for about in found] == [(1, 0), (0.1, 0)]
+    assert refused(f"{a}::2", tmp_path / "f.tif", f"{c}::2").startswith(
+        "A and B are packed in different ways: A means 0.1 × what is stored + 2.0 and B 0.1 × what is stored + 3.0; "
+    )
+    wrong = packed("wrong.tif", "tenth", 0)
+    assert refused(wrong, tmp_path / "f.tif") == f"{wrong} band 2 states the scale_factor 'tenth'; expected a number"
+
+
 # ---- nodata -------------------------------------------------------------------------------------------------------
 
 

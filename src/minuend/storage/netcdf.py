@@ -29,7 +29,7 @@ from minuend.storage.base import (
     element_of,
 )
 from minuend.storage.coordinates import NONE, Axis, Companion, Coordinates
-from minuend.storage.packed import OFFSET, scale_and_offset
+from minuend.storage.packed import OFFSET, SCALE, scale_and_offset
 
 SUFFIXES = (".nc", ".nc4")
 NAMED = True
@@ -247,7 +247,8 @@ def write_path(path: str, results: Sequence[Result], metadata: Mapping[str, str]
                     given.add(group)
                     file.add_attributes(group, attributes)
             where = _placed(result)
-            file.add(result, where, _with_names(kept.attributes, where), kept.filters)
+            attributes = _with_scale(_with_names(kept.attributes, where), result.about.scale)
+            file.add(result, where, attributes, kept.filters)
 
 
 def _with_names(attributes: Mapping[str, Any], where: Coordinates) -> Mapping[str, Any]:
@@ -257,6 +258,11 @@ def _with_names(attributes: Mapping[str, Any], where: Coordinates) -> Mapping[st
     found = {name: value for name, value in attributes.items() if name not in ("coordinates", "grid_mapping")}
     found |= {"coordinates": names} if names else {}
     return found | ({"grid_mapping": where.system.name} if where.system else {})
+
+
+def _with_scale(attributes: Mapping[str, Any], scale: float) -> Mapping[str, Any]:
+    """Return attributes that state the scale, which other formats than netCDF state elsewhere."""
+    return attributes if scale == 1 or SCALE in attributes else {**attributes, SCALE: scale}
 
 
 def _placed(result: Result) -> Coordinates:

@@ -9,8 +9,8 @@ import numpy as np
 
 from minuend.errors import FileFormatError
 
-OFFSET = "add_offset"
-"""Of a difference it would be wrong: offsets cancel."""
+SCALE, OFFSET = "scale_factor", "add_offset"
+"""Of a difference the second would be wrong: offsets cancel."""
 
 
 def scale_and_offset(attributes: Mapping[str, Any], where: str) -> tuple[float, float]:
@@ -19,7 +19,7 @@ def scale_and_offset(attributes: Mapping[str, Any], where: str) -> tuple[float, 
     Raises:
         FileFormatError: one is no number.
     """
-    return _number(attributes, "scale_factor", 1.0, where), _number(attributes, OFFSET, 0.0, where)
+    return _number(attributes, SCALE, 1.0, where), _number(attributes, OFFSET, 0.0, where)
 
 
 def _number(attributes: Mapping[str, Any], key: str, default: float, where: str) -> float:

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, BinaryIO
 
@@ -32,6 +33,7 @@ from minuend.storage.base import (
     is_numpys_own,
     need,
 )
+from minuend.storage.packed import scale_and_offset
 from minuend.storage.pipeline import ahead
 from minuend.storage.reading import Array, Source, Stream
 from minuend.storage.regions import Region, boxes
@@ -43,7 +45,8 @@ NAMED = True
 _PIXEL_SCALE, _TIE_POINTS, _TRANSFORM, _KEYS = 33550, 33922, 34264, 34735
 _GEOREFERENCE = (_PIXEL_SCALE, _TIE_POINTS, _TRANSFORM, _KEYS, 34736, 34737)
 _SYSTEMS = {3072: "projected", 2048: "geographic"}
-_NODATA = 42113
+_NODATA, _METADATA = 42113, 42112
+_ITEM = re.compile(r"<Item\b([^<>]*)>([^<>]*)</Item>")
 _TOGETHER = 1
 """The planar configuration in which the samples of a pixel stand together."""
 
@@ -95,7 +98,9 @@ def open_file(path: str, *, every_type: bool = False) -> TensorFile:
 
     def opener(band: int) -> Tensor:
         found = _plain(image, source, (rows, columns), band) or Band(path, pixels, axis, band, turn)
-        return Tensor(str(band + 1), element, (rows, columns), lambda: found, about, chunks=grid)
+        scale, offset = scale_and_offset(_packing(page, band), f"{path} band {band + 1}")
+        own = replace(about, scale=scale, offset=offset)
+        return Tensor(str(band + 1), element, (rows, columns), lambda: found, own, chunks=grid)
 
     count = 1 if axis is None else pixels.shape[axis]
     return TensorFile(path, True, {str(k + 1): functools.partial(opener, k) for k in range(count)})
@@ -187,6 +192,10 @@ def write(stream: BinaryIO, results: Sequence[Result], metadata: Mapping[str, st
     tags = [tag for tag in layout.tags if tag[0] != _NODATA]
     if first.about.nodata is not None:
         tags.append((_NODATA, 2, 0, _shown(first.about.nodata), True))
+    scales = [(k, result.about.scale) for k, result in enumerate(results) if result.about.scale != 1]
+    if scales:
+        items = "".join(f'<Item name="SCALE" sample="{k}" role="scale">{scale!r}</Item>' for k, scale in scales)
+        tags.append((_METADATA, 2, 0, f"<GDALMetadata>{items}</GDALMetadata>", True))
     if not stream.seekable():
         raise MinuendError("a TIFF is written with its places last, which a pipe does not take; name a file")
     with package.TiffWriter(stream, bigtiff=count * first.nbytes > _CLASSIC) as writer:
@@ -271,6 +280,20 @@ def _nodata(page: Any, path: str) -> int | float | None:
     except ValueError:
         raise FileFormatError(f"{path} states the nodata value {text!r}; expected a number") from None
     return int(number) if number.is_integer() else number
+
+
+def _packing(page: Any, band: int) -> dict[str, Any]:
+    """What GDAL's metadata say of a band's packed numbers, by the names of the CF conventions."""
+    found: dict[str, Any] = {}
+    for stated, text in _ITEM.findall(str(_value(page, _METADATA) or "")):
+        about = dict(re.findall(r'(\w+)="([^"]*)"', stated))
+        key = {"scale": "scale_factor", "offset": "add_offset"}.get(about.get("role", ""))
+        if key and about.get("sample", "0") == str(band):
+            try:
+                found[key] = float(text)
+            except ValueError:
+                found[key] = text
+    return found
 
 
 def _shown(number: int | float) -> str:
