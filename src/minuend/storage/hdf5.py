@@ -232,8 +232,7 @@ def written(result: Result, dataset: Any) -> list[Later]:
 
 def fill(path: str, later: Sequence[Later]) -> None:
     """Write tensors to their places, several blocks at a time."""
-    with open(path, "r+b", buffering=0) as file:
-        places = Places(file.fileno())
+    with Places(path) as places:
         for result, start in later:
             put = functools.partial(result.put, stream=places, start=start)
             each(put, result.cut(tiles, fortran=False), result.room)

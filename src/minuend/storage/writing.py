@@ -274,10 +274,16 @@ else:  # Windows: the descriptor has one place, which threads take turns to set,
 
 
 class Places:
-    """The places of an open file that somebody else has laid out."""
+    """The places of a file that a package has laid out, and has closed."""
 
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
+    def __init__(self, path: str) -> None:
+        self._descriptor = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
+
+    def __enter__(self) -> Places:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._descriptor)
 
     def put(self, at: int, data: memoryview) -> None:
         """Write bytes at a place; several threads may at once."""
