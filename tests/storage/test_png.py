@@ -11,7 +11,8 @@ import pytest
 
 import minuend as mn
 from minuend.actions.difference import subtract_files
-from minuend.errors import MinuendError
+from minuend.errors import FileFormatError, MinuendError
+from minuend.storage import open_tensors
 
 codecs = pytest.importorskip("imagecodecs")
 
@@ -87,3 +88,62 @@ def test_what_a_png_cannot_hold_is_refused_before(tmp_path: Path) -> None:
         with pytest.raises(MinuendError) as caught:
             subtract_files(str(tmp_path / "a.npy"), str(tmp_path / "a.npy"), str(out))
         assert told in str(caught.value)
+
+
+HEAD = chunk(b"IHDR", struct.pack(">IIBBBBB", 2, 2, 8, 0, 0, 0, 0))
+PIXELS = zlib.compress(bytes([0, 1, 2, 0, 3, 4]))
+END = chunk(b"IEND", b"")
+DAMAGED = {
+    "a wrong checksum": (
+        HEAD + chunk(b"IDAT", PIXELS)[:-1] + b"?" + END,
+        "is a damaged PNG (b'IDAT' has a wrong checksum); expected a whole one",
+    ),
+    "cut off": (
+        HEAD + chunk(b"IDAT", PIXELS)[:-3],
+        "is cut off: it has 56 bytes, and its chunks go on; read a whole one",
+    ),
+    "too few pixels": (
+        HEAD + chunk(b"IDAT", zlib.compress(bytes(5))) + END,
+        "is a damaged PNG (its pixels are 5 bytes, and its header states 6); expected a whole one",
+    ),
+    "too many pixels": (
+        HEAD + chunk(b"IDAT", zlib.compress(bytes(7))) + END,
+        "is a damaged PNG (its pixels are 7 bytes, and its header states 6); expected a whole one",
+    ),
+    "an unknown filter": (
+        HEAD + chunk(b"IDAT", zlib.compress(bytes([0, 1, 2, 9, 3, 4]))) + END,
+        "is a damaged PNG (an unknown filter); expected a whole one",
+    ),
+    "no stream": (
+        HEAD + chunk(b"IDAT", b"none") + END,
+        "is a damaged PNG (Error -3 while decompressing data: incorrect header check); expected a whole one",
+    ),
+    "transparency": (
+        HEAD + chunk(b"tRNS", b"\0\1") + chunk(b"IDAT", PIXELS) + END,
+        "has a colour that stands for transparency, which is not taken",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGED)
+def test_a_damaged_file_never_reaches_the_decoder(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    content, told = DAMAGED[kind]
+    path = tmp_path / "a.png"
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + content)
+    monkeypatch.setattr(codecs, "png_decode", None)
+    with pytest.raises(FileFormatError) as error:
+        open_tensors(str(path))[""].elements()
+    assert str(error.value) == f"{path} {told}"
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (2, 3), (5, 9), (8, 8), (9, 5)])
+def test_images_in_seven_passes_are_taken(tmp_path: Path, shape: tuple[int, int]) -> None:
+    image = np.random.default_rng(5).integers(0, 256, shape, np.uint8)
+    passes = ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2))
+    parts = (image[y::down, x::across] for x, y, across, down in passes)
+    raw = b"".join(b"\0" + row.tobytes() for part in parts if part.size for row in part)
+    head = chunk(b"IHDR", struct.pack(">IIBBBBB", shape[1], shape[0], 8, 0, 0, 0, 1))
+    content = head + chunk(b"gAMA", bytes(4)) + chunk(b"IDAT", zlib.compress(raw)) + END
+    path = tmp_path / "a.png"
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + content)
+    assert np.array_equal(open_tensors(str(path))[""].elements().read(), image)

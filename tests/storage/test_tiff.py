@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import minuend as mn
 from minuend import cli
 from minuend.actions.difference import subtract_files
 from minuend.actions.pairs import Rules
-from minuend.errors import MinuendError
+from minuend.errors import FileFormatError, MinuendError
 from minuend.storage import open_tensors
 
 tifffile = pytest.importorskip("tifffile")
@@ -238,3 +239,72 @@ def test_what_a_tiff_cannot_hold_is_refused_before(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.zeros((2, 3, 4), np.uint8))
     text = refused(tmp_path / "a.npy", tmp_path / "c.tif")
     assert text.endswith("c.tif holds bands of rows and columns; the tensor 'difference' has shape (2, 3, 4)")
+
+
+# ---- damaged files ----------------------------------------------------------------------------------------------
+
+
+def directory(*tags: tuple[int, int, int, int], following: int = 0) -> bytes:
+    """A classic file of one page: tags of (code, type, count, value), and where the next page is said to be."""
+    body = b"".join(struct.pack("<HHII", *tag) for tag in tags)
+    return struct.pack("<2sHIH", b"II", 42, 8, len(tags)) + body + struct.pack("<I", following)
+
+
+PAGE = ((256, 4, 1, 4), (257, 4, 1, 2), (258, 3, 1, 8), (259, 3, 1, 1), (262, 3, 1, 1), (278, 4, 1, 1))
+STRIPS = ((273, 4, 1, 8), (279, 4, 1, 4))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            directory(*PAGE, *STRIPS, following=8),
+            "is damaged: its chain of pages leads back to one of them; expected one that ends",
+        ),
+        (
+            directory(*PAGE, *STRIPS)[:-2],
+            "is cut off: it has 108 bytes, and a page is described up to 110; read a whole one",
+        ),
+        (
+            directory(*PAGE, *STRIPS, following=10),
+            "is cut off: it has 110 bytes, and a page is described up to 3088; read a whole one",
+        ),
+        (
+            directory(*PAGE, *STRIPS),
+            "is damaged: it lists 1 tiles or strips, and its image has 2; expected all of them",
+        ),
+        (
+            directory(*PAGE, (273, 4, 1, 900), (279, 4, 1, 4)),
+            "is cut off: it has 110 bytes, and its pixels end at 904; read a whole one",
+        ),
+    ],
+    ids=["a loop", "cut off", "a page in a page", "strips missing", "pixels missing"],
+)
+def test_pages_that_lie_are_refused(content: bytes, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "lies.tif"
+    path.write_bytes(content)
+    with pytest.raises(FileFormatError) as error:
+        open_tensors(str(path))
+    assert str(error.value) == f"{path} {message}"
+
+
+def test_pages_that_lie_over_one_another_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "lies.tif"
+    first = directory((256, 4, 1, 4), (257, 4, 1, 2), (258, 3, 1, 8), (259, 3, 1, 1), following=22)
+    second = bytearray(first)
+    second[22:24] = struct.pack("<H", 2)  # a page in the midst of the first one's tags
+    path.write_bytes(bytes(second))
+    with pytest.raises(FileFormatError) as error:
+        open_tensors(str(path))
+    assert str(error.value) == f"{path} is damaged: its pages lie over one another; expected each in its own place"
+
+
+def test_tags_of_the_wrong_type_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "lies.tif"
+    tifffile.imwrite(path, np.zeros((4, 6), np.uint8), tile=(16, 16))
+    data = bytearray(path.read_bytes())
+    at = data.index(struct.pack("<HH", 324, 4))  # TileOffsets as floats
+    data[at + 2 : at + 4] = struct.pack("<H", 11)
+    path.write_bytes(bytes(data))
+    with pytest.raises(FileFormatError, match=r"lies\.tif is no TIFF, or a damaged one"):
+        open_tensors(str(path))["1"]

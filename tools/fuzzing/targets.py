@@ -11,8 +11,10 @@ import contextlib
 import functools
 import io
 import json
+import math
 import random
 import sys
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -74,12 +76,18 @@ _ARRAYS: tuple[Any, ...] = (
 )  # fmt: skip
 
 
+_READ = 64 << 20
+"""Bytes of a tensor that is read whole; the difference of larger ones reads them in blocks."""
+
+
 def _tensors(suffix: str, data: bytes, folder: Folder) -> object:
     from minuend.storage import open_tensors
 
     found = open_tensors(folder.put(f"x{suffix}", data), every_type=bool(len(data) & 1))
     seen = set()
     for tensor in found.values():
+        if math.prod(tensor.shape) * tensor.element.itemsize > _READ:
+            continue
         array = tensor.read()
         assert array.shape == tensor.shape
         seen.add(f"{array.dtype.kind}{min(array.ndim, 3)}")
@@ -122,6 +130,49 @@ def _harmed_safetensors(source: random.Random, data: bytes) -> bytes:
     length = int.from_bytes(data[:8], "little")
     text = harmed_json(source, data[8 : 8 + length].decode())
     return len(text).to_bytes(8, "little") + bytes(text) + data[8 + length :]
+
+
+def _netcdf() -> Iterable[bytes]:
+    """Classic files of netCDF-C, whose header is read here; those in HDF5 are the package's."""
+    return [path.read_bytes() for path in sorted((ROOT / "tests" / "data" / "netcdf").glob("*.nc"))]
+
+
+def _tiff() -> Iterable[bytes]:
+    import tifffile
+
+    for options in ({}, {"tile": (16, 16)}, {"compression": "deflate"}, {"rowsperstrip": 2, "bigtiff": True}):
+        stream = io.BytesIO()
+        tifffile.imwrite(stream, np.arange(60, dtype=np.uint16).reshape(5, 12), **options)  # type: ignore[arg-type, unused-ignore]
+        yield stream.getvalue()
+
+
+def _png() -> Iterable[bytes]:
+    import imagecodecs
+
+    for dtype in (np.uint8, np.uint16):
+        for shape in ((3, 4), (3, 4, 3), (3, 4, 4)):
+            yield bytes(imagecodecs.png_encode(np.arange(np.prod(shape), dtype=dtype).reshape(shape)))
+
+
+def _deltas() -> Iterable[bytes]:
+    from safetensors.numpy import save_file
+
+    from minuend.actions.deltas.making import make_delta
+
+    with tempfile.TemporaryDirectory() as folder:
+        base, tuned, out = (str(Path(folder, f"{name}.safetensors")) for name in ("base", "tuned", "d"))
+        weights: dict[str, Any] = {"a": np.arange(600, dtype=np.float32), "b": np.ones((3, 2), np.uint8)}
+        save_file(weights, base)
+        save_file({**weights, "a": weights["a"] + 1, "c": weights["b"]}, tuned)
+        make_delta(base, tuned, out)
+        yield Path(out).read_bytes()
+
+
+def _delta(data: bytes, folder: Folder) -> object:
+    from minuend.actions.deltas.telling import delta_info
+
+    report = delta_info(folder.put("d.safetensors", data))
+    return len(report.tensors)
 
 
 def _pb() -> Iterable[bytes]:
@@ -493,6 +544,10 @@ TARGETS = (
         _safetensors,
         harm=_harmed_safetensors,
     ),
+    Target("netcdf", "classic .nc", functools.partial(_tensors, ".nc"), _netcdf),
+    Target("tiff", ".tif", functools.partial(_tensors, ".tif"), _tiff),
+    Target("png", ".png", functools.partial(_tensors, ".png"), _png, guided=False),
+    Target("delta", "delta info", _delta, _deltas, harm=_harmed_safetensors),
     Target(
         "pb",
         "TensorProto .pb",

@@ -17,11 +17,11 @@ from minuend.core.shapes import format_shape
 from minuend.errors import DTypeError, FileFormatError
 from minuend.storage import reading
 from minuend.storage.base import NO_TEXT, Held, Result, Tensor, TensorFile, need
+from minuend.storage.png_chunks import MAGIC, checked
 from minuend.storage.reading import Array, Source
 
 SUFFIXES = (".png",)
 NAMED = False
-_MAGIC = b"\x89PNG\r\n\x1a\n"
 _HEADER = struct.Struct(">8sI4sIIBB")
 _CHANNELS = {0: 1, 2: 3, 4: 2, 6: 4}
 _PALETTE = 3
@@ -46,8 +46,8 @@ def _read_header(source: Source, path: str) -> tuple[tuple[int, ...], int]:
     """Return the shape and the bits of an element."""
     raw = source.read(0, min(source.size, _HEADER.size)).tobytes()
     magic, _, kind, columns, rows, bits, colours = _HEADER.unpack(raw.ljust(_HEADER.size, b"\0"))
-    if magic != _MAGIC or kind != b"IHDR":
-        raise FileFormatError(f"{path} does not start as a PNG does; expected {_MAGIC!r} and a header")
+    if magic != MAGIC or kind != b"IHDR":
+        raise FileFormatError(f"{path} does not start as a PNG does; expected {MAGIC!r} and a header")
     if colours == _PALETTE:
         raise FileFormatError(f"{path} has a palette: its pixels are places in it, no numbers; convert it to RGB first")
     if colours not in _CHANNELS or bits not in _ELEMENTS:
@@ -66,8 +66,9 @@ def _read_header(source: Source, path: str) -> tuple[tuple[int, ...], int]:
 
 def _unpacked(source: Source, path: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     package = need("imagecodecs", "tiff", path)
+    content = checked(source, path, shape, dtype.itemsize)
     try:
-        found: Array = package.png_decode(source.read(0, source.size).tobytes())
+        found: Array = package.png_decode(content)
     except (RuntimeError, ValueError) as error:
         raise FileFormatError(f"{path} is a damaged PNG ({error}); expected a whole one") from None
     if found.shape != shape or found.dtype != dtype:

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 import re
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -36,8 +37,8 @@ from minuend.storage.base import (
 from minuend.storage.packed import scale_and_offset
 from minuend.storage.pipeline import ahead
 from minuend.storage.reading import Array, Source, Stream
-from minuend.storage.regions import Region, boxes
-from minuend.storage.tiles import Tiles
+from minuend.storage.regions import Region, boxes, whole
+from minuend.storage.tiff_pages import MOST, check_chain, check_pages, plain, segments
 
 SUFFIXES = (".tif", ".tiff")
 NAMED = True
@@ -47,9 +48,6 @@ _GEOREFERENCE = (_PIXEL_SCALE, _TIE_POINTS, _TRANSFORM, _KEYS, 34736, 34737)
 _SYSTEMS = {3072: "projected", 2048: "geographic"}
 _NODATA, _METADATA = 42113, 42112
 _ITEM = re.compile(r"<Item\b([^<>]*)>([^<>]*)</Item>")
-_TOGETHER = 1
-"""The planar configuration in which the samples of a pixel stand together."""
-
 _TILE = (256, 256)
 _LARGEST_SEGMENT = 1 << 28
 """Bytes of a tile or strip: what a header claims has to be held to be read."""
@@ -69,98 +67,71 @@ class Layout:
 
 def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     """Look at the first image of a file."""
-    package = need("tifffile", "tiff", path)
-    need("zarr", "tiff", path)
+    package, zarr = need("tifffile", "tiff", path), need("zarr", "tiff", path)
     source = reading.open_source(path)
+    check_chain(source, path)
     with _told(path):
         image = package.TiffFile(Stream(source)).series[0]
-        page, axes = image.keyframe, image.axes
-        ends = [
-            at + length for one in image.pages for at, length in zip(one.dataoffsets, one.databytecounts, strict=True)
-        ]
-        if max(ends, default=0) > source.size:
-            raise FileFormatError(
-                f"{path} is cut off: it has {source.size} bytes, and its pixels end at {max(ends)}; read a whole one"
-            )
-        store = image.aszarr(level=0)
-        pixels = need("zarr", "tiff", path).open(store, mode="r")
-    if not isinstance(pixels.shape, tuple) or sorted(axes)[-2:] != ["X", "Y"] or len(axes) > 3:
+        return _bands(path, source, image, zarr, every_type=every_type)
+
+
+def _bands(path: str, source: Source, image: Any, zarr: Any, *, every_type: bool) -> TensorFile:
+    """The bands of an image; what its tags say is checked."""
+    page, axes, shape, dtype = image.keyframe, image.axes, tuple(image.shape), image.keyframe.dtype
+    if dtype is None or sorted(axes)[-2:] != ["X", "Y"] or len(axes) > 3:
         raise FileFormatError(f"{path} holds an image of the axes {axes!r}; expected rows, columns and at most bands")
-    if (held := pixels.dtype.itemsize * int(np.prod(pixels.chunks))) > _LARGEST_SEGMENT:
+    if (held := dtype.itemsize * math.prod(page.chunks)) > _LARGEST_SEGMENT:
         raise FileFormatError(f"{path} has tiles or strips of {held} bytes; expected {_LARGEST_SEGMENT} at most")
     axis = next((k for k, name in enumerate(axes) if name not in "YX"), None)
-    element = element_of(pixels.dtype, path, every_type=every_type)
-    rows, columns = (pixels.shape[axes.index(name)] for name in "YX")
+    element = element_of(dtype, path, every_type=every_type)
+    rows, columns = (shape[axes.index(name)] for name in "YX")
     check_shape((rows, columns), element.itemsize, path)
+    check_pages(image, source, (rows, columns), path)
     about = About(_nodata(page, path), _grid(page), MappingProxyType({"tiff": _layout(page)}), placeable=True)
-    turn = threading.Lock()
-    grid = tuple(pixels.chunks[axes.index(name)] for name in "YX")
+    packaged = Packaged(path, functools.cache(lambda: zarr.open(image.aszarr(level=0), mode="r")), threading.Lock())
+    grid = segments(page, (rows, columns)).tile
 
     def opener(band: int) -> Tensor:
-        found = _plain(image, source, (rows, columns), band) or Band(path, pixels, axis, band, turn)
+        with _told(path):
+            found = plain(image, source, (rows, columns), band) or Band(packaged, dtype, (rows, columns), axis, band)
         scale, offset = scale_and_offset(_packing(page, band), f"{path} band {band + 1}")
         own = replace(about, scale=scale, offset=offset)
         return Tensor(str(band + 1), element, (rows, columns), lambda: found, own, chunks=grid)
 
-    count = 1 if axis is None else pixels.shape[axis]
+    if (count := 1 if axis is None else shape[axis]) > MOST:
+        raise FileFormatError(f"{path} claims {count} bands; expected {MOST} at most")
     return TensorFile(path, True, {str(k + 1): functools.partial(opener, k) for k in range(count)})
 
 
-def _plain(image: Any, source: Source, shape: tuple[int, int], band: int) -> Tiles | None:
-    """A band whose tiles or strips are bytes as they are; ``None`` where the package has to look at them."""
-    page, pages = image.keyframe, image.pages
-    dtype = page.dtype.newbyteorder(page.parent.byteorder)
-    tile = (page.tilelength, page.tilewidth) if page.is_tiled else (min(page.rowsperstrip, shape[0]), shape[1])
-    count = -(-shape[0] // tile[0]) * -(-shape[1] // tile[1])
-    together = page.samplesperpixel if page.planarconfig == _TOGETHER else 1
-    if page.samplesperpixel > 1:  # all bands in one page
-        here = pages[0]
-        first = 0 if together > 1 else band * count
-    else:
-        here, first = pages[band] if band < len(pages) else None, 0
-    as_it_is = (page.compression, page.predictor, page.fillorder, page.bitspersample) == (1, 1, 1, 8 * dtype.itemsize)
-    if here is None or not as_it_is:
-        return None
-    offsets, lengths = (each[first : first + count] for each in (here.dataoffsets, here.databytecounts))
-    line = tile[1] * together * dtype.itemsize
-    heights = [tile[0]] * count if page.is_tiled else [min(tile[0], shape[0] - at * tile[0]) for at in range(count)]
-    if len(offsets) != count or any(has < rows * line for has, rows in zip(lengths, heights, strict=False)):
-        return None
-    return Tiles(source, dtype, shape, tile, offsets, together, band if together > 1 else 0)
+class Packaged(NamedTuple):
+    """A file's pixels as the package unpacks them, which is asked for them in turns."""
+
+    path: str
+    pixels: Callable[[], Any]
+    turn: threading.Lock
 
 
 @dataclass(frozen=True)
 class Band:
-    """One band of an image; see :class:`~minuend.storage.base.Elements`. Bands of a file are read in turns."""
+    """One band of an image; see :class:`~minuend.storage.base.Elements`."""
 
-    path: str
-    pixels: Any
+    of: Packaged
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
     axis: int | None
     number: int
-    turn: threading.Lock
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """See :class:`~minuend.storage.base.Elements`."""
-        found: np.dtype[Any] = self.pixels.dtype
-        return found
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Rows and columns."""
-        return tuple(dim for k, dim in enumerate(self.pixels.shape) if k != self.axis)
 
     def read(self) -> Array:
         """Return all of it."""
-        return self.part(tuple(slice(0, dim) for dim in self.shape))
+        return self.part(whole(self.shape))
 
     def part(self, region: Region) -> Array:
         """Return a region."""
         place: list[Any] = list(region)
         if self.axis is not None:
             place.insert(self.axis, self.number)
-        with self.turn, _told(self.path):
-            found: Array = np.asarray(self.pixels[tuple(place)])
+        with self.of.turn, _told(self.of.path):
+            found: Array = np.asarray(self.of.pixels()[tuple(place)])
         found.flags.writeable = False
         return found
 
