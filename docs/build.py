@@ -20,7 +20,7 @@ from sitepages import catalogues, spoken, staging  # noqa: E402  (the pages lie 
 from sphinx.cmd.build import build_main  # noqa: E402
 
 from minuend.cli.site import installed  # noqa: E402
-from minuend.language import ENGLISH, FOLDER, Language, languages  # noqa: E402
+from minuend.language import ENGLISH, Language, languages  # noqa: E402
 
 START = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><title>minuend</title>'
@@ -74,7 +74,7 @@ def work(out: Path) -> Path:
 def sphinx(builder: str, source: Path, out: Path, name: str) -> int:
     """Run Sphinx with warnings as errors."""
     os.environ["MINUEND_SITE_LANGUAGE"] = name
-    os.environ["MINUEND_SITE_LOCALES"] = str(FOLDER)
+    os.environ["MINUEND_SITE_LOCALES"] = str(catalogues.FOLDER)
     trees = source.parent.parent / "trees" / f"{builder}-{name}"
     return int(build_main(["-q", "-W", "--keep-going", "-b", builder, "-d", str(trees), str(source), str(out)]))
 
@@ -93,7 +93,7 @@ def update_catalogues(out: Path) -> int:
     """Bring every catalogue to what is said today, and make what programs read of it."""
     shutil.rmtree(work(out), ignore_errors=True)
     texts = [*spoken.texts(), *written_sentences(out)]
-    for name in {path.parts[-2] for path in FOLDER.glob("*/LC_MESSAGES")}:
+    for name in {path.parts[-2] for path in catalogues.FOLDER.glob("*/LC_MESSAGES")}:
         catalogues.update(name, dict.fromkeys(texts))
         catalogues.path(name).with_suffix(".mo").write_bytes(catalogues.compiled(name))
         print(f"{name}: {len(catalogues.untranslated(name, texts))} of {len(texts)} not translated")

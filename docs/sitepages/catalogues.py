@@ -11,7 +11,8 @@ from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
-from minuend.language import FOLDER
+FOLDER = Path(__file__).parents[2] / "src" / "minuend" / "locale"
+"""In the clone, whatever is installed: this is what translators edit."""
 
 DATE = datetime(2026, 11, 23, tzinfo=UTC)
 """What stands for the date in catalogues: the same texts make the same bytes, whenever."""
