@@ -7,11 +7,11 @@ import shutil
 from pathlib import Path
 
 import pytest
+import told_pages
 
 pytest.importorskip("onnx")
 
 from minuend.actions.config import parse
-from minuend.cli.program import main
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "gate.md").read_text(encoding="utf-8")
@@ -29,13 +29,7 @@ def test_the_commands_print_what_the_page_shows(
 ) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
-    told = ""
-    for line in block.splitlines():
-        if line.startswith("$ minuend "):
-            main(line.removeprefix("$ minuend ").split())
-            captured = capfd.readouterr()
-            told += f"{line}\n{captured.out}{captured.err}"
-    assert timeless(told) == timeless(block)
+    assert timeless(told_pages.told(block, capfd)) == timeless(block)
 
 
 def test_the_file_of_the_page_is_read() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from told_pages import timeless
 
 from minuend.cli.program import main
 
@@ -17,10 +18,6 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CONSOLE = re.findall(r"```console\n\$ (.*)\n((?:(?!```).*\n)*)```", README)
 SHELL = re.findall(r"```sh\n(.*)\n```", README)
-
-
-def timeless(text: str) -> str:
-    return re.sub(r"in [\d.]+ s \([\d.]+ GB/s\)", "in 0.000 s (0.00 GB/s)", text)
 
 
 @pytest.fixture(scope="module")

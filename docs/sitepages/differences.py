@@ -7,6 +7,7 @@ import html
 import itertools
 from collections.abc import Iterator
 
+from minuend.cli.pages.standards import value_in_words
 from minuend.language import Language
 from minuend.standards.dialects import dialect
 from minuend.standards.version import OpVersion
@@ -116,7 +117,7 @@ def _shapes(old: OpVersion, new: OpVersion, language: Language) -> str:
     tr = language.tr
     parts = []
     for name, was, now in (
-        ("broadcasting", versions.value(_rule(old), language), versions.value(_rule(new), language)),
+        ("broadcasting", value_in_words(_rule(old), language), value_in_words(_rule(new), language)),
         ("inference", tr(old.inference), tr(new.inference)),
         ("ranks", versions.ranks(old, language), versions.ranks(new, language)),
     ):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from minuend.cli.pages.standards import value_in_words
 from minuend.language import Language
 from minuend.standards.dialects import dialect
-from minuend.standards.version import OpVersion
+from minuend.standards.version import OpVersion, Param
 from sitepages import broadcasting, differences, examples, failures, markup, numerics, versions
 from sitepages.page import Page
 
@@ -92,7 +93,7 @@ def _changed(op: OpVersion, language: Language) -> Iterator[str]:
 
 def _facts(op: OpVersion, language: Language) -> str:
     rows = [
-        (markup.text(language.tr(key)), markup.text(versions.value(fact, language))) for key, fact in op.facts.items()
+        (markup.text(language.tr(key)), markup.text(value_in_words(fact, language))) for key, fact in op.facts.items()
     ]
     rows.append((language.tr("ranks"), versions.ranks(op, language)))
     return markup.table([language.tr("fact"), language.tr("value")], rows)
@@ -115,9 +116,9 @@ def _attributes(op: OpVersion, language: Language) -> str:
     return markup.table([tr("attribute"), tr("type"), tr("default"), tr("allowed values"), tr("meaning")], rows)
 
 
-def _params(rows: object, language: Language) -> str:
+def _params(rows: Iterable[Param], language: Language) -> str:
     tr = language.tr
-    params = [(markup.code(p.name), markup.code(p.type), markup.text(tr(p.doc))) for p in rows]  # type: ignore[attr-defined]
+    params = [(markup.code(p.name), markup.code(p.type), markup.text(tr(p.doc))) for p in rows]
     return markup.table([tr("name"), tr("type"), tr("meaning")], params)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from minuend.cli.pages.standards import ranks_in_words, value_in_words
 from minuend.language import Language
 from minuend.standards.dialects import Dialect, dialect, dialects
 from minuend.standards.version import OpVersion
@@ -61,19 +62,7 @@ def summary(op: OpVersion, language: Language) -> str:
 
 def ranks(op: OpVersion, language: Language) -> str:
     """The ranks that a version takes."""
-    low, high = op.ranks
-    if high is None:
-        return language.tr("{low} and above", low=low)
-    return str(low) if low == high else language.tr("{low} to {high}", low=low, high=high)
-
-
-def value(shown: Any, language: Language) -> str:
-    """A fact's value: words are translated, names and numbers are not."""
-    if isinstance(shown, bool):
-        return language.tr("yes" if shown else "no")
-    if isinstance(shown, tuple):
-        return ", ".join(value(item, language) for item in shown)
-    return language.tr(shown) if isinstance(shown, str) and " " in shown else str(shown)
+    return ranks_in_words(op.ranks, language)
 
 
 def types(op: OpVersion) -> list[str]:
@@ -87,7 +76,7 @@ def lines(op: OpVersion, language: Language) -> Iterator[str]:
     tr = language.tr
     yield summary(op, language)
     yield f"{tr('Version')}:"
-    yield from (f"    {tr(key)}: {value(fact, language)}" for key, fact in op.facts.items())
+    yield from (f"    {tr(key)}: {value_in_words(fact, language)}" for key, fact in op.facts.items())
     yield f"{tr('Attributes')}: {tr('none')}" if not op.attributes else f"{tr('Attributes')}:"
     for attribute in op.attributes:
         yield f"    {attribute.name} ({attribute.type}, {default(attribute.default, language)}): {tr(attribute.doc)}"
@@ -97,7 +86,7 @@ def lines(op: OpVersion, language: Language) -> Iterator[str]:
     yield f"{tr('Type constraints')}:"
     yield from (f"    {name}" for name in types(op))
     yield f"{tr('Shapes')}:"
-    yield f"    {tr('broadcasting')}: {value(op.broadcasting, language)}"
+    yield f"    {tr('broadcasting')}: {value_in_words(op.broadcasting, language)}"
     yield f"    {tr('inference')}: {tr(op.inference)}"
     yield f"    {tr('ranks')}: {ranks(op, language)}"
     yield from (f"    {tr(note)}" for note in op.notes)

@@ -129,9 +129,6 @@ def plain(image: Any, source: Source, shape: tuple[int, int], band: int) -> Tile
     if here is None or not as_it_is or together < 1:
         return None
     offsets, lengths = (each[first : first + count] for each in (here.dataoffsets, here.databytecounts))
-    line = tile[1] * together * dtype.itemsize
-    last = tile[0] if page.is_tiled else shape[0] - tile[0] * (count - 1)  # the last strip ends with the image
-    enough = len(offsets) == count > 0 and lengths[-1] >= last * line
-    if not enough or any(length < tile[0] * line for length in lengths[:-1]):
+    if not len(offsets) == count > 0 or not all(lengths):  # those of no bytes stand for zeros; no other one is short
         return None
     return Tiles(source, dtype, shape, tile, tuple(map(operator.index, offsets)), together, band if together > 1 else 0)

@@ -28,9 +28,9 @@ def matrix_page(homes: Sequence[Dialect], language: Language) -> Page:
         (
             f"{version.dialect} {version.version}",
             ", ".join(version.attributes.names) or tr("none"),
-            _shown(version.broadcasting, language),
+            value_in_words(version.broadcasting, language),
             tr(version.inference),
-            _ranks(version.ranks, language),
+            ranks_in_words(version.ranks, language),
         )
         for version in versions
     )
@@ -50,16 +50,16 @@ def spec_page(op: OpVersion, language: Language) -> Page:
     page: list[str | Table] = [_title(op, home, language)]
     rows = (
         (tr("types"), ", ".join(map(home.spell, op.types))),
-        (tr("ranks"), _ranks(op.ranks, language)),
-        (tr("broadcasting"), _shown(op.broadcasting, language)),
+        (tr("ranks"), ranks_in_words(op.ranks, language)),
+        (tr("broadcasting"), value_in_words(op.broadcasting, language)),
         (tr("inference"), tr(op.inference)),
         *((tr("note"), tr(note)) for note in op.notes),
-        *((tr(key), _shown(value, language)) for key, value in op.facts.items()),
+        *((tr(key), value_in_words(value, language)) for key, value in op.facts.items()),
     )
     page.append(Table(("", ""), rows))
     if op.attributes:
         listed = (
-            (a.name, a.type, tr("none") if a.default is None else _shown(a.default, language), tr(a.doc))
+            (a.name, a.type, tr("none") if a.default is None else value_in_words(a.default, language), tr(a.doc))
             for a in op.attributes
         )
         page.append(Table(tuple(map(tr, ("attribute", "type", "default", "meaning"))), tuple(listed)))
@@ -111,27 +111,28 @@ def diff_json(old: OpVersion, new: OpVersion, changes: Iterable[Change]) -> dict
 
 def _changed(home: Dialect, change: Change, language: Language) -> str:
     def name(item: Any) -> str:
-        return home.spell(item) if change.field == "types" else _shown(item, language)
+        return home.spell(item) if change.field == "types" else value_in_words(item, language)
 
     if change.field == "ranks":
-        return f"{_ranks(change.removed[0], language)} → {_ranks(change.added[0], language)}"
+        return f"{ranks_in_words(change.removed[0], language)} → {ranks_in_words(change.added[0], language)}"
     listed = change.field in ("types", "attributes", "inputs", "outputs")
     if not listed and len(change.added) == len(change.removed) == 1:
         return f"{name(change.removed[0])} → {name(change.added[0])}"
     return " ".join([f"+{name(item)}" for item in change.added] + [f"−{name(item)}" for item in change.removed])
 
 
-def _ranks(ranks: tuple[int, int | None], language: Language) -> str:
+def ranks_in_words(ranks: tuple[int, int | None], language: Language) -> str:
+    """The lowest and the highest rank that a version takes."""
     low, high = ranks
     if high is None:
         return language.tr("{low} and above", low=low)
     return str(low) if low == high else language.tr("{low} to {high}", low=low, high=high)
 
 
-def _shown(value: Any, language: Language) -> str:
+def value_in_words(value: Any, language: Language) -> str:
     """A value in words: sentences are translated, names and numbers are not."""
     if isinstance(value, bool):
         return language.tr("yes" if value else "no")
     if isinstance(value, tuple):
-        return ", ".join(_shown(item, language) for item in value)
+        return ", ".join(value_in_words(item, language) for item in value)
     return language.tr(value) if isinstance(value, str) and " " in value else str(value)
