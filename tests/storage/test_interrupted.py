@@ -109,6 +109,26 @@ def test_a_full_disk_is_told_and_threads_end(
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("minuend")]
 
 
+@pytest.mark.parametrize("suffix", [".h5", ".nc"])
+def test_a_full_disk_is_told_of_the_goal_of_a_package_too(
+    files: tuple[str, str, Path], monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    pytest.importorskip("h5py")
+    a, b, out = files
+    goal = out.with_suffix(suffix)
+    goal.write_bytes(OLD)
+
+    def full(*args: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(writing, "write_at", full)
+    with pytest.raises(OSError, match="No space left on device") as caught:
+        subtract_files(a, b, str(goal))
+    assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, str(goal))
+    assert goal.read_bytes() == OLD
+    assert sorted(os.listdir(out.parent)) == sorted(["a.npy", "b.npy", "o.npy", goal.name])
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="not every system has a disk that is always full")
 @pytest.mark.parametrize("suffix", [".npy", ".npz", ".pb"])
 def test_threads_end_where_blocks_are_written_in_order(files: tuple[str, str, Path], suffix: str) -> None:

@@ -89,6 +89,17 @@ def together(goals: Sequence[str], inputs: Iterable[str] = (), *, folders: bool 
 
 
 @contextlib.contextmanager
+def _told_of(path: str) -> Iterator[None]:
+    """Say of which goal it is what the system, or a library, raises of no file: a full disk above all."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None or error.errno is None:
+            raise
+        raise of(path, error) from None
+
+
+@contextlib.contextmanager
 def new_folder(path: str) -> Iterator[str]:
     """Yield a temporary folder beside a path, which takes that name when the block ends well, and goes otherwise.
 
@@ -108,7 +119,8 @@ def new_folder(path: str) -> Iterator[str]:
         raise of(path, error) from None
     lock = lock_of(part, os.O_RDONLY)
     try:
-        yield part
+        with _told_of(path):
+            yield part
         os.chmod(part, mode)
         announce(part, path)
         os.rename(part, place.real)
@@ -142,7 +154,8 @@ def within_folder(path: str, inputs: Iterable[str] = ()) -> Iterator[str]:
     lock = lock_of(part, os.O_RDONLY)
     try:
         inner = os.path.join(part, place.name)
-        yield inner
+        with _told_of(path):
+            yield inner
         os.chmod(inner, mode)
         announce(inner, path)
         os.replace(inner, place.real)
