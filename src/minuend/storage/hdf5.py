@@ -36,7 +36,7 @@ from minuend.storage.packed import OFFSET, scale_and_offset
 from minuend.storage.pipeline import ahead, each
 from minuend.storage.reading import Array, Stream
 from minuend.storage.regions import Region, bands, tiles
-from minuend.storage.writing import Places
+from minuend.storage.writing import Patient, Places
 
 SUFFIXES = (".h5", ".hdf5")
 NAMED = True
@@ -187,7 +187,7 @@ def write_path(path: str, results: Sequence[Result], metadata: Mapping[str, str]
     """Write datasets one after the other, with A's chunks, filters and attributes."""
     package = need("h5py", "hdf5", path)
     later: list[Later] = []
-    with package.File(path, "w") as file:
+    with Patient(path) as stream, package.File(stream, "w") as file:
         for result in results:
             kept = result.about.attributes.get("hdf5")
             kept = kept if isinstance(kept, Kept) else Kept()
@@ -195,7 +195,8 @@ def write_path(path: str, results: Sequence[Result], metadata: Mapping[str, str]
             dataset = file.create_dataset(result.name, result.shape, result.element.memory, **options)
             for name, value in kept.attributes.items():
                 dataset.attrs[name] = value
-            later += written(result, dataset)
+            later += written(result, dataset, stream)
+    stream.check()
     fill(path, later)
 
 
@@ -220,13 +221,14 @@ class Later(NamedTuple):
     start: int
 
 
-def written(result: Result, dataset: Any) -> list[Later]:
+def written(result: Result, dataset: Any, stream: Patient) -> list[Later]:
     """Write a tensor chunk by chunk; one in one stretch is left for :func:`fill`."""
     start = None if dataset.chunks else dataset.id.get_offset()
     if start is not None:
         return [Later(result, start)]
     for region, block in blocks(result):
         dataset[region] = block
+        stream.check()
     return []
 
 

@@ -18,6 +18,7 @@ from minuend.storage.base import Result, Tensor, need
 from minuend.storage.coordinates import Axis, Companion, Coordinates
 from minuend.storage.reading import Source
 from minuend.storage.regions import bands
+from minuend.storage.writing import Patient
 
 _WITHOUT_VARIABLE = "This is a netCDF dimension but not a netCDF variable."
 _OTHER = "_nc4_non_coord_"
@@ -149,7 +150,8 @@ class Writer:
 
     def __init__(self, path: str) -> None:
         self._package = need("h5py", "hdf5", path)
-        self._file = self._package.File(path, "w", track_order=True)
+        self._stream = Patient(path)
+        self._file = self._package.File(self._stream, "w", track_order=True)
         self._scales: dict[str, Any] = {}
         self._written: dict[str, Any] = {}
         self._axes: set[str] = set()
@@ -161,7 +163,9 @@ class Writer:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._file.close()
+        self._stream.close()
         if kind is None:
+            self._stream.check()
             hdf5.fill(self._path, self._later)
 
     def add_coordinates(self, grids: Sequence[Coordinates]) -> None:
@@ -191,7 +195,7 @@ class Writer:
             fill = options["fillvalue"] = result.element.memory.type(fill)
         dataset = self._create(result.name, where.axes, result.element.memory, options)
         self._give(dataset, {**attributes} | ({} if fill is None else {"_FillValue": np.array([fill])}))
-        self._later += hdf5.written(result, dataset)
+        self._later += hdf5.written(result, dataset, self._stream)
 
     def _add_companion(self, one: Companion) -> None:
         if one.path in self._written:

@@ -286,6 +286,82 @@ else:  # Windows: the descriptor has one place, which threads take turns to set,
                 os.lseek(descriptor, before, os.SEEK_SET)
 
 
+class Patient(io.RawIOBase):
+    """A new file for a library in C that ends the process where a write fails: the first error is kept and every write
+    behind it dropped, so that the library can close; :meth:`check` raises it.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+        self._at, self._end = 0, 0
+        self._error: OSError | None = None
+
+    def check(self) -> None:
+        """Raise the error of the write that failed, if one has."""
+        if self._error is not None:
+            raise self._error
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer from where the file stands."""
+        os.lseek(self._descriptor, self._at, os.SEEK_SET)
+        raw = os.read(self._descriptor, len(buffer))
+        buffer[: len(raw)] = raw
+        self._at += len(raw)
+        return len(raw)
+
+    def write(self, data: Any) -> int:
+        """Write bytes, or drop them."""
+        with memoryview(data) as view:
+            if self._error is None:
+                try:
+                    write_at(self._descriptor, view, self._at)
+                except OSError as error:
+                    self._error = error
+            self._at += len(view)
+            self._end = max(self._end, self._at)
+            return len(view)
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Stand elsewhere."""
+        self._at = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._end}[whence]
+        return self._at
+
+    def tell(self) -> int:
+        """Where the file stands."""
+        return self._at
+
+    def truncate(self, size: int | None = None) -> int:
+        """Cut the file off, or make it longer."""
+        self._end = self._at if size is None else size
+        if self._error is None:
+            try:
+                os.ftruncate(self._descriptor, self._end)
+            except OSError as error:
+                self._error = error
+        return self._end
+
+    def flush(self) -> None:
+        """Nothing is held back."""
+
+    def close(self) -> None:
+        """Close the file."""
+        if not self.closed:
+            os.close(self._descriptor)
+        super().close()
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def writable(self) -> bool:
+        """It is."""
+        return True
+
+    def seekable(self) -> bool:
+        """It is."""
+        return True
+
+
 class Places:
     """The places of a file that a package has laid out, and has closed."""
 
