@@ -5,18 +5,18 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
 import minuend
-from benchmarks import checks, concurrency, limit, machine, measure, page, peers, plot, report, startup, text
+from benchmarks import concurrency, limit, machine, measure, page, peers, plot, report, startup, text
 from benchmarks.grid import FULL, QUICK, Cell, grid, matching
 from benchmarks.operands import needed
 
-MINUTES = {False: 30.0, True: 1.2}  # for the cells; a second look, starting and several callers come on top
-SECOND_LOOK = 0.2  # of that time at most
+QUICK_ROUNDS = 3
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -25,7 +25,9 @@ SECOND_LOOK = 0.2  # of that time at most
               help="Only such cells. Axes: dtype size shape layout memory threads policy.")  # fmt: skip
 @click.option("--slice", "slices", multiple=True, metavar="NAME", help="Only this slice of the grid; may be repeated.")
 @click.option("--peer", "chosen", multiple=True, type=click.Choice(list(peers.PEERS)), help="Only these peers.")
-@click.option("--minutes", type=click.FloatRange(0, min_open=True), help="Time for the cells: 30, or 1.2 with --quick.")
+@click.option(
+    "--rounds", type=click.IntRange(1), help=f"Rounds for each cell: {measure.ROUNDS}, or {QUICK_ROUNDS} with --quick."
+)
 @click.option("--list", "only_list", is_flag=True, help="Print the cells and measure nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 @click.option("-o", "--output", type=click.Path(file_okay=False, path_type=Path),
@@ -39,7 +41,7 @@ def main(
     conditions: tuple[str, ...],
     slices: tuple[str, ...],
     chosen: tuple[str, ...],
-    minutes: float | None,
+    rounds: int | None,
     only_list: bool,
     as_json: bool,
     output: Path | None,
@@ -50,6 +52,8 @@ def main(
     """Time minuend.subtract beside NumPy, torch, onnxruntime, openvino, numexpr and the machine's own limit."""
     if output is not None and importlib.util.find_spec("matplotlib") is None:
         raise click.UsageError("-o draws a picture, and matplotlib is not installed; pip install '.[bench]'")
+    if output is not None and source is None and (doubts := _doubts(_quiet_now())):
+        raise click.UsageError(f"-o writes the page of a run that can be trusted; {'; '.join(doubts)}")
     if source is not None:
         try:
             found = report.Report.from_json(source.read_text("utf-8"))
@@ -62,11 +66,13 @@ def main(
                 "\n".join(f"{title}\n" + "\n".join(f"  {cell}" for cell in own) for title, own in groups.items())
             )
             return
-        whole = not (conditions or slices)
-        found = _measured(groups, list(chosen or peers.PEERS), (minutes or MINUTES[quick]) * 60, quick, whole, name)
-    if output is not None:
+        whole, default = not (conditions or slices), QUICK_ROUNDS if quick else measure.ROUNDS
+        found = _measured(groups, list(chosen or peers.PEERS), rounds or default, quick, whole, name)
+    if output is not None and not found.doubts:
         _write(found, output)
     click.echo(found.to_json() if as_json else text.to_text(found))
+    if output is not None and found.doubts:
+        raise click.ClickException(f"nothing written to {output}: {'; '.join(found.doubts)}")
     if check and any(line.passed is False for line in found.checks()):
         sys.exit(1)
 
@@ -87,7 +93,7 @@ def _cells(quick: bool, conditions: Iterable[str], slices: tuple[str, ...]) -> d
 
 
 def _measured(
-    groups: dict[str, list[Cell]], names: list[str], seconds: float, quick: bool, whole: bool, machine_name: str
+    groups: dict[str, list[Cell]], names: list[str], rounds: int, quick: bool, whole: bool, machine_name: str
 ) -> report.Report:
     present = [name for name in names if peers.installed(name)]
     threads = machine.cpus()
@@ -96,26 +102,43 @@ def _measured(
     left_out = {str(cell): "too little free memory" for cell in cells if needed(cell) > room}
     taking_part = [peers.PEERS[name] for name in present]
     measured = [cell for cell in cells if str(cell) not in left_out]
-    rows = measure.run(measured, taking_part, threads, seconds, 3 if quick else 5, _progress)
-    doubtful = set(checks.doubtful(rows))
-    first = [row for row in rows if row.cell in doubtful]
-    second = measure.again([row.cell for row in first], taking_part, threads, seconds * SECOND_LOOK, _progress)
+    others = machine.Others()
+    rows = measure.run(measured, taking_part, threads, rounds, _progress)
+    used = others.share()
     minuend.set_num_threads(threads)
     facts = machine.describe(machine_name)
-    if (load := machine.load()) is not None:
-        facts["load"] = f"{load:.1f} at the end"
+    if used is not None:
+        facts["others"] = f"used {used:.1%} of the CPUs during the run"
     return report.Report(
         facts,
         peers.versions(present),
-        report.by_group(groups, [*rows, *second]),
+        report.by_group(groups, rows),
         limit.available(),
         left_out,
         [name for name in names if name not in present],
         startup.measure(5 if quick else 15) if whole else {},
         concurrency.measure(max(2, threads), 0.05 if quick else 0.3, 3 if quick else 9) if whole else [],
         quick,
-        first,
+        _doubts(used),
+        rounds,
     )
+
+
+def _quiet_now() -> float | None:
+    """Return the share of the CPUs that others use in the next second."""
+    others = machine.Others()
+    time.sleep(1)
+    return others.share()
+
+
+def _doubts(used: float | None) -> list[str]:
+    """Return why a run may not be trusted, given the share of the CPUs that others use."""
+    found = []
+    if used is not None and used > machine.BUSY:
+        found.append(f"others use {used:.0%} of the CPUs, more than {machine.BUSY:.0%}; end them and measure again")
+    if machine.changed_tree():
+        found.append("no commit holds the tree that is measured; commit the changes or measure a clean clone")
+    return found
 
 
 def _progress(done: int, count: int, cell: Cell) -> None:

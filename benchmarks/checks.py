@@ -21,7 +21,7 @@ class Check:
 
     Attributes:
         promise: a sentence. target, measured: as shown. passed: ``None`` where no cell tells.
-        where: the cell that decided it. missed: the cells that do not keep it, and those they are compared with.
+        where: the cell that decided it.
     """
 
     promise: str
@@ -29,11 +29,9 @@ class Check:
     measured: str
     passed: bool | None
     where: str = ""
-    missed: tuple[Cell, ...] = ()
 
 
 Value = Callable[[Row], float | None]
-Beside = Callable[[Cell], Cell]
 
 
 def cell_checks(rows: list[Row]) -> list[Check]:
@@ -78,7 +76,7 @@ def cell_checks(rows: list[Row]) -> list[Check]:
         ),
         most(
             "fresh results of 4 Mi elements or more, by out=", 1.15,
-            [r for r in plain if r.cell.memory == "fresh" and r.cell.size >= 1 << 22], by_out, _into_out,
+            [r for r in plain if r.cell.memory == "fresh" and r.cell.size >= 1 << 22], by_out,
         ),
         least(
             "broadcast cells, best peer's time by minuend's", 1 - NOISE,
@@ -89,23 +87,16 @@ def cell_checks(rows: list[Row]) -> list[Check]:
         least("strided and sliced: share of the limit", 0.8, views, lambda r: r.of_limit),
         least(
             "saturate and widen, speed per byte by wrap's", 0.8,
-            keep(lambda c: c.policy in {"saturate", "widen"} and c.moved >= 1 << 20), by_wrap, _wrapping,
+            keep(lambda c: c.policy in {"saturate", "widen"} and c.moved >= 1 << 20), by_wrap,
         ),
         least(
             "error, speed by that of one pass of wrap", 0.8,
-            keep(lambda c: c.policy == "error" and c.moved >= 1 << 20), by_wrap, _wrapping,
+            keep(lambda c: c.policy == "error" and c.moved >= 1 << 20), by_wrap,
         ),
         least("every cell, best peer's time by minuend's", 1 - NOISE, rows, lambda r: r.against(r.best)),
         mean("geometric mean against the best peer", 1.5, rows, lambda r: r.against(r.best)),
         mean("geometric mean against NumPy", 5, rows, lambda r: r.against("numpy")),
     ]  # fmt: skip
-
-
-def doubtful(rows: list[Row]) -> list[Cell]:
-    """Return the cells that deserve a second look: that miss a promise, and those that they are compared with."""
-    present = {row.cell for row in rows}
-    missed = dict.fromkeys(cell for check in cell_checks(rows) for cell in check.missed)
-    return [cell for cell in missed if cell in present]
 
 
 def _into_out(cell: Cell) -> Cell:
@@ -142,18 +133,14 @@ def concurrency_checks(found: Iterable[concurrency.Throughput]) -> list[Check]:
     ]
 
 
-def least(promise: str, target: float, rows: Iterable[Row], value: Value, beside: Beside | None = None) -> Check:
-    """Check that no row has less; the measured value is the worst one's.
-
-    Args:
-        beside: the cell that a cell's value compares it with, where it does not stand for itself.
-    """
-    return _worst(promise, f"≥ {target:g}", rows, value, min, lambda found: found >= target, beside)
+def least(promise: str, target: float, rows: Iterable[Row], value: Value) -> Check:
+    """Check that no row has less; the measured value is the worst one's."""
+    return _worst(promise, f"≥ {target:g}", rows, value, min, lambda found: found >= target)
 
 
-def most(promise: str, target: float, rows: Iterable[Row], value: Value, beside: Beside | None = None) -> Check:
+def most(promise: str, target: float, rows: Iterable[Row], value: Value) -> Check:
     """Check that no row has more; otherwise like :func:`least`."""
-    return _worst(promise, f"≤ {target:g}", rows, value, max, lambda found: found <= target, beside)
+    return _worst(promise, f"≤ {target:g}", rows, value, max, lambda found: found <= target)
 
 
 def mean(promise: str, target: float, rows: Iterable[Row], value: Value) -> Check:
@@ -172,13 +159,11 @@ def _worst(
     value: Value,
     pick: Callable[..., tuple[float, Row]],
     holds: Callable[[float], bool],
-    beside: Beside | None,
 ) -> Check:
     found = [(v, row) for row in rows if (v := value(row)) is not None]
     if not found:
         return Check(promise, target, "no cell", None)
     worst, row = pick(found, key=lambda pair: pair[0])
-    missed = [row.cell for v, row in found if not holds(v)]
-    measured = f"{worst:.2f} at worst; {len(found) - len(missed)} of {len(found)} cells hold"
-    involved = missed if beside is None else [*missed, *map(beside, missed)]
-    return Check(promise, target, measured, not missed, str(row.cell), tuple(involved))
+    holding = sum(holds(v) for v, _ in found)
+    measured = f"{worst:.2f} at worst; {holding} of {len(found)} cells hold"
+    return Check(promise, target, measured, holding == len(found), str(row.cell))

@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks import checks, peers
 from benchmarks.grid import ELEMENTS, Cell, Shape
-from benchmarks.measure import Effort, Row, measure_operands
+from benchmarks.measure import Row, measure_operands
 from benchmarks.operands import Array, Operands
 from benchmarks.report import ratio, time_of
 from minuend.core.elements import TYPES
@@ -94,11 +94,10 @@ def _dims(rng: random.Random, rank: int) -> tuple[Dim, ...]:
     )
 
 
-def measured(layouts: Iterable[Layout], threads: int, seconds: float) -> list[Row]:
-    """Measure layouts on so many threads, each for about so many seconds."""
+def measured(layouts: Iterable[Layout], threads: int, rounds: int) -> list[Row]:
+    """Measure layouts on so many threads, by the procedure of :mod:`benchmarks.measure`."""
     others = [peers.PEERS[name] for name in OTHERS if peers.installed(name)]
-    effort = Effort(seconds, least=3)
-    return [measure_operands(layout.operands(), others, threads, effort) for layout in layouts]
+    return [measure_operands(layout.operands(), others, threads, rounds) for layout in layouts]
 
 
 def by_best(row: Row) -> float:
@@ -106,12 +105,11 @@ def by_best(row: Row) -> float:
     return row.against(row.best) or math.inf
 
 
-def line(layout: Layout, row: Row, again: Row) -> str:
-    """Return a layout and its two measurements as text."""
+def line(layout: Layout, row: Row) -> str:
+    """Return a layout and what was measured as text."""
     made = layout.operands()
-    both = " ".join(ratio(r.against(r.best)).rjust(5) for r in (row, again))
     where = " − ".join(f"{array.shape} {array.strides}" for array in (made.a, made.b))
-    return f"{both}  {row.best:8}{time_of(again.seconds):>9}  {layout.dtype} {where}"
+    return f"{ratio(row.against(row.best)):>5}  {row.best:8}{time_of(row.seconds):>9}  {layout.dtype} {where}"
 
 
 @click.command()
@@ -119,26 +117,25 @@ def line(layout: Layout, row: Row, again: Row) -> str:
 @click.option("--seed", default=0, show_default=True, help="What they are drawn from.")
 @click.option("--most", default=100_000, show_default=True, type=click.IntRange(10), help="Elements of the largest.")
 @click.option("--threads", default=1, show_default=True, type=click.IntRange(1), help="How many may work.")
-@click.option("--seconds", default=0.02, show_default=True, type=click.FloatRange(0), help="For each.")
+@click.option("--rounds", default=5, show_default=True, type=click.IntRange(1), help="For each.")
 @click.option("--show", default=20, show_default=True, type=click.IntRange(1), help="How many of the worst.")
-def main(count: int, seed: int, most: int, threads: int, seconds: float, show: int) -> None:
-    """Time minuend.subtract beside NumPy and torch in random layouts; show the worst, measured twice.
+def main(count: int, seed: int, most: int, threads: int, rounds: int, show: int) -> None:
+    """Time minuend.subtract beside NumPy and torch in random layouts; show the worst.
 
-    The figures are the best peer's time by minuend's, as measured among all and again on its own; then that peer,
-    minuend's time, and the shapes and strides (in bytes) of A and B.
+    The figures are the best peer's time by minuend's, that peer, minuend's time, and the shapes and strides (in bytes)
+    of A and B.
     """
     rng = random.Random(seed)
     layouts = [draw(rng, most) for _ in range(count)]
-    rows = measured(layouts, threads, seconds)
+    rows = measured(layouts, threads, rounds)
     worst = sorted(zip(layouts, rows, strict=True), key=lambda found: by_best(found[1]))[:show]
-    again = measured([layout for layout, _ in worst], threads, 10 * seconds)
-    for (layout, row), second in zip(worst, again, strict=True):
-        click.echo(line(layout, row, second))
+    for layout, row in worst:
+        click.echo(line(layout, row))
     for name in OTHERS:
         if not peers.installed(name):
             click.echo(f"{name} is not installed and took no part; pip install '.[bench]'")
-    behind, still = (sum(by_best(row) < 1 - checks.NOISE for row in found) for found in (rows, again))
-    click.echo(f"{count} layouts, {behind} behind; measured again, {still} of those shown")
+    behind = sum(by_best(row) < 1 - checks.NOISE for row in rows)
+    click.echo(f"{count} layouts, {behind} behind")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a measurement is worth nothing without: the machine, the system, the releases, the day."""
+"""What a measurement is worth nothing without: the machine, the system, the releases, the day, and who else worked."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import platform
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 from minuend import _native
@@ -45,9 +46,44 @@ def free_memory() -> int:
     return free if left is None else max(0, min(free, left))
 
 
-def load() -> float | None:
-    """Return the system's load of the last minute, or ``None`` where it does not say."""
-    return os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+BUSY = 0.03
+"""Share of the CPUs' time that others may use before a run counts as one on a busy machine."""
+
+
+class Others:
+    """How much of the CPUs' time others use: all processes but this one and its children, and a virtual machine's host.
+
+    >>> Others().share() is None or 0 <= Others().share() <= 1
+    True
+    """
+
+    def __init__(self) -> None:
+        self._start = time.monotonic()
+        self._before = _used_by_others()
+
+    def share(self) -> float | None:
+        """Return the share since this object was made, or ``None`` where the system does not say."""
+        now = _used_by_others()
+        if now is None or self._before is None:
+            return None
+        whole = (time.monotonic() - self._start) * (os.cpu_count() or 1)
+        return min(1.0, max(0.0, now - self._before) / whole) if whole else 0.0
+
+
+def _used_by_others() -> float | None:
+    """Return the CPUs' seconds since the system's start that neither were idle nor this process's."""
+    line = next(iter(_lines(Path("/proc/stat"))), "").split()
+    if len(line) < 9:
+        return None
+    user, nice, system, _idle, _waiting, irq, softirq, steal = map(int, line[1:9])
+    own = os.times()
+    ticks = os.sysconf("SC_CLK_TCK")
+    return (user + nice + system + irq + softirq + steal) / ticks - sum(own[:4])
+
+
+def changed_tree() -> bool:
+    """Whether the clone that is measured has changes that no commit holds."""
+    return _revision().endswith("-dirty")
 
 
 def _lines(path: Path) -> list[str]:

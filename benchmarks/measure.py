@@ -2,14 +2,17 @@
 
 A turn is a millisecond of calls that are not timed, three at least, which wake threads and the CPU up and bring the
 operands back into the caches, from which others' stores past the caches drive them, and then the timed calls, as many
-as make a reading that the clock resolves. Rounds go on until the cell's share of the time is used; the order within a
-round is drawn anew. Libraries whose threads spin on after a call (torch 3 ms, onnxruntime 20 ms) would take the CPUs
-from whoever comes next: where threads may work, a turn starts only when the process has come to rest.
+as make a reading that the clock resolves. The order within a round is drawn anew. Libraries whose threads spin on after
+a call (torch 3 ms, onnxruntime 20 ms) would take the CPUs from whoever comes next: where threads may work, a turn
+starts only when the process has come to rest.
+
+One procedure holds for every cell and every contender, and is fixed before the run: ``rounds`` rounds, and where the
+best peer's median is then within a factor of :data:`NEAR` of minuend's, on either side, :data:`MORE` times as many on
+top. A figure is the median of all of a contender's readings; no reading is left out and no cell is measured twice.
 """
 
 from __future__ import annotations
 
-import itertools
 import random
 import statistics
 import time
@@ -27,7 +30,9 @@ READING = 200e-6  # seconds that one reading lasts at least
 WARMING = 1e-3  # seconds of calls before each reading: a CPU that has rested is slow at first
 GUESSING = 5e-3  # seconds of calls that tell about how long one takes
 WARM_CALLS = 3  # at least: after one, what stores past the caches drove out is still coming back (1.8 for 1.2 ms)
-FAR_BEHIND = 8.0  # times the fastest: from there on three readings are enough
+ROUNDS = 11  # for each cell; odd, so that the median is a reading
+NEAR = 1.25  # near parity: the best peer's time by minuend's, or minuend's by the best peer's, is at most this
+MORE = 2  # times the rounds: what a cell near parity gets on top
 MINUEND = "minuend"
 
 
@@ -127,20 +132,11 @@ class Stores:
         return sum(self.stream.time(self.past_cache) for _ in range(calls)) / calls
 
 
-@dataclass(frozen=True, slots=True)
-class Effort:
-    """How long to measure a cell: seconds in all, and how many rounds at least and at most."""
-
-    seconds: float
-    least: int = 5
-    most: int = 61
-
-
-def measure(cell: Cell, peers: Iterable[Peer], threads: int, effort: Effort, seed: int = 0) -> Row:
+def measure(cell: Cell, peers: Iterable[Peer], threads: int, rounds: int = ROUNDS, seed: int = 0) -> Row:
     """Measure one cell.
 
     Args:
-        peers: the other libraries. threads: how many the cell's "all" stands for.
+        peers: the other libraries. threads: how many the cell's "all" stands for. rounds: see the module's procedure.
 
     Returns:
         The cell's row. minuend is wrong nowhere, or this raises.
@@ -149,10 +145,12 @@ def measure(cell: Cell, peers: Iterable[Peer], threads: int, effort: Effort, see
         AssertionError: minuend's own answer is wrong.
     """
     used = threads if cell.threads == "all" else int(cell.threads)
-    return measure_operands(make(cell, seed), peers, used, effort, seed)
+    return measure_operands(make(cell, seed), peers, used, rounds, seed)
 
 
-def measure_operands(operands: Operands, peers: Iterable[Peer], threads: int, effort: Effort, seed: int = 0) -> Row:
+def measure_operands(
+    operands: Operands, peers: Iterable[Peer], threads: int, rounds: int = ROUNDS, seed: int = 0
+) -> Row:
     """Measure what is done with these operands, on so many threads; see :func:`measure`."""
     row = Row(operands.cell)
     forms = enter(operands, [Minuend(), *peers], threads, row)
@@ -163,11 +161,25 @@ def measure_operands(operands: Operands, peers: Iterable[Peer], threads: int, ef
         name: _fastest([Statement(form) for form in own]) for name, own in forms.items()
     }
     contenders |= {f"limit {past}": Stores(found, past) for found, past in _stores(operands, threads)}
-    readings = take_turns(contenders, effort, threads > 1, random.Random(seed))
-    timings = {name: Timing.of(found) for name, found in readings.items()}
-    row.times = {name: timings[name] for name in forms}
-    row.limit = min((t.median for name, t in timings.items() if name.startswith("limit")), default=None)
+    turns = Turns(contenders, threads > 1, random.Random(seed))
+    turns.take(rounds)
+    _note(row, turns.readings)
+    if near_parity(row):
+        turns.take(MORE * rounds)
+        _note(row, turns.readings)
     return row
+
+
+def near_parity(row: Row) -> bool:
+    """Whether the best peer is within a factor of :data:`NEAR` of minuend, ahead or behind."""
+    found = row.against(row.best)
+    return found is not None and 1 / NEAR <= found <= NEAR
+
+
+def _note(row: Row, readings: Mapping[str, list[float]]) -> None:
+    timings = {name: Timing.of(found) for name, found in readings.items()}
+    row.times = {name: timing for name, timing in timings.items() if not name.startswith("limit")}
+    row.limit = min((t.median for name, t in timings.items() if name.startswith("limit")), default=None)
 
 
 def enter(operands: Operands, peers: Iterable[Peer], threads: int, row: Row) -> dict[str, list[Form]]:
@@ -192,28 +204,33 @@ def enter(operands: Operands, peers: Iterable[Peer], threads: int, row: Row) -> 
     return found
 
 
-def take_turns(
-    contenders: Mapping[str, Contender], effort: Effort, spinning: bool, rng: random.Random
-) -> dict[str, list[float]]:
-    """Return each contender's readings."""
-    guesses = {name: _guess(contender) for name, contender in contenders.items()}
-    calls = {name: max(1, round(READING / guess)) for name, guess in guesses.items()}
-    far_behind = FAR_BEHIND * min(guesses.values())
-    readings: dict[str, list[float]] = {name: [] for name in contenders}
-    start = time.perf_counter()
-    for turn in itertools.count(1):
-        for name in rng.sample(list(contenders), len(contenders)):
-            if guesses[name] > far_behind and len(readings[name]) >= min(3, effort.least):
-                continue
-            if spinning:
-                come_to_rest()
-            if guesses[name] < 0.02:  # beyond that, waking up is no part of the time any more
-                least = WARM_CALLS if guesses[name] < 0.005 else 1
-                contenders[name].time(max(least, round(WARMING / guesses[name])))
-            readings[name].append(contenders[name].time(calls[name]))
-        if turn >= effort.most or (turn >= effort.least and time.perf_counter() - start > effort.seconds):
-            break
-    return readings
+class Turns:
+    """Contenders that take turns on the same operands.
+
+    Attributes:
+        readings: by contender, seconds per call, in the order in which they were taken.
+    """
+
+    def __init__(self, contenders: Mapping[str, Contender], spinning: bool, rng: random.Random) -> None:
+        self.readings: dict[str, list[float]] = {name: [] for name in contenders}
+        self._contenders = contenders
+        self._spinning = spinning
+        self._rng = rng
+        self._guesses = {name: _guess(contender) for name, contender in contenders.items()}
+
+    def take(self, rounds: int) -> None:
+        """Take one reading of every contender in each of so many rounds."""
+        for _ in range(rounds):
+            for name in self._rng.sample(list(self._contenders), len(self._contenders)):
+                self.readings[name].append(self._reading(self._contenders[name], self._guesses[name]))
+
+    def _reading(self, contender: Contender, guess: float) -> float:
+        if self._spinning:
+            come_to_rest()
+        if guess < 0.02:  # beyond that, waking up is no part of the time any more
+            least = WARM_CALLS if guess < 0.005 else 1
+            contender.time(max(least, round(WARMING / guess)))
+        return contender.time(max(1, round(READING / guess)))
 
 
 def come_to_rest(patience: float = 0.04) -> None:
@@ -261,29 +278,10 @@ def geometric_mean(values: Iterable[float]) -> float | None:
 Progress = Callable[[int, int, Cell], None]
 
 
-def run(
-    cells: list[Cell], peers: list[Peer], threads: int, seconds: float, least: int, progress: Progress
-) -> list[Row]:
-    """Measure cells one after the other; each gets its share of the time that is left.
-
-    Args:
-        seconds: for all. least: rounds that a cell gets even where that takes longer; when time runs out, 3.
-    """
-    end = time.perf_counter() + seconds
+def run(cells: list[Cell], peers: list[Peer], threads: int, rounds: int, progress: Progress) -> list[Row]:
+    """Measure cells one after the other, by the same procedure."""
     rows = []
     for i, cell in enumerate(cells):
         progress(i, len(cells), cell)
-        share = max(0.0, end - time.perf_counter()) / (len(cells) - i)
-        hurry = share < 0.2
-        rows.append(measure(cell, peers, threads, Effort(min(2.0, share * 0.85), min(3, least) if hurry else least)))
-    return rows
-
-
-def again(cells: list[Cell], peers: list[Peer], threads: int, seconds: float, progress: Progress) -> list[Row]:
-    """Measure cells a second time, up to three times as long as :func:`run` does; ``seconds`` is for all."""
-    effort = Effort(min(6.0, seconds / max(1, len(cells))), 5, 183)
-    rows = []
-    for i, cell in enumerate(cells):
-        progress(i, len(cells), cell)
-        rows.append(measure(cell, peers, threads, effort, seed=1))
+        rows.append(measure(cell, peers, threads, rounds))
     return rows

@@ -6,17 +6,17 @@ from collections.abc import Iterable, Sequence
 
 from benchmarks.concurrency import Throughput
 from benchmarks.grid import LAYOUTS, short
-from benchmarks.measure import MINUEND, Row
+from benchmarks.measure import MINUEND, MORE, NEAR, ROUNDS, Row
 from benchmarks.report import (
     HEADINGS,
     Report,
     Table,
-    again_table,
     axis_value,
     check_table,
     ratio,
     share,
     shared,
+    spread,
     starting,
     summary,
     time_of,
@@ -24,9 +24,13 @@ from benchmarks.report import (
 )
 
 HOW = """\
-Each figure is a median; *spread* is the distance between the quartiles of minuend's readings, by the median. All
-libraries of a cell run in one process on the same memory, in turn, in an order that is drawn anew for each round; the
-garbage collector is off; before a turn the process comes to rest, because some libraries' threads spin on after a
+Each figure is the median of all readings of a library in a cell; behind it stands half the distance between the
+quartiles, by the median. One procedure holds for all cells and all libraries, and is fixed before the run: {rounds}
+interleaved rounds, and {more} more where the best peer's time is then within a factor of {near} of minuend's, on either
+side. No reading is left out, and no cell is measured a second time.
+
+All libraries of a cell run in one process on the same memory, in turn, in an order that is drawn anew for each round;
+the garbage collector is off; before a turn the process comes to rest, because some libraries' threads spin on after a
 call, and a millisecond of calls, of those below 5 ms three at least, goes before those that are timed. Before all that,
 every answer is checked at several hundred elements; a library whose answer is wrong is timed, marked with †, and is
 nobody's best peer.
@@ -42,15 +46,12 @@ ready, with the better of plain and non-temporal stores. A share of 100 % is as 
 noise can take it above. Below 1 MiB there is none. *×* is the peer's time by minuend's: above 1 minuend is faster."""
 
 
-AGAIN = """\
-Cells that missed a promise, and those that they are compared with, were measured a second time at the end, up to three
-times as long. The second figures are those of the tables above and below; each first one stands before it here."""
-
-
 def to_markdown(report: Report, plot: str = "") -> str:
     """Return the run as a page. ``plot`` is the picture's path, relative to the page."""
-    kind = " --quick" if report.quick else ""
-    lines = ["# Benchmarks", "", f"Written by `python -m benchmarks{kind}`.", "", "## The machine", ""]
+    kind = (" --quick" if report.quick else "") + (f" --rounds {report.rounds}" if report.rounds != ROUNDS else "")
+    lines = ["# Benchmarks", "", f"Written by `python -m benchmarks{kind}`.", ""]
+    lines += [f"**Not fit to publish: {doubt}.**\n" for doubt in report.doubts]
+    lines += ["## The machine", ""]
     lines += _table([["", ""], *([heading, value] for heading, value in report.machine.items())])
     lines += ["", ", ".join(f"{name} {release}" for name, release in report.releases.items()) + "."]
     lines += [f"Not installed: {', '.join(report.absent)}."] if report.absent else []
@@ -61,11 +62,9 @@ def to_markdown(report: Report, plot: str = "") -> str:
         *(["![Every cell's time by minuend's, and the share of the limit](" + plot + ")", ""] if plot else []),
     ]
     lines += _table([["", "promise", "target", "measured"], *check_table(report.checks())])
-    if report.first:
-        lines += ["", "## Measured again", "", AGAIN, "", *_table(again_table(report))]
     if report.throughput:
         lines += ["", "## Several callers at once", "", *_table(_throughput_table(report.throughput))]
-    lines += ["", "## How it is measured", "", HOW]
+    lines += ["", "## How it is measured", "", HOW.format(rounds=report.rounds, more=MORE * report.rounds, near=NEAR)]
     lines += [f"\nNo limit was measured: {report.limit}" if report.limit else ""]
     lines += ["Layouts:", "", *(f"- *{name}*: {words}" for name, words in LAYOUTS.items())]
     for title, rows in report.groups.items():
@@ -91,7 +90,6 @@ def _full_table(rows: Sequence[Row], peers: Sequence[str]) -> Table:
         [
             *(HEADINGS.get(axis, axis) for axis in axes),
             "minuend",
-            "spread",
             *own,
             "limit",
             "× best",
@@ -105,8 +103,7 @@ def _full_table(rows: Sequence[Row], peers: Sequence[str]) -> Table:
         table.append(
             [
                 *(axis_value(row.cell, axis) for axis in axes),
-                f"**{time_of(row.seconds)}**",
-                _spread(row),
+                f"**{time_of(row.seconds)}**{_spread(row, MINUEND)}",
                 *times,
                 *numbers,
             ]
@@ -114,14 +111,14 @@ def _full_table(rows: Sequence[Row], peers: Sequence[str]) -> Table:
     return table
 
 
-def _spread(row: Row) -> str:
-    return f"{row.times[MINUEND].spread:.0%}" if MINUEND in row.times else "–"
+def _spread(row: Row, name: str) -> str:
+    return f" {spread(row.times[name])}" if name in row.times else ""
 
 
 def _marked(row: Row, peer: str) -> str:
     if peer not in row.times:
         return "–"
-    return time_of(row.times[peer].median) + ("†" if peer in row.wrong else "")
+    return time_of(row.times[peer].median) + ("†" if peer in row.wrong else "") + _spread(row, peer)
 
 
 def _footnotes(rows: Sequence[Row]) -> list[str]:

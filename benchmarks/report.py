@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -12,13 +12,13 @@ from benchmarks import checks, startup
 from benchmarks.checks import Check
 from benchmarks.concurrency import Throughput
 from benchmarks.grid import Cell, short
-from benchmarks.measure import MINUEND, Row, geometric_mean
+from benchmarks.measure import MINUEND, ROUNDS, Row, Timing, geometric_mean
 
 AXES = ("dtype", "size", "shape", "layout", "memory", "threads", "policy")
 HEADINGS = {"dtype": "type", "memory": "result", "threads": "thr"}
 DEFAULTS = {"shape": "same", "layout": "contiguous", "policy": "wrap"}
 
-VERSION = 2  # of the JSON
+VERSION = 3  # of the JSON
 
 Table = list[list[str]]
 
@@ -30,7 +30,8 @@ class Report:
     Attributes:
         machine, releases: by heading. groups: title → rows. limit: why there is no limit, or nothing.
         left_out: cells that were not measured, with the reason. absent: peers that are not installed.
-        first: what was measured first of the cells that were measured again; ``groups`` hold the second figures.
+        doubts: why the run may not be trusted: others used the CPUs, or no commit holds what was measured.
+        rounds: of the procedure that :mod:`benchmarks.measure` describes.
     """
 
     machine: dict[str, str]
@@ -42,7 +43,8 @@ class Report:
     starts: dict[str, float] = field(default_factory=dict)
     throughput: list[Throughput] = field(default_factory=list)
     quick: bool = False
-    first: list[Row] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
+    rounds: int = ROUNDS
 
     @property
     def rows(self) -> list[Row]:
@@ -72,7 +74,8 @@ class Report:
             "groups": {title: [row.to_json() for row in rows] for title, rows in self.groups.items()},
             "starts": self.starts,
             "throughput": [asdict(found) for found in self.throughput],
-            "first": [row.to_json() for row in self.first],
+            "doubts": self.doubts,
+            "rounds": self.rounds,
             "checks": [asdict(check) for check in self.checks()],
         }
         return json.dumps(data, indent=1)
@@ -88,7 +91,7 @@ class Report:
         throughput = [Throughput(**found) for found in data["throughput"]]
         return cls(
             data["machine"], data["releases"], groups, data["limit"], data["left_out"], data["absent"],
-            data["starts"], throughput, data["quick"], [Row.from_json(row) for row in data["first"]],
+            data["starts"], throughput, data["quick"], data["doubts"], data["rounds"],
         )  # fmt: skip
 
 
@@ -103,6 +106,11 @@ def time_of(seconds: float | None) -> str:
         if seconds * factor < 999.5:
             return f"{_digits(seconds * factor)} {unit}"
     return f"{_digits(seconds)} s"
+
+
+def spread(timing: Timing) -> str:
+    """Show the distance between a timing's quartiles, by its median."""
+    return f"±{timing.spread / 2:.0%}"
 
 
 def ratio(value: float | None) -> str:
@@ -190,20 +198,3 @@ def check_table(found: Iterable[Check]) -> Table:
         ["pass" if c.passed else "MISS", c.promise, c.target, c.measured + (f" ({c.where})" if c.where else "")]
         for c in told
     ]
-
-
-def again_table(report: Report) -> Table:
-    """What was measured twice: the first figure, then the one that counts."""
-    second = {row.cell: row for row in report.rows}
-    pairs = [(row, second[row.cell]) for row in report.first]
-
-    def both(show: Callable[[Row], str]) -> list[str]:
-        return [f"{show(before)}, {show(after)}" for before, after in pairs]
-
-    columns = [
-        ["cell", *(str(row.cell) for row in report.first)],
-        ["minuend", *both(lambda row: time_of(row.seconds))],
-        ["× best", *both(lambda row: ratio(row.against(row.best)))],
-        ["of limit", *both(share)],
-    ]
-    return [list(line) for line in zip(*columns, strict=True)]

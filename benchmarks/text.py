@@ -11,7 +11,6 @@ from benchmarks.report import (
     HEADINGS,
     Report,
     Table,
-    again_table,
     axis_value,
     check_table,
     ratio,
@@ -28,14 +27,13 @@ WIDTH = 100
 
 def to_text(report: Report) -> str:
     """Return the run as text of at most 100 columns."""
-    lines = [f"{heading:14} {value}" for heading, value in report.machine.items()]
+    lines = [f"{'NOT FIT TO PUBLISH':14}: {doubt}" for doubt in report.doubts]
+    lines += [f"{heading:14} {value}" for heading, value in report.machine.items()]
     lines.append(f"{'releases':14} " + ", ".join(f"{name} {release}" for name, release in report.releases.items()))
     lines += [f"{'absent':14} {name}" for name in report.absent]
     lines += [f"{'no limit':14} {report.limit}"] if report.limit else []
     for title, rows in report.groups.items():
         lines += ["", f"{title} – {shared(rows)}", *_aligned(_short_table(rows), len(varying(rows)))]
-    if report.first:
-        lines += ["", "Measured again – first figure, second figure", *_aligned(again_table(report), 1)]
     lines += ["", *starting(report), *_throughput(report), "", *_aligned(check_table(report.checks()), 4)]
     lines += ["", *summary(report)]
     lines += [f"not measured: {cell}: {reason}" for cell, reason in report.left_out.items()]

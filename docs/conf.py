@@ -15,9 +15,18 @@ gettext_compact = "minuend"  # one catalogue, which the command line reads too
 gettext_auto_build = False  # minuend.mo is made by build.py, and committed
 gettext_uuid = False
 
-extensions = ["myst_parser", "sphinx_design", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sitepages.extension"]
+extensions = [
+    "myst_parser",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sitepages.extension",
+]
 myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist"]
 myst_heading_anchors = 3
+copybutton_prompt_text = r"\$ |>>> |\.\.\. "  # what stands behind a prompt is copied, and no output
+copybutton_prompt_is_regexp = True
 suppress_warnings = ["misc.highlighting_failure"]
 exclude_patterns = ["_build", "_extra", "_templates"]
 templates_path = ["_templates"]

@@ -5,12 +5,14 @@ Each row is a bomb of its format. It is refused in words, in a process that has 
 
 from __future__ import annotations
 
+import bz2
 import io
 import json
 import struct
 import subprocess
 import sys
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -82,6 +84,53 @@ def _fill() -> bytes:
 _TEXT = b'<ir_version: 8, opset_import: ["" : 14]> g (float a) => (float c) {'
 _FILE = b'<!DOCTYPE net [<!ENTITY x SYSTEM "file:///etc/passwd">]><net>&x;</net>'
 
+
+def _member(name: str, size: int, **beside: bytes) -> bytes:
+    """An archive with a compressed member of spaces."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for other, content in beside.items():
+            archive.writestr(f".{other}", content)
+        with archive.open(name, "w", force_zip64=True) as member:
+            for _ in range(size >> 20):
+                member.write(b" " * (1 << 20))
+    return stream.getvalue()
+
+
+_ZARR = json.dumps(
+    {
+        "zarr_format": 2,
+        "shape": [10],
+        "chunks": [10],
+        "dtype": "|u1",
+        "fill_value": 0,
+        "order": "C",
+        "filters": None,
+        "compressor": None,
+    }
+).encode()
+_BZ2 = _ZARR.replace(b'"compressor": null', b'"compressor": {"id": "bz2", "level": 9}')
+
+
+def _zipped_bz2() -> bytes:
+    stream, chunk = io.BytesIO(), bz2.compress(bytes(1 << 24)) * 64
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr(".zarray", _BZ2)
+        archive.writestr("0", chunk)
+    return stream.getvalue()
+
+
+def _hdf5(**options: object) -> bytes:
+    """A chunk of 40 bytes that inflates to 320 MiB; with further filters HDF5's library unpacks it."""
+    h5py, packer = pytest.importorskip("h5py"), zlib.compressobj(9)
+    chunk = b"".join([*(packer.compress(bytes(1 << 24)) for _ in range(20)), packer.flush()])
+    stream = io.BytesIO()
+    with h5py.File(stream, "w") as file:
+        one = file.create_dataset("x", (10,), "<u4", chunks=(10,), compression=9, **options)
+        one.id.write_direct_chunk((0,), chunk)
+    return stream.getvalue()
+
+
 BOMBS: dict[str, tuple[str, Callable[[], bytes], str]] = {
     "a member of 40 GB": ("x.npz", lambda: _npz(40 << 30), "has 1048576 bytes of elements; expected 42949672960"),
     "a claim beyond deflate": ("x.npz", lambda: _npz(1 << 20, 1 << 40), "claims 1099511627776 bytes out of"),
@@ -100,6 +149,12 @@ BOMBS: dict[str, tuple[str, Callable[[], bytes], str]] = {
     "deep elements": ("x.xml", lambda: b"<net>" * _DEEP, "elements nest deeper than 200 levels"),
     "deep objects": ("x.json", lambda: b'{"a": ' * _DEEP, "it nests deeper than 64 levels"),
     "a fill beyond memory": ("x.json", _fill, "above the limit"),
+    "a header of zarr": ("x.zip", lambda: _member("zarr.json", 320 << 20), "has more than 16000000 bytes, which no"),
+    "attributes of zarr": ("x.zip", lambda: _member(".zattrs", 320 << 20, zarray=_ZARR), "has more than 16000000"),
+    "a chunk in a zip": ("x.zip", lambda: _member("0", 320 << 20, zarray=_ZARR), "a chunk of its array has 65716 at"),
+    "a chunk of bzip2": ("x.zip", _zipped_bz2, "it unpacks to more than the 10 bytes"),
+    "a chunk of HDF5": ("x.h5", _hdf5, "bytes; expected 40"),
+    "a chunk of HDF5 by its library": ("x.h5", lambda: _hdf5(scaleoffset=0), "is damaged"),
 }
 
 
@@ -110,14 +165,20 @@ from minuend.models.opening import open_model
 from minuend.storage import open_tensors
 from minuend.onnx import confined
 confined.start()
+if sys.argv[1].endswith((".zip", ".h5")):
+    import h5py, zarr
+    from minuend.storage import zarr_bounds, zarr_stores
 sent = []
-sys.addaudithook(lambda event, args: sent.append(event) if event.startswith("socket.") else None)
+def hook(event, args):
+    if event.startswith("socket.") and not (event == "socket.__new__" and args[1] == 1):  # an event loop wakes itself
+        sent.append(event)
+sys.addaudithook(hook)
 path, room = sys.argv[1], int(sys.argv[2])
 high = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 now = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (now + 2 * room, now + 2 * room))
 try:
-    if path.endswith((".npy", ".npz", ".safetensors", ".pb")):
+    if path.endswith((".npy", ".npz", ".safetensors", ".pb", ".zip", ".h5")):
         [tensor.read() for tensor in open_tensors(path).values()]
     else:
         model = open_model(path)
@@ -135,6 +196,9 @@ print(json.dumps([told, grown < room, resource.getrusage(resource.RUSAGE_SELF).r
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_bomb_is_refused_within_bounds(name: str, tmp_path: Path) -> None:
     file, make, words = BOMBS[name]
+    if file.endswith((".zip", ".h5")):
+        pytest.importorskip("h5py")
+        pytest.importorskip("zarr")
     path = tmp_path / file
     path.write_bytes(make())
     assert path.stat().st_size < 1 << 20

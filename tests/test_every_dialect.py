@@ -327,7 +327,7 @@ def test_a_fourth_dialect_s_models_are_opened_run_and_walked(tmp_path):
 @pytest.mark.usefixtures("fourth")
 def test_every_dialect_s_models_have_all_that_the_rooms_ask_for():
     asked = [name for name in vars(opening.Model) if not name.startswith("_")]
-    assert {"handout", "output_names", "execute", "run", "sources", "save", "subtractions"} == set(asked)
+    assert {"copies", "handout", "output_names", "execute", "run", "sources", "save", "subtractions"} == set(asked)
     homes = list(able("model"))
     assert {"onnx", "openvino", "directml", "fourth"} <= set(homes)
     for home in homes:

@@ -310,6 +310,149 @@ def test_a_model_called_like_its_data_is_refused() -> None:
     assert os.listdir("new") == []
 
 
+# ---- other names of inputs ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("around", ["simplecache", "filecache", "blockcache", "cached", "asyncwrapper", "dir"])
+def test_an_address_in_another_one_is_no_output(capfd: pytest.CaptureFixture[str], around: str, tmp_path: Path) -> None:
+    pytest.importorskip("fsspec")
+    goal = f"{around}::file://{tmp_path}/a.npy"
+    assert refusal(capfd, "sub", "a.npy", "a.npy", "-o", goal) == (
+        f"{goal} is an address in another one, and what it leads to cannot be told; name the file itself"
+    )
+
+
+def test_an_address_that_leads_to_a_file_of_this_machine_is_no_output(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    fsspec = pytest.importorskip("fsspec")
+    from fsspec.implementations.local import LocalFileSystem
+
+    monkeypatch.setattr(fsspec.core, "url_to_fs", lambda path, **_: (LocalFileSystem(), path.partition("://")[2]))
+    goal = f"detour://{tmp_path}/a.npy"
+    assert refusal(capfd, "sub", "a.npy", "a.npy", "-o", goal) == (
+        f"{goal} leads to a file of this machine by a detour; name its path"
+    )
+
+
+@pytest.mark.parametrize(
+    "goal", ["file://{}/a.npy", "FILE://{}/a.npy", "local://{}/x/../a.npy", "{}/./a.npy", "hard.npy", "link/a.npy"]
+)
+def test_a_file_is_an_input_by_any_of_its_names(capfd: pytest.CaptureFixture[str], goal: str, tmp_path: Path) -> None:
+    os.link("a.npy", "hard.npy")
+    Path("link").symlink_to(".")
+    Path("x").mkdir()
+    goal = goal.format(tmp_path)
+    shown = goal.partition("://")[2] or goal
+    assert refusal(capfd, "sub", "a.npy", "a.npy", "-o", goal) == also(shown, "a.npy")
+
+
+@pytest.mark.parametrize("goal", ["memory:///d/a.npy", "memory://d/a.npy", "memory://d/x/../a.npy"])
+def test_an_object_is_an_input_by_any_of_its_names(capfd: pytest.CaptureFixture[str], goal: str) -> None:
+    system = pytest.importorskip("fsspec").filesystem("memory")
+    system.pipe("/d/a.npy", Path("a.npy").read_bytes())
+    try:
+        source = "memory://d/a.npy"
+        assert refusal(capfd, "sub", source, "a.npy", "-o", goal) == also(goal, source)
+        assert system.cat("/d/a.npy") == Path("a.npy").read_bytes()
+    finally:
+        system.store.clear()
+
+
+@pytest.mark.parametrize("goal", ["a.zarr/c/o.zarr", "a.zarr/o.npy", "link.zarr/c/o.h5", "a.zarr/o.tif"])
+def test_nothing_is_written_into_an_array_s_folder(capfd: pytest.CaptureFixture[str], goal: str) -> None:
+    zarr = pytest.importorskip("zarr")
+    for package in ("h5py", "tifffile"):
+        pytest.importorskip(package)
+    zarr.create_array("a.zarr", shape=(4, 4), chunks=(2, 2), dtype="int32")[:] = 1
+    Path("link.zarr").symlink_to("a.zarr")
+    assert refusal(capfd, "sub", "a.zarr", "a.zarr", "-o", goal) == (
+        f"the output {goal} lies in the input a.zarr; nothing in it is overwritten or added, name another output"
+    )
+
+
+def test_nothing_is_written_into_an_array_s_folder_in_a_store(capfd: pytest.CaptureFixture[str]) -> None:
+    zarr = pytest.importorskip("zarr")
+    system = pytest.importorskip("fsspec").filesystem("memory")
+    system.store.clear()
+    zarr.create_array("memory://d/a.zarr", shape=(4, 4), chunks=(2, 2), dtype="int32")[:] = 1
+    before = dict(system.store)
+    try:
+        for goal in ("memory://d/a.zarr/o.npy", "memory:///d/a.zarr/c/o.zarr"):
+            assert refusal(capfd, "sub", "memory://d/a.zarr", "memory://d/a.zarr", "-o", goal) == (
+                f"the output {goal} lies in the input memory://d/a.zarr; nothing in it is overwritten or added, name "
+                "another output"
+            )
+        assert dict(system.store) == before
+    finally:
+        system.store.clear()
+
+
+def test_a_file_beside_shards_is_written(capfd: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("safetensors")
+    from safetensors.numpy import save_file
+
+    Path("m").mkdir()
+    save_file({"w": W}, "m/model-00001-of-00001.safetensors")
+    index = {"metadata": {}, "weight_map": {"w": "model-00001-of-00001.safetensors"}}
+    Path("m/model.safetensors.index.json").write_text(json.dumps(index))
+    assert refusal(capfd, "sub", "m", "m", "-o", "m/model-00001-of-00001.safetensors") == also(
+        "m/model-00001-of-00001.safetensors", "m/model-00001-of-00001.safetensors"
+    )
+    assert cli.main(["sub", "m", "m", "-o", "m/difference.safetensors"]) == 0
+
+
+def test_a_picture_replaces_nothing_that_is_read(capfd: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
+    onnx_model("w.png")
+    Path("w.png").write_bytes(W.tobytes())
+    said = refusal(capfd, "sub", "m6.onnx::w", "a.npy", "-o", "c.npy", "--plot", "w.png")
+    assert said == also("w.png", os.path.abspath("w.png"))
+
+
+def test_an_address_is_no_folder_of_this_machine(capfd: pytest.CaptureFixture[str]) -> None:
+    onnx_model("w.bin")
+    Path("w.bin").write_bytes(W.tobytes())
+    for argv, named in (
+        (["run", "m6.onnx", "--input", "a=a.npy", "-o", "memory://x"], "memory://x/c.npy"),
+        (["vectors", "--opset", "6", "-o", "memory://x"], "memory://x"),
+        (["convert", "m6.onnx", "--to", "onnx:13", "-o", "memory://m.onnx"], "memory://m.onnx"),
+        (["check", "m6.onnx", "--target", "openvino-cpu", "--sarif", "memory://m.sarif"], "memory://m.sarif"),
+    ):
+        said = refusal(capfd, *argv)
+        assert said == f"{named} is an address, and this goes to a file of this machine alone; name a path"
+
+
+def test_a_target_s_file_is_an_input(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("t.json").write_text("{}")
+    onnx_model("w.bin")
+    Path("w.bin").write_bytes(W.tobytes())
+    Path("t.onnx").write_text("{}")
+    for argv, file in (
+        (["prove", "onnx-reference", "--target", "t.json", "--junit", "t.json"], "t.json"),
+        (["measure", "onnx-reference", "--python", "t.json", "-o", "t.json"], "t.json"),
+        (["fix", "m6.onnx", "--target", "t.onnx", "-o", "t.onnx"], "t.onnx"),
+        (["convert", "m6.onnx", "--to", "onnx:13", "--target", "t.onnx", "-o", "t.onnx"], "t.onnx"),
+    ):
+        assert refusal(capfd, *argv) == also(file, file)
+
+
+def test_an_output_that_is_replaced_is_said_to_be(capfd: pytest.CaptureFixture[str]) -> None:
+    onnx_model("w.bin")
+    Path("w.bin").write_bytes(W.tobytes())
+    for argv, told in (
+        (["sub", "a.npy", "a.npy", "-o", "c.npy"], "c.npy existed and was replaced"),
+        (["convert", "m6.onnx", "--to", "onnx:13", "-o", "n.onnx"], "n.onnx existed and was replaced"),
+        (["run", "m6.onnx", "--input", "a=a.npy", "-o", "o"], "o/c.npy existed and was replaced"),
+    ):
+        assert cli.main(argv) == 0
+        assert "replaced" not in capfd.readouterr().out
+        assert cli.main(argv) == 0
+        assert capfd.readouterr().out.splitlines()[-1] == told
+        assert cli.main([*argv, "--json"]) == 0
+        assert json.loads(capfd.readouterr().out)["replaced"] == [told.partition(" ")[0]]
+
+
 # ---- pipes and devices ----------------------------------------------------------------------------------------
 
 

@@ -6,9 +6,12 @@ import contextlib
 import doctest
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import front_page
 import pytest
 from told_pages import timeless
 
@@ -41,32 +44,45 @@ def test_a_command_prints_what_the_readme_shows(command: str, shown: str, capfd:
 
 @pytest.mark.usefixtures("clone")
 def test_the_first_command_runs_and_the_second_installs_the_tests(capfd: pytest.CaptureFixture[str]) -> None:
-    first, wheel, second, site = SHELL
+    first, second = SHELL
     install, *commands = first.split(" && ")
-    assert install == "pip install ."
-    assert len(commands) == 2
+    assert install == 'pip install ".[onnx]"'
+    assert [command.split()[1] for command in commands] == ["sub", "fix", "check"]
     for command in commands:
         assert main(command.removeprefix("minuend ").split()) == 0
     shown = capfd.readouterr().out
-    assert [shown.count(policy) for policy in ("wrap ", "saturate ", "widen ")] == [2, 2, 2]
-    assert wheel == "pip install dist/*.whl && minuend demo"
+    assert [shown.count(policy) for policy in ("wrap ", "saturate ", "widen ")] == [1, 1, 1]
+    assert shown.endswith("1 fine everywhere\n")
     assert second == 'pip install ".[test]" && pytest'
-    assert site == 'pip install ".[docs]" && python docs/build.py'  # .ci/site runs it
-    assert site in (ROOT / ".ci" / "site").read_text("utf-8")
 
 
 @pytest.mark.usefixtures("clone")
-def test_the_command_behind_a_wheel_shows_the_first_page(capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(["demo"]) == 0
-    shown = capfd.readouterr().out
-    first = dict(CONSOLE)["minuend sub examples/nir.npy examples/red.npy"]
-    assert first.replace("examples/", "") in shown
+def test_the_first_command_s_packages_are_enough_for_what_follows() -> None:
+    """What check, fix and convert import for the examples is the package, what it depends on, and onnx."""
+    blocked = "".join(
+        f"sys.modules[{name!r}] = None; " for name in ("onnxruntime", "openvino", "torch", "h5py", "zarr")
+    )
+    for command in (command for command, _ in CONSOLE):
+        code = f"import sys; {blocked}from minuend.cli.program import main; sys.exit(main({command.split()[1:]!r}))"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        assert done.returncode in (0, 1), done.stderr
+        assert "needs the package" not in done.stderr
+
+
+def test_the_parts_from_the_data_are_those_of_today() -> None:
+    assert front_page.filled(README) == README
+    assert front_page.filled(README.replace("**251**", "**250**")) == README
+
+
+def test_the_first_page_is_short() -> None:
+    assert README.count("\n") <= 150
+    assert README.index("<!-- table") < README.index("## Install") < README.index("## Check and fix") < 4000
 
 
 @pytest.mark.usefixtures("clone")
 def test_the_python_examples_give_what_they_show() -> None:
     parser, runner = doctest.DocTestParser(), doctest.DocTestRunner()
     blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    assert len(blocks) == 2
+    assert len(blocks) == 1
     test = parser.get_doctest("".join(blocks), {}, "README.md", "README.md", 0)
     assert runner.run(test).failed == 0

@@ -5,6 +5,7 @@ python tools/corpus_report.py > docs/conversion.md
 
 from __future__ import annotations
 
+import json
 import sys
 from collections import defaultdict
 from pathlib import Path
@@ -15,6 +16,7 @@ import onnxruntime
 sys.path.append(str(Path(__file__).parents[1] / "tests" / "support"))
 
 import model_corpus as corpus
+from conversion_refused import FACTS, written
 from model_corpus import INDEX
 
 HEAD = """\
@@ -23,6 +25,11 @@ HEAD = """\
 An opset is one number for all nodes of a model, so its Sub nodes reach another version only where every other node does
 too. `minuend convert MODEL --to onnx:N` moves a whole model or refuses it and names each node in the way; nothing is
 converted halfway.
+
+Before anything is rewritten, every node is validated against its own version: its attributes and their types, the
+number of its inputs and outputs, its element types. What is not allowed there is refused and does not come alive in
+another version. `tools/differential.py --surface convert-invalid` compares this with ONNX's checker on models that
+break one rule.
 
 What share of real models converts is measured on {files} files (`tests/data/models`): {modules} small models that
 PyTorch exported, {torchscript} files by its TorchScript exporter and {dynamo} by dynamo, at opsets 13 to 20, with
@@ -106,4 +113,4 @@ def refusals(goals: list[int]) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(page())
+    sys.stdout.write(written(page(), json.loads(FACTS.read_text("utf-8"))))

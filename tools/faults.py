@@ -18,6 +18,7 @@ import ctypes
 import errno
 import functools
 import hashlib
+import http.server
 import io
 import itertools
 import json
@@ -30,6 +31,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -53,12 +55,15 @@ class Job:
     Attributes:
         name: what it is. work: does it, in a folder that holds the inputs, and returns the exit status.
         goals: the files that it writes; a folder stands for all that is in it. fresh: the goal must not exist.
+        old: the contents of a goal that exists. mark: a folder that says, while it is there, that a goal is unfinished.
     """
 
     name: str
     work: Callable[[], int]
     goals: tuple[str, ...]
     fresh: bool = False
+    old: bytes = b"old " * 5000
+    mark: str = ""
 
 
 # ---- the jobs ---------------------------------------------------------------------------------------------------
@@ -117,6 +122,17 @@ def _proved() -> int:
         return _command("prove numpy --quick --json --junit o.xml")()
 
 
+def _measured() -> int:
+    from minuend.runtimes import measuring, running, targets
+
+    known = targets.find("numpy")  # as above
+    with (
+        patch.object(measuring, "measure", lambda *_, **__: known),
+        patch.object(running, "Runtime", lambda *_: contextlib.nullcontext()),
+    ):
+        return _command("measure numpy -o o.json")()
+
+
 def _demo() -> int:
     from minuend.cli import demo
 
@@ -129,6 +145,122 @@ def _directml_files() -> int:
     return 0
 
 
+def _stored(line: str) -> Callable[[], int]:
+    """A command whose ``memory://`` is an object store that outlives a killed process: the files in ``store``."""
+
+    def work() -> int:
+        import fsspec
+
+        for part in Path("store").rglob(".*.part"):  # what did not come whole is no object
+            part.unlink()
+        before = fsspec.get_filesystem_class("memory")
+        fsspec.register_implementation("memory", _objects(), clobber=True)
+        try:
+            return _command(line)()
+        finally:  # the tests run jobs in their own process
+            fsspec.register_implementation("memory", before, clobber=True)
+
+    return work
+
+
+@functools.cache
+def _objects() -> Any:
+    """The class of that store; an object appears in it with all its bytes, as in one of the network."""
+    from fsspec.spec import AbstractFileSystem
+
+    class Objects(AbstractFileSystem):  # type: ignore[misc]
+        protocol, cachable = "memory", False
+
+        def _file(self, path: str) -> str:
+            return f"store/{self._strip_protocol(path).strip('/')}"
+
+        def info(self, path: str, **_: Any) -> dict[str, Any]:
+            file, name = self._file(path), self._strip_protocol(path).strip("/")
+            if os.path.isdir(file):
+                return {"name": name, "size": 0, "type": "directory"}
+            if not os.path.exists(file):
+                raise FileNotFoundError(path)
+            return {"name": name, "size": os.path.getsize(file), "type": "file"}
+
+        def ls(self, path: str, detail: bool = True, **_: Any) -> list[Any]:
+            folder = self._strip_protocol(path).strip("/")
+            if not os.path.isdir(self._file(path)):
+                return [self.info(path)] if detail else [folder]
+            names = [f"{folder}/{name}".strip("/") for name in sorted(os.listdir(self._file(path)))]
+            return [self.info(name) for name in names] if detail else names
+
+        def cat_file(self, path: str, start: int | None = None, end: int | None = None, **_: Any) -> bytes:
+            with io.FileIO(self._file(path)) as stream:
+                data = bytearray(os.path.getsize(self._file(path)))
+                stream.readinto(data)
+                return bytes(data[start:end])
+
+        def pipe_file(self, path: str, value: bytes, mode: str = "overwrite", **_: Any) -> None:
+            part = f"{os.path.dirname(self._file(path))}/.{os.path.basename(path)}.{os.urandom(4).hex()}.part"
+            os.makedirs(os.path.dirname(part), exist_ok=True)
+            try:
+                with open(part, "wb") as stream:
+                    stream.write(value)
+                os.replace(part, self._file(path))
+            except BaseException:
+                os.unlink(part)
+                raise
+
+        def put_file(self, lpath: str, rpath: str, **_: Any) -> None:
+            self.pipe_file(rpath, Path(lpath).read_bytes())
+
+        def rm_file(self, path: str) -> None:
+            with contextlib.suppress(FileNotFoundError, IsADirectoryError):  # a store has no folders
+                os.unlink(self._file(path))
+                os.removedirs(os.path.dirname(self._file(path)))
+
+    return Objects
+
+
+def _served(line: str) -> Callable[[], int]:
+    """A command that reads ``URL`` from a web server, which is in this process and not in the job's."""
+
+    def work() -> int:  # the server is started by the first run
+        return _command(line.replace("URL", _web()))()
+
+    return work
+
+
+@functools.cache
+def _web() -> str:
+    """The address of a web server that answers ranges of the inputs."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_HEAD(self) -> None:
+            self._answer(body=False)
+
+        def do_GET(self) -> None:
+            self._answer(body=True)
+
+        def _answer(self, *, body: bool) -> None:
+            content = _SERVED[self.path]
+            first, last = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", "")).groups()  # type: ignore[union-attr]
+            stop = min(int(last) + 1, len(content))
+            self.send_response(206)
+            self.send_header("Content-Range", f"bytes {first}-{stop - 1}/{len(content)}")
+            self.send_header("Content-Length", str(stop - int(first)))
+            self.end_headers()
+            if body:
+                with contextlib.suppress(OSError):  # of a client that was killed
+                    self.wfile.write(content[int(first) : stop])
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return f"http://127.0.0.1:{server.server_port}"
+
+
+_SERVED: dict[str, bytes] = {}
+"""What the web server has, by path."""
+
+_BASELINE = "check m.onnx --target openvino-cpu@2026.4.1 --write-baseline"
 _TENSORS = ("o.npy", "o.npz", "o.safetensors", "o.pb")
 JOBS = (
     *(Job(f"sub -o {goal}", _command(f"sub a.npy b.npy -o {goal}"), (goal,)) for goal in _TENSORS),
@@ -141,7 +273,22 @@ JOBS = (
     Job("fix -o .onnx", _command("fix m.onnx --target onnx:13 -o o.onnx"), ("o.onnx",)),
     Job("run -o", _command("run m.onnx --input a=a.npy --evaluator reference -o made"), ("made/c.npy", "made/d.npy")),
     Job("check --sarif", _command("check m.onnx --target openvino-cpu@2026.4.1 --sarif o.sarif"), ("o.sarif",)),
+    Job("check --write-baseline", _command(_BASELINE), ("minuend.toml",), old=b"# accepted here\n" * 1000),
+    Job("sub -o .h5", _command("sub a.h5 b.h5 -o o.h5"), ("o.h5",)),
+    Job("sub -o .zarr", _command("sub a.zarr b.zarr -o o.zarr"), ("o.zarr",), fresh=True),
+    Job("sub -o .zarr --resume", _command("sub a.zarr b.zarr -o o.zarr --resume"), ("o.zarr",), fresh=True),
+    Job("sub -o .zarr.zip", _command("sub a.zarr.zip b.zarr -o o.zarr.zip"), ("o.zarr.zip",)),
+    Job("sub -o memory://", _stored("sub memory://a.npy b.npy -o memory://o.npy"), ("store/o.npy",)),
+    Job(
+        "sub -o memory://o.zarr --resume",
+        _stored("sub memory://a.zarr b.zarr -o memory://o.zarr --resume"),
+        ("store/o.zarr",),
+        fresh=True,
+        mark="store/o.zarr/.minuend-unfinished",
+    ),
+    Job("sub http://", _served("sub URL/a.npy URL/b.npy -o o.npy"), ("o.npy",)),
     Job("prove --junit", _proved, ("o.xml",)),
+    Job("measure -o", _measured, ("o.json",)),
     Job("vectors -o", _vectors, ("new",), fresh=True),
     Job("demo -o", _demo, ("new",), fresh=True),
     Job("Converted.save", _saved(lambda: _converted("openvino"), "o.xml"), ("o.xml", "o.bin")),
@@ -169,6 +316,7 @@ def inputs(folder: Path, count: int = _COUNT) -> None:
     a, b = np.arange(count, dtype=np.int32), np.full(count, 7, np.int32)
     np.save(folder / "a.npy", a)
     np.save(folder / "b.npy", b)
+    _stores(folder, a, b)
     np.savez_compressed(folder / "t.npz", x=a, y=b)
     for name, external in (("m.onnx", False), ("e.onnx", True)):
         weights = helper.make_tensor("w", number("int32"), [count], b.tobytes(), raw=True)
@@ -190,6 +338,24 @@ def inputs(folder: Path, count: int = _COUNT) -> None:
     (folder / "d.json").write_text(json.dumps(_directml(count)))
     (folder / "far").mkdir()
     (folder / "temporary").mkdir()
+
+
+def _stores(folder: Path, a: Any, b: Any) -> None:
+    """Write the inputs of formats that are read through packages."""
+    import h5py
+    import zarr
+
+    (folder / "store").mkdir()
+    for name, array in (("a", a), ("b", b)):
+        with h5py.File(folder / f"{name}.h5", "w") as file:
+            file.create_dataset("x", data=array, chunks=(len(a) // 4,), compression="gzip")
+        for place in (folder / f"{name}.zarr", folder / "store" / f"{name}.zarr"):
+            zarr.create_array(place, shape=array.shape, chunks=(len(a) // 4,), dtype=array.dtype)[:] = array
+        with zarr.storage.ZipStore(folder / f"{name}.zarr.zip", mode="w") as store:
+            zarr.create_array(store, shape=array.shape, chunks=(len(a) // 4,), dtype=array.dtype)[:] = array
+        shutil.copy(folder / f"{name}.npy", folder / "store")
+        if folder.name == "template":
+            _SERVED[f"/{name}.npy"] = (folder / f"{name}.npy").read_bytes()
 
 
 def _directml(count: int) -> dict[str, Any]:
@@ -266,7 +432,7 @@ class Stage:
         for goal in self.job.goals if old else ():
             if goal != "far/w.bin":  # what is there and differs is in the way: that is refused
                 (self.folder / goal).parent.mkdir(exist_ok=True)
-                (self.folder / goal).write_bytes(b"old " * 5000)
+                (self.folder / goal).write_bytes(self.job.old)
 
     def run(self, around: Callable[[Callable[[], int]], int], moment: float | None = None) -> tuple[int, str]:
         """Run the job in a fork, killed after ``moment`` seconds; return its status and what it said."""
@@ -295,11 +461,24 @@ class Stage:
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         return status, said.read_text(errors="replace")
 
-    def look(self, *, old: bool) -> None:
-        """Check what a killed run has left: old or new at each goal, inputs as they were, strays that are known."""
+    @property
+    def unfinished(self) -> bool:
+        """Whether a goal says that it is not whole."""
+        return bool(self.job.mark) and (self.folder / self.job.mark).exists()
+
+    def look(self, *, old: bool, large: bool = False) -> None:
+        """Check what a killed run has left: old or new at each goal, inputs as they were, strays that are known.
+
+        ``large``: with large inputs, which are not those that were read at the start.
+        """
         now, start, whole = contents(self.folder), self.start[old], self.whole[old]
+        if large:
+            start = whole = contents(self.template.with_name("large"))
+            now = {path: digest for path, digest in now.items() if not path.startswith(f"{self.job.goals[0]}/")}
         for path, digest in now.items():
             if digest == start.get(path) or any(_STRAY.fullmatch(part) for part in Path(path).parts):
+                continue
+            if self.job.mark and path.startswith(f"{self.job.mark}/"):
                 continue
             goal = any(path == goal or path.startswith(f"{goal}/") for goal in self.job.goals)
             if not goal or digest != whole.get(path):
@@ -331,6 +510,7 @@ def _counted(file: Path, work: Callable[[], int]) -> int:
         nonlocal count
         count += event == "c_call"
 
+    threading.setprofile(step)
     sys.setprofile(step)
     status = work()
     sys.setprofile(None)
@@ -348,6 +528,7 @@ def _killed(at: int, work: Callable[[], int]) -> int:
         if count >= at:
             os.kill(os.getpid(), signal.SIGKILL)
 
+    threading.setprofile(step)  # HDF5 and zarr are written in threads
     sys.setprofile(step)
     return work()
 
@@ -366,7 +547,7 @@ def kill(stage: Stage, source: random.Random) -> bool:
         )
         status, _ = stage.run(functools.partial(_killed, at))
     stage.look(old=old)
-    if stage.job.fresh and (stage.folder / stage.job.goals[0]).exists():
+    if stage.job.fresh and not stage.unfinished and (stage.folder / stage.job.goals[0]).exists():
         shutil.rmtree(stage.folder / stage.job.goals[0])
     again, said = stage.run(lambda work: work())
     if again not in (0, 1):
@@ -392,17 +573,25 @@ def _memory_limited(source: random.Random, work: Callable[[], int]) -> int:
 
 def _reads_fail(source: random.Random, work: Callable[[], int]) -> int:
     """The n-th read of a file that this package reads fails, as on a disk that is going."""
-    left = source.randint(0, 3)
+    left, read_at = source.randint(0, 3), os.preadv
+
+    def count() -> None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    def failing(*given: Any) -> int:
+        count()
+        return read_at(*given)
 
     class Failing(io.FileIO):
         def readinto(self, buffer: Any) -> int:
-            nonlocal left
-            left -= 1
-            if left < 0:
-                raise OSError(errno.EIO, os.strerror(errno.EIO))
+            count()
             return super().readinto(buffer)
 
-    with patch.object(io, "FileIO", Failing):  # as a module's attribute it is looked up for each file
+    # As modules' attributes they are looked up at each call.
+    with patch.object(io, "FileIO", Failing), patch.object(os, "preadv", failing):
         return work()
 
 
@@ -439,10 +628,10 @@ def fail(stage: Stage, name: str, source: random.Random) -> bool:
     old = source.choice(list(stage.start))
     stage.reset(old=old, large=name == "RLIMIT_AS")
     if name == "full disk":
-        used = sum(path.stat().st_size // 4096 + 2 for path in stage.folder.rglob("*")) * 4096
+        used = sum(-(-path.stat().st_size // 4096) for path in stage.folder.rglob("*") if path.is_file()) * 4096
         shutil.move(stage.folder, stage.folder.with_name("moved"))
         stage.folder.mkdir()
-        with small_disk(stage.folder, used + source.randint(0, 10) * 4096):
+        with small_disk(stage.folder, used + source.randint(1, 40) * 4096):
             shutil.copytree(stage.folder.with_name("moved"), stage.folder, dirs_exist_ok=True)
             shutil.rmtree(stage.folder.with_name("moved"))
             return _failed(stage, name, source, old)
@@ -461,7 +650,9 @@ def _failed(stage: Stage, name: str, source: random.Random, old: bool) -> bool:
         raise Broken(f"{stage.job.name} under {name}: status {status}, {' | '.join(lines[-3:])}")
     if name != "RLIMIT_AS" and not re.search(r"(\S+/|\b)\w+\.\w+|/|new|made", lines[0]):
         raise Broken(f"{stage.job.name} under {name}: no path in {lines[0]!r}")
-    if "written" not in said or contents(stage.folder) != stage.whole[old]:  # demo works on with what it has written
+    if "--resume goes on with it" in said:  # what is unfinished stays
+        stage.look(old=old, large=name == "RLIMIT_AS")
+    elif "written" not in said or contents(stage.folder) != stage.whole[old]:  # demo works on with what it has written
         stage.same(start, f"under {name}")
     return True
 

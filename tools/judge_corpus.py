@@ -13,7 +13,9 @@ from __future__ import annotations
 import argparse
 import fnmatch
 import hashlib
+import json
 import multiprocessing
+import re
 import subprocess
 import sys
 import tempfile
@@ -445,9 +447,31 @@ def page(results: Results) -> str:
             lines.append(f"| {goal} | {by} | {' | '.join(counts)} |")
     lines += ["", "## `run`: beside onnxruntime", "", "| outcome | models |", "|---|---:|"]
     lines += [f"| {kind} | {count} |" for kind, count in results.runs.most_common()]
-    if results.wrong:
-        lines += ["", "## What is wrong or unclear", "", *(f"- {one}" for one in results.wrong)]
-    return "\n".join(lines)
+    return "\n".join([*lines, *causes(results.wrong)])
+
+
+_WRONG = re.compile(r"(wrong|unclear): .*? on (\S+?)(?:, hint \w+)?: ([\w-]+) \((.*)\); \w+")
+
+
+def causes(wrong: Sequence[str]) -> list[str]:
+    """Return a section that counts what is wrong or unclear by its cause; each by itself is in a file of data."""
+    if not wrong:
+        return []
+    counts: Counter[tuple[str, str, str, str]] = Counter()
+    for one in wrong:
+        if found := _WRONG.match(one):
+            kind, target, verdict, reason = found.groups()
+            cause = "; ".join(part.partition(":")[0] for part in reason.split("; ")[:2])
+            counts[kind, target, verdict, cause] += 1
+        else:
+            counts[one.partition(":")[0], "", "", one.rpartition(": ")[2]] += 1
+    rows = [
+        f"| {kind} | {target} | {verdict} | {cause.replace('|', chr(92) + '|')} | {count} |"
+        for (kind, target, verdict, cause), count in sorted(counts.items(), key=lambda one: (one[0][0], -one[1]))
+    ]
+    head = ["| | runtime | verdict | reason | subtractions |", "|---|---|---|---|---:|"]
+    counted = "Counted with and without the hint; `docs/verdicts.json` has each by itself."
+    return ["", "## What is wrong or unclear, by its cause", "", counted, "", *head, *rows]
 
 
 def main() -> int:
@@ -457,6 +481,7 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, action="append", help="models in a folder, instead of the packages")
     parser.add_argument("--only", default="*", help="a pattern of names, such as '*: *rec*'")
     parser.add_argument("--every", type=int, default=1, help="judge every Nth model")
+    parser.add_argument("--raw", type=Path, help="a JSON file for what is wrong or unclear, each by itself")
     options = parser.parse_args()
     results = Results()
     with tempfile.TemporaryDirectory() as temporary:
@@ -467,6 +492,8 @@ def main() -> int:
         else:
             files = list(packaged(options.wheels or place / "wheels", place))
         judge_all([one for one in files if fnmatch.fnmatch(one.name, options.only)][:: options.every], results)
+    if options.raw:
+        options.raw.write_text(json.dumps(results.wrong, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     print(page(results))
     return 1 if results.tally.false_ok + results.tally.false_alarms else 0
 

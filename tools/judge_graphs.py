@@ -482,11 +482,36 @@ def _normalise(d: Draft) -> None:
         d.node(d.pick(("Mul", "Div")), [centred, d.constant(d.dtype, t.shape)], t.shape)
 
 
+def _folded(d: Draft) -> None:
+    """A value that is made of constants alone, and what is subtracted from it, or it from that."""
+    x = d.store(np.round(d.source.standard_normal(d.shape) * 2, 3).astype(TYPES[d.dtype].memory), fold=False)
+    for _ in range(int(d.source.integers(1, 3))):
+        operator = d.pick(("Mul", "Add", "Sub", "Div", "Exp", "Sqrt", "ReduceMean", "Softmax", "Transpose"))
+        if operator in ("Mul", "Add", "Sub", "Div"):
+            x = d.node(operator, [x, d.store(np.array(d.pick((0.3, 1.7, 2.0, 3.0)), TYPES[d.dtype].memory))])
+        elif operator == "ReduceMean" and x.shape[-1] > 1:
+            centre = _reduced(d, operator, x)
+            x = d.node("Sub", [x, centre])
+        elif operator == "Sqrt":
+            x = d.node(operator, [d.node("Abs", [x])])
+        elif operator == "Softmax":
+            d.pure = False
+            x = d.node(operator, [x], axis=-1)
+        elif operator == "Transpose":
+            order = [*range(len(x.shape))][::-1]
+            x = d.node(operator, [d.node(operator, [x], x.shape[::-1], perm=order)], x.shape, perm=order)
+        elif operator == "Exp":
+            x = d.node(operator, [x])
+    other = d.any(d.dtype, x.shape) if d.chance(0.3) else d.constant(d.dtype, x.shape)
+    d.node("Sub", [x, other] if d.chance(0.5) else [other, x], x.shape)
+
+
 FLOAT_RULES: tuple[tuple[float, Rule], ...] = (
     (7, _arithmetic), (1.5, _extremes), (6, _unary), (1.5, _clip), (1, _pow), (1.5, _reshape), (1, _transpose),
     (0.5, _expand), (1, _concat), (1, _slice), (0.5, _split), (1, _where), (1, _cast), (1, _from_integers),
     (1, _matmul), (0.5, _gemm), (1, _conv), (0.5, _pool), (0.5, _normal), (1, _reduce), (0.5, _softmax), (0.5, _branch),
     (0.4, _rounding), (0.4, _layer_norm), (0.4, _softmax_parts), (0.4, _rotary), (0.4, _mask), (0.4, _normalise),
+    (0.8, _folded),
 )  # fmt: skip
 INTEGER_RULES: tuple[tuple[float, Rule], ...] = (
     (7, _arithmetic), (1.5, _extremes), (3, _unary), (1.5, _reshape), (1, _transpose), (0.5, _expand), (1, _concat),

@@ -44,7 +44,7 @@ SERIES = (
     Series("onnxruntime-cpu", ("1.15.0", "1.16.0", "1.16.3", "1.17.0", "1.17.3", "1.18.1"), ("numpy<2", *_ORT)),
     Series(
         "onnxruntime-cpu",
-        ("1.19.2", "1.20.1", "1.21.1", "1.22.1", "1.23.2", "1.24.4", "1.26.0", "1.28.0", "1.30.0", "1.31.1"),
+        ("1.19.2", "1.20.1", "1.21.1", "1.22.1", "1.23.2", "1.24.4", "1.26.0", "1.28.0", "1.30.0", "1.31.1", "1.32.0"),
         ("numpy>=2", "ml_dtypes", *_ORT),
     ),
     Series(
@@ -105,7 +105,7 @@ def main() -> None:
     parser.add_argument("--python", default=sys.executable, help="the Python of the environments")
     parser.add_argument("--again", action="store_true", help="measure releases whose files exist, too")
     parser.add_argument("--graphs", choices=("all", "missing", "none"), default="", help="ask for graph cases alone")
-    parser.add_argument("--types", nargs="+", default=(), metavar="TYPE", help="with --graphs all: all of these alone")
+    parser.add_argument("--types", nargs="+", default=(), metavar="TYPE", help="with --graphs: of these types alone")
     parser.add_argument("-o", "--output", type=Path, default=TARGETS, help="the folder to write to")
     given = parser.parse_args()
     if unknown := set(given.runtimes) - set(known):

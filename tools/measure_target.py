@@ -20,6 +20,7 @@ from minuend.runtimes.measuring import ALL, MISSING, with_graphs
 from minuend.runtimes.measuring import measure as measure_all
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.running import Runtime
+from minuend.runtimes.target import Target
 from minuend.storage.writing import atomic
 
 NONE = "none"
@@ -34,17 +35,15 @@ def measure(
     """Measure a runtime and return the file written.
 
     ``graphs_of``, ``"all"`` or ``"missing"``, says which graph cases are asked; where ``types`` are named, all of those
-    and of the others what is missing. The rows of nodes are then left as the file has them. With ``"none"`` nodes alone
-    are measured: what the runtime makes of neighbours stays unknown.
+    and of the others what is missing, or what is missing of those alone. The rows of nodes are then left as the file
+    has them. With ``"none"`` nodes alone are measured: what the runtime makes of neighbours stays unknown.
     """
     start = time.perf_counter()
     progress = _progress if sys.stderr.isatty() else None
     with Runtime(runtime, python, isa) as asked:
         path = folder / f"{asked.name}@{asked.release}.json"
-        if graphs_of not in ("", NONE):
-            target = targets.load(path.read_text("utf-8"), path.name)
-        else:
-            target = measure_all(asked, alone=True, progress=progress)
+        again = graphs_of not in ("", NONE)
+        target = _load(path) if again else measure_all(asked, alone=True, progress=progress)
         if quirks(asked.name).joins and graphs_of != NONE:
             _write_cases()
             target = with_graphs(asked, target, graphs_of or ALL, types, progress)
@@ -59,17 +58,35 @@ def _write_cases() -> None:
 
     A file says what of the list a release was not asked: so what is new is unknown of every release until it is asked.
     """
-    keys = [key for key, _ in graphs.asked("f32")]
-    if graph_answers.asked() == frozenset(keys):
+    if graph_answers.asked() == frozenset(key for key, _ in graphs.asked("f32")):
         return
-    paths = [path for path in TARGETS.glob("*@*.json") if '"graphs": [' in path.read_text("utf-8")]
-    known = {path: targets.load(path.read_text("utf-8"), path.name) for path in paths}
-    with atomic(str(TARGETS / graph_answers.ASKED)) as stream:
-        stream.write(graph_answers.dump_asked(keys).encode())
-    graph_answers.asked.cache_clear()
+    paths = [path for path in TARGETS.glob("*@*.json") if _has_graphs(path.read_text("utf-8"))]
+    known = {path: _load(path) for path in paths}
+    write_list(TARGETS)
     for path, target in known.items():
         with atomic(str(path)) as stream:
             stream.write(targets.dump(target).encode())
+
+
+def write_list(folder: Path) -> None:
+    """Write the list of graph cases that the grammar gives."""
+    with atomic(str(folder / graph_answers.ASKED)) as stream:
+        stream.write(graph_answers.dump_asked([key for key, _ in graphs.asked("f32")]).encode())
+    graph_answers.asked.cache_clear()
+    graph_answers.digest.cache_clear()
+
+
+def _has_graphs(text: str) -> bool:
+    return '"graphs": [' in text
+
+
+def _load(path: Path) -> Target:
+    """Read a file that is written again: nothing that it holds may be lost."""
+    text = path.read_text("utf-8")
+    found = targets.load(text, path.name)
+    if found.graphs is None and _has_graphs(text):
+        raise SystemExit(f"{path.name} was written against another list of graph cases: see tools/merge_measured.py")
+    return found
 
 
 def _progress(done: int, total: int) -> None:
@@ -90,7 +107,7 @@ def main() -> None:
         default="",
         help="leave nodes as the file has them, or leave graphs out",
     )
-    parser.add_argument("--types", nargs="+", default=(), metavar="TYPE", help="with --graphs all: all of these alone")
+    parser.add_argument("--types", nargs="+", default=(), metavar="TYPE", help="with --graphs: of these types alone")
     parser.add_argument("--isa", default="", help="let it use no newer instruction sets than this")
     given = parser.parse_args()
     measure(given.runtime, given.python, given.output, given.graphs, given.types, given.isa)

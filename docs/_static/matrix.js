@@ -5,7 +5,8 @@
 document.addEventListener("DOMContentLoaded", () => {
   const place = document.getElementById("matrix-filter");
   if (!place) return;
-  const tables = [...document.querySelectorAll("table.matrix[data-table]")];
+  const grid = document.querySelector("table.newest");
+  const tables = [...document.querySelectorAll("table.matrix[data-table]")].filter((table) => table !== grid);
   const words = place.dataset;
   const names = JSON.parse(words.names);
 
@@ -43,6 +44,15 @@ document.addEventListener("DOMContentLoaded", () => {
   function apply() {
     const [type, wanted, verdict] = ["type", "table", "verdict"].map((name) => chosen[name].value);
     let left = 0;
+    for (const cell of grid.querySelectorAll("[data-type]")) {
+      cell.classList.toggle("filtered-out", Boolean(type) && cell.dataset.type !== type);
+    }
+    for (const row of grid.querySelectorAll("tr[data-runtime]")) {
+      const cells = [...row.querySelectorAll("td[data-verdict]")].filter((cell) => !type || cell.dataset.type === type);
+      const fitting = cells.filter((cell) => !verdict || cell.dataset.verdict === verdict);
+      row.classList.toggle("filtered-out", (wanted && row.dataset.runtime !== wanted) || fitting.length === 0);
+      for (const cell of cells) cell.classList.toggle("faded", !fitting.includes(cell));
+    }
     for (const table of tables) {
       let rows = 0;
       for (const row of table.querySelectorAll("tr[data-type]")) {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import html
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from minuend.cli.pages.standards import value_in_words
 from minuend.language import Language
@@ -151,7 +151,7 @@ def _models(old: OpVersion, new: OpVersion, language: Language) -> str:
 
 def side_by_side(old: OpVersion, new: OpVersion, language: Language) -> str:
     """A table of both versions' lines; what differs bears a sign, and a colour."""
-    before, after = list(versions.lines(old, language)), list(versions.lines(new, language))
+    before, after = ([_Line(line, op) for line in versions.lines(op, language)] for op in (old, new))
     label = _title(old, new)
     head = "".join(f'<th scope="col">{html.escape(versions.title(op))}</th>' for op in (old, new))
     body = "".join(_rows(before, after))
@@ -165,25 +165,40 @@ def side_by_side(old: OpVersion, new: OpVersion, language: Language) -> str:
 _SIGNS = {"equal": "", "replace": "~", "delete": "−", "insert": "+"}
 
 
-def _rows(before: list[str], after: list[str]) -> Iterator[str]:
-    for tag, i, j, k, m in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+class _Line:
+    """A line of a version, and what its words mean: ``tensor(float16)``, ``f16`` and ``FLOAT16`` are one type."""
+
+    def __init__(self, text: str, op: OpVersion) -> None:
+        names = {spelled: name for name, all_ in dialect(op.dialect).spellings.items() for spelled in all_}
+        self.indent = (len(text) - len(text.lstrip())) // 4
+        self.words = text.split()
+        self.meaning = [self._meaning(word, names) for word in self.words]
+
+    @staticmethod
+    def _meaning(word: str, names: Mapping[str, str]) -> str:
+        bare = word.rstrip(",.;")
+        return names.get(bare, bare) + word[len(bare) :]
+
+
+def _rows(before: list[_Line], after: list[_Line]) -> Iterator[str]:
+    first, second = ([" ".join(line.meaning) for line in side] for side in (before, after))
+    for tag, i, j, k, m in difflib.SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
         for was, now in itertools.zip_longest(before[i:j], after[k:m]):
             kind = tag if tag != "replace" else "delete" if now is None else "insert" if was is None else tag
             yield (
                 f'<tr class="{kind}"><th scope="row">{_SIGNS[kind]}</th>'
-                f"<td>{_line(was, now)}</td><td>{_line(now, was)}</td></tr>"
+                f"<td>{_shown(was, now)}</td><td>{_shown(now, was)}</td></tr>"
             )
 
 
-def _line(line: str | None, other: str | None) -> str:
-    """A line; the words that the other side has not are marked."""
+def _shown(line: _Line | None, other: _Line | None) -> str:
+    """A line; the words whose meaning the other side has not are marked."""
     if line is None:
         return ""
-    indent = (len(line) - len(line.lstrip())) // 4
-    words, others = line.split(), (other or line).split()
-    told = []
-    for tag, i, j, _, _ in difflib.SequenceMatcher(None, words, others, autojunk=False).get_opcodes():
+    parts = []
+    matcher = difflib.SequenceMatcher(None, line.meaning, (other or line).meaning, autojunk=False)
+    for tag, i, j, _, _ in matcher.get_opcodes():
         if i < j:
-            part = html.escape(" ".join(words[i:j]))
-            told.append(part if tag == "equal" else f"<mark>{part}</mark>")
-    return f'<span class="indent-{indent}">{" ".join(told)}</span>'
+            part = html.escape(" ".join(line.words[i:j]))
+            parts.append(part if tag == "equal" else f"<mark>{part}</mark>")
+    return f'<span class="indent-{line.indent}">{" ".join(parts)}</span>'

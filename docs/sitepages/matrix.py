@@ -50,16 +50,38 @@ def _matrix(by_runtime: dict[str, list[Cell]], language: Language) -> str:
         f"# {tr('The matrix')}",
         tr("Which version takes which element type, and what each release of each runtime does with it."),
         markup.raw(f'<div id="matrix-filter"{data}></div>'),
+        f"## {tr('Every runtime, newest release')}",
+        markup.text(tr(MEANING)),
+        tr("Each cell leads to its pair of numbers, older releases, and the command that shows it again."),
+        markup.raw(_newest_table(by_runtime, language)),
         f"## {tr('Element type by version')}",
         markup.text(tr("x: the version takes the type. Each leads to the version's page.")),
         markup.raw(_versions_table(language)),
         f"## {tr('Element type by release')}",
-        markup.text(tr(MEANING)),
-        tr("Each cell leads to the pair of numbers that shows it, and to the command that shows it again."),
         tr("The same as data: {link}.", link='<a href="matrix.json">matrix.json</a>'),
         *(_runtime(runtime, cells, language) for runtime, cells in by_runtime.items()),
         markup.fence("{toctree}", ":hidden:\n\n" + "\n".join(f"matrix/{runtime}" for runtime in by_runtime)),
     )
+
+
+def _newest_table(by_runtime: dict[str, list[Cell]], language: Language) -> str:
+    """One grid: runtimes down, element types across, in the newest version of the operator that each reads."""
+    newest = {
+        runtime: [cell for cell in cells if cell.target == cells[-1].target] for runtime, cells in by_runtime.items()
+    }
+    types = _types(cell.dtype for cells in newest.values() for cell in cells)
+    heads = "".join(f'<th scope="col" data-type="{dtype}">{dtype}</th>' for dtype in types)
+    rows = []
+    for runtime, cells in newest.items():
+        found = {cell.dtype: cell for cell in cells}
+        versions_read = ", ".join(dict.fromkeys(cell.opversion for cell in cells))
+        row = "".join(_cell(found.get(dtype), dtype, language) for dtype in types)
+        name = (
+            f'<a href="#{runtime}">{runtime}</a> <span class="release">{html.escape(cells[-1].target.release)}</span>'
+        )
+        rows.append(f'<tr data-runtime="{runtime}" title="{versions_read}"><th scope="row">{name}</th>{row}</tr>')
+    label = language.tr("Every runtime, newest release")
+    return _table(label, "newest", f'<th scope="col">{language.tr("runtime")}</th>{heads}', rows, "matrix newest")
 
 
 def _versions_table(language: Language) -> str:
@@ -90,18 +112,18 @@ def _runtime(runtime: str, cells: Sequence[Cell], language: Language) -> str:
     heads = "".join(f'<th scope="col">{html.escape(release)}</th>' for release in releases)
     rows = []
     for dtype in _types(cell.dtype for cell in cells):
-        row = "".join(_cell(found.get((dtype, release)), language) for release in releases)
+        row = "".join(_cell(found.get((dtype, release)), dtype, language) for release in releases)
         rows.append(f'<tr data-type="{dtype}"><th scope="row">{dtype}</th>{row}</tr>')
     table = _table(runtime, runtime, f'<th scope="col">{language.tr("type")}</th>{heads}', rows)
     return markup.paragraphs(f"### {runtime}", markup.raw(table))
 
 
-def _cell(cell: Cell | None, language: Language) -> str:
+def _cell(cell: Cell | None, dtype: str, language: Language) -> str:
     if cell is None:
-        return '<td class="v-none"></td>'
+        return f'<td class="v-none" data-type="{dtype}"></td>'
     told = f"{cell.target.runtime} {cell.target.release}, {cell.dtype}: {language.tr(cell.verdict)}"
     return (
-        f'<td class="v-{KINDS[cell.verdict]}" data-verdict="{cell.verdict}">'
+        f'<td class="v-{KINDS[cell.verdict]}" data-verdict="{cell.verdict}" data-type="{dtype}">'
         f'<a href="matrix/{cell.target.runtime}.html#{anchor(cell)}" aria-label="{html.escape(told)}">'
         f"{SIGNS[cell.verdict]}</a></td>"
     )
@@ -152,12 +174,8 @@ def source(target: Target, language: Language) -> str:
     if target.declared:
         return tr("Nobody measured it; its documents say this: {source}.", source=target.source)
     told = tr("Measured {date} on {cpu}.", date=target.date, cpu=up_to_last(target.cpu))
-    beside = target.graphs.cpu if target.graphs is not None else ""
-    return (
-        told
-        if beside in ("", target.cpu)
-        else f"{told} {tr('Neighbours were measured on {cpu}.', cpu=up_to_last(beside))}"
-    )
+    beside = [up_to_last(one) for one in (target.graphs.cpus if target.graphs is not None else ()) if one != target.cpu]
+    return f"{told} {tr('Neighbours were measured on {cpu}.', cpu=', '.join(beside))}" if beside else told
 
 
 def _witness_table(runtime: str, dtype: str, cells: Sequence[Cell], language: Language) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from minuend.cli.pages.standards import value_in_words
 from minuend.language import Language
+from minuend.runtimes.matrix import right
 from minuend.standards.dialects import dialect
 from minuend.standards.version import OpVersion, Param
 from sitepages import broadcasting, differences, examples, failures, markup, numerics, versions
@@ -74,6 +75,7 @@ def _page(op: OpVersion, language: Language) -> str:
         *numerics.section(op, language),
         f"## {tr('Errors')}",
         *failures.section(op, language),
+        *_runtimes(op, language),
         f"## {tr('Examples')}",
         *examples.section(op, language),
         f"## {tr('Differences')}",
@@ -89,6 +91,22 @@ def _changed(op: OpVersion, language: Language) -> Iterator[str]:
         old = home.versions[at - 1]
         yield language.tr("Changed from {old}:", old=old)
         yield "\n".join(f"- {head}: {line}" for head, line in differences.meaning(old, op, language))
+
+
+def _runtimes(op: OpVersion, language: Language) -> Iterator[str]:
+    """Which runtimes compute this version right, in a line, and the way to the matrix."""
+    tr = language.tr
+    fine, others = right(op)
+    if not fine and not others:
+        return
+    yield f"## {tr('Runtimes')}"
+    named = ", ".join(f"[{name}](../matrix/{name}.md)" for name in fine) or tr("none")
+    yield tr(
+        "Of {count} runtimes that read this version, the newest releases of these compute every type right: {named}. "
+        "[The matrix](../matrix.md) shows the others by type.",
+        count=len(fine) + len(others),
+        named=named,
+    )
 
 
 def _facts(op: OpVersion, language: Language) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import ModuleType
 
 import minuend
@@ -36,8 +36,22 @@ def pages(language: Language) -> Iterator[Page]:
 def _page(name: str, module: ModuleType) -> str:
     about = inspect.getdoc(module) or ""
     parts = [f"# {name}", markup.fence("{eval-rst}", about)]
-    parts += [_member(name, member, getattr(module, member)) for member in sorted(module.__all__)]
+    members = {member: getattr(module, member) for member in sorted(module.__all__)}
+    parts += [_member(name, member, members[member]) for member in sorted(members, key=lambda one: _rank(one, members))]
     return markup.paragraphs(*parts)
+
+
+FIRST = ("subtract", "check", "fix", "convert", "run", "prove")
+"""The functions that people call, in the order in which they need them."""
+
+
+def _rank(name: str, members: Mapping[str, object]) -> tuple[int, str]:
+    """The functions that people call, other functions and modules, classes, errors."""
+    member = members[name]
+    if name in FIRST:
+        return FIRST.index(name), ""
+    kind = inspect.isclass(member) + (inspect.isclass(member) and issubclass(member, Exception))
+    return len(FIRST) + kind, name
 
 
 def _member(module: str, name: str, member: object) -> str:

@@ -8,7 +8,7 @@ from minuend.cli.pages import standards
 from minuend.language import Language
 from minuend.standards.dialects import dialects
 from minuend.standards.version import diff
-from sitepages import staging, versions
+from sitepages import front, staging, versions
 
 
 def texts() -> list[str]:
@@ -18,6 +18,7 @@ def texts() -> list[str]:
         for _ in pages(language):
             pass
     language.tr("This page is in English only.")
+    front.picture(language)
     homes = tuple(dialects().values())
     standards.matrix_page(homes, language)
     for op in versions.every_version():

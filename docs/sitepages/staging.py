@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from minuend.language import Language
-from sitepages import differences, matrix, operators, reference, releases, schemas
+from sitepages import differences, front, markup, matrix, operators, reference, releases, schemas
 from sitepages.page import Page
 
 DOCS = Path(__file__).parent.parent
@@ -47,11 +48,42 @@ def _write(folder: Path, page: Page) -> None:
 
 def _written(path: Path, language: Language) -> str:
     """A page that somebody wrote; where it is not translated, it says so under its title."""
-    text = linked(path.read_text("utf-8"))
+    text = linked(path.read_text("utf-8")).replace("<!-- picture -->", markup.raw(front.picture(language)))
+    if path.stem not in (*TRANSLATED, "glossary"):
+        text = explained(text, glossary())
     if language.name == "en" or path.stem in TRANSLATED:
         return text
     title, rest = text.split("\n", 1)
     return f"{title}\n\n:::{{note}}\n{language.tr('This page is in English only.')}\n:::\n{rest}"
+
+
+@functools.cache
+def glossary() -> tuple[str, ...]:
+    """Return the terms of the glossary, the longest first: a longer one may hold a shorter."""
+    body = (DOCS / "glossary.md").read_text("utf-8").partition("```{glossary}")[2]
+    return tuple(sorted(re.findall(r"(?m)^(\S.*)\n {4}", body), key=lambda term: -len(term)))
+
+
+_NO_PROSE = re.compile(
+    r"```.*?^```|^[#|<].*?$|`[^`\n]*`|!?\[[^\]]*\](?:\([^)]*\))?|<!--.*?-->", re.DOTALL | re.MULTILINE
+)
+"""Code, headings, tables, links, comments: what no link is put into."""
+
+
+def explained(text: str, terms: Sequence[str]) -> str:
+    """Link each term to the glossary where prose has it first.
+
+    >>> print(explained("# A target\\n`target` and a target, another target", ["target"]))
+    # A target
+    `target` and a {term}`target`, another target
+    """
+    for term in terms:
+        taken = [found.span() for found in _NO_PROSE.finditer(text)]
+        for found in re.finditer(rf"\b{re.escape(term)}\b", text):
+            if not any(start <= found.start() < end for start, end in taken):
+                text = f"{text[: found.start()]}{{term}}`{term}`{text[found.end() :]}"
+                break
+    return text
 
 
 def linked(text: str) -> str:

@@ -87,7 +87,13 @@ __all__ = [
 ]
 
 
+_NOT_YET = ("add", "multiply", "divide", "negative")
+"""Operators of the same standards, by NumPy's names, which this release has no function for."""
+
+
 def __getattr__(name: str) -> Any:
+    if name in _NOT_YET:
+        raise AttributeError(f"minuend {__version__} has no {name!r}: it computes subtraction alone (minuend.subtract)")
     if name not in _LATER:
         raise AttributeError(f"module 'minuend' has no attribute {name!r}")
     module, member = _LATER[name]
@@ -99,4 +105,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)

@@ -68,13 +68,16 @@ def _middle_out(word: re.Match[str]) -> str:
     return f"{word[0][: _LONGEST_WORD - 100]}…{word[0][-100:]}" if len(word[0]) > _LONGEST_WORD else word[0]
 
 
-def near(word: str, known: Iterable[object]) -> str:
+def near(word: str, known: Iterable[object], cutoff: float = 0.6) -> str:
     """Ask whether something near was meant: the middle of a sentence, or nothing.
+
+    Args:
+        word: what came. known: what it could be. cutoff: how alike both have to be, from 0 to 1.
 
     >>> near("onxn", ["directml", "onnx"]), near("tosa", ["directml", "onnx"])
     (" (did you mean 'onnx'?)", '')
     """
-    found = difflib.get_close_matches(word[:100], [str(one) for one in known], n=1)
+    found = difflib.get_close_matches(word[:100], [str(one) for one in known], n=1, cutoff=cutoff)
     return f" (did you mean {found[0]!r}?)" if found else ""
 
 
@@ -157,6 +160,19 @@ class ResultTooLarge(MinuendError, ValueError):
         self.limit = limit
         self.where = where = readable(where)
         super().__init__(f"{message}, at {where}" if where else message)
+
+
+class LimitExceeded(MinuendError, RuntimeError):
+    """A model whose run was stopped, since it took more memory or time than it may.
+
+    Attributes:
+        limit: the argument that sets the limit, ``"max_memory"`` or ``"max_seconds"``. value: what was allowed.
+    """
+
+    def __init__(self, message: str, *, limit: str, value: float) -> None:
+        self.limit = limit
+        self.value = value
+        super().__init__(message)
 
 
 class Unsupported(MinuendError, NotImplementedError):

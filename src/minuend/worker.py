@@ -6,15 +6,19 @@ Runs as a script under any Python from 3.10 on that has NumPy and the runtime, t
 A message on standard input or output is a line of JSON that ends in the sizes of the byte strings behind it:
 ``{"head": {…}, "sizes": [12, 4]}``. A request's head is a model (``form``, ``inputs``: [name, dtype, shape]…); its
 byte strings are the model, its weights, and one for each input. An answer's head is ``{"outputs": [[dtype, shape]…]}``
-with a byte string each, or ``{"refused": message, "stage": "build" or "run"}``.
+with a byte string each, ``{"refused": message, "stage": "build" or "run"}``, or ``{"malformed": message}`` where the
+adapter breaks its own form.
 """
 
 from __future__ import annotations
 
 import contextlib
+import importlib.machinery
 import importlib.util
 import json
+import operator
 import os
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import metadata
@@ -49,43 +53,143 @@ def release(adapter: Any) -> str | None:
     """The release of a runtime: what its adapter says, else that of its package; ``None`` where it is not installed."""
     if hasattr(adapter, "release"):
         return adapter.release()  # type: ignore[no-any-return]
-    for package in (adapter.PACKAGE, *getattr(adapter, "OTHERWISE", ())):
+    packages = (adapter.PACKAGE, *getattr(adapter, "OTHERWISE", ()))
+    return _release_found(getattr(adapter, "MODULE", adapter.PACKAGE.replace("-", "_")), packages)
+
+
+def _release_found(module: str, packages: Sequence[str]) -> str | None:
+    """The release of the package that an import finds: the one beside the module, whichever others there are."""
+    for package in packages:
+        for one in metadata.distributions(name=package, path=_folders(module)):
+            return str(one.version)
+    for package in packages:
         with contextlib.suppress(metadata.PackageNotFoundError):
             return metadata.version(package)
     return None
 
 
-def answer(adapter: Any, head: Mapping[str, Any], parts: Sequence[bytes]) -> tuple[dict[str, Any], list[bytes]]:
-    """Build and run one model."""
+def _folders(module: str) -> list[str]:
+    """The folders in which an import finds a module."""
+    spec = None
+    with contextlib.suppress(ImportError, ValueError, AttributeError):  # of a package that is not there
+        # What this process has imported already may be another one than what a new process imports.
+        spec = importlib.machinery.PathFinder.find_spec(module) or importlib.util.find_spec(module)
+    if spec is None:
+        return []
+    return [os.path.dirname(place) for place in (*(spec.submodule_search_locations or ()), spec.origin or "") if place]
+
+
+def _another(adapter: Any, stated: str | None) -> str:
+    """Say that a module without metadata beside it is of another release than is stated; ``""`` where it is not."""
+    if stated is None or hasattr(adapter, "release"):
+        return ""
+    name = getattr(adapter, "MODULE", adapter.PACKAGE.replace("-", "_"))
+    module = sys.modules.get(name)
+    own = getattr(module, "__version__", None)
+    packages = (adapter.PACKAGE, *getattr(adapter, "OTHERWISE", ()))
+    if not isinstance(own, str) or own.startswith(stated) or stated.startswith(own):
+        return ""
+    if any(True for package in packages for _ in metadata.distributions(name=package, path=_folders(name))):
+        return ""
+    return f"{getattr(module, '__file__', name)} is {name} {own}, and the metadata that is found says {stated}"
+
+
+def answer(
+    adapter: Any, head: dict[str, Any], parts: Sequence[bytes], stated: str | None = None
+) -> tuple[dict[str, Any], list[bytes]]:
+    """Build and run one model; ``stated`` is the release that the adapter's runtime is taken for."""
     stage = "build"
     try:
         run = adapter.prepare(head, parts[0], parts[1])
         stage = "run"
         outputs = run([(*told, data) for told, data in zip(head["inputs"], parts[2:], strict=True)])
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return {"refused": f"{type(error).__name__}: {error}", "stage": stage}, []
-    return {"outputs": [[dtype, list(shape)] for dtype, shape, _ in outputs]}, [data for _, _, data in outputs]
+    if wrong := _another(adapter, stated) or _malformed(outputs):
+        return {"malformed": wrong}, []
+    return {"outputs": [[dtype, list(map(int, shape))] for dtype, shape, _ in outputs]}, [
+        data for _, _, data in outputs
+    ]
 
 
-def main(path: str) -> None:
-    """Answer requests until there are no more."""
-    spec = importlib.util.spec_from_file_location("adapter", path)
-    assert spec is not None
-    assert spec.loader is not None
-    adapter = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(adapter)
-    # What a runtime prints must not run into the answers.
+def _malformed(outputs: Any) -> str:
+    """Say what is wrong with the form of what an adapter gives; ``""`` where nothing is."""
+    if not isinstance(outputs, list | tuple):
+        return f"its run() returned a {type(outputs).__name__}; expected a list of (dtype, shape, bytes)"
+    for k, one in enumerate(outputs):
+        if not isinstance(one, list | tuple) or len(one) != 3:
+            return f"output {k} is {_shown(one)}; expected (dtype, shape, bytes)"
+        dtype, shape, data = one
+        if not isinstance(dtype, str):
+            return f"the dtype of output {k} is {_shown(dtype)}; expected a name such as 'float32'"
+        if not isinstance(shape, list | tuple) or not all(_is_size(dim) for dim in shape):
+            return f"the shape of output {k} is {_shown(shape)}; expected a sequence of sizes"
+        if not isinstance(data, bytes | bytearray | memoryview):
+            return f"the elements of output {k} are a {type(data).__name__}; expected bytes"
+    return ""
+
+
+def _is_size(dim: Any) -> bool:
+    with contextlib.suppress(Exception):
+        return not isinstance(dim, bool) and 0 <= operator.index(dim) < 1 << 63
+    return False
+
+
+def _shown(value: Any) -> str:
+    try:
+        text = repr(value)
+    except Exception as error:
+        text = f"a {type(value).__name__} whose repr() raises {type(error).__name__}"
+    return text if len(text) <= 100 else f"{text[:100]}…"
+
+
+def main(path: str, found: str = "") -> None:
+    """Answer requests until there are no more.
+
+    Args:
+        path: the adapter's file. found: the folders where modules are found, as JSON; by default this Python's own.
+    """
     private = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    about = {"release": release(adapter), "python": ".".join(map(str, sys.version_info[:3]))}
-    write(private, about)
-    while True:
-        request = read(sys.stdin.buffer)
-        if request is None:
-            return
-        head, parts = answer(adapter, *request)
-        write(private, head, parts)
+    os.dup2(2, 1)  # what an adapter or its runtime prints must not run into the answers
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # onnxruntime sends statistics of use else
+    leave_no_core()
+    folder = own_folder()
+    try:
+        if found.startswith("["):
+            sys.path[:] = json.loads(found)
+        spec = importlib.util.spec_from_file_location("adapter", path)
+        assert spec is not None
+        assert spec.loader is not None
+        adapter = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(adapter)
+        about = {"release": release(adapter), "python": ".".join(map(str, sys.version_info[:3]))}
+        write(private, about)
+        while (request := read(sys.stdin.buffer)) is not None:
+            head, parts = answer(adapter, *request, about["release"])
+            write(private, head, parts)
+    finally:
+        remove(folder)
+
+
+def leave_no_core() -> None:
+    """Have a crash of this process leave no file."""
+    with contextlib.suppress(ImportError, OSError, ValueError):  # Windows has neither the module nor such files
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+
+
+def own_folder() -> str:
+    """Return the folder for temporary files that this process was given, and is to remove at its end; else ``""``."""
+    given = os.environ.pop("MINUEND_TEMPORARY", "")  # what this process starts has not been given it
+    return given if given == os.environ.get("TMPDIR") else ""
+
+
+def remove(folder: str) -> None:
+    """Remove a folder, in case whoever started this process is not there any more to do so."""
+    if folder:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 _announced: list[list[tuple[str, int, int]]] = []
 """What was announced under each :func:`remembered` that is open."""
+
+_replaced: list[str] = []
+"""Goals at which something stood, until a report says so."""
 
 
 @contextlib.contextmanager
@@ -22,6 +25,7 @@ def remembered() -> Iterator[None]:
         yield
     finally:
         _announced.pop()
+        _replaced.clear()
 
 
 def announce(part: str, goal: str) -> None:
@@ -29,6 +33,27 @@ def announce(part: str, goal: str) -> None:
     if _announced:
         found = os.stat(part)
         _announced[-1].append((goal, found.st_dev, found.st_ino))
+        if os.path.lexists(goal):
+            note_replaced(goal)
+
+
+def note_extended(paths: Iterable[str]) -> None:
+    """Note that files were written with all that they had: nothing of them is replaced."""
+    gone = set(paths)
+    _replaced[:] = [path for path in _replaced if path not in gone]
+
+
+def note_replaced(goal: str) -> None:
+    """Note that something stands at a goal, which is about to be replaced."""
+    if _announced and goal not in _replaced:
+        _replaced.append(goal)
+
+
+def take_replaced() -> list[str]:
+    """Return the goals at which something stood and that no report has named yet."""
+    found = _replaced[:]
+    _replaced.clear()
+    return found
 
 
 def written() -> list[str]:

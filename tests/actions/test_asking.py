@@ -27,7 +27,7 @@ from minuend.runtimes.answers import Witness
 from minuend.runtimes.report import Finding
 from minuend.runtimes.running import Runtime
 
-OPENVINO, ONNXRUNTIME = "openvino-cpu@2026.4.1", "onnxruntime-cpu@1.31.1"
+OPENVINO, ONNXRUNTIME = "openvino-cpu@2026.4.1", "onnxruntime-cpu@1.32.0"
 
 
 def text(body: str, inputs: str, outputs: str, opset: int = 18) -> str:

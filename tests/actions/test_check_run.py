@@ -17,17 +17,20 @@ import onnx
 from onnx import numpy_helper
 
 from minuend import cli, worker
-from minuend.actions.bounds import TIMES, Bounds
+from minuend.actions.bounds import TIMES, Bounds, Verdict, answered
 from minuend.actions.checking import check
 from minuend.actions.fixing import fix
+from minuend.actions.locating import Cuts, locate
+from minuend.cli.pages.runs import _left, _right
 from minuend.errors import SpecError, Unsupported
 from minuend.models.tracing import Step, Trace, tracing
 from minuend.onnx.model import read
 from minuend.openvino.builder import Builder
 from minuend.runtimes import targets
 from minuend.runtimes.adapting import adapter
+from minuend.runtimes.trials import Different, Place, Trial
 
-OPENVINO, ONNXRUNTIME = "openvino-cpu@2026.4.1", "onnxruntime-cpu@1.31.1"
+OPENVINO, ONNXRUNTIME = "openvino-cpu@2026.4.1", "onnxruntime-cpu@1.32.0"
 MAGIC = "c = Constant <value = float {12582912.0}> ()\n"
 SWITCHED = "still so with INFERENCE_PRECISION_HINT=f32 and with EXECUTION_MODE_HINT=ACCURACY"
 
@@ -367,3 +370,128 @@ def test_float16_chains_that_onnxruntime_does_not_round_are_refused():
     assert refused.instead == f"run the model on another runtime than {ONNXRUNTIME}"
     _, trial = ran(model, ONNXRUNTIME)
     assert not trial.ok
+
+
+# ---- places where every look changes the numbers ----------------------------------------------------------------
+
+
+class Changing(Cuts):
+    """A runtime that has one node wrong, and fuses: any look changes bits of the output; some hide what is wrong."""
+
+    wrong = 5
+    hidden: tuple[int, ...] = ()
+
+    def look(self, keys: Any) -> Any:
+        places = [int(str(key)[1:]) for key in keys]
+        hides = any(k in self.hidden for k in places)
+        values = {key: self.trace.values[key] + (int(str(key)[1:]) >= self.wrong and not hides) for key in keys}
+        return {"y": self.got["y"] - np.float32(1e-5) if not hides else self.trace.values["v9"]}, values
+
+
+def changing(wrong: int, hidden: tuple[int, ...] = ()) -> Any:
+    steps = [Step(f"graph.node[{k}]", "Sub" if k == 3 else "Add", (f"v{k - 1}",), (f"v{k}",)) for k in range(10)]
+    values = {f"v{k}": np.float32([k, 1]) for k in range(-1, 10)}
+    trace = Trace(steps, {"y": "v9"}, values, {})
+    cuts = Changing(None, {}, trace, None, {}, {"y": values["v9"] + 1}, ["y"])  # type: ignore[arg-type]
+    object.__setattr__(cuts, "wrong", wrong)
+    object.__setattr__(cuts, "hidden", hidden)
+    return locate(cuts, Bounds(trace), "y")
+
+
+@pytest.mark.parametrize("wrong", [0, 3, 8, 9])
+def test_the_first_wrong_node_is_named_although_every_look_changes_bits(wrong):
+    place = changing(wrong)
+    assert (place.location, place.together, place.cut) == (f"graph.node[{wrong}]", (), True)
+
+
+def test_where_looks_hide_what_is_wrong_the_smallest_set_is_named():
+    place = changing(5, hidden=(3, 4, 5))
+    assert (place.location, place.cut, place.subtraction) == ("graph.node[6]", True, True)
+    assert place.together == ("graph.node[3] (Sub)", "graph.node[4] (Add)", "graph.node[5] (Add)")
+
+
+def test_a_place_of_many_nodes_names_the_first_and_how_many():
+    place = Place("graph.node[9]", "Reshape", "y", Different("", (0,), "1", "2"), 4, 2, tuple("abcd"))
+    (line,) = _left(Trial(target="t", runtime="r", places=(place,)))
+    assert line == (
+        "numbers leave at Reshape graph.node[9]: 2 of 4 elements, the first at [0]: got 1, expected 2; it cannot be "
+        "told apart from the 4 nodes before it from a on, as a look at what lies between changes the numbers"
+    )
+
+
+def test_bits_that_differ_within_rounding_are_said_to_and_how_far():
+    own = np.float32([1, -1, 0, np.nan])
+    got = np.float32([np.nextafter(np.float32(1), 2), -1, -0.0, np.nan])
+    one = answered("y", got, own, Verdict(np.zeros(4, np.bool_), 1e-6, 1e-7))
+    assert (one.unequal, one.ulps, one.distance) == (2, 1, 2.0**-23)
+    trial = Trial(target="t", runtime="r", outputs=(one,))
+    assert trial.told == "within rounding: 2 of 4 elements differ, by at most 1 ulp, 1.2e-07"
+    assert list(_right(trial)) == [
+        (
+            "1 output as expected: all 4 elements, within rounding: 2 of 4 elements differ, by at most 1 ulp, 1.2e-07; "
+            "the farthest is 1e-07 from float64, 1e-06 is allowed"
+        )
+    ]
+    same = replace(trial, outputs=(answered("y", own, own, Verdict(np.zeros(4, np.bool_), 1e-6, 0.0)),))
+    assert same.told == "bit-identical"
+    assert list(_right(same)) == ["1 output as expected: all 4 elements, to the bit"]
+    far = answered("y", np.float32([-1]), np.float32([1]), Verdict(np.zeros(1, np.bool_), 3.0, 2.0))
+    assert far.ulps == 2 * 0x3F800000
+    assert replace(trial, outputs=()).told == "it runs; no output could be compared"
+
+
+# ---- quantised operators ----------------------------------------------------------------------------------------
+
+QUANTISED = {
+    "QLinearConv": (
+        "q = QuantizeLinear (x, s, z) r = QLinearConv (q, s, z, w, s, z, s, z) v = DequantizeLinear (r, s, z)",
+        "float[1,1,4,4] x",
+    ),
+    "QLinearConv by channel": (
+        "q = QuantizeLinear (x, s, z) r = QLinearConv (q, s, z, w, t, u, s, z) v = DequantizeLinear (r, s, z)",
+        "float[1,1,4,4] x",
+    ),
+    "ConvInteger": ("q = QuantizeLinear (x, s, z) r = ConvInteger (q, w, z) v = Cast <to = 1> (r)", "float[1,1,4,4] x"),
+    "QLinearMatMul": (
+        "q = QuantizeLinear (x, s, z) r = QLinearMatMul (q, s, z, q, s, z, s, z) v = DequantizeLinear (r, s, z)",
+        "float[4,4] x",
+    ),
+    "MatMulInteger": ("q = QuantizeLinear (x, s, z) r = MatMulInteger (q, q) v = Cast <to = 1> (r)", "float[4,4] x"),
+    "DynamicQuantizeLinear": ("q, d, e = DynamicQuantizeLinear (x) v = DequantizeLinear (q, d, e)", "float[4] x"),
+    "int4": ("q = QuantizeLinear <output_dtype = 22> (x, s) v = DequantizeLinear (q, s)", "float[4] x"),
+    "float8": ("q = QuantizeLinear <output_dtype = 17> (x, s) v = DequantizeLinear (q, s)", "float[4] x"),
+    "blocks": (
+        "q = QuantizeLinear <block_size = 2> (x, f) v = DequantizeLinear <block_size = 2> (q, f)",
+        "float[2,4] x",
+    ),
+    "another rank of scales": ("q = QuantizeLinear <axis = 9> (x, f) v = DequantizeLinear (q, s)", "float[2,4] x"),
+    "QLinearMul": (
+        "q = QuantizeLinear (x, s, z) r = com.microsoft.QLinearMul (q,s,z,q,s,z,s,z) v = DequantizeLinear (r, s, z)",
+        "float[4] x",
+    ),
+    "QGemm": (
+        "q = QuantizeLinear (x, s, z) v = com.microsoft.QGemm (q, s, z, q, s, z)",
+        "float[4,4] x",
+    ),
+    "DynamicQuantizeMatMul": (
+        "q = QuantizeLinear (x, s, z) v = com.microsoft.DynamicQuantizeMatMul (x, q, s, z)",
+        "float[4,4] x",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", QUANTISED)
+def test_quantised_operators_are_run_and_compared_with_scalar_scales_too(name):
+    body, inputs = QUANTISED[name]
+    stored = (
+        "float s = {0.1}, uint8 z = {3}, float[1] t = {0.1}, uint8[1] u = {3}, float[2,2] f = {0.1, 0.2, 0.3, 0.4}, "
+        "float k = {0.5}, uint8[1,1,2,2] w = {1, 2, 3, 4}"
+    )
+    model = (
+        '<ir_version: 10, opset_import: ["" : 23, "com.microsoft" : 1]>'
+        f"g ({inputs}) => (float y) <{stored}> {{ {body} y = Sub (v, k) }}"
+    )
+    proto = onnx.parser.parse_model(model)
+    proto.graph.output[0].type.tensor_type.ClearField("shape")
+    (trial,) = check(proto, ONNXRUNTIME, run=True).trials
+    assert trial.ok == (name != "another rank of scales")

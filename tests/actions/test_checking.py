@@ -381,11 +381,6 @@ def test_directml_is_asked_by_level_type_rank_and_fixed_sizes():
     text = model("y = Sub (a, b)", "uint8[2,3] a, uint8[3] b")
     found = [(f.target, f.verdict) for f in check(text, ["directml@5.0", "directml@5.1"])]
     assert found == [("directml@5.0", "not-implemented"), ("directml@5.1", "unknown")]
-    symbolic = only(check(model("y = Sub (a, b)", "uint8[N] a, uint8[N] b"), "directml@6.4"))
-    assert (symbolic.verdict, symbolic.reason) == (
-        "unknown",
-        "DirectML fixes sizes beforehand; give the model's dims numbers",
-    )
     ranks = only(check(model("y = Sub (a, b)", "float[1,1,1,1,2] a, float[2] b"), "directml@1.0"))
     assert (ranks.verdict, ranks.reason) == (
         "not-implemented",
@@ -398,6 +393,58 @@ def test_directml_is_asked_by_level_type_rank_and_fixed_sizes():
         "not-implemented",
         "DirectML has no empty tensors; leave the operator out",
     )
+
+
+SIZES = "this holds where no size is 0 and there are at most 4294967295 elements, for DirectML has no other tensors"
+
+
+@pytest.mark.parametrize(
+    ("given", "level", "verdict", "reason"),
+    [
+        ("float[N,3] a, float[3] b", "5.1", "ok", SIZES),
+        ("float[N,M] a, float[K,1] b", "1.0", "ok", SIZES),
+        ("float[N] a, float b", "3.0", "ok", SIZES),
+        ("uint8[N] a, uint8[N] b", "5.0", "not-implemented", "ELEMENT_WISE_SUBTRACT-4.1 lists no element type uint8"),
+        ("float[N,0] a, float[1] b", "6.4", "not-implemented", "DirectML has no empty tensors; leave the operator out"),
+        (
+            "float[N,1,1,1,2] a, float[2] b",
+            "2.1",
+            "not-implemented",
+            "ATensor of ELEMENT_WISE_SUBTRACT-2.1 has rank 5; expected 4",
+        ),
+        (
+            "float[N,4294967295,2] a, float[2] b",
+            "5.1",
+            "not-implemented",
+            "ATensor has 8589934590 elements; expected at most 4294967295",
+        ),
+    ],
+)
+def test_directml_judges_symbolic_sizes_by_all_that_they_can_be(given, level, verdict, reason):
+    finding = only(check(model("y = Sub (a, b)", given), f"directml@{level}"))
+    assert (finding.verdict, finding.reason.endswith(reason)) == (verdict, True)
+
+
+def test_directml_needs_a_rank():
+    text = "y = Sub (a, b)", "float a, float b"
+    proto = onnx.parser.parse_model(model(*text))
+    for value in (*proto.graph.input, *proto.graph.output):
+        value.type.tensor_type.ClearField("shape")
+    found = [only(check(proto, f"directml@{level}")) for level in ("1.0", "5.1")]
+    assert [one.reason for one in found] == [
+        f"the rank is not known, and ELEMENT_WISE_SUBTRACT-{op} takes {ranks}; state the shapes in the model"
+        for op, ranks in (("1.0", "4"), ("5.1", "1 to 8"))
+    ]
+    assert {one.verdict for one in found} == {"unknown"}
+
+
+def test_directml_takes_bounded_sizes_without_a_limit():
+    for least, told in ((1, False), (0, True)):
+        builder = Builder("m")
+        a = builder.parameter("a", "f32", ((least, 4), 3))
+        builder.result(builder.subtract("s", a, a))
+        finding = only(check(builder.model, "directml@5.1"))
+        assert (finding.verdict, "this holds where no size is 0, for" in finding.reason) == ("ok", told)
 
 
 def test_a_dxdispatch_model_is_checked_at_a_level():

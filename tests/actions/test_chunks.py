@@ -89,7 +89,7 @@ def went_on(monkeypatch: pytest.MonkeyPatch, **options: object) -> tuple[SubRepo
 
     def counted(self, region, elements):
         written.append(region)
-        put(self, region, elements)
+        return put(self, region, elements)
 
     monkeypatch.setattr(Goal, "put", counted)
     report = subtract_files("a.zarr", "b.zarr", "c.zarr", overflow="saturate", resume=True, **options)
@@ -121,6 +121,57 @@ def test_killed_twice_and_at_a_torn_line_of_the_journal(here: Path, monkeypatch:
     finished = (here / part / "journal").read_bytes().count(b"\n") - 1
     assert went_on(monkeypatch)[1] == CELLS - finished
     assert files_of("c.zarr") == files_of("whole.zarr")
+
+
+DAMAGES = {
+    "cut off": lambda file: os.truncate(file, os.path.getsize(file) // 2),
+    "empty": lambda file: os.truncate(file, 0),
+    "zeros": lambda file: file.write_bytes(bytes(file.stat().st_size)),
+    "missing": os.unlink,
+}
+"""What a power failure leaves of a chunk whose line in the journal is on the disk already."""
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_chunks_that_are_not_as_the_journal_says_are_written_anew(
+    here: Path, monkeypatch: pytest.MonkeyPatch, damage: str
+) -> None:
+    killed(HOOKS["a chunk is half written"])
+    (part,) = parts()
+    finished = [json.loads(line) for line in (here / part / "journal").read_text().splitlines()[1:]]
+    columns = -(-SHAPE[1] // CHUNKS[1])
+    for _, number, *_ in finished[:2]:
+        DAMAGES[damage](here / part / "c.zarr" / "c" / str(number // columns) / str(number % columns))
+    (header,) = (here / part / "c.zarr").rglob("zarr.json")
+    os.truncate(header, 10)
+    report, written = went_on(monkeypatch)
+    assert finished
+    assert written == CELLS - len(finished) + len(finished[:2])
+    assert files_of("c.zarr") == files_of("whole.zarr")
+    assert report.tensors == subtract_files("a.zarr", "b.zarr", "again.zarr", overflow="saturate").tensors
+
+
+def test_a_journal_without_checksums_is_not_trusted(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed(HOOKS["a chunk is half written"])
+    (part,) = parts()
+    journal = here / part / "journal"
+    identity, *lines = journal.read_text().splitlines()
+    old = [[pair, number, *summary] for pair, number, _, *summary in map(json.loads, lines)]
+    journal.write_text("\n".join([identity, *map(json.dumps, old), ""]))
+    assert went_on(monkeypatch)[1] == CELLS
+    assert files_of("c.zarr") == files_of("whole.zarr")
+
+
+def test_chunks_of_the_fill_value_alone_are_finished_without_a_file(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.rmtree("b.zarr")
+    shutil.copytree("a.zarr", "b.zarr")
+    killed("F = unfinished.Unfinished; F.add = counted(F.add)")
+    (part,) = parts()
+    finished = (here / part / "journal").read_text().splitlines()[1:]
+    assert {json.loads(line)[2] for line in finished} == {None}
+    assert went_on(monkeypatch)[1] == CELLS - len(finished)
 
 
 def test_nothing_left_is_a_run_from_the_start(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,7 +264,7 @@ def test_an_overflow_is_told_of_the_whole_and_nothing_appears(here: Path) -> Non
 @pytest.mark.parametrize("options", [{"resume": True}, {"scheduler": "tcp://127.0.0.1:1"}])
 def test_what_others_compute_is_not_drawn(here: Path, options: dict[str, object]) -> None:
     with pytest.raises(errors.MinuendError) as caught:
-        subtract_files("a.zarr", "b.zarr", "c.zarr", watch=lambda _: lambda *_: None, **options)  # type: ignore[arg-type]
+        subtract_files("a.zarr", "b.zarr", "c.zarr", watch=lambda *_: lambda *_: None, **options)  # type: ignore[arg-type]
     (option,) = options
     assert str(caught.value) == (
         f"--plot draws blocks as they are computed, and with --{option} others compute some of them; leave one of both "

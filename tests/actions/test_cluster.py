@@ -83,6 +83,22 @@ def test_operands_of_other_formats_are_read_by_workers(here: Path, workers: Any)
     assert files_of("c.zarr") == files_of("whole.zarr")
 
 
+@pytest.mark.filterwarnings("ignore::Warning")  # zarr's, of a format that may change
+def test_nodata_and_coordinates_are_those_of_threads(here: Path, workers: Any) -> None:
+    xr = pytest.importorskip("xarray")
+    for name, seed in (("x", 0), ("y", 1)):
+        values = np.random.default_rng(seed).integers(-100, 100, SHAPE).astype("int16")
+        values[values < -80] = -32768
+        cells = ("lat", "lon"), values, {"_FillValue": np.int16(-32768)}
+        made = xr.Dataset({"v": cells}, {"lat": np.arange(64.0), "lon": np.arange(60.0)})
+        made.chunk(lat=8, lon=10).to_zarr(f"{name}.zarr", zarr_format=2)
+    subtract_files("x.zarr", "y.zarr", "c.zarr", overflow="error", scheduler=workers.scheduler_address)
+    subtract_files("x.zarr", "y.zarr", "d.zarr", overflow="error")
+    assert files_of("c.zarr") == files_of("d.zarr")
+    x, y, c = (xr.open_zarr(f"{name}.zarr").load() for name in "xyc")
+    xr.testing.assert_equal(c, x - y)
+
+
 def test_an_overflow_is_told_of_the_whole_and_nothing_appears(here: Path, workers: Any) -> None:
     told = []
     for scheduler in (None, workers.scheduler_address):

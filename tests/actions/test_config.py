@@ -44,6 +44,13 @@ KEYS = "model, node, target, verdict"
         ("m[z-a].onnx", "m[z-a].onnx", True),
         ("a.onnx", "aXonnx", False),
         ("modèle (1).onnx", "modèle (1).onnx", True),
+        ("a[!0-9].onnx", "a/.onnx", False),
+        ("a[.-0]b", "a/b", False),
+        ("[-a][b-]", "-b", True),
+        ("a**z.onnx", "a/b/z.onnx", True),
+        ("**/" * 24 + "x.onnx", "a/" * 60 + "y.onnx", False),
+        ("**/" * 24 + "x.onnx", "a/" * 60 + "x.onnx", True),
+        ("*a" * 40 + "b", "a" * 250, False),
     ],
 )
 def test_globs_mean_paths(pattern: str, path: str, expected: bool) -> None:
@@ -160,6 +167,50 @@ def test_what_is_malformed_is_told_with_file_table_and_key(text: str, message: s
     with pytest.raises(FileFormatError) as told:
         parse("t.toml", text)
     assert str(told.value) == message
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            ".".join(["a"] * 200_000) + " = 1",
+            "minuend.toml: line 1 has more than 200 dots, the most that is read",
+        ),
+        (
+            "[assume]\nx = " + "9" * 5000,
+            "minuend.toml has an integer of more digits than are read",
+        ),
+        ("x = " + "[" * 100_000, "minuend.toml is no TOML that is read: its arrays or tables nest too deep"),
+        (
+            f"[[model]]\npath = '{'*' * 4097}'\nassume = {{x = '0..1'}}",
+            "minuend.toml: [[model]] number 1, key 'path': 4097 characters; expected at most 4096",
+        ),
+    ],
+    ids=["dots", "digits", "nesting", "glob"],
+)
+def test_what_would_take_for_ever_is_refused(text: str, message: str) -> None:
+    with pytest.raises(FileFormatError) as caught:
+        parse("minuend.toml", text)
+    assert str(caught.value) == message
+
+
+def test_a_file_has_a_largest_size(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("minuend.actions.config.LARGEST", 10)
+    (here / "minuend.toml").write_text("# too long")
+    assert read("minuend.toml").accepts == ()
+    (here / "minuend.toml").write_text("# too long!")
+    with pytest.raises(FileFormatError) as caught:
+        read("minuend.toml")
+    assert str(caught.value) == "minuend.toml has more than 10 bytes, the most that is read; split it by folders"
+
+
+def test_a_node_may_have_a_name_of_white_space() -> None:
+    config = Config("minuend.toml")
+    entry = Accepted("m.onnx", " \t", "openvino-cpu", "different-numbers", "known", 1)
+    assert parse("minuend.toml", with_entries(config, [entry])).accepts == (entry,)
+    for key in ("model", "reason", "target"):
+        with pytest.raises(FileFormatError, match=f"key '{key}': ' '; expected a text that is not empty"):
+            parse("minuend.toml", f"[[accept]]\n{key} = ' '\n" + ("" if key == "reason" else "reason = 'known'"))
 
 
 def test_bytes_that_are_no_text_are_told(here: Path) -> None:

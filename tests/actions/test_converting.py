@@ -199,3 +199,35 @@ def test_a_goal_that_is_none_is_an_error(goal, message):
     with pytest.raises(mn.SpecError) as caught:
         mn.convert(onnx_model("float32", (2,), (2,)), goal)
     assert str(caught.value) == message
+
+
+# ---- what is not changed --------------------------------------------------------------------------------------------
+
+
+def unsorted(model, path, **options):
+    """A file with an unknown field before those of the schema, which protobuf would write in another order."""
+    onnx.save(model, path, **options)
+    path.write_bytes(b"\xfa\x3e\x02ab" + path.read_bytes())
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "convert_again", [lambda path: mn.convert(path, "onnx:14"), lambda path: mn.fix(path, "onnx:14")]
+)
+def test_a_model_that_is_not_changed_comes_back_byte_for_byte(tmp_path, convert_again):
+    model = onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 14]>
+        g (float[2] a) => (float[2] c) { c = Sub (a, b) }"""
+    )
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.array([1, 2], np.float32), "b"))
+    before = unsorted(model, tmp_path / "m.onnx")
+    convert_again(tmp_path / "m.onnx").save(tmp_path / "same.onnx")
+    assert (tmp_path / "same.onnx").read_bytes() == before
+    external = {"save_as_external_data": True, "location": "weights.bin", "size_threshold": 0}
+    before = unsorted(model, tmp_path / "e.onnx", **external)
+    convert_again(tmp_path / "e.onnx").save(tmp_path / "same.onnx")
+    assert (tmp_path / "same.onnx").read_bytes() == before
+    (tmp_path / "other").mkdir()
+    convert_again(tmp_path / "e.onnx").save(tmp_path / "other" / "e.onnx")
+    moved = onnx.load(tmp_path / "other" / "e.onnx")
+    assert moved.graph.initializer[0].raw_data == b"\0\0\x80?\0\0\0@"

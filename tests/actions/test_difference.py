@@ -226,14 +226,15 @@ def test_who_watches_is_told_of_the_pairs_first_and_may_refuse_them(tmp_path: Pa
     a, b = saved(tmp_path, a=A, b=B)
     seen: list[Any] = []
 
-    def watch(pairs: Any) -> Any:
+    def watch(pairs: Any, sources: Any) -> Any:
+        assert sources == [a, b]
         seen.append([pair.shape for pair in pairs])
         return lambda pair, region, a, b, difference: seen.append((pair.shape, a.shape, b.shape, difference.tolist()))
 
     subtract_files(a, b, str(tmp_path / "out.npy"), watch=watch)
     assert seen == [[(2, 3)], ((2, 3), (2, 3), (3,), (WIDE % 256).tolist())]
 
-    def refuse(pairs: Any) -> Any:
+    def refuse(*_: Any) -> Any:
         raise errors.FileFormatError("no")
 
     assert failure(errors.FileFormatError, subtract_files, a, b, str(tmp_path / "new.npy"), watch=refuse) == "no"

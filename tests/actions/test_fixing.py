@@ -1,6 +1,7 @@
 """fix: models whose subtractions a target gets wrong, and the same models right."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,10 +18,11 @@ from minuend.errors import SpecError, Unsupported
 from minuend.onnx.model import read
 from minuend.openvino.builder import Builder
 from minuend.openvino.model import read as read_ir
+from minuend.runtimes import targets
 from minuend.runtimes.running import Refused, Runtime
 
 OPENVINO = "openvino-cpu@2026.4.1"
-ONNXRUNTIME = "onnxruntime-cpu@1.31.1"
+ONNXRUNTIME = "onnxruntime-cpu@1.32.0"
 EXAMPLE = "examples/bgsub.onnx"
 SHAPE = (1080, 1920, 3)
 
@@ -394,6 +396,14 @@ def test_a_function_that_is_called_with_several_types_is_put_in_place_of_its_cal
     assert not fixed.model.functions
 
 
+def test_functions_stay_where_nothing_is_wrong_for_any_of_their_types():
+    model = functions("float")
+    fixed = fix(model, ONNXRUNTIME, run=False)
+    assert fixed.model == model
+    assert (fixed.changes, fixed.untouched) == ((), 2)
+    assert fixed.notes == (f"nothing to fix for {ONNXRUNTIME}: its 2 subtractions are right as they are",)
+
+
 def test_openvino_gets_no_local_functions():
     pytest.importorskip("openvino")
     fixed = checked(fix(functions(), OPENVINO))
@@ -662,6 +672,47 @@ def test_an_old_release_gets_types_that_it_lacks_through_types_that_it_has():
         "graph.node[0]: Sub-14 of uint8 became Cast, Cast, Sub, Mod, Cast (through int32, wrapped with Mod)",
         "graph.node[1]: Sub-14 of uint32 became Cast, Cast, Sub, Mod, Cast (through int64, wrapped with Mod)",
     ]
+
+
+def test_what_a_release_was_not_measured_with_is_not_written():
+    target = replace(targets.find(OPENVINO), graphs=None)
+    (refusal,) = fix(text("(uint8[3] a, uint8[3] b) => (uint8[3] c)", "c = Sub(a, b)"), target, run=False).refused
+    assert str(refusal) == (
+        f"graph.node[0]: {OPENVINO} has other numbers for values that wrap: 5 - 10 gives 0, expected 251; 'through "
+        "int32, wrapped with BitwiseAnd', 'through int32, wrapped with Mod' and 'through float32, wrapped with Floor' "
+        f"would not be known to be right: what {OPENVINO} makes of neighbours was not measured; measure the release "
+        "that is installed (minuend measure openvino-cpu -o FILE) and fix for FILE"
+    )
+
+
+def test_a_model_that_a_release_does_not_load_is_refused():
+    model = text("(int32[3] a, int32[3] b) => (int32[3] c)", "c = Sub(a, b)", 23)
+    (refusal,) = fix(model, "onnxruntime-cpu@1.17.3", overflow="saturate", run=False).refused
+    assert refusal.reason == (
+        "it is of opset 23, and onnxruntime-cpu@1.17.3 loads none above 20; convert it first: minuend convert --to "
+        "onnx:20"
+    )
+
+
+def test_a_model_with_nothing_to_fix_comes_back_byte_for_byte(tmp_path):
+    plain = onnx.parser.parse_model(text("(int32[3] a) => (int32[3] c)", "c = Sub(a, a)")).SerializeToString()
+    there, back = tmp_path / "there.onnx", tmp_path / "back.onnx"
+    there.write_bytes(plain[2:] + plain[:2])  # its fields are in another order than protobuf writes
+    fix(there, ONNXRUNTIME, run=False).save(back)
+    assert back.read_bytes() == there.read_bytes() != plain
+    ir("f32", (4,), (4,)).save(tmp_path / "there.xml")
+    (tmp_path / "there.xml").write_bytes((tmp_path / "there.xml").read_bytes().replace(b"<layers>", b"<layers >"))
+    fix(tmp_path / "there.xml", OPENVINO, run=False).save(tmp_path / "back.xml")
+    for suffix in (".xml", ".bin"):
+        assert (tmp_path / f"back{suffix}").read_bytes() == (tmp_path / f"there{suffix}").read_bytes()
+
+
+def test_what_is_changed_by_hand_after_a_fix_is_saved(tmp_path):
+    onnx.save(onnx.parser.parse_model(text("(int32[3] a) => (int32[3] c)", "c = Sub(a, a)")), tmp_path / "m.onnx")
+    fixed = fix(tmp_path / "m.onnx", ONNXRUNTIME, run=False)
+    fixed.model.graph.node[0].name = "mine"
+    fixed.save(tmp_path / "n.onnx")
+    assert onnx.load(tmp_path / "n.onnx").graph.node[0].name == "mine"
 
 
 def test_a_runtime_that_documents_alone_describe_gets_what_they_say_is_sure():

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import json
 import os
 import re
+import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -137,7 +140,7 @@ def test_many_models_have_one_summary_and_fine_ones_a_line(capfd: pytest.Capture
         "\n"
         "3 models: 2 fine, 1 with findings\n"
         "openvino-cpu@2026.4.1: 1 ok, 1 different-numbers\n"
-        "onnxruntime-cpu@1.31.1: 2 ok\n"
+        "onnxruntime-cpu@1.32.0: 2 ok\n"
     )
 
 
@@ -165,7 +168,7 @@ def test_a_model_that_cannot_be_read_is_an_error_of_its_own(capfd: pytest.Captur
         "wraps.onnxtxt: 1 subtraction, fine everywhere\n"
         "\n"
         "2 models: 1 fine, 1 not read\n"
-        "onnxruntime-cpu@1.31.1: 1 ok\n"
+        "onnxruntime-cpu@1.32.0: 1 ok\n"
     )
 
 
@@ -450,6 +453,33 @@ def test_a_baseline_accepts_what_is_found_today_and_nothing_later(capfd: pytest.
     assert "no entries are written: nothing counts that is not accepted\n" in out
     Path("wraps.onnxtxt").write_text(text("[other] c = Sub(a, b)"))
     assert check(capfd, ". --target openvino-cpu")[0] == 1
+
+
+def test_baselines_that_are_written_at_once_are_all_there(here: Path) -> None:
+    for i in range(6):
+        (here / f"m{i}.onnxtxt").write_text(WRAPS)
+    command = [sys.executable, "-m", "minuend", "check", "--target", "openvino-cpu", "--write-baseline"]
+    running = [subprocess.Popen([*command, f"m{i}.onnxtxt"], stdout=subprocess.DEVNULL) for i in range(6)]
+    assert [one.wait() for one in running] == [0] * 6
+    entries = tomllib.loads(Path("minuend.toml").read_text())["accept"]
+    assert sorted(entry["model"] for entry in entries) == [f"m{i}.onnxtxt" for i in range(6)]
+    assert not [name for name in os.listdir() if name.startswith(".")]
+
+
+@pytest.mark.usefixtures("here")
+def test_a_baseline_takes_what_another_process_accepted_meanwhile(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = '[[accept]]\nmodel = "wraps.onnxtxt"\nnode = "diff"\nverdict = "different-numbers"\nreason = "theirs"\n'
+
+    @contextlib.contextmanager
+    def late(path: str) -> Iterator[None]:
+        Path(path).write_text(theirs)
+        yield
+
+    monkeypatch.setattr("minuend.storage.exclusive.exclusive", late)
+    assert check(capfd, "wraps.onnxtxt --target openvino-cpu --write-baseline")[0] == 0
+    assert Path("minuend.toml").read_text() == theirs
 
 
 @pytest.mark.usefixtures("here")

@@ -13,7 +13,7 @@ from minuend import check, fix
 from minuend.errors import SpecError
 from minuend.runtimes import targets
 
-OPENVINO, ONNXRUNTIME = "openvino-cpu@2026.4.1", "onnxruntime-cpu@1.31.1"
+OPENVINO, ONNXRUNTIME = "openvino-cpu@2026.4.1", "onnxruntime-cpu@1.32.0"
 CONSTANTS = (
     "<float c = {1.7}, float e = {0.3}, float zero = {0}, float[8] v = {1.1, 2.3, 0.7, -3.1, 0.1, 5.3, -0.9, 0.33}>"
 )

@@ -16,6 +16,7 @@ from minuend.actions.pairs import NUMPYS, pair_up
 from minuend.core.elements import TYPES
 from minuend.storage import TensorFile
 from minuend.storage.base import About, Held, Tensor
+from minuend.storage.missing import exact
 
 
 @pytest.fixture
@@ -77,6 +78,32 @@ def test_a_value_that_the_type_does_not_hold_is_refused(file: str, value: Any, t
         subtract_files(file, file, "c.npy", nodata=value)
     assert caught.value.args[0].partition("; see ")[0].endswith(text)
     assert not Path("c.npy").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("9007199254740993", 2**53 + 1),
+        ("9007199254740993.0", 2**53 + 1),
+        ("9.007199254740993e15", 2**53 + 1),
+        ("18446744073709551615", 2**64 - 1),
+        ("-9.2233720368547758e+18", -(2**63)),
+        ("1e3", 1000),
+        (" 0.5 ", 0.5),
+        ("-inf", -np.inf),
+    ],
+)
+def test_a_number_is_read_to_its_last_digit(text: str, value: Any) -> None:
+    assert (exact(text), type(exact(text))) == (value, type(value))
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(("dtype", "value"), [("int64", 2**53 + 1), ("uint64", 2**64 - 1), ("uint64", 2**53 + 1)])
+def test_wide_integers_are_nodata_to_their_last_digit(dtype: str, value: int) -> None:
+    np.save("x.npy", np.array([value, value - 1, 5], dtype))
+    np.save("y.npy", np.array([0, 0, value], dtype))
+    (told,) = subtract_files("x.npy", "y.npy", "c.npy", nodata=value).tensors
+    assert (np.load("c.npy").tolist(), told.nodata) == ([value, value - 1, value], 2)
 
 
 def operand(path: str, nodata: int | float | None, dtype: str = "int16") -> TensorFile:

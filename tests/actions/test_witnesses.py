@@ -16,7 +16,7 @@ from onnx import helper, numpy_helper
 from minuend import check, subtract
 from minuend.runtimes import values
 
-OPENVINO, ONNXRUNTIME = "openvino-cpu@2026.4.1", "onnxruntime-cpu@1.31.1"
+OPENVINO, ONNXRUNTIME = "openvino-cpu@2026.4.1", "onnxruntime-cpu@1.32.0"
 TYPES = ("float32", "float16", "float64", "int64", "int32", "uint8", "int8")
 
 

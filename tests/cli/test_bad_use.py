@@ -50,7 +50,8 @@ def no_opset(text: str) -> str:
 
 
 def no_target(text: str, near: str = "") -> str:
-    return f"no target {text}{near}; expected {RUNTIMES}, each with an @release if need be"
+    other = "; minuend measure asks another runtime through a module of yours (docs/runtimes.md)"
+    return f"no target {text}{near}; expected {RUNTIMES}, each with an @release if need be{'' if near else other}"
 
 
 BAD: list[tuple[list[str], str]] = [
@@ -364,11 +365,26 @@ def test_a_defect_shows_where_it_happened_when_asked(
     assert "\nKeyError: 'onxn'\nerror: this is a defect of minuend " in err
 
 
+def noted(error: Exception) -> Exception:
+    error.add_note("half of it stays in x; --resume goes on with it")
+    return error
+
+
+@pytest.mark.usefixtures("here")
+def test_a_defect_says_what_is_left_of_the_work(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    fails_with(monkeypatch, noted(KeyError("onxn")))
+    assert cli.main(["sub", "a.npy", "a.npy"]) == 3
+    assert capfd.readouterr().err.endswith("; nothing was written; half of it stays in x; --resume goes on with it\n")
+
+
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize(
     ("error", "message"),
     [
         (MemoryError(), "there is not enough memory for this"),
+        (noted(MemoryError()), "there is not enough memory for this; half of it stays in x; --resume goes on with it"),
         (RecursionError(), "the input nests deeper than this program can follow"),
         (ModuleNotFoundError("No module named 'x'", name="x.y"), "this needs the package 'x', which is not installed"),
         (OSError(5, "Input/output error", b"a\xff"), r"a\udcff: Input/output error"),

@@ -43,15 +43,16 @@ says so:
 $ minuend check bgsub.onnxtxt --target onnxruntime-cpu --target openvino-cpu
 graph.node[0] 'subtract_background': Sub-14, uint8, same shapes
 
-onnxruntime-cpu@1.31.1  ok                 the contract's numbers
+onnxruntime-cpu@1.32.0  ok                 the contract's numbers
 openvino-cpu@2026.4.1   different-numbers  values that wrap differ: 5 - 10 gives
                                            0, expected 251; constant folding
                                            changes this: other answers with both
                                            constant (ok)
 
+measured on Intel(R) Xeon(R) Processor (up to amx_tile): onnxruntime-cpu@1.32.0
 measured on Intel(R) Xeon(R) Processor (up to amx_tile), beside neighbours on
-AMD EPYC (up to avx512_bf16): onnxruntime-cpu@1.31.1 and openvino-cpu@2026.4.1
-bgsub.onnxtxt: 1 subtraction on onnxruntime-cpu@1.31.1, openvino-cpu@2026.4.1
+AMD EPYC (up to avx512_bf16): openvino-cpu@2026.4.1
+bgsub.onnxtxt: 1 subtraction on onnxruntime-cpu@1.32.0, openvino-cpu@2026.4.1
 0 fine everywhere; findings: 1 different-numbers
 
 The smallest rewrite that gives the right numbers there too:
@@ -64,9 +65,10 @@ RUN
 And that is fine everywhere:
 
 $ minuend check fixed.onnx --target onnxruntime-cpu --target openvino-cpu
+measured on Intel(R) Xeon(R) Processor (up to amx_tile): onnxruntime-cpu@1.32.0
 measured on Intel(R) Xeon(R) Processor (up to amx_tile), beside neighbours on
-AMD EPYC (up to avx512_bf16): onnxruntime-cpu@1.31.1 and openvino-cpu@2026.4.1
-fixed.onnx: 1 subtraction on onnxruntime-cpu@1.31.1, openvino-cpu@2026.4.1
+AMD EPYC (up to avx512_bf16): openvino-cpu@2026.4.1
+fixed.onnx: 1 subtraction on onnxruntime-cpu@1.32.0, openvino-cpu@2026.4.1
 1 fine everywhere
 
 """
@@ -117,7 +119,8 @@ def test_a_model_is_checked_and_fixed_and_run(here: Path, capfd: pytest.CaptureF
     pytest.importorskip("onnxruntime")
     pytest.importorskip("openvino")
     assert run(capfd, "demo") == (0, ARRAYS + MODELS.replace("RUN\n", f"{RAN}\n") + KEEP, "")
-    assert os.listdir(here) == []
+    # A process that computes models by the contract may have begun here; its folder goes when it ends.
+    assert [name for name in os.listdir(here) if not name.startswith("minuend-")] == []
 
 
 def test_the_folder_holds_what_its_commands_name(here: Path) -> None:

@@ -66,8 +66,8 @@ def test_run_takes_an_evaluator_by_name(here, capsys):
     save_model("m.onnx")
     np.save("a.npy", np.uint8([5, 200]))
     arguments = ("run", "m.onnx", "--input", "a=a.npy", "--input", "b=a.npy", "-o", "out", "--evaluator")
-    for name in ("reference", "onnxruntime"):
-        assert call(capsys, *arguments, name)[:2] == (0, "c: uint8 (2,) → out/c.npy\n")
+    for name, told in (("reference", ""), ("onnxruntime", "out/c.npy existed and was replaced\n")):
+        assert call(capsys, *arguments, name)[:2] == (0, f"c: uint8 (2,) → out/c.npy\n{told}")
     assert call(capsys, *arguments, "torch") == (
         2,
         "",

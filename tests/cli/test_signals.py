@@ -124,9 +124,10 @@ def test_a_helper_process_ends_too() -> None:
     status, err, told = ended(argv, code("progress.Bar.__call__ = here"), "SIGTERM")
     assert (status, err) == (143, "error: interrupted by SIGTERM; nothing was written\n")
     _, *helpers = told.split()
-    assert len(helpers) == 1
-    with pytest.raises(ProcessLookupError):
-        os.kill(int(helpers[0]), 0)
+    assert helpers
+    for helper in helpers:  # as many as there are CPUs
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(helper), 0)
 
 
 @pytest.mark.parametrize("name", SIGNALS)

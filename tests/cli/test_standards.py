@@ -65,3 +65,23 @@ def test_diff_takes_a_few_lines(capfd: pytest.CaptureFixture[str]) -> None:
         "new": "3.0",
         "changes": [{"field": "ranks", "added": [[1, 8]], "removed": [[4, 4]]}],
     }
+
+
+@pytest.mark.parametrize(
+    "argv", [["spec", "onnx:99"], ["spec", "onnx:99", "--json"], ["diff", "onnx:13", "onnx:99"]], ids=" ".join
+)
+def test_of_an_opset_that_is_not_known_the_newest_is_shown_and_that_is_said(
+    argv: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    status, out, err = run(capfd, *argv)
+    assert status == 0
+    assert "Sub" in out
+    assert err == (
+        f"warning: opset '99' of ONNX is not known; the newest known is {dialects.dialect('onnx').newest}; "
+        "this is Sub-14, the newest of those that are\n"
+    )
+    assert run(capfd, "spec", f"onnx:{dialects.dialect('onnx').newest}")[2] == ""
+
+
+def test_the_newest_opset_is_that_of_the_newest_onnx() -> None:
+    assert int(dialects.dialect("onnx").newest) >= pytest.importorskip("onnx").defs.onnx_opset_version()

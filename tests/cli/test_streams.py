@@ -88,3 +88,23 @@ def test_letters_that_a_stream_lacks_are_escaped() -> None:
         0,
         "ONNX Sub-7 \\u2192 Sub-14\n",
     )
+
+
+def test_what_libraries_log_and_warn_of_stays_off_standard_error(tmp_path: Path) -> None:
+    code = (
+        "import logging, sys, warnings; import minuend.cli.program as program\n"
+        "def run(*_):\n    logging.getLogger('asyncio').error('a log')\n    warnings.warn('a warning')\n    return 0\n"
+        "program._run = run\nsys.exit(program.main(['sub']))"
+    )
+    for variables, told in (({}, ""), ({"PYTHONWARNINGS": "default"}, "a warning")):
+        finished = subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, **variables},
+            cwd=tmp_path,
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+        assert finished.returncode == 0
+        assert "a log" not in finished.stderr
+        assert told in finished.stderr if told else finished.stderr == ""

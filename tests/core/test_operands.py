@@ -90,7 +90,7 @@ def test_every_form_of_an_array_counts_as_its_elements(dtype, shape, place, tmp_
     assert np.array_equal(want, values - other if place == "a" else other - values)
     for form in forms(values, tmp_path).values():
         got = call(place, form, other)
-        assert type(got) is np.ndarray
+        assert type(got) is type(np.atleast_1d(np.subtract(*((form, other) if place == "a" else (other, form)))))
         assert np.array_equal(got, want)
         for second in forms(other, tmp_path).values():
             assert np.array_equal(call(place, form, second), want)
@@ -322,3 +322,9 @@ for args in ((np.arange(3.), {operand}), ({operand}, np.arange(3.))):
         [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_overflows_are_not_counted_of_shapes_that_do_not_join(dtype):
+    with pytest.raises(ShapeError, match=r"shapes \(3,\) and \(4,\) do not broadcast"):
+        mn.count_overflows(np.zeros(3, dtype), np.zeros(4, dtype))

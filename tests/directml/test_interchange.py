@@ -311,7 +311,7 @@ def test_every_node_in_the_way_is_listed_with_its_reason():
     error = refusal(graph, "5.1")
     assert str(error) == (
         "cannot convert to directml:5.1: 3 nodes in the way\n"
-        "  input 'n': 'n' has the shape (N, 3); DirectML fixes sizes beforehand\n"
+        "  input 'n': 'n' has the shape (N, 3); DirectML fixes sizes beforehand, give the model's dims numbers\n"
         "  input 'e': 'e' has the shape (0, 3); DirectML has no empty tensors\n"
         "  step 1 'c': it casts float32 to int32; that is another operator of DirectML, and the models written here "
         "hold ELEMENT_WISE_SUBTRACT alone\n"

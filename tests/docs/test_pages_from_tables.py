@@ -10,13 +10,25 @@ import string
 from collections.abc import Callable, Iterator
 
 import pytest
-from sitepages import broadcasting, differences, failures, matrix, operators, releases, schemas, spoken, versions
+from sitepages import (
+    broadcasting,
+    differences,
+    failures,
+    matrix,
+    operators,
+    releases,
+    schemas,
+    spoken,
+    staging,
+    versions,
+)
 from sitepages.page import Page
 from sitepages.transcripts import session
 
 from minuend import cli
 from minuend.language import Language, languages
 from minuend.runtimes.matrix import matrix as cells_of
+from minuend.runtimes.matrix import right
 from minuend.standards.dialects import dialect, spec
 
 pytest.importorskip("onnx")  # whose models the examples run
@@ -39,12 +51,22 @@ def test_a_version_has_a_page_in_the_order_of_the_standards(op: object) -> None:
     heads = re.findall(r"^## (.*)$", page, re.MULTILINE)
     assert heads == [
         "Version", "Summary", "Attributes", "Inputs", "Outputs", "Type constraints", "Shape inference", "Broadcasting",
-        "Numerics", "Errors", "Examples", "Differences",
+        "Numerics", "Errors", *["Runtimes"] * (op.dialect != "directml"), "Examples", "Differences",
     ]  # fmt: skip
     for name in (*map(dialect(op.dialect).spell, op.types), *op.attributes.names, *op.inputs.names):
         assert f"`{name}`" in page
     assert page.count("import") < 3  # sessions begin with what matters
     assert page.count(">>>") > 8
+
+
+def test_a_version_names_the_runtimes_that_are_right_on_all_of_its_types() -> None:
+    page = made(operators.pages)["operators/onnx-14.md"]
+    (sentence,) = re.findall(r"^Of (\d+) runtimes that read this version, .*: (.*?)\. \[The", page, re.MULTILINE)
+    fine, others = right(dialect("onnx").resolve(14))
+    assert sentence == (str(len(fine) + len(others)), ", ".join(f"[{name}](../matrix/{name}.md)" for name in fine))
+    wrong = {cell.target.runtime for cell in cells_of() if cell.verdict != "ok"}
+    assert others.keys() <= wrong
+    assert "onnx-reference" in fine
 
 
 def test_shapes_of_the_page_are_judged_by_the_version() -> None:
@@ -183,3 +205,9 @@ def test_programs_read_what_translators_wrote() -> None:
 
     for name in languages()[1:]:
         assert catalogues.path(name).with_suffix(".mo").read_bytes() == catalogues.compiled(name)
+
+
+def test_terms_lead_to_the_glossary_where_a_page_has_them_first():
+    text = "# A recipe\n| recipe |\n`recipe` [recipe](x.md) a recipe, a recipe\n```\nverdict\n```\n"
+    assert staging.explained(text, staging.glossary()) == text.replace(" a recipe,", " a {term}`recipe`,")
+    assert len(staging.glossary()) > 10

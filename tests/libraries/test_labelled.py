@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -31,6 +33,49 @@ def test_data_frames_keep_both_labels(pd):
     a = pd.DataFrame({"p": [1.5, 2.5], "q": [3.0, 4.0]}, index=[7, 9])
     pd.testing.assert_frame_equal(mn.subtract(a, a * 2), a - a * 2)
     pd.testing.assert_frame_equal(mn.subtract(10.0, a), 10.0 - a)
+
+
+def test_attributes_flags_and_classes_are_those_of_pandas_own_difference(pd):
+    class Readings(pd.Series):
+        _metadata = ("sensor",)
+
+        @property
+        def _constructor(self):
+            return Readings
+
+    class Table(pd.DataFrame):
+        @property
+        def _constructor(self):
+            return Table
+
+    a, b = (pd.Series([1.5, 2.5], index=["x", "y"]) for _ in range(2))
+    a.attrs["unit"], b.attrs["unit"] = "m", "km"
+    own = Readings([1.5, 2.5], index=["x", "y"])
+    own.sensor = "s1"
+    alone = a.set_flags(allows_duplicate_labels=False)
+    for x, y in itertools.product((a, b, own, alone, 1.0), repeat=2):
+        if x is y is not a:
+            continue
+        got, want = mn.subtract(x, y), x - y
+        assert type(got) is type(want)
+        assert (got.attrs, got.flags) == (want.attrs, want.flags)
+        assert getattr(got, "sensor", None) == getattr(want, "sensor", None)
+        pd.testing.assert_series_equal(got, want)
+    frame = Table({"p": [1.5]})
+    frame.attrs["unit"] = "m"
+    got = mn.subtract(frame, pd.DataFrame({"p": [1.0]}))
+    assert type(got) is Table
+    assert got.attrs == {"unit": "m"}
+    assert type(mn.subtract(1.0, frame)) is Table
+
+
+@pytest.mark.parametrize("names", [(1, 1.0), (float("nan"), np.float64("nan")), ("n", ("n", 1)), (None, "n")])
+def test_a_common_name_is_what_pandas_takes_for_one(pd, names):
+    a, b = (pd.Series([1.5], name=name) for name in names)
+    assert repr(mn.subtract(a, b).name) == repr((a - b).name)
+    a, b = pd.Series([1.5], name=pd.NA), pd.Series([1.5], name="n")
+    assert mn.subtract(a, a).name is pd.NA
+    assert mn.subtract(a, b).name is None
 
 
 def test_labels_that_differ_are_refused(pd):
@@ -78,12 +123,22 @@ def test_polars_nulls_names_and_lengths_are_refused(pl):
     with pytest.raises(DTypeError) as caught:
         mn.subtract(a, 1)
     assert str(caught.value) == "a has 1 nulls; expected none, as .fill_null(…) leaves"
-    with pytest.raises(DTypeError, match="a is of Polars' type String; expected one of its numeric types"):
-        mn.subtract(pl.Series(["x"]), 1)
-    with pytest.raises(ShapeError, match="a has 2 elements and b 3; expected equal lengths"):
+    for other in (pl.Series(["x"]), pl.Series([1], dtype=pl.Int128), pl.Series([1], dtype=pl.Decimal(10, 2))):
+        with pytest.raises(DTypeError) as caught:
+            mn.subtract(other, 1)
+        assert str(caught.value) == (
+            f"a is of Polars' type {other.dtype}; expected one of its integers and floats of up to 64 bits"
+        )
+    with pytest.raises(ShapeError, match="a has 2 elements and b 3; expected equal lengths, or 1"):
         mn.subtract(pl.Series([1, 2]), pl.Series([1, 2, 3]))
     with pytest.raises(ShapeError, match="a and b have other columns or lengths"):
         mn.subtract(pl.DataFrame({"p": [1]}), pl.DataFrame({"q": [1]}))
+
+
+def test_a_polars_series_of_one_element_goes_with_any_length(pl):
+    a, one = pl.Series("n", [5, 200], dtype=pl.UInt8), pl.Series("m", [10], dtype=pl.UInt8)
+    for x, y in ((a, one), (one, a)):
+        assert mn.subtract(x, y).equals(x - y, check_names=True)
 
 
 # ---- xarray -----------------------------------------------------------------------------------------------------
@@ -103,6 +158,51 @@ def test_dims_meet_by_name_and_attributes_follow_xarrays_own_rule(xr):
             xr.testing.assert_identical(mn.subtract(b, a), b - a)
             xr.testing.assert_identical(mn.subtract(a, 1.0), a - 1.0)
     xr.testing.assert_equal(mn.subtract(a.to_dataset(name="v"), b), a.to_dataset(name="v") - b)
+
+
+def test_names_classes_and_attributes_of_coordinates_are_xarrays_own(xr):
+    class Readings(xr.DataArray):
+        __slots__ = ()
+
+    def array(name, unit, kind=xr.DataArray):
+        coords = {"x": ("x", [1, 2, 3], {"unit": unit}), "place": ("x", [7, 8, 9], {"of": unit}), "at": len(unit)}
+        return kind(np.arange(6.0).reshape(2, 3), coords, ("y", "x"), name, {"unit": unit, "also": 1})
+
+    one, other, third = array("n", "m"), array(None, "km"), array("n", "m", Readings)
+    sets = [one.to_dataset(name="v"), other.to_dataset(name="v")]
+    turned = sets[1].transpose("x", "y")
+    for a, b in itertools.product((one, other, third, *sets, turned, one.variable, 2.0), repeat=2):
+        if a is b is not one:
+            continue
+        for keep in ("default", True, False):
+            with xr.set_options(keep_attrs=keep):
+                got, want = mn.subtract(a, b), a - b
+            assert type(got) is type(want)
+            assert list(got.sizes) == list(want.sizes)
+            xr.testing.assert_identical(got, want)
+
+
+def test_the_option_for_joining_labels_is_not_followed(xr):
+    a = xr.DataArray(np.ones(3), dims="x", coords={"x": [1, 2, 3]})
+    with xr.set_options(arithmetic_join="inner"), pytest.raises(ShapeError, match="the labels of a and b differ"):
+        mn.subtract(a, a[1:])
+
+
+def test_what_xarray_does_not_join_is_refused_with_its_reason(xr):
+    a, b = xr.Dataset({"v": ("x", [1.0, 2.0])}), xr.Dataset({"v": ("x", [1.0, 2.0]), "w": ("x", [1.0, 2.0])})
+    with pytest.raises(ShapeError) as caught:
+        mn.subtract(a, b)
+    assert str(caught.value) == "one of a and b alone has the data variables 'w'; expected the same in both"
+    with pytest.raises(ShapeError, match=r"^xarray does not join a and b: .* for dimension '?x'?: "):
+        mn.subtract(xr.Variable("x", [1.0, 2.0]), xr.Variable("x", [1.0, 2.0, 3.0]))
+
+
+def test_units_inside_xarray_are_refused_before_xarray_joins_anything(xr):
+    pint = pytest.importorskip("pint")
+    metres = xr.Variable("x", pint.UnitRegistry().Quantity(np.ones(2), "m"))
+    for a, b in ((metres, 1.0), (xr.Dataset({"v": metres}), xr.Variable("y", np.ones(3)))):
+        with pytest.raises(DTypeError, match="whose own __array_ufunc__ carries more than its numbers"):
+            mn.subtract(a, b)
 
 
 def test_labels_of_xarray_that_differ_are_refused(xr):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
 import minuend as mn
-from minuend.errors import DTypeError, OverflowFound, ShapeError
+from minuend.errors import DTypeError, OverflowFound, ScalarRangeError, ShapeError, Unsupported
 
 # ---- Dask -------------------------------------------------------------------------------------------------------
 
@@ -61,6 +65,97 @@ def test_lengths_that_nobody_knows(da):
     assert mn.subtract(odd, odd).compute(scheduler="synchronous").tolist() == [0] * 5
 
 
+@pytest.mark.parametrize(
+    ("a", "b"), [((4, 1), (3,)), ((4, 1), (1, 3)), ((4, 1), (0,)), ((1,), (6,)), ((1, 3), (4, 3))], ids=str
+)
+def test_what_repeats_has_the_results_shape_before_anything_is_computed(da, a, b):
+    for x, y in ((a, b), (b, a)):
+        lazy = mn.subtract(da.ones(x, chunks=2), da.ones(y, chunks=2))
+        want = da.ones(x, chunks=2) - da.ones(y, chunks=2)
+        assert (lazy.shape, lazy.chunks) == (want.shape, want.chunks)
+        assert lazy.compute(scheduler="synchronous").shape == want.shape
+
+
+def test_blocks_of_unknown_lengths_do_not_broadcast_one_by_one(da):
+    """Dask itself gives six elements of four minus four, where their blocks have 1 and 3, and 3 and 1."""
+    a = da.arange(6, chunks=3)
+    x, y = a[(a == 0) | (a > 2)], a[(a < 3) | (a == 5)]
+    lazy = mn.subtract(x, y)
+    with pytest.raises(ShapeError) as caught:
+        lazy.compute(scheduler="synchronous")
+    assert str(caught.value) in {
+        "blocks of a and b have 1 and 3 elements along axis -1; expected equal ones",
+        "blocks of a and b have 3 and 1 elements along axis -1; expected equal ones",
+    }
+    assert mn.subtract(x.compute_chunk_sizes(), y.compute_chunk_sizes()).compute(scheduler="synchronous").size == 4
+
+
+def test_blocks_of_unknown_lengths_have_to_be_as_many_in_both(da):
+    a = da.arange(6, chunks=3)
+    for other, text in ((da.arange(6, chunks=6)[a.rechunk(6) % 2 == 0], "1 blocks of unknown length"),
+                        (np.arange(3), "1 blocks of 3")):  # fmt: skip
+        with pytest.raises(ShapeError) as caught:
+            mn.subtract(a[a % 2 == 0], other)
+        assert str(caught.value) == (
+            f"the lengths along axis -1 are not known (2 blocks of unknown length, {text} in all); expected the same "
+            "blocks in both, or known lengths: x.compute_chunk_sizes()"
+        )
+
+
+def masked(start: int, every: int, shape=(4, 6)) -> np.ma.MaskedArray:
+    numbers = np.arange(start, start + int(np.prod(shape)), dtype=np.uint8).reshape(shape)
+    return np.ma.array(numbers, mask=numbers % every == 0, fill_value=77)
+
+
+@pytest.mark.parametrize("policy", ["wrap", "saturate", "widen"])
+def test_blocks_that_are_masked_stay_masked(da, policy):
+    a, b, plain = masked(9, 5), masked(0, 4), np.arange(24, dtype=np.uint8).reshape(4, 6)
+    x, y, z = (da.from_array(one, chunks=(2, 3)) for one in (a, b, plain))
+    row = da.from_array(b[:1], chunks=2)
+    pairs = [(x, y, a, b), (x, z, a, plain), (z, x, plain, a), (x, 3, a, 3), (z, a, plain, a), (y, plain, b, plain),
+             (x, row, a, b[:1]), (x.sum(), np.uint64(1), a.sum(dtype=np.uint64), np.uint64(1))]  # fmt: skip
+    for one, other, m, n in pairs:
+        lazy, want = mn.subtract(one, other, overflow=policy), mn.subtract(m, n, overflow=policy)
+        got = lazy.compute(scheduler="synchronous")
+        if np.ndim(m):
+            assert isinstance(lazy._meta, np.ma.MaskedArray)
+            assert isinstance(got, np.ma.MaskedArray)
+            assert got.fill_value == want.fill_value
+        assert lazy.dtype == want.dtype
+        assert np.array_equal(np.ma.getmaskarray(got), np.ma.getmaskarray(want))
+        assert np.array_equal(np.ma.filled(got, 0), np.ma.filled(want, 0))
+
+
+def test_what_is_masked_in_a_block_does_not_overflow(da):
+    a = np.ma.array([[0, 1], [3, 200]], np.uint8, mask=[[1, 0], [0, 0]])
+    lazy = mn.subtract(da.from_array(a, chunks=1), np.uint8(1), overflow="error")
+    assert lazy.compute(scheduler="synchronous").tolist() == [[None, 0], [2, 199]]
+    scalar = mn.subtract(da.from_array(a[0, :1], chunks=1)[0], np.uint8(6), overflow="error")
+    found = scalar.compute(scheduler="synchronous")
+    assert (found.shape, found.dtype, bool(found.mask)) == ((), np.uint8, True)
+
+
+def test_a_mask_that_nobody_announced_is_kept(da):
+    numbers = da.arange(6, chunks=3)
+    hidden = numbers.map_blocks(lambda x: np.ma.masked_where(x % 2 == 0, x), meta=np.empty(0, int))
+    assert mn.subtract(hidden, 1).compute(scheduler="synchronous").tolist() == [None, 0, None, 2, None, 4]
+    odd = da.ma.masked_equal(numbers, 2)[numbers != 4]  # of lengths that are not known
+    assert mn.subtract(odd, odd).compute(scheduler="synchronous").tolist() == [0, 0, None, 0, 0]
+
+
+def test_blocks_that_are_no_arrays_are_refused_before(da):
+    sparse = pytest.importorskip("scipy.sparse")
+    a = da.from_array(np.eye(4), chunks=2).map_blocks(sparse.csr_array)
+    for operands in ((a, 1.0), (1.0, a)):
+        with pytest.raises(DTypeError) as caught:
+            mn.subtract(*operands)
+        name = "ab"[operands[0] is not a]
+        assert str(caught.value) == (
+            f"{name} is a dask.array.Array of scipy.sparse._csr.csr_array blocks, which are no arrays that are "
+            "subtracted; make NumPy arrays of them with map_blocks"
+        )
+
+
 # ---- zarr -------------------------------------------------------------------------------------------------------
 
 
@@ -101,6 +196,75 @@ def test_what_jax_traces_or_forbids_is_refused(jnp):
         mn.subtract(np.ones(3), 1.0, out=jnp.ones(3))
     with pytest.raises(DTypeError, match=r"b is a numpy.ndarray beside a jax.Array"):
         mn.subtract(jnp.ones(3), np.ones(3, np.float32))
+
+
+def test_jax_does_not_halve_what_is_widened(jnp):
+    """It makes int32 of int64 without an error, as it is set by default."""
+    import jax
+
+    a, b = jnp.asarray([2**31 - 1], jnp.int32), jnp.asarray([-1], jnp.int32)
+    with pytest.raises(Unsupported) as caught:
+        mn.subtract(a, b, overflow="widen")
+    assert str(caught.value) == 'JAX has no int64 as it is set; jax.config.update("jax_enable_x64", True)'
+    with jax.enable_x64(True):
+        assert mn.subtract(a, b, overflow="widen").tolist() == [2**31]
+        wide, less = jnp.asarray([2**40], jnp.int64), jnp.asarray([2**40 - 1], jnp.int64)
+    found = mn.subtract(wide, less)
+    assert (found.dtype, found.tolist()) == (np.int64, [1])
+    weak = jnp.asarray(3)
+    assert mn.subtract(wide, weak).tolist() == [2**40 - 3]
+
+
+def test_weakly_typed_arrays_stand_for_numbers(jnp):
+    weak = jnp.full(3, 2.0)
+    found = mn.subtract(jnp.ones(3, jnp.bfloat16), weak)
+    assert (found.dtype, found.weak_type, found.tolist()) == (jnp.bfloat16, False, [-1.0] * 3)
+    assert mn.subtract(weak, weak).weak_type
+    assert mn.subtract(weak, 1.0).weak_type
+    assert not mn.subtract(weak, np.float32(1)).weak_type
+    assert mn.subtract(jnp.asarray([5], jnp.uint8), jnp.asarray(7)).tolist() == [254]
+    with pytest.raises(ScalarRangeError) as caught:
+        mn.subtract(jnp.asarray([5], jnp.uint8), jnp.asarray(300))
+    assert str(caught.value) == "the weakly typed 300 to 300 do not fit uint8 (0 to 255)"
+    with pytest.raises(DTypeError, match="a is of uint8 and b of float32"):
+        mn.subtract(jnp.asarray([5], jnp.uint8), weak)
+
+
+def test_keys_of_jax_are_no_numbers(jnp):
+    import jax
+
+    with pytest.raises(DTypeError) as caught:
+        mn.subtract(jax.random.key(1), jax.random.key(2))
+    assert str(caught.value) == "a is of JAX's type key<fry>, whose elements are no numbers"
+
+
+PLACED = """
+import jax, numpy as np, minuend as mn
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+d = jax.devices()
+mesh = Mesh(np.array(d).reshape(2, 2), ("p", "q"))
+x = jax.numpy.ones((4, 4))
+grid, rows = (jax.device_put(x, NamedSharding(mesh, spec)) for spec in (P("p", "q"), P("p")))
+for a, b in ((grid, grid), (grid, x), (2.0, rows), (rows, x[0]), (x, x), (x, 1.0), (jax.device_put(x, d[2]), x)):
+    got, want = mn.subtract(a, b), a - b
+    assert (got.sharding, got.committed) == (want.sharding, want.committed), (got.sharding, want.sharding)
+    assert np.array_equal(got, want)
+try:
+    mn.subtract(jax.device_put(x, d[1]), jax.device_put(x, d[2]))
+except mn.DTypeError as error:
+    print(error)
+"""
+
+
+def test_a_result_lies_where_jaxs_own_would(jnp):
+    devices = {"XLA_FLAGS": "--xla_force_host_platform_device_count=4", "JAX_PLATFORMS": "cpu"}
+    run = subprocess.run(
+        [sys.executable, "-c", PLACED], env={**os.environ, **devices}, capture_output=True, text=True, check=False
+    )
+    assert (run.stdout, run.returncode) == (
+        "a and b lie on different devices; nothing is moved, expected one: jax.device_put(x, device)\n",
+        0,
+    ), run.stderr
 
 
 # ---- DLPack -----------------------------------------------------------------------------------------------------

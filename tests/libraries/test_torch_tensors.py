@@ -111,6 +111,79 @@ def test_the_gradient_is_the_results_and_its_negative_summed_over_repeated_dims(
         assert not mn.subtract(a, b).requires_grad
 
 
+def pairs():
+    a = torch.linspace(-1, 2, 12, dtype=torch.float64).reshape(4, 3)
+    return [(a, a.flip(0)), (a, a[0]), (a[:, :1], a[0]), (a, torch.tensor(0.5, dtype=torch.float64))]
+
+
+def total(minus, x, y):
+    return (minus(x, y) ** 2).sum()
+
+
+def loss(minus):
+    return lambda x, y: total(minus, x, y)
+
+
+def dual(minus, a, b):
+    with torch.autograd.forward_ad.dual_level():
+        found = minus(torch.autograd.forward_ad.make_dual(a, torch.ones_like(a)), b)
+        return torch.autograd.forward_ad.unpack_dual(found).tangent
+
+
+def same_rank(minus, a, b):
+    return torch.func.vmap(minus)(a, b) if a.shape == b.shape else torch.func.vmap(minus, (0, None))(a, b)
+
+
+TRANSFORMS = {
+    "forward mode": dual,
+    "jvp": lambda minus, a, b: torch.func.jvp(minus, (a, b), (torch.ones_like(a), torch.full_like(b, 3)))[1],
+    "jvp of one": lambda minus, a, b: torch.func.jvp(lambda y: minus(a, y), (b,), (torch.ones_like(b),))[1],
+    "grad": lambda minus, a, b: torch.func.grad(loss(minus), 1)(a, b),
+    "vjp": lambda minus, a, b: torch.func.vjp(minus, a, b)[0],
+    "vmap": same_rank,
+    "vmap over the last dim": lambda minus, a, b: torch.func.vmap(lambda x: minus(x, b.sum()), -1, -1)(a),
+    "vmap of grad": lambda minus, a, b: torch.func.vmap(torch.func.grad(loss(minus)), (0, None))(a, b),
+    "jacrev": lambda minus, a, b: torch.func.jacrev(minus)(a, b),
+    "jacfwd": lambda minus, a, b: torch.func.jacfwd(minus, 1)(a, b),
+    "hessian": lambda minus, a, b: torch.func.hessian(loss(minus))(a, b),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:DeprecationWarning")  # by PyTorch itself
+@pytest.mark.parametrize("transform", TRANSFORMS.values(), ids=TRANSFORMS)
+def test_inside_pytorchs_transforms_it_is_pytorchs_own_difference(transform):
+    """A tangent was dropped without an error: the derivative was 0."""
+    for a, b in pairs():
+        assert torch.equal(transform(mn.subtract, a, b), transform(torch.sub, a, b))
+        with torch.no_grad():
+            assert torch.equal(transform(mn.subtract, a, b), transform(torch.sub, a, b))
+
+
+def test_a_subclass_gives_what_pytorch_would_wrap_the_result_in():
+    class Reading(torch.Tensor):
+        pass
+
+    class Logging(torch.Tensor):
+        called = None
+
+        @classmethod
+        def __torch_function__(cls, function, types, args=(), kwargs=None):
+            cls.called = function
+            return super().__torch_function__(function, types, args, kwargs)
+
+    plain = torch.tensor([1.5, 2.5])
+    reading, logging = plain.as_subclass(Reading), plain.as_subclass(Logging)
+    for a, b in ((reading, plain), (plain, reading), (2, reading), (reading, reading)):
+        assert type(mn.subtract(a, b)) is Reading
+    assert type(mn.subtract(logging, 1)) is Logging
+    assert Logging.called is mn.subtract
+    out = torch.zeros(2)
+    assert mn.subtract(reading, 1, out=out) is out
+    assert type(mn.subtract(torch.nn.Parameter(plain), 1)) is torch.Tensor
+    with torch.device("cpu"):
+        assert mn.subtract(plain, 1).tolist() == [0.5, 1.5]
+
+
 REFUSED = {
     "bool": (torch.tensor([True]), torch.tensor([True])),
     "complex": (torch.zeros(1, dtype=torch.complex64),) * 2,
@@ -125,6 +198,14 @@ REFUSED = {
 def test_what_has_no_difference_here_is_refused(operands):
     with pytest.raises(DTypeError):
         mn.subtract(*operands)
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of MaskedTensors:UserWarning")
+def test_a_masked_tensor_is_refused_in_inference_mode_too():
+    masked = torch.masked.masked_tensor(torch.ones(2), torch.tensor([True, False]))
+    for mode in (torch.inference_mode, torch.enable_grad):
+        with mode(), pytest.raises(DTypeError, match="a is a tensor whose memory cannot be read: "):
+            mn.subtract(masked, 1.0)
 
 
 def test_errors_say_what_to_do():

@@ -42,6 +42,16 @@ def test_a_range_is_written_in_many_ways(given, lo, hi, told):
     [
         ("", SpecError, f"'x' cannot be assumed to be ''; {EXPECTED}"),
         ("..", SpecError, f"'x' is assumed to be '..', which says nothing; {EXPECTED}"),
+        (
+            "0..1e401",
+            SpecError,
+            "'x' is assumed to be '0..1e401', beyond what floats hold; leave that end open, as 0..",
+        ),
+        (
+            10**401,
+            SpecError,
+            f"'x' is assumed to be {'1' + '0' * 59}…, beyond what floats hold; leave that end open, as 0..",
+        ),
         ("3...5", SpecError, f"'x' cannot be assumed to be '3...5'; {EXPECTED}"),
         ("1_0..9", SpecError, f"'x' cannot be assumed to be '1_0..9'; {EXPECTED}"),
         ("nan..1", SpecError, f"'x' cannot be assumed to be 'nan..1'; {EXPECTED}"),

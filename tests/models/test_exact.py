@@ -74,3 +74,42 @@ def test_a_subtraction_with_a_constant_0_rounds_no_more_than_it_is_given():
 def test_text_nothing_and_a_signalling_nan_are_no_0(stored):
     one = Flow([("Sub", ("x", "c"), ("d",))], ("c",), elements={"c": stored}.get)
     assert not moves(one, 0)
+
+
+NUMBERS = {
+    "w": np.array([0.3, -1.7, 5.5], np.float16),
+    "two": np.array(2, np.float16),
+    "tenth": np.array(0.1, np.float16),
+    "large": np.array(65504, np.float16),
+    "odd": np.array([2049, 3], np.int32),
+    "even": np.array([2050, 3], np.int32),
+    "wide": np.array([0.3], np.float32),
+    "halves": np.array([0.5], np.float32),
+}
+
+
+@pytest.mark.parametrize(
+    ("operator", "inputs", "exact"),
+    [
+        ("Mul", ("w", "two"), True),
+        ("Mul", ("w", "tenth"), False),
+        ("Mul", ("large", "two"), False),  # float32 has no infinity there
+        ("Add", ("two", "two"), True),
+        ("Add", ("large", "tenth"), False),
+        ("Sub", ("two", "tenth"), False),
+        ("Div", ("w", "two"), False),  # runtimes may multiply by the reciprocal
+        ("Sqrt", ("two",), False),
+        ("Cast", ("odd",), False),
+        ("Cast", ("even",), True),
+        ("Cast", ("wide",), False),
+        ("Cast", ("halves",), True),
+        ("ConstantOfShape", ("even",), True),
+    ],
+)
+def test_constants_are_computed_to_see_whether_they_are_rounded(operator, inputs, exact):
+    types = {name: array.dtype.name for name, array in NUMBERS.items()} | {"r": "float16"}
+    shapes = {name: array.shape for name, array in NUMBERS.items()}
+    shapes["r"] = np.broadcast_shapes(*(shapes[name] for name in inputs))
+    step = (operator, inputs, ("r",))
+    seen = Flow([step], NUMBERS, types, shapes=shapes, elements=lambda name: NUMBERS[name].reshape(-1))
+    assert is_exact(seen, "r") == exact

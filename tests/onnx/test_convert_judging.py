@@ -221,6 +221,15 @@ def test_a_mask_that_is_read_is_refused_as_before(reader):
     assert "Dropout: output 1 of Dropout ('m') is another one in the other version" in refusal(model, 21)
 
 
+@pytest.mark.parametrize(("opset", "goal"), [(10, 12), (11, 21), (12, 10), (13, 11)])
+def test_a_mask_that_does_not_train_is_all_ones_from_opset_12_on_and_before_it_is_not_said(opset, goal):
+    model = parse(
+        f'<ir_version: 7, opset_import: ["" : {opset}]> g (float[2] x) => (float[2] y, bool[2] m) '
+        "{ y, m = Dropout(x) }"
+    )
+    assert "Dropout: output 1 of Dropout ('m') is another one in the other version" in refusal(model, goal)
+
+
 def test_a_normalisation_whose_statistics_nobody_reads():
     text = """<ir_version: 7, opset_import: ["" : 9]> g (float[2,3,4] x, float[3] s) => (float[2,3,4] y) {
         y, a, b, c, d = BatchNormalization(x, s, s, s, s) }"""

@@ -88,6 +88,10 @@ STEPS = cases("""
     y = ReduceMin<noop_with_empty_axes=1>(x)
     Identity-13
 
+18 -> 13: (float[2,3,4] x) => (float[2,3,4] y)
+    y = ReduceL2<noop_with_empty_axes=1>(x)
+    Abs-13
+
 13 -> 18: (float[2,3,4] x) => (float[2,1,4] y)
     y = ReduceL2<axes=[1]>(x)
     Constant-13, ReduceL2-18
@@ -391,11 +395,11 @@ REFUSED = cases("""
 
 22 -> 15: (float[1,1,4] x) => (float[1,1,Z] y)
     y = MaxPool<kernel_shape=[1], strides=[2], pads=[0,2], ceil_mode=1>(x)
-    MaxPool: MaxPool with ceil_mode=1 is not proven to mean the same: a window may start in the padding at the end, \
-which opset 22 leaves out
+    MaxPool: MaxPool with ceil_mode=1 makes 4 windows along axis 2 until opset 21 and 3 since opset 22, which leaves \
+out a window that starts in the padding at the end
 
-11 -> 13: (float[3] x) => (float[3] y)
-    y = Scatter<axis=0>(x, x, x)
+11 -> 13: (float[3] x, int64[3] i) => (float[3] y)
+    y = Scatter<axis=0>(x, i, x)
     Scatter: Scatter-11 is deprecated in opset 11, and opset 13 has no newer one
 
 28 -> 27: (float[3] x) => (float[3] y)
@@ -480,3 +484,65 @@ def test_inference_is_not_asked_about_attributes_that_only_callers_know():
     scope = Scope("function 'f'", Names(), types={"x": onnx.helper.make_tensor_type_proto(1, [2, 3, 4])})
     learn([flatten, onnx.helper.make_node("Flatten", ["x"], ["z"])], 13, scope)
     assert (scope.shape("y"), scope.shape("z")) == (None, (2, 12))
+
+
+def test_upsample_has_its_scales_as_an_attribute_before_opset_9():
+    model = parse(
+        9,
+        """(float[1,1,2,2] x) => (float[1,1,4,6] y) {
+        s = Constant <value = float[4] {1, 1, 2, 3}> () y = Upsample(x, s) }""",
+    )
+    made, _, _ = convert_proto(model, 8)
+    onnx.checker.check_model(made, full_check=True)
+    assert (ops(made), list(made.graph.node[0].attribute[0].floats)) == (["Upsample-7"], [1, 1, 2, 3])
+    x = IMAGE[:, :1, :2, :2]
+    np.testing.assert_array_equal(on_onnxruntime(made, {"x": x}), on_onnxruntime(model, {"x": x}))
+    with pytest.raises(ConversionRefused, match=r"the scales \('s'\) must be constant for this step"):
+        convert_proto(parse(9, "(float[1,1,2,2] x, float[4] s) => (float[1,1,a,b] y) { y = Upsample(x, s) }"), 8)
+
+
+def test_the_default_axes_are_written_out_where_inference_refuses_a_node_without_them():
+    model = parse(9, "(float[2,3,2,2] x) => (float[2,3,2,2] y) { y = MeanVarianceNormalization(x) }")
+    made, _, _ = convert_proto(model, 18)
+    onnx.checker.check_model(made, full_check=True)
+    assert list(made.graph.node[0].attribute[0].ints) == [0, 2, 3]
+
+
+def test_indices_of_one_hot_may_be_floats():
+    text = "(float[3] d) => (float[2,3] y) { i := [0.0, 2.0] n := 3 v := [0.0, 1.0] y = OneHot(i, n, v) }"
+    made, _, _ = convert_proto(parse(12, written_out(text)), 10)
+    onnx.checker.check_model(parse(12, written_out(text)), full_check=True)
+    assert ops(made)[-1] == "OneHot-9"
+    with pytest.raises(ConversionRefused, match="OneHot of opset 10 takes no negative index"):
+        convert_proto(parse(12, written_out(text.replace("2.0", "-1.0"))), 10)
+
+
+def test_a_value_that_became_an_attribute_is_a_float32_or_refused():
+    text = "(float[2] x) => (float[4] y) { p := [1, 1] v := 1.0 y = Pad(x, p, v) }"
+    model = parse(12, written_out(text))
+    for value, held in (
+        (np.float32("nan"), True),
+        (np.float32("inf"), True),
+        (np.float64(0.1), False),
+        (np.complex64(1j), False),
+    ):
+        model.graph.node[1].attribute[0].CopyFrom(
+            onnx.helper.make_attribute("value", onnx.numpy_helper.from_array(np.array(value)))
+        )
+        element = onnx.helper.np_dtype_to_tensor_dtype(value.dtype)
+        for one in (*model.graph.input, *model.graph.output):
+            one.type.tensor_type.elem_type = element
+        if held:
+            np.testing.assert_equal(convert_proto(model, 7)[0].graph.node[0].attribute[-1].f, float(value))
+        else:
+            with pytest.raises(ConversionRefused, match=r"which cannot hold 0\.1|takes no tensor\(complex64\)"):
+                convert_proto(model, 7)
+
+
+@pytest.mark.parametrize("op", ["ReduceL1", "ReduceL2"])
+def test_a_norm_over_no_axes_squares_no_large_integer(op):
+    model = parse(18, f"(int64[2] x) => (int64[2] y) {{ y = {op} <noop_with_empty_axes = 1> (x) }}")
+    made, _, losses = convert_proto(model, 13)
+    assert (ops(made), losses) == (["Abs-13"], [])
+    x = np.array([-(1 << 40), 3], np.int64)
+    assert on_onnxruntime(made, {"x": x})[0].tolist() == [1 << 40, 3] == on_onnxruntime(model, {"x": x})[0].tolist()

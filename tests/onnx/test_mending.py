@@ -120,7 +120,10 @@ def test_it_is_checked_converted_and_run_as_onnxruntime_runs_it(name):
     assert read(model).notes == (note,)
     report = mn.check(model, "onnxruntime-cpu")
     assert report.notes == (note,)
-    assert {finding.verdict for finding in report.findings} == {"ok"}
+    # A body whose condition is a constant is folded into its surroundings, which was not measured there.
+    assert {finding.verdict for finding in report.findings} == {
+        "unknown" if name == "not sorted, read by a body" else "ok"
+    }
     converted = mn.convert(model, "onnx:16")
     assert converted.changes[:2] == [note, "opset 13 became 16"]
     onnx.checker.check_model(converted.model)

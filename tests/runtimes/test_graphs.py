@@ -8,6 +8,8 @@ import pytest
 from onnx.reference import ReferenceEvaluator
 
 from minuend.core.elements import TYPES
+from minuend.models.opening import open_model
+from minuend.models.sites import sites
 from minuend.models.surroundings import ADJACENT, APART, Surrounding
 from minuend.runtimes import graph_answers, graphs, targets
 from minuend.runtimes.answers import EVERY, Answer
@@ -29,7 +31,7 @@ class Evaluated:
     def __init__(self, join=None):
         self.join = join
 
-    def ask(self, form, model, weights, fed, hint=""):
+    def ask(self, form, model, weights, fed, hint="", count=None):
         proto = onnx.load_from_string(model)
         feeds = {name: codes.view(element.memory) for name, element, codes in fed}
         kinds = [node.op_type for node in proto.graph.node]
@@ -98,6 +100,39 @@ def test_over_two_operands_every_edge_meets_every_other():
     feed = graphs.Feed("float32", (1, 8, 16, 16))
     a, b = (graphs.elements(feed, name, i).reshape(-1)[:1000].view(np.uint32) for i, name in enumerate("ab"))
     assert len(set(zip(a.tolist(), b.tolist(), strict=True))) == 121
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_a_case_is_looked_up_by_the_name_that_it_was_measured_by(dtype):
+    first = {}
+    for (expression, kind, form), case in CASES.items():
+        way, *how = case.how
+        if kind == dtype and form == ADJACENT and way in ("maker", "reader", "cast", "cast_to"):
+            operator = how[-1] if isinstance(how[-1], str) else how[-1].name
+            first.setdefault((way, operator, how[-2]), (expression, case))
+    assert len(first) > 50
+    for expression, case in first.values():
+        found = sites(open_model(graphs.asking().build(case).whole.data))
+        assert expression in {one.expression for site in found for one in site.around}
+
+
+def test_a_file_that_was_written_against_another_list_says_nothing_of_adjacent_operators():
+    known = targets.find("onnxruntime-cpu@1.31.1")
+    text = targets.dump(known)
+    assert targets.load(text).graphs is not None
+    assert targets.load(text.replace(graph_answers.digest(), "0123456789abcdef")).graphs is None
+
+
+def test_cases_that_are_measured_elsewhere_keep_both_processors():
+    class Elsewhere(Evaluated):
+        cpu = "another CPU, avx2"
+
+    known = GraphAnswers({key: {} for key, _ in graphs.asked("")}, ("AMD EPYC, avx2",))
+    assert graphs.measure(Elsewhere(), known=known).cpus == ("AMD EPYC, avx2",)
+    less = GraphAnswers({key: one for key, one in known.cells.items() if key[0] != "x - x"}, known.cpus)
+    found = graphs.measure(Elsewhere(), known=less, types=("float32",))
+    assert found.cpus == ("AMD EPYC, avx2", "another CPU, avx2")
+    assert (found.covers("float32", False), found.covers("int32", False)) == (True, False)
 
 
 def test_the_list_of_cases_is_what_the_grammar_asks():

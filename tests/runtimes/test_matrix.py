@@ -7,7 +7,8 @@ import json
 import pytest
 
 from minuend import cli
-from minuend.cli.pages.matrix import SIGNS
+from minuend.cli.pages.layout import text
+from minuend.cli.pages.matrix import SIGNS, matrix_page
 from minuend.errors import DTypeError, SpecError
 from minuend.runtimes import targets
 from minuend.runtimes.answers import VERDICTS, WORST
@@ -100,3 +101,10 @@ def test_in_json_each_cell_has_its_verdict_and_witness(capsys: pytest.CaptureFix
 def test_options_that_choose_nothing_are_refused(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["targets", *argv]) == 2
     assert capsys.readouterr().err.startswith("error: ")
+
+
+def test_a_release_is_one_word_of_the_head():
+    lines = text(matrix_page(matrix(["onnxruntime-cpu"], ["uint8", "float32"]))).splitlines()
+    shown = [word for line in lines for word in line.split() if "." in word and word[0].isdigit()]
+    assert shown == [name.partition("@")[2] for name in targets.names("onnxruntime-cpu")]
+    assert max(map(len, lines)) <= 80

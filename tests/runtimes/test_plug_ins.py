@@ -20,7 +20,7 @@ from minuend.runtimes import adapting, targets
 from minuend.runtimes.cases import Case
 from minuend.runtimes.proving import prove
 from minuend.runtimes.quirks import quirks
-from minuend.runtimes.running import Runtime
+from minuend.runtimes.running import Refused, Runtime
 
 PLUGIN = Path(__file__).parent.parent / "data" / "plugin"
 IR = """<net name="m" version="11"><layers>
@@ -143,7 +143,7 @@ def test_the_whole_program_finds_the_example_where_an_installer_put_it(echo: Pat
         check=False,
     )
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert ran.stdout.startswith("echo 1.2: ")
+    assert "\necho 1.2: " in ran.stdout
     assert "nothing deviates that is not listed" in ran.stdout
 
 
@@ -233,3 +233,127 @@ def test_a_runtime_that_nobody_measured_says_how(echo: Path) -> None:
     )
     report = prove("echo", quick=True)
     assert report.notes == ("no deviations of echo@1.2 are listed, so every one counts; minuend measure makes a list",)
+
+
+# ---- plug-ins whose answers are none ----------------------------------------------------------------------------
+
+ODD = """
+import os, sys, time
+NAME, PACKAGE, DIALECTS, ARRAYS = "odd", "odd-package", ("openvino",), False
+CONSTANTS, RULES, JOINS = ("none",), ("numpy",), False
+print("printed while it is loaded")
+
+
+def release():
+    return "1"
+
+
+def prepare(head, model, weights):
+    print("printed by prepare()")
+    sys.stdout.flush()
+    def run(inputs):
+        {}
+    return run
+
+
+"""
+
+
+def odd(site: Path, line: str, **names: str) -> None:
+    install(site, "odd-package", "1", {"odd": "odd_module"})
+    text = ODD.replace("{}", line) + "".join(f"{name} = {value}\n" for name, value in names.items())
+    (site / "odd_module.py").write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        (
+            "return [('float32', (10**9,), b'')]",
+            "output 0 is float32 of shape [1000000000] in 0 bytes; expected 4000000000",
+        ),
+        ("return [('float32', 'x', b'')]", "the shape of output 0 is 'x'; expected a sequence of sizes"),
+        ("return [('float32', (-1,), b'')]", "the shape of output 0 is (-1,); expected a sequence of sizes"),
+        ("return [('float32', (2.0,), b'')]", "the shape of output 0 is (2.0,); expected a sequence of sizes"),
+        ("return [('float32', (1,) * 65, bytes(4))]", "output 0 has rank 65; NumPy's arrays end at 64"),
+        ("return [('x', (2**40, 2**40), b'')]", "output 0 has 1208925819614629174706176 elements"),
+        ("return [(7, (1,), b'')]", "the dtype of output 0 is 7; expected a name such as 'float32'"),
+        ("return [('uint8', (1,), 'a')]", "the elements of output 0 are a str; expected bytes"),
+        ("return [('uint8', (1,))]", "output 0 is ('uint8', (1,)); expected (dtype, shape, bytes)"),
+        ("return None", "its run() returned a NoneType; expected a list of (dtype, shape, bytes)"),
+        ("return 'x' * 10**7", "its run() returned a str; expected a list of (dtype, shape, bytes)"),
+        ("return [[0] * 10**6]", f"output 0 is [{'0, ' * 33}…; expected (dtype, shape, bytes)"),
+    ],
+)
+def test_an_answer_that_is_none_names_the_plug_in(
+    site: Path, tmp_path: Path, line: str, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd(site, line)
+    assert cli.main(["measure", "odd", "-o", str(tmp_path / "o.json"), "--alone"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.splitlines()[-1] == (
+        f"error: the adapter of odd 1 (the runtime 'odd' of the package odd-package 1) gives no answer: {why}"
+    )
+    assert not (tmp_path / "o.json").exists()
+
+
+def test_a_plug_in_that_never_returns_is_asked_three_times(
+    site: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd(site, "time.sleep(1000)")
+    assert cli.main(["measure", "odd", "-o", str(tmp_path / "o.json"), "--alone", "--max-seconds", "0.2"]) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "error: a model on odd 1 (the runtime 'odd' of the package odd-package 1) was stopped: it took more than "
+        "0.2 s, the limit of max_seconds; if it needs more, set --max-seconds (in Python max_seconds=), "
+        "none for no limit"
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("raise SystemExit(3)", "3"),
+        ("sys.exit('words')", "words"),
+        ("raise ValueError('x' * 9999)", "x" * 239 + "…"),
+        ("os._exit(0)", "the process dies (status 0)"),
+        ("os.abort()", "the process dies (SIGABRT)"),
+    ],
+)
+def test_an_end_of_any_kind_is_a_refusal(site: Path, line: str, told: str) -> None:
+    odd(site, line)
+    with Runtime("odd") as runtime:
+        case = next(runtime.cases(full=False))
+        assert runtime.run(case) == Refused(told, "run")
+        assert runtime.run(case) == Refused(told, "run")
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ({"ARRAYS": "3"}, "ARRAYS of odd_module is 3; expected True or False"),
+        ({"DIALECTS": "'onnx'"}, "DIALECTS of odd_module is 'onnx'; expected names of dialects in a tuple"),
+        ({"prepare": "None"}, "prepare of odd_module is None; expected a function"),
+    ],
+)
+def test_an_adapter_whose_names_hold_something_else_is_refused(site: Path, names: dict[str, str], message: str) -> None:
+    odd(site, "pass", **names)
+    with pytest.raises(Unsupported) as caught:
+        Runtime("odd")
+    assert str(caught.value) == f"the runtime 'odd' of the package odd-package 1: {message}"
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("lambda: 1", "the adapter of odd gives 1 as its release; expected a short text"),
+        ("lambda: chr(27)", "the adapter of odd gives '\\x1b' as its release; expected a short text"),
+        ("lambda: {}[1]", "the adapter of odd does not say its release: it ends in KeyError: 1"),
+        ("sys.exit", "the adapter of odd does not say its release: it ends in SystemExit: "),
+    ],
+)
+def test_a_release_that_is_none_is_refused(site: Path, value: str, message: str) -> None:
+    odd(site, "pass", release=value)
+    with pytest.raises(Unsupported) as caught:
+        Runtime("odd")
+    assert str(caught.value) == message

@@ -300,7 +300,7 @@ def test_the_start_of_a_release_means_its_newest() -> None:
 
 def test_names_run_from_old_to_new() -> None:
     names = [name for name in targets.names() if name.startswith("onnxruntime-cpu@")]
-    assert names.index("onnxruntime-cpu@1.31.1") == len(names) - 1
+    assert names.index("onnxruntime-cpu@1.32.0") == len(names) - 1
     assert names == sorted(names, key=lambda name: [int(part) for part in name.partition("@")[2].split(".")])
 
 
@@ -308,7 +308,13 @@ def test_an_unknown_target_is_refused_with_what_there_is() -> None:
     with pytest.raises(SpecError) as caught:
         targets.find("coreml")
     known = dict.fromkeys(name.partition("@")[0] for name in targets.names())
-    assert str(caught.value) == f"no target 'coreml'; expected {listed(known)}, each with an @release if need be"
+    expected = f"expected {listed(known)}, each with an @release if need be"
+    assert str(caught.value) == (
+        f"no target 'coreml'; {expected}; minuend measure asks another runtime through a module of yours "
+        "(docs/runtimes.md)"
+    )
+    with pytest.raises(SpecError, match=r"no target 'tensorrt'; expected"):
+        targets.find("tensorrt")
     with pytest.raises(SpecError) as caught:
         targets.find("numpy@1", exact=True)
     assert str(caught.value).startswith("no release of numpy that starts with '1'; there are 2.")

@@ -85,7 +85,7 @@ def test_what_is_added_is_known_until_it_is_removed(
 
 
 def test_yours_stands_before_what_is_shipped_and_is_read_again_when_it_changes(file: Callable[..., Path]) -> None:
-    name = "onnxruntime-cpu@1.31.1"
+    name = "onnxruntime-cpu@1.32.0"
     shipped = targets.find(name)
     runtime, _, release = name.partition("@")
     yours.add(file(made(runtime, release)))
@@ -99,9 +99,9 @@ def test_yours_stands_before_what_is_shipped_and_is_read_again_when_it_changes(f
 
 
 def test_a_release_that_is_yours_is_one_to_infer_from(file: Callable[..., Path]) -> None:
-    assert targets.find("onnxruntime-cpu@1.32").provenance["inferred"].startswith("1.32 lies beyond 1.31.1")
-    yours.add(file(made("onnxruntime-cpu", "1.33.0")))
-    assert targets.find("onnxruntime-cpu@1.32").provenance["inferred"].startswith("1.32 lies between 1.31.1 and 1.33.0")
+    assert targets.find("onnxruntime-cpu@1.33").provenance["inferred"].startswith("1.33 lies beyond 1.32.0")
+    yours.add(file(made("onnxruntime-cpu", "1.34.0")))
+    assert targets.find("onnxruntime-cpu@1.33").provenance["inferred"].startswith("1.33 lies between 1.32.0 and 1.34.0")
 
 
 def _changed(**changed: Any) -> str:

@@ -195,6 +195,41 @@ def test_an_observer_s_error_ends_the_run(files: tuple[str, str, Path]) -> None:
         raise ValueError("seen enough")
 
     with blocks_of(8000), pytest.raises(ValueError, match="seen enough"):
-        subtract_files(a, b, str(out), watch=lambda _: observer)
+        subtract_files(a, b, str(out), watch=lambda *_: observer)
     assert out.read_bytes() == OLD
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("minuend")]
+
+
+# Gets a signal within a callback of HDF5's library, at the n-th write of it.
+WITHIN = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from minuend.cli import program
+from minuend.storage import writing
+when, calls = int(sys.argv.pop(1)), 0
+def write(self, data, before=writing.Patient.write):
+    global calls
+    calls += 1
+    if calls == when:
+        os.kill(os.getpid(), signal.SIGINT)
+    return before(self, data)
+writing.Patient.write = write
+raise SystemExit(program.main())
+"""
+
+
+@pytest.mark.parametrize("suffix", ["h5", "nc"])
+@pytest.mark.parametrize("when", [1, 2, 3, 5, 8])
+def test_an_interrupt_within_a_callback_of_the_library_does_not_crash_it(
+    tmp_path: Path, suffix: str, when: int
+) -> None:
+    h5py = pytest.importorskip("h5py")
+    for name in "ab":
+        with h5py.File(tmp_path / f"{name}.{suffix}", "w") as file:
+            file.create_dataset("x", data=np.ones((40, 40)), chunks=(4, 4), compression=1)
+    line = ["sub", f"a.{suffix}", f"b.{suffix}", "-o", f"c.{suffix}"]
+    done = subprocess.run(
+        [sys.executable, "-c", WITHIN, str(when), *line], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (130, "error: interrupted; nothing was written\n")
+    assert sorted(os.listdir(tmp_path)) == [f"a.{suffix}", f"b.{suffix}"]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 import threading
+import time
+from collections.abc import Callable
 
 import pytest
 
 from minuend import _native
 from minuend.storage import pipeline
-from minuend.storage.pipeline import ahead, each, sole, workers
+from minuend.storage.pipeline import ahead, each, outside_signals, sole, workers
 from minuend.storage.regions import Region, boxes
 
 REGIONS = list(boxes((40,), (1,)))
@@ -88,3 +92,43 @@ def test_who_works_alone_gives_back_what_it_took() -> None:
         assert (_native.get_num_threads(), workers()) == (1, before)
         assert _native.cache_limit() <= pipeline.BUDGET
     assert (_native.get_num_threads(), _native.cache_limit(), workers()) == (threads, limit, before)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals go to threads as POSIX has it")
+def test_an_interrupt_stops_the_work_at_its_next_check_and_waits_for_its_end() -> None:
+    begun, ended, steps = threading.Event(), threading.Event(), 0
+
+    def work(check: Callable[[], None]) -> None:
+        nonlocal steps
+        assert threading.current_thread() is not threading.main_thread()
+        begun.set()
+        try:
+            while True:
+                steps += 1
+                time.sleep(0.001)
+                check()
+        finally:
+            ended.set()
+
+    main = threading.main_thread().ident
+    assert main is not None
+
+    def interrupt() -> None:
+        begun.wait()
+        signal.pthread_kill(main, signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job has it ignored
+    try:
+        threading.Thread(target=interrupt).start()
+        with pytest.raises(KeyboardInterrupt):
+            outside_signals(work)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert ended.is_set()
+    assert steps
+
+
+def test_what_comes_of_work_outside_of_signals_is_returned_or_raised() -> None:
+    assert outside_signals(lambda check: [check(), 7]) == [None, 7]
+    with pytest.raises(ZeroDivisionError):
+        outside_signals(lambda check: 1 // 0)

@@ -231,7 +231,36 @@ def test_pickles_within_shards_are_refused(tmp_path: Path) -> None:
         ({"attributes": [1]}, "x.zarr/zarr.json has attributes that are a JSON list; expected an object"),
         ({"data_type": "complex64", "fill_value": [0, 0]}, "complex64"),
         ({"data_type": "nonsense"}, "x.zarr is no array that zarr "),
-        ({"codecs": []}, "x.zarr is no array that zarr "),
+        ({"codecs": []}, "x.zarr states the codecs []; expected a list of at least one"),
+        (
+            {"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [0, 4]}}},
+            "x.zarr states the chunk shape [0, 4]; expected a list of whole numbers from 1 on, one for each axis",
+        ),
+        (
+            {"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4]}}},
+            "x.zarr states the chunk shape (4,) of an array of shape (11, 13); expected one for each axis",
+        ),
+        ({"shape": [9, 13.0]}, "x.zarr states the shape [9, 13.0]; expected a list of whole numbers from 0 on"),
+        (
+            {"chunk_grid": {"name": "regular"}},
+            "x.zarr states the chunk_grid {'name': 'regular'}; expected an object with a name and a configuration",
+        ),
+        ({"codecs": [7]}, "x.zarr states the codec 7; expected an object with a name"),
+        (
+            {
+                "codecs": [
+                    {
+                        "name": "sharding_indexed",
+                        "configuration": {
+                            "chunk_shape": [2, 2],
+                            "codecs": ["bytes"],
+                            "index_codecs": ["bytes", "gzip"],
+                        },
+                    }
+                ]
+            },
+            "x.zarr states the codecs ['bytes', 'gzip'] of the index of its shards; expected bytes and crc32c",
+        ),
         ({"shape": [2**70, 1]}, "x.zarr "),
         (
             {"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [1 << 20, 1 << 20]}}},
@@ -356,3 +385,27 @@ def test_numbers_that_are_packed_in_different_ways_are_refused(tmp_path: Path) -
     assert str(caught.value).startswith(
         "A and B are packed in different ways: A means 0.5 × what is stored + 2.0 and B 0.5 × what is stored + 3.0; "
     )
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_where_a_codec_has_no_memory_the_error_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: int
+) -> None:
+    """Zstandard's raises a RuntimeError: that was a defect in writing, and a damaged chunk in reading."""
+    zstd = pytest.importorskip("numcodecs.zstd")
+
+    def fails(*_: object) -> None:
+        raise RuntimeError("Zstd compression error: b'Allocation error : not enough memory'")
+
+    codecs = {"compressors": [zstd.Zstd()]} if version == 2 else {}
+    for seed, name in enumerate("ab"):
+        made(tmp_path / f"{name}.zarr", numbers(seed=seed), chunks=(3, 5), zarr_format=version, **codecs)
+    for goal in ("c.zarr", "c.zarr.zip"):
+        with monkeypatch.context() as patch:
+            patch.setattr(zstd.Zstd, "encode", fails)
+            with pytest.raises(MemoryError, match="not enough memory"):
+                subtract_files(str(tmp_path / "a.zarr"), str(tmp_path / "b.zarr"), str(tmp_path / goal))
+        assert not (tmp_path / goal).exists()
+    monkeypatch.setattr(zstd, "decompress", fails)
+    with pytest.raises(MemoryError, match="not enough memory"):
+        subtract_files(str(tmp_path / "a.zarr"), str(tmp_path / "b.zarr"), str(tmp_path / "c.npy"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import re
 import threading
 from collections.abc import Iterator
@@ -31,6 +32,24 @@ class Site:
         return sum(int(one[2]) + 1 - int(one[1]) for one in ends if one)
 
 
+def _ranged(way: str, content: bytes, start: int, stop: int, *, later: bool) -> tuple[bytes, dict[str, str]]:
+    """A range of a file as a server sends it in one of its ways, and the headers."""
+    if later and way == "another range":
+        start = max(0, start - 1)
+    piece = content[start : stop - (later and way == "short")]
+    size = "*" if way == "no size" else f"{len(content)}{'0' if later and way == 'another size' else ''}"
+    headers = {"Content-Range": f"bytes {start}-{stop - 1}/{size}"}
+    if way in ("new tags", "kept to If-Range", "mirrors"):
+        headers["ETag"] = '"2"' if later and way == "new tags" else '"1"'
+    if way == "new dates":
+        headers["Last-Modified"] = f"Mon, 23 Nov 2026 15:00:0{int(later)} GMT"
+    if way == "no Content-Range":
+        headers = {}
+    if way == "packed":
+        headers["Content-Encoding"], piece = "gzip", gzip.compress(piece)
+    return piece, headers
+
+
 @contextlib.contextmanager
 def served(**files: bytes) -> Iterator[Site]:
     """Serve files as ``/name`` until the block ends; ``a__npy`` is ``a.npy``."""
@@ -46,19 +65,28 @@ def served(**files: bytes) -> Iterator[Site]:
             self._answer(body=True)
 
         def _answer(self, *, body: bool) -> None:
-            content = site.files.get(self.path.partition("?")[0])
+            content = site.files.get(self.path.partition("?")[0].removeprefix("/other"))
             if site.way == "forbidden" or content is None:
                 self._send(403 if content else 404, b"", body)
                 return
-            asked = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
+            asked = re.fullmatch(r"bytes=(\d*)-(\d+)", self.headers.get("Range", ""))
             if body:
                 site.asked.append((self.path, self.headers.get("Range", "")))
             if asked is None or site.way == "no ranges":
                 self._send(200, content, body, **({} if site.way == "no ranges" else {"Accept-Ranges": "bytes"}))
                 return
-            start, stop = int(asked[1]), min(int(asked[2]) + 1, len(content))
-            piece = content[start : stop - (1 if site.way == "short" else 0)]
-            self._send(206, piece, body, **{"Content-Range": f"bytes {start}-{stop - 1}/{len(content)}"})
+            first, last = asked.groups()
+            start = int(first) if first else len(content) - int(last)
+            stop = min(int(last) + 1, len(content)) if first else len(content)
+            later = len(site.asked) > 1  # the first one is the look at one byte
+            if later and site.way in ("whole later", "kept to If-Range"):
+                changed = site.way == "kept to If-Range" and self.headers.get("If-Range") == '"1"'
+                self._send(200, content, body, **({"ETag": '"2"'} if changed else {}))
+            elif later and site.way in ("redirects", "mirrors") and not self.path.startswith("/other"):
+                self._send(302, b"", body, Location=f"/other{self.path}")
+            else:
+                piece, headers = _ranged(site.way, content, start, stop, later=later)
+                self._send(206, piece, body, **headers)
 
         def _send(self, status: int, content: bytes, body: bool, **headers: str) -> None:
             self.send_response(status)

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from fuzzing import watch
 from fuzzing.mutation import explore
-from fuzzing.running import Board, run_apart
+from fuzzing.running import Board, note, run_apart
 from fuzzing.targets import CORPUS, TARGETS, Target
 from fuzzing.watch import Failure, Folder, execute, watching
 
@@ -28,22 +28,47 @@ MOST = 300
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
-def test_no_input_of_the_corpus_or_made_of_it_fails(target: Target) -> None:
-    folder = Folder(dict(target.beside))
+def test_no_input_of_the_corpus_or_made_of_it_fails(target: Target, tmp_path: Path) -> None:
+    """Each target in a fork: what crashes over an input is a failure with the input and a trace, and ends no test."""
     inputs = [*target.seeds(), *target.corpus()]
     assert inputs
-    end = 0.0
+    done = run_apart(lambda board: tried(target, inputs, board, tmp_path), target, tmp_path)
+    assert not done.failures, failed(tmp_path)
+    assert done.executions >= len(inputs)
+
+
+def tried(target: Target, inputs: list[bytes], board: Board, failures: Path) -> int:
+    """Run the inputs, and some that are made of them; return how many fail, which are noted."""
+    folder, found, end = Folder(dict(target.beside)), set(), 0.0
+
+    def one(data: bytes) -> str:
+        board.start(data)
+        try:
+            return execute(target.run, data, folder)
+        except Failure as failure:
+            note(target, str(failure), failure.key, data, failures)
+            found.add(failure.key)
+            return f"failed {failure.key}"
+
     try:
         with watching(folder):
-            steps = explore(
-                lambda data: execute(target.run, data, folder), inputs, random.Random(7), target.harm, target.words
-            )
+            steps = explore(one, inputs, random.Random(7), target.harm, target.words)
             for count, _ in enumerate(itertools.islice(steps, len(inputs) + MOST), 1):
                 end = end or time.process_time() + SECONDS
                 if count >= len(inputs) and time.process_time() > end:
                     break
     finally:
         folder.remove()
+    return len(found)
+
+
+def failed(failures: Path) -> str:
+    """What was noted: each input, and what came of it."""
+    return "\n\n".join(
+        f"{path.read_bytes()[:2000]!r}\n{path.with_suffix('.txt').read_text('utf-8')}"
+        for path in sorted(failures.iterdir())
+        if not path.suffix
+    )
 
 
 def test_the_corpora_are_small_and_of_targets_that_there_are() -> None:
@@ -151,3 +176,19 @@ def test_a_process_that_crashes_is_a_failure_with_its_input(tmp_path: Path) -> N
     (found,) = (path for path in tmp_path.iterdir() if not path.suffix)
     assert found.read_bytes() == b"deadly"
     assert "crash: the process ended with status -9" in found.with_suffix(".txt").read_text()
+
+
+def test_a_crash_is_noted_with_the_place_in_the_program(tmp_path: Path) -> None:
+    def work(board: Board) -> int:
+        board.start(b"deadly")
+        deadly()
+        return 0
+
+    def deadly() -> None:
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+    assert run_apart(work, Target("some", "", lambda *_: None, tuple), tmp_path).failures == 1
+    told = failed(tmp_path)
+    assert told.startswith("b'deadly'\ncrash: the process ended with status -11")
+    assert "Fatal Python error: Segmentation fault" in told
+    assert "in deadly" in told

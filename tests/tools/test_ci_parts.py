@@ -101,7 +101,7 @@ def test_the_action_checks_a_glob_and_names_what_it_wrote(repository: Path) -> N
     status, told, outputs, installed = act(repository, models="exports/**/*.onnxtxt\n", targets="openvino-cpu")
     assert (status, outputs) == (1, {"status": "1", "sarif": "minuend.sarif", "junit": "minuend.xml"})
     assert "2 models: 1 fine, 1 with findings\n" in told
-    assert installed[:-1] == ["-m", "pip", "install", "/action[onnx]"]
+    assert installed[:-1] == ["-I", "-m", "pip", "install", "/action[onnx]"]
     (log,) = json.loads(Path("minuend.sarif").read_text())["runs"]
     place = log["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]
     assert place == {"uri": "exports/wraps.onnxtxt", "uriBaseId": "%SRCROOT%"}
@@ -122,7 +122,7 @@ def test_the_action_takes_several_lines_and_every_input(repository: Path) -> Non
     )
     assert (status, outputs) == (0, {"status": "0", "junit": "report of models.xml"})
     assert "bright frames" in " ".join(told.split())
-    assert installed[:-1] == ["-m", "pip", "install", "minuend[onnx]==1.0"]
+    assert installed[:-1] == ["-I", "-m", "pip", "install", "minuend[onnx]==1.0"]
     assert not Path("minuend.sarif").exists()
 
 
@@ -132,6 +132,27 @@ def test_the_action_runs_no_code_from_its_inputs(repository: Path) -> None:
     assert (status, outputs) == (2, {"status": "2", "sarif": "minuend.sarif", "junit": "minuend.xml"})
     assert "$(touch pwned) cannot be read" in told
     assert sorted(os.listdir()) == sorted([*before, "minuend.sarif", "minuend.xml"])
+
+
+def test_the_action_runs_no_code_of_the_repository_that_it_checks(repository: Path) -> None:
+    trap = f"open({str(repository / 'pwned')!r}, 'a').write(__name__)\n"
+    for name in ("pip", "minuend", "onnx", "numpy", "click", "sitecustomize", "usercustomize", "json", "setuptools"):
+        Path(f"{name}.py").write_text(trap)
+    Path("setup.py").write_text(trap)
+    Path("pip.conf").write_text("[global]\nindex-url = http://127.0.0.1:9/\n")
+    programs, real = repository.parent / "bin", shlex.quote(sys.executable)
+    log = shlex.quote(str(repository.parent / "installed"))
+    script = (
+        f'printf "%s\\n" "$@" > {log}\ntest "$1 $2 $3 $4" = "-I -m pip install"\nexec {real} "$1" "$2" "$3" --version'
+    )
+    (programs / "python").write_text(f"#!/bin/sh\nset -e\n{script}\n")
+    (programs / "minuend").write_text(
+        f"#!{sys.executable}\nimport sys\nfrom minuend.cli import main\nsys.exit(main())\n"
+    )
+    status, told, _, _ = act(repository, models="exports", targets="openvino-cpu")
+    assert (status, "2 models: 1 fine, 1 with findings\n" in told) == (1, True)
+    assert "pip " in told
+    assert not Path("pwned").exists()
 
 
 def test_every_input_of_the_action_is_used_and_every_output_is_written() -> None:

@@ -16,11 +16,20 @@ if sys.platform != "linux":
     pytest.skip("the scripts stand on Linux", allow_module_level=True)
 pytest.importorskip("onnx")
 pytest.importorskip("safetensors")
+pytest.importorskip("h5py")
+pytest.importorskip("zarr")
+pytest.importorskip("fsspec")
+pytest.importorskip("aiohttp")
 
 import faults
 from faults import JOBS, Broken, Job, Stage
 
 SEED = 3
+# Jobs run in forks. Where another test has loaded JAX, which has threads, each fork warns of them.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +45,13 @@ def test_a_job_that_is_killed_or_fails_loses_nothing(job: Job, template: Path, t
     stage = Stage(job, template, tmp_path)
     assert any(faults.kill(stage, source) for _ in range(3))
     faults.fail(stage, source.choice(("RLIMIT_FSIZE", "RLIMIT_AS", "read error")), source)
+
+
+@pytest.mark.parametrize("name", ["RLIMIT_FSIZE", "read error"])
+def test_a_fault_comes_to_bear(name: str, template: Path, tmp_path: Path) -> None:
+    (job,) = (job for job in JOBS if job.name == "sub -o o.npz")
+    stage = Stage(job, template, tmp_path)
+    assert any(faults.fail(stage, name, random.Random(seed)) for seed in range(8))
 
 
 @pytest.mark.skipif(not faults.can_mount(), reason="mounting a small disk takes root")

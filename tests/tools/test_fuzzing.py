@@ -17,7 +17,7 @@ APART = Path(__file__).with_name("fuzzing_apart.py")
 
 
 def test_the_short_form_finds_nothing_and_sees_failures() -> None:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(APART)]
+    command = [sys.executable, "-X", "faulthandler", "-m", "pytest", "-q", "-p", "no:cacheprovider", str(APART)]
     done = subprocess.run(command, cwd=APART.parents[2], capture_output=True, text=True, timeout=600, check=False)
-    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
+    assert done.returncode == 0, f"status {done.returncode}\n{done.stdout[-8000:]}{done.stderr[-8000:]}"
     assert " passed" in done.stdout

@@ -139,3 +139,25 @@ def test_counts_tell_false_verdicts_from_true_ones():
         "| openvino-cpu@1, hint f32 | unknown |  | 1 |  |  |  |  |",
     ]
     assert truth.TRUTHS[:2] == (FINE, DIFFERENT)
+
+
+def test_a_subtraction_is_fine_where_only_the_cut_changes_its_operands(runtimes):
+    """openvino joins a product and a sum where the difference is cut off, and not in the whole model."""
+    drawn = judge_graphs.draw(1995062140, 295)
+    source = np.random.default_rng([1995062140, 295, 1])
+    judged = [
+        (finding.location, truth.kind)
+        for hint, finding, truth in judge_graphs.judge(drawn, runtimes["openvino-cpu"], source)
+        if hint == "f32"
+    ]
+    assert ("graph.node[8]", FINE) in judged
+
+
+def test_what_is_wrong_is_counted_by_its_cause():
+    said = "wrong: p==1: m.onnx graph.node[{}] on openvino-cpu@2026.4.1{}: different-numbers (a sum; x: 1 is 2); fine: "
+    lines = judge_corpus.causes([said.format(1, ""), said.format(2, ", hint f32"), "wrong: p by `run`: other numbers"])
+    assert lines[-2:] == [
+        "| wrong | openvino-cpu@2026.4.1 | different-numbers | a sum; x | 2 |",
+        "| wrong |  |  | other numbers | 1 |",
+    ]
+    assert judge_corpus.causes([]) == []

@@ -133,11 +133,11 @@ def test_the_version_is_one() -> None:
     assert re.fullmatch(r"\d+\.\d+\.\d+(\.dev\d+)?", mn.__version__)
 
 
-def test_the_pythons_are_those_that_wheels_are_built_for() -> None:
+def test_the_pythons_that_are_named_are_among_those_that_wheels_are_built_for() -> None:
     prefix = "Programming Language :: Python :: 3."
     named = [f"3.{one.removeprefix(prefix)}" for one in PROJECT["project"]["classifiers"] if one.startswith(prefix)]
     built = re.findall(r"cp3(\d+)-\*", " ".join(PROJECT["tool"]["cibuildwheel"]["build"]))
-    assert named == [f"3.{minor}" for minor in built]
+    assert named == [f"3.{minor}" for minor in built][: len(named)]  # those on which tests ran: docs/builds.md
     assert PROJECT["project"]["requires-python"] == f">={named[0]}"
 
 

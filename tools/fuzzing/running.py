@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import hashlib
 import itertools
 import mmap
@@ -11,11 +12,13 @@ import random
 import resource
 import signal
 import struct
+import tempfile
 import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from fuzzing.mutation import LONGEST, explore
 from fuzzing.targets import CORPUS, Target
@@ -24,6 +27,7 @@ from fuzzing.watch import BYTES, Failure, Folder, execute, watching
 _HEAD = struct.Struct("<QI")
 _HANGS = 30
 """Seconds of the processor that one input may take, before its process is killed; of the clock, ten times as many."""
+_LONGEST_TRACE = 20_000
 _ROOM = 4 * BYTES
 """Address space beyond that at the start: what ends a process that would take the machine's memory."""
 
@@ -75,24 +79,27 @@ def note(target: Target, failure: str, key: str, data: bytes, folder: Path) -> N
 def run_apart(work: Callable[[Board], int], target: Target, failures: Path) -> Done:
     """Run ``work``, which returns how many failures it noted, in a forked process; a crash or hang is one more."""
     board = Board()
-    child = os.fork()
-    if not child:
-        status = 99
-        try:
-            status = min(76, work(board))
-        except BaseException:  # this script's own
-            traceback.print_exc()
-        os._exit(status)
-    return wait_apart(child, board, target, failures)
+    with tempfile.TemporaryFile() as trace:
+        child = os.fork()
+        if not child:
+            status = 99
+            faulthandler.enable(trace, all_threads=True)  # where a signal ends it
+            try:
+                status = min(76, work(board))
+            except BaseException:  # this script's own
+                traceback.print_exc()
+            os._exit(status)
+        return wait_apart(child, board, target, failures, trace)
 
 
-def wait_apart(child: int, board: Board, target: Target, failures: Path) -> Done:
-    """Wait for a process that runs a target; a crash or hang of it is a failure."""
+def wait_apart(child: int, board: Board, target: Target, failures: Path, trace: IO[bytes] | None = None) -> Done:
+    """Wait for a process that runs a target; a crash or hang of it is a failure, with the ``trace`` that it left."""
     start = time.monotonic()
     status, told = _wait(child, board)
     count, data = board.read()
     if told:
-        note(target, told, told, data, failures)
+        where = b"" if trace is None else os.pread(trace.fileno(), _LONGEST_TRACE, 0)
+        note(target, f"{told}\n{where.decode(errors='replace')}", told, data, failures)
     return Done(count, time.monotonic() - start, 1 if told else status)
 
 

@@ -81,9 +81,13 @@ _READ = 64 << 20
 
 
 def _tensors(suffix: str, data: bytes, folder: Folder) -> object:
+    return _read_all(folder.put(f"x{suffix}", data), every_type=bool(len(data) & 1))
+
+
+def _read_all(path: str, *, every_type: bool = False) -> str:
     from minuend.storage import open_tensors
 
-    found = open_tensors(folder.put(f"x{suffix}", data), every_type=bool(len(data) & 1))
+    found = open_tensors(path, every_type=every_type)
     seen = set()
     for tensor in found.values():
         if math.prod(tensor.shape) * tensor.element.itemsize > _READ:
@@ -135,6 +139,119 @@ def _harmed_safetensors(source: random.Random, data: bytes) -> bytes:
 def _netcdf() -> Iterable[bytes]:
     """Classic files of netCDF-C, whose header is read here; those in HDF5 are the package's."""
     return [path.read_bytes() for path in sorted((ROOT / "tests" / "data" / "netcdf").glob("*.nc"))]
+
+
+def _hdf5() -> Iterable[bytes]:
+    """Files of every storage: one stretch, chunks with and without filters, by each kind of index; attributes."""
+    import h5py
+
+    for version in ("earliest", "v110", "latest"):
+        for options in ({}, {"compression": 4, "shuffle": True}, {"compression": "lzf", "fletcher32": True}):
+            stream = io.BytesIO()
+            with h5py.File(stream, "w", libver=version) as file:
+                chunked: dict[str, Any] = {"chunks": (2, 3), **options} if options or version != "latest" else {}
+                growing = {"maxshape": (None, None)} if version == "v110" and chunked else {}
+                one = file.create_dataset("g/x", data=np.arange(24, dtype="<i2").reshape(4, 6), **chunked, **growing)
+                one.attrs["units"], one.attrs["scale"] = "m", np.arange(3.0)
+                one.attrs["names"] = np.array(["a", "bc"], object)
+                file["y"] = np.arange(4, dtype=np.float32)
+                file.attrs["title"] = "t"
+                one.dims[0].attach_scale(file["y"])
+            yield stream.getvalue()
+
+
+def _netcdf4() -> Iterable[bytes]:
+    """What this package writes of the classic ones."""
+    from minuend.actions.difference import subtract_files
+
+    for name in ("a", "b", "scalar"):
+        path = f"{ROOT}/tests/data/netcdf/cdf2.nc::{name}"
+        with tempfile.TemporaryDirectory() as folder:
+            out = str(Path(folder, "c.nc"))
+            subtract_files(path, path, out)
+            yield Path(out).read_bytes()
+
+
+_ZARR_HEADERS: tuple[Any, ...] = (
+    {
+        "zarr_format": 3, "node_type": "array", "shape": [4, 6], "data_type": "uint16",
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4, 6]}},
+        "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}}, "fill_value": 0,
+        "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "gzip", "configuration": {}}],
+        "attributes": {"units": "m", "scale_factor": 2.0}, "dimension_names": ["y", "x"],
+    },
+    {
+        "zarr_format": 2, "shape": [4, 6], "chunks": [4, 6], "dtype": "<f4", "fill_value": None, "order": "C",
+        "filters": [{"id": "shuffle", "elementsize": 4}], "compressor": {"id": "zlib", "level": 1},
+    },
+)  # fmt: skip
+
+
+def _zarr_headers() -> Iterable[bytes]:
+    return [json.dumps(header).encode() for header in _ZARR_HEADERS]
+
+
+_CODECS = ("blosc", "bz2", "gzip", "lz4", "lzma", "zlib", "zstd")
+
+
+def _zarr_chunks() -> Iterable[bytes]:
+    """A chunk for each codec, behind the codec's number."""
+    import numcodecs
+
+    for number, name in enumerate(_CODECS):
+        yield bytes([number]) + bytes(numcodecs.get_codec({"id": name}).encode(np.arange(24, dtype="<f4")))
+
+
+def _zarr(header: bytes, chunk: bytes, folder: Folder) -> object:
+    """An array of one chunk, which goes again whatever comes of it."""
+    place = Path(folder.temporary, "x.zarr")
+    version = 2 if b'"zarr_format": 2' in header else 3
+    files = {
+        place / (".zarray" if version == 2 else "zarr.json"): header,
+        place / ("0.0" if version == 2 else "c/0/0"): chunk,
+    }
+    folders = sorted({parent for file in files for parent in file.parents if parent.is_relative_to(place)})
+    for one in folders:
+        one.mkdir()
+    try:
+        for file, content in files.items():
+            file.write_bytes(content)
+        return _read_all(str(place))
+    finally:  # not by rmtree, which opens folders relative to others
+        for file in files:
+            file.unlink()
+        for one in reversed(folders):
+            one.rmdir()
+
+
+def _zarr_header(data: bytes, folder: Folder) -> object:
+    return _zarr(data, b"", folder)
+
+
+def _zarr_chunk(data: bytes, folder: Folder) -> object:
+    codec = {"id": _CODECS[data[0] % len(_CODECS)] if data else "zlib"}
+    return _zarr(json.dumps(_ZARR_HEADERS[1] | {"compressor": codec, "filters": None}).encode(), data[1:], folder)
+
+
+def _zips() -> Iterable[bytes]:
+    for packed in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        stream = io.BytesIO()
+        with zipfile.ZipFile(stream, "w", packed) as archive:
+            header = {**_ZARR_HEADERS[0], "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}
+            archive.writestr("zarr.json", json.dumps(header))
+            archive.writestr("c/0/0", bytes(48))
+        yield stream.getvalue()
+
+
+def _address(data: bytes, folder: Folder) -> object:
+    """An address that leads nowhere: nothing may be asked of the network."""
+    address = f"memory://{data.decode(errors='replace').replace('://', '')}"
+    try:
+        return _read_all(address)
+    except OSError as error:  # which has no file, but names the address
+        if "memory://" not in str(error):
+            raise
+        return type(error).__name__
 
 
 def _tiff() -> Iterable[bytes]:
@@ -376,6 +493,54 @@ def _of_text(read: Callable[[str], object]) -> Callable[[bytes, Folder], object]
     return run
 
 
+def _measure(data: bytes, folder: Folder) -> object:
+    """What a plug-in's ``run()`` may return, or raise, as a literal: from the worker to what is judged of it."""
+    from types import SimpleNamespace
+
+    from minuend import worker
+    from minuend.core.elements import TYPES
+    from minuend.runtimes.cases import Case
+    from minuend.runtimes.proving import judge
+    from minuend.runtimes.running import Refused, Runtime
+    from minuend.standards.dialects import spec
+
+    try:
+        given = ast.literal_eval(data.decode(errors="replace"))
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        given = data
+
+    def run(_: object) -> object:
+        if isinstance(given, str):
+            raise {"exit": SystemExit, "os": OSError}.get(given[:4].strip(), RuntimeError)(given)
+        return given
+
+    runtime = object.__new__(Runtime)
+    runtime.adapter = SimpleNamespace(
+        NAME="fuzz", ARRAYS=len(data) % 5 == 0, release=lambda: "1", prepare=lambda *_: run
+    )
+    runtime.name, runtime.release = "fuzz", "1"
+    told, parts = worker.answer(runtime.adapter, {"inputs": []}, [b"", b""], "1")
+    stream = io.BytesIO()
+    worker.write(stream, told, parts)
+    stream.seek(0)
+    found = runtime.taken(*(worker.read(stream) or ({}, [])))
+    case = Case(spec("openvino", 1), TYPES["uint8"], "same", "none", full=False)
+    if isinstance(found, Refused):
+        return found.stage
+    outputs = [runtime._output(dtype, tuple(shape), part) for (dtype, shape), part in found]
+    return " ".join(sorted({one.verdict for one in judge(case, outputs).answers.values()}))
+
+
+def _answers() -> Iterable[bytes]:
+    for answer in (
+        [("float32", (2,), bytes(8))], [("uint8", [2, 3], b"abcdef")], [("int4", (3,), b"ab")], [("bool", (), b"1")],
+        [("float32", (10**9,), b"")], [("float32", "x", b"")], [("string", (1,), b"12345678")], None, [], [3],
+        [("float32", (-1,), b"")], [("float32", (2**70, 0), b"")], [(1, (), b"")], [("f16", (1,), "ab")],
+        [("float32", (1.5,), b"")], "an error", "exit", [("uint8", (1,) * 99, b"a")], [("uint8", (True,), b"a")],
+    ):  # fmt: skip
+        yield repr(answer).encode()
+
+
 def _rules(text: str) -> object:
     from minuend.cli.rules import parse_rules
 
@@ -395,6 +560,17 @@ def _keep_targets() -> None:
     from minuend.runtimes import targets
 
     targets._packaged_target = functools.cache(targets._packaged_target.__wrapped__)
+
+
+def _config(text: str) -> object:
+    """``minuend.toml``: read, written to, and matched against a path."""
+    from minuend.actions import config
+
+    found = config.parse("minuend.toml", text.encode(errors="replace").decode())
+    for one in found.accepts:
+        assert config.parse("minuend.toml", config.with_entries(config.Config(""), [one])).accepts, one
+    rules = [len(rule.assume) for rule in found.rules_of("exports/deep/m.onnx")]
+    return rules, sum(one.concerns("exports/deep/m.onnx", ["openvino-cpu@2026.4.1"]) for one in found.accepts)
 
 
 def _release(text: str) -> object:
@@ -545,6 +721,14 @@ TARGETS = (
         harm=_harmed_safetensors,
     ),
     Target("netcdf", "classic .nc", functools.partial(_tensors, ".nc"), _netcdf),
+    Target("hdf5", ".h5", functools.partial(_tensors, ".h5"), _hdf5, guided=False),
+    Target("netcdf4", "netCDF-4 .nc", functools.partial(_tensors, ".nc"), _netcdf4, guided=False),
+    Target("zarr", "headers of zarr arrays", _zarr_header, _zarr_headers, harm=_harmed_json, guided=False),
+    Target("zarr-chunk", "chunks of zarr arrays", _zarr_chunk, _zarr_chunks, guided=False),
+    Target("zarr-zip", ".zarr.zip", functools.partial(_tensors, ".zarr.zip"), _zips, guided=False),
+    Target(
+        "address", "addresses", _address, _lines("a.zarr", "x/y.h5::z", "b.npy"), _encoded(("::", ".nc")), guided=False
+    ),
     Target("tiff", ".tif", functools.partial(_tensors, ".tif"), _tiff),
     Target("png", ".png", functools.partial(_tensors, ".png"), _png, guided=False),
     Target("delta", "delta info", _delta, _deltas, harm=_harmed_safetensors),
@@ -614,6 +798,19 @@ TARGETS = (
         _encoded(_RULES),
     ),
     Target(
+        "config",
+        "minuend.toml",
+        _of_text(_config),
+        _lines(
+            '[assume]\nx = "0..9"\n[[model]]\npath = "exports/**/*.onnx"\nassume = {y = 3}\n',
+            '[[accept]]\nmodel = "*.onnx"\nnode = " "\ntarget = "openvino-cpu"\nverdict = "unknown"\nreason = "r"\n',
+        ),
+        _encoded(
+            ("[[accept]]", "[[model]]", "[assume]", "**/", "[!a-z]", "?", '"""', "\\u0000", "1e9", ". = {", "path = ")
+        ),
+        guided=False,
+    ),
+    Target(
         "release",
         "--target and --hint",
         _of_text(_release),
@@ -652,5 +849,13 @@ TARGETS = (
         _BESIDE,
         guided=False,
         share=2,
+    ),
+    Target(
+        "measure",
+        "answers of plug-ins",
+        _measure,
+        _answers,
+        _encoded(("float32", "uint8", "bfloat16", "int4", "u1", "(", ")", "[", "]", ",", "b''", "None", "True", "nan")),
+        guided=False,
     ),
 )

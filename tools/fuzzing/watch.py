@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import socket
@@ -23,6 +24,7 @@ from types import FrameType
 from typing import Any
 from unittest.mock import patch
 
+from minuend import child
 from minuend.errors import MinuendError
 
 SECONDS, BYTES = 5, 512 << 20
@@ -34,6 +36,9 @@ _MODULES = tuple(
     os.path.realpath(path) for path in {sys.prefix, sys.base_prefix, os.path.dirname(os.__file__), *sys.path} if path
 )
 """Where modules are imported from, whenever that is."""
+_MEMORY = re.compile(r"/proc/\d+/(statm|task/\d+/children)")
+"""What says how much memory a process takes that runs a model."""
+
 _PATHS: dict[str, tuple[tuple[int, int | None], ...]] = {
     "open": ((0, None),), "os.chmod": ((0, 2),), "os.link": ((0, 2), (1, 3)), "os.listdir": ((0, None),),
     "os.mkdir": ((0, 2),), "os.remove": ((0, 1),), "os.rename": ((0, 2), (1, 3)), "os.rmdir": ((0, 1),),
@@ -91,8 +96,10 @@ class Folder:
         found = []
         for home in (self.path, self.temporary):
             for name in os.listdir(home):
+                path = os.path.join(home, name)
+                if path in child.FOLDERS:  # of a process that is there still
+                    continue
                 if home == self.temporary or name not in self.own:
-                    path = os.path.join(home, name)
                     found.append(name)
                     shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
         return sorted(found)
@@ -124,7 +131,7 @@ def _allowed(event: str, path: str, args: tuple[Any, ...]) -> bool:
     if _watched is None or _watched.holds(path) or path == os.devnull:
         return True
     reads = event in ("os.listdir", "os.scandir") or (event == "open" and not args[2] & (os.O_WRONLY | os.O_RDWR))
-    return reads and os.path.realpath(path).startswith(_MODULES)
+    return reads and (os.path.realpath(path).startswith(_MODULES) or _MEMORY.fullmatch(path) is not None)
 
 
 sys.addaudithook(_audit)
@@ -151,6 +158,8 @@ def watching(folder: Folder) -> Iterator[None]:
         ):  # nobody who reads a file wants Python's
             yield
     finally:
+        if "minuend.onnx.apart" in sys.modules:  # its processes' folders for temporary files lie in this one
+            sys.modules["minuend.onnx.apart"].stop()
         tempfile.tempdir = before
         signal.signal(signal.SIGPROF, handler)
 

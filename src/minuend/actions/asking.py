@@ -93,7 +93,10 @@ def ask(site: Site, runtime: Runtime, hint: str = "", known: Sequence[Witness] =
             return None
         if triples[0][2].size == 0:
             return None
-        found = _added(found, _answer(site, node, runtime, hint, triples), node.a.element, triples)
+        answer = _answer(site, node, runtime, hint, triples)
+        if isinstance(answer, Refused) and answer.limit is not None:
+            return None
+        found = _added(found, answer, node.a.element, triples)
         if found.refused or found.pairs >= _ENOUGH:
             break
     return found
@@ -227,7 +230,7 @@ def _answer(site: Site, node: Node, runtime: Runtime, hint: str, triples: Sequen
     )
     asking = probing(node.op.dialect)
     fed = [(name, case.element, one) for name, side, one in operands([case]) if not is_constant(case, side)]
-    return runtime.ask(asking.FORM, *asking.case_model([case]), fed, hint)
+    return runtime.ask(asking.FORM, *asking.case_model([case]), fed, hint, count=len(triples))
 
 
 def _added(found: Asked, answer: list[Output] | Refused, element: ElementType, triples: Sequence[Triple]) -> Asked:

@@ -101,9 +101,9 @@ class Operands:
     def blocks(self, work: Callable[[Region], T]) -> Iterator[T]:
         """Work on all blocks, several at a time, in the order in which the operands lie."""
         shape, itemsize = self.pair.shape, self.pair.element.widened.itemsize
-        cut = stretches(shape[::-1], itemsize) if self.pair.fortran else bands(shape, itemsize, self.pair.a.chunks)
+        cut = stretches(shape[::-1], itemsize) if self.pair.fortran else bands(shape, itemsize, self.pair.chunks)
         turned = (region[::-1] if self.pair.fortran else region for region in cut)
-        return ahead(work, turned, 5 * (BAND_BYTES if self.pair.a.chunks else regions.BLOCK_BYTES))
+        return ahead(work, turned, 5 * (BAND_BYTES if self.pair.chunks else regions.BLOCK_BYTES))
 
     def overflow(self, policy: str) -> OverflowFound:
         """Go through the whole difference, in which something overflows, and return what tells of all of it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -80,7 +80,7 @@ def _epsilon(step: Step, trace: Trace) -> float:
 
 def answered(name: str, got: Array, own: Array, verdict: Verdict) -> Answered:
     """An output as a report has it."""
-    return Answered(
+    known = Answered(
         name,
         own.dtype.name,
         own.size,
@@ -89,6 +89,33 @@ def answered(name: str, got: Array, own: Array, verdict: Verdict) -> Answered:
         verdict.allowed,
         verdict.farthest,
     )
+    if got.shape != own.shape or got.dtype != own.dtype:
+        return replace(known, unequal=own.size)
+    unequal = differing(got, own)
+    if not unequal.any():
+        return known
+    ulps, distance = _apart(got[unequal], own[unequal])
+    return replace(known, unequal=int(unequal.sum()), ulps=ulps, distance=distance)
+
+
+def _apart(got: Array, own: Array) -> tuple[int | None, float]:
+    """How far the farthest of some elements is, in ulps and as a number; NaN and infinities do not count."""
+    with np.errstate(all="ignore"):
+        far = np.abs(got.astype(np.float64) - own.astype(np.float64))
+    finite = np.isfinite(far)
+    distance = float(far[finite].max(initial=0.0))
+    if not is_float(own) or own.dtype.itemsize < 2:
+        return None, distance
+    steps = [_ordered(one[finite]) for one in (got, own)]
+    return max((abs(int(x) - int(y)) for x, y in zip(*steps, strict=True)), default=0), distance
+
+
+def _ordered(array: Array) -> Array:
+    """The floats of a type as whole numbers in their order, both zeros being 0."""
+    bits = np.ascontiguousarray(array).view(f"i{array.dtype.itemsize}").astype(np.int64)
+    least = -(1 << 8 * array.dtype.itemsize - 1)
+    found: Array = np.where(bits < 0, least - bits, bits)
+    return found
 
 
 def first_of(place: str, got: Array, own: Array, verdict: Verdict) -> Different | None:

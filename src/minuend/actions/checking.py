@@ -18,7 +18,8 @@ import numpy as np
 
 from minuend.actions.constants import SYSTEMATIC, can_make, in_float64, on_their_numbers
 from minuend.actions.converting import advice
-from minuend.actions.graphs import beside_zero, joined, settings, twins, with_open_shapes
+from minuend.actions.graphs import beside_zero, joined, keeps_constant, settings, twins, with_open_shapes
+from minuend.child import MEMORY, SECONDS, limited
 from minuend.core.elements import ElementType
 from minuend.errors import ShapeError, SpecError, Unsupported, listed, near, shown
 from minuend.models.opening import Model, dialect_of, open_model
@@ -56,6 +57,8 @@ def check(
     exact: bool = False,
     strict: bool = False,
     assume: Mapping[str, Any] | None = None,
+    max_memory: int | None = MEMORY,
+    max_seconds: float | None = SECONDS,
     **options: Any,
 ) -> Report:
     """Judge every subtraction of a model on one or more targets.
@@ -76,6 +79,8 @@ def check(
             about (NaN, subnormal numbers, …) makes a subtraction unknown.
         assume: what is known of inputs and other values beyond the model, by their names: ``(0, 131071)``,
             ``(0, None)`` or ``"0..131071"``. No element is then anything else, and none is NaN.
+        max_memory, max_seconds: what running the model once may take, as in :func:`minuend.models.opening.run`. A
+            model that is stopped is no error: its trial says so, and is unknown.
         options: what the dialect's own ``read`` takes besides.
 
     Returns:
@@ -100,7 +105,8 @@ def check(
     check_hint(hint, chosen)
     opened = open_model(model, **options)
     assumed = assumed_of(opened, assume)
-    return examine(opened, chosen, title=_title(model), hint=hint, run=run, inputs=inputs, assumed=assumed)
+    with limited(max_memory, max_seconds):
+        return examine(opened, chosen, title=_title(model), hint=hint, run=run, inputs=inputs, assumed=assumed)
 
 
 def assumed_of(model: Model, given: Mapping[str, Any] | None) -> Assumptions:
@@ -131,7 +137,7 @@ def examine(
     unread = {one.name: reads_none(opened, one) for one in chosen} if found else {}
     shared = {one.name: twins(found, one) for one in chosen}
     findings = tuple(
-        _beside_twins(judge(site, one, unread[one.name], hint), shared[one.name]) for site in found for one in chosen
+        beside_twins(judge(site, one, unread[one.name], hint), shared[one.name]) for site in found for one in chosen
     )
     notes = tuple(dict.fromkeys(note for site in found for note in site.notes))
     granted = tuple(one.sentence for one in assumed.values())
@@ -157,8 +163,12 @@ def _check_inputs(inputs: Mapping[str, Any], assumed: Assumptions) -> None:
             )
 
 
-def _beside_twins(finding: Finding, shared: Collection[str]) -> Finding:
-    """What is fine by itself is not known to be where a runtime can mix it up with another."""
+def beside_twins(finding: Finding, shared: Collection[str]) -> Finding:
+    """Return a finding as it is beside others: what is fine by itself can be mixed up with another.
+
+    Args:
+        finding: of the subtraction by itself. shared: the places that :func:`minuend.actions.graphs.twins` found.
+    """
     if finding.verdict != "ok" or finding.location not in shared:
         return finding
     reason = (
@@ -336,6 +346,8 @@ def answers_for(site: Site, node: Node, target: Target, relation: str, constants
     classes = (values.NO_VALUES.name,) if empty else reachable(element, site.a, site.b)
     if not constants and not empty and (known := beside_zero(site, node, target)) is not None:
         return {name: known.get(EVERY) or known.get(name, OK) for name in classes}
+    if not constants and not empty and keeps_constant(site, node, target):
+        everything = target.judged(node.op, element, relation, "none")
     if not constants and not empty and (exact := on_their_numbers(site, element, everything)) is not None:
         return exact
     opened = with_open_shapes(site, node, target)
@@ -528,11 +540,12 @@ def _relation(node: Node) -> str:
         return "unknown"
 
 
-def _translated(site: Site, node: Node, moved: Callable[[Node], Node], target: Target) -> Finding:
+def _translated(site: Site, node: Node, moved: Callable[[Node], tuple[Node, str]], target: Target) -> Finding:
     """Ask a target that is a standard of its own, whose operands are never constants of a model."""
     try:
-        asked = moved(node)
+        asked, sizes = moved(node)
     except Unfit as unfit:
         return _finding(site, target, unfit.verdict, unfit.reason)
     finding = _measured(replace(site, constants="none"), asked, target, "same", False)
-    return replace(finding, constants=site.constants, shape_relation=_relation(node))
+    reason = "; ".join(filter(None, (finding.reason, sizes if finding.verdict == "ok" else "")))
+    return replace(finding, reason=reason, constants=site.constants, shape_relation=_relation(node))

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import astuple, dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import minuend
 from minuend.actions.summary import Number, Summary
 from minuend.core.shapes import size
 from minuend.errors import MinuendError, OverflowFound
-from minuend.storage import SELECTOR, check_output, chunked_format, split, unfinished_remote
+from minuend.storage import SELECTOR, check_output, chunked_format, remote, split, unfinished_remote
 from minuend.storage.base import URL, Result
 from minuend.storage.pipeline import each
 from minuend.storage.regions import Region, boxes, cells, extent, index
@@ -86,11 +86,13 @@ class Told(NamedTuple):
 
     Attributes:
         summary: what the elements are. first: the first one that overflows, where there is no answer; nothing was
-            written, and the summary counts those that overflow.
+            written, and the summary counts those that overflow. mark: length and checksum of what was written, if
+            anything was.
     """
 
     summary: Summary
     first: First | None = None
+    mark: tuple[int, int] | None = None
 
 
 Done = Callable[[Task, Told], None]
@@ -166,6 +168,7 @@ def write(
 
             cluster.run(scheduler, job, cluster.Place(part.path, part.spare, out), goals, left, count, told)
         tally.check(job.overflow)
+        remote.check_unchanged()
 
 
 def _unfinished(
@@ -183,10 +186,10 @@ def _begin(
     results: Sequence[Result],
     identity: dict[str, str],
 ) -> None:
-    """Write all that stands beside the chunks, unless an earlier run did; to an address it is written last."""
+    """Write all that stands beside the chunks, where an earlier run did again; to an address it is written last."""
+    if URL not in part.path:
+        home.create(part.path, results)
     if not part.begun:
-        if URL not in part.path:
-            home.create(part.path, results)
         part.begin(identity)
 
 
@@ -210,8 +213,7 @@ def do(work: Work, pair: Pair, goal: Goal, region: Region) -> Told:
         found, summary = work.block(pair, region)
     except OverflowFound as error:
         return Told(Summary(overflowed=error.count), (index(region, error.index), error.a, error.b))
-    goal.put(region, found)
-    return Told(summary)
+    return Told(summary, mark=goal.put(region, found))
 
 
 def _run_here(work: Work, pairs: Sequence[Pair], goals: Sequence[Goal], tasks: Iterator[Task], done: Done) -> None:
@@ -235,22 +237,42 @@ class _Tally:
         self._firsts: list[First | None] = [None] * len(pairs)
 
     def finished(self, work: Work, goals: Sequence[Goal], progress: Callable[[int], None]) -> list[set[int]]:
-        """Return the numbers of each pair's tasks that an earlier run finished, and tell of them."""
+        """Return the numbers of each pair's tasks that an earlier run finished, and tell of them.
+
+        A task counts whose chunk is as the journal says: after a power failure it may be cut off, or missing.
+        """
+        stated: list[dict[int, tuple[Any, Sequence[Any]]]] = [{} for _ in self._pairs]
+        for entry in self._part.finished():
+            match entry:
+                case [int(pair), int(number), None | [int(), int()] as mark, *summary] if 0 <= pair < len(stated):
+                    stated[pair][number] = mark and tuple(mark), summary
+                case _:  # of a release that kept no checksums
+                    continue
         found: list[set[int]] = [set() for _ in self._pairs]
-        for pair, number, *summary in self._part.finished():
-            if number not in found[pair]:
-                found[pair].add(number)
-                work.add(self._pairs[pair], Summary(*summary))
-        for numbers, pair, goal in zip(found, self._pairs, goals, strict=True):
-            if numbers:
-                cells = _tasks(0, pair.shape, goal.grid)
-                progress(sum(_elements(cell.region) for cell in cells if cell.number in numbers))
+        for numbers, known, own, goal in zip(found, stated, self._pairs, goals, strict=True):
+            if not known:
+                continue
+
+            def check(
+                task: Task,
+                numbers: set[int] = numbers,
+                known: Mapping[int, tuple[Any, Sequence[Any]]] = known,
+                goal: Goal = goal,
+            ) -> None:
+                if goal.holds(task.region, known[task.number][0]):
+                    numbers.add(task.number)
+
+            tasks = [task for task in _tasks(0, own.shape, goal.grid) if task.number in known]
+            each(check, tasks, 2 * goal.nbytes)
+            for number in sorted(numbers):
+                work.add(own, Summary(*known[number][1]))
+            progress(sum(_elements(task.region) for task in tasks if task.number in numbers))
         return found
 
     def done(self, task: Task, told: Told) -> None:
         """See :data:`Done`."""
         if told.first is None:
-            self._part.add((task.pair, task.number, *astuple(told.summary)))
+            self._part.add((task.pair, task.number, told.mark, *astuple(told.summary)))
             return
         known = self._firsts[task.pair]
         self._counts[task.pair] += told.summary.overflowed

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from minuend.actions.blocks import Block, First, Operands
-from minuend.actions.pairs import NUMPYS, Pair, Rules, pair_up
+from minuend.actions.pairs import NUMPYS, Pair, Rules, notes_on, pair_up
 from minuend.actions.summary import Number, summed
 from minuend.actions.work import Meter, Progress
 from minuend.core.elements import ElementType
@@ -16,6 +16,7 @@ from minuend.core.shapes import size
 from minuend.errors import OverflowFound
 from minuend.storage import open_tensors
 from minuend.storage.regions import Region, extent
+from minuend.storage.remote import check_unchanged, watched
 
 SIDE_BY_SIDE: tuple[Overflow, ...] = ("wrap", "saturate", "widen")
 """The policies that are shown where none is named."""
@@ -59,7 +60,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class CompareReport:
-    """What ``compare_files`` found; nothing was written."""
+    """What ``compare_files`` found; nothing was written. ``notes`` are of the operands' files."""
 
     a: str
     b: str
@@ -69,8 +70,10 @@ class CompareReport:
     seconds: float
     nbytes: int
     nodata: Number | None = None
+    notes: tuple[str, ...] = ()
 
 
+@watched()
 def compare_files(
     a: str,
     b: str,
@@ -91,8 +94,9 @@ def compare_files(
     pairs, skipped = pair_up(open_tensors(a), open_tensors(b), rules, common, nodata)
     meter = Meter(progress, pairs)
     found = tuple(_compare(pair, SIDE_BY_SIDE if overflow is None else (overflow,), meter) for pair in pairs)
+    check_unchanged()
     seconds = time.perf_counter() - start
-    return CompareReport(a, b, str(rules), found, skipped, seconds, meter.nbytes, nodata)
+    return CompareReport(a, b, str(rules), found, skipped, seconds, meter.nbytes, nodata, notes_on(pairs))
 
 
 def _compare(pair: Pair, policies: Sequence[Overflow], meter: Meter) -> Comparison:

@@ -24,11 +24,12 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import functools
 import json
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +39,12 @@ from minuend.runtimes import targets
 from minuend.runtimes.answers import VERDICTS
 
 NAME = "minuend.toml"
+LARGEST = 16 << 20
+"""Bytes of the largest file that is read."""
+LONGEST = 4096
+"""Characters of the longest glob."""
+DOTS = 200
+"""Dots of the longest line: the time of a TOML key grows with the square of its parts."""
 WHOLE = "the whole model"
 """The node of an entry that accepts what a run of a model gave."""
 
@@ -115,26 +122,60 @@ def matches(pattern: str, path: str) -> bool:
     >>> matches("exports/*.onnx", "exports/a.onnx"), matches("*.onnx", "exports/a.onnx"), matches("**/a*", "a.onnx")
     (True, False, True)
     """
-    return path == pattern or re.fullmatch(_expression(pattern.removeprefix("./")), path) is not None
+    return path == pattern or _reached(_tokens(pattern.removeprefix("./")), path)
 
 
-def _expression(pattern: str) -> str:
-    parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]/]+\])", pattern)
-    means = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    return "".join(means.get(part) or (_class(part) if i % 2 else re.escape(part)) for i, part in enumerate(parts))
+def _reached(tokens: Sequence[str], path: str) -> bool:
+    """Whether tokens match a path; each token is tried once at each place, so the time is their product at most."""
+    places = {0}
+    for token in tokens:
+        if token == "**/":
+            first = min(places)
+            places |= {i + 1 for i in range(first, len(path)) if path[i] == "/"}
+        elif token == "**":
+            places = set(range(min(places), len(path) + 1))
+        elif token == "*":
+            places |= _within_names(places, path)
+        else:
+            places = {i + 1 for i in places if i < len(path) and _is_one(path[i], token)}
+        if not places:
+            return False
+    return len(path) in places
 
 
-def _class(part: str) -> str:
-    """A class of characters such as ``[a-z]`` or ``[!0-9]``; one that is none stands for itself."""
-    inner = part[1:-1]
-    negated = inner.startswith("!")
-    plain = "".join(c if c == "-" else re.escape(c) for c in inner.removeprefix("!"))
-    found = f"[^/{plain}]" if negated else f"[{plain}]"
-    try:
-        re.compile(found)
-    except re.error:
-        return re.escape(part)
+def _within_names(places: Iterable[int], path: str) -> set[int]:
+    """Where ``*`` can end that begins at one of these places."""
+    found: set[int] = set()
+    for place in sorted(places):
+        end = place
+        while end < len(path) and path[end] != "/" and end + 1 not in found:
+            end += 1
+            found.add(end)
     return found
+
+
+def _is_one(character: str, token: str) -> bool:
+    """Whether a character is what a token of one character or a class stands for."""
+    if len(token) == 1:
+        return character == token or (token == "?" and character != "/")
+    negated, ranges = _class(token) or (False, ())
+    return character != "/" and negated != any(low <= character <= high for low, high in ranges)
+
+
+@functools.lru_cache(maxsize=1024)
+def _tokens(pattern: str) -> tuple[str, ...]:
+    """Split a pattern into ``**/``, ``**``, ``*``, classes such as ``[a-z]``, and characters."""
+    parts = re.findall(r"\*\*/|\*\*|\*|\[[^\]/]+\]|.", pattern, re.DOTALL)
+    return tuple(one for part in parts for one in (part if part[0] == "[" and _class(part) is None else [part]))
+
+
+@functools.lru_cache(maxsize=1024)
+def _class(part: str) -> tuple[bool, tuple[tuple[str, str], ...]] | None:
+    """A class such as ``[a-z]`` or ``[!0-9]``: whether it is negated, and its ranges; ``None`` where it is none."""
+    inner = part[1:-1].removeprefix("!")
+    found = re.findall(r"(.)-(.)|(.)", inner, re.DOTALL)
+    ranges = tuple((one or low, one or high) for low, high, one in found)
+    return (part[1:2] == "!", ranges) if ranges and all(low <= high for low, high in ranges) else None
 
 
 # ---- finding and reading --------------------------------------------------------------------------------------
@@ -175,6 +216,10 @@ class Configs:
         found = self.of(model)
         return found.path if found is not None else self._path or _candidates(model)[-1]
 
+    def read_again(self) -> Configs:
+        """Return the same files as not read yet."""
+        return Configs(self._path, used=self._used, made=self._made)
+
     def adopt(self, path: str, text: str) -> None:
         """Take a file's text that is about to be written for what it says."""
         self._read[path] = parse(path, text)
@@ -212,17 +257,27 @@ def read(path: str) -> Config:
     """
     try:
         with open(path, "rb") as stream:
-            return parse(path, stream.read().decode())
+            data = stream.read(LARGEST + 1)
+        if len(data) > LARGEST:
+            raise FileFormatError(f"{path} has more than {LARGEST} bytes, the most that is read; split it by folders")
+        return parse(path, data.decode())
     except UnicodeDecodeError as error:
         raise FileFormatError(f"{path} is no TOML: byte {error.start} is not UTF-8") from None
 
 
 def parse(path: str, text: str) -> Config:
     """Read a file's text; see :func:`read`."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.count(".") > DOTS:
+            raise FileFormatError(f"{path}: line {number} has more than {DOTS} dots, the most that is read")
     try:
         data = tomllib.loads(text)
+    except RecursionError:
+        raise FileFormatError(f"{path} is no TOML that is read: its arrays or tables nest too deep") from None
     except tomllib.TOMLDecodeError as error:
         raise FileFormatError(f"{path} is no TOML: {error}") from None
+    except ValueError:  # which Python raises of integers of thousands of digits
+        raise FileFormatError(f"{path} has an integer of more digits than are read") from None
     _keys(path, "", data, ("assume", "model", "accept"))
     rules = [Rule("", _assumed(path, "[assume]", data["assume"]), "[assume]")] if "assume" in data else []
     for number, table in _tables(path, "model", data):
@@ -254,8 +309,11 @@ def _tables(path: str, name: str, data: Mapping[str, Any]) -> Iterator[tuple[int
 
 def _text(path: str, where: str, table: Mapping[str, Any], key: str) -> str:
     value = table.get(key, "")
-    if not isinstance(value, str) or (key in table and not value.strip()):
+    # A node may have a name of white space, which a baseline then names.
+    if not isinstance(value, str) or (key in table and not (value if key == "node" else value.strip())):
         raise FileFormatError(f"{path}: {where}, key {key!r}: {shown(value)}; expected a text that is not empty")
+    if key in ("path", "model") and len(value) > LONGEST:
+        raise FileFormatError(f"{path}: {where}, key {key!r}: {len(value)} characters; expected at most {LONGEST}")
     return value
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from minuend.errors import ConversionRefused, MinuendError, SpecError, Unsupported, listed, shown
+from minuend.models import saving
 from minuend.models.opening import Model, dialect_of, open_model
 from minuend.standards.abilities import ability
 from minuend.standards.dialects import dialect, dialects
@@ -19,18 +20,18 @@ class Converted:
     Attributes:
         model: an ``onnx.ModelProto``, :class:`minuend.openvino.Model` or :class:`minuend.directml.Model`.
         changes: what was done to it, a sentence each. losses: what the goal cannot say and the result lacks.
-        sources: the files that the original model names, which :meth:`save` does not replace.
+        original: the model as it came, whose files :meth:`save` does not replace.
     """
 
     model: Any
     changes: list[str]
     losses: list[str]
     opened: Model
-    sources: tuple[str, ...] = ()
+    original: Model = field(repr=False)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model, whole or not at all, over none of the original's files."""
-        self.opened.save(path, inputs=self.sources)
+        """Write the model, whole or not at all, over none of the original's files; an equal one is a copy."""
+        saving.save(self.opened, self.original, path)
 
 
 def convert(model: Any, to: str, *, target: str | None = None) -> Converted:
@@ -77,7 +78,7 @@ def convert(model: Any, to: str, *, target: str | None = None) -> Converted:
         result, changes, losses = _able(name, "lowering").from_graph(graph, version)
     if limit is not None:
         changes = [*([limit.told] if limit.told else []), *changes, *loading.fit(result, limit)]
-    return Converted(result.handout, changes, losses, result, opened.sources())
+    return Converted(result.handout, changes, losses, result, opened)
 
 
 def advice(model: Model, to: str, words: str = "convert it first") -> str:

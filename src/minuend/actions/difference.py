@@ -7,22 +7,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from minuend.actions import chunks
-from minuend.actions.pairs import NUMPYS, Pair, Rules, pair_up
+from minuend.actions.pairs import NUMPYS, Pair, Rules, notes_on, pair_up
 from minuend.actions.summary import Number, Summary
 from minuend.actions.work import Meter, Observer, Progress, Work
 from minuend.core.elements import ElementType
 from minuend.core.policies import Overflow
 from minuend.errors import OverflowFound
-from minuend.storage import chunked_format, open_tensors, write_tensors
-from minuend.storage.remote import as_local
+from minuend.storage import chunked_format, notes_of, open_tensors, write_tensors
+from minuend.storage.remote import as_local, watched
 
 INEXACT = (
     "a difference of floats is rounded and does not give TUNED back from BASE bit by bit; "
     "minuend delta make BASE TUNED -o D does"
 )
 
-Watch = Callable[[Sequence[Pair]], Observer]
-"""Is told what will be computed, and may refuse it; gives what is shown the blocks."""
+Watch = Callable[[Sequence[Pair], Sequence[str]], Observer]
+"""Is told what will be computed, and of which files, and may refuse it; gives what is shown the blocks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +88,7 @@ class SubReport:
     nodata: Number | None = None
 
 
+@watched()
 def subtract_files(
     a: str,
     b: str,
@@ -126,25 +127,25 @@ def subtract_files(
     pairs, skipped = pair_up(minuend, subtrahend, rules, common, nodata)
     if watch is not None:
         chunks.refuse_watch(resume=resume, scheduler=scheduler)
-    shown = [watch(pairs)] if watch is not None else []
+    sources = (minuend.sources, subtrahend.sources)
+    shown = [watch(pairs, [*sources[0], *sources[1]])] if watch is not None else []
     meter = Meter(progress, pairs, overflow)
     with Work(overflow, shown=[meter.block, *shown]) as work:
         results = [work.result(pair) for pair in pairs]
-        sources = (minuend.sources, subtrahend.sources)
         if chunked_format(out):
             job = chunks.Job.of(a, b, rules, overflow, common, nodata)
             chunks.write(job, out, work, pairs, meter.add, sources, resume=resume, scheduler=scheduler)
         else:
             chunks.refuse(resume=resume, scheduler=scheduler)
             try:
-                write_tensors(out, results, [*minuend.sources, *subtrahend.sources], metadata=minuend.metadata)
+                write_tensors(out, results, [*sources[0], *sources[1]], metadata=minuend.metadata)
             except OverflowFound:
                 raise work.whole_overflow() from None
     written = tuple(
         Written.of(pair, result.element, work.summaries[pair.name]) for pair, result in zip(pairs, results, strict=True)
     )
     seconds = time.perf_counter() - start
-    notes = _notes(out, pairs, work.summaries)
+    notes = (*notes_on(pairs), *notes_of(out, results), *_notes(out, pairs, work.summaries))
     return SubReport(a, b, out, str(rules), overflow, written, skipped, seconds, meter.nbytes, notes, nodata)
 
 

@@ -18,8 +18,10 @@ from minuend.actions.converting import advice
 from minuend.actions.recipes.compare import Comparison, compare
 from minuend.actions.recipes.work import Refusal, Work
 from minuend.actions.trying import tried
+from minuend.child import MEMORY, SECONDS, limited
 from minuend.core.policies import CONTRACTS, Contract
 from minuend.errors import MinuendError, SpecError, Unsupported, listed, near, shown
+from minuend.models import saving
 from minuend.models.opening import Model, dialect_of, formats, open_model
 from minuend.models.ranges.assumed import Assumptions
 from minuend.plain import grouped
@@ -49,7 +51,7 @@ class Fixed:
             where it was not asked.
         whole: what it answered for the fixed model as it is, nothing being looked at inside.
         opened: the model with what saving it takes.
-        sources: the files that the original model names, which :meth:`save` does not replace.
+        original: the model as it came, whose files :meth:`save` does not replace.
         warning: that nobody measured the target's release, and whose answers stood for its own; ``""`` for a measured.
     """
 
@@ -63,8 +65,8 @@ class Fixed:
     comparison: Comparison | None
     whole: Trial | None
     opened: Model = field(repr=False)
+    original: Model = field(repr=False)
     notes: tuple[str, ...] = ()
-    sources: tuple[str, ...] = ()
     warning: str = ""
 
     @property
@@ -74,8 +76,12 @@ class Fixed:
         return bool(self.refused) or wrong or (self.whole is not None and _fails(self.whole))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model, whole or not at all, over none of the original's files; see the model's own ``save``."""
-        self.opened.save(path, inputs=self.sources)
+        """Write the model, whole or not at all, over none of the original's files; see the model's own ``save``.
+
+        Where nothing was changed, the original's files are copied byte for byte, if the suffix is the same; external
+        data has to stay in its folder.
+        """
+        saving.save(self.opened, self.original, path, changed=bool(self.changes))
 
 
 def fix(
@@ -87,6 +93,8 @@ def fix(
     assume: Mapping[str, Any] | None = None,
     run: bool = True,
     exact: bool = False,
+    max_memory: int | None = MEMORY,
+    max_seconds: float | None = SECONDS,
     **options: Any,
 ) -> Fixed:
     """Rewrite the subtractions that a target gets wrong.
@@ -104,6 +112,7 @@ def fix(
             :func:`minuend.actions.checking.check`; the notes say which.
         run: whether to run the fixed model on the target, where that is installed, and to compare.
         exact: whether releases that nobody measured are refused; otherwise those around one answer for it.
+        max_memory, max_seconds: what running the model once may take, as in :func:`minuend.models.opening.run`.
         options: what the dialect's own ``read`` takes besides.
 
     Returns:
@@ -113,7 +122,8 @@ def fix(
     Raises:
         SpecError: no such target, policy or value class. FileNotFoundError, FileFormatError, TypeError: see
             :func:`minuend.models.opening.open_model`. Unsupported: a model of a format that fix does not rewrite.
-        ConversionRefused: other nodes stand in the way of the opset that is asked for.
+        ConversionRefused: other nodes stand in the way of the opset that is asked for. LimitExceeded: a run of the
+            model was stopped, so that nothing could be compared.
 
     >>> text = '<ir_version: 10, opset_import: ["" : 18]> g (uint8[2] a, uint8[2] b) => (uint8[2] c) { c = Sub(a, b) }'
     >>> [node.op_type for node in fix(text, "openvino-cpu@2026.4.1", run=False).model.graph.node]
@@ -136,11 +146,13 @@ def fix(
     work.run()
     fixed = work.result()
     comparison, whole = None, None
-    if run and work.changed:
-        on = goal if isinstance(goal, Target) else None
-        comparison = compare(original, fixed, on, overflow, work.touched, work.spots, assumed)
-    if run and (work.changed or work.unknown) and (comparison is None or not (comparison.skipped or comparison.failed)):
-        whole = _whole(original, fixed, goal, overflow, assumed)
+    with limited(max_memory, max_seconds):
+        if run and work.changed:
+            on = goal if isinstance(goal, Target) else None
+            comparison = compare(original, fixed, on, overflow, work.touched, work.spots, assumed)
+        good = comparison is None or not (comparison.skipped or comparison.failed)
+        if run and (work.changed or work.unknown) and good:
+            whole = _whole(original, fixed, goal, overflow, assumed)
     return Fixed(
         model=fixed.handout,
         changes=tuple(work.changes),
@@ -152,8 +164,8 @@ def fix(
         comparison=comparison,
         whole=whole,
         opened=fixed,
+        original=original,
         notes=(*(work.unknown or (() if work.changes else (_nothing(work, name),))), *_granted(assumed)),
-        sources=original.sources(),
         warning=goal.warning if isinstance(goal, Target) else "",
     )
 

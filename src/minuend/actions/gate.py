@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from minuend.actions.checking import examine
 from minuend.actions.config import WHOLE, Accepted, Config, Configs, baseline_reason, check_targets, with_entries
+from minuend.child import MEMORY, SECONDS, limited
 from minuend.errors import FileFormatError, MinuendError, SpecError, listed, near, shown
 from minuend.models.opening import Model, open_model
 from minuend.models.ranges.assumed import NONE, Assumptions, missing
@@ -151,6 +152,8 @@ def check_models(
     hint: str = "",
     run: bool | Literal["all"] = False,
     inputs: Mapping[str, Any] | None = None,
+    max_memory: int | None = MEMORY,
+    max_seconds: float | None = SECONDS,
     progress: Callable[[int, int], None] = lambda *_: None,
 ) -> Gate:
     """Judge the subtractions of models.
@@ -160,7 +163,8 @@ def check_models(
     Args:
         paths: of the models; see :func:`minuend.models.searching.search`. chosen: the targets.
         configs: the files that tell of the models. assume: what is known of values besides, which counts first.
-        fail_on: the verdicts that count. hint, run, inputs: see :func:`minuend.actions.checking.check`.
+        fail_on: the verdicts that count.
+        hint, run, inputs, max_memory, max_seconds: see :func:`minuend.actions.checking.check`.
         progress: called with how many models are done, and of how many.
 
     Raises:
@@ -189,7 +193,8 @@ def check_models(
             model = open_model(path)
             sources.update(dict.fromkeys(model.sources()))
             assumed = beyond.of(path, model, config)
-            report = examine(model, chosen, title=path, hint=hint, run=run, inputs=inputs, assumed=assumed)
+            with limited(max_memory, max_seconds):
+                report = examine(model, chosen, title=path, hint=hint, run=run, inputs=inputs, assumed=assumed)
             looked.append(replace(report, fail_on=fail_on))
         except (MinuendError, OSError, MemoryError, RecursionError) as error:
             if len(paths) == 1:
@@ -318,12 +323,20 @@ def called(finding: Finding) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in names if name))
 
 
+def baseline_files(gate: Gate, configs: Configs) -> frozenset[str]:
+    """Return the files that a baseline of what was found is written to."""
+    return frozenset(configs.goal(one.title) for one in gate.reports if one.failures or one.failed_trials)
+
+
 def with_baseline(gate: Gate, configs: Configs) -> tuple[Gate, dict[str, str]]:
     """Return what was found with every finding of today accepted, and the new texts of the files that say so, by path.
+
+    The files' entries of now are accepted first: another process may have written some since the models were judged.
 
     Raises:
         MinuendError: a file cannot be added to.
     """
+    gate = accepted(gate, configs)
     texts: dict[str, str] = {}
     told: list[str] = []
     for path, reports in grouped((configs.goal(one.title), one) for one in gate.reports).items():

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from minuend.actions.recipes.standing import proven
 from minuend.errors import listed
+from minuend.models.flow import KEEPING
 from minuend.models.ranges.interval import Range
 from minuend.models.sites import Array, Site
-from minuend.models.surroundings import ADJACENT, NARROW, ZEROS, Surrounding, bare, maker, reader
+from minuend.models.surroundings import (
+    ADJACENT,
+    CONVERTED,
+    EDGE,
+    ENDS,
+    NARROW,
+    ZEROS,
+    Surrounding,
+    bare,
+    maker,
+    reader,
+)
 from minuend.runtimes import values
 from minuend.runtimes.answers import EVERY, Answer
 from minuend.runtimes.graph_answers import Answers
-from minuend.runtimes.quirks import quirks
+from minuend.runtimes.quirks import CONSTANTS_KEPT, LESS_ITSELF, MINUS_ZERO_KEPT, ROUNDED_LAST, quirks
 from minuend.runtimes.reach import reachable
 from minuend.runtimes.targets import Target
 from minuend.standards.node import Node, TensorType
@@ -47,22 +61,33 @@ class Joined:
 
 FINE = Joined("ok")
 
+_MOST_ELEMENTS = 1 << 20
+"""Elements of a constant up to which it is read to see whether a runtime keeps it."""
 
-def joined(site: Site, node: Node, target: Target, hint: str = "") -> Joined:
+_OWN_PRECISION = "own"
+"""Stands for a hint that keeps float32: what is folded is computed before any precision is chosen."""
+
+
+def joined(site: Site, node: Node, target: Target, hint: str = "", accept: Collection[str] = ()) -> Joined:
     """Judge a subtraction by its neighbours on a target.
 
     Args:
         site: the subtraction. node: its node. target: the runtime. hint: the precision that it is told, or ``""``.
+        accept: value classes whose other numbers are taken as they come.
     """
     known = quirks(target.runtime)
-    if not known.joins or target.declared or site.constants == "both":
+    if not known.joins or target.declared:
         return FINE
-    if target.graphs is None:
+    if site.constants == "both" and not (node.a.dtype in NARROW and site.around):
+        return FINE
+    if target.graphs is None or not target.graphs.covers(node.a.dtype, site.dynamic):
         return _unmeasured(site, node, target)
     classes = set(reachable(node.a.element, site.a, site.b))
     if node.a.dtype in NARROW and (_is_zero(site.a) or _is_zero(site.b)):
         classes |= {"rounds", "overflows"}  # what comes in more bits than its type has is rounded here
-    found = list(_each(site, node, target, hint, classes))
+    found = list(_each(site, node, target, hint, classes.difference(accept)))
+    if site.constants == "both" and not any(around.folded for around in site.around):  # they come from outside a body
+        found = [replace(one, verdict=_of_a_body(one.verdict)) for one in found]
     for verdict in ("not-implemented", "different-numbers"):
         if wrong := [one for one in found if one.verdict == verdict]:
             return next((one for one in wrong if not one.hint), wrong[0])
@@ -75,10 +100,15 @@ def joined(site: Site, node: Node, target: Target, hint: str = "") -> Joined:
     return FINE
 
 
+def _of_a_body(verdict: str) -> str:
+    """What is known of constants from around a body, where of values it is known to differ."""
+    return "unknown" if verdict == "different-numbers" else verdict
+
+
 def _unmeasured(site: Site, node: Node, target: Target) -> Joined:
-    """What is known of a release that was asked about nodes of known shapes by themselves, and nothing else."""
+    """What is known of a release of which nodes of known shapes were measured by themselves, or in whole recipes."""
     beside = ""
-    if any(around.operator for around in site.around):
+    if not proven(site.around, quirks(target.runtime).proven or {}) and any(one.operator for one in site.around):
         beside = "neighbours"
     elif site.dynamic:
         beside = "shapes that are known when it runs"
@@ -93,6 +123,11 @@ def _each(site: Site, node: Node, target: Target, hint: str, classes: Collection
     for around in site.around:
         if not around.operator:  # by itself it is judged by what was measured of nodes
             continue
+        if around.itself and around.operator in ("Add", "Mul") and is_right(LESS_ITSELF, node, target):
+            continue
+        if around.folded:
+            yield from _of_constants(node.a.dtype, target, around)
+            continue
         answers = target.graphs.find(around, node.a.dtype, site.dynamic, hint)
         if answers is None:
             helps = "" if hint else _helps(site, node, target, around, classes)
@@ -102,6 +137,30 @@ def _each(site: Site, node: Node, target: Target, hint: str, classes: Collection
         if wrong:
             helps = "" if hint else _helps(site, node, target, around, classes)
             yield _said(target, around.expression, wrong, helps)
+
+
+def _of_constants(dtype: str, target: Target, around: Surrounding) -> Iterator[Joined]:
+    """A neighbour of constants of a narrow type that rounds, where that is not fine.
+
+    What was measured of values holds for constants where the runtime is known to compute them so; elsewhere nothing
+    is known but that operators which keep numbers as they are keep these.
+    """
+    assert target.graphs is not None
+    rule = quirks(target.runtime).narrow_constants
+    if rule and around.folded == CONVERTED:
+        return
+    if rule == ROUNDED_LAST and around.folded == EDGE:
+        return
+    answers = target.graphs.find(replace(around, later=False), dtype, False, _OWN_PRECISION)
+    if answers == {} and around.operator in KEEPING:
+        return
+    expression = f"{around.expression} of constants"
+    if rule and answers and not around.later:
+        unlike = next((one.unlike for one in answers.values() if one.unlike), "")
+        reason = f"{expression} is computed in float32, and {dtype} is not rounded between the two"
+        yield Joined("different-numbers", reason, expression, unlike=unlike)
+        return
+    yield Joined("unknown", expression=expression)
 
 
 def _helps(site: Site, node: Node, target: Target, around: Surrounding, classes: Collection[str]) -> str:
@@ -153,13 +212,35 @@ def beside_zero(site: Site, node: Node, target: Target) -> Answers | None:
     form = next((around.form for around in site.around if not around.operator), ADJACENT)
     signs = _signs(range_, site.fixed()[side == "B"])
     found: Answers = {}
-    for zero in (ZEROS[size][sign] for size in sizes for sign in signs):
+    ends = form == ENDS and side == "B" and not site.dynamic and is_right(MINUS_ZERO_KEPT, node, target)
+    for zero in (ZEROS[size][sign] for size in sizes for sign in signs if not (ends and sign)):
         text = bare("x", zero) if side == "B" else bare(zero, "x")
         answers = target.graphs.find(Surrounding(text, form, ""), node.a.dtype, site.dynamic, "")
         if answers is None:
             return None
         found = {**found, **answers}
     return found
+
+
+def is_right(what: str, node: Node, target: Target) -> bool:
+    """Whether a narrow case was measured to be right on a target."""
+    return node.a.dtype == "float32" and target.release in quirks(target.runtime).right.get(what, ())
+
+
+def keeps_constant(site: Site, node: Node, target: Target) -> bool:
+    """Whether a target computes with a stored operand as with any other value: it keeps each of its elements."""
+    if site.constants not in ("A", "B") or not is_right(CONSTANTS_KEPT, node, target):
+        return False
+    dims = (node.b if site.constants == "B" else node.a).shape
+    if dims is None or not all(isinstance(dim, int) for dim in dims):
+        return False
+    if math.prod(dim for dim in dims if isinstance(dim, int)) > _MOST_ELEMENTS:
+        return False
+    stored = site.fixed()[site.constants == "B"]
+    if stored is None or stored.size < 2 or not np.isfinite(stored).all():
+        return False
+    minus_zero = (stored == 0) & np.signbit(stored)
+    return not minus_zero.any() and not quirks(target.runtime).kept(node.a.element, stored)
 
 
 def _signs(zero: Range, stored: Array | None) -> Collection[int]:

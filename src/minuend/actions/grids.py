@@ -14,8 +14,11 @@ import numpy as np
 
 from minuend.core.shapes import Broadcast, size, static
 from minuend.errors import FileFormatError
-from minuend.storage.base import Grid, Tensor
+from minuend.storage import units
+from minuend.storage.base import Tensor
 from minuend.storage.coordinates import Axis, Companion, Coordinates
+from minuend.storage.georeference import Grid, difference
+from minuend.storage.missing import flat
 from minuend.storage.regions import index, stretches
 
 
@@ -32,7 +35,7 @@ def check(a: Tensor, b: Tensor, joined: Broadcast, paths: tuple[str, str]) -> No
     if isinstance(x, Coordinates) and isinstance(y, Coordinates):
         _check_coordinates(x, y, joined, paths)
     elif isinstance(x, Grid) and isinstance(y, Grid):
-        _check_grids(x, y)
+        _check_grids(x, y, joined)
     elif x is not None and y is not None:
         if not _repeats(a, joined) and not _repeats(b, joined):
             raise FileFormatError(
@@ -43,13 +46,12 @@ def check(a: Tensor, b: Tensor, joined: Broadcast, paths: tuple[str, str]) -> No
         _check_one_sided(a, b, joined, paths)
 
 
-def _check_grids(x: Grid, y: Grid) -> None:
-    if x != y:
-        what = "coordinate systems" if x.crs != y.crs else "transforms"
-        came, other = (x.crs or "none", y.crs or "none") if x.crs != y.crs else (x.transform, y.transform)
+def _check_grids(x: Grid, y: Grid, joined: Broadcast) -> None:
+    found = difference(x, y, static(joined.shape or ())[-2:])
+    if found is not None:
         raise FileFormatError(
-            f"A and B have different {what}: {came} and {other}; nothing is warped, bring them to one grid (gdalwarp) "
-            "first"
+            f"A and B have different {found.what}: {found.a} and {found.b}; nothing is warped, bring them to one grid "
+            "(gdalwarp) first"
         )
 
 
@@ -87,7 +89,11 @@ def _check_coordinates(x: Coordinates, y: Coordinates, joined: Broadcast, paths:
 
 def _check_axis(pair: list[Axis | None], grids: tuple[Coordinates, Coordinates], paths: Sequence[str], k: int) -> None:
     a, b = pair
-    if a is None or b is None or a.size != b.size or not a.path or not b.path:
+    if a is None or b is None or not a.path or not b.path:
+        return
+    names = [{axis.name for axis in grid.axes} for grid in grids]
+    swapped = a.name != b.name and (a.name in names[1] or b.name in names[0])  # an axis of one is not repeated then
+    if a.size != b.size and not swapped:
         return
     if a.name != b.name:
         raise FileFormatError(
@@ -107,7 +113,7 @@ def _check_labels(one: Companion, other: Companion) -> None:
     """Check that coordinates are the same numbers, in the same units."""
     for key in _OF_NUMBERS:
         came = [label.attributes.get(key) for label in (one, other)]
-        if _plain(came[0]) != _plain(came[1]):
+        if not _same(key, *came):
             told = ["none" if value is None else repr(value) for value in came]
             raise FileFormatError(
                 f"A and B have coordinates {one.name!r} of different {key}: {told[0]} and {told[1]}; bring them to one "
@@ -135,13 +141,22 @@ _OF_NUMBERS = ("units", "calendar", "scale_factor", "add_offset")
 """Attributes without which the same numbers do not mean the same."""
 
 
+def _same(key: str, one: Any, other: Any) -> bool:
+    """Whether an attribute of two variables means the same; units may be spelled in two ways."""
+    if key == "units" and isinstance(one, str) and isinstance(other, str):
+        return units.same(one.strip(), other.strip())
+    return bool(_plain(one) == _plain(other))
+
+
 def _described(system: Companion) -> dict[str, Any]:
     return {name: _plain(value) for name, value in system.attributes.items() if name not in ("long_name", "comment")}
 
 
 def _plain(value: Any) -> Any:
-    """A text, or numbers as a list."""
-    return value if value is None or isinstance(value, str) else np.ravel(value).tolist()
+    """A text, or numbers as a list, in which NaN is equal to itself."""
+    if value is None or isinstance(value, str):
+        return value
+    return [str(one) if one != one else getattr(one, "item", lambda one=one: one)() for one in flat(value)]  # noqa: PLR0124
 
 
 def without_contradictions(own: Grid | Coordinates | None, a: Tensor, b: Tensor) -> Grid | Coordinates | None:
@@ -158,8 +173,8 @@ def without_contradictions(own: Grid | Coordinates | None, a: Tensor, b: Tensor)
 
 
 def _equal(one: Companion, other: Companion) -> bool:
-    units = [[_plain(label.attributes.get(key)) for key in _OF_NUMBERS] for label in (one, other)]
-    return units[0] == units[1] and bool(np.array_equal(one.elements().read(), other.elements().read()))
+    same = all(_same(key, one.attributes.get(key), other.attributes.get(key)) for key in _OF_NUMBERS)
+    return same and bool(np.array_equal(one.elements().read(), other.elements().read()))
 
 
 def _system(one: dict[str, Any] | None, systems: Sequence[dict[str, Any] | None]) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 from minuend.core.elements import ElementType
 from minuend.errors import DTypeError, FileFormatError
 from minuend.storage.base import About, Tensor
+from minuend.storage.missing import as_element
 from minuend.storage.reading import Array
 
 
@@ -29,7 +30,7 @@ def check(nodata: int | float | None, element: ElementType, where: str) -> None:
     Raises:
         DTypeError: it does not.
     """
-    if nodata is not None and not _fits(nodata, element):
+    if nodata is not None and as_element(nodata, element) is None:
         hint = "choose another policy" if element.is_integer else "state one that does first"
         raise DTypeError("types", f"the nodata value {nodata} does not fit {_range(element)}{where}; {hint}")
 
@@ -43,29 +44,18 @@ def given(tensor: Tensor, nodata: int | float | None, path: str, where: str) -> 
     stated = tensor.about.nodata
     if nodata is None:
         return tensor
-    if not _fits(nodata, tensor.element):
+    value = as_element(nodata, tensor.element)
+    if value is None:
         raise DTypeError(
             "types", f"--nodata {nodata} does not fit {_range(tensor.element)}{where}; name a value of that type"
         )
-    if stated is not None and stated != nodata and not (math.isnan(stated) and math.isnan(nodata)):
+    known = None if stated is None else as_element(stated, tensor.element)
+    if known is not None and known != value and not (math.isnan(known) and math.isnan(value)):
         raise FileFormatError(
             f"{path} states the nodata value {stated}, and --nodata says {nodata}{where}; leave --nodata out, it is "
             "for files that state none"
         )
-    return replace(tensor, about=replace(tensor.about, nodata=nodata))
-
-
-def _fits(nodata: int | float, element: ElementType) -> bool:
-    """Whether a type holds a value, a float rounded as elements are."""
-    if element.is_integer:
-        low, high = element.limits
-        return isinstance(nodata, int) and low <= nodata <= high
-    try:
-        with np.errstate(all="ignore"):
-            found = float(np.float64(nodata).astype(element.memory))
-    except OverflowError:
-        return False
-    return math.isnan(found) if math.isnan(nodata) else math.isclose(found, nodata, rel_tol=0.5)
+    return replace(tensor, about=replace(tensor.about, nodata=nodata if known is None else stated))
 
 
 def _range(element: ElementType) -> str:

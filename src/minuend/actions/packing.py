@@ -7,11 +7,13 @@ scale × stored, exactly; it states the scale alone.
 from __future__ import annotations
 
 from minuend.errors import FileFormatError
+from minuend.storage import units
 from minuend.storage.base import About
+from minuend.storage.conventions import without_origin
 
 
 def check(a: About, b: About) -> None:
-    """Check that two operands are packed alike.
+    """Check that two operands are packed alike, are of one unit, and that moments are counted from the same one.
 
     Raises:
         FileFormatError: they are not.
@@ -21,6 +23,25 @@ def check(a: About, b: About) -> None:
             f"A and B are packed in different ways: A means {_told(a)} and B {_told(b)}; unpack them first, such as "
             "by xarray's open_dataset(…).to_netcdf(…) with encoding={}"
         )
+
+    if a.origin and b.origin and a.origin != b.origin:
+        raise FileFormatError(
+            f"A and B are counted from different times: A in {a.origin} and B in {b.origin}; bring them to one first "
+            "(cdo setreftime)"
+        )
+    x, y = _units(a), _units(b)
+    if a.origin and not b.origin and x is not None:
+        x = without_origin(a.attributes)["units"]  # a moment less a duration
+    if x and y and not units.same(x, y):
+        raise FileFormatError(
+            f"A and B have different units: {x!r} and {y!r}; nothing is converted, convert one of them first, or, if "
+            "both texts mean one unit, write it alike (ncatted -a units,…)"
+        )
+
+
+def _units(about: About) -> str | None:
+    stated = about.attributes.get("units")
+    return stated.strip() if isinstance(stated, str) else None
 
 
 def _told(about: About) -> str:

@@ -20,6 +20,7 @@ from minuend.standards.validation import validate
 from minuend.standards.version import OpVersion
 from minuend.storage import Tensor, TensorFile
 from minuend.storage.base import About, quoted
+from minuend.storage.conventions import without_origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,11 @@ class Pair:
         return static(self.joined.shape or ())
 
     @property
+    def chunks(self) -> tuple[int, ...] | None:
+        """The grid of A's elements, where the difference has A's shape; ``None`` where there is none."""
+        return self.a.chunks if self.a.shape == self.shape else None
+
+    @property
     def fortran(self) -> bool:
         """Whether the large operands lie in Fortran order, so that it is quicker to have the difference in that."""
         large = [x for x in (self.a, self.b) if size(x.shape) == size(self.shape)]
@@ -92,6 +98,8 @@ class Pair:
         own = self.b.about if grids.of_b(self.a, self.b, self.shape) else self.a.about
         found = nodata.stated(self.a.about, self.b.about)
         grid = grids.without_contradictions(own.grid, self.a, self.b)
+        if self.a.about.origin and self.b.about.origin:
+            own = replace(own, attributes=without_origin(own.attributes), origin="")
         return own if found == own.nodata and grid == own.grid else replace(own, nodata=found, grid=grid)
 
     def result_type(self, overflow: str) -> ElementType:
@@ -159,3 +167,8 @@ def _pair(
         for one, path in zip((a, b), paths, strict=True)
     )
     return Pair(name, a, b, joined, where_in)
+
+
+def notes_on(pairs: Sequence[Pair]) -> tuple[str, ...]:
+    """Return what a report says of the operands' files, once each."""
+    return tuple(dict.fromkeys(note for pair in pairs for one in (pair.a, pair.b) for note in one.about.notes))

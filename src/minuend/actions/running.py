@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from minuend.child import MEMORY, SECONDS, limited
 from minuend.core import elements
 from minuend.core.shapes import format_shape
 from minuend.errors import SpecError, Unsupported, listed
@@ -18,6 +19,7 @@ from minuend.models.opening import dialect_of, formats, open_model
 from minuend.storage import Result, check_output, file_format, open_tensors, split
 from minuend.storage.base import quoted
 from minuend.storage.plain_types import plain_type
+from minuend.storage.remote import check_unchanged, watched
 from minuend.storage.writing import together
 
 SUFFIXES = (".npy", ".pb")
@@ -50,7 +52,14 @@ class Ran:
 
 
 def run_files(
-    model: str, inputs: Sequence[str], folder: str, *, max_bytes: int | None, evaluator: str | None = None
+    model: str,
+    inputs: Sequence[str],
+    folder: str,
+    *,
+    max_bytes: int | None,
+    evaluator: str | None = None,
+    max_memory: int | None = MEMORY,
+    max_seconds: float | None = SECONDS,
 ) -> Ran:
     """Run a model and write its outputs to a folder, a file each.
 
@@ -60,6 +69,7 @@ def run_files(
         folder: where outputs are written, and files that the model itself writes; made if it is not there.
         max_bytes: the size of the largest result that may be made; ``None`` for no limit.
         evaluator: what computes the operators other than subtraction, where a dialect has several that can.
+        max_memory, max_seconds: see :func:`minuend.models.opening.run`.
 
     Raises:
         SpecError: an input without a name, twice, or of several tensors; no such evaluator. Others: see
@@ -74,7 +84,8 @@ def run_files(
     if chosen and not hasattr(opened, "EVALUATORS"):
         kind = formats()[dialect_of(opened)].MODELS
         raise SpecError("evaluator", f"--evaluator chooses what computes ONNX's other operators; {kind} have none")
-    done = opened.execute(arrays, output_dir=folder, max_bytes=max_bytes, **chosen)
+    with limited(max_memory, max_seconds):
+        done = opened.execute(arrays, output_dir=folder, max_bytes=max_bytes, **chosen)
     writers = done.writers()
     named = {name: _results(name, value) for name, value in done.outputs.items()}
     goals = _goals(folder, named)
@@ -117,13 +128,16 @@ def _read_names(inputs: Sequence[str]) -> dict[str, str]:
     return files
 
 
+@watched()
 def _read(name: str, path: str) -> Any:
     found = open_tensors(path, every_type=True)  # a model's inputs can be of other types than subtraction's: bool
     if len(found) != 1:
         raise SpecError(
             "inputs", f"input {name!r}: {path} holds {len(found)} tensors ({quoted(found)}); select one by file::name"
         )
-    return next(iter(found.values())).read()
+    array = next(iter(found.values())).read()
+    check_unchanged()
+    return array
 
 
 def _results(name: str, value: Any) -> Result:

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from minuend import worker
 from minuend.actions.asking import Asked, ask, codes_of, pair_at
 from minuend.actions.bounds import Bounds, answered
 from minuend.actions.constants import can_make
@@ -33,7 +32,7 @@ from minuend.actions.recipes.trial import (
     make_inputs,
 )
 from minuend.core.elements import TYPES
-from minuend.errors import MinuendError, SpecError, Unsupported, listed
+from minuend.errors import LimitExceeded, MinuendError, SpecError, Unsupported, listed
 from minuend.models.opening import Model, dialect_of
 from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.models.sites import Site
@@ -101,12 +100,16 @@ def turns(model: Model, inputs: Inputs | None, assumed: Assumptions = NONE) -> l
 def _made(model: Model, kinds: Iterable[str], assumed: Assumptions) -> Turn:
     """Inputs of the first kind and the first length of unknown dims with which the model runs."""
     failure: MinuendError | None = None
+    stopped: set[str] = set()
     for kind, dim in itertools.product(kinds, DIMS):
+        if kind in stopped:
+            continue
         made = make_inputs(model, tuple(TYPES) if kind == WILD else (), 0, dim, kind, assumed)
         try:
             return Turn(made, kind, tracing(dialect_of(model)).trace(model, made, wide=kind != WILD))
         except MinuendError as error:
             failure = failure or error
+            stopped |= {kind} if isinstance(error, LimitExceeded) else set()  # which takes minutes
     raise Unsupported(f"{failure}; the inputs were made, and --input gives others") from failure
 
 
@@ -129,7 +132,7 @@ def installed(target: Target) -> str:
     adapter = adapting.known(target.runtime)
     if adapter is None or adapter.ARRAYS:
         raise SpecError("targets", f"{target.name} cannot be run here; check without running it")
-    release = worker.release(adapter)
+    release = adapting.release(adapter)
     if release is None:
         raise Unsupported(
             f"running the model on {target.runtime} needs the package {adapter.PACKAGE}, which is not installed: "
@@ -190,6 +193,8 @@ def _compared(model: Model, runtime: Runtime, ran: Sequence[Turn], found: Sequen
             got, _ = asked(model, turn.inputs, list(model.output_names()), (), runtime, told)
         except RuntimeRefuses as refused:
             return Tried(replace(trial, refused=str(refused)), {})
+        except LimitExceeded as limit:
+            return Tried(replace(trial, unlike=str(limit)), {})
         cuts = Cuts(model, turn.inputs, turn.trace, runtime, told, got, _compared_outputs(turn))
         answers = _answers(cuts)
         for one in answers:
@@ -247,6 +252,9 @@ def _added(known: Answered | None, one: Answered) -> Answered:
         first=known.first or one.first,
         allowed=max(allowed, default=None),
         farthest=max(known.farthest, one.farthest),
+        unequal=known.unequal + one.unequal,
+        ulps=max((count for count in (known.ulps, one.ulps) if count is not None), default=None),
+        distance=max(known.distance, one.distance),
     )
 
 
@@ -266,7 +274,7 @@ def _gone(cuts: Cuts) -> Iterable[str]:
     for switch in quirks(cuts.runtime.name).switches:
         try:
             got, _ = asked(cuts.model, cuts.inputs, list(cuts.got), (), cuts.runtime, {**cuts.told, "switch": switch})
-        except RuntimeRefuses:
+        except (RuntimeRefuses, LimitExceeded):
             continue
         if not any(one.different for one in _answers(replace(cuts, got=got))):
             yield switch
@@ -422,7 +430,7 @@ def _beside(finding: Finding, where: str, places: Iterable[Place]) -> Finding:
             told = f"in the run it was computed with {listed(others, 'and')}, and what came of it differed"
             if finding.verdict == "different-numbers" or (finding.verdict == "unknown" and place.location != where):
                 return replace(finding, reason=f"{finding.reason}; {told}", run=told)
-            verdict = "different-numbers" if place.location == where else "unknown"
+            verdict = "different-numbers" if place.location == where and not place.cut else "unknown"
             at = f", the first at index {list(place.first.index)}: got {place.first.got}"
             return replace(finding, verdict=verdict, reason=f"{told}{at}, expected {place.first.expected}", run=told)
     return finding

@@ -81,7 +81,7 @@ class Work:
             pair.result_type(self.overflow),
             pair.shape,
             functools.partial(self.part, pair),
-            chunks=pair.a.chunks if pair.a.shape == pair.shape else None,
+            chunks=pair.chunks,
             about=pair.about,
             fortran=pair.fortran,
         )

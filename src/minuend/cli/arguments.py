@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+import os
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import click
 
+from minuend.child import MEMORY
 from minuend.errors import shown
 from minuend.text import whole_number
 
@@ -27,19 +31,56 @@ def size(text: str | int) -> int:
         raise click.BadParameter(f"{shown(text)} is no number of bytes; expected a whole number from 0 on") from None
 
 
+def bounded_size(text: str | int | None) -> int | None:
+    """Return a number of bytes, ``None`` for ``none``: no limit."""
+    return None if text is None or text == "none" else size(text)
+
+
+def seconds(text: str | float | None) -> float | None:
+    """Return a number of seconds, ``None`` for ``none``: no limit."""
+    if text is None or text == "none":
+        return None
+    try:
+        found = -1.0 if "_" in str(text) else float(text)
+    except ValueError:
+        found = -1.0
+    if not 0 < found < math.inf:
+        raise click.BadParameter(f"{shown(text)} is no number of seconds; expected one above 0, or none")
+    return found
+
+
+def limits(most: float) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add the options that bound what running a model may take, ``most`` seconds where nothing is said."""
+
+    def add(verb: Callable[..., Any]) -> Callable[..., Any]:
+        for name, type_, default, metavar, told in (
+            ("--max-seconds", seconds, most, "S", "Seconds that a run may take, or none."),
+            (
+                "--max-memory", bounded_size, MEMORY, "BYTES",
+                "Memory that a run may take, or none.",
+            ),
+        ):  # fmt: skip
+            verb = click.option(name, type=type_, default=default, show_default=True, metavar=metavar, help=told)(verb)
+        return verb
+
+    return add
+
+
 def number(text: str) -> int | float:
     """Return a number: a whole one as such, NaN and the infinities too."""
+    from minuend.storage.missing import exact
+
     try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        found = float(text)
+        return exact(text)
     except ValueError:
         raise click.BadParameter(f"{shown(text)} is no number; expected one such as 0, -9999, 1e20 or nan") from None
-    return int(found) if found.is_integer() else found
 
 
 def items(given: Iterable[str]) -> list[str]:
     """Return what an option names that may be given several times, and several each time, with commas between them."""
     return [name for text in given for name in text.split(",") if name]
+
+
+def files(*given: str | None) -> list[str]:
+    """Return those of what options name that are files, which no output replaces."""
+    return [name for name in given if name is not None and os.path.isfile(name)]

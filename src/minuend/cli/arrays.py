@@ -9,10 +9,15 @@ import click
 from minuend.cli.arguments import number, path
 from minuend.cli.printing import show, show_json
 from minuend.cli.progress import Bar
+from minuend.cli.verbs import Verb
 from minuend.core.policies import POLICIES, Overflow
 
 
-@click.command()
+@click.command(
+    cls=Verb,
+    examples=("sub nir.npy red.npy", "sub scene.tif::4 scene.tif::3 --overflow widen -o difference.tif"),
+    page="docs/arrays.md",
+)
 @click.argument("a", type=path)
 @click.argument("b", type=path)
 @click.option(

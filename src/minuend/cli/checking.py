@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import os
+import contextlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from minuend import __version__
-from minuend.cli.arguments import items, path
+from minuend.child import SECONDS
+from minuend.cli.annotations import annotate
+from minuend.cli.arguments import files as named_files
+from minuend.cli.arguments import items, limits, path
 from minuend.cli.printing import show, show_json
 from minuend.cli.progress import Bar
 from minuend.cli.status import BAD_USE, FINDINGS, FINE
-from minuend.cli.verbs import completing
+from minuend.cli.verbs import Verb, completing
+from minuend.written import note_extended
 
 if TYPE_CHECKING:
     from minuend.actions.config import Configs
@@ -23,12 +27,12 @@ def assumptions(verb: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say what is known beyond a model."""
     for option in (
         click.option("--no-config", is_flag=True, help="Read no minuend.toml."),
-        click.option("--config", type=path, metavar="FILE", help="Read FILE in place of the models' own minuend.toml."),
+        click.option("--config", type=path, metavar="FILE", help="Read FILE in place of minuend.toml."),
         click.option(
             "--assume",
             metavar="NAME=RANGE",
             multiple=True,
-            help="What an input or a value holds, as positions=0..131071; open ends as 0.. or ..9; once for each.",
+            help="What an input or a value holds, as x=0..131071.",
         ),
     ):
         verb = option(verb)
@@ -45,7 +49,7 @@ def configs_of(config: str | None, no_config: bool, *, writes: bool = False) -> 
     return Configs(config, used=not no_config, made=writes)
 
 
-class _WithRuns(click.Command):
+class _WithRuns(Verb):
     """A command whose ``--run`` takes a value after ``=`` alone, and never the next argument."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -54,7 +58,14 @@ class _WithRuns(click.Command):
         return super().parse_args(ctx, ["--run-all" if one == "--run=all" else one for one in args[:end]] + args[end:])
 
 
-@click.command(cls=_WithRuns)
+@click.command(
+    cls=_WithRuns,
+    examples=(
+        "check model.onnx --target onnxruntime-cpu,openvino-cpu",
+        "check exports/ --target ov@installed --run --sarif found.sarif",
+    ),
+    page="docs/models.md",
+)
 @click.argument("models", type=path, metavar="MODEL…", nargs=-1, required=True)
 @click.option(
     "--target",
@@ -63,30 +74,29 @@ class _WithRuns(click.Command):
     shell_complete=completing("targets"),
     multiple=True,
     required=True,
-    help="Runtimes, as openvino-cpu@2026.4, ort or ov@installed; or files of minuend measure.",
+    help="Runtimes, as ov@2026.4, or measured files.",
 )
-@click.option("--exact", is_flag=True, help="Refuse releases that nobody measured.")
-@click.option("--strict", is_flag=True, help="Call unknown what a target's documents are silent about.")
-@click.option("--hint", default="", metavar="H", help="The precision that runtimes are told: f32.")
-@click.option(
-    "--fail-on", metavar="V[,V…]", multiple=True, help="The verdicts that end in status 1; all but ok by default."
-)
+@click.option("--exact", is_flag=True, help="Refuse releases that were not measured.")
+@click.option("--strict", is_flag=True, help="What documents do not say is unknown.")
+@click.option("--hint", default="", metavar="H", help="The precision hint that runtimes get: f32.")
+@click.option("--fail-on", metavar="V[,V…]", multiple=True, help="Verdicts that end in status 1.")
 @assumptions
-@click.option("--write-baseline", is_flag=True, help="Accept today's findings: write them to minuend.toml.")
+@click.option("--write-baseline", is_flag=True, help="Accept the findings of today.")
 @click.option(
     "--run",
     "runs",
     flag_value="unknown",
-    help="Run each MODEL, as it is, on the installed runtimes, and compare; what is unknown is asked for by itself, "
-    "with --run=all each subtraction.",
+    help="Run each MODEL on the installed runtimes, and compare every output; --run=all asks each subtraction.",
 )
 @click.option("--run-all", "runs", flag_value="all", hidden=True)
 @click.option(
     "--input", "--inputs", "inputs", metavar="NAME=FILE", multiple=True, help="An input for --run; once for each."
 )
+@limits(SECONDS)
+@click.option("-v", "--verbose", is_flag=True, help="Show what is right, too.")
 @click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
-@click.option("--junit", type=path, metavar="FILE", help="Write the findings as JUnit XML too, for test reports.")
-@click.option("--sarif", type=path, metavar="FILE", help="Write the findings as SARIF 2.1.0 too, for code scanning.")
+@click.option("--junit", type=path, metavar="FILE", help="Write JUnit XML too.")
+@click.option("--sarif", type=path, metavar="FILE", help="Write SARIF 2.1.0 too.")
 def check(
     *,
     models: tuple[str, ...],
@@ -101,43 +111,27 @@ def check(
     write_baseline: bool,
     runs: str | None,
     inputs: tuple[str, ...],
+    max_memory: int | None,
+    max_seconds: float | None,
+    verbose: bool,
     as_json: bool,
     junit: str | None,
     sarif: str | None,
 ) -> int:
     """Judge every subtraction of models (.onnx, OpenVINO .xml, DxDispatch .json) on runtimes.
 
-    MODEL is a file, a folder, which is searched with those in it, or a glob; quoted, a glob such as "exports/**/*.onnx"
-    is expanded by this program. A model among several that cannot be read is an error of its own, with status 2; the
-    others are checked all the same.
-
-    A target without a release is its newest that was measured, @installed the release that is installed here; minuend
-    targets lists all. A release that nobody measured is answered by those around it, which is said. Whatever is not ok
-    on a target ends with status 1: different-numbers, not-implemented, invalid and unknown. With --fail-on only the
-    verdicts that it names do, and the others are shown.
-
-    What a model does not say, --assume does: the range of an input's or another value's elements, none of which is then
-    NaN. The same stands in the file minuend.toml beside a model or above it, up to the folder with .git or the working
-    directory: under [assume] for all models, under [[model]] for those that a glob names. An [[accept]] there, by
-    model, node, target and verdict, and with a reason, accepts findings: they are shown, and do not count.
-    --write-baseline writes an [[accept]] for every finding of today that counts, and leaves the rest of the file as it
-    is.
-
-    With --run the models are run as they are, and every output compared with the contract's own evaluation, on the
-    given inputs or on made ones; where one differs, which counts as different-numbers, the first place where numbers
-    leave is named, and the first subtraction with its operands. Inputs are for one model. Subtractions of which nothing
-    is known are asked for by themselves, with --run=all each one, on operands from its ranges.
-
-    docs/gate.md tells how to keep this in CI.
+    MODEL is a file, a folder or a glob. A target without a release is the newest that was measured, @installed the one
+    that is installed here. Whatever is not ok on a target ends with status 1.
     """
     from minuend.actions.checking import check_hint, find_targets
-    from minuend.actions.gate import check_models, verdicts_of, with_baseline
+    from minuend.actions.gate import baseline_files, check_models, verdicts_of, with_baseline
     from minuend.actions.running import read_inputs
     from minuend.cli.pages.checking import gate_page
     from minuend.models.ranges.assumed import parse
     from minuend.models.searching import search
     from minuend.runtimes.report import FINDINGS as EVERY
     from minuend.storage import goals
+    from minuend.storage.exclusive import exclusive
     from minuend.storage.writing import together
 
     chosen = find_targets(items(targets), exact=exact, strict=strict)
@@ -149,7 +143,7 @@ def check(
         raise click.UsageError("--input is for --run; expected --run beside it")
     paths = search(models)
     arrays, files = read_inputs(inputs)
-    files = [*files, *(one for one in items(targets) if os.path.isfile(one))]
+    files = [*files, *named_files(*items(targets))]
     goals.check([out for out in (junit, sarif) if out is not None], [*paths, *files])
     with Bar("checking") as bar:
         gate = check_models(
@@ -161,19 +155,28 @@ def check(
             hint=hint,
             run="all" if runs == "all" else runs is not None,
             inputs=arrays or None,
+            max_memory=max_memory,
+            max_seconds=max_seconds,
             progress=bar,
         )
-    gate, texts = with_baseline(gate, configs) if write_baseline else (gate, {})
-    written = [*texts.items()]
-    written += [] if junit is None else [(junit, gate.to_junit())]
-    written += [] if sarif is None else [(sarif, gate.to_sarif(__version__))]
-    if written:
-        sources = [one for one in (*gate.sources, *files) if one not in texts]
-        with together([path for path, _ in written], sources) as streams:
-            for (_, text), stream in zip(written, streams, strict=True):
-                stream.write(text.encode(errors="backslashreplace"))
+    with contextlib.ExitStack() as stack:
+        texts: dict[str, str] = {}
+        if write_baseline:
+            for one in sorted(baseline_files(gate, configs)):
+                stack.enter_context(exclusive(one))
+            gate, texts = with_baseline(gate, configs.read_again())
+        written = [*texts.items()]
+        written += [] if junit is None else [(junit, gate.to_junit())]
+        written += [] if sarif is None else [(sarif, gate.to_sarif(__version__))]
+        if written:
+            sources = [one for one in (*gate.sources, *files) if one not in texts]
+            with together([path for path, _ in written], sources) as streams:
+                for (_, text), stream in zip(written, streams, strict=True):
+                    stream.write(text.encode(errors="backslashreplace"))
+        note_extended(texts)
     if as_json:
         show_json(gate.to_json())
     else:
-        show(gate_page(gate))
+        show(gate_page(gate, whole=verbose))
+    annotate(gate)
     return BAD_USE if gate.unread else FINE if gate.ok else FINDINGS

@@ -5,6 +5,8 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
+from minuend.cli.verbs import Verb
+
 VARIABLE = "_MINUEND_COMPLETE"
 """The environment variable by which a shell asks how a command goes on."""
 
@@ -15,7 +17,11 @@ _WHOLE_WORDS = """COMP_WORDBREAKS=${COMP_WORDBREAKS//[@:]/}
 """To bash, @ and : end a word, and openvino-cpu@2026.4 would be three."""
 
 
-@click.command()
+@click.command(
+    cls=Verb,
+    examples=("completion bash", "completion fish | source"),
+    page="docs/install.md",
+)
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:

@@ -21,7 +21,13 @@ def delta() -> None:
     """
 
 
-@delta.command()
+@delta.command(
+    examples=(
+        "delta make base.safetensors tuned.safetensors -o d.safetensors",
+        "delta make base/ tuned/ --level 9 -o d.safetensors",
+    ),
+    page="docs/deltas.md",
+)
 @click.argument("base", type=path)
 @click.argument("tuned", type=path)
 @click.option("-o", "--output", "out", type=path, required=True, metavar="D", help="The delta to write.")
@@ -43,7 +49,13 @@ def make(*, base: str, tuned: str, out: str, level: int | None, as_json: bool) -
         show(make_page(done))
 
 
-@delta.command()
+@delta.command(
+    examples=(
+        "delta apply base.safetensors d.safetensors -o tuned.safetensors",
+        "delta apply base/ d.safetensors -o tuned --json",
+    ),
+    page="docs/deltas.md",
+)
 @click.argument("base", type=path)
 @click.argument("delta", type=path, metavar="D")
 @click.option("-o", "--output", "out", type=path, required=True, metavar="TUNED", help="The file or folder to write.")
@@ -63,7 +75,13 @@ def apply(*, base: str, delta: str, out: str, as_json: bool) -> None:
         show(apply_page(done))
 
 
-@delta.command()
+@delta.command(
+    examples=(
+        "delta verify base.safetensors d.safetensors",
+        "delta verify base.safetensors d.safetensors tuned.safetensors",
+    ),
+    page="docs/deltas.md",
+)
 @click.argument("base", type=path)
 @click.argument("delta", type=path, metavar="D")
 @click.argument("tuned", type=path, required=False)
@@ -87,7 +105,10 @@ def verify(*, base: str, delta: str, tuned: str | None, as_json: bool) -> int:
     return FINDINGS if done.findings else FINE
 
 
-@delta.command()
+@delta.command(
+    examples=("delta info d.safetensors", "delta info d.safetensors --json"),
+    page="docs/deltas.md",
+)
 @click.argument("delta", type=path, metavar="D")
 @_AS_JSON
 def info(*, delta: str, as_json: bool) -> None:

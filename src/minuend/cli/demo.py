@@ -13,6 +13,7 @@ import click
 from minuend.cli.arguments import path
 from minuend.cli.printing import show, show_lines
 from minuend.cli.status import FINDINGS, FINE
+from minuend.cli.verbs import Verb
 from minuend.errors import listed
 
 ARRAYS = (
@@ -44,7 +45,11 @@ PACKAGES = ("onnx", "onnxruntime", "openvino")
 """What the models take: the first to be read, the others to be run on."""
 
 
-@click.command()
+@click.command(
+    cls=Verb,
+    examples=("demo", "demo -o examples"),
+    page="docs/tutorial.md",
+)
 @click.option("-o", "--output", "out", type=path, metavar="FOLDER", help="Keep the files there; it must not exist.")
 @click.pass_context
 def demo(ctx: click.Context, out: str | None) -> int:

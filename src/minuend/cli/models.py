@@ -9,17 +9,22 @@ from typing import Any
 
 import click
 
-from minuend.cli.arguments import items, path, size
+from minuend.child import SECONDS
+from minuend.cli.arguments import files, items, limits, path, size
 from minuend.cli.checking import assumptions, configs_of
 from minuend.cli.printing import complain, show_json, show_lines
 from minuend.cli.status import FINDINGS, FINE
-from minuend.cli.verbs import completing
+from minuend.cli.verbs import Verb, completing
 from minuend.core.limits import MAX_BYTES
 from minuend.core.policies import CONTRACTS, Contract
 from minuend.errors import ConversionRefused
 
 
-@click.command()
+@click.command(
+    cls=Verb,
+    examples=("run model.onnx --input x=x.npy -o out", "run model.json -o out"),
+    page="docs/models.md",
+)
 @click.argument("model", type=path, metavar="MODEL")
 @click.option("--input", "--inputs", "inputs", metavar="NAME=FILE", multiple=True, help="An input; once for each.")
 @click.option(
@@ -31,9 +36,18 @@ from minuend.errors import ConversionRefused
     metavar="NAME",
     help="What computes ONNX's other operators: onnxruntime, where installed, or reference.",
 )
+@limits(SECONDS)
 @click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
 def run(
-    *, model: str, inputs: tuple[str, ...], folder: str, max_bytes: int, evaluator: str | None, as_json: bool
+    *,
+    model: str,
+    inputs: tuple[str, ...],
+    folder: str,
+    max_bytes: int,
+    evaluator: str | None,
+    max_memory: int | None,
+    max_seconds: float | None,
+    as_json: bool,
 ) -> None:
     """Run MODEL (.onnx, OpenVINO .xml, DxDispatch .json) with every subtraction computed by its own version's rules.
 
@@ -43,14 +57,26 @@ def run(
     from minuend.actions.running import run_files
     from minuend.cli.pages.running import run_json, run_lines
 
-    ran = run_files(model, inputs, folder, max_bytes=max_bytes, evaluator=evaluator)
+    ran = run_files(
+        model,
+        inputs,
+        folder,
+        max_bytes=max_bytes,
+        evaluator=evaluator,
+        max_memory=max_memory,
+        max_seconds=max_seconds,
+    )
     if as_json:
         show_json(run_json(ran))
     else:
         show_lines(run_lines(ran))
 
 
-@click.command()
+@click.command(
+    cls=Verb,
+    examples=("convert model.onnx --to onnx:13 -o older.onnx", "convert model.onnx --to openvino -o model.xml"),
+    page="docs/conversion.md",
+)
 @click.argument("model", type=path, metavar="MODEL")
 @click.option("--to", "goal", metavar="V", required=True, help="onnx:13, onnx, openvino, directml:5.1 …")
 @click.option(
@@ -74,7 +100,7 @@ def convert(*, model: str, goal: str, target: str | None, out: str, as_json: boo
 
     dialect_name, _ = goal_of(goal)
     opened = open_model(model)
-    check_goal(out, dialect_name, (model, *opened.sources()))
+    check_goal(out, dialect_name, (model, *opened.sources(), *files(target)))
     try:
         converted = convert_model(opened, goal, target=target)
     except ConversionRefused as refused:
@@ -87,7 +113,14 @@ def convert(*, model: str, goal: str, target: str | None, out: str, as_json: boo
     return FINE
 
 
-@click.command()
+@click.command(
+    cls=Verb,
+    examples=(
+        "fix model.onnx --target openvino-cpu -o fixed.onnx",
+        "fix model.onnx --target onnx:13 --overflow saturate -o fixed.onnx",
+    ),
+    page="docs/models.md",
+)
 @click.argument("model", type=path, metavar="MODEL")
 @click.option(
     "--target",
@@ -104,6 +137,8 @@ def convert(*, model: str, goal: str, target: str | None, out: str, as_json: boo
     "--accept", metavar="CLASS[,…]", multiple=True, help="Take other numbers of these values: negative-zero, floats …"
 )
 @assumptions
+@click.option("--no-run", is_flag=True, help="Do not run the fixed model, where the runtime is installed.")
+@limits(SECONDS)
 @click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
 def fix(
     *,
@@ -117,6 +152,9 @@ def fix(
     assume: tuple[str, ...],
     config: str | None,
     no_config: bool,
+    no_run: bool,
+    max_memory: int | None,
+    max_seconds: float | None,
     as_json: bool,
 ) -> int:
     """Rewrite the subtractions of MODEL (.onnx, OpenVINO .xml) that a target gets wrong, and nothing else.
@@ -135,9 +173,19 @@ def fix(
 
     opened = open_model(model)
     assumed, notes, read = assumed_of_one(model, opened, parse(assume), configs_of(config, no_config))
-    check_goal(out, dialect_of(opened), (model, *opened.sources(), *read))
+    check_goal(out, dialect_of(opened), (model, *opened.sources(), *read, *files(target)))
     try:
-        fixed = fix_model(opened, target, overflow=overflow, accept=items(accept), exact=exact, assume=assumed)
+        fixed = fix_model(
+            opened,
+            target,
+            overflow=overflow,
+            accept=items(accept),
+            exact=exact,
+            assume=assumed,
+            run=not no_run,
+            max_memory=max_memory,
+            max_seconds=max_seconds,
+        )
     except ConversionRefused as refused:
         return _refuse(refused, {"model": model, "target": target} if as_json else None)
     fixed = replace(fixed, notes=(*fixed.notes, *notes))

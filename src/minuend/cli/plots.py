@@ -19,6 +19,7 @@ from minuend.core.shapes import format_shape
 from minuend.errors import FileFormatError, MinuendError
 from minuend.storage import SELECTOR, split
 from minuend.storage.base import need
+from minuend.storage.goals import refuse_inputs
 from minuend.storage.reading import Array
 from minuend.storage.writing import atomic
 
@@ -59,7 +60,8 @@ def plotted(path: str, a: str, b: str, out: str, overflow: Overflow) -> Iterator
         raise MinuendError(f"the outputs {out} and {path} are one file; nothing is written, name outputs that differ")
     drawing(path)
 
-    def watch(pairs: Sequence[Pair]) -> Observer:
+    def watch(pairs: Sequence[Pair], sources: Sequence[str]) -> Observer:
+        refuse_inputs([path], sources)
         if len(pairs) != 1:
             raise FileFormatError(f"{path} shows one tensor and there are {len(pairs)}; select one by file::name")
         (pair,) = pairs

@@ -6,52 +6,81 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from minuend.cli.about import tool
-from minuend.errors import escaped, readable
+from minuend.errors import escaped, listed, readable
 from minuend.plain import as_json
+from minuend.written import take_replaced
 
 if TYPE_CHECKING:
     from minuend.cli.pages.layout import Page
 
 
+COLOURS = ("auto", "always", "never")
+"""When verdicts and errors have colours: in a terminal, always, never."""
+
+SETTINGS: dict[str, Any] = {}
+"""How the command line wants things printed: ``quiet`` and ``color``, where it says so."""
+
+
 def show_json(data: Mapping[str, Any]) -> None:
-    """Print what a verb reports as JSON: under ``version``, the format's, and ``tool``, which every one of them has."""
-    click.echo(as_json({"version": 1, "tool": tool(), **data}), nl=False)
+    """Print what a verb reports as JSON: under ``version``, the format's, and ``tool``, which every one of them has;
+    under ``replaced`` the outputs that existed.
+    """
+    found = take_replaced()
+    replaced = {"replaced": found} if found else {}
+    click.echo(as_json({"version": 1, "tool": tool(), **data, **replaced}), nl=False)
 
 
 def show(shown: Page) -> None:
-    """Print a page as wide as the terminal, in colours where it has them; 80 plain columns into a pipe."""
+    """Print a page as wide as the terminal, or as COLUMNS says; 80 columns into a pipe."""
     from minuend.cli.pages.layout import NARROWEST, WIDTH, text
 
-    terminal = sys.stdout.isatty()
-    width = max(NARROWEST, shutil.get_terminal_size().columns) if terminal else WIDTH
-    click.echo(text(shown, width, colour=terminal and _coloured()), nl=False, color=terminal)
+    shown = [*shown, *_replaced()]
+    if SETTINGS.get("quiet"):
+        return
+    wide = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal()
+    width = max(NARROWEST, shutil.get_terminal_size().columns) if wide else WIDTH
+    colour = _coloured(sys.stdout)
+    click.echo(text(shown, width, colour=colour), nl=False, color=colour)
 
 
-def _coloured() -> bool:
-    """Whether a terminal shows colours, and nobody has asked for none (no-color.org)."""
-    return not os.environ.get("NO_COLOR") and os.environ.get("TERM", "") not in ("", "dumb")
+def _coloured(stream: TextIO) -> bool:
+    """Whether a stream gets colours: by --color, else NO_COLOR (no-color.org), FORCE_COLOR, or what it is."""
+    stated = SETTINGS.get("color", "auto")
+    if stated != "auto" or os.environ.get("NO_COLOR"):
+        return bool(stated == "always")
+    if os.environ.get("FORCE_COLOR", "0") != "0":
+        return True
+    return stream.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
 
 
 def show_lines(lines: Iterable[str]) -> None:
     """Print lines, however long they are."""
-    for line in lines:
-        click.echo(escaped(line))
+    for line in (*lines, *_replaced()):
+        if not SETTINGS.get("quiet"):
+            click.echo(escaped(line))
+
+
+def _replaced() -> list[str]:
+    """Say which outputs existed."""
+    found = take_replaced()
+    return [f"{listed(found, 'and')} existed and {'was' if len(found) == 1 else 'were'} replaced"] if found else []
 
 
 def complain(message: str) -> None:
     """Print the message of an error."""
-    click.echo(f"{_word('error:', 'red')} {readable(message)}", err=True)
+    click.echo(f"{_word('error:', 'red')} {readable(message)}", err=True, color=_coloured(sys.stderr))
 
 
 def warn(message: str) -> None:
     """Print a message that ends nothing."""
-    click.echo(f"{_word('warning:', 'yellow')} {readable(message)}", err=True)
+    if not SETTINGS.get("quiet"):
+        click.echo(f"{_word('warning:', 'yellow')} {readable(message)}", err=True, color=_coloured(sys.stderr))
 
 
 def _word(word: str, colour: str) -> str:
-    return click.style(word, fg=colour) if sys.stderr.isatty() and _coloured() else word
+    return click.style(word, fg=colour) if _coloured(sys.stderr) else word

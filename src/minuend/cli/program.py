@@ -19,7 +19,7 @@ from minuend.cli.completion import VARIABLE, completion
 from minuend.cli.deltas import delta
 from minuend.cli.demo import demo
 from minuend.cli.models import convert, fix, run
-from minuend.cli.printing import complain, show_json
+from minuend.cli.printing import SETTINGS, complain, show_json
 from minuend.cli.runtimes import measure, prove, targets, vectors
 from minuend.cli.schemas import schema
 from minuend.cli.standards import diff, spec
@@ -39,8 +39,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     that signal ended it, 141 where nobody reads its output any more.
     """
     arguments = sys.argv[1:] if argv is None else list(argv)
+    SETTINGS.clear()
     streams.complete()
-    with remembered():
+    with remembered(), streams.own():
         try:
             with signals.raised():
                 status = _run(arguments)
@@ -98,7 +99,7 @@ def _explain(error: Exception, arguments: Sequence[str]) -> int:
         case OSError():
             return fail("system", f"{_system_error(error)}{_noted(error)}", BAD_USE, done=True)
         case MemoryError():
-            return fail("system", "there is not enough memory for this", BAD_USE, done=True)
+            return fail("system", f"there is not enough memory for this{_noted(error)}", BAD_USE, done=True)
         case RecursionError():
             return fail("bad-input", "the input nests deeper than this program can follow", BAD_USE, done=True)
         case ModuleNotFoundError() if error.name and not error.name.startswith("minuend"):
@@ -111,7 +112,7 @@ def _explain(error: Exception, arguments: Sequence[str]) -> int:
         "defect",
         f"this is a defect of {tool()}: {cut(told, 300)}\n"
         f"please report it, with the command: minuend {cut(shlex.join(arguments), 1000)}\n"
-        f"{TRACEBACK}=1 shows where it happened; {_done()}",
+        f"{TRACEBACK}=1 shows where it happened; {_done()}{_noted(error)}",
         DEFECT,
     )
 
@@ -174,6 +175,13 @@ def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
         *(demo, sub, delta, spec, diff, check, run, convert, fix),
         *(prove, measure, vectors, targets, schema, completion),
     ),
+    sections={
+        "Models": ("check", "fix", "convert", "run"),
+        "Arrays and files": ("sub", "delta"),
+        "Runtimes": ("targets", "prove", "measure", "vectors"),
+        "Standards": ("spec", "diff", "schema"),
+        "To begin": ("demo", "completion"),
+    },
     context_settings={"help_option_names": ["-h", "--help"]},
     invoke_without_command=True,
 )

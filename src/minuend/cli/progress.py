@@ -7,6 +7,8 @@ import time
 from types import TracebackType
 from typing import Any
 
+from minuend.cli.printing import SETTINGS
+
 
 class Bar:
     """A progress bar on standard error, to a terminal alone, and only once the work has taken a second.
@@ -19,7 +21,7 @@ class Bar:
         self._doing = doing
         self._nbytes = nbytes
         self._start = time.perf_counter()
-        self._shown = sys.stderr.isatty()
+        self._shown = sys.stderr.isatty() and not SETTINGS.get("quiet")
         self._bar: Any = None
 
     def __call__(self, done: int, total: int) -> None:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import click
 
-from minuend.cli.arguments import items, path
+from minuend.child import CASE_SECONDS, limited
+from minuend.cli.arguments import files, items, limits, path
 from minuend.cli.printing import show, show_json, warn
 from minuend.cli.progress import Bar
 from minuend.cli.status import FINDINGS, FINE
-from minuend.cli.verbs import Verbs, completing
+from minuend.cli.verbs import Verb, Verbs, completing
 from minuend.errors import MinuendError, shown
 from minuend.text import whole_number
 
 
-@click.command()
+@click.command(
+    cls=Verb,
+    examples=("prove onnxruntime-cpu", "prove openvino-cpu --all --junit report.xml"),
+    page="docs/runtimes.md",
+)
 @click.argument("runtime", shell_complete=completing("runtimes"))
 @click.option(
     "--target",
@@ -21,11 +26,25 @@ from minuend.text import whole_number
     shell_complete=completing("targets"),
     help="What to compare with: a release of it, or a file of minuend measure.",
 )
+@click.option("--all", "everything", is_flag=True, help="Run every case; by default a sample of each kind.")
 @click.option("--quick", is_flag=True, help="Take the edges of 8-bit types in place of all 65,536 pairs.")
 @click.option("--junit", type=path, metavar="FILE", help="Write a JUnit report.")
+@limits(CASE_SECONDS)
 @click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
-def prove(runtime: str, target: str | None, quick: bool, junit: str | None, as_json: bool) -> int:
-    """Ask an installed runtime every case, and report where it deviates from the contract.
+def prove(
+    runtime: str,
+    target: str | None,
+    everything: bool,
+    quick: bool,
+    junit: str | None,
+    max_memory: int | None,
+    max_seconds: float | None,
+    as_json: bool,
+) -> int:
+    """Ask an installed runtime cases of each kind, and report where it deviates from the contract.
+
+    A kind is an element type, a relation of shapes and a choice of constants, and of patterns their class. What the
+    sample leaves out --all runs, in minutes or, of some runtimes, an hour.
 
     Deviations that were measured of the same release are known; others, and known ones that are gone, end in status 1.
     A release that nobody measured is compared with the nearest that was.
@@ -37,12 +56,20 @@ def prove(runtime: str, target: str | None, quick: bool, junit: str | None, as_j
     from minuend.storage.writing import atomic
 
     if junit is not None:
-        goals.check([junit])
+        goals.check([junit], files(target))
     ledger = None if target is None else known.find(target, exact=True)
     with Bar("asking") as bar:
-        report = prove_runtime(runtime, quick=quick, ledger=ledger, progress=bar)
+        report = prove_runtime(
+            runtime,
+            all=everything,
+            quick=quick,
+            ledger=ledger,
+            max_memory=max_memory,
+            max_seconds=max_seconds,
+            progress=bar,
+        )
     if junit is not None:
-        with atomic(junit) as stream:
+        with atomic(junit, files(target)) as stream:
             stream.write(report.to_junit().encode())
     if as_json:
         show_json(report.plain())
@@ -51,7 +78,11 @@ def prove(runtime: str, target: str | None, quick: bool, junit: str | None, as_j
     return FINE if report.ok else FINDINGS
 
 
-@click.command()
+@click.command(
+    cls=Verb,
+    examples=("measure onnxruntime-cpu -o mine.json", "measure tract --python env/bin/python --alone -o tract.json"),
+    page="docs/runtimes.md",
+)
 @click.argument("runtime", shell_complete=completing("runtimes"))
 @click.option("-o", "--output", "out", type=path, metavar="FILE", required=True, help="The file to write.")
 @click.option("--python", metavar="PYTHON", help="The Python whose release is measured; by default this one.")
@@ -62,7 +93,17 @@ def prove(runtime: str, target: str | None, quick: bool, junit: str | None, as_j
     type=click.Choice(["all", "missing"]),
     help="Ask about neighbours alone, all or what FILE lacks; the rest of FILE stays.",
 )
-def measure(runtime: str, out: str, python: str | None, isa: str, alone: bool, graphs: str | None) -> None:
+@limits(CASE_SECONDS)
+def measure(
+    runtime: str,
+    out: str,
+    python: str | None,
+    isa: str,
+    alone: bool,
+    graphs: str | None,
+    max_memory: int | None,
+    max_seconds: float | None,
+) -> None:
     """Measure what an installed runtime does, as a target's file.
 
     check, fix and prove take the FILE as a target, --target FILE; minuend targets add FILE keeps it for all of them.
@@ -76,21 +117,25 @@ def measure(runtime: str, out: str, python: str | None, isa: str, alone: bool, g
 
     if alone and graphs:
         raise click.UsageError("--alone leaves out what --graphs asks; expected one of them")
-    goals.check([out])
+    goals.check([out], files(python))
     before = known.read(out) if graphs else None
-    with Runtime(runtime, python, isa) as asked, Bar("measuring") as bar:
+    with limited(max_memory, max_seconds), Runtime(runtime, python, isa) as asked, Bar("measuring") as bar:
         if before is None:
             found = measuring.measure(asked, alone=alone, progress=bar)
         else:
             found = measuring.with_graphs(asked, before, graphs or measuring.ALL, progress=bar)
-    with atomic(out) as stream:
+    with atomic(out, files(python)) as stream:
         stream.write(known.dump(found).encode())
     cases = sum(1 for row in found.rows for _ in known.keys(row))
     beside = "" if found.graphs is None else f", and {len(found.graphs.cells):,} with a neighbour"
     show([f"{found.name} on {found.cpu}: {cases:,} cases{beside} → {out}"])
 
 
-@click.command()
+@click.command(
+    cls=Verb,
+    examples=("vectors -o cases", "vectors --opset 6,14 -o cases"),
+    page="docs/vectors.md",
+)
 @click.option("--opset", "opsets", metavar="N,…", help="ONNX opsets; by default those that changed Sub.")
 @click.option(
     "-o", "--output", "out", type=path, metavar="DIR", required=True, help="The folder to make; it must not exist."
@@ -192,7 +237,10 @@ def _matrix(dtypes: list[str], chosen: list[str], as_json: bool) -> None:
         show(matrix_page(cells))
 
 
-@targets.command()
+@targets.command(
+    examples=("targets add mine.json", "targets add tract.json"),
+    page="docs/runtimes.md",
+)
 @click.argument("file", type=path)
 def add(file: str) -> None:
     """Check FILE, a file of minuend measure, and keep it: its target is then known to every command."""
@@ -202,7 +250,10 @@ def add(file: str) -> None:
     show([f"{found.name} is yours now: {yours.files()[found.name]}"])
 
 
-@targets.command()
+@targets.command(
+    examples=("targets remove openvino-cpu@2027.0", "targets remove tract@0.22"),
+    page="docs/runtimes.md",
+)
 @click.argument("name", shell_complete=completing("targets"))
 def remove(name: str) -> None:
     """Forget a target that was added."""

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from minuend.cli.printing import show, show_json, show_lines
-from minuend.cli.verbs import completing
+from minuend.cli.printing import show, show_json, show_lines, warn
+from minuend.cli.verbs import Verb, completing
 from minuend.errors import SpecError
 from minuend.language import Language, chosen
 from minuend.standards.dialects import dialect, dialects
@@ -24,7 +24,11 @@ def _in_a_language(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
-@click.command()
+@click.command(
+    cls=Verb,
+    examples=("spec", "spec onnx:14 --lang zh_TW"),
+    page="docs/standards.md",
+)
 @click.argument("version", metavar="[DIALECT[:V]]", required=False, shell_complete=completing("dialects"))
 @click.option("--html", is_flag=True, help="Open the page of the built site, and print where it lies.")
 @click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
@@ -58,7 +62,11 @@ def _open(op: OpVersion | None, version: str | None, language: Language) -> None
     show_lines([str(found)])
 
 
-@click.command()
+@click.command(
+    cls=Verb,
+    examples=("diff onnx:6 onnx:7", "diff directml:2.1 directml:4.1 --json"),
+    page="docs/standards.md",
+)
 @click.argument("old", metavar="DIALECT:V", shell_complete=completing("dialects"))
 @click.argument("new", metavar="DIALECT:V", shell_complete=completing("dialects"))
 @click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
@@ -86,4 +94,7 @@ def _language(stated: str | None) -> Language:
 
 def _resolve(text: str) -> OpVersion:
     name, colon, version = text.partition(":")
-    return dialect(name).resolve(version if colon else None)
+    found = dialect(name).resolve(version if colon else None)
+    if colon and (why := dialect(name).beyond(version)):
+        warn(f"{why}; this is {found.operator}-{found.version}, the newest of those that are")
+    return found

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import io
+import logging
 import os
 import sys
+import warnings
+from collections.abc import Iterator
 from typing import Any
 
 
@@ -22,6 +25,26 @@ def complete() -> None:
             setattr(sys, name, os.fdopen(number, "r" if name == "stdin" else "w", closefd=False, encoding="utf-8"))
         elif isinstance(stream, io.TextIOWrapper) and name != "stdin":
             stream.reconfigure(errors="backslashreplace")
+
+
+@contextlib.contextmanager
+def own() -> Iterator[None]:
+    """Keep what libraries log, and warn of, off standard error, where this program's own messages are.
+
+    What matters of it is an error or a note of this program. Warnings are shown where the interpreter was told to
+    (``PYTHONWARNINGS``). The handler stays: some libraries log when the interpreter ends.
+    """
+    root = logging.getLogger()
+    if not root.handlers:
+        root.addHandler(logging.NullHandler())
+    with warnings.catch_warnings():
+        if not sys.warnoptions:
+            warnings.showwarning = _dropped
+        yield
+
+
+def _dropped(*_: Any, **__: Any) -> None:
+    """Show nothing."""
 
 
 def drop(stream: Any) -> None:

@@ -1,25 +1,87 @@
-"""The group of verbs, whose help says each one's first sentence whole, and what a shell completes besides options."""
+"""Verbs and groups of them: their help, the options that all have, and what a shell completes besides options."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
+
+from minuend.cli.printing import COLOURS, SETTINGS
 
 _WHOLE = 10_000
 """Characters: longer than any sentence."""
 
 
+class Verb(click.Command):
+    """A verb: what every verb takes, and help that opens with examples and ends with the page that tells the rest.
+
+    Args:
+        examples: command lines, without the program's name. page: the page, as ``docs/gate.md``.
+    """
+
+    def __init__(self, *args: Any, examples: Sequence[str] = (), page: str = "", **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.params += common_options()
+        self.examples, self.page = tuple(examples), page
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples above the text, and the page below it."""
+        if self.examples:
+            with formatter.section("Examples"):
+                for example in self.examples:
+                    formatter.write(f"{'':{formatter.current_indent}}minuend {example}\n")
+        super().format_help_text(ctx, formatter)
+        if self.page:
+            formatter.write_paragraph()
+            with formatter.indentation():
+                formatter.write_text(f"The rest is told in {self.page}.")
+
+
 class Verbs(click.Group):
-    """A group that does not cut the sentences of its commands."""
+    """A group whose verbs stand in sections, each with its whole sentence.
+
+    Args:
+        sections: titles, and the names of the verbs of each; those of none come last.
+    """
+
+    command_class = Verb
+
+    def __init__(self, *args: Any, sections: Mapping[str, Sequence[str]] | None = None, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.params += common_options()
+        self.sections = dict(sections or {})
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write a row for each command."""
-        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
-        rows = [(name, one.get_short_help_str(_WHOLE)) for name, one in commands if one is not None and not one.hidden]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
+        left = {
+            name: one for name in self.list_commands(ctx) if (one := self.get_command(ctx, name)) and not one.hidden
+        }
+        for title, names in self.sections.items():
+            self._rows(formatter, title, {name: left.pop(name) for name in names})
+        if left:
+            self._rows(formatter, "Commands", left)
+
+    def _rows(self, formatter: click.HelpFormatter, title: str, verbs: Mapping[str, click.Command]) -> None:
+        with formatter.section(title):
+            formatter.write_dl([(name, one.get_short_help_str(_WHOLE)) for name, one in verbs.items()])
+
+
+def common_options() -> list[click.Parameter]:
+    """Return the options that every verb has, which say how it prints."""
+
+    def keep(ctx: click.Context, option: click.Parameter, value: Any) -> None:
+        if value and not ctx.resilient_parsing:
+            SETTINGS[str(option.name)] = value
+
+    quiet = click.Option(
+        ["-q", "--quiet"], is_flag=True, expose_value=False, callback=keep, help="Print errors and --json alone."
+    )
+    colour = click.Option(
+        ["--color"], type=click.Choice(COLOURS), expose_value=False, callback=keep, help="Colours (default: auto)."
+    )
+    return [quiet, colour]
 
 
 def _runtimes() -> Sequence[str]:

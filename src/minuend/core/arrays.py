@@ -15,6 +15,7 @@ from minuend.core.libraries import library_of
 from minuend.core.plan import Plan, plan, shares_addresses
 from minuend.core.policies import POLICIES, Overflow
 from minuend.core.shapes import Broadcast, format_shape, static
+from minuend.core.subclasses import check_protocol, wrap
 from minuend.errors import DTypeError, OverflowFound, ScalarRangeError, ShapeError, SpecError, listed
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
@@ -107,13 +108,15 @@ def subtract(
     Returns:
         ``out``, or a new array in native byte order, of shape ``broadcast(a, b)`` and without gaps. Its dims lie in
         memory in the order of the operands', if those have one order, as NumPy's ``order="K"``; else in C order. Two
-        scalars give a scalar.
+        scalars give a scalar. A subclass of NumPy's arrays gives what ``np.subtract`` would wrap the result in.
 
     Raises:
-        DTypeError: element types that differ or are not in the table, or operands that are no arrays.
+        DTypeError: element types that differ or are not in the table, operands that are no arrays, or a class with an
+            ``__array_ufunc__`` of its own, whose units or labels would be lost.
         ShapeError: shapes that do not broadcast, or an ``out`` that does not fit.
         OverflowFound: under ``"error"``, or ``"widen"`` of 64 bits, the exact difference does not fit somewhere;
-            operands keep their values even where ``out`` is one of them.
+            operands keep their values even where ``out`` is one of them. An ``out`` that is no operand holds nothing
+            to rely on then: some of its elements may have been written.
         ScalarRangeError: a Python int that the array's element type cannot hold.
         SpecError: ``dtype=``, ``casting=``, or ``where=`` without ``out``.
         Unsupported: a device whose floats are not exact: its subnormals are flushed, for instance.
@@ -138,8 +141,10 @@ def subtract(
         return _where(a, b, out, overflow, where)
     x, y, element = operands(a, b)
     found = compute(element, shapes.numpy(x.shape, y.shape), x, y, out, overflow)
-    scalars = out is None and not isinstance(a, np.ndarray) and not isinstance(b, np.ndarray)
-    return found[()] if scalars else found
+    if out is not None:
+        return found
+    scalars = not isinstance(a, np.ndarray) and not isinstance(b, np.ndarray)
+    return found[()] if scalars else wrap(found, a, b)
 
 
 def _where(a: Any, b: Any, out: Any, overflow: Overflow, where: Any) -> Any:
@@ -200,10 +205,10 @@ def count_overflows(a: Any, b: Any, /) -> int:
     1
     """
     x, y, element = operands(a, b)
+    joined = shapes.numpy(x.shape, y.shape)
     if not element.is_integer:
         return 0
     x, y = in_native_order(x), in_native_order(y)
-    joined = shapes.numpy(x.shape, y.shape)
     return plan(element, joined, (x.shape, x.strides), (y.shape, y.strides)).count(x, y)
 
 
@@ -236,6 +241,7 @@ def check_out(out: Any, element: ElementType, shape: tuple[int, ...]) -> None:
         DTypeError: ``out`` is no array, or of another type. ShapeError: another shape, read-only, or an array in which
             two elements share an address.
     """
+    check_protocol(out=out)
     if not isinstance(out, np.ndarray):
         raise DTypeError("out", f"out is a {type(out).__name__}; expected a NumPy array of {element}")
     if isinstance(out, np.ma.MaskedArray):
@@ -295,6 +301,7 @@ def _array(operand: Any, name: str) -> Array | None:
     if isinstance(operand, np.ndarray):
         if isinstance(operand, np.ma.MaskedArray):  # of a standard's operator, which knows no masks
             raise DTypeError("types", f"{name} is a masked array, whose mask would be lost; pass .data or .filled()")
+        check_protocol(**{name: operand})
         return np.asarray(operand)
     if isinstance(operand, np.generic):
         return np.asarray(operand)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from minuend.core.subclasses import check_protocol
 from minuend.errors import DTypeError, ShapeError
 
 LIBRARIES: Mapping[str, str] = MappingProxyType(
@@ -40,6 +41,7 @@ def library_of(*operands: Any) -> Any:
     for root, file in LIBRARIES.items():
         if root in roots:
             return importlib.import_module(f"minuend.libraries.{file}")
+    check_protocol(a=operands[0], b=operands[1])
     if any(exchanges(one) for one in operands[:2]):
         return importlib.import_module("minuend.libraries.exchanged_arrays")
     return None

@@ -25,7 +25,7 @@ def exact(a: Value, b: Value) -> int | Fraction | None:
     >>> exact(5, 10), exact(Fraction(1, 2), -0.0), exact(math.inf, 1.0)
     (-5, Fraction(1, 2), None)
     """
-    if isinstance(a, int) and isinstance(b, int):
+    if not isinstance(a, float) and not isinstance(b, float):
         return a - b
     return Fraction(a) - Fraction(b) if math.isfinite(a) and math.isfinite(b) else None
 

@@ -9,12 +9,12 @@ unknown.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from minuend.core.elements import TYPES
-from minuend.core.shapes import static
-from minuend.directml.versions import DIALECT, LEVELS
-from minuend.errors import SpecError
+from minuend.core.shapes import Shape, bounds, size
+from minuend.directml.versions import DIALECT, LEVELS, MAX_ELEMENTS
+from minuend.errors import SpecError, listed
 from minuend.runtimes import cases, values
 from minuend.runtimes.answers import EVERY, OK, Answer
 from minuend.runtimes.target import SILENT, Row, Target, Unfit
@@ -62,24 +62,54 @@ def targets() -> Iterator[Target]:
         )
 
 
-def _at_level(level: str, node: Node) -> Node:
-    """DirectML takes the operator at fixed sizes; strides of 0 express every broadcast, 1s before them a lower rank."""
+def _at_level(level: str, node: Node) -> tuple[Node, str]:
+    """DirectML takes the operator at fixed sizes; strides of 0 express every broadcast, 1s before them a lower rank.
+
+    Sizes are known when a program compiles the operator, and whatever then turns out to be 1 is repeated. So symbolic
+    sizes are judged by the smallest that they can have; of the others some are those of no tensor.
+
+    Returns:
+        The node as DirectML has it, and for which sizes an ok holds where some are symbolic; else ``""``.
+    """
     op = DIALECT.resolve(level)
     shape = validate(node).shape
-    if node.op.dialect != DIALECT.name:
-        if shape is None or any(not isinstance(dim, int) for dim in shape):
-            raise Unfit("unknown", "DirectML fixes sizes beforehand; give the model's dims numbers")
-        fixed = static(shape)
-        if 0 in fixed:
-            raise Unfit("not-implemented", "DirectML has no empty tensors; leave the operator out")
-        shape = (1,) * max(op.ranks[0] - len(fixed), 0) + fixed
-    type_ = TensorType(node.a.dtype, shape)
+    if node.op.dialect == DIALECT.name:
+        return _asked(op, node, shape), ""
+    if shape is None:
+        rank = max((len(one.shape) for one in (node.a, node.b) if one.shape is not None), default=0)
+        asked = _asked(op, node, _padded(op, (1,) * rank))
+        if node.a.dtype not in op.types:  # which is refused at every rank
+            return asked, ""
+        lo, hi = op.ranks
+        wanted = f"{lo}" if lo == hi else f"{lo} to {hi}"
+        raise Unfit("unknown", f"the rank is not known, and {op} takes {wanted}; state the shapes in the model")
+    if 0 in shape:
+        raise Unfit("not-implemented", "DirectML has no empty tensors; leave the operator out")
+    sizes = [bounds(dim) for dim in shape]
+    return _asked(op, node, _padded(op, tuple(max(low, 1) for low, _ in sizes))), _limits(sizes)
+
+
+def _padded(op: OpVersion, sizes: tuple[int, ...]) -> tuple[int, ...]:
+    return (1,) * max(op.ranks[0] - len(sizes), 0) + sizes
+
+
+def _asked(op: OpVersion, node: Node, shape: Shape) -> Node:
     try:
         check_ranks(op, (shape, shape))
         DIALECT.broadcast(op, shape, shape, {})
     except SpecError as error:
         raise Unfit("not-implemented", error.message) from None
+    type_ = TensorType(node.a.dtype, shape)
     return Node(op=op, a=type_, b=type_, name=node.name, where=node.where)
+
+
+def _limits(sizes: Sequence[tuple[int, int | None]]) -> str:
+    """Which of the sizes between these bounds are those of a tensor of DirectML; ``""`` where all of them are."""
+    limits = ["no size is 0"] if any(low == 0 for low, _ in sizes) else []
+    highest = [high for _, high in sizes if high is not None]
+    if len(highest) < len(sizes) or size(highest) > MAX_ELEMENTS:
+        limits.append(f"there are at most {MAX_ELEMENTS} elements")
+    return f"this holds where {listed(limits, 'and')}, for DirectML has no other tensors" if limits else ""
 
 
 def _rows(op: OpVersion, relations: tuple[str, ...]) -> Iterator[Row]:

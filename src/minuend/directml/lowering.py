@@ -116,7 +116,10 @@ class _Lowering:
         """The sizes of a value: all of them known, none 0."""
         shape = value.type.shape
         if shape is None or not all(isinstance(dim, int) for dim in shape):
-            raise Refused(f"{value.name!r} has the shape {format_shape(shape)}; DirectML fixes sizes beforehand")
+            raise Refused(
+                f"{value.name!r} has the shape {format_shape(shape)}; DirectML fixes sizes beforehand, "
+                "give the model's dims numbers"
+            )
         if 0 in shape:
             raise Refused(f"{value.name!r} has the shape {format_shape(shape)}; DirectML has no empty tensors")
         return tuple(dim for dim in shape if isinstance(dim, int))

@@ -186,6 +186,10 @@ class Model:
         named = (resource.source for resource in self.resources.values())
         return tuple(path for path in (self.path, *named) if path)
 
+    def copies(self, original: Any, path: str) -> dict[str, str]:
+        """None: models of this dialect are neither fixed nor converted to another of its versions."""
+        return {}
+
     def subtractions(self) -> Iterator[Node]:
         """Walk the subtractions: each dispatchable that is one, under the lowest feature level that will do.
 

@@ -12,28 +12,80 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from minuend.core import arrays
+from minuend.core import arrays, elements
 from minuend.core.libraries import only_of
 from minuend.core.policies import Overflow
-from minuend.errors import DTypeError, ShapeError, Unsupported
+from minuend.errors import DTypeError, ScalarRangeError, ShapeError, Unsupported
 from minuend.libraries import on_devices
+
+NO_INT64 = 'JAX has no int64 as it is set; jax.config.update("jax_enable_x64", True)'
 
 
 def subtract(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
-    """Subtract JAX arrays, or one and a number."""
+    """Subtract JAX arrays, or one and a number; weakly typed arrays stand for numbers, as in JAX itself."""
     if out is not None:
         raise ShapeError("out", "a jax.Array cannot be written to; leave out= away")
     only_of("jax.Array", jax.Array, {"a": a, "b": b}, "jax.numpy.asarray(x)")
-    places = {name: _devices(one, name) for name, one in (("a", a), ("b", b)) if isinstance(one, jax.Array)}
-    devices = frozenset().union(*places.values())
-    if all(one.platform == "cpu" for one in devices):
-        x, y = (np.asarray(one) if isinstance(one, jax.Array) else one for one in (a, b))
-        return jax.device_put(np.asarray(arrays.subtract(x, y, overflow=overflow)), next(iter(devices)))
-    if len({one.platform for one in devices}) > 1:
+    found = {name: one for name, one in (("a", a), ("b", b)) if isinstance(one, jax.Array)}
+    places = {name: _devices(one, name) for name, one in found.items()}
+    fixed = {places[name] for name, one in found.items() if one.committed}
+    if len(fixed) > 1 or len({device.platform for one in places.values() for device in one}) > 1:
         raise DTypeError(
             "types", "a and b lie on different devices; nothing is moved, expected one: jax.device_put(x, device)"
         )
-    return on_devices.subtract(Home(next(iter(devices))), a, b, overflow)
+    x, y = _of_one_type(a, b)
+    devices = next(iter(fixed)) if fixed else next(iter(places.values()))
+    device = min(devices, key=lambda one: one.id)
+    if device.platform != "cpu":
+        return on_devices.subtract(Home(device), x, y, overflow)
+    return _on_cpu(x, y, overflow, device if fixed else None)
+
+
+def _on_cpu(a: Any, b: Any, overflow: Overflow, device: Any) -> Any:
+    """Compute on the CPU; the result lies on the device, or on no one in particular, or as JAX's own is sharded."""
+    operands = [one for one in (a, b) if isinstance(one, jax.Array)]
+    x, y = (np.asarray(one) if isinstance(one, jax.Array) else one for one in (a, b))
+    found = np.asarray(arrays.subtract(x, y, overflow=overflow))
+    if found.dtype == np.int64 and operands[0].dtype.itemsize < 8 and not jax.config.jax_enable_x64:
+        raise Unsupported(NO_INT64)
+    place = (a - b).sharding if any(len(one.devices()) > 1 for one in operands) else device
+    with jax.enable_x64(True):  # else JAX makes 32 bits of 64
+        placed = jax.device_put(found, place)
+    if all(_is_weak(one) for one in (a, b)) and found.dtype == operands[0].dtype:
+        return jnp.broadcast_to(operands[0], found.shape).at[...].set(placed)
+    return placed
+
+
+def _is_weak(operand: Any) -> bool:
+    """Whether an operand is a Python number, or an array that JAX made of one."""
+    return operand.weak_type if isinstance(operand, jax.Array) else not isinstance(operand, np.generic)
+
+
+def _of_one_type(a: Any, b: Any) -> tuple[Any, Any]:
+    """Both operands, a weakly typed one as the other's type: JAX keeps Python numbers as such arrays.
+
+    Raises:
+        ScalarRangeError: a weakly typed integer that the other's type cannot hold.
+    """
+    both = [one for one in (a, b) if isinstance(one, jax.Array)]
+    if len(both) < 2 or a.dtype == b.dtype or a.weak_type == b.weak_type:
+        return a, b
+    kind = (b if a.weak_type else a).dtype
+    with jax.enable_x64(True):  # else JAX takes 64 bits for 32
+        if jnp.result_type(a, b) != kind:
+            return a, b
+        return tuple(_of_type(one, kind) if one.weak_type else one for one in (a, b))
+
+
+def _of_type(weak: Any, kind: Any) -> Any:
+    values = np.asarray(weak)
+    if jnp.issubdtype(kind, jnp.integer):
+        low, high = elements.TYPES[str(kind)].limits
+        if values.size and not low <= int(values.min()) <= int(values.max()) <= high:
+            raise ScalarRangeError(
+                f"the weakly typed {values.min()} to {values.max()} do not fit {kind} ({low} to {high})"
+            )
+    return jax.device_put(values.astype(kind), weak.sharding if weak.committed else None)
 
 
 def _devices(operand: Any, name: str) -> frozenset[Any]:
@@ -42,6 +94,10 @@ def _devices(operand: Any, name: str) -> frozenset[Any]:
             "types",
             f"{name} is traced, and has no elements yet; call this outside of jit, or through jax.pure_callback",
         )
+    if jnp.issubdtype(operand.dtype, jax.dtypes.extended):
+        raise DTypeError("types", f"{name} is of JAX's type {operand.dtype}, whose elements are no numbers")
+    if not operand.is_fully_addressable:
+        raise DTypeError("types", f"{name} lies on devices of other processes too; expected an array of this process")
     return frozenset(operand.devices())
 
 
@@ -65,7 +121,7 @@ class Home:
 
     def cast(self, array: Any, name: str) -> Any:
         if name == "int64" and not jax.config.jax_enable_x64:
-            raise Unsupported('JAX has no int64 as it is set; jax.config.update("jax_enable_x64", True)')
+            raise Unsupported(NO_INT64)
         return array.astype(jnp.dtype(name))
 
     def put(self, array: Any) -> Any:

@@ -19,7 +19,7 @@ def subtract(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
     no_out(out, "pandas objects")
     only_of("pandas Series or DataFrame", (pd.Series, pd.DataFrame), {"a": a, "b": b}, "pandas.Series(x)")
     labelled = [one for one in (a, b) if isinstance(one, pd.Series | pd.DataFrame)]
-    if len({type(one).__name__ for one in labelled}) > 1:
+    if len({one.ndim for one in labelled}) > 1:
         raise ShapeError(
             "labels", "a Series and a DataFrame do not go together; make both of one kind, with .to_frame()"
         )
@@ -27,11 +27,33 @@ def subtract(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
     for other in labelled[1:]:
         _check_labels(first, other)
     x, y = _elements(a, "a"), _elements(b, "b")
-    found = arrays.subtract(x, y, overflow=overflow)
-    if isinstance(first, pd.DataFrame):
-        return pd.DataFrame(found, index=first.index, columns=first.columns, copy=False)
-    name = first.name if all(one.name == first.name for one in labelled) else None
-    return pd.Series(found, index=first.index, name=name, copy=False)
+    return _labelled(arrays.subtract(x, y, overflow=overflow), labelled)
+
+
+def _labelled(found: Any, labelled: list[Any]) -> Any:
+    """The result as pandas' own operators make it: the first object's class and labels, what both objects carry.
+
+    ``_constructor`` and ``__finalize__`` are the methods that pandas documents for subclasses; attributes, flags and a
+    subclass's metadata are handed on by the second.
+    """
+    first = labelled[0]
+    if first.ndim == 2:
+        result = first._constructor(found, index=first.index, columns=first.columns, copy=False)
+    else:
+        result = first._constructor(found, index=first.index, copy=False)
+    for one in labelled:
+        result = result.__finalize__(one)
+    if first.ndim == 1:
+        result.name = _name(*(one.name for one in labelled))
+    return result
+
+
+def _name(name: Any, other: Any = ...) -> Any:
+    """The name that two Series have in common, by pandas' own rule, in which NaN equals NaN."""
+    if other is ... or name is other:
+        return name
+    one, two = (pd.Series([], dtype="float64", name=each) for each in (name, other))
+    return (one - two).name
 
 
 def _check_labels(a: Any, b: Any) -> None:

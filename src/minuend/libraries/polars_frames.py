@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from minuend.core import arrays
+from minuend.core.elements import TYPES
 from minuend.core.libraries import no_out, only_of
 from minuend.core.policies import Overflow
 from minuend.errors import DTypeError, ShapeError
@@ -25,8 +26,8 @@ def subtract(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
         )
     if isinstance(first, pl.Series):
         lengths = [len(one) for one in frames]
-        if len(set(lengths)) > 1:
-            raise ShapeError("shape", f"a has {lengths[0]} elements and b {lengths[1]}; expected equal lengths")
+        if len(set(lengths) - {1}) > 1:
+            raise ShapeError("shape", f"a has {lengths[0]} elements and b {lengths[1]}; expected equal lengths, or 1")
         return _series(first.name, a, b, overflow)
     for other in frames[1:]:
         if (first.columns, first.height) != (other.columns, other.height):
@@ -43,9 +44,11 @@ def _series(name: str, a: Any, b: Any, overflow: Overflow) -> Any:
 def _elements(operand: Any, name: str) -> Any:
     if not isinstance(operand, pl.Series):
         return operand
+    if str(operand.dtype).lower() not in TYPES:
+        raise DTypeError(
+            "types",
+            f"{name} is of Polars' type {operand.dtype}; expected one of its integers and floats of up to 64 bits",
+        )
     if operand.null_count():
         raise DTypeError("types", f"{name} has {operand.null_count()} nulls; expected none, as .fill_null(…) leaves")
-    found = operand.to_numpy()
-    if found.dtype == object or not operand.dtype.is_numeric():
-        raise DTypeError("types", f"{name} is of Polars' type {operand.dtype}; expected one of its numeric types")
-    return np.asarray(found)
+    return np.asarray(operand.to_numpy())

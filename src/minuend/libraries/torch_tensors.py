@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.autograd import forward_ad
 
 from minuend.core import arrays, elements
 from minuend.core.libraries import only_of
@@ -20,18 +21,30 @@ from minuend.libraries import on_devices
 _CODES = {1: (torch.uint8, np.uint8), 2: (torch.int16, np.int16)}
 """Bytes of an element → types that either library has, for types of which NumPy has none of its own."""
 
+_is_wrapped = getattr(torch._C._functorch, "is_functorch_wrapped_tensor", lambda tensor: False)
+"""Whether a tensor is one of ``torch.func``'s own, that stands for others; PyTorch has no public name for it."""
+
 
 def subtract(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
-    """Subtract tensors, or a tensor and a number; differentiable where an operand is."""
+    """Subtract tensors, or a tensor and a number; differentiable where an operand is, inside ``torch.func`` too."""
+    if torch.overrides.has_torch_function((a, b, out)):  # subclasses say what becomes of a result
+        found = torch.overrides.handle_torch_function(arrays.subtract, (a, b, out), a, b, out, overflow=overflow)
+        return found if out is None else out
     only_of("torch.Tensor", torch.Tensor, {"a": a, "b": b, "out": out}, "torch.from_numpy(x)")
-    operands = [one for one in (a, b) if isinstance(one, torch.Tensor)]
-    if torch.is_grad_enabled() and any(one.requires_grad for one in operands):
+    if any(_is_followed(one) for one in (a, b) if isinstance(one, torch.Tensor)):
         if out is not None:
             raise ShapeError(
                 "out", "out does not go with an operand that requires grad; leave it out, or use no_grad()"
             )
         return _Subtract.apply(a, b, overflow)
     return _computed(a, b, out, overflow)
+
+
+def _is_followed(tensor: Any) -> bool:
+    """Whether PyTorch follows what becomes of a tensor: for gradients, tangents, or a transform of ``torch.func``."""
+    if tensor.requires_grad and torch.is_grad_enabled():
+        return True
+    return _is_wrapped(tensor) or forward_ad.unpack_dual(tensor).tangent is not None
 
 
 def _computed(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
@@ -57,9 +70,13 @@ class _Subtract(torch.autograd.Function):  # type: ignore[misc]
     """The gradient of a is the result's, that of b its negative; both are summed over dims that were repeated."""
 
     @staticmethod
-    def forward(ctx: Any, a: Any, b: Any, overflow: Overflow) -> Any:
-        ctx.shapes = [one.shape if isinstance(one, torch.Tensor) else None for one in (a, b)]
+    def forward(a: Any, b: Any, overflow: Overflow) -> Any:
         return _computed(a, b, None, overflow)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.shapes = [one.shape if isinstance(one, torch.Tensor) else None for one in inputs[:2]]
+        ctx.shape = output.shape
 
     @staticmethod
     def backward(ctx: Any, gradient: Any) -> Any:
@@ -69,6 +86,31 @@ class _Subtract(torch.autograd.Function):  # type: ignore[misc]
             (-gradient).sum_to_size(b) if ctx.needs_input_grad[1] else None,
             None,
         )
+
+    @staticmethod
+    def jvp(ctx: Any, a: Any, b: Any, _: None) -> Any:
+        tangent = -b if a is None else a if b is None else a - b
+        return tangent.expand(ctx.shape).contiguous()
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, a: Any, b: Any, overflow: Overflow) -> Any:
+        x, y = (_batched(one, dim) for one, dim in zip((a, b), in_dims, strict=False))
+        rank = max(one.ndim for one in (x, y) if isinstance(one, torch.Tensor))
+        return _Subtract.apply(_of_rank(x, rank), _of_rank(y, rank), overflow), 0
+
+
+def _batched(operand: Any, dim: int | None) -> Any:
+    """An operand with the dim first that ``vmap`` maps over; of one element where it does not map over this operand."""
+    if not isinstance(operand, torch.Tensor):
+        return operand
+    return operand.unsqueeze(0) if dim is None else operand.movedim(dim, 0)
+
+
+def _of_rank(operand: Any, rank: int) -> Any:
+    """An operand whose first dim stays first when its others are aligned at the right."""
+    if not isinstance(operand, torch.Tensor):
+        return operand
+    return operand.reshape(operand.shape[0], *(1,) * (rank - operand.ndim), *operand.shape[1:])
 
 
 def _plain(operand: Any, name: str) -> Any:
@@ -80,7 +122,10 @@ def _plain(operand: Any, name: str) -> Any:
     if operand.layout != torch.strided or operand.is_quantized:
         kind = "a quantized tensor" if operand.is_quantized else f"a tensor of layout {operand.layout}"
         raise DTypeError("types", f"{name} is {kind}; expected a strided tensor of plain numbers")
-    return operand.detach().resolve_neg()
+    try:
+        return operand.detach().resolve_neg()
+    except RuntimeError as error:  # of a subclass that holds no memory of its own
+        raise DTypeError("types", f"{name} is a tensor whose memory cannot be read: {error}") from None
 
 
 def _seen(operand: Any, name: str) -> Any:

@@ -1,49 +1,71 @@
-"""xarray's Variables, DataArrays and Datasets: dims meet by name, labels have to be equal, attributes are kept by
-xarray's own rule for arithmetic."""
+"""xarray's Variables, DataArrays and Datasets: dims meet by name, labels have to be equal.
+
+Everything else (classes, names, coordinates, attributes) is what xarray's own arithmetic makes of it.
+"""
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import xarray as xr
 
 from minuend.core import arrays
-from minuend.core.libraries import no_out, only_of
+from minuend.core.libraries import library_of, no_out, only_of
 from minuend.core.policies import Overflow
-from minuend.errors import ShapeError
+from minuend.errors import MinuendError, ShapeError
 
 _KINDS = (xr.Variable, xr.DataArray, xr.Dataset)
+"""From the plainest on: beside each other, the last one's method computes, as with xarray's operators."""
 
 
 def subtract(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
     """Subtract labelled arrays, or one and a number; Dask arrays inside stay lazy."""
     no_out(out, "xarray objects")
     only_of("xarray Variable, DataArray or Dataset", _KINDS, {"a": a, "b": b}, "xarray.DataArray(x, dims=…)")
+    _check_inside(a, b)
+    work = functools.partial(arrays.subtract, overflow=overflow)
     try:
-        return xr.apply_ufunc(
-            arrays.subtract,
-            a,
-            b,
-            kwargs={"overflow": overflow},
-            join="exact",
-            dataset_join="exact",
-            dask="allowed",
-            keep_attrs=_kept_attributes(),
-        )
+        with xr.set_options(arithmetic_join="exact"):
+            return _joined(a, b, functools.partial(_variables, work=work))
+    except MinuendError:
+        raise
     except ValueError as error:
-        if isinstance(error, ShapeError) or not _of_labels(error):
-            raise
+        if isinstance(error, xr.AlignmentError) or "indexes" in str(error):
+            raise ShapeError(
+                "labels", f"the labels of a and b differ ({error}); xarray.align(a, b, join='inner') makes them equal"
+            ) from None
+        raise ShapeError("shape", f"xarray does not join a and b: {error}") from None
+
+
+def _joined(a: Any, b: Any, work: Any) -> Any:
+    """Let xarray join two objects by its own method, which is that behind its operators."""
+    ranks = [next((i for i, kind in enumerate(_KINDS) if isinstance(one, kind)), -1) for one in (a, b)]
+    if ranks[0] < ranks[1]:
+        return b._binary_op(a, work, reflexive=True)
+    return a._binary_op(b, work)
+
+
+def _variables(x: Any, y: Any, work: Any) -> Any:
+    """The difference of two Variables, or of one and a number; of their arrays, where xarray has joined those."""
+    if isinstance(x, xr.Variable):
+        return x._binary_op(y, work)
+    return y._binary_op(x, work, reflexive=True) if isinstance(y, xr.Variable) else work(x, y)
+
+
+def _check_inside(a: Any, b: Any) -> None:
+    """Check that both have the same variables, and that those hold arrays whose numbers are all there is to them.
+
+    Raises:
+        ShapeError: the variables of two Datasets differ. DTypeError: units or sparse arrays inside, for instance.
+    """
+    sets = [set(one.data_vars) for one in (a, b) if isinstance(one, xr.Dataset)]
+    if len(sets) == 2 and sets[0] != sets[1]:
+        differing = ", ".join(sorted(map(repr, sets[0] ^ sets[1])))
         raise ShapeError(
-            "labels", f"the labels of a and b differ ({error}); xarray.align(a, b, join='inner') makes them equal"
-        ) from None
-
-
-def _of_labels(error: ValueError) -> bool:
-    return isinstance(error, xr.AlignmentError) or "indexes" in str(error) or "data variables" in str(error)
-
-
-def _kept_attributes() -> str:
-    """What xarray's own arithmetic does with attributes under its present options, as ``apply_ufunc`` names it."""
-    one, other = (xr.Variable((), 0, {name: 1}) for name in "ab")
-    kept = len((one - other).attrs)
-    return ("drop", "override", "drop_conflicts")[kept]
+            "labels", f"one of a and b alone has the data variables {differing}; expected the same in both"
+        )
+    for one in (a, b):
+        inside = one.data_vars.values() if isinstance(one, xr.Dataset) else [one] * isinstance(one, _KINDS[:2])
+        for variable in inside:
+            library_of(variable.data, None)

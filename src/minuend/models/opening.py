@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, BinaryIO, Protocol, cast
 
+from minuend.child import MEMORY, SECONDS, limited
 from minuend.core.limits import MAX_BYTES
 from minuend.errors import FileFormatError, listed
 from minuend.standards.abilities import ability, able
@@ -102,6 +103,12 @@ class Model(Protocol):
     def save(self, path: str | os.PathLike[str], *, inputs: Iterable[str] = ()) -> None:
         """Write it, whole or not at all, over none of ``inputs``."""
 
+    def copies(self, original: Model, path: str) -> Mapping[str, str]:
+        """Return the files of ``original`` and where to copy them, where it is saved to ``path`` and equals that one.
+
+        None where it differs, where the original was not read from files, or where files cannot be copied one by one.
+        """
+
     def subtractions(self) -> Iterator[Node]:
         """Walk its subtractions."""
 
@@ -190,20 +197,31 @@ def _names_file(source: str | os.PathLike[str]) -> bool:
     return os.path.splitext(os.fsdecode(source))[1].lower() in {s for f in formats().values() for s in f.SUFFIXES}
 
 
-def run(model: Any, inputs: Mapping[str, Any], *, max_bytes: int | None = MAX_BYTES, **options: Any) -> dict[str, Any]:
+def run(
+    model: Any,
+    inputs: Mapping[str, Any],
+    *,
+    max_bytes: int | None = MAX_BYTES,
+    max_memory: int | None = MEMORY,
+    max_seconds: float | None = SECONDS,
+    **options: Any,
+) -> dict[str, Any]:
     """Run a model of any dialect: every subtraction by the rules of its own version.
 
     Args:
         model: whatever :func:`open_model` takes.
         inputs: arrays by the model's own names of its inputs.
         max_bytes: the size of the largest result that may be made; ``None`` for no limit.
+        max_memory, max_seconds: what the process that runs it may take: bytes besides six times the model with its
+            inputs, and seconds; ``None`` for no limit.
         options: what the dialect's own ``run`` takes besides.
 
     Returns:
         The outputs by name.
 
     Raises:
-        SpecError: inputs that do not fit, or a subtraction that breaks a rule of its version. Others: see
+        SpecError: inputs that do not fit, or a subtraction that breaks a rule of its version. LimitExceeded: it was
+            stopped, as it took more memory or time than it may. Others: see
             :func:`open_model` and the dialect's ``Model.run``.
 
     >>> import numpy as np
@@ -211,7 +229,8 @@ def run(model: Any, inputs: Mapping[str, Any], *, max_bytes: int | None = MAX_BY
     >>> run(text, {"a": np.uint8([3, 2]), "b": np.uint8([1, 3])})
     {'c': array([  2, 255], dtype=uint8)}
     """
-    return open_model(model).run(inputs, max_bytes=max_bytes, **options)
+    with limited(max_memory, max_seconds):
+        return open_model(model).run(inputs, max_bytes=max_bytes, **options)
 
 
 def check_goal(path: str, dialect_name: str, inputs: Iterable[str]) -> None:

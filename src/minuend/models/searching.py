@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import glob
+import fnmatch
+import itertools
 import os
 from collections.abc import Iterable, Iterator
 
@@ -39,13 +40,48 @@ def _meant(one: str) -> list[str]:
         return models
     if os.path.lexists(one) or not _MAGIC.intersection(one):
         return [one]
-    matches = sorted(glob.glob(one, recursive=True))
+    matches = sorted(_expanded(one))
     models = [path for match in matches for path in (_within(match) if os.path.isdir(match) else [match])]
     models = [path for path in models if _is_model(path)]
     if not models:
         told = f"{len(matches)} match it, and none is a model" if matches else "no file matches it"
         raise FileFormatError(f"{one}: {told}; expected {_wanted()}")
     return models
+
+
+def _expanded(pattern: str) -> set[str]:
+    """Return the paths that a glob means, by :mod:`glob`'s rules; a folder is listed once for each part of it.
+
+    ``**`` does not follow links to folders, which may lead back to where they are.
+    """
+    parts = pattern.split("/")
+    paths = {"" if parts[0] else "/"}
+    for before, part in itertools.pairwise(["", *parts]):
+        if part == "**" and before != "**":
+            paths = {below for path in paths for below in _folders(path)}
+        elif part not in ("", "**"):
+            paths = {child for path in paths for child in _children(path, part)}
+    return paths
+
+
+def _folders(path: str) -> Iterator[str]:
+    """Yield a folder and all below it but those whose names begin with a dot."""
+    for home, folders, _ in os.walk(path or os.curdir):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        yield os.path.normpath(home) if path else os.path.normpath(home).removeprefix(os.curdir)
+
+
+def _children(path: str, part: str) -> Iterator[str]:
+    """Yield what a folder has of a name, or of the names that a pattern means."""
+    names = [part]
+    if _MAGIC.intersection(part):
+        try:
+            names = fnmatch.filter(os.listdir(path or os.curdir), part)
+        except OSError:  # no folder, or one that cannot be read
+            return
+        names = [name for name in names if part.startswith(".") or not name.startswith(".")]
+    found = (os.path.join(path, name) for name in names)
+    yield from (one for one in found if os.path.lexists(one))
 
 
 def _within(folder: str) -> Iterator[str]:

@@ -28,8 +28,13 @@ LINEAR = ("Add", "Sub", "Mul", "Div", "Neg")
 CHAINED = ("Add", "Sub", "Mul", "Div")
 """Those of two operands; three in a row with constants are an expression of their own, ``k`` being any constant."""
 
-DATA: Mapping[str, int] = MappingProxyType({**dict.fromkeys(ARITHMETIC, 2), "MatMul": 2, "Gemm": 3, "Where": 3})
-"""How many inputs an expression shows, where that is not one."""
+COMPARISONS = ("Equal", "Greater", "Less", "GreaterOrEqual", "LessOrEqual")
+BITWISE = ("BitwiseAnd", "BitwiseOr", "BitwiseXor")
+
+DATA: Mapping[str, int] = MappingProxyType(
+    {**dict.fromkeys((*ARITHMETIC, *COMPARISONS, *BITWISE, "MatMul"), 2), "Gemm": 3, "Where": 3}
+)
+"""How many inputs an expression shows, where that is not one. Graph cases show as many; tests insist on it."""
 
 ANYWHERE = ("Concat", "Sum", "Mean", "Einsum")
 """Operators all of whose inputs are alike: an expression shows one."""
@@ -54,9 +59,17 @@ NARROW = ("float16", "bfloat16")
 """Types that runtimes compute in float32."""
 
 ADJACENT, APART, SHARED, WITHIN = "", "through Reshape", "read twice", "between nodes"
+ENDS = "between input and output"
 """How a neighbour stands to the subtraction: at it, with operators between that only move values, or with others that
 read what lies between the two. A subtraction by itself stands between nodes where one makes its operands and others
-alone read its result: so it can be left out. A neighbour does where nodes are on its other side, too."""
+alone read its result: so it can be left out. A neighbour does where nodes are on its other side, too. A subtraction by
+itself between an input and an output of the graph cannot be left out; it counts as :data:`ADJACENT` where that was not
+measured."""
+
+
+INSIDE, EDGE, CONVERTED = "both folded", "one folded", "folded conversion"
+"""How a neighbour of constants of a narrow type is folded: with the subtraction; it or the subtraction alone; or it is
+a conversion from another type, none of whose operands were narrow. Its expression has every constant as ``x``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +81,9 @@ class Surrounding:
         operator: the neighbour's own; ``""`` where there is none. later: whether others stand between.
         exact: whether no rounding lies between the two, however many bits what lies there is computed in.
         far: whether it is no neighbour, but anywhere in the part of the graph that hangs together.
+        folded: :data:`INSIDE`, :data:`EDGE` or :data:`CONVERTED` where constants of a narrow type are computed, and
+            what lies between the two is rounded there; else ``""``.
+        itself: whether the neighbour makes both operands, which are one value.
     """
 
     expression: str
@@ -76,6 +92,8 @@ class Surrounding:
     later: bool = False
     exact: bool = False
     far: bool = False
+    folded: str = ""
+    itself: bool = False
 
 
 def maker(operator: str, given: Sequence[str], side: str, other: str) -> str:
@@ -126,8 +144,11 @@ def surroundings(flow: Flow, index: int) -> tuple[Surrounding, ...]:
     """
     plain, places = flow.plain
     views = ((flow, index), (plain, places[index])) if plain.steps != flow.steps else ((flow, index),)
-    parts = (_bare, _makers, _readers, _later, _chains)
+    both = _constants(flow, index)
+    parts = (_makers, _readers, _results) if both else (_bare, _makers, _readers, _later, _chains)
     found = (one for seen, place in views for part in parts for one in part(seen, place))
+    if both:
+        return tuple(dict.fromkeys(found))
     return tuple(dict.fromkeys((*found, *_idioms(flow, index))))
 
 
@@ -135,20 +156,32 @@ def _bare(flow: Flow, index: int) -> Iterator[Surrounding]:
     _, (a, b), (result, *_) = flow.steps[index]
     # What comes into a body was made around it.
     made = bool(flow.within) or all(name in flow.folded or flow.maker_of(name) is not None for name in (a, b))
-    form = WITHIN if made and result not in flow.outputs else ADJACENT
+    given = any(name not in flow.folded and flow.maker_of(name) is None for name in (a, b))
+    ends = given and not flow.within and result in flow.outputs
+    form = WITHIN if made and result not in flow.outputs else ENDS if ends else ADJACENT
     for own in kinds(flow, a):
         for other in kinds(flow, b):
             if (own, other) in _OPEN:
                 yield Surrounding(bare(own, other), form, "")
 
 
+def _constants(flow: Flow, index: int) -> bool:
+    """Whether no input reaches the operands of a subtraction."""
+    return all(name in flow.folded for name in flow.steps[index][1])
+
+
 def _makers(flow: Flow, index: int) -> Iterator[Surrounding]:
     operands = flow.steps[index][1]
     result = flow.steps[index][2][0]
     moved = moves(flow, index) and not flow.readers_of(result)  # it is rounded where it leaves
+    plain, places = flow.plain
+    itself = len(set(plain.steps[places[index]][1])) == 1
     for side, name, other in (("A", operands[0], operands[1]), ("B", operands[1], operands[0])):
         for form, source in _sources(flow, name):
-            if source in flow.folded or (made := flow.maker_of(source)) is None:
+            if (made := flow.maker_of(source)) is None or source in flow.constants:
+                continue
+            if source in flow.folded:
+                yield from _folded_makers(flow, index, side, form, source)
                 continue
             operator, inputs, outputs = flow.steps[made]
             beyond = (flow.maker_of(one) for one in inputs if one not in flow.folded)
@@ -157,23 +190,64 @@ def _makers(flow: Flow, index: int) -> Iterator[Surrounding]:
             for own in own_kinds(flow, operator, other, "B" if side == "A" else "A"):
                 for given in _given(flow, operator, inputs):
                     text = maker(named(flow, operator, inputs, outputs), given, side, own)
-                    yield Surrounding(text, stands, operator, exact=exact)
+                    yield Surrounding(text, stands, operator, exact=exact, itself=itself and source == name)
+
+
+def _folded_makers(flow: Flow, index: int, side: str, form: str, source: str) -> Iterator[Surrounding]:
+    """What makes a constant of a narrow type, where that rounds it."""
+    made = flow.maker_of(source)
+    if made is None or not _narrow(flow, source) or is_exact(flow, source):
+        return
+    operator, inputs, outputs = flow.steps[made]
+    folded = INSIDE if _constants(flow, index) else EDGE
+    if operator == "Cast" and not any(_narrow(flow, name) for name in _behind(flow, source)):
+        folded = CONVERTED
+    beyond = (flow.maker_of(one) for one in inputs if one not in flow.constants)
+    count = 1 if operator in ANYWHERE else DATA.get(operator, 1)
+    given = tuple("x" if name else "" for name in inputs[:count])
+    text = maker(named(flow, operator, inputs, outputs), given, side, "x")
+    name = flow.steps[index][1][side == "B"]
+    apart = operator == "Cast" or source not in (name, *flow.before(name, _FOLDED_ALIKE))
+    yield Surrounding(text, _stands(flow, source, operator, form, beyond), operator, later=apart, folded=folded)
+
+
+def _behind(flow: Flow, name: str) -> Iterator[str]:
+    """The values that a value is made of, by any nodes."""
+    seen, waiting = {name}, [name]
+    while waiting:
+        made = flow.maker_of(waiting.pop())
+        more = [] if made is None else [one for one in flow.steps[made][1] if one and one not in seen]
+        seen.update(more)
+        waiting.extend(more)
+        yield from more
+
+
+def _results(flow: Flow, index: int) -> Iterator[Surrounding]:
+    """A difference of narrow constants that leaves a body, which runtimes may write into the graph around it."""
+    result = flow.steps[index][2][0]
+    if flow.within and _narrow(flow, result) and not is_exact(flow, result):
+        for operator in flow.within:
+            yield Surrounding(inside(operator), ADJACENT, operator, later=True, folded=INSIDE)
 
 
 def _readers(flow: Flow, index: int) -> Iterator[Surrounding]:
     _, operands, (result, *_) = flow.steps[index]
     unrounded = _narrow(flow, result) and is_exact(flow, result)
+    if (both := _constants(flow, index)) and (unrounded or not _narrow(flow, result)):
+        return
     for form, name in _targets(flow, result):
         for i in flow.readers_of(name):
             operator, inputs, outputs = flow.steps[i]
             beyond = (node for one in outputs for node in flow.readers_of(one))
             stands = _stands(flow, name, operator, form, beyond)
             exact = unrounded and _as_alone(operator, stands)
-            for a in own_kinds(flow, operator, operands[0], "A"):
-                for b in own_kinds(flow, operator, operands[1]):
+            folded = "" if not both else INSIDE if all(one in flow.folded for one in outputs if one) else EDGE
+            apart = both and (operator == "Cast" or name not in (result, *flow.after(result, _FOLDED_ALIKE)))
+            for a in ("x",) if both else own_kinds(flow, operator, operands[0], "A"):
+                for b in ("x",) if both else own_kinds(flow, operator, operands[1]):
                     for given in _given(flow, operator, inputs, name):
                         text = reader(named(flow, operator, inputs, outputs), given, a, b)
-                        yield Surrounding(text, stands, operator, exact=exact)
+                        yield Surrounding(text, stands, operator, exact=exact, folded=folded, later=apart)
 
 
 def _as_alone(operator: str, stands: str) -> bool:
@@ -296,6 +370,9 @@ def _targets(flow: Flow, name: str) -> Iterator[tuple[str, str]]:
     yield from ((_form(flow, name, moved, gone), moved) for moved in flow.after(name, through))
 
 
+_FOLDED_ALIKE = ("Identity", "Transpose", "Neg", "Abs", "Relu", "Max", "Min")
+"""Operators through which folded constants were seen to keep more bits than their type has; others may round them."""
+
 _GONE = ("Identity", "Dropout", "Expand")
 """Operators that runtimes remove, or carry out behind what follows."""
 
@@ -326,14 +403,14 @@ def _factors(flow: Flow, operator: str, name: str) -> Collection[str]:
 def _from(flow: Flow, name: str, found: Collection[str]) -> Collection[str]:
     """What a minuend is beside a linear operator: a 0 is told from other constants."""
     numbers = flow.elements(flow.source(name)) if name in flow.folded else None
-    return found if numbers is None or np.any(numbers) else (MINUEND_ZERO,)
+    with np.errstate(invalid="ignore"):  # NaNs that signal
+        return found if numbers is None or np.any(numbers) else (MINUEND_ZERO,)
 
 
 def own_kinds(flow: Flow, operator: str, name: str, side: str = "B") -> Collection[str]:
     """What an operand of the subtraction is beside an operator."""
-    if side == "A" and operator in LINEAR:
-        return _from(flow, name, kinds(flow, name))
-    return kinds(flow, name) if operator in ARITHMETIC else ("k",) if name in flow.folded else ("x",)
+    found = kinds(flow, name) if operator in ARITHMETIC else ("k",) if name in flow.folded else ("x",)
+    return _from(flow, name, found) if side == "A" and operator in LINEAR else found
 
 
 def named(flow: Flow, operator: str, inputs: Sequence[str], outputs: Sequence[str]) -> str:

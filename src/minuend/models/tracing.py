@@ -6,6 +6,7 @@ Operators have ONNX's names, as in :mod:`minuend.models.surroundings`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
@@ -13,6 +14,7 @@ from typing import Any, Protocol, cast
 import ml_dtypes
 import numpy as np
 
+from minuend.core.elements import of_numpy
 from minuend.errors import Unsupported
 from minuend.standards.abilities import ability
 from minuend.standards.dialects import dialect
@@ -95,8 +97,15 @@ def tracing(name: str) -> Tracing:
 
 
 def is_float(value: Any) -> bool:
-    """Whether a value is an array of floats, bfloat16 and narrower ones among them."""
-    return isinstance(value, np.ndarray) and value.dtype.kind in "fV"
+    """Whether a value is an array of floats, bfloat16 and narrower ones among them.
+
+    >>> [is_float(np.zeros(1, one)) for one in (np.float32, ml_dtypes.float8_e4m3fn, ml_dtypes.int4, np.uint8)]
+    [True, True, False, False]
+    """
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "fV":
+        return False
+    row = of_numpy(value.dtype)
+    return row is None or not row.is_integer
 
 
 def epsilon(dtype: np.dtype[Any]) -> float:
@@ -133,8 +142,10 @@ def terms(step: Step, values: Mapping[Any, Any]) -> int:
         return FEW
     if step.operator.endswith(("MatMul", "Gemm")):
         return max([FEW, *map(int, given[0].shape)])
-    if "Conv" in step.operator and len(given) > 1:
-        return max([FEW, int(given[1].size) // max(1, *map(int, given[1].shape[:1]))])
+    if "Conv" in step.operator:
+        place = 3 if step.operator.endswith("QLinearConv") else 1  # of the weights
+        weights = values.get(step.inputs[place]) if len(step.inputs) > place else None
+        return max([FEW, math.prod(map(int, np.shape(weights)[1:]))]) if weights is not None else FEW
     if step.operator in _ALONG:
         return max([FEW, *map(int, given[0].shape)])
     return max([FEW, *(int(one.size) // max(1, int(made[0].size)) for one in given)])

@@ -1,4 +1,4 @@
-"""Models on onnxruntime in a process of its own: a kernel that crashes on a malformed node takes nobody with it.
+"""Models in a process of their own: a kernel that crashes on a malformed node takes nobody with it.
 
 A process (:mod:`apart_child`) is started when a model is first run, answers one request after the other, and ends with
 this one. Where threads run models at once, each has a process while it runs.
@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import json
 import os
-import subprocess
 import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from typing import IO, TYPE_CHECKING, Any
 
-from minuend import worker
+from minuend import child, worker
+from minuend.child import Child, Watch
 from minuend.errors import MinuendError, Unsupported
 from minuend.onnx.carrying import pack, unpack
 from minuend.onnx.kernels import RunError
@@ -36,56 +35,65 @@ class Process:
 
     def __init__(self) -> None:
         self._note: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
-        command = [sys.executable, "-I", "-c", _START, json.dumps([os.path.abspath(path) for path in sys.path])]
         try:
-            self.popen = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._note, cwd=os.path.abspath(os.sep)
-            )
+            self._child = Child([*child.python(), "-c", _START, child.import_path()], self._note)
         except OSError as error:
+            self._note.close()
             raise Unsupported(
-                f"onnxruntime runs in a process of its own, and {sys.executable!r} does not start: {error}; "
-                "evaluator='reference' runs the model in this one"
+                f"models run in a process of their own, and {sys.executable!r} does not start: {error}"
             ) from None
+        self.popen = self._child.popen
 
-    def run(self, model: Model, feeds: Mapping[str, Any], limit: int | None, *, keep: bool) -> dict[str, Any]:
-        """Run a model; see :meth:`minuend.onnx.interpreter.Interpreter.run`."""
+    def run(self, work: str, model: Model, feeds: Mapping[str, Any], limit: int | None, **more: Any) -> dict[str, Any]:
+        """Do one of :data:`minuend.onnx.apart_child.WORK` with a model.
+
+        Args:
+            work: its name. model, feeds: what is run. limit: bytes of a result. more: what the work takes besides.
+        """
         folder = None if model.folder is None else os.path.abspath(model.folder)  # the process is in another one
         tree, parts = pack(dict(feeds))
-        asked = {"feeds": tree, "limit": limit, "keep": keep, "folder": folder, "name": model.name}
+        asked = {"work": work, "feeds": tree, "limit": limit, "folder": folder, "name": model.name, "more": more}
         answer = None
-        with contextlib.suppress(BrokenPipeError):
-            worker.write(self.popen.stdin, asked, [*parts, model.proto.SerializeToString()])
+        given = [*parts, model.proto.SerializeToString()]
+        size = sum(len(part) for part in given) + _stored_bytes(model)
+        with Watch(self.popen, child.current(), size) as watch, contextlib.suppress(BrokenPipeError):
+            worker.write(self.popen.stdin, asked, given)
             answer = worker.read(self.popen.stdout)
         if answer is None:
-            raise RunError(self._end())
+            raise self._end(model, watch)
         done = unpack(answer[0]["done"], [bytearray(part) for part in answer[1]])
         if isinstance(done, BaseException):
             raise done
         found: dict[str, Any] = done
         return found
 
-    def _end(self) -> str:
-        """Say how a process ended that nobody ended."""
+    def _end(self, model: Model, watch: Watch) -> MinuendError:
+        """Say how a process ended that should have answered."""
         status = self.popen.wait()
         self._note.seek(0)
         note = self._note.read(PLACE).rstrip(b" \n").decode(errors="replace")
+        where = f", at {note.removeprefix(MARK)}" if note.startswith(MARK) else ""
+        if watch.broken:
+            return child.exceeded(f"running {model.name}{where}", watch.broken, watch.limits)
         how = f"by signal {-status}" if status < 0 else f"with status {status}"
-        if not note.startswith(MARK):
-            return f"the process that runs models on onnxruntime does not start: it ended {how} ({note[-PLACE:]})"
-        return f"onnxruntime crashed: its process ended {how}, at {note.removeprefix(MARK)}"
+        if not where:
+            return RunError(f"the process that runs models does not start: it ended {how} ({note[-PLACE:]})")
+        return RunError(f"onnxruntime crashed: its process ended {how}{where}")
 
     def close(self) -> None:
         """End the process, and wait until it is gone."""
-        self.popen.kill()
-        self.forget()
-        self.popen.wait()
+        self._child.end()
+        self._note.close()
 
     def forget(self) -> None:
         """Close the pipes: the process ends when all who hold them have."""
-        for pipe in (self.popen.stdin, self.popen.stdout, self._note):
-            assert pipe is not None
-            with contextlib.suppress(OSError):
-                pipe.close()
+        self._child.hang_up()
+        self._note.close()
+
+
+def _stored_bytes(model: Model) -> int:
+    """Bytes of files that a model names, which its process reads."""
+    return sum(os.path.getsize(path) for path in model.sources() if os.path.isfile(path))
 
 
 MARK = "node: "
@@ -121,7 +129,8 @@ def process() -> Iterator[Process]:
             one.close()
 
 
-def _stop() -> None:
+def stop() -> None:
+    """End the processes that are idle."""
     while _idle:
         _idle.pop().close()
 
@@ -136,6 +145,6 @@ def _after_fork() -> None:
     _idle.clear()
 
 
-atexit.register(_stop)
+atexit.register(stop)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)

@@ -5,18 +5,19 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from onnx import ModelProto
 
 from minuend import worker
 from minuend.errors import MinuendError
+from minuend.onnx import running, tracing
 from minuend.onnx.apart import MARK, PLACE
 from minuend.onnx.carrying import Part, pack, unpack
 from minuend.onnx.interpreter import Interpreter
 from minuend.onnx.kernels import RunError
 from minuend.onnx.model import Model
-from minuend.onnx.running import runnable
 
 
 def serve() -> None:
@@ -24,9 +25,14 @@ def serve() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks, which ends this one
     private = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a runtime prints must not run into the answers
-    while (request := worker.read(sys.stdin.buffer)) is not None:
-        tree, parts = _answer(*request)
-        worker.write(private, {"done": tree}, parts)
+    worker.leave_no_core()
+    folder = worker.own_folder()
+    try:
+        while (request := worker.read(sys.stdin.buffer)) is not None:
+            tree, parts = _answer(*request)
+            worker.write(private, {"done": tree}, parts)
+    finally:
+        worker.remove(folder)
 
 
 def _answer(asked: dict[str, Any], parts: list[bytes]) -> tuple[Any, list[Part]]:
@@ -34,14 +40,32 @@ def _answer(asked: dict[str, Any], parts: list[bytes]) -> tuple[Any, list[Part]]
     try:
         feeds = unpack(asked["feeds"], parts)
         model = Model(ModelProto.FromString(parts[-1]), folder=asked["folder"], name=asked["name"])
-        proto, stored = runnable(model)
-        interpreter = Interpreter(proto, asked["limit"], _note)
-        return pack(interpreter.run({**stored, **feeds}, keep=asked["keep"]))
+        return pack(WORK[asked["work"]](model, feeds, asked["limit"], **asked["more"]))
     except (MinuendError, OSError) as error:
         return pack(error)
-    except (Exception, RecursionError) as error:
+    except (Exception, SystemExit) as error:
         reason = " ".join(str(error).split())
         return pack(RunError(f"running the model failed: {type(error).__name__}: {reason}"))
+
+
+def _run(model: Model, feeds: dict[str, Any], limit: int | None, *, keep: bool, evaluator: str) -> dict[str, Any]:
+    if evaluator == "reference":
+        _note("a node that ONNX's reference evaluator computes")
+        return running.by_reference(model, feeds, limit, keep=keep)
+    proto, stored = running.runnable(model)
+    return Interpreter(proto, limit, _note).run({**stored, **feeds}, keep=keep)
+
+
+def _trace(model: Model, feeds: dict[str, Any], limit: int | None, *, wide: bool, evaluator: str) -> dict[str, Any]:
+    found = _run(model, feeds, limit, keep=True, evaluator=evaluator)
+    return {
+        "values": {name: found[name] for name in running.computed(model)},
+        "wide": tracing.widened(model, found, _note) if wide else {},
+    }
+
+
+WORK: dict[str, Callable[..., dict[str, Any]]] = {"run": _run, "trace": _trace}
+"""What can be done with a model."""
 
 
 def _note(where: str) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Hashable
 from functools import partial
 from typing import Any, cast
 
 from onnx import ModelProto, NodeProto
 
+from minuend.actions.checking import reads_none
 from minuend.actions.recipes.choose import Choice, choose
 from minuend.actions.recipes.compare import Spot
 from minuend.actions.recipes.work import Fold, Refusal, Work
@@ -15,7 +16,7 @@ from minuend.core.policies import Contract
 from minuend.errors import ConversionRefused, Unsupported, listed
 from minuend.models.opening import Model
 from minuend.models.ranges.assumed import NONE, Assumptions
-from minuend.models.sites import sites
+from minuend.models.sites import Site, sites
 from minuend.onnx.goals import choose_for_opset, lowest_opset, needs_modern
 from minuend.onnx.inlining import inlined
 from minuend.onnx.model import Model as OnnxModel
@@ -35,13 +36,17 @@ class OnnxWork(Work):
         self, model: Any, goal: Target | int, overflow: Contract, accept: Collection[str], assumed: Assumptions = NONE
     ) -> None:
         super().__init__(goal, overflow, accept, assumed)
-        proto = ModelProto()
-        proto.CopyFrom(model.proto)
         self.original = model
         self._left: list[tuple[str, str]] = []
         self._moved: set[tuple[str, str]] = set()
-        self.changes += model.notes  # the model was mended when it was read: what is written is not what came
-        self.changed = bool(model.notes)
+        self._start()
+
+    def _start(self) -> None:
+        """Begin with a copy of the model as it came."""
+        proto = ModelProto()
+        proto.CopyFrom(self.original.proto)
+        self.changes[:] = self.original.notes  # it was mended when it was read: what is written is not what came
+        self.changed = bool(self.original.notes)
         self._take(proto)
 
     def _take(self, proto: ModelProto) -> None:
@@ -54,19 +59,25 @@ class OnnxWork(Work):
 
     def run(self) -> None:
         if isinstance(self.goal, Target):
-            self._inline(self.goal)
+            spare = self._inline(self.goal)
             self._store(self.goal)
             self._modernise(self.goal)
         if not self.refused:
-            self._rewrite()
+            self._rewritten()
+        if isinstance(self.goal, Target) and spare and not (self.touched or self.refused or self.unknown):
+            self._start()  # the functions were put in place to see what their calls are of, and nothing was wrong
         if isinstance(self.goal, int):
             self._reach(self.goal)
         self.left = sum(one not in self._moved for one in self._left)
 
-    def _inline(self, target: Target) -> None:
-        """Put the bodies of functions in the places of their calls, where the target or the types want it."""
+    def _inline(self, target: Target) -> bool:
+        """Put the bodies of functions in the places of their calls, where the target or the types want it.
+
+        Returns:
+            Whether the target does without it, so that it is for nothing where nothing is rewritten.
+        """
         if not self.model.proto.functions:
-            return
+            return False
         why = ""
         if not quirks(target.runtime).local_functions:
             why = f"{target.name} has no local functions"
@@ -81,6 +92,7 @@ class OnnxWork(Work):
             self._take(inlined(self.model.proto))
             self.changed = True
             self.changes.append(f"the calls of {names} became the nodes of the functions, because {why}")
+        return bool(why) and quirks(target.runtime).local_functions
 
     def _store(self, target: Target) -> None:
         """Store constants so that the target reads them."""
@@ -135,8 +147,28 @@ class OnnxWork(Work):
             return
         self.touched.update(dict.fromkeys(site.node.a.dtype for site in old if isinstance(site.node, Node)))
 
+    def key(self, site: Site) -> Hashable:
+        one = cast(Subtraction, site.live)
+        return _key(one.scope, one.proto)
+
+    def _rewritten(self) -> None:
+        """Rewrite; what is written goes again where it is not known to be right."""
+        proto = self.model.proto
+        before = ModelProto(functions=proto.functions)
+        before.graph.node.extend(proto.graph.node)
+
+        def undo() -> None:
+            for field, kept in ((proto.graph.node, before.graph.node), (proto.functions, before.functions)):
+                del field[:]
+                field.extend(kept)
+            self._left.clear()
+            self._take(proto)
+
+        self.settle(self._rewrite, undo)
+
     def _rewrite(self) -> None:
         rewriter = Rewriter(self.model)
+        unread = reads_none(cast(Model, self.model), self.goal) if isinstance(self.goal, Target) else ""
         for site in list(sites(self.model, self.assumed)):
             node, one = site.node, cast(Subtraction, site.live)
             fold: Fold | None = None
@@ -151,6 +183,8 @@ class OnnxWork(Work):
                     self.accept,
                     writable=partial(rewriter.writable, one),
                     foldable=fold,
+                    rejected=self.rejected.get(site.where, {}),
+                    unread=unread,
                 )
             if choice.action == "refuse" or not isinstance(node, Node):
                 self.refuse(site, choice)
@@ -163,9 +197,13 @@ class OnnxWork(Work):
                 self.note(site, "became a constant", choice.reason)
             elif choice.recipe is not None:
                 self._watch(site.where, node, one, rewriter)
-                kinds = rewriter.write(one, node.a.element, choice.recipe)
-                self.note(site, f"became {', '.join(kinds)} ({choice.recipe.name})", choice.reason)
+                made = rewriter.write(one, node.a.element, choice.recipe)
+                name = choice.recipe.name
+                self.written |= {_key(one.scope, n): (site.where, name) for n in made if n.op_type == "Sub"}
+                kinds = ", ".join(n.op_type for n in made)
+                self.note(site, f"became {kinds} ({choice.recipe.name})", choice.reason)
         rewriter.apply()
+        self._take(self.model.proto)
 
     def _watch(self, where: str, node: Node, one: Subtraction, rewriter: Rewriter) -> None:
         if one.scope.where == "graph" and isinstance(self.goal, Target):

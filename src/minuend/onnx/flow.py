@@ -6,6 +6,7 @@ import itertools
 import math
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from onnx import GraphProto, NodeProto, TensorProto
 
@@ -19,10 +20,13 @@ from minuend.onnx.walk import Scope
 _MOST_ELEMENTS = 1 << 16
 """Elements of a stored value up to which it is read to see whether they are all equal; weights seldom are."""
 
-__all__ = ["FUNCTION", "captured", "flow_of", "operator", "stored_in"]
+__all__ = ["DECIDED", "FUNCTION", "captured", "flow_of", "operator", "stored_in"]
 
 FUNCTION = "a function"
 """What stands for the operator in whose body nodes of a function lie."""
+
+DECIDED = "If of a constant"
+"""What stands for an If that takes one branch alone."""
 
 _STEP = re.compile(r"\.node\[(\d+)\]")
 
@@ -50,7 +54,7 @@ def flow_of(model: Model, scope: Scope) -> Flow:
         },
         sizes=_sizes(scope, stored),
         elements=elements,
-        within=tuple(_within(scope)),
+        within=tuple(_within(model, scope)),
     )
 
 
@@ -85,11 +89,24 @@ def _sizes(scope: Scope, stored: Mapping[str, TensorProto]) -> Mapping[str, int]
     return {**known, **{name: math.prod(tensor.dims) for name, tensor in stored.items()}}
 
 
-def _within(scope: Scope) -> Iterator[str]:
-    """The operators in whose bodies a scope lies, the outermost first."""
+def _within(model: Model, scope: Scope) -> Iterator[str]:
+    """The operators in whose bodies a scope lies, the outermost first.
+
+    An If whose condition no input reaches is told from others: runtimes write the branch that it takes into the graph
+    around it, so that nodes in and around it are neighbours.
+    """
     chain = list(scope.around())[::-1]
     if not isinstance(chain[0].proto, GraphProto):
         yield FUNCTION
     for around, inner in itertools.pairwise(chain):
         number = _STEP.findall(inner.where[len(around.where) :])
-        yield operator(around.nodes[int(number[0])]) if number else "unknown"
+        node = around.nodes[int(number[0])] if number else None
+        name = "unknown" if node is None else operator(node)
+        yield DECIDED if name == "If" and node is not None and _decided(model, around, node) else name
+
+
+def _decided(model: Model, scope: Scope, node: NodeProto) -> bool:
+    """Whether the condition of an If is a constant, or made of constants and sizes."""
+    flow = flow_of(model, scope)
+    sizes = {name for operator_, _, outputs in flow.steps if operator_ in ("Shape", "Size") for name in outputs}
+    return any(name in replace(flow, constants={*flow.constants, *sizes}).folded for name in node.input[:1])

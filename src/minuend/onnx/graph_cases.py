@@ -37,7 +37,7 @@ from minuend.models.surroundings import (
 )
 from minuend.onnx import tensors
 from minuend.onnx.flow import FUNCTION, captured
-from minuend.onnx.neighbours import CONVERTED, IMAGE, OPERATORS, Operator, int64
+from minuend.onnx.neighbours import CONVERTED, IMAGE, NARROW_CONVERTED, NARROW_OPSET, OPERATORS, Operator, int64
 from minuend.onnx.versions import DIALECT
 from minuend.runtimes.graphs import DIFFERENCE, Built, Feed, GraphCase, Part
 
@@ -67,7 +67,7 @@ def graph_cases(dtype: str) -> Iterator[GraphCase]:
             yield from _as_maker(row, dtype)
         if "reader" in row.places:
             yield from _as_reader(row, dtype)
-    for kind in CONVERTED:
+    for kind in (*CONVERTED, *NARROW_CONVERTED.get(dtype, ())):
         yield from _converted(kind, dtype)
 
 
@@ -234,6 +234,7 @@ class _Draft:
 
     def cast(self, side: str, own: str, source: str) -> list[str]:
         """A conversion makes an operand."""
+        self._reach(source)
         self._value("x", "t_in0", source, IMAGE)
         self.before.append(helper.make_node("Cast", ["t_in0"], ["t"], to=_number(self.dtype)))
         return self._behind_maker(side, own, "t")
@@ -261,9 +262,15 @@ class _Draft:
 
     def cast_to(self, a: str, b: str, goal: str) -> list[str]:
         """A conversion reads the difference."""
+        self._reach(goal)
         self._operands(a, b, IMAGE, "any")
         self.behind.append(helper.make_node("Cast", ["d"], ["y"], to=_number(goal)))
         return ["y"]
+
+    def _reach(self, dtype: str) -> None:
+        """Take the opset that has an element type."""
+        if dtype in NARROW_CONVERTED.get(self.dtype, ()):
+            self.opset = max(self.opset, NARROW_OPSET)
 
     def later(self, given: tuple[str, ...], row: Operator) -> list[str]:
         """The operator is reached behind another."""
@@ -497,7 +504,8 @@ class _Draft:
         imports = [helper.make_opsetid("", self.opset)]
         used_functions = [one for one in self.functions if any(node.op_type == one.name for node in nodes)]
         imports += [helper.make_opsetid(domain, 1) for domain in sorted({node.domain for node in nodes} - {""})]
-        about = {"ir_version": _IR_VERSION, "opset_imports": imports, "producer_name": "minuend"}
+        ir_version = _IR_VERSION if self.opset < NARROW_OPSET else _IR_VERSION + 2
+        about = {"ir_version": ir_version, "opset_imports": imports, "producer_name": "minuend"}
         return helper.make_model(graph, functions=used_functions, **about)
 
     def _input(self, name: str, static: bool) -> ValueInfoProto:

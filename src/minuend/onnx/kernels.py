@@ -17,13 +17,13 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, helper
 
-from minuend import worker
 from minuend.core.packing import pack, unpack
 from minuend.errors import ConversionRefused, DTypeError, MinuendError, SpecError
 from minuend.onnx import confined, tensors
 from minuend.onnx.opsets import convert_proto, schemas
 from minuend.onnx.tensors import Array, DataType
 from minuend.runtimes.adapting import adapter
+from minuend.runtimes.adapting import release as release_of
 
 NAME = "onnxruntime"
 OLDEST = 7
@@ -72,15 +72,24 @@ class Kernel:
         node.input.extend("" if value is None else f"i{i}" for i, value in enumerate(inputs))
         node.output.extend(f"o{i}" if name else "" for i, name in enumerate(self.node.output))
         node.attribute.extend(attributes)
-        session = self._session(node, inputs)
-        feeds = {one.name: inputs[int(one.name[1:])] for one in session.get_inputs()}
         try:
-            found = iter(_outputs(session, feeds))
+            found = iter(self._computed(node, inputs))
         except MinuendError:
             raise
         except Exception as error:
             raise self._failed(error, inputs) from error
         return [next(found) if name else None for name in node.output]
+
+    def _computed(self, node: NodeProto, inputs: Sequence[Any]) -> list[Any]:
+        """Run a session of the node; once more where shapes are known, which bodies of functions can need."""
+        while True:
+            session = self._session(node, inputs)
+            try:
+                return _outputs(session, {one.name: inputs[int(one.name[1:])] for one in session.get_inputs()})
+            except Exception:
+                if self._shaped or not self._has_body():
+                    raise
+                self._shaped = True
 
     def _session(self, node: NodeProto, inputs: Sequence[Any]) -> Any:
         sealed = [value.tobytes() if _sealed(value) else None for value in inputs]
@@ -95,18 +104,34 @@ class Kernel:
         """A session of the node at its own opset, or converted to one for which onnxruntime has a kernel."""
         goal = self._ported() if self.domain == "" else 0
         self._shaped = self._shaped or goal > 0
-        model = self._converted(node, inputs, goal) if goal else self._model(node, inputs, _clamped(self.main))
         try:
-            return _session_of(model.SerializeToString())
+            return _session_of(self._own(node, inputs, goal).SerializeToString())
         except Exception as error:
             if self.domain or "NOT_IMPLEMENTED" not in str(error):
                 raise self._failed(error, inputs) from error
             lacks = error
-        self._shaped = True
+        first, self._shaped = not self._shaped, True
+        if first and self._has_body():
+            with contextlib.suppress(Exception):  # which can need the shapes
+                return _session_of(self._own(node, inputs, goal).SerializeToString())
         for other in self._others(goal or _clamped(self.main)):
             with contextlib.suppress(Exception):  # what is told is why its own version does not run
                 return _session_of(self._converted(node, inputs, other).SerializeToString())
         raise self._failed(lacks, inputs) from lacks
+
+    def _has_body(self) -> bool:
+        """Whether ONNX states the operator as a function, whose body onnxruntime takes where it has no kernel."""
+        if self.domain or schemas.version_in(self.node.op_type, self.opset) is None:
+            return False
+        schema = schemas.schema(self.node.op_type, self.opset)
+        # onnx's stubs lack both
+        return any(getattr(schema, name) for name in ("has_function", "has_context_dependent_function"))
+
+    def _own(self, node: NodeProto, inputs: Sequence[Any], goal: int) -> ModelProto:
+        """The node at its own opset, or converted to another one."""
+        if goal:
+            return self._converted(node, inputs, goal)
+        return self._model(node, inputs, _clamped(self.main), shaped=self._shaped)
 
     def _others(self, opset: int) -> list[int]:
         """Opsets with other versions of the operator, the nearest first."""
@@ -173,7 +198,7 @@ def _clamped(opset: int) -> int:
 
 def release() -> str | None:
     """The installed release of onnxruntime; ``None`` where it is not installed."""
-    found: str | None = worker.release(adapter("onnxruntime-cpu"))
+    found: str | None = release_of(adapter("onnxruntime-cpu"))
     return found
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from onnx import AttributeProto, NodeProto, TensorProto, TypeProto, ValueInfoProto
+from onnx import NodeProto, TensorProto, TypeProto, ValueInfoProto
 from onnx.helper import get_attribute_value
 
 from minuend.core.shapes import Broadcast, Shape, format_shape, numpy, size, static
@@ -83,13 +83,18 @@ class _Lifting(Attempts):
                 self.refuse(place, f"{title} is not one of {listed(_KINDS)}", node.output)
             elif schemas.refers(node):
                 self.refuse(place, "an attribute is a function's, and it stands in none", node.output)
-            elif wrong := schemas.malformed(node, self.opset):
-                self.refuse(place, wrong, node.output)
+            elif wrong := schemas.invalid(node, self.opset, self.types_for(node)):
+                self.refuse(place, f"{schemas.INVALID}{wrong}", node.output)
             elif not any(name in self.broken for name in node.input):
                 self.piece(place, node.output, kind, self, node, place)
             else:
                 self.broken.update(node.output)
         self.graph.outputs = [value.name for value in proto.output]
+
+    def types_for(self, node: NodeProto) -> Callable[[str], TypeProto | None]:
+        """The types that a node is judged by; those of a Sub are left to the rules of its own version."""
+        known = {} if node.op_type == "Sub" else self.scope.protos
+        return known.get
 
     def piece(self, place: str, outputs: Sequence[str], work: Callable[..., None], *given: Any) -> None:
         if not self.attempt(place, work, *given):
@@ -183,7 +188,6 @@ class _Lifting(Attempts):
         self.emit("cast", node, place, (node.input[0],), TensorType(kind.element, shape))
 
     def identity(self, node: NodeProto, place: str) -> None:
-        _attributes(node, ())
         self.make("identity", node, place, self.type_of(node.input[0]).shape)
 
     def constant_node(self, node: NodeProto, place: str) -> None:
@@ -256,13 +260,8 @@ _KINDS: dict[str, Callable[[_Lifting, NodeProto, str], None]] = {
 
 
 def _attributes(node: NodeProto, known: Sequence[str]) -> dict[str, Any]:
-    """Return a node's attributes; one that its operator does not have is refused."""
-    for attribute in node.attribute:
-        if attribute.name not in known:
-            raise Refused(f"{node.op_type} has the attribute {attribute.name!r}, which it does not have in this opset")
-        if attribute.type in (AttributeProto.GRAPH, AttributeProto.GRAPHS):
-            raise Refused(f"the attribute {attribute.name!r} is a graph")
-    return {attribute.name: get_attribute_value(attribute) for attribute in node.attribute}
+    """Return those of a node's attributes that say something; others begin with ``__``."""
+    return {a.name: get_attribute_value(a) for a in node.attribute if a.name in known}
 
 
 def _axes(stated: Sequence[int], rank: int) -> tuple[int, ...]:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from onnx import ModelProto, TensorProto
 
-from minuend import worker
 from minuend.onnx.evaluator import MAIN
 from minuend.onnx.model import Model
 from minuend.onnx.nesting import holders
 from minuend.onnx.opsets.schemas import newest as newest_known
 from minuend.onnx.walk import all_tensors
-from minuend.runtimes import targets
+from minuend.runtimes import adapting, targets
 from minuend.runtimes.adapting import adapters
 from minuend.runtimes.quirks import quirks
 
@@ -47,13 +47,16 @@ def goal(target: str | None = None) -> Goal:
         opset, ir_version = _loads(runtime, release)
         name = f"{runtime}@{release}"
         if opset is not None:
-            told = f"opset {opset} is the newest that {name} loads" if opset < newest_known() else ""
+            kernels = _of_release(quirks(runtime).kernels, release)
+            does = "loads" if kernels is None or kernels >= opset else "has the kernels of"
+            opset = opset if kernels is None else min(opset, kernels)
+            told = f"opset {opset} is the newest that {name} {does}" if opset < newest_known() else ""
             found.append(Goal(min(opset, newest_known()), ir_version, told, name))
     return min(reversed(found), key=lambda one: one.version)
 
 
 def _installed() -> list[tuple[str, str]]:
-    releases = {name: worker.release(one) for name, one in adapters().items() if quirks(name).loaded}
+    releases = {name: adapting.release(one) for name, one in adapters().items() if quirks(name).loaded}
     return [(name, release) for name, release in releases.items() if release is not None]
 
 
@@ -62,6 +65,12 @@ def _loads(runtime: str, release: str) -> tuple[int | None, int | None]:
     rows = {_parts(known): loads for known, loads in quirks(runtime).loaded.items()}
     older = [known for known in rows if known <= _parts(release)]
     return rows[max(older, default=min(rows))] if rows else (None, None)
+
+
+def _of_release(known: Mapping[str, int], release: str) -> int | None:
+    """What is known of the newest release up to this one; ``None`` of older ones than all that are known."""
+    older = [one for one in known if _parts(one) <= _parts(release)]
+    return known[max(older, key=_parts)] if older else None
 
 
 def _parts(release: str) -> tuple[int, ...]:

@@ -16,6 +16,7 @@ from minuend.models.graph import Attempts, Graph, Refused, Step, Value
 from minuend.names import Names
 from minuend.onnx import confined
 from minuend.onnx.model import Model
+from minuend.onnx.opsets import schemas
 from minuend.onnx.opsets.scope import skeleton
 from minuend.onnx.tensors import Array
 from minuend.onnx.versions import DIALECT, SPELLINGS
@@ -124,7 +125,8 @@ class _Lowering(Attempts):
         """Add a node whose axes or shape are an input from some opset on, and an attribute before."""
         since = {"axes": 13, "shape": 5}[name]
         if self.opset < since:
-            self.emit(op, [source], output, label, **{name: list(numbers)})
+            self.emit(op, [source], output, label)
+            schemas.set_attribute(self.made[-1], name, list(numbers))
             return
         constant = self.names.fresh(f"{output}_{name}")
         self.added[constant] = np.array(numbers, np.int64)

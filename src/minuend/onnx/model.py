@@ -191,5 +191,15 @@ class Model:
         """
         saving.save(self, os.fspath(path), inputs)
 
+    def copies(self, original: Any, path: str) -> dict[str, str]:
+        """Return the file to copy where this model is the one that was read; see :mod:`minuend.models.opening`."""
+        if not isinstance(original, Model) or original.path is None or original.notes or self.proto != original.proto:
+            return {}
+        suffixes = {os.path.splitext(one)[1].lower() for one in (original.path, path)}
+        # External data is named from the model's folder: in another one the files would have to come along.
+        folders = {os.path.realpath(os.path.dirname(one) or ".") for one in (original.path, path)}
+        stays = len(suffixes) == 1 and (len(original.sources()) == 1 or len(folders) == 1)
+        return {original.path: path} if stays else {}
+
 
 __all__ = ["Model", "RunError", "read"]

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from minuend.models.surroundings import BITWISE, COMPARISONS
+
 
 def int64(values: object) -> Any:
     """Return sizes or positions as ONNX has them."""
@@ -68,11 +70,12 @@ _EVERY = ("float16", "bfloat16", "float64", *_WHOLE)
 def _arithmetic() -> list[Operator]:
     rows = [Operator(name, _TWO, types=_EVERY) for name in ("Add", "Sub", "Mul")]
     rows.append(Operator("Div", _TWO, types=("float16", "bfloat16", "float64")))
-    rows += [Operator(name, _TWO, types=("float16", "int32", "int64", "uint8")) for name in ("Max", "Min")]
+    wide = ("int32", "int64", "uint32", "uint64")
+    rows += [Operator(name, _TWO, types=("float16", "uint8", *wide)) for name in ("Max", "Min")]
     rows += [
         Operator("Div", (("x", "scalar"), ("x", "array")), types=("int32", "int64", "uint8"), floats=False),
         Operator("Mod", (("x", "scalar"),), types=_WHOLE, floats=False),
-        *(Operator(f"Bitwise{name}", _TWO[:2], opset=18, types=_WHOLE, floats=False) for name in ("And", "Or", "Xor")),
+        *(Operator(name, _TWO[:2], opset=18, types=_WHOLE, floats=False) for name in BITWISE),
         Operator("BitwiseNot", opset=18, types=_WHOLE, floats=False),
         Operator("Pow", _TWO[:2]),
         Operator("Mod", _TWO[:3], attributes={"fmod": 1}, types=()),
@@ -89,11 +92,10 @@ _ELEMENTWISE = (
     "Acosh", "Atanh", "Softplus", "Softsign", "ThresholdedRelu", "Identity", "Dropout",
 )  # fmt: skip
 _LATER = {"HardSwish": 14, "Mish": 18, "Gelu": 20}
-_TESTS = {"IsNaN": (("x",),), "IsInf": (("x",),), **dict.fromkeys(("Equal", "Greater", "Less", "GreaterOrEqual",
-          "LessOrEqual"), (("x", "x"), ("x", "scalar"), ("x", "array")))}  # fmt: skip
+_TESTS = {"IsNaN": (("x",),), "IsInf": (("x",),), **dict.fromkeys(COMPARISONS, _TWO[:3])}
 _REDUCTIONS = ("Sum", "Mean", "Max", "Min", "Prod", "L1", "L2", "LogSum", "LogSumExp", "SumSquare")
 _KINDS = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32",
-          "float64")  # fmt: skip
+          "float64", "bfloat16")  # fmt: skip
 
 
 def _moving() -> list[Operator]:
@@ -220,4 +222,7 @@ OPERATORS = (*_arithmetic(), *_moving(), *_networks(), *_rest(), *_indices())
 """Every operator that is asked as a neighbour."""
 
 CONVERTED = _KINDS
-"""Types that conversions from and to the subtraction's own are asked for."""
+"""Types of which conversions from and to the subtraction's own are measured."""
+
+NARROW_CONVERTED, NARROW_OPSET = {"int32": ("int4", "uint4")}, 21
+"""Those of fewer than 8 bits, for the types in which recipes subtract them; the lowest opset that has them."""

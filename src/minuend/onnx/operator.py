@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from minuend.core.arrays import Array, compute, operands
+from minuend.core.subclasses import wrap
 from minuend.errors import SpecError
 from minuend.onnx.versions import DIALECT
 from minuend.standards.node import Node, TensorType
@@ -101,4 +102,5 @@ def run(
         name=name,
         where=where,
     )
-    return compute(element, validate(node), x, y, out)
+    found = compute(element, validate(node), x, y, out)
+    return found if out is not None else wrap(found, a, b)

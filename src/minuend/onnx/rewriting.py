@@ -36,11 +36,11 @@ class Rewriter:
         """Whether the opset in force has the operators of a recipe."""
         return one.op.broadcasting == "numpy" and builder.legal(recipe, element, one.scope.opset or 0)
 
-    def write(self, one: walk.Subtraction, element: ElementType, recipe: Recipe) -> list[str]:
-        """Plan a recipe for a Sub; return the operators of the new nodes."""
+    def write(self, one: walk.Subtraction, element: ElementType, recipe: Recipe) -> list[NodeProto]:
+        """Plan a recipe for a Sub; return the new nodes but for constants."""
         nodes = builder.build(recipe, element, one.proto, self._names.fresh, one.scope.opset or 0)
         self._planned.append((one, nodes))
-        return [node.op_type for node in nodes if node.op_type != "Constant"]
+        return [node for node in nodes if node.op_type != "Constant"]
 
     # ---- constants --------------------------------------------------------------------------------------------
 

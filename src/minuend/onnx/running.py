@@ -53,9 +53,13 @@ def values(
     {'b': [0, 0], 'c': [255, 254]}
     """
     found = run(model, inputs, max_bytes, evaluator, keep=True)
-    graph = model.proto.graph
-    named = dict.fromkeys((*(name for node in graph.node for name in node.output if name), *model.output_names()))
-    return {name: found[name] for name in named}
+    return {name: found[name] for name in computed(model)}
+
+
+def computed(model: Model) -> list[str]:
+    """Return the names of what each node of the main graph gives, and of the outputs."""
+    given = (name for node in model.proto.graph.node for name in node.output if name)
+    return list(dict.fromkeys((*given, *model.output_names())))
 
 
 def choose(evaluator: str | None) -> str:
@@ -82,15 +86,36 @@ def run(
     model: Model, inputs: Mapping[str, Any], max_bytes: int | None, evaluator: str | None = None, *, keep: bool = False
 ) -> dict[str, Any]:
     """Run a model; see :meth:`minuend.onnx.model.Model.run`. With ``keep`` it gives all that its main graph holds."""
+    chosen = _check_runs(model, evaluator)
+    with apart.process() as process:  # it starts while the inputs are checked
+        return process.run("run", model, _checked(model, inputs, max_bytes), max_bytes, keep=keep, evaluator=chosen)
+
+
+def traced(model: Model, inputs: Mapping[str, Any], *, wide: bool) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Run a model and return all that its main graph computes, and with ``wide`` its floats in float64.
+
+    Args and errors are those of :meth:`minuend.onnx.model.Model.run`; see :func:`minuend.onnx.tracing.trace`.
+    """
+    chosen = _check_runs(model, None)
+    with apart.process() as process:
+        feeds = _checked(model, inputs, MAX_BYTES)
+        found = process.run("trace", model, feeds, MAX_BYTES, wide=wide, evaluator=chosen)
+        return found["values"], found["wide"]
+
+
+def _check_runs(model: Model, evaluator: str | None) -> str:
+    """Check what needs no process, and return which evaluator runs the model."""
     chosen = choose(evaluator)
     _check_calls(model)
     for _ in walk.sub_nodes(model.proto):  # those in branches that are not taken, too
         pass
-    if chosen == "onnxruntime":
-        with apart.process() as process:  # it starts while the inputs are checked
-            return process.run(model, _checked(model, inputs, max_bytes), max_bytes, keep=keep)
-    _check_reference(model)
-    feeds = _checked(model, inputs, max_bytes)
+    if chosen == "reference":
+        _check_reference(model)
+    return chosen
+
+
+def by_reference(model: Model, feeds: Mapping[str, Any], max_bytes: int | None, *, keep: bool) -> dict[str, Any]:
+    """Run a model on ONNX's evaluator, in this process; see :func:`run`."""
     proto, stored = runnable(model)
     feeds = {**stored, **feeds}
     with _translated():

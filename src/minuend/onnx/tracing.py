@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -29,37 +29,43 @@ _SLOW = ("Conv", "ConvTranspose", "MaxPool", "AveragePool", "LSTM", "GRU", "RNN"
 
 def trace(model: Model, inputs: Mapping[str, Array], *, wide: bool = True) -> Trace:
     """Run a model by the contract; see :class:`minuend.models.tracing.Tracing`."""
-    graph = model.proto.graph
-    stored = {one.name: model.array(one) for one in graph.initializer}
-    values = {**stored, **inputs, **running.values(model, inputs)}
-    steps = [
+    stored = {one.name: model.array(one) for one in model.proto.graph.initializer}
+    found, wider = running.traced(model, inputs, wide=wide)
+    values = {**stored, **inputs, **found}
+    return Trace(_steps(model), {name: name for name in model.output_names()}, values, wider)
+
+
+def _steps(model: Model) -> list[Step]:
+    return [
         Step(
             place("graph", i, node), operator_of(node), (*node.input, *captured(node)), tuple(filter(None, node.output))
         )
-        for i, node in enumerate(graph.node)
+        for i, node in enumerate(model.proto.graph.node)
     ]
-    found: dict[str, Array] = {}
-    if wide and not all(exact(step, values) for step in steps):
-        with np.errstate(all="ignore"):
-            found = _widened(model, steps, values)
-    return Trace(steps, {name: name for name in model.output_names()}, values, found)
 
 
 # ---- float64 ----------------------------------------------------------------------------------------------------
 
 
-def _widened(model: Model, steps: list[Step], values: Mapping[str, Any]) -> dict[str, Array]:
-    """Every float value in float64.
+def widened(model: Model, values: Mapping[str, Any], note: Callable[[str], None] = lambda _: None) -> dict[str, Array]:
+    """Return every float value in float64; nothing where every operator is exact.
 
     What cannot be computed in it is computed in its own type, from what float64 gave before it, and moved at random by
     as much as it may be rounded: how the nodes behind it carry an error on is then seen all the same.
+
+    Args:
+        model: the model. values: all that its main graph holds. note: is told the place of each node beforehand.
     """
+    steps = _steps(model)
+    if all(exact(step, values) for step in steps):
+        return {}
     opsets = model_opsets(model.proto)
     wide: dict[str, Array] = {}
     rng = np.random.default_rng(0)
     for step, node in zip(steps, model.proto.graph.node, strict=True):
         if not any(is_float(values.get(str(name))) for name in (*step.inputs, *step.outputs)):
             continue
+        note(step.where)
         own = [values.get(name) for name in node.input]
         given = [wide.get(name, _float64(values.get(name))) for name in node.input]
         results = _in_float64(node, opsets, given)

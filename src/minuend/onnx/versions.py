@@ -120,6 +120,7 @@ SPELLINGS = {
 DIALECT = Dialect(
     name="onnx",
     title="ONNX",
+    newest="28",
     versions=(SUB_1, SUB_6, SUB_7, SUB_13, SUB_14),
     number=number,
     counted="opset",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Hashable, Iterable
 from functools import partial
 from typing import Any, cast
 
-from minuend.actions.recipes.choose import Choice, choose
+from minuend.actions.recipes.choose import SPELT, Choice, choose
 from minuend.actions.recipes.compare import Spot
 from minuend.actions.recipes.work import Fold, Work
 from minuend.core.policies import Contract
@@ -28,15 +28,26 @@ class OpenVinoWork(Work):
         self, model: Any, goal: Target | int, overflow: Contract, accept: Collection[str], assumed: Assumptions = NONE
     ) -> None:
         super().__init__(goal, overflow, accept, assumed)
-        xml, weights = model.to_bytes()
+        self._original = model
+        self._take()
+
+    def _take(self) -> None:
+        """Begin with the model as it came."""
+        xml, weights = self._original.to_bytes()
         self.model = read(xml, weights)
-        self.model.files = model.files
+        self.model.files = self._original.files
 
     def result(self) -> Model:
         self.model.infer()
         return cast(Model, self.model)
 
+    def key(self, site: Site) -> Hashable:
+        return id(site.live)
+
     def run(self) -> None:
+        self.settle(self._rewrite, self._take)
+
+    def _rewrite(self) -> None:
         assert isinstance(self.goal, Target)
         target = self.goal
         rewriter = rewrite_openvino.Rewriter(self.model)
@@ -45,7 +56,8 @@ class OpenVinoWork(Work):
             spelled = rewrite_openvino.spelled(node) if isinstance(node, Node) else None
             fold = Fold(target, node, partial(rewriter.folded, layer, node, self.overflow))
             asked = (site, target, self.overflow, self.accept)
-            choice = choose(*asked, writable=lambda *_: True, foldable=fold, spelled=spelled)
+            rejected = self.rejected.get(site.where, {})
+            choice = choose(*asked, writable=lambda *_: True, foldable=fold, spelled=spelled, rejected=rejected)
             if choice.action == "leave":
                 self.leave(site, choice)
                 self.left += 1
@@ -70,14 +82,20 @@ class OpenVinoWork(Work):
         a, b = layer.sources()
         if choice.action == "spell":
             rewriter.spell(layer, node)
+            self._written(site, [layer], SPELT)
             self.note(site, "has its broadcasting spelt out", choice.reason)
         elif choice.action == "fold":
             rewriter.fold(layer, node.a.element, fold.array)
             self.note(site, "became a Const", choice.reason)
         elif choice.recipe is not None:
-            kinds = rewriter.write(layer, node, node.a.element, choice.recipe)
-            self.note(site, f"became {', '.join(kinds)} ({choice.recipe.name})", choice.reason)
+            made = rewriter.write(layer, node, node.a.element, choice.recipe)
+            self._written(site, made, choice.recipe.name)
+            kinds = ", ".join(one.type for one in made)
+            self.note(site, f"became {kinds} ({choice.recipe.name})", choice.reason)
         self.spots.append(Spot(node, site.where, _watched(a), _watched(b), Ref(rewriter.last, 0)))
+
+    def _written(self, site: Site, made: Iterable[Layer], name: str) -> None:
+        self.written.update({id(one): (site.where, name) for one in made if one.type == "Subtract"})
 
 
 work = OpenVinoWork

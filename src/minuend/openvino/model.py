@@ -230,6 +230,14 @@ class Model:
         """Return the files that it was read from, and the ``.bin`` that would be read if it were there."""
         return tuple(dict.fromkeys((*self.files, *(_weights_path(path) for path in self.files[:1]))))
 
+    def copies(self, original: Any, path: str) -> dict[str, str]:
+        """Return the files to copy where this model is the one that was read; see :mod:`minuend.models.opening`."""
+        suffix = os.path.splitext(path)[1].lower()
+        if not isinstance(original, Model) or len(original.files) != 2 or suffix != ".xml":
+            return {}
+        same = self.to_bytes() == original.to_bytes()
+        return dict(zip(original.files, (path, _weights_path(path)), strict=True)) if same else {}
+
     def save(self, path: str | os.PathLike[str], *, inputs: Iterable[str] = ()) -> None:
         """Write the ``.xml`` and, beside it, the ``.bin``: both or neither; see :mod:`minuend.openvino.pairing`.
 

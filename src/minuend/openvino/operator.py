@@ -9,6 +9,7 @@ import numpy as np
 from minuend.core.arrays import Array, compute, operands, scalar
 from minuend.core.elements import ElementType
 from minuend.core.shapes import Broadcast
+from minuend.core.subclasses import wrap
 from minuend.errors import DTypeError
 from minuend.openvino.tensor import Tensor
 from minuend.openvino.versions import SPELLINGS, SUBTRACT_1
@@ -60,7 +61,8 @@ def subtract(a: Any, b: Any, /, *, auto_broadcast: str = "numpy", axis: int = -1
     if isinstance(a, Tensor) or isinstance(b, Tensor):
         return _subtract_tensors(a, b, auto_broadcast, axis, out)
     x, y, element = operands(a, b)
-    return compute(element, _joined((x, element), (y, element), auto_broadcast, axis), x, y, out)
+    found = compute(element, _joined((x, element), (y, element), auto_broadcast, axis), x, y, out)
+    return found if out is not None else wrap(found, a, b)
 
 
 Typed: TypeAlias = tuple[Array, ElementType]

@@ -35,15 +35,15 @@ class Rewriter:
 
     # ---- broadcasting -----------------------------------------------------------------------------------------
 
-    def write(self, layer: Layer, node: Node, element: ElementType, recipe: Recipe) -> list[str]:
-        """Put a recipe in a Subtract's place; return the types of the new layers."""
+    def write(self, layer: Layer, node: Node, element: ElementType, recipe: Recipe) -> list[Layer]:
+        """Put a recipe in a Subtract's place; return the new layers but for constants."""
         start = len(self.model.layers)
         adding = Builder(model=self.model)
         a, b = layer.sources()
         b = self._aligned(layer, node, b, adding)
         last = builder.build(recipe, element, layer, a, b, adding, self._names.fresh)
         self._put(layer, last, start)
-        return [made.type for made in self.model.layers if made in self._made and made.type != "Const"]
+        return [made for made in self._made if made.type != "Const"]
 
     def spell(self, layer: Layer, node: Node) -> None:
         """Reshape B to where pdpd puts it, and broadcast by numpy's rule."""

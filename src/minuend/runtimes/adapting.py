@@ -3,6 +3,7 @@
 An adapter says ``NAME``, ``PACKAGE``, ``DIALECTS`` (whose models it reads; where ``ARRAYS``, whose cases it is asked as
 bare arrays), ``CONSTANTS`` (which operands can be constants), ``RULES`` (the broadcasting rules that it can be asked
 for; ``None``: all), ``prepare(head, model, weights)`` and, where its release is not that of ``PACKAGE``, ``release()``.
+``MODULE`` is the module of ``PACKAGE``, where it bears another name,
 ``OTHERWISE`` names packages that hold it in place of ``PACKAGE``, ``INSTALL`` is how it is installed, where not by pip,
 ``ALIASES`` are other names that it goes by, ``ISA`` how it is told to use no newer instruction sets: instruction set →
 environment variables. What is known of the runtime beyond its measured data stands in the same file, under the names
@@ -15,15 +16,18 @@ In another package it is a module as well: an entry point of the group ``minuend
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import pkgutil
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from types import MappingProxyType
 from typing import Any
 
+from minuend import worker
 from minuend.errors import SpecError, Unsupported, cut, listed, near, shown
 from minuend.runtimes import adapters as folder
 
@@ -76,7 +80,8 @@ def _loaded(one: PlugIn) -> Any:
     if ":" in one.module:
         raise Unsupported(f"{one} is {shown(one.module)}; expected the name of a module")
     try:
-        found = importlib.import_module(one.module)
+        with contextlib.redirect_stdout(sys.stderr):  # the output is this program's report
+            found = importlib.import_module(one.module)
     except (Exception, SystemExit) as error:  # whatever somebody else's file does while it is loaded
         why = cut(f"{type(error).__name__}: {error}", 300)
         raise Unsupported(f"{one} does not load: {one.module} ends in {why}") from None
@@ -85,9 +90,50 @@ def _loaded(one: PlugIn) -> Any:
         raise Unsupported(f"{one}: {one.module} has no file, and a worker loads it by its path")
     if lacking:
         raise Unsupported(f"{one}: {one.module} has no {listed(lacking)}; expected {listed(_WANTED, 'and')}")
+    for name, (fits, wanted) in _FORMS.items():
+        if not fits(getattr(found, name)):
+            raise Unsupported(f"{one}: {name} of {one.module} is {shown(getattr(found, name))}; expected {wanted}")
     if one.name != found.NAME:
         raise Unsupported(f"{one} calls itself {shown(found.NAME)}; expected the name of its entry point")
     return found
+
+
+def _are_names(value: Any) -> bool:
+    return isinstance(value, tuple | list) and all(isinstance(name, str) for name in value)
+
+
+_FORMS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "PACKAGE": (lambda value: isinstance(value, str) and bool(value), "the name of a package"),
+    "DIALECTS": (_are_names, "names of dialects in a tuple"),
+    "ARRAYS": (lambda value: isinstance(value, bool), "True or False"),
+    "CONSTANTS": (_are_names, "names in a tuple, such as 'none'"),
+    "RULES": (lambda value: value is None or _are_names(value), "None, or names of rules in a tuple"),
+    "prepare": (callable, "a function"),
+}
+"""What an adapter's names hold."""
+
+
+def release(adapter: Any) -> str | None:
+    """Return the release of a runtime that is installed; ``None`` where it is not.
+
+    Raises:
+        Unsupported: the adapter, another package's, does not say it.
+    """
+    try:
+        found = worker.release(adapter)
+    except (Exception, SystemExit) as error:
+        raise Unsupported(
+            f"the adapter of {adapter.NAME} does not say its release: it ends in "
+            + cut(f"{type(error).__name__}: {error}", 300)
+        ) from None
+    if found is not None and not (
+        isinstance(found, str) and 0 < len(found) <= _LONGEST_RELEASE and found.isprintable()
+    ):
+        raise Unsupported(f"the adapter of {adapter.NAME} gives {shown(found)} as its release; expected a short text")
+    return found
+
+
+_LONGEST_RELEASE = 100
 
 
 @functools.cache

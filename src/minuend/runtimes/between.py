@@ -130,7 +130,7 @@ def inferred(release: str, older: Target | None, newer: Target | None) -> Inferr
         graphs = None
         if older.graphs is not None and newer.graphs is not None:
             graphs = _Graphs(
-                older.graphs.cells, near.graphs.cpu if near.graphs else "", made, older.graphs, newer.graphs
+                older.graphs.cells, near.graphs.cpus if near.graphs else (), made, older.graphs, newer.graphs
             )
     told = {name: getattr(near, name) for name in ("runtime", "rows", "date", "cpu", "isa", "python")}
     return replace(made, graphs=graphs, **told)
@@ -143,6 +143,12 @@ class _Graphs(GraphAnswers):
     of: Inferred | None = None
     older: GraphAnswers | None = None
     newer: GraphAnswers | None = None
+
+    def covers(self, dtype: str, dynamic: bool) -> bool:
+        """Whether cases of an element type were measured of both; see :meth:`GraphAnswers.covers`."""
+        assert self.older is not None
+        assert self.newer is not None
+        return self.older.covers(dtype, dynamic) and self.newer.covers(dtype, dynamic)
 
     def find(self, around: Surrounding, dtype: str, dynamic: bool, hint: str) -> Answers | None:
         """Return what both give, by the rules above; see :meth:`GraphAnswers.find`."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import itertools
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
 from typing import Any
@@ -27,6 +28,9 @@ from minuend.runtimes.answers import ANSWER, EVERY, Answer, answer_of, plain_ans
 from minuend.runtimes.forms import Names, Under
 from minuend.runtimes.merging import merge
 from minuend.runtimes.values import CLASSES
+
+_CONVERSION = re.compile(r"Cast from u?int(16|32|64) to|\S+ - Cast from u?int(16|32|64) to")
+"""A conversion from integers that narrow floats lack."""
 
 _ZERO = re.compile(rf"(?<![\w.]){re.escape(MINUEND_ZERO)}(?![\w.])")
 
@@ -49,16 +53,21 @@ class GraphAnswers:
     """Every graph case that was asked; a value class that is not named is fine.
 
     Attributes:
-        cells: the answers of each case. cpu: on which processor it was asked.
+        cells: the answers of each case. cpus: on which processors they were measured, in the order of time: cases that
+            a list grew by can be measured elsewhere.
     """
 
     cells: Mapping[Key, Answers]
-    cpu: str = ""
+    cpus: tuple[str, ...] = ()
 
     @functools.cached_property
     def has_default(self) -> bool:
         """Whether the runtime has a precision of its own by default, so that a hint changes answers."""
         return any(key[2] in DEFAULTS.values() for key in self.cells)
+
+    def covers(self, dtype: str, dynamic: bool) -> bool:
+        """Whether cases of an element type were measured; a file can leave whole types out."""
+        return (bare("x", "x"), dtype, DYNAMIC if dynamic else STATIC, ADJACENT) in self.cells
 
     @functools.cached_property
     def _coarse(self) -> frozenset[str]:
@@ -131,6 +140,8 @@ class GraphAnswers:
     def _cell(self, around: Surrounding, dtype: str, setting: str) -> Answers | None:
         """A case; one that is asked apart for some operators alone counts as its neighbour where bits can be kept."""
         found = self.cells.get((around.expression, dtype, setting, around.form))
+        if dtype in NARROW and not found and _CONVERSION.match(around.expression):
+            return None  # asked with small integers, and others are no numbers of the type
         if found is not None or around.form == ADJACENT:
             return found
         beside = self.cells.get((around.expression, dtype, setting, ADJACENT))
@@ -148,6 +159,9 @@ def joined(one: Answers, other: Answers) -> Answers:
 
 ASKED = "graph cases.json"
 """The cases that every release is asked, beside the releases' files: those list what deviates or does not run."""
+
+BETWEEN_CPUS = "; "
+"""What stands between the processors of a file."""
 
 _NAMES = ("expressions", "dtypes", "settings", "forms")
 
@@ -167,9 +181,15 @@ def _form() -> Any:
     return {name: Names(names) for name, names in zip(_NAMES, known, strict=True)} | {"answers?": answers}
 
 
-def load(rows: Sequence[Mapping[str, Any]], hints: bool, cpu: str) -> GraphAnswers:
-    """Read a release's rows; ``hints``: whether the runtime has a precision by default. ``cpu``: where it was asked."""
-    cells: dict[Key, Answers] = {key: {} for key in asked(hints)}
+def load(rows: Sequence[Mapping[str, Any]], hints: bool, cpus: str, cases: Iterable[Key] | None = None) -> GraphAnswers:
+    """Read a release's rows.
+
+    Args:
+        rows: what deviates, and what was asked and does not run. hints: whether the runtime has a precision by default.
+        cpus: the processors, :data:`BETWEEN_CPUS` between them. cases: the list that the rows were written against;
+            by default that of this package.
+    """
+    cells: dict[Key, Answers] = {key: {} for key in (asked(hints) if cases is None else cases)}
     for row in rows:
         if "unasked" in row:
             unasked = set(map(tuple, row["unasked"]))
@@ -181,7 +201,7 @@ def load(rows: Sequence[Mapping[str, Any]], hints: bool, cpu: str) -> GraphAnswe
                 cells.pop(key, None)
             else:
                 cells[key] = answers
-    return GraphAnswers(cells, cpu)
+    return GraphAnswers(cells, tuple(filter(None, cpus.split(BETWEEN_CPUS))))
 
 
 def dump(graphs: GraphAnswers) -> list[str]:
@@ -206,8 +226,19 @@ def dump(graphs: GraphAnswers) -> list[str]:
 @functools.cache
 def asked(hints: bool = True) -> frozenset[Key]:
     """Every case that releases are asked; those of runtimes without hints are not asked at a default precision."""
-    text = resources.files("minuend.runtimes").joinpath("measured", ASKED).read_text("utf-8")
+    return listed_in(resources.files("minuend.runtimes").joinpath("measured", ASKED).read_text("utf-8"), hints)
+
+
+def listed_in(text: str, hints: bool) -> frozenset[Key]:
+    """Read the cases that the text of an :data:`ASKED` lists."""
     return frozenset(key for row in json.loads(text) for key in _keys(row) if hints or key[2] not in DEFAULTS.values())
+
+
+@functools.cache
+def digest() -> str:
+    """Return what tells this package's list of cases from others: a file leaves out what is fine, list by list."""
+    text = "\n".join("\t".join(key) for key in sorted(asked()))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def dump_asked(keys: Sequence[Key]) -> str:

@@ -8,8 +8,10 @@ with the contract's subtraction before or behind it. Nothing inside is watched: 
 from __future__ import annotations
 
 import functools
+import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, cast
@@ -24,7 +26,7 @@ from minuend.runtimes.answers import EVERY, Answer
 from minuend.runtimes.graph_answers import DEFAULTS, DYNAMIC, STATIC, GraphAnswers, Key, joined
 from minuend.runtimes.probing import GraphProbing, probing
 from minuend.runtimes.quirks import quirks
-from minuend.runtimes.running import Output, Refused, Runtime
+from minuend.runtimes.running import MalformedAnswer, Output, Refused, Runtime
 from minuend.runtimes.values import Codes
 from minuend.standards.abilities import able
 
@@ -137,13 +139,23 @@ def _answer_on(case: GraphCase, runtime: Runtime, form: str, built: Built, again
     if isinstance(whole, Refused):
         return {EVERY: Answer("not-implemented", message=whole.message)} if case.how[0] == "inside" else None
     got = whole[0].codes
+    if whole[0].element is not expected.element:
+        told = f"the result is {whole[0].element}, not {expected.element}"
+        return {EVERY: Answer("different-numbers", message=told)}
     if got.shape != expected.codes.shape:
         told = f"the result has shape {got.shape}, not {expected.codes.shape}"
         return {EVERY: Answer("different-numbers", message=told)}
     return _compared(case, built, (a, b, difference), whole[0], expected)
 
 
-_LATEST: dict[Any, list[Output] | Refused] = {}
+class _Latest(threading.local):
+    """What neighbours answered alone, of a thread's own."""
+
+    def __init__(self) -> None:
+        self.known: dict[Any, list[Output] | Refused] = {}
+
+
+_LATEST = _Latest()
 
 
 def _ask_again(
@@ -151,11 +163,12 @@ def _ask_again(
 ) -> list[Output] | Refused:
     """What the neighbour answers alone; the cases of one neighbour follow each other and share it."""
     key = (id(runtime), part.data, hint, again)
-    if key not in _LATEST:
-        while len(_LATEST) >= 32:
-            del _LATEST[next(iter(_LATEST))]
-        _LATEST[key] = _ask(runtime, form, part, fed, hint)
-    return _LATEST[key]
+    known = _LATEST.known
+    if key not in known:
+        while len(known) >= 32:
+            del known[next(iter(known))]
+        known[key] = _ask(runtime, form, part, fed, hint)
+    return known[key]
 
 
 def _compared(
@@ -243,7 +256,7 @@ def _bits(array: Array) -> Codes:
 
 def _array(output: Output, element: ElementType) -> Array:
     if output.element is not element:
-        raise ValueError(f"{output.element} came of a neighbour; expected {element}")
+        raise MalformedAnswer(f"{output.element or 'another type'} came of an adjacent operator; expected {element}")
     return output.codes.view(element.memory)
 
 
@@ -258,7 +271,7 @@ def _ask(runtime: Runtime, form: str, part: Part, fed: Mapping[str, Array], hint
         array = fed[name]
         element = of_numpy(array.dtype)
         given.append((name, element, array.view(np.uint8) if element is None else _bits(array)))
-    return runtime.ask(form, part.data, b"", given, hint)
+    return runtime.ask(form, part.data, b"", given, hint, count=len(part.outputs))
 
 
 # ---- all of them ------------------------------------------------------------------------------------------------
@@ -275,30 +288,44 @@ def asked(exact: str) -> Iterator[tuple[Key, GraphCase]]:
                     yield (case.expression, case.dtype, DEFAULTS[setting], case.form), one
 
 
+def rows_for(runtime: Runtime) -> list[tuple[Key, GraphCase]]:
+    """Return every graph case that a runtime is asked, with its key."""
+    return list(asked(next(iter(quirks(runtime.name).hints), "")))
+
+
+def ask(
+    runtime: Runtime, rows: Sequence[tuple[Key, GraphCase]], progress: Callable[[], None] | None = None
+) -> dict[Key, Mapping[str, Answer]]:
+    """Ask a runtime graph cases; what it cannot run is left out. ``progress`` is called after each."""
+    found: dict[Key, Mapping[str, Answer]] = {}
+    for key, case in rows:
+        answers = answer(case, runtime, asking().FORM, asking().build(case))
+        if answers is not None:
+            found[key] = joined(found.get(key, {}), answers)
+        if progress:
+            progress()
+    return found
+
+
 def measure(
     runtime: Runtime,
     *,
     known: GraphAnswers | None = None,
-    every: int = 1,
+    types: Collection[str] = (),
     progress: Callable[[int, int], None] | None = None,
 ) -> GraphAnswers:
     """Ask a runtime graph cases; what it cannot run is left out.
 
     Args:
-        runtime: the runtime. known: cases that are not asked again. every: 1 for all, 2 for every other one, ….
+        runtime: the runtime. known: cases that are not asked again. types: only these element types; empty for all.
         progress: called with the number of cases done and of all.
     """
-    found: dict[Key, Mapping[str, Answer]] = {}
-    before = known.cells if known is not None else found
-    hint = next(iter(quirks(runtime.name).hints), "")
-    rows = [row for row in asked(hint) if row[0] not in before][::every]
-    for done, (key, case) in enumerate(rows):
-        answers = answer(case, runtime, asking().FORM, asking().build(case))
-        if answers is not None:
-            found[key] = joined(found.get(key, {}), answers)
-        if progress:
-            progress(done + 1, len(rows))
-    return GraphAnswers({**before, **found}, runtime.cpu)
+    before = known.cells if known is not None else {}
+    rows = [row for row in rows_for(runtime) if row[0] not in before and (not types or row[0][1] in types)]
+    done = itertools.count(1)
+    step = (lambda: progress(next(done), len(rows))) if progress else None
+    cpus = [*(known.cpus if known is not None else ()), *([runtime.cpu] if rows else [])]
+    return GraphAnswers({**before, **ask(runtime, rows, step)}, tuple(dict.fromkeys(cpus)))
 
 
 @functools.cache

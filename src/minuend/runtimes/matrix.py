@@ -102,3 +102,55 @@ def _versions(target: Target, dtype: str) -> Iterator[str]:
 
 def _said(version: OpVersion) -> str:
     return f"{version.dialect}:{version.version}"
+
+
+def newest() -> list[Target]:
+    """Return the newest measured release of each runtime, by name."""
+    runtimes = sorted({name.partition("@")[0] for name in targets.names()})
+    found = [targets.find(targets.names(runtime)[-1], exact=True) for runtime in runtimes]
+    return [target for target in found if not target.declared]
+
+
+NOT_RUN = "it does not run"
+
+
+def five_minus_ten() -> dict[str, list[Target]]:
+    """Return what ``5 - 10`` of uint8 gives, 251 by the standards first, and the newest releases that compute it.
+
+    >>> list(five_minus_ten())
+    ['251', '0', 'it does not run']
+    """
+    found: dict[str, list[Target]] = {"251": []}
+    for target in newest():
+        answers = [target.judged(version, "uint8", "same", "none") for version in _versions(target, "uint8")]
+        for result in dict.fromkeys(_computed(one["wraps"]) for one in answers if "wraps" in one):
+            if result:
+                found.setdefault(result, []).append(target)
+    return {result: found[result] for result in sorted(found, key=lambda one: (one == NOT_RUN, one != "251", one))}
+
+
+def _computed(answer: Answer) -> str:
+    if answer.verdict == "ok":
+        return "251"
+    if answer.verdict == "not-implemented":
+        return NOT_RUN
+    witness = answer.witness
+    return "" if witness is None or (witness.a, witness.b) != (5, 10) else str(witness.got)
+
+
+def right(op: OpVersion) -> tuple[dict[str, Target], dict[str, Target]]:
+    """Return the newest measured releases that read a version, by runtime: those right on all of its types; others.
+
+    >>> from minuend.standards.dialects import dialect
+    >>> fine, others = right(dialect("onnx").resolve(14))
+    >>> "onnx-reference" in fine, "openvino-cpu" in others
+    (True, True)
+    """
+    fine: dict[str, Target] = {}
+    others: dict[str, Target] = {}
+    for target in newest():
+        if not any(_said(op) in row.opversions for row in target.rows):
+            continue
+        answers = (answer for dtype in op.types for answer in target.judged(_said(op), dtype, "same", "none").values())
+        (fine if all(answer.verdict == "ok" for answer in answers) else others)[target.runtime] = target
+    return fine, others

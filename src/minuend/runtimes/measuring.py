@@ -47,7 +47,8 @@ def with_graphs(
 
     Args:
         asked: the runtime. target: what is known of it. which: the cases that are asked, :data:`ALL` or
-            :data:`MISSING`. types: with :data:`ALL`: all of these element types, and of others what is missing.
+            :data:`MISSING`. types: with :data:`ALL`: all of these element types, and of others what is missing; with
+            :data:`MISSING`: what is missing of these alone.
         progress: called with the number of cases done and of all.
 
     Raises:
@@ -60,7 +61,8 @@ def with_graphs(
     known = target.graphs if which == MISSING or types else None
     if known is not None and which == ALL:
         known = replace(known, cells={key: one for key, one in known.cells.items() if key[1] not in types})
-    return replace(target, graphs=graphs.measure(asked, known=known, progress=progress))
+    only = types if which == MISSING else ()
+    return replace(target, graphs=graphs.measure(asked, known=known, types=only, progress=progress))
 
 
 # ---- rows -----------------------------------------------------------------------------------------------------

@@ -37,16 +37,11 @@ class MixedUp:
     asked: int
 
 
-def mixed_up(runtime: Runtime, times: int) -> list[MixedUp]:
-    """Ask a runtime models of many subtractions; types that it does not run are left out."""
-    form = asking()
-    found = []
-    for dtype in form.GRAPH_TYPES:
-        counts = [_ask(runtime, form, TYPES[dtype], seed) for seed in range(times)]
-        known = [one for one in counts if one is not None]
-        if known:
-            found.append(MixedUp(dtype, sum(wrong for wrong, _ in known), sum(asked for _, asked in known)))
-    return found
+def mixed_up(runtime: Runtime, dtype: str, times: int) -> list[MixedUp]:
+    """Ask a runtime models of many subtractions of a type; the list is empty where it runs none of them."""
+    counts = [_ask(runtime, asking(), TYPES[dtype], seed) for seed in range(times)]
+    known = [one for one in counts if one is not None]
+    return [MixedUp(dtype, sum(wrong for wrong, _ in known), sum(asked for _, asked in known))] if known else []
 
 
 def _ask(runtime: Runtime, form: GraphProbing, element: ElementType, seed: int) -> tuple[int, int] | None:
@@ -55,7 +50,7 @@ def _ask(runtime: Runtime, form: GraphProbing, element: ElementType, seed: int) 
     model = form.many(element.name, scalars, SHAPE)
     codes = x.view(f"u{x.itemsize}")
     hint = next(iter(quirks(runtime.name).hints), "")
-    answer = runtime.ask(form.FORM, model.data, b"", [(model.inputs[0], element, codes)], hint)
+    answer = runtime.ask(form.FORM, model.data, b"", [(model.inputs[0], element, codes)], hint, count=len(scalars))
     if isinstance(answer, Refused):
         return None
     own = [arrays.subtract(x, scalar).tobytes() for scalar in scalars]

@@ -5,36 +5,42 @@ from __future__ import annotations
 import functools
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from types import MappingProxyType
 
 import numpy as np
 
+from minuend.child import CASE_SECONDS, MEMORY, limited
 from minuend.core import reference
 from minuend.core.elements import ElementType
 from minuend.errors import SpecError
-from minuend.runtimes import cases, graphs, targets, values
+from minuend.plain import grouped
+from minuend.runtimes import cases, graph_answers, graphs, targets, values
 from minuend.runtimes.answers import EVERY, OK, Answer, Span, Witness, joined_spans
 from minuend.runtimes.between import inferred
-from minuend.runtimes.cases import Case, Operation
-from minuend.runtimes.graph_answers import DEFAULTS, GraphAnswers
+from minuend.runtimes.cases import RELATIONS, Case, Operation
+from minuend.runtimes.graph_answers import DEFAULTS, GraphAnswers, Key
+from minuend.runtimes.graphs import GraphCase
 from minuend.runtimes.machine import extensions
 from minuend.runtimes.mixed_up import MixedUp, mixed_up
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.report import Finding, Report
-from minuend.runtimes.running import Output, Refused, Runtime
+from minuend.runtimes.running import Output, Refused, Runtime, model_of
+from minuend.runtimes.sampling import sample, sample_graphs
 from minuend.runtimes.targets import Target
+from minuend.runtimes.unshared import unshared
 from minuend.runtimes.values import Codes
+from minuend.runtimes.workers import Steps, Workers
 
 Progress = Callable[[int, int], None]
 
-_SELDOM = 40
-"""Of how many graph cases a quick proof asks one."""
+_TOGETHER = 16
+"""Graph cases that one process is asked in a row."""
 
 _TIMES = 3
-"""How often a model of many subtractions is asked; a quick proof asks once."""
+"""How often a model of many subtractions is asked; in a sample once."""
 
 _KEPT = 12
 """How many witnesses of a case are kept, so that cases which deviate alike can name the same one."""
@@ -173,31 +179,68 @@ def _size(element: ElementType, code: int) -> float | None:
 Expected = Callable[[Case], Mapping[str, Answer]]
 
 
-def judge_all(
-    runtime: Runtime, *, full: bool = True, expected: Expected | None = None, progress: Progress | None = None
-) -> list[Judged]:
+def judge_all(runtime: Runtime, *, full: bool = True, progress: Progress | None = None) -> list[Judged]:
     """Ask a runtime every case that it can be asked.
-
-    Numbers that are not as expected are asked for once more, in a new process: some runtimes mix up the constants of
-    models that lived in one process before, so what does not repeat is not taken for a fact.
 
     Args:
         runtime: the runtime. full: all pairs of 8-bit types; otherwise their edges.
-        expected: a case → the answers that are no surprise, by value class; a class that is left out is ok.
         progress: called with the number of cases done and of all.
     """
     asked = list(runtime.cases(full=full))
+    return judge_cases(Workers(runtime, 1), asked, step=Steps(progress, len(asked)))
+
+
+def judge_cases(
+    workers: Workers, asked: Sequence[Case], *, expected: Expected | None = None, step: Callable[[], None]
+) -> list[Judged]:
+    """Ask a runtime cases.
+
+    Numbers that are not as expected are computed once more, in a new process: some runtimes mix up the constants of
+    models that lived in one process before, so what does not repeat is not taken for a fact. Some mix up the scalar
+    constants of one model, too; see :mod:`minuend.runtimes.unshared`.
+
+    Args:
+        workers: the runtime. asked: the cases.
+        expected: a case → the answers that are no surprise, by value class; a class that is left out is ok.
+        step: called after each case.
+    """
     known = expected or (lambda case: {})
-    judged = []
-    for done, (case, outputs) in enumerate(runtime.run_all(asked)):
-        judged.append(judge(case, outputs))
-        if progress:
-            progress(done + 1, len(asked))
+    judged = _judged(workers, asked, known, step)
     doubted = [i for i, one in enumerate(judged) if EVERY not in one.answers and _surprises(one, known(one.case))]
-    runtime.restart()
-    for i, (case, outputs) in zip(doubted, runtime.run_all(judged[i].case for i in doubted), strict=True):
-        judged[i] = _settle(judged[i], judge(case, outputs), known(case))
+    workers.restart()
+    again = _judged(workers, [asked[i] for i in doubted], known, lambda: None, again=True)
+    for i, second in zip(doubted, again, strict=True):
+        judged[i] = _settle(judged[i], second, known(second.case))
     return judged
+
+
+def _judged(
+    workers: Workers, asked: Sequence[Case], known: Expected, step: Callable[[], None], *, again: bool = False
+) -> list[Judged]:
+    """Judge cases once. An element type's are run by one process, one after the other.
+
+    ``again``: these are cases whose numbers were a surprise; see :mod:`minuend.runtimes.unshared`.
+    """
+    together = grouped((model_of(case), case) for case in asked) if again else {}
+
+    def alone(case: Case) -> bool:
+        verdicts = {answer.verdict for answer in known(case).values()}
+        refused = "not-implemented" in verdicts
+        return refused or (RELATIONS[case.relation].alone and (again or not verdicts))
+
+    def work(runtime: Runtime, chosen: list[int]) -> list[tuple[int, Judged]]:
+        found = []
+        for i, (case, outputs) in zip(chosen, runtime.run_all((asked[i] for i in chosen), alone), strict=True):
+            one = judge(case, outputs)
+            if again and isinstance(outputs, list) and EVERY not in one.answers and _surprises(one, known(case)):
+                one = judge(case, unshared(runtime, case, outputs, together[model_of(case)]))
+            found.append((i, one))
+            step()
+        return found
+
+    shares = list(grouped((case.element, i) for i, case in enumerate(asked)).values())
+    found = dict(one for share in workers.map(work, shares) for one in share)
+    return [found[i] for i in range(len(asked))]
 
 
 def _surprises(judged: Judged, known: Mapping[str, Answer]) -> bool:
@@ -234,16 +277,26 @@ def _common(known: list[tuple[Span, ...] | None]) -> tuple[Span, ...] | None:
 
 
 def prove(
-    runtime: str, *, quick: bool = False, ledger: Target | None = None, progress: Progress | None = None
+    runtime: str,
+    *,
+    all: bool = False,  # noqa: A002 - as on the command line
+    quick: bool = False,
+    ledger: Target | None = None,
+    max_memory: int | None = MEMORY,
+    max_seconds: float | None = CASE_SECONDS,
+    progress: Progress | None = None,
 ) -> Report:
-    """Ask an installed runtime every case and report where it deviates from the contract.
+    """Ask an installed runtime cases of each kind, and report where it deviates from the contract.
 
     Args:
         runtime: ``"onnx-reference"``, ``"onnxruntime-cpu"``, ``"openvino-cpu"``, ``"numpy"``, ``"torch-cpu"`` …, or an
             alias.
-        quick: take the edges of 8-bit types in place of all 65,536 pairs, and few of the graph cases.
+        all: ask every case and every graph; otherwise a sample of each kind, the same one every time.
+        quick: take the edges of 8-bit types in place of all 65,536 pairs.
         ledger: the known deviations; by default the measured target of the same release, and where nobody measured
             that, the nearest release's: then what differs from it is what is reported.
+        max_memory, max_seconds: what one case may take, as in :func:`minuend.models.opening.run`; one that is stopped
+            is a refusal, and three in a row end it.
         progress: called with the number of cases done and of all.
 
     Returns:
@@ -254,26 +307,26 @@ def prove(
         SpecError: no such runtime, or a ledger of another one. Unsupported: it is not installed.
     """
     start = time.perf_counter()
-    with Runtime(runtime) as asked:
+    with limited(max_memory, max_seconds), Runtime(runtime) as asked, Workers(asked) as workers:
         name = f"{asked.name}@{asked.release}"
         if ledger is None:
             ledger = _nearest(asked.name, asked.release)
         elif ledger.runtime != asked.name:
             raise SpecError("targets", f"{ledger.name} is compared with; expected a target of {asked.name}")
-        judged = judge_all(asked, full=not quick, expected=lambda case: _listed(case, ledger), progress=progress)
-        joins = quirks(asked.name).joins
-        joined = graphs.measure(asked, every=_SELDOM if quick else 1, progress=progress) if joins else None
-        shared = mixed_up(asked, 1 if quick else _TIMES) if joins else []
+        questions = _questions(asked, all, quick)
+        step = Steps(progress, len(questions))
+        judged = judge_cases(workers, questions.cases, expected=lambda case: _listed(case, ledger), step=step)
+        joined = _ask_graphs(workers, questions.graphs, step) if questions.graphs else None
+        shared = _ask_many(workers, questions, step)
     provenance = {"release": asked.release, "date": date.today().isoformat(), "cpu": asked.cpu}
     findings = [finding for one in judged for finding in _findings(one, name, provenance, ledger)]
     if joined is not None:
         findings += _graph_findings(joined, name, provenance, ledger)
     findings += _mixed_up_findings(shared, name, provenance)
-    pairs = sum(cases.count(one.case) for one in judged)
     return Report(
         title=f"prove {name}",
         findings=tuple(findings),
-        notes=(_ledger_note(name, ledger),),
+        notes=(*questions.notes(asked.name), _ledger_note(name, ledger)),
         strict=True,
         facts={
             "runtime": asked.name,
@@ -281,11 +334,71 @@ def prove(
             "compared": None if ledger is None else ledger.name,
             "cases": len(judged),
             "graphs": 0 if joined is None else len(joined.cells),
-            "pairs": pairs,
+            "pairs": sum(cases.count(one.case) for one in judged),
             "seconds": round(time.perf_counter() - start, 1),
+            "all": all,
             "quick": quick,
         },
     )
+
+
+@dataclass(frozen=True)
+class _Questions:
+    """What a proof asks: cases, graphs, and models of many subtractions of each type, so many times.
+
+    ``left`` is how many cases and graphs there are besides.
+    """
+
+    cases: Sequence[Case]
+    graphs: Sequence[tuple[Key, GraphCase]]
+    types: Sequence[str]
+    times: int
+    left: tuple[int, int]
+
+    def __len__(self) -> int:
+        return len(self.cases) + len(self.graphs) + len(self.types)
+
+    def notes(self, runtime: str) -> tuple[str, ...]:
+        """Say what a sample leaves out, and what asks the rest."""
+        if not any(self.left):
+            return ()
+        cases_left, graphs_left = self.left
+        graphs_too = f" and {graphs_left:,} graphs" if graphs_left else ""
+        told = f"a sample of each kind: {cases_left:,} cases{graphs_too} are left out"
+        return (f"{told}; to run them too: minuend prove {runtime} --all",)
+
+
+def _questions(asked: Runtime, everything: bool, quick: bool) -> _Questions:
+    joins = quirks(asked.name).joins
+    every = list(asked.cases(full=not quick))
+    rows = graphs.rows_for(asked) if joins else []
+    chosen, few = (every, rows) if everything else (sample(every), sample_graphs(rows))
+    types = graphs.asking().GRAPH_TYPES if joins else ()
+    left = (len(every) - len(chosen), len(rows) - len(few))
+    return _Questions(chosen, few, types, _TIMES if everything else 1, left)
+
+
+def _ask_graphs(workers: Workers, rows: Sequence[tuple[Key, GraphCase]], step: Callable[[], None]) -> GraphAnswers:
+    """Ask about graphs, some at a time: those of one neighbour follow each other and share what it answers."""
+
+    def work(runtime: Runtime, some: Sequence[tuple[Key, GraphCase]]) -> dict[Key, Mapping[str, Answer]]:
+        return graphs.ask(runtime, some, step)
+
+    parts = workers.map(work, [rows[i : i + _TOGETHER] for i in range(0, len(rows), _TOGETHER)])
+    cells: dict[Key, Mapping[str, Answer]] = {}
+    for part in parts:
+        for key, answers in part.items():
+            cells[key] = graph_answers.joined(cells.get(key, {}), answers)
+    return GraphAnswers(cells, (workers.cpu,))
+
+
+def _ask_many(workers: Workers, questions: _Questions, step: Callable[[], None]) -> list[MixedUp]:
+    def work(runtime: Runtime, dtype: str) -> list[MixedUp]:
+        found = mixed_up(runtime, dtype, questions.times)
+        step()
+        return found
+
+    return [one for found in workers.map(work, questions.types) for one in found]
 
 
 def _nearest(runtime: str, release: str) -> Target | None:
@@ -310,14 +423,16 @@ def _graph_findings(
 ) -> Iterator[Finding]:
     """A finding for each graph case that deviates, or that is listed otherwise.
 
-    What a default precision makes is compared on processors of one kind alone.
+    What a default precision makes is compared on processors of one kind alone: the first, on which most was measured.
+    On another kind a case that is listed as different and is different has other value classes, too: which ones
+    depends on the processor.
     """
     listed = ledger.graphs if ledger is not None else None
     other = _other(name, ledger)
-    alike = listed is not None and extensions(listed.cpu) == extensions(found.cpu)
+    alike = listed is not None and [*map(extensions, listed.cpus[:1])] == [*map(extensions, found.cpus[:1])]
     for (expression, dtype, setting, form), answers in found.cells.items():
         known = None if listed is None else listed.cells.get((expression, dtype, setting, form))
-        same = known == answers or (setting in DEFAULTS.values() and not alike)
+        same = known == answers or (not alike and (setting in DEFAULTS.values() or bool(known and answers)))
         unexpected = "" if same or (listed is None and other) else _unlike(known, answers, other)
         if answers or unexpected:
             verdict = min((one.verdict for one in answers.values()), default="ok")

@@ -33,6 +33,17 @@ class Limit:
     why: str
 
 
+AS_VALUES, ROUNDED_LAST = "as values", "rounded last"
+"""Constants of a narrow type: computed in float32 as values are, beside nodes that are not folded too; or computed so
+among themselves, and rounded before any other node reads them."""
+
+
+MINUS_ZERO_KEPT, CONSTANTS_KEPT, LESS_ITSELF = "minus 0 kept", "constants kept", "less itself"
+"""What was measured to be right in cases narrower than a row of answers, all of float32: ``x - (-0)`` between an input
+and an output of the graph, shapes being known; an array that the runtime keeps as it is, without -0; a sum or product
+less itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class Quirks:
     """What a runtime does besides computing.
@@ -50,9 +61,13 @@ class Quirks:
         hints: names of what it can be told about precision, and the setting that says it; the first keeps float32.
         switches: what it can be told besides, by the words for it; they say what makes numbers differ.
         shares: element types of which it may compute a node with the scalar constant of another node of its shape.
+        narrow_constants: what it does with float16 and bfloat16 of constants between nodes that it folds:
+            :data:`AS_VALUES` or :data:`ROUNDED_LAST`; ``""`` where that was not measured.
+        right: :data:`MINUS_ZERO_KEPT` and the like → the releases of which that was measured.
         bfloat16_out: whether it hands bfloat16 out; one that does may leave a conversion out that is undone behind it.
         operators_from: operator → the release from which on it surely reads it, where not all that are measured do.
         loaded: release → the highest opset and the highest IR version of ONNX that it loads; see :meth:`loads`.
+        kernels: release → the highest opset that it has the kernels of, where it loads newer ones.
         limits: where recipes are not right.
         proven: recipe → element types with which it was run on the runtime and is right, whichever operands are
             constants; ``None``: all recipes were, and ``limits`` says the rest.
@@ -71,9 +86,12 @@ class Quirks:
     shares: tuple[str, ...] = ()
     hints: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     switches: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    narrow_constants: str = ""
+    right: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     bfloat16_out: bool = True
     operators_from: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     loaded: Mapping[str, tuple[int | None, int | None]] = field(default_factory=dict)
+    kernels: Mapping[str, int] = field(default_factory=dict)
     limits: tuple[Limit, ...] = ()
     proven: Mapping[str, tuple[str, ...]] | None = None
     isa: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

@@ -11,21 +11,21 @@ import math
 import os
 import re
 import signal
-import subprocess
-import sys
 import tempfile
-import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import IO, Any
 
 import numpy as np
 
-from minuend import worker
+from minuend import child, worker
+from minuend.child import Child, Limits, Watch
 from minuend.core.elements import ElementType
 from minuend.core.packing import pack, unpack
-from minuend.errors import DTypeError, SpecError, Unsupported, listed, near, shown
+from minuend.core.shapes import MAX_RANK
+from minuend.errors import DTypeError, LimitExceeded, MinuendError, SpecError, Unsupported, cut, listed, near, shown
+from minuend.runtimes import adapting
 from minuend.runtimes.adapting import adapter
 from minuend.runtimes.cases import CONSTANTS, RELATIONS, Case, cases
 from minuend.runtimes.machine import extensions, processor
@@ -34,16 +34,27 @@ from minuend.runtimes.quirks import quirks
 from minuend.runtimes.values import Codes
 from minuend.standards import spelling
 
-_SECONDS = 120
-"""How long one model may take; a runtime that hangs is stopped."""
+_START_SECONDS, _END_SECONDS = 120, 10
+"""How long a process may take to start, and to end when it is asked to."""
+
+_MOST_STOPPED = 3
+"""Models in a row that are stopped at a limit, after which a runtime is asked no more."""
+
+
+class MalformedAnswer(MinuendError, ValueError):
+    """A runtime's adapter gives what is no answer: another form, another number of bytes than the shape says."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A runtime did not build or did not run a model: its message, and the ``stage``, ``"build"`` or ``"run"``."""
+    """A runtime did not build or did not run a model: its message, and the ``stage``, ``"build"`` or ``"run"``.
+
+    ``limit`` is the error of a model that was stopped, since it took more than it may: then nothing is known of it.
+    """
 
     message: str
     stage: str
+    limit: LimitExceeded | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +84,15 @@ class Runtime:
     def __init__(self, name: str, python: str | None = None, isa: str = "") -> None:
         self.adapter = adapter(name)
         self.name: str = self.adapter.NAME
-        self._environment = {**os.environ, **_limit(self.name, isa)}
+        self._environment = _limit(self.name, isa)
         self.cpu = processor(isa)
-        self._python = python or sys.executable
-        if python is None and worker.release(self.adapter) is None:
+        self._python = python
+        self._given = (name, python, isa)
+        self._ended = False
+        self._stopped = 0
+        if python is None and adapting.release(self.adapter) is None:
             raise Unsupported(f"{name} needs the package {self.adapter.PACKAGE}, which is not installed")
-        self._process: subprocess.Popen[bytes] | None = None
+        self._child: Child | None = None
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
         try:
             about = self._start()
@@ -87,16 +101,19 @@ class Runtime:
             raise
         if about["release"] is None:
             self.close()
-            raise Unsupported(f"{name} needs the package {self.adapter.PACKAGE}, which {self._python} does not have")
+            raise Unsupported(f"{name} needs the package {self.adapter.PACKAGE}, which {self._command} does not have")
         self.release: str = about["release"]
         self.python: str = about["python"]
+        if python is None and self.release != (here := adapting.release(self.adapter)):
+            self.close()
+            raise Unsupported(f"{self._command} loads {name} {self.release}, and this process sees {here}")
 
     def __enter__(self) -> Runtime:
         return self
 
     def __exit__(self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None) -> None:
-        if error is not None and self._process is not None:
-            self._process.kill()  # nobody waits for its answer any more
+        if error is not None and self._child is not None:
+            self._child.popen.kill()  # nobody waits for its answer any more
         self.close()
 
     def close(self) -> None:
@@ -104,20 +121,20 @@ class Runtime:
         self.restart()
         self._errors.close()
 
+    def another(self) -> Runtime:
+        """Return the same release in a child process of its own."""
+        return Runtime(*self._given)
+
+    def end(self) -> None:
+        """Kill the child process; another thread that asks it something gets an error."""
+        self._ended = True
+        if (running := self._child) is not None:
+            running.popen.kill()
+
     def restart(self) -> int:
         """Stop the child process and return its status; the next case starts a new one."""
-        process, self._process = self._process, None
-        if process is None:
-            return 0
-        for pipe in (process.stdin, process.stdout):
-            assert pipe is not None
-            with contextlib.suppress(BrokenPipeError):  # what was not sent to a process that has died
-                pipe.close()
-        try:
-            return process.wait(_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            return process.wait()
+        process, self._child = self._child, None
+        return 0 if process is None else process.end(_END_SECONDS)
 
     def cases(self, *, full: bool = True) -> Iterator[Case]:
         """Yield the cases that this runtime can be asked."""
@@ -131,14 +148,21 @@ class Runtime:
         """Build a case's model and run it once."""
         return self._run([case])
 
-    def run_all(self, asked: Iterable[Case]) -> Iterator[tuple[Case, list[Output] | Refused]]:
+    def run_all(
+        self, asked: Iterable[Case], alone: Callable[[Case], bool] | None = None
+    ) -> Iterator[tuple[Case, list[Output] | Refused]]:
         """Run cases and yield each with its answer; those that can share a model do.
 
-        Where a shared model is refused, each case of it is asked on its own.
+        Where a shared model is refused, each case of it is run in a model of its own. So are from the start those that
+        are likely to be refused: ``alone`` says which, by default :attr:`~minuend.runtimes.cases.Relation.alone`.
         """
-        for (*_, alone), group in itertools.groupby(asked, key=_model_of):
+
+        def shared(case: Case) -> tuple[Any, ...]:
+            return *model_of(case), RELATIONS[case.relation].alone if alone is None else alone(case)
+
+        for (*_, separate), group in itertools.groupby(asked, key=shared):
             together = list(group)
-            answer = Refused("", "") if alone or len(together) == 1 else self._run(together)
+            answer = Refused("", "") if separate or len(together) == 1 else self._run(together)
             if isinstance(answer, Refused):
                 yield from ((case, self._run([case])) for case in together)
                 continue
@@ -163,6 +187,7 @@ class Runtime:
         weights: bytes,
         fed: Iterable[tuple[str, ElementType | None, Codes]],
         hint: str = "",
+        count: int | None = None,
     ) -> list[Output] | Refused:
         """Run a model as it is.
 
@@ -170,6 +195,10 @@ class Runtime:
             form: what the adapter calls its format. model, weights: its bytes.
             fed: name, element type (``None`` for bool) and codes of each input.
             hint: the precision that the runtime is told, one of its adapter's ``HINTS``.
+            count: how many outputs the model has, where that is to be checked.
+
+        Raises:
+            MalformedAnswer: what its adapter gives is no answer. LimitExceeded: one model after the other was stopped.
         """
         given = list(fed)
         told = [
@@ -182,6 +211,7 @@ class Runtime:
         answer = self._ask({"form": form, "inputs": told, "hint": hint}, [model, weights, *parts])
         if isinstance(answer, Refused):
             return answer
+        self.check_count(answer, count)
         return [self._output(dtype, tuple(shape), data) for (dtype, shape), data in answer]
 
     def _output(self, dtype: str, shape: tuple[int, ...], data: bytes) -> Output:
@@ -195,51 +225,120 @@ class Runtime:
         return Output(element, unpack(element, shape, data))
 
     def _ask(self, head: Mapping[str, Any], parts: list[bytes]) -> list[tuple[Any, bytes]] | Refused:
-        if self._process is None:
+        if self._child is None:
             self._start()
-        process = self._process
-        assert process is not None
-        hung = threading.Event()
-        timer = threading.Timer(_SECONDS, _end, (process, hung))
-        timer.start()
-        try:
-            worker.write(process.stdin, head, parts)
-            answer = worker.read(process.stdout)
-        except BrokenPipeError:
-            answer = None
-        finally:
-            timer.cancel()
+        running = self._child
+        assert running is not None
+        answer = None
+        given = sum(map(len, parts))
+        with Watch(running.popen, child.current(), given) as watch, contextlib.suppress(BrokenPipeError):
+            worker.write(running.popen.stdin, head, parts)
+            answer = worker.read(running.popen.stdout)
         if answer is None:
-            status = self.restart()
-            return Refused(f"the process hangs for {_SECONDS} s" if hung.is_set() else _death(status), "run")
-        told, data = answer
+            return self._gone(self.restart(), watch)
+        self._stopped = 0
+        return self.taken(*answer)
+
+    def taken(self, told: Mapping[str, Any], data: Sequence[bytes]) -> list[tuple[Any, bytes]] | Refused:
+        """Check an answer of the process, and return it.
+
+        Raises:
+            MalformedAnswer: it is none.
+        """
+        if "malformed" in told:
+            raise self._malformed(told["malformed"])
         if "refused" in told:
             return Refused(_short(told["refused"]), told["stage"])
+        for k, ((dtype, shape), part) in enumerate(zip(told["outputs"], data, strict=True)):
+            self._check(k, dtype, tuple(shape), part)
         return list(zip(told["outputs"], data, strict=True))
 
+    def _gone(self, status: int, watch: Watch) -> Refused:
+        """What comes of a process that ended before it answered.
+
+        Raises:
+            LimitExceeded: one model after the other was stopped.
+        """
+        if not watch.broken:
+            self._stopped = 0
+            return Refused(_death(status), "run")
+        self._stopped += 1
+        limit = child.exceeded(f"a model on {self.title}", watch.broken, watch.limits)
+        if self._stopped >= _MOST_STOPPED:
+            raise limit
+        if watch.broken == "seconds":
+            return Refused(f"the process hangs for {watch.limits.seconds:g} s", "run", limit)
+        return Refused(f"the process takes more than {child.shown_bytes(watch.limits.memory or 0)}", "run", limit)
+
+    @property
+    def title(self) -> str:
+        """Its name and release; and the package that adds it, where another one does."""
+        added = adapting.plug_ins().get(self.name)
+        return f"{self.name} {getattr(self, 'release', '')}".strip() + (f" ({added})" if added is not None else "")
+
+    def _check(self, number: int, dtype: str, shape: tuple[int, ...], data: bytes) -> None:
+        """Check that an output has as many bytes as its type and shape say."""
+        count = math.prod(shape)
+        if count >= 1 << 60:
+            raise self._malformed(f"output {number} has {shown(count)} elements")
+        bits = _bits(dtype, memory=self.adapter.ARRAYS)
+        expected = (count * bits + 7) // 8
+        if bits and len(data) != expected:
+            raise self._malformed(
+                f"output {number} is {dtype} of shape {shown(list(shape))} in {len(data)} bytes; expected {expected}"
+            )
+        if len(shape) > MAX_RANK:
+            raise self._malformed(f"output {number} has rank {len(shape)}; NumPy's arrays end at {MAX_RANK}")
+
+    def check_count(self, answer: Sequence[object], count: int | None) -> None:
+        """Check how many outputs came.
+
+        Raises:
+            MalformedAnswer: more or less.
+        """
+        if count is not None and len(answer) != count:
+            raise self._malformed(f"{len(answer)} outputs came of a model with {count}")
+
+    def _malformed(self, why: str) -> MalformedAnswer:
+        return MalformedAnswer(f"the adapter of {self.title} gives no answer: {cut(why, 500)}")
+
+    @property
+    def _command(self) -> str:
+        return child.python(self._python)[0]
+
     def _start(self) -> Mapping[str, Any]:
+        if self._ended:
+            raise Unsupported(f"{self.name} was ended while it was asked")
         # -I: the worker's folder must not be where it finds modules, for its neighbours bear runtimes' names.
-        self._process = subprocess.Popen(
-            [self._python, "-I", worker.__file__, self.adapter.__file__],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            env=self._environment,
-        )
-        told = worker.read(self._process.stdout)
+        command = [*child.python(self._python), worker.__file__, os.path.abspath(self.adapter.__file__)]
+        if self._python is None:
+            command.append(child.import_path())
+        try:
+            self._child = Child(command, self._errors, self._environment)
+        except OSError as error:
+            raise Unsupported(
+                f"{self.name} runs in a process of its own, and {command[0]!r} does not start: {error}"
+            ) from None
+        told = None
+        with Watch(self._child.popen, Limits(None, _START_SECONDS)), contextlib.suppress(ValueError, KeyError):
+            told = worker.read(self._child.popen.stdout)
         if told is None:
             self._errors.seek(0)
             self.restart()
             lines = self._errors.read().decode(errors="replace").strip().splitlines()
-            why = lines[-1] if lines else "it says nothing"
-            raise Unsupported(f"{self.name} does not start under {self._python}: {why}")
+            why = cut(lines[-1], 300) if lines else "it says nothing"
+            raise Unsupported(f"{self.title} does not start under {command[0]}: {why}")
         about: Mapping[str, Any] = told[0]
         return about
 
 
-def _end(process: subprocess.Popen[bytes], hung: threading.Event) -> None:
-    hung.set()
-    process.kill()
+def _bits(dtype: str, *, memory: bool) -> int:
+    """How many bits an element takes, in ``memory`` or packed; 0 for a type of which nothing is known."""
+    try:
+        element = spelling.find(dtype)
+    except DTypeError:
+        return 8 if dtype in ("bool", "boolean") else 0
+    return 8 * element.itemsize if memory or element.bits >= 8 else element.bits
 
 
 def _death(status: int) -> str:
@@ -262,10 +361,9 @@ def _limit(name: str, isa: str) -> Mapping[str, str]:
     return known[isa]
 
 
-def _model_of(case: Case) -> tuple[Any, ...]:
+def model_of(case: Case) -> tuple[Any, ...]:
     """What cases that share a model have in common."""
-    alone = RELATIONS[case.relation].alone
-    return case.opversion, case.element.name, case.constants, case.relation if alone else "", alone
+    return case.opversion, case.element.name, case.constants
 
 
 _NOISE = (

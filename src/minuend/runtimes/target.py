@@ -58,7 +58,8 @@ class Target:
         silent: value classes of which the documents say nothing, and whose numbers are taken to be right all the same.
         isa: the instruction sets that the runtime could use, as :mod:`minuend.runtimes.machine` names them; of a file
             that does not say it, those that ``cpu`` names.
-        translate: of a target that is a standard: how it is asked for a node of another one; raises :class:`Unfit`.
+        translate: of a target that is a standard: how it is asked for a node of another one, and for which sizes the
+            answer holds where not for all of them; raises :class:`Unfit`.
         runs_nothing: why no model can be fixed for it, where it runs none; else ``""``.
         graphs: what it does with a subtraction and its neighbours; ``None`` where nobody measured it.
     """
@@ -73,7 +74,7 @@ class Target:
     source: str = ""
     silent: frozenset[str] = frozenset()
     isa: tuple[str, ...] = ()
-    translate: Callable[[Node], Node] | None = None
+    translate: Callable[[Node], tuple[Node, str]] | None = None
     runs_nothing: str = ""
     graphs: GraphAnswers | None = None
 
@@ -109,9 +110,9 @@ class Target:
     @property
     def conditions(self) -> str:
         """On which processor it was measured, in words; the last of its instruction sets stands for all."""
-        beside = self.graphs.cpu if self.graphs is not None else ""
+        beside = [up_to_last(one) for one in (self.graphs.cpus if self.graphs is not None else ()) if one != self.cpu]
         told = f"on {up_to_last(self.cpu)}"
-        return f"{told}, beside neighbours on {up_to_last(beside)}" if beside not in ("", self.cpu) else told
+        return f"{told}, beside neighbours on {listed(beside, 'and')}" if beside else told
 
     def answer(self, opversion: object, dtype: object, relation: str, constants: str) -> Mapping[str, Answer]:
         """Return the answer for every value class that the element type has.

@@ -1,9 +1,12 @@
 """The file of a measured target: JSON, a row a line.
 
-``{"format": 1, "runtime": …, "release": …, "date": …, "cpu": …, "isa": […], "python": …, "rows": […], "graphs": […]}``.
+``{"format": 1, "runtime": …, "release": …, "date": …, "cpu": …, "isa": […], "python": …, "rows": […],
+"graph_cases": …, "graphs_cpu": …, "graphs": […]}``.
 A row lists versions, element types, relations and constants, and the answers that hold for each combination of them;
 ``isa`` names the instruction sets that the runtime could use, and may be left out. ``graphs`` are in
-:mod:`minuend.runtimes.graph_answers`. ``minuend measure`` writes such files.
+:mod:`minuend.runtimes.graph_answers`; ``graph_cases`` says against which list of cases they were written: of a file
+with another one they do not count, and what stands beside a subtraction is unmeasured. ``minuend measure`` writes such
+files.
 """
 
 from __future__ import annotations
@@ -68,7 +71,9 @@ def target_of(data: Mapping[str, Any]) -> Target:
     """Return the target of a file's data that has the form of one: :func:`load` checks it, and nothing here does."""
     plain = {key: data[key] for key in _TOLD}
     hints = bool(quirks(data["runtime"]).hints)
-    graphs = graph_answers.load(data["graphs"], hints, data.get("graphs_cpu", "")) if "graphs" in data else None
+    # A case that a file does not name is fine: of another list that would be said of cases that nobody measured.
+    known = "graphs" in data and data.get("graph_cases") == graph_answers.digest()
+    graphs = graph_answers.load(data["graphs"], hints, data.get("graphs_cpu", "")) if known else None
     rows = tuple(map(_row, data["rows"]))
     return Target(rows=rows, graphs=graphs, isa=tuple(data.get("isa", ())), **plain)
 
@@ -86,6 +91,7 @@ def _form() -> Any:
         **dict.fromkeys(_TOLD, str),
         "rows": [row],
         "graphs?": [graph_answers.form],
+        "graph_cases?": str,
         "graphs_cpu?": str,
         "isa?": forms.Names(frozenset(INSTRUCTION_SETS)),
     }
@@ -135,7 +141,8 @@ def dump(target: Target) -> str:
     rows = [json.dumps(_plain_row(row), ensure_ascii=False, allow_nan=False) for row in target.rows]
     parts = [f'"rows": [\n{_indented(rows)}\n]']
     if target.graphs is not None:
-        parts.append(f'"graphs_cpu": {json.dumps(target.graphs.cpu)}')
+        parts.append(f'"graph_cases": {json.dumps(graph_answers.digest())}')
+        parts.append(f'"graphs_cpu": {json.dumps(graph_answers.BETWEEN_CPUS.join(target.graphs.cpus))}')
         parts.append(f'"graphs": [\n{_indented(graph_answers.dump(target.graphs))}\n]')
     return "\n".join(("{", *lines, ",\n".join(parts), "}", ""))
 

@@ -17,7 +17,6 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from minuend import worker
 from minuend.errors import FileFormatError, SpecError, Unsupported, listed, near, shown
 from minuend.runtimes import adapting, yours
 from minuend.runtimes.answers import Answer
@@ -192,9 +191,10 @@ def _no_such(name: str, runtime: str) -> SpecError:
         how = f"minuend measure {runtime} -o FILE does, and --target FILE takes what it writes"
         return SpecError("targets", f"nobody measured {runtime}, which is known here; {how}")
     runtimes = list(dict.fromkeys(map(_runtime, names())))
-    meant = near(runtime, [*runtimes, *adapting.taken_names()])
+    meant = near(runtime, [*runtimes, *adapting.taken_names()], cutoff=0.8)  # tensorrt is not tensorflow
+    other = "" if meant else "; minuend measure asks another runtime through a module of yours (docs/runtimes.md)"
     expected = f"expected {listed(runtimes)}, each with an @release if need be"
-    return SpecError("targets", f"no target {shown(name)}{meant}; {expected}")
+    return SpecError("targets", f"no target {shown(name)}{meant}; {expected}{other}")
 
 
 def for_models(target: Target) -> Target:
@@ -228,7 +228,7 @@ def _installed(runtime: str) -> str:
     adapter = adapting.known(runtime)
     if adapter is None:
         raise SpecError("targets", f"{runtime} is known from documents, and none is installed; name its release")
-    release = worker.release(adapter)
+    release = adapting.release(adapter)
     if release is None:
         how = adapting.installing(adapter)
         raise Unsupported(f"{runtime}@{INSTALLED} needs the package {adapter.PACKAGE}, which is not installed: {how}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,7 +24,9 @@ class Answered:
     Attributes:
         name, dtype: the output. elements, different: how many were compared, and how many of them differ.
         first: the first that does. allowed: how far elements may be from float64's; ``None``: not a bit.
-        farthest: how far the farthest was, where that is bounded.
+        farthest: how far the farthest was from float64's, where that is bounded.
+        unequal: how many have other bits than the contract's own evaluation. ulps, distance: how far the farthest of
+            those is from it; ``None`` for no ulps where they are not counted.
     """
 
     name: str
@@ -33,6 +36,29 @@ class Answered:
     first: Different | None = None
     allowed: float | None = None
     farthest: float = 0.0
+    unequal: int = 0
+    ulps: int | None = None
+    distance: float = 0.0
+
+
+def closeness(outputs: Sequence[Answered]) -> str:
+    """Say how near outputs are of which none differs.
+
+    >>> closeness([Answered("y", "float32", 8)])
+    'bit-identical'
+    >>> closeness([Answered("y", "float32", 8, allowed=1e-6, unequal=2, ulps=3, distance=2.5e-7)])
+    'within rounding: 2 of 8 elements differ, by at most 3 ulps, 2.5e-07'
+    """
+    if not outputs:
+        return "it runs; no output could be compared"
+    some = [one for one in outputs if one.unequal]
+    if not some:
+        return "bit-identical"
+    ulps = max((one.ulps for one in some if one.ulps is not None), default=None)
+    far = f"{max(one.distance for one in some):.2g}"
+    far = far if ulps is None else f"{ulps:,} {'ulp' if ulps == 1 else 'ulps'}, {far}"
+    total = sum(one.elements for one in outputs)
+    return f"within rounding: {sum(one.unequal for one in some)} of {total} elements differ, by at most {far}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +69,8 @@ class Place:
         location, operator: the node. output: the output that it was found from. first: an element of its result.
         elements, different: of its result. together: nodes that the runtime computes with it, so that what lies
             between cannot be seen without changing it. subtraction: whether one of all these is a subtraction.
+        cut: whether it was found by making values outputs although that changes bits of the model's own outputs, which
+            stay wrong; without, looking changes nothing.
     """
 
     location: str
@@ -53,6 +81,7 @@ class Place:
     different: int
     together: tuple[str, ...] = ()
     subtraction: bool = False
+    cut: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +127,7 @@ class Trial:
     def told(self) -> str:
         """What came of it, in words."""
         if self.refused or self.unlike or self.ok:
-            return self.refused or self.unlike or "the contract's numbers"
+            return self.refused or self.unlike or closeness(self.outputs)
         wrong = [one for one in self.outputs if one.different]
         return "; ".join(f"output {one.name!r} differs: {one.different} of {one.elements} elements" for one in wrong)
 

@@ -36,6 +36,7 @@ class Dialect:
         broadcast: the rule that a version applies to two shapes under the node's attributes.
         spellings: this package's type name → the dialect's names for it, the one that reports show first.
         refused: names of types that the dialect knows and this operator cannot have → the reason.
+        newest: the newest version of the standard that is known here; ``""`` where it is the operator's own newest.
     """
 
     name: str
@@ -46,10 +47,17 @@ class Dialect:
     broadcast: Callable[[OpVersion, Shape, Shape, Mapping[str, Any]], Broadcast]
     spellings: Mapping[str, tuple[str, ...]]
     refused: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    newest: str = ""
 
     def __post_init__(self) -> None:
         for table in ("spellings", "refused"):
             object.__setattr__(self, table, MappingProxyType(dict(getattr(self, table))))
+
+    def beyond(self, version: object) -> str:
+        """Say that a version is newer than all that are known; nothing of one that is not."""
+        if version is None or not self.newest or not self.number(version) > self.number(self.newest):
+            return ""
+        return f"{self.counted} {shown(version)} of {self.title} is not known; the newest known is {self.newest}"
 
     def resolve(self, version: object = None) -> OpVersion:
         """Return the newest version that is not above ``version``; ``None`` means the newest of all.

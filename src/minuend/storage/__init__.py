@@ -41,8 +41,8 @@ _OWN = {
     ".tif": "tiff",
     ".tiff": "tiff",
     ".png": "png",
-    ".h5": "hdf5",
-    ".hdf5": "hdf5",
+    ".h5": "hdf5_files",
+    ".hdf5": "hdf5_files",
     ".nc": "netcdf",
     ".nc4": "netcdf",
 }
@@ -204,6 +204,13 @@ def check_output(path: str, results: Sequence[Result], inputs: Iterable[str] = (
     home.check(path, results)
 
 
+def notes_of(path: str, results: Sequence[Result]) -> tuple[str, ...]:
+    """Return what a report says of the file that results are written to."""
+    home = _goal_format(path, results)
+    found: tuple[str, ...] = home.notes(path, results) if hasattr(home, "notes") else ()
+    return found
+
+
 def check_names(path: str, results: Sequence[Result]) -> None:
     """Check that the tensors of a file have names that differ, and that are text."""
     seen: set[str] = set()
@@ -238,12 +245,15 @@ def write_tensors(
     elif getattr(home, "FOLDER", False):
         with new_folder(path) as folder:
             home.write_path(folder, results, metadata)
+            remote.check_unchanged()
     elif hasattr(home, "write_path"):
         with within_folder(path, inputs) as part:
             home.write_path(part, results, metadata)
+            remote.check_unchanged()
     else:
         with atomic(path, inputs) as stream:
             home.write(stream, results, metadata)
+            remote.check_unchanged()
 
 
 __all__ = [
@@ -255,6 +265,7 @@ __all__ = [
     "chunked_format",
     "file_format",
     "formats",
+    "notes_of",
     "open_tensors",
     "split",
     "write_tensors",

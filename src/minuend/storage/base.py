@@ -7,7 +7,7 @@ import importlib
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType, ModuleType
 from typing import Any, BinaryIO, Protocol
 
@@ -19,6 +19,7 @@ from minuend.core.shapes import size
 from minuend.errors import DTypeError, FileFormatError, Unsupported, listed
 from minuend.storage import regions
 from minuend.storage.coordinates import Coordinates
+from minuend.storage.georeference import Grid
 from minuend.storage.pipeline import ahead, each
 from minuend.storage.plain_types import plain_type
 from minuend.storage.reading import Array, Source, room
@@ -116,19 +117,6 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
-    """Where pixels lie on the ground.
-
-    Attributes:
-        crs: the coordinate system in WKT, ``""`` if none is stated.
-        transform: from (column, row) to coordinates: x = t0 column + t1 row + t2, y = t3 column + t4 row + t5.
-    """
-
-    crs: str
-    transform: tuple[float, float, float, float, float, float]
-
-
-@dataclass(frozen=True, slots=True)
 class Shard:
     """The file of several in which a tensor lies, by its name there, and that file's free text."""
 
@@ -141,13 +129,14 @@ class Stored:
     """How a zarr array is stored, in the format's own words.
 
     Attributes:
-        version: of the format, 2 or 3. header: of the array, as JSON. groups: version and attributes of those that it
-            lies in, by name; none where it lies alone.
+        version: of the format, 2 or 3. header: of the array, as JSON. named: whether it says how its axes are called.
+        consolidated: whether its outermost group lists the headers of all.
     """
 
     version: int
     header: Mapping[str, Any]
-    groups: Mapping[str, tuple[int, Mapping[str, Any]]]
+    named: bool = False
+    consolidated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +147,13 @@ class About:
         nodata: the value of elements that hold none. grid: where pixels lie; two that differ are not subtracted.
         placeable: whether the format has a word for that. scale, offset: of packed values, which mean
             scale * value + offset.
-        attributes: names and values that go from A to the difference by the format's own rules: units, dimension names.
+        origin: what moments are counted from (``days since 2000-01-01``); ``""`` of other numbers.
+        attributes: names and values that go from A to the difference by the format's own rules: units.
+        groups: the attributes of the groups that it lies in, by path; the whole file's under ``""``.
+        filters: lossless ones of its chunks, as ``h5py`` takes them.
         shard: the file of several that it lies in; ``None`` where there is one for all.
         stored: how it is stored, where it is a zarr array.
+        notes: sentences for the report of whoever subtracts it.
     """
 
     nodata: int | float | None = None
@@ -171,6 +164,10 @@ class About:
     placeable: bool = False
     scale: float = 1.0
     offset: float = 0.0
+    origin: str = ""
+    groups: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
+    filters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    notes: tuple[str, ...] = ()
 
 
 NOTHING = About()
@@ -212,7 +209,9 @@ class TensorFile(Mapping[str, Tensor]):
     Attributes:
         path: the file. named: whether the format holds several tensors by name; otherwise there is exactly one.
         metadata: free text of the whole file.
-        sources: all files that are read for it, which no output may replace.
+        sources: all files that are read for it, which no output may replace; one that ends in ``/`` is a folder, and
+            all that lies in it belongs to it.
+        links: other names by which tensors are found, which are not listed.
     """
 
     def __init__(
@@ -222,14 +221,24 @@ class TensorFile(Mapping[str, Tensor]):
         openers: Mapping[str, Callable[[], Tensor]],
         metadata: Mapping[str, str] = NO_TEXT,
         sources: Sequence[str] = (),
+        links: Mapping[str, str] = NO_TEXT,
     ) -> None:
         self.path = path
         self.named = named
         self.metadata = metadata
         self.sources = (path, *sources)
+        self.links = links
         self._openers = openers
 
+    def of_folder(self) -> TensorFile:
+        """Return it as one whose path is a folder of its own: all that lies there belongs to it."""
+        folder, *others = self.sources
+        self.sources = (f"{folder.rstrip('/')}/", *others)
+        return self
+
     def __getitem__(self, name: str) -> Tensor:
+        if name not in self._openers and name in self.links:
+            return replace(self._openers[self.links[name]](), name=name)
         return self._openers[name]()
 
     def __iter__(self) -> Iterator[str]:
@@ -335,6 +344,7 @@ class Format(Protocol):
     Attributes:
         SUFFIXES: what the names of its files end in. NAMED: whether a file holds several tensors by name.
         FOLDER: ``True`` where what bears the name is a folder; left out elsewhere.
+        notes: returns sentences for the report of what is written, by the path and the results; left out by most.
     """
 
     SUFFIXES: tuple[str, ...]
@@ -366,8 +376,15 @@ class Goal(Protocol):
     grid: tuple[int, ...]
     nbytes: int
 
-    def put(self, region: Region, elements: Array) -> None:
-        """Write a cell of the grid; where it was written before, it is written again."""
+    def put(self, region: Region, elements: Array) -> tuple[int, int] | None:
+        """Write a cell of the grid; where it was written before, it is written again.
+
+        Returns:
+            the length and checksum of what is stored; ``None`` where nothing is, since all is the fill value.
+        """
+
+    def holds(self, region: Region, mark: tuple[int, int] | None) -> bool:
+        """Whether a cell is stored as :meth:`put` said."""
 
 
 class ChunkedFormat(Format, Protocol):

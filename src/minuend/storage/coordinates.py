@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from minuend.storage.reading import Array
+from minuend.storage.regions import Region, whole
 
 if TYPE_CHECKING:
     from minuend.storage.base import Elements
@@ -48,6 +53,63 @@ class Companion:
     def name(self) -> str:
         """Its name alone."""
         return self.path.rpartition("/")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Texts of any length as Python has them, whatever a file has; see :class:`~minuend.storage.base.Elements`."""
+
+    stored: Elements
+    dtype: np.dtype[Any] = field(default_factory=lambda: np.dtype(object))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of all of them."""
+        return self.stored.shape
+
+    def read(self) -> Array:
+        """Return all of them."""
+        return self.part(whole(self.shape))
+
+    def part(self, region: Region) -> Array:
+        """Return a region."""
+        found = np.asarray(self.stored.part(region), object)
+        texts = [one.decode(errors="replace") if isinstance(one, bytes) else str(one) for one in found.flat]
+        return np.array([*texts, None], object)[:-1].reshape(found.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Letters:
+    """Texts whose letters lie along the last axis, as netCDF has them; see :class:`~minuend.storage.base.Elements`."""
+
+    stored: Elements
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Texts of one length, filled with zeros."""
+        return np.dtype(f"S{max(1, self.stored.shape[-1])}")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of all texts."""
+        return self.stored.shape[:-1]
+
+    def read(self) -> Array:
+        """Return all of them."""
+        return self.part(whole(self.shape))
+
+    def part(self, region: Region) -> Array:
+        """Return a region."""
+        letters = self.stored.part((*region, slice(0, self.stored.shape[-1])))
+        if not letters.size:
+            return np.zeros(letters.shape[:-1], self.dtype)
+        return np.ascontiguousarray(letters).view(self.dtype)[..., 0]
+
+
+def text_of_letters(one: Companion) -> Companion:
+    """Return a variable of letters as one of texts: its last axis is the length of a text."""
+    attributes = {name: value for name, value in one.attributes.items() if name != "_Encoding"}  # UTF-8 from here on
+    return replace(one, axes=one.axes[:-1], attributes=attributes, elements=lambda: Texts(Letters(one.elements())))
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,19 +87,60 @@ def check(goals: Sequence[str], inputs: Iterable[str] = (), *, folders: bool = F
 
 
 def refuse_inputs(goals: Iterable[str], inputs: Iterable[str]) -> None:
-    """Check that no goal is an input: not by name, symbolic link or hard link, nor one that is not there yet.
+    """Check that no goal is an input, or lies in one that is a folder: not by name, symbolic link, hard link or another
+    name of an address, nor one that is not there yet.
+
+    Args:
+        inputs: paths and addresses; one that ends in ``/`` is a folder, and everything in it an input.
 
     Raises:
-        MinuendError: one is.
+        MinuendError: one is. FileFormatError: an address whose file cannot be told.
     """
     known: dict[_Identity, str] = {}
+    folders: dict[_Identity, str] = {}
     for source in inputs:
-        known.setdefault(_identity(os.path.realpath(source)), source)
+        (folders if _is_folder(source) else known).setdefault(_identity_of(source), source)
     for path in goals:
-        source = known.get(_identity(os.path.realpath(path)), "")
+        mine = _identity_of(path)
+        source = known.get(mine) or folders.get(mine) or ""
         if source:
-            also = "" if path == source else f" (the same file as {source})"
+            shown = source if source == "/" else source.rstrip("/")
+            also = "" if path == shown else f" (the same file as {shown})"
             raise MinuendError(f"the output {path} is also an input{also}; nothing is overwritten, name another output")
+        around = next((folders[one] for one in _around(mine, path) if one in folders), "") if folders else ""
+        if around:
+            raise MinuendError(
+                f"the output {path} lies in the input {around.rstrip('/')}; nothing in it is overwritten or added, "
+                "name another output"
+            )
+
+
+def _is_address(path: str) -> bool:
+    from minuend.storage.base import URL  # which builds on this module
+
+    return URL in path
+
+
+def _is_folder(source: str) -> bool:
+    return source.endswith("/")
+
+
+def _identity_of(path: str) -> _Identity:
+    if _is_address(path):
+        from minuend.storage.remote import identity  # which builds on this module
+
+        return identity(path)
+    return _identity(os.path.realpath(path))
+
+
+def _around(mine: _Identity, path: str) -> Iterator[_Identity]:
+    """What tells the folders around a goal from others, the nearest first."""
+    if not _is_address(path):
+        yield from map(_identity, _ancestors(os.path.realpath(path)))
+        return
+    *system, key = mine
+    while (folder := os.path.dirname(str(key))) != key:
+        yield (*system, key := folder)
 
 
 _Identity = tuple[int | str, ...]
@@ -125,7 +166,18 @@ def _ancestors(real: str) -> Iterator[str]:
         folder = os.path.dirname(folder)
 
 
+def refuse_address(path: str) -> None:
+    """Refuse an address where only files of this machine are written: it would be the name of folders here.
+
+    Raises:
+        MinuendError: it is one.
+    """
+    if _is_address(path):
+        raise MinuendError(f"{path} is an address, and this goes to a file of this machine alone; name a path")
+
+
 def place_of(path: str) -> Place:
+    refuse_address(path)
     if path.endswith(("/", os.sep)) or not path:
         raise IsADirectoryError(f"{path or repr(path)} names no file; expected a file name to write to")
     if descriptor_of(path) is not None:

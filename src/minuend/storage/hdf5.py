@@ -1,8 +1,8 @@
-"""HDF5: datasets by path, ``file.h5::group/band``, through the ``h5py`` package.
+"""Datasets in HDF5, through the ``h5py`` package: of HDF5 files (:mod:`.hdf5_files`) and of netCDF-4.
 
-Datasets are read and written region by region, in turns: HDF5 has one lock for all that a process does. A's chunks,
-lossless filters and attributes go to the difference. What lies in other files is not looked at: external links,
-external storage and virtual datasets are refused.
+Datasets are read region by region, by :mod:`~minuend.storage.hdf5_reading`, and written in turns, since HDF5 has one
+lock for all that a process does. A's chunks and lossless filters go to the difference. What lies in other files is not
+looked at: external links, external storage and virtual datasets are refused.
 """
 
 from __future__ import annotations
@@ -10,36 +10,34 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from minuend.core import elements
 from minuend.errors import DTypeError, FileFormatError, MinuendError
 from minuend.storage import reading
 from minuend.storage.base import (
-    NO_TEXT,
     About,
     Elements,
     Result,
     Stretched,
     Tensor,
-    TensorFile,
     check_shape,
     clipped,
     element_of,
     is_numpys_own,
     need,
 )
-from minuend.storage.packed import OFFSET, scale_and_offset
+from minuend.storage.coordinates import Axis
+from minuend.storage.hdf5_reading import Dataset, File
 from minuend.storage.pipeline import ahead, each
-from minuend.storage.reading import Array, Stream
-from minuend.storage.regions import Region, bands, tiles
+from minuend.storage.reading import Array
+from minuend.storage.regions import Region, bands, extent, tiles, whole
 from minuend.storage.writing import Patient, Places
 
-SUFFIXES = (".h5", ".hdf5")
-NAMED = True
 _LARGEST_CHUNK = 1 << 28
 """Bytes of a chunk: what a header claims has to be held to be read."""
 
@@ -47,75 +45,115 @@ _FILTERS = ("compression", "compression_opts", "shuffle", "fletcher32")
 """Those that give back what they were given; scale-offset does not."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """What goes from A to the difference: filters, as ``create_dataset`` takes them, and attributes."""
-
-    filters: Mapping[str, Any] = field(default_factory=dict)
-    attributes: Mapping[str, Any] = field(default_factory=dict)
-
-
-def open_file(path: str, *, every_type: bool = False) -> TensorFile:
-    """List the datasets that a file holds itself."""
-    opened = opened_file(path)
-    opener = functools.partial(tensor_of, path, source=opened.source, every_type=every_type)
-    return TensorFile(path, True, {name: functools.partial(opener, name, one) for name, one in opened.datasets.items()})
-
-
 class Opened(NamedTuple):
     """A file, as bytes and as the package has it, and the datasets that it holds itself, by path."""
 
     source: reading.Source
-    file: Any
-    datasets: dict[str, Any]
+    file: File
+    datasets: dict[str, Dataset]
 
 
 def opened_file(path: str) -> Opened:
     """Open a file, and look for its datasets."""
-    package = need("h5py", "hdf5", path)
+    need("h5py", "hdf5", path)
     source = reading.open_source(path)
-    found: dict[str, Any] = {}
     with told(path):
-        file = package.File(Stream(source), "r")
-
-        def visit(name: str, item: Any) -> None:
-            if not isinstance(name, str):
-                raise FileFormatError(f"{path} names {clipped(repr(name))}, which is no UTF-8; expected text")
-            if isinstance(item, package.Dataset):
-                found[name] = item
-
-        file.visititems(visit)  # hard links alone
-    return Opened(source, file, found)
+        file = File(path, source)
+    return Opened(source, file, file.datasets)
 
 
-def tensor_of(path: str, name: str, dataset: Any, *, source: reading.Source, every_type: bool) -> Tensor:
-    """Look at a dataset; its elements stay in the file."""
+def tensor_of(
+    path: str, name: str, dataset: Any, *, source: reading.Source, every_type: bool, shape: tuple[int, ...] | None
+) -> Tensor:
+    """Look at a dataset; its elements stay in the file.
+
+    ``shape`` is the dataset's own, or a longer one along axes that grow; ``None`` of a null dataset.
+    """
     where = f"{path} dataset {clipped(name)}"
     with told(where):
-        shape, dtype, chunks = dataset.shape, dataset.dtype, dataset.chunks
-        kept = _kept(dataset)
+        dtype, chunks = dataset.dtype, dataset.chunks
+        filters = {name: getattr(dataset, name) for name in _FILTERS} if chunks else {}
     check_inside(dataset, where)
     if shape is None:
         raise FileFormatError(f"{where} is a null dataset, without elements; expected numbers")
+    if dataset.is_enum:
+        reason = "its numbers stand for names; convert it to numbers first"
+        raise DTypeError("types", elements.refusal("enum", reason), where=where)
     element = element_of(dtype, where, every_type=every_type)
     check_shape(shape, element.itemsize, where)
     if chunks and (held := int(np.prod(chunks)) * dtype.itemsize) > _LARGEST_CHUNK:
         raise FileFormatError(f"{where} has chunks of {held} bytes; expected {_LARGEST_CHUNK} at most")
-    scale, offset = scale_and_offset(kept.attributes, where)
-    own = {name: value for name, value in kept.attributes.items() if name != OFFSET}
-    about = About(attributes=MappingProxyType({"hdf5": Kept(kept.filters, own)}), scale=scale, offset=offset)
-    return Tensor(name, element, shape, lambda: elements_of(where, dataset, source), about, chunks=chunks)
+    about = About(filters=MappingProxyType(filters))
+    return Tensor(
+        name,
+        element,
+        shape,
+        lambda: as_long_as(elements_of(where, dataset, source), shape, dataset),
+        about,
+        chunks=chunks,
+    )
+
+
+@dataclass(frozen=True)
+class Longer:
+    """Elements behind which the fill value follows; see :class:`~minuend.storage.base.Elements`."""
+
+    stored: Elements
+    shape: tuple[int, ...]
+    fill: Any
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """As they are stored."""
+        return self.stored.dtype
+
+    def read(self) -> Array:
+        """Return all of them."""
+        return self.part(whole(self.shape))
+
+    def part(self, region: Region) -> Array:
+        """Return a region."""
+        there = tuple(
+            slice(axis.start, min(axis.stop, dim)) for axis, dim in zip(region, self.stored.shape, strict=True)
+        )
+        if there == tuple(region):
+            return self.stored.part(region)
+        found: Array = np.full(extent(region), self.fill, self.dtype)
+        if all(axis.start < axis.stop for axis in there):
+            found[tuple(slice(0, dim) for dim in extent(there))] = self.stored.part(there)
+        found.flags.writeable = False
+        return found
+
+
+def as_long_as(elements: Elements, shape: tuple[int, ...], dataset: Any) -> Elements:
+    """Return elements of a longer shape; where nothing was written, netCDF has the fill value."""
+    if elements.shape == shape:
+        return elements
+    nothing = b"" if elements.dtype.kind in "OS" else 0
+    return Longer(elements, shape, nothing if dataset.fill is None else dataset.fill)
 
 
 def elements_of(where: str, dataset: Any, source: reading.Source) -> Elements:
-    """A dataset's elements: as bytes of the file where they lie in one stretch, else by the package."""
+    """A dataset's elements: as bytes of the file where they lie there as in memory, else by the package."""
     with told(where):
-        offset = None if dataset.chunks else dataset.id.get_offset()
+        offset = dataset.offset
         held = Held(where, dataset)
         stretch = Stretched(source, offset or 0, dataset.dtype, dataset.shape)
     if offset is None or dataset.dtype.hasobject or offset + stretch.nbytes > source.size:
         return held
     return stretch
+
+
+def _offset(dataset: Any) -> int | None:
+    """Where elements begin in the file, one after the other and each as in memory; ``None`` where they do not.
+
+    The package converts what NumPy has no type for, so the type in the file is compared: size, byte order, precision,
+    bit offset, padding, sign, exponent and mantissa.
+    """
+    in_memory = need("h5py", "hdf5", "a dataset").h5t.py_create(dataset.dtype)
+    plain = not dataset.chunks and dataset.id.get_type().equal(in_memory)
+    found: int | None = dataset.id.get_offset() if plain else None
+    return found
 
 
 def check_inside(dataset: Any, where: str) -> None:
@@ -124,17 +162,6 @@ def check_inside(dataset: Any, where: str) -> None:
         elsewhere = "virtual" if dataset.is_virtual else "kept in external files" if dataset.external else ""
     if elsewhere:
         raise FileFormatError(f"{where} is {elsewhere}: nothing but the file itself is read; copy it with h5repack")
-
-
-def _kept(dataset: Any) -> Kept:
-    filters = {name: getattr(dataset, name) for name in _FILTERS} if dataset.chunks else {}
-    attributes = {name: value for name, value in dataset.attrs.items() if _is_plain(value)}
-    return Kept(filters, attributes)
-
-
-def _is_plain(value: Any) -> bool:
-    """Whether an attribute is text or numbers: references and the like mean places in A."""
-    return isinstance(value, str) or (isinstance(value, np.ndarray | np.generic) and not value.dtype.hasobject)
 
 
 @dataclass(frozen=True)
@@ -163,7 +190,7 @@ class Held:
     def part(self, region: Region) -> Array:
         """Return a region."""
         with told(self.where):
-            found: Array = np.asarray(self.dataset[region])
+            found: Array = self.dataset.part(self.where, region)
         found.flags.writeable = False
         return found
 
@@ -183,31 +210,15 @@ def check(path: str, results: Sequence[Result]) -> None:
             raise DTypeError("types", f"HDF5 has no word for {result.element}; write .safetensors", where=path)
 
 
-def write_path(path: str, results: Sequence[Result], metadata: Mapping[str, str] = NO_TEXT) -> None:
-    """Write datasets one after the other, with A's chunks, filters and attributes."""
-    package = need("h5py", "hdf5", path)
-    later: list[Later] = []
-    with Patient(path) as stream, package.File(stream, "w") as file:
-        for result in results:
-            kept = result.about.attributes.get("hdf5")
-            kept = kept if isinstance(kept, Kept) else Kept()
-            options = storage_of(result, kept.filters, package)
-            dataset = file.create_dataset(result.name, result.shape, result.element.memory, **options)
-            for name, value in kept.attributes.items():
-                dataset.attrs[name] = value
-            later += written(result, dataset, stream)
-    stream.check()
-    fill(path, later)
-
-
-def storage_of(result: Result, filters: Mapping[str, Any], package: Any) -> dict[str, Any]:
-    """Return how a result is stored: in A's chunks, none of them larger than the whole, with filters; without chunks in
-    one stretch, which has its place at once and is not filled beforehand.
+def storage_of(result: Result, axes: Sequence[Axis], filters: Mapping[str, Any], package: Any) -> dict[str, Any]:
+    """Return how a result is stored: in A's chunks with filters, none of them larger than an axis that does not grow;
+    without chunks in one range of bytes, which has its place at once and is not filled beforehand.
     """
+    if result.chunks:
+        chunks = [step if axis.grows else min(step, axis.size) for step, axis in zip(result.chunks, axes, strict=True)]
+        return {"chunks": tuple(chunks), **filters} if all(chunks) else {}
     if 0 in result.shape:
         return {}
-    if result.chunks:
-        return {"chunks": tuple(map(min, result.chunks, result.shape)), **filters}
     stretch = package.h5p.create(package.h5p.DATASET_CREATE)
     stretch.set_alloc_time(package.h5d.ALLOC_TIME_EARLY)
     stretch.set_fill_time(package.h5d.FILL_TIME_NEVER)
@@ -221,14 +232,15 @@ class Later(NamedTuple):
     start: int
 
 
-def written(result: Result, dataset: Any, stream: Patient) -> list[Later]:
-    """Write a tensor chunk by chunk; one in one stretch is left for :func:`fill`."""
-    start = None if dataset.chunks else dataset.id.get_offset()
+def written(result: Result, dataset: Any, stream: Patient, check: Callable[[], None]) -> list[Later]:
+    """Write a tensor chunk by chunk, with a check between blocks; one in one stretch is left for :func:`fill`."""
+    start = _offset(dataset)
     if start is not None:
         return [Later(result, start)]
     for region, block in blocks(result):
         dataset[region] = block
         stream.check()
+        check()
     return []
 
 

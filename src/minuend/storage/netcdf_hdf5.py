@@ -1,4 +1,4 @@
-"""netCDF-4: HDF5 with dimensions, through ``h5py``.
+"""HDF5 with dimensions, through ``h5py``: netCDF-4, and HDF5 files whose datasets have dimension scales.
 
 A dimension is an HDF5 dimension scale: the variable of its name, which holds its coordinates, or a dataset without data
 that says so in its ``NAME``. A variable's axes refer to them; ``_Netcdf4Dimid`` numbers them. A variable that is called
@@ -7,16 +7,20 @@ as a dimension and is not its coordinates has ``_nc4_non_coord_`` before its nam
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from minuend.errors import FileFormatError
-from minuend.storage import hdf5
-from minuend.storage.base import Result, Tensor, need
-from minuend.storage.coordinates import Axis, Companion, Coordinates
-from minuend.storage.reading import Source
+from minuend.storage import conventions, hdf5
+from minuend.storage.base import Result, clipped, need
+from minuend.storage.conventions import Groups, Variable
+from minuend.storage.coordinates import Axis, Companion, Coordinates, Texts, text_of_letters
+from minuend.storage.hdf5_reading import Empty
+from minuend.storage.pipeline import outside_signals
 from minuend.storage.regions import bands
 from minuend.storage.writing import Patient
 
@@ -28,72 +32,107 @@ _HIDDEN = {
 }  # fmt: skip
 
 
-class Variable(NamedTuple):
-    """A variable as it stands in the file."""
-
-    axes: tuple[Axis, ...]
-    attributes: Mapping[str, Any]
-    dataset: Any
-    source: Source
-
-
 class Found(NamedTuple):
-    """What a file holds: variables by path, the attributes of the groups, the root's under ``""``."""
+    """The variables of a file by path, the attributes of its groups, and what soft links call variables."""
 
     variables: dict[str, Variable]
-    attributes: dict[str, Mapping[str, Any]]
+    groups: Groups
+    links: Mapping[str, str]
 
 
-def read(path: str) -> Found:
-    """Look at all variables of a file and at their dimensions."""
+def variables(path: str, *, every_type: bool, netcdf: bool) -> Found:
+    """Look at all variables of a file and at their dimensions.
+
+    Args:
+        path: the file. every_type: as for ``open_tensors``.
+        netcdf: whether attributes of types that netCDF lacks are left out.
+    """
     source, file, datasets = hdf5.opened_file(path)
+    found: dict[str, Variable] = {}
+    names: dict[str, str] = {}
     with hdf5.told(path):
         numbered = {
             int(one.attrs["_Netcdf4Dimid"]): one for one in datasets.values() if _is_scale(one) and _number(one)
         }
-        found: dict[str, Variable] = {}
-        for place, dataset in datasets.items():
-            if _text(dataset.attrs.get("NAME", "")).startswith(_WITHOUT_VARIABLE):
-                continue
-            if dataset.shape is None:
-                axes: tuple[Axis, ...] = ()
-            else:
-                axes = tuple(_axis(dataset, k, numbered) for k in range(len(dataset.shape)))
+        held = {
+            place: tuple(_axis(one, k, numbered) for k in range(len(one.shape or ())))
+            for place, one in datasets.items()
+            if not _text(one.attrs.get("NAME", "")).startswith(_WITHOUT_VARIABLE)
+        }
+        for place, axes in (_as_long_as_others(held) if netcdf else held).items():
+            dataset = datasets[place]
             group, _, name = place.rpartition("/")
             name = f"{group}/{name.removeprefix(_OTHER)}".lstrip("/")
             if not all(name.split("/")):
                 raise FileFormatError(f"{path} holds a variable {name!r}, which is no name; expected names of letters")
             if name in found:
                 raise FileFormatError(f"{path} holds two variables {name!r}; expected names that differ")
-            found[name] = Variable(axes, plain(dataset.attrs), dataset, source)
-        groups: dict[str, Mapping[str, Any]] = {"": plain(file.attrs)}
+            names[place] = name
+            attributes = plain(dataset.attrs, netcdf=netcdf)
+            letters = netcdf and bool(axes) and dataset.dtype == "S1"
+            found[name] = Variable(
+                axes[:-1] if letters else axes,
+                attributes,
+                functools.partial(
+                    hdf5.tensor_of,
+                    path,
+                    name,
+                    dataset,
+                    source=source,
+                    every_type=every_type,
+                    shape=_shape(axes, dataset),
+                ),
+                functools.partial(_companion, path, name, dataset, axes, attributes, letters=letters),
+            )
+        groups: dict[str, Mapping[str, Any]] = {"": plain(file.attrs, netcdf=netcdf)}
         for name in found:
             for k in range(1, len(name.split("/"))):
                 group = "/".join(name.split("/")[:k])
-                groups.setdefault(group, plain(file[group].attrs))
-    return Found(found, groups)
+                groups.setdefault(group, plain(file[group].attrs, netcdf=netcdf))
+        links = {link: names[place] for link, place in file.links.items() if place in names}
+    return Found(found, groups, links)
 
 
-def tensor(path: str, name: str, variable: Variable, *, every_type: bool) -> Tensor:
-    """Look at a variable; its elements stay in the file."""
-    return hdf5.tensor_of(path, name, variable.dataset, source=variable.source, every_type=every_type)
+def _as_long_as_others(held: Mapping[str, tuple[Axis, ...]]) -> dict[str, tuple[Axis, ...]]:
+    """Return axes of variables as netCDF has them: one that grows is as long as in the longest of all variables."""
+    longest: dict[str, int] = {}
+    for axis in (axis for axes in held.values() for axis in axes if axis.path and axis.grows):
+        longest[axis.path] = max(axis.size, longest.get(axis.path, 0))
+    return {
+        place: tuple(replace(axis, size=longest[axis.path]) if axis.path in longest else axis for axis in axes)
+        for place, axes in held.items()
+    }
 
 
-def companion(path: str, name: str, variable: Variable) -> Companion | None:
-    """Return a variable that belongs to another; ``None`` where its type is none that is copied."""
+def _shape(axes: Sequence[Axis], dataset: Any) -> tuple[int, ...] | None:
+    return None if dataset.shape is None else tuple(axis.size for axis in axes)
+
+
+def _companion(
+    path: str, name: str, dataset: Any, axes: tuple[Axis, ...], attributes: Mapping[str, Any], *, letters: bool
+) -> Companion | None:
+    """Return a variable that belongs to another; ``None`` where its type is none that is copied.
+
+    ``letters``: whether its last axis is the length of texts.
+    """
     package = need("h5py", "hdf5", path)
-    dataset = variable.dataset
     where = f"{path} dataset {name!r}"
     hdf5.check_inside(dataset, where)
-    dtype = dataset.dtype
-    plain_type = dtype.kind in "iufSb" or package.check_string_dtype(dtype) is not None
-    if dataset.shape is None or not plain_type:
+    dtype, held = dataset.dtype, hdf5.Held(where, dataset)
+    is_text = dtype.kind == "O" and package.check_string_dtype(dtype) is not None
+    if dataset.shape is None or not (dtype.kind in "iufSb" or is_text):
         return None
-    return Companion(name, variable.axes, variable.attributes, lambda: hdf5.Held(where, dataset))
+    whole = hdf5.as_long_as(held, _shape(axes, dataset) or (), dataset)
+    found = Companion(name, axes, attributes, lambda: Texts(whole) if is_text else whole)
+    return text_of_letters(found) if letters else found
 
 
 def _is_scale(dataset: Any) -> bool:
-    return _text(dataset.attrs.get("CLASS", "")) == "DIMENSION_SCALE"
+    return _is_scale_by(dataset.attrs)
+
+
+def _is_scale_by(attributes: Any) -> bool:
+    return _text(attributes.get("CLASS", "")) == "DIMENSION_SCALE"
 
 
 def _number(dataset: Any) -> bool:
@@ -116,11 +155,15 @@ def _axis(dataset: Any, k: int, numbered: Mapping[int, Any]) -> Axis:
     return Axis(scale.name.lstrip("/"), dataset.shape[k], scale.maxshape[0] is None)
 
 
-def plain(attributes: Any) -> dict[str, Any]:
-    """Return attributes that are text or numbers: references and the like mean places in the file."""
+def plain(attributes: Any, *, netcdf: bool) -> dict[str, Any]:
+    """Return attributes that are text or numbers: references and the like mean places in the file.
+
+    Those of types that netCDF lacks (bool, complex numbers) are left out where ``netcdf`` says so.
+    """
     found: dict[str, Any] = {}
+    hidden = _HIDDEN if netcdf or _is_scale_by(attributes) else _HIDDEN - {"CLASS", "NAME"}
     for name, value in attributes.items():
-        if name in _HIDDEN or name != _text(name):
+        if name in hidden or name != _text(name):
             continue
         if isinstance(value, np.ndarray) and value.dtype.kind in "iufS" and value.size:
             found[name] = value[0] if value.size == 1 and value.dtype.kind != "S" else value
@@ -131,8 +174,10 @@ def plain(attributes: Any) -> dict[str, Any]:
             found[name] = value
         elif isinstance(value, str | bytes):
             found[name] = _text(value)
-        elif type(value).__name__ == "Empty":  # a text of no letters
+        elif isinstance(value, Empty):  # a text of no letters
             found[name] = ""
+        elif not netcdf and isinstance(value, np.generic | np.ndarray) and not value.dtype.hasobject:
+            found[name] = value
     return found
 
 
@@ -145,18 +190,56 @@ def _text(value: Any) -> str:
 # ---- writing -------------------------------------------------------------------------------------------------------
 
 
-class Writer:
-    """A netCDF-4 file that is written."""
+def check(path: str, results: Sequence[Result]) -> None:
+    """Refuse a dimension of two sizes, and what would be a difference and coordinates."""
+    sizes: dict[str, int] = {}
+    for axis in (axis for where in map(conventions.placed, results) for axis in where.axes if axis.path):
+        if sizes.setdefault(axis.path, axis.size) != axis.size:
+            raise FileFormatError(
+                f"{path}: the dimension {clipped(axis.path)} would have the sizes {sizes[axis.path]} and {axis.size}; "
+                "write the variables to files of their own"
+            )
+    conventions.check(path, results)
 
-    def __init__(self, path: str) -> None:
+
+def write(path: str, results: Sequence[Result], *, netcdf: bool) -> None:
+    """Write variables one after the other, with what belongs to A's.
+
+    Args:
+        path, results: as for ``write_tensors``.
+        netcdf: whether all axes get a dimension, and attributes are such as netCDF has.
+    """
+    hdf5.fill(path, outside_signals(functools.partial(_write_chunks, path, results, netcdf)))
+
+
+def _write_chunks(path: str, results: Sequence[Result], netcdf: bool, check: Callable[[], None]) -> list[hdf5.Later]:
+    with Writer(path, check, netcdf=netcdf) as file:
+        file.add_coordinates([conventions.placed(result) for result in results])
+        for group, attributes in conventions.groups_of(results).items():
+            file.add_attributes(group, attributes)
+        for result in results:
+            file.add(result)
+    return file.later
+
+
+class Writer:
+    """A file that is written; :func:`~minuend.storage.hdf5.fill` writes what :attr:`later` lists.
+
+    Args:
+        path: the file. check: is called between blocks, and raises where the caller was interrupted.
+        netcdf: see :func:`write`.
+    """
+
+    def __init__(self, path: str, check: Callable[[], None], *, netcdf: bool) -> None:
         self._package = need("h5py", "hdf5", path)
         self._stream = Patient(path)
         self._file = self._package.File(self._stream, "w", track_order=True)
+        self._netcdf = netcdf
         self._scales: dict[str, Any] = {}
         self._written: dict[str, Any] = {}
         self._axes: set[str] = set()
-        self._later: list[hdf5.Later] = []
-        self._path = path
+        self.later: list[hdf5.Later] = []
+        self._check = check
 
     def __enter__(self) -> Writer:
         return self
@@ -166,7 +249,6 @@ class Writer:
         self._stream.close()
         if kind is None:
             self._stream.check()
-            hdf5.fill(self._path, self._later)
 
     def add_coordinates(self, grids: Sequence[Coordinates]) -> None:
         """Write the coordinates of all axes first, so that no axis is taken for one without; of all results."""
@@ -183,43 +265,45 @@ class Writer:
         """Give attributes to a group, or to the whole file."""
         self._give(self._group(group), attributes)
 
-    def add(
-        self, result: Result, where: Coordinates, attributes: Mapping[str, Any], filters: Mapping[str, Any]
-    ) -> None:
+    def add(self, result: Result) -> None:
         """Write a variable, after what belongs to it."""
-        for one in (*where.labels.values(), *where.bounds, *([where.system] if where.system else ())):
+        for one in conventions.companions([result]).values():
             self._add_companion(one)
-        options = hdf5.storage_of(result, filters, self._package)
+        axes = conventions.placed(result).axes
+        options = hdf5.storage_of(result, axes, result.about.filters, self._package)
         fill = result.about.nodata
         if fill is not None:
             fill = options["fillvalue"] = result.element.memory.type(fill)
-        dataset = self._create(result.name, where.axes, result.element.memory, options)
-        self._give(dataset, {**attributes} | ({} if fill is None else {"_FillValue": np.array([fill])}))
-        self._later += hdf5.written(result, dataset, self._stream)
+        dataset = self._create(result.name, axes, result.element.memory, options)
+        self._give(dataset, conventions.attributes_of(result), fill)
+        self.later += hdf5.written(result, dataset, self._stream, self._check)
 
     def _add_companion(self, one: Companion) -> None:
         if one.path in self._written:
             return
-        elements = one.elements()
-        dataset = self._create(one.path, one.axes, elements.dtype, {})
-        self._give(dataset, {k: np.array([v]) if k == "_FillValue" else v for k, v in one.attributes.items()})
-        if not elements.shape:
-            dataset[()] = elements.read()
-        elif 0 not in elements.shape:
-            for region in bands(elements.shape, elements.dtype.itemsize, None):
-                dataset[region] = elements.part(region)
+        values = one.elements()
+        dtype = values.dtype if values.dtype.kind not in "OU" else self._package.string_dtype()
+        dataset = self._create(one.path, one.axes, dtype, {})
+        self._give(dataset, one.attributes, conventions.fill_of(one.attributes, values.dtype))
+        if not values.shape:
+            dataset[()] = values.read()
+        elif 0 not in values.shape:
+            for region in bands(values.shape, values.dtype.itemsize, None):
+                self._check()
+                dataset[region] = values.part(region)
 
     def _create(self, path: str, axes: tuple[Axis, ...], dtype: Any, options: dict[str, Any]) -> Any:
         """Make a dataset, which is a dimension scale where it holds the coordinates of its own axis."""
         group, _, name = path.rpartition("/")
-        axes = tuple(axis if axis.path else Axis(f"dim_{k}_of_{axis.size}", axis.size) for k, axis in enumerate(axes))
+        if self._netcdf:
+            axes = conventions.with_names(axes)
         shape = tuple(axis.size for axis in axes)
         own = [axis.path for axis in axes] == [path]
         if any(axis.grows for axis in axes):
             options = {"chunks": True} | {k: v for k, v in options.items() if k != "dcpl"}
             options |= {"maxshape": [None if axis.grows else axis.size for axis in axes]}
         for axis in axes:
-            if not own:
+            if not own and axis.path:
                 self._scale(axis)
         known = self._group(group)
         called = name if own or path not in self._axes else f"{_OTHER}{name}"
@@ -231,7 +315,8 @@ class Writer:
             dataset.attrs["_Netcdf4Dimid"] = np.int32(len(self._scales) - 1)
         else:
             for k, axis in enumerate(axes):
-                dataset.dims[k].attach_scale(self._scales[axis.path])
+                if axis.path:
+                    dataset.dims[k].attach_scale(self._scales[axis.path])
         return dataset
 
     def _scale(self, axis: Axis) -> None:
@@ -251,13 +336,36 @@ class Writer:
             found = found[name] if name in found else found.create_group(name, track_order=True)
         return found
 
-    def _give(self, item: Any, attributes: Mapping[str, Any]) -> None:
-        for name, value in attributes.items():
+    def _give(self, item: Any, attributes: Mapping[str, Any], fill: Any = None) -> None:
+        for name, one in attributes.items():
+            value = None if name == conventions.FILL else self._as_attribute(one)
+            if value is None:
+                continue
             if isinstance(value, np.ndarray) and value.dtype.hasobject:
                 item.attrs.create(name, value, dtype=self._package.string_dtype())
-            elif not isinstance(value, str):
+            elif not isinstance(value, str) or not self._netcdf:
                 item.attrs[name] = value
             elif raw := value.encode():
                 item.attrs.create(name, raw, dtype=self._package.string_dtype("utf-8", len(raw)))
             else:
                 item.attrs[name] = self._package.Empty(np.dtype("S1"))
+        if fill is not None:
+            item.attrs[conventions.FILL] = np.array([fill])
+
+    def _as_attribute(self, value: Any) -> Any:
+        """Return a value of any format as an attribute has it; ``None`` where none does."""
+        if isinstance(value, str):
+            return value.encode(errors="replace").decode()
+        if isinstance(value, bool | np.bool_) or value is None or isinstance(value, Mapping):
+            return None if self._netcdf or not isinstance(value, bool | np.bool_) else np.bool_(value)
+        try:
+            found = np.asarray(value)
+        except ValueError:  # lists of lists that differ in length
+            return None
+        if found.size and all(isinstance(one, str) for one in found.flat):
+            texts = [one.encode(errors="replace").decode() for one in found.flat]
+            return np.array(texts, object).reshape(found.shape)
+        if found.dtype.hasobject or found.dtype.kind == "U":
+            return None
+        kept = found.dtype.kind in "iufS" if self._netcdf else not isinstance(value, list) or found.dtype.kind in "iufb"
+        return (found[()] if np.isscalar(value) else found) if kept else None

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from minuend.errors import FileFormatError
+from minuend.storage.missing import flat
 
 SCALE, OFFSET = "scale_factor", "add_offset"
 """Of a difference the second would be wrong: offsets cancel."""
@@ -24,6 +25,7 @@ def scale_and_offset(attributes: Mapping[str, Any], where: str) -> tuple[float, 
 
 def _number(attributes: Mapping[str, Any], key: str, default: float, where: str) -> float:
     value = attributes.get(key, default)
-    if np.size(value) != 1 or np.asarray(value).dtype.kind not in "iuf":
+    values = flat(value)
+    if len(values) != 1 or not isinstance(values[0], np.integer | np.floating):
         raise FileFormatError(f"{where} states the {key} {value!r}; expected a number")
-    return float(np.ravel(value)[0])
+    return float(values[0])

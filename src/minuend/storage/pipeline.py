@@ -8,11 +8,12 @@ are read, computed or waiting to be written.
 from __future__ import annotations
 
 import contextlib
+import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from typing import TypeVar
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
+from typing import Any, TypeVar
 
 from minuend import _native
 
@@ -110,3 +111,64 @@ def ahead(work: Callable[[R], T], regions: Iterable[R], nbytes: int) -> Generato
             yield waiting.popleft().result()
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+class Stopped(Exception):
+    """Ends work in :func:`outside_signals`, because the caller was interrupted."""
+
+
+_ENDING = ("SIGINT", "SIGTERM", "SIGHUP")
+
+
+@contextlib.contextmanager
+def _deferred(stop: threading.Event) -> Iterator[list[int]]:
+    """Let signals that end a program set an event; yield those that came, which the caller raises after the block.
+
+    An exception at any bytecode could leave a thread that was started and is not known yet, and wait for it for ever.
+    """
+    came: list[int] = []
+    before: dict[int, Any] = {}
+
+    def note(number: int, _: object) -> None:
+        came.append(number)
+        stop.set()
+
+    try:
+        if threading.current_thread() is threading.main_thread():  # the only one that handles signals
+            for number in (getattr(signal, name) for name in _ENDING if hasattr(signal, name)):
+                handler = signal.getsignal(number)
+                if handler not in (None, signal.SIG_IGN):
+                    before[number] = handler
+                    signal.signal(number, note)
+        yield came
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def outside_signals(work: Callable[[Callable[[], None]], T]) -> T:
+    """Run work in a thread, where no signal becomes an exception, and wait for its end.
+
+    Python raises Ctrl-C in the main thread alone, at any bytecode: also in a callback of a library in C, which then
+    continues with an exception that it does not know of, and crashes. Work runs in a thread for that reason. An
+    interrupt stops it at its next check; the thread always ends before this function does.
+
+    Args:
+        work: takes a check, to be called between blocks outside of callbacks: it raises :class:`Stopped` after an
+            interrupt.
+
+    >>> outside_signals(lambda check: 7)
+    7
+    """
+    stop = threading.Event()
+
+    def check() -> None:
+        if stop.is_set():
+            raise Stopped
+
+    with _deferred(stop) as came, ThreadPoolExecutor(1, "minuend") as pool:
+        done = pool.submit(work, check)
+        wait([done])
+    for number in dict.fromkeys(came):
+        signal.raise_signal(number)
+    return done.result()

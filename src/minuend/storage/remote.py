@@ -11,29 +11,46 @@ import contextlib
 import os
 import posixpath
 import secrets
-import tempfile
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
 from typing import Any
 
 from minuend.errors import FileFormatError, MinuendError, Unsupported
 from minuend.storage.base import URL, need
 from minuend.storage.reading import Array, room
+from minuend.storage.writing import temporary_folder
+from minuend.written import note_replaced
 
 BLOCK = 1 << 20
 """Bytes of a block that is kept; reads from this size on go past them."""
 
 _KEPT = 32
 _LOCAL = ("file", "local")
+CHAIN = "::"
+"""What stands between the addresses of a chain: of a cache, an archive, and what lies behind it."""
 _WEB = ("http", "https")
 _AT_ONCE = {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oci", "oss", "memory"}
 """Those that show an object when all of it has come."""
+
+_VERSION = (
+    *("ETag", "etag", "e_tag", "VersionId", "version_id", "version", "generation", "metageneration", "sha", "checksum"),
+    *("md5", "md5Hash", "content_md5", "Content-MD5", "crc32c"),
+    *("mtime", "modified", "modify", "modification_time", "modificationTime", "last_modified", "LastModified"),
+    *("last_write_time", "updated", "created"),
+)
+"""What file systems of fsspec call that which changes when a file does."""
 
 
 def protocol(path: str) -> str:
     """Return what stands before an address, ``""`` of a path."""
     return path.partition(URL)[0].lower() if URL in path else ""
+
+
+def is_web(path: str) -> bool:
+    """Whether an address is a web server's."""
+    return protocol(path) in _WEB
 
 
 def as_local(path: str) -> str:
@@ -47,19 +64,59 @@ def as_local(path: str) -> str:
 
 def name_of(path: str) -> str:
     """Return the last name of a path or an address, whatever a web server is asked for beside it."""
-    if protocol(path) in _WEB:
+    if is_web(path):
         return posixpath.basename(path.partition("?")[0].partition("#")[0].rstrip("/"))
     return os.path.basename(os.path.normpath(path))
 
 
-def system_of(path: str) -> tuple[Any, str]:
+def identity(path: str) -> tuple[str, ...]:
+    """Return what tells the file behind an address from others: its file system's class, its host and its name there.
+
+    ``s3://`` and ``s3a://`` are one file system, and so are all that name an object in another way.
+
+    Raises:
+        FileFormatError: an address in another one, or one that leads to a file of this machine. Others: see
+            :func:`system_of`.
+    """
+    if is_web(path):
+        return ("web", path)
+    if CHAIN in path:
+        raise FileFormatError(
+            f"{path} is an address in another one, and what it leads to cannot be told; name the file itself"
+        )
+    system, root = system_of(path)
+    inner = system
+    while inner is not None:
+        if "local" in _protocols(inner) or "file" in _protocols(inner):
+            raise FileFormatError(f"{path} leads to a file of this machine by a detour; name its path")
+        inner = getattr(inner, "fs", None) or getattr(inner, "sync_fs", None)
+    options = system.storage_options
+    host = (str(options.get(name, "")) for name in ("host", "port", "endpoint_url", "account_name"))
+    kind = f"{type(system).__module__}.{type(system).__qualname__}"
+    return (kind, *host, posixpath.normpath(f"/{root.lstrip('/')}"))
+
+
+def _protocols(system: Any) -> tuple[str, ...]:
+    # The latter of pyarrow's own.
+    found: Any = getattr(system, "protocol", None) or getattr(system, "type_name", "")
+    return (found,) if isinstance(found, str) else tuple(found)
+
+
+def system_of(path: str, *, asynchronous: bool = False) -> tuple[Any, str]:
     """Return what answers for an address, and what it calls that.
+
+    Args:
+        path: the address. asynchronous: whether an event loop of the caller's own runs a web server's.
 
     Raises:
         Unsupported: its package is not installed. FileFormatError: no such protocol. OSError: it does not answer.
     """
     fsspec = need("fsspec", "remote", path)
     try:
+        if is_web(path):
+            from minuend.storage.web import Web
+
+            return Web(asynchronous=asynchronous), path
         system, root = fsspec.core.url_to_fs(path)
     except ImportError as error:
         raise Unsupported(
@@ -124,6 +181,9 @@ class Remote:
                 "ranges, copy it here"
             )
         self.size = int(size)
+        self._version = _version(info)
+        if (noted := _watched.get()) is not None:
+            noted.append(self)
         self._kept: OrderedDict[int, bytes] = OrderedDict()
         self._turn = threading.Lock()
 
@@ -153,6 +213,24 @@ class Remote:
             view[done : done + len(piece)] = piece
             done += len(piece)
 
+    def check_unchanged(self) -> None:
+        """Check that the file is the one that was opened; a web server's answers tell that one by one.
+
+        Raises:
+            FileFormatError: it is another one. OSError: it cannot be looked at.
+        """
+        if is_web(self.path):
+            return
+        with told(self.path):
+            self._system.invalidate_cache()
+            now = self._system.info(self._root)
+        for name, was in (*self._version.items(), ("size", str(self.size))):
+            if (found := str(now.get(name))) != was:
+                raise FileFormatError(
+                    f"{self.path} changed while it was read: its {name} was {was} and is now {found}; read it again "
+                    "when nothing writes it"
+                )
+
     def _block(self, number: int) -> bytes:
         with self._turn:
             found = self._kept.get(number)
@@ -177,14 +255,40 @@ class Remote:
         return found
 
 
+_watched: ContextVar[list[Remote] | None] = ContextVar("watched", default=None)
+
+
+@contextlib.contextmanager
+def watched() -> Iterator[None]:
+    """Note the files behind addresses that are opened until the block ends, for :func:`check_unchanged`."""
+    token = _watched.set([])
+    try:
+        yield
+    finally:
+        _watched.reset(token)
+
+
+def check_unchanged() -> None:
+    """Check that no file that is :func:`watched` has changed; see :meth:`Remote.check_unchanged`.
+
+    Object stores give no way to read all ranges of one version, so they are queried before and after.
+    """
+    for one in _watched.get() or ():
+        one.check_unchanged()
+
+
+def _version(info: Mapping[str, Any]) -> dict[str, str]:
+    return {name: str(info[name]) for name in _VERSION if info.get(name) is not None}
+
+
 # ---- writing -------------------------------------------------------------------------------------------------------
 
 
 def check_goal(path: str) -> None:
     """Refuse an address that nothing can be written to, before anything is computed."""
-    if protocol(path) in _WEB:
+    if is_web(path):
         raise FileFormatError(f"{path} is on the web, which is only read; write to a file or to an object store")
-    system_of(path)
+    identity(path)
 
 
 @contextlib.contextmanager
@@ -196,10 +300,13 @@ def goal(path: str) -> Iterator[str]:
     """
     check_goal(path)
     system, root = system_of(path)
-    with tempfile.TemporaryDirectory(prefix="minuend-") as folder:
-        local = os.path.join(folder, name_of(path))
+    name = name_of(path)
+    with temporary_folder(f"minuend-{name}") as folder:
+        local = os.path.join(folder, name)
         yield local
         with told(path, written=True):
+            if system.exists(root):
+                note_replaced(path)
             if protocol(path) in _AT_ONCE:
                 system.put_file(local, root)
                 return

@@ -5,8 +5,9 @@
     .NAME.<hex>.part/journal  what is finished
 
 The journal's first line says of what: the operands' files by size and time, and every parameter. Each further line is
-one chunk, added when the chunk lies in its place. A last line without its end is none. What a power failure leaves is
-another matter: the system may have written the journal to the disk before a chunk.
+one chunk with its length and checksum, added when the chunk lies in its place. A last line without its end is none.
+After a power failure the journal may be on the disk and a chunk not, or a part of it: a chunk that is not as its line
+says is written anew.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from minuend.written import announce
 _JOURNAL, _SPARE = "journal", "spare"
 
 Entry = Sequence[Any]
-"""A line of the journal: which chunk, and what is told of it."""
+"""A line of the journal: which chunk, its length and checksum, and the counts of its elements."""
 
 
 @dataclass

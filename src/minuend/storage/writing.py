@@ -19,6 +19,7 @@ import os
 import re
 import shutil
 import stat
+import tempfile
 import threading
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,7 +27,7 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO, cast
 
 from minuend.errors import MinuendError
-from minuend.storage.goals import Place, check, check_folder, descriptor_of, of, place_of
+from minuend.storage.goals import Place, check, check_folder, descriptor_of, of, place_of, refuse_address
 from minuend.written import announce
 
 try:
@@ -106,6 +107,7 @@ def new_folder(path: str) -> Iterator[str]:
     Raises:
         MinuendError: something is there already. OSError: see :func:`check`.
     """
+    refuse_address(path)
     if os.path.lexists(os.path.normpath(path)):
         raise MinuendError(f"{path} exists; name a folder that does not")
     place = place_of(os.path.normpath(path))
@@ -172,6 +174,26 @@ def new_file(path: str) -> Iterator[BinaryIO]:
     raw.goal = path
     with Placed(raw, 1 << 16) as stream:
         yield stream
+
+
+@contextlib.contextmanager
+def temporary_folder(name: str) -> Iterator[str]:
+    """Yield a folder among temporary files, which goes when the block ends, or with the next one of its name.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    place = Place(name, os.path.join(tempfile.gettempdir(), name))
+    remove_strays(place)
+    part = place.beside("part")
+    os.mkdir(part, 0o700)
+    lock = lock_of(part, os.O_RDONLY)
+    try:
+        yield part
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+        if lock is not None:
+            os.close(lock)
 
 
 # ---- permissions ----------------------------------------------------------------------------------------------

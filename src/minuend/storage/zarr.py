@@ -12,14 +12,14 @@ import functools
 import json
 import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from minuend.errors import DTypeError, FileFormatError, MinuendError
-from minuend.storage import remote
+from minuend.storage import conventions, remote
 from minuend.storage.base import (
     NO_TEXT,
     URL,
@@ -34,11 +34,15 @@ from minuend.storage.base import (
     is_numpys_own,
     need,
 )
-from minuend.storage.packed import OFFSET, scale_and_offset
+from minuend.storage.conventions import Variable
+from minuend.storage.coordinates import Axis, Companion, Coordinates, Texts
 from minuend.storage.pipeline import each
 from minuend.storage.reading import Array
 from minuend.storage.regions import Region, boxes, whole
 from minuend.storage.writing import new_file
+
+if TYPE_CHECKING:
+    from minuend.storage.zarr_stores import Mark
 
 SUFFIXES = (".zarr",)
 NAMED = True
@@ -74,7 +78,8 @@ class Chunked:
             FileFormatError: a chunk that cannot be unpacked.
         """
         try:
-            found = np.asarray(self.array[region])
+            with _memory():
+                found = np.asarray(self.array[region])
         except Exception as error:
             if _is_plain(error):
                 raise
@@ -88,7 +93,8 @@ class Chunked:
         for box in boxes(self.shape, grid):
             if all(x.start < y.stop and y.start < x.stop for x, y in zip(box, region, strict=True)):
                 try:
-                    self.array[box]
+                    with _memory():
+                        self.array[box]
                 except Exception as error:
                     if _is_plain(error):
                         raise
@@ -105,6 +111,17 @@ def _is_plain(error: Exception) -> bool:
     return isinstance(error, MinuendError | MemoryError) or (isinstance(error, OSError) and error.errno is not None)
 
 
+@contextlib.contextmanager
+def _memory() -> Iterator[None]:
+    """Raise a MemoryError where a codec has no memory: Zstandard's raises a RuntimeError that says so."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "not enough memory" in str(error):
+            raise MemoryError(str(error)) from None
+        raise
+
+
 # ---- reading -------------------------------------------------------------------------------------------------------
 
 
@@ -115,45 +132,100 @@ def open_file(path: str, *, every_type: bool = False) -> TensorFile:
 
     if URL not in path and not os.path.isdir(path):
         raise FileFormatError(f"{path} is no folder; expected the folder of a zarr array or group")
-    return tensors_of(zarr_stores.opened(path), path, every_type=every_type)
+    return tensors_of(zarr_stores.opened(path), path, every_type=every_type).of_folder()
 
 
 def tensors_of(store: Any, path: str, *, every_type: bool) -> TensorFile:
     """Look at the headers of what a store holds; ``path`` is what messages call it."""
-    from minuend.storage import zarr_headers
+    from minuend.storage import zarr_conventions, zarr_headers
 
     with remote.told(path) if URL in path else contextlib.nullcontext():
         found = zarr_headers.nodes(store, path)
-    groups = {name: (node.version, node.attributes) for name, node in found.items() if not node.is_array}
-    openers = {
-        name: functools.partial(_tensor, store, path, node, groups, every_type)
-        for name, node in found.items()
-        if node.is_array
+    root = found[""]
+    stored = Stored(root.version, root.header, consolidated=zarr_headers.is_consolidated(store, root))
+    known = zarr_conventions.coordinates_among(found)
+    variables = {
+        name: _variable(store, path, node, known, stored, every_type) for name, node in found.items() if node.is_array
     }
-    return TensorFile(path, "" not in openers, openers)
+    groups = {name: node.attributes for name, node in found.items() if not node.is_array}
+    return conventions.tensors_of(path, variables, groups, "array")
 
 
-def _tensor(store: Any, path: str, node: Any, groups: Mapping[str, Any], every_type: bool) -> Tensor:
-    from minuend.storage import zarr_headers
+def _variable(store: Any, path: str, node: Any, known: Collection[str], root: Stored, every_type: bool) -> Variable:
+    from minuend.storage import zarr_conventions
 
     where = f"{path} array {clipped(node.name)}" if node.name else path
+    opened = functools.cache(lambda: _bounded(store, node, where))
+    stored = replace(root, version=node.version, header=node.header, named=zarr_conventions.is_named(node))
+    axes, attributes = zarr_conventions.axes_of(node, known), zarr_conventions.attributes_of(node)
+    return Variable(
+        axes,
+        attributes,
+        functools.partial(_tensor, node, where, opened, stored, every_type),
+        functools.partial(_companion, node, where, opened, axes, attributes),
+    )
+
+
+def _tensor(
+    node: Any,
+    where: str,
+    opened: Callable[[], Any],
+    stored: Stored,
+    every_type: bool,
+) -> Tensor:
+    from minuend.storage import zarr_headers
+
     zarr_headers.check(node, where)
-    array = _opened(store, node.name, node.version, where)
+    zarr_headers.check_form(node, where)
+    array = opened()
     element = element_of(array.dtype, where, every_type=every_type)
     check_shape(array.shape, element.itemsize, where)
     grid = array.shards or array.chunks
     zarr_headers.check_grid(array.shape, grid, element.itemsize, where)
-    stored = Stored(node.version, node.header, {name: one for name, one in groups.items() if _holds(name, node.name)})
-    scale, offset = scale_and_offset(node.attributes, where)
-    own = {name: value for name, value in node.attributes.items() if name != OFFSET}
-    about = About(attributes=own, stored=stored, scale=scale, offset=offset)
+    about = About(stored=stored)
     return Tensor(
         node.name, element, tuple(array.shape), lambda: Chunked(array, where), about=about, chunks=tuple(grid)
     )
 
 
-def _holds(group: str, name: str) -> bool:
-    return not group or name.startswith(f"{group}/")
+def _companion(
+    node: Any,
+    where: str,
+    opened: Callable[[], Any],
+    axes: tuple[Axis, ...],
+    attributes: Mapping[str, Any],
+) -> Companion | None:
+    """Return an array that belongs to another; ``None`` where its type is none that is copied."""
+    from minuend.storage import zarr_conventions, zarr_headers
+
+    is_text = zarr_conventions.is_text(node)
+    if not is_text:
+        zarr_headers.check(node, where)
+        zarr_headers.check_form(node, where)
+    array = opened()
+    if not is_text and array.dtype.kind not in "iufSbU":
+        return None
+    itemsize, grid = max(1, array.dtype.itemsize), array.shards or array.chunks
+    check_shape(array.shape, itemsize, where)
+    zarr_headers.check_grid(array.shape, grid, itemsize, where)
+    values = Chunked(array, where)
+    return Companion(
+        node.name, axes, attributes, lambda: Texts(values) if is_text or values.dtype.kind == "U" else values
+    )
+
+
+def _bounded(store: Any, node: Any, where: str) -> Any:
+    """Open an array whose chunks are read and unpacked no further than its header says."""
+    from minuend.storage import zarr_bounds, zarr_conventions
+
+    array = _opened(store, node.name, node.version, where)
+    if zarr_conventions.is_text(node):  # no header gives its length
+        return array
+    zarr_bounds.bound(array)
+    limits = getattr(store, "limits", None)
+    if limits is not None:
+        limits[node.name] = zarr_bounds.longest(tuple(array.shards or array.chunks), max(1, array.dtype.itemsize))
+    return array
 
 
 def _opened(store: Any, name: str, version: int, where: str) -> Any:
@@ -176,14 +248,15 @@ def _opened(store: Any, name: str, version: int, where: str) -> Any:
 def check(path: str, results: Sequence[Result]) -> None:
     """Refuse types that zarr lacks, and names that are no folders of their own."""
     need("zarr", "zarr", path)
-    from minuend.storage import zarr_headers
+    from minuend.storage import zarr_conventions
 
+    conventions.check(path, results)
     names = names_of(results)
     for name, result in zip(names, results, strict=True):
         where = f"{path} array {clipped(name)}" if name else path
         if not is_numpys_own(result.element):
             raise DTypeError("types", f"zarr has no {result.element}; write to .safetensors or .pb", where=where)
-        zarr_headers.attributes_of(result, where)
+        zarr_conventions.in_attributes(result, 3, where)
         _check_name(name, path, names)
 
 
@@ -201,8 +274,15 @@ def _check_name(name: str, path: str, names: Iterable[str]) -> None:
 
 def names_of(results: Sequence[Result]) -> list[str]:
     """Return the arrays' names in the goal; ``""``: the goal is this array, as A was or where A was no zarr group."""
-    in_group = any(result.about.stored is not None and result.about.stored.groups for result in results)
+    in_group = any(map(_in_group, results))
     return [""] if len(results) == 1 and not in_group else [result.name for result in results]
+
+
+def _in_group(result: Result) -> bool:
+    """Whether a result lies in a group, as A did, or as xarray reads variables of other formats."""
+    about = result.about
+    follows = about.stored is not None or about.placeable or isinstance(about.grid, Coordinates)
+    return bool(about.groups) and follows
 
 
 def write_path(path: str, results: Sequence[Result], metadata: Mapping[str, str] = NO_TEXT) -> None:
@@ -221,40 +301,84 @@ def _write(goal: Goal, result: Result, region: Region) -> None:
 
 
 def create(path: str, results: Sequence[Result]) -> None:
-    """Write the headers of arrays without chunks to a folder, and those of the groups that they lie in."""
+    """Write the headers of arrays without chunks to a folder, and those of the groups that they lie in.
+
+    What a run before has left there is written anew: a power failure may have cut it off.
+    """
     for key, content in headers_of(path, results).items():
         file = os.path.join(path, *key.split("/"))
         os.makedirs(os.path.dirname(file), exist_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(file)
         with new_file(file) as stream:
             stream.write(content)
 
 
-def headers_of(path: str, results: Sequence[Result]) -> dict[str, bytes]:
-    """Return all that stands beside the chunks, by its key; the outermost group comes last."""
-    from minuend.storage import zarr_headers
+def _is_consolidated(result: Result) -> bool:
+    """Whether the outermost group lists all headers, as A's did, and as xarray has it write those of its datasets."""
+    stored = result.about.stored
+    return stored.consolidated if stored is not None else _in_group(result)
 
-    found: dict[str, bytes] = {}
+
+class Beside(Mapping[str, bytes]):
+    """What stands beside the chunks of results, by its key, each made when it is asked for."""
+
+    def __init__(self, makers: Mapping[str, Callable[[], bytes]]) -> None:
+        self._makers = makers
+
+    def __getitem__(self, key: str) -> bytes:
+        return self._makers[key]()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+
+def headers_of(path: str, results: Sequence[Result]) -> Mapping[str, bytes]:
+    """Return all that stands beside the chunks, by its key; the outermost group comes last."""
+    from minuend.storage import zarr_conventions, zarr_headers
+
+    chunks: dict[str, Callable[[], bytes]] = {}
+    found: dict[str, Any] = {}
     groups: dict[str, tuple[int, Mapping[str, Any]]] = {}
+    stated = conventions.groups_of(results)
     for name, result in zip(names_of(results), results, strict=True):
         version, header = zarr_headers.header_of(result)
-        found |= _header(name, version, header, zarr_headers.attributes_of(result, path))
-        stored = result.about.stored
-        for k in range(len(name.split("/")) if name else 0):
-            group = "/".join(name.split("/")[:k])
-            groups[group] = (version, stored.groups.get(group, (version, {}))[1] if stored else {})
-    for group, (version, attributes) in sorted(groups.items(), reverse=True):
-        header = {"zarr_format": version, **({"node_type": "group"} if version == 3 else {})}
-        found |= _header(group, version, header, attributes)
-    return found
+        attributes = zarr_conventions.in_attributes(result, version, path)
+        found |= _header(name, version, zarr_conventions.in_header(result, version, header), attributes)
+        for group in _groups_around(name):
+            groups.setdefault(group, (version, zarr_conventions.in_json(stated.get(group, {}))))
+    for name, one in conventions.companions(results).items() if groups else ():
+        version = groups[""][0]
+        written = zarr_conventions.companion(one, version)
+        found |= _header(name, version, written.header, written.attributes)
+        chunks |= {f"{name}/{key}": make for key, make in written.chunks.items()}
+    for group, (version, stating) in sorted(groups.items(), reverse=True):
+        kind = {"node_type": "group"} if version == 3 else {}
+        found |= _header(group, version, {"zarr_format": version, **kind}, stating)
+    if groups and any(map(_is_consolidated, results)):
+        found = zarr_headers.consolidated(found, groups[""][0])
+    makers = {key: functools.partial(_as_json, data) for key, data in found.items()}
+    return Beside(chunks | makers)
 
 
-def _header(name: str, version: int, header: Mapping[str, Any], attributes: Mapping[str, Any]) -> dict[str, bytes]:
+def _groups_around(name: str) -> list[str]:
+    return ["/".join(name.split("/")[:k]) for k in range(len(name.split("/")) if name else 0)]
+
+
+def _as_json(data: Mapping[str, Any]) -> bytes:
+    return (json.dumps(data, indent=2) + "\n").encode()
+
+
+def _header(name: str, version: int, header: Mapping[str, Any], attributes: Mapping[str, Any]) -> dict[str, Any]:
     files: dict[str, Mapping[str, Any]] = {"zarr.json": {**header, "attributes": attributes}}
     if version == 2:
         files = {".zarray" if "shape" in header else ".zgroup": header}
         files |= {".zattrs": attributes} if attributes else {}
     prefix = f"{name}/" if name else ""
-    return {prefix + file: (json.dumps(data, indent=2) + "\n").encode() for file, data in files.items()}
+    return {prefix + file: data for file, data in files.items()}
 
 
 class Goal:
@@ -296,10 +420,30 @@ class Goal:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self._array = zarr.open_array(store=store, path=name, mode="r+")
+        self._store, self._name = store, name
         self.grid: tuple[int, ...] = tuple(self._array.shards or self._array.chunks)
         self.nbytes = int(np.prod(self.grid, dtype=object)) * self._array.dtype.itemsize
 
-    def put(self, region: Region, elements: Array) -> None:
-        """Write a region that is a cell of the grid; where it was written before, it is written again."""
-        with remote.told(self._address) if self._address else contextlib.nullcontext():
+    def put(self, region: Region, elements: Array) -> Mark | None:
+        """Write a region that is a cell of the grid; where it was written before, it is written again.
+
+        Returns:
+            the length and checksum of what is stored; ``None`` where nothing is, since all is the fill value.
+        """
+        with remote.told(self._address) if self._address else contextlib.nullcontext(), _memory():
             self._array[region] = elements
+        marks: dict[str, Mark] = getattr(self._store, "marks", {})
+        return marks.pop(self._key(region), None)
+
+    def holds(self, region: Region, mark: Mark | None) -> bool:
+        """Whether what is stored of a region has a length and checksum, or is not there where nothing was stored."""
+        from minuend.storage import zarr_stores
+
+        with remote.told(self._address) if self._address else contextlib.nullcontext():
+            found = zarr_stores.content(self._store, self._key(region))
+        return (None if found is None else zarr_stores.mark_of(found)) == mark
+
+    def _key(self, region: Region) -> str:
+        at = tuple(axis.start // step for axis, step in zip(region, self.grid, strict=True))
+        key: str = self._array.metadata.encode_chunk_key(at)
+        return f"{self._name}/{key}" if self._name else key

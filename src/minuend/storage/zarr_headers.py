@@ -9,20 +9,24 @@ where the difference has one. Codecs that change numbers (that round or scale) a
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
+import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from minuend.core.elements import ElementType
-from minuend.errors import FileFormatError
+from minuend.errors import FileFormatError, shown
 from minuend.storage.base import Result, clipped
+from minuend.storage.missing import as_element
 from minuend.storage.regions import BAND_BYTES, extent, stretches
 
-_LONGEST = 100_000_000
+_LONGEST = 16_000_000
 _DEEPEST = 100
 _LITTLE: dict[str, Any] = {"name": "bytes", "configuration": {"endian": "little"}}
 _ZSTD: dict[str, Any] = {"name": "zstd", "configuration": {"level": 0, "checksum": False}}
@@ -87,11 +91,16 @@ def _node(store: Any, path: str, name: str) -> Node | None:
 def _json(store: Any, path: str, key: str) -> dict[str, Any] | None:
     from minuend.storage import zarr_stores
 
-    raw = zarr_stores.content(store, key)
+    try:
+        raw = zarr_stores.content(store, key, _LONGEST + 1)
+    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, NotImplementedError) as error:
+        if isinstance(error, FileFormatError):
+            raise
+        raise FileFormatError(f"{path} member {key} cannot be unpacked ({error}); copy the archive anew") from None
     if raw is None:
         return None
     if len(raw) > _LONGEST:
-        raise FileFormatError(f"{path}/{key} has {len(raw)} bytes; a header has {_LONGEST} at most")
+        raise FileFormatError(f"{path}/{key} has more than {_LONGEST} bytes, which no header has; expected fewer")
     try:
         return _object(json.loads(raw.decode()), f"{path}/{key} is")
     except (ValueError, RecursionError) as error:
@@ -106,6 +115,27 @@ def _object(data: Any, where: str) -> dict[str, Any]:
     return data
 
 
+def is_consolidated(store: Any, root: Node) -> bool:
+    """Whether the outermost group lists the headers of all that lies in it, which spares readers to look for them."""
+    from minuend.storage import zarr_stores
+
+    if root.is_array:
+        return False
+    return bool(root.header.get("consolidated_metadata") if root.version == 3 else zarr_stores.content(store, _LIST))
+
+
+def consolidated(headers: Mapping[str, Any], version: int) -> dict[str, Any]:
+    """Return headers by key with such a list."""
+    if version == 2:
+        return {**headers, _LIST: {"metadata": headers, "zarr_consolidated_format": 1}}
+    inner = {key.removesuffix("/zarr.json"): one for key, one in headers.items() if key != "zarr.json"}
+    listed = {"kind": "inline", "must_understand": False, "metadata": inner}
+    return {**headers, "zarr.json": {**headers["zarr.json"], "consolidated_metadata": listed}}
+
+
+_LIST = ".zmetadata"
+
+
 # ---- what is not read ----------------------------------------------------------------------------------------------
 
 
@@ -116,6 +146,76 @@ def check(node: Node, where: str) -> None:
     dtype = node.header.get("dtype")
     if pickled or (isinstance(dtype, str) and dtype.lstrip("|<>=") == "O"):
         raise FileFormatError(f"{where} holds Python objects, which are pickles and can run code; expected numbers")
+
+
+def check_form(node: Node, where: str) -> None:
+    """Check an array's header for what ``zarr`` takes for granted, and for a grid that divides the array.
+
+    Raises:
+        FileFormatError: a field that is missing, or is none of what the format knows.
+    """
+    header = node.header
+    shape = _dims(header.get("shape"), 0, where, "the shape")
+    if node.version == 2:
+        grid, name = header.get("chunks"), "the chunks"
+    else:
+        grid, name = _configured(header.get("chunk_grid"), "chunk_shape", where, "chunk_grid"), "the chunk shape"
+        _check_codecs(header.get("codecs"), where)
+    chunks = _dims(grid, 1, where, name, shape)
+    if len(chunks) != len(shape):
+        raise FileFormatError(
+            f"{where} states {name} {chunks} of an array of shape {shape}; expected one for each axis"
+        )
+
+
+def _dims(data: Any, least: int, where: str, name: str, beside: Sequence[int] | None = None) -> tuple[int, ...]:
+    """Return sizes; of a chunk, 0 is one where the array's is 0 too, as some writers have it."""
+    good = isinstance(data, list) and len(data) <= _DEEPEST
+    sizes = tuple(data) if good else ()
+    whole = all(type(one) is int and one < 1 << 63 for one in sizes)
+    axes = itertools.zip_longest(sizes, beside or (), fillvalue=None)
+    if not good or not whole or any(one < least and other != 0 for one, other in axes if one is not None):
+        raise FileFormatError(
+            f"{where} states {name} {shown(data)}; expected a list of whole numbers from {least} on, one for each axis"
+        )
+    return sizes
+
+
+def _configured(data: Any, key: str, where: str, name: str) -> Any:
+    """Return what a named object of version 3 has in its configuration."""
+    settings = data.get("configuration") if isinstance(data, dict) else None
+    if not isinstance(settings, dict) or key not in settings:
+        raise FileFormatError(
+            f"{where} states the {name} {shown(data)}; expected an object with a name and a configuration that has "
+            f"{key!r}"
+        )
+    return settings[key]
+
+
+def _check_codecs(codecs: Any, where: str, depth: int = 0) -> None:
+    """Check that codecs are named, and those in a shard too; its index has a size of its own, so it is not packed."""
+    if not isinstance(codecs, list) or not codecs:
+        raise FileFormatError(f"{where} states the codecs {shown(codecs)}; expected a list of at least one")
+    for one in codecs:
+        name = one.get("name") if isinstance(one, dict) else one
+        settings = one.get("configuration", {}) if isinstance(one, dict) else {}
+        if not isinstance(name, str) or not isinstance(settings, dict):
+            raise FileFormatError(f"{where} states the codec {shown(one)}; expected an object with a name")
+        if name != _SHARDS:
+            continue
+        _dims(settings.get("chunk_shape"), 1, where, "the chunk shape of its shards")
+        if depth == _DEEPEST_SHARDS:
+            raise FileFormatError(f"{where} nests shards deeper than {depth}; expected fewer")
+        _check_codecs(settings.get("codecs"), where, depth + 1)
+        index = settings.get("index_codecs", _INDEX)
+        if any(word not in _INDEX for word in _names(index)):
+            raise FileFormatError(
+                f"{where} states the codecs {shown(index)} of the index of its shards; expected bytes and crc32c"
+            )
+
+
+_INDEX = ("bytes", "endian", "crc32c")
+_DEEPEST_SHARDS = 4
 
 
 def _names(codecs: Any) -> list[str]:
@@ -138,9 +238,10 @@ def header_of(result: Result) -> tuple[int, dict[str, Any]]:
     stored = result.about.stored
     dtype = result.element.memory
     if stored is None or result.chunks is None:
-        fill = stored.header.get("fill_value") if stored is not None else None
+        fill = _fill_of(stored.header, result.element) if stored is not None else None
         return 3, _plain_header(result) | ({} if fill is None else {"fill_value": fill})
     header = dict(stored.header)
+    header["fill_value"] = _fill_of(header, result.element)
     if stored.version == 2:
         order = np.dtype(header["dtype"]).byteorder
         filters = [one for one in header.get("filters") or () if _is_kept_filter(one, dtype, result.element)]
@@ -150,6 +251,12 @@ def header_of(result: Result) -> tuple[int, dict[str, Any]]:
             "filters": filters or None,
         }
     return 3, header | {"data_type": dtype.name, "codecs": _kept(header["codecs"], dtype), "attributes": {}}
+
+
+def _fill_of(header: Mapping[str, Any], element: ElementType) -> Any:
+    """Return what A's header states of chunks that are not there; 0 where the difference's type does not have it."""
+    fill = header.get("fill_value")
+    return 0 if isinstance(fill, int) and as_element(fill, element) is None else fill
 
 
 _ROUNDING = {"zfpy", "pcodec"}
@@ -183,7 +290,8 @@ def _kept(codecs: Sequence[Any], dtype: np.dtype[Any]) -> list[Any]:
             name, settings = "bytes", _LITTLE["configuration"] if dtype.itemsize > 1 else {}
         elif issubclass(get_codec_class(name), ArrayArrayCodec) and name != "transpose":
             continue
-        kept.append({"name": name, **({"configuration": settings} if settings else {})})
+        stated = settings or ("configuration" in codec and name == codec["name"] != "bytes")
+        kept.append({"name": name, **({"configuration": settings} if stated else {})})
     return kept
 
 
@@ -209,35 +317,6 @@ def grid_of(version: int, header: Mapping[str, Any]) -> tuple[int, ...]:
     """Return the grid that one file each is written of: chunks, or the shards that hold some."""
     found = header["chunks"] if version == 2 else header["chunk_grid"]["configuration"]["chunk_shape"]
     return tuple(found)
-
-
-def attributes_of(result: Result, where: str) -> dict[str, Any]:
-    """Return a result's attributes as JSON holds them.
-
-    Raises:
-        FileFormatError: one that JSON does not hold.
-    """
-    found: dict[str, Any] = {}
-    for name, value in result.about.attributes.items():
-        if is_dataclass(value):  # what another format keeps for itself, with its attributes where it has such
-            found |= _in_json(getattr(value, "attributes", {}))
-            continue
-        plain = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
-        try:
-            json.dumps(plain)
-        except (TypeError, ValueError):
-            raise FileFormatError(
-                f"{where}: the attribute {clipped(name)} is a {type(value).__name__}, which JSON does not hold; "
-                "write to another format, or remove it from A"
-            ) from None
-        found[name] = plain
-    return found
-
-
-def _in_json(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what JSON holds of the attributes of another format."""
-    plain = {k: v.tolist() if isinstance(v, np.ndarray | np.generic) else v for k, v in attributes.items()}
-    return {name: value for name, value in plain.items() if isinstance(value, str | int | float | list)}
 
 
 def check_grid(shape: Sequence[int], chunks: Sequence[int], itemsize: int, where: str) -> None:

@@ -10,9 +10,11 @@ import os
 import secrets
 import threading
 import zipfile
+import zlib
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
+from zarr.abc.store import RangeByteRequest
 from zarr.core.buffer.core import default_buffer_prototype
 from zarr.core.sync import sync
 from zarr.storage import FsspecStore, LocalStore, ZipStore
@@ -22,6 +24,20 @@ from minuend.storage import reading, remote
 from minuend.storage.base import URL, clipped
 from minuend.storage.goals import of
 from minuend.storage.reading import Source, Stream
+
+
+class Limits(dict[str, int]):
+    """The most bytes of a chunk, by the array's name: what is stored of it may be larger than all that it holds."""
+
+    def check(self, key: str, nbytes: int, path: str) -> None:
+        """Refuse a key that holds more.
+
+        Raises:
+            FileFormatError: it does.
+        """
+        name = next((one for one in self if not one or key.startswith(f"{one}/")), None)
+        if name is not None and nbytes > self[name]:
+            raise FileFormatError(f"{path} has {nbytes} bytes; a chunk of its array has {self[name]} at most")
 
 
 class Inside(LocalStore):  # type: ignore[misc]
@@ -34,15 +50,16 @@ class Inside(LocalStore):  # type: ignore[misc]
     def __init__(self, root: Any, *, read_only: bool = True) -> None:
         super().__init__(root, read_only=True)
         self._real = os.path.realpath(root)
+        self.limits = Limits()
 
     async def get(self, key: str, prototype: Any = None, byte_range: Any = None) -> Any:
         """Return what a key holds, ``None`` where there is none."""
-        self._check(key)
+        self._check(key, whole=byte_range is None)
         return await super().get(key, prototype or default_buffer_prototype(), byte_range)
 
     def get_sync(self, key: str, *, prototype: Any = None, byte_range: Any = None) -> Any:
         """As :meth:`get`, at once; of releases that have it."""
-        self._check(key)
+        self._check(key, whole=byte_range is None)
         return super().get_sync(key, prototype=prototype, byte_range=byte_range)
 
     async def get_partial_values(self, prototype: Any, key_ranges: Iterable[tuple[str, Any]]) -> list[Any]:
@@ -62,8 +79,8 @@ class Inside(LocalStore):  # type: ignore[misc]
         for name in sorted(os.listdir(path)):
             yield name
 
-    def _check(self, key: str) -> None:
-        """Check that a key leads to a regular file within the folder, if to anything."""
+    def _check(self, key: str, *, whole: bool = False) -> None:
+        """Check that a key leads to a regular file within the folder, if to anything, and how much is read whole."""
         path = os.path.join(str(self.root), key)
         real = os.path.realpath(path)
         if not real.startswith(os.path.join(self._real, "")):
@@ -72,7 +89,23 @@ class Inside(LocalStore):  # type: ignore[misc]
                 "copy what is meant there"
             )
         with contextlib.suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
-            reading.check_regular(path, os.stat(real))
+            found = os.stat(real)
+            reading.check_regular(path, found)
+            if whole:
+                self.limits.check(key, found.st_size, path)
+
+
+Mark: TypeAlias = tuple[int, int]
+"""The length and the CRC-32 of what a key holds."""
+
+
+def mark_of(content: bytes) -> Mark:
+    """Return both.
+
+    >>> mark_of(b"123456789")
+    (9, 3421780262)
+    """
+    return len(content), zlib.crc32(content)
 
 
 class Written(LocalStore):  # type: ignore[misc]
@@ -86,20 +119,25 @@ class Written(LocalStore):  # type: ignore[misc]
     def __init__(self, root: Any, *, spare: str = "", goal: str = "", read_only: bool = False) -> None:
         super().__init__(root, read_only=read_only)
         self._spare, self._goal = LocalStore(spare), goal
+        self.marks: dict[str, Mark] = {}
 
     def with_read_only(self, read_only: bool = False) -> Written:
         """Return the same folder, to be read alone or to be written too."""
-        return Written(self.root, spare=str(self._spare.root), goal=self._goal, read_only=read_only)
+        found = Written(self.root, spare=str(self._spare.root), goal=self._goal, read_only=read_only)
+        found.marks = self.marks
+        return found
 
     async def set(self, key: str, value: Any) -> None:
         """Let a key hold something."""
         with self._placed(key) as part:
             await self._spare.set(part, value)
+            self.marks[key] = mark_of(value.to_bytes())
 
     def set_sync(self, key: str, value: Any) -> None:
         """As :meth:`set`, at once; of releases that have it."""
         with self._placed(key) as part:
             self._spare.set_sync(part, value)
+            self.marks[key] = mark_of(value.to_bytes())
 
     @contextlib.contextmanager
     def _placed(self, key: str) -> Iterator[str]:
@@ -117,7 +155,9 @@ def opened(path: str) -> Any:
     """Return the store at a path or an address, which is only read."""
     if URL not in path:
         return Inside(path)
-    remote.system_of(path)  # or say what is missing
+    system, root = remote.system_of(path, asynchronous=remote.is_web(path))  # or say what is missing
+    if remote.is_web(path):
+        return FsspecStore(fs=system, path=root, read_only=True)
     return FsspecStore.from_url(path, read_only=True)
 
 
@@ -125,12 +165,18 @@ class Addressed(FsspecStore):  # type: ignore[misc]
     """An object store that gets the chunks of arrays whose headers it does not have yet: those are kept here."""
 
     headers: Mapping[str, bytes]
+    marks: dict[str, Mark]
 
     def with_read_only(self, read_only: bool = False) -> Addressed:
         """Return the same place, to be read alone or to be written too."""
         found = cast(Addressed, super().with_read_only(read_only))
-        found.headers = self.headers
+        found.headers, found.marks = self.headers, self.marks
         return found
+
+    async def set(self, key: str, value: Any, byte_range: tuple[int, int] | None = None) -> None:
+        """Let a key hold something."""
+        await super().set(key, value)
+        self.marks[key] = mark_of(value.to_bytes())
 
     async def get(self, key: str, prototype: Any, byte_range: Any = None) -> Any:
         """Return what a key holds, ``None`` where there is none."""
@@ -146,7 +192,7 @@ class Addressed(FsspecStore):  # type: ignore[misc]
 def to_address(path: str, headers: Mapping[str, bytes]) -> Addressed:
     """Return what writes chunks to an address."""
     found = cast(Addressed, Addressed.from_url(path))
-    found.headers = headers
+    found.headers, found.marks = headers, {}
     return found
 
 
@@ -172,6 +218,7 @@ class Zipped(ZipStore):  # type: ignore[misc]
     def __init__(self, source: Source, path: str) -> None:
         super().__init__(path, mode="r")
         self._source, self._called, self._inner = source, path, ""
+        self.limits = Limits()
         self._sync_open()
 
     def _sync_open(self) -> None:
@@ -186,9 +233,7 @@ class Zipped(ZipStore):  # type: ignore[misc]
             raise FileFormatError(
                 f"{self._called} is no zip archive, or a damaged one ({error}); expected one of a zarr store"
             ) from None
-        names = self._zf.namelist()
-        if len(names) != len(set(names)):
-            raise FileFormatError(f"{self._called} holds two members of one name; expected names that differ")
+        names = self._zf.namelist()  # a header that was written again has two members: the last one counts, as for zarr
         for one in self._zf.infolist():
             self._check(one)
         tops = {name.partition("/")[0] for name in names} - {"__MACOSX"}
@@ -208,6 +253,9 @@ class Zipped(ZipStore):  # type: ignore[misc]
             )
 
     def _get(self, key: str, prototype: Any, byte_range: Any = None) -> Any:
+        if byte_range is None:
+            with contextlib.suppress(KeyError):
+                self.limits.check(key, self._zf.getinfo(self._inner + key).file_size, f"{self._called} member {key}")
         return super()._get(self._inner + key, prototype, byte_range)
 
     async def exists(self, key: str) -> bool:
@@ -241,9 +289,10 @@ class ZipWritten(ZipStore):  # type: ignore[misc]
 # ---- any of them ---------------------------------------------------------------------------------------------------
 
 
-def content(store: Any, key: str) -> bytes | None:
-    """Return what a key of a store holds, ``None`` where there is none."""
-    found = sync(store.get(key, prototype=default_buffer_prototype()))
+def content(store: Any, key: str, most: int | None = None) -> bytes | None:
+    """Return what a key of a store holds, so many bytes at most; ``None`` where there is none."""
+    part = None if most is None else RangeByteRequest(0, most)
+    found = sync(store.get(key, default_buffer_prototype(), part))
     return None if found is None else bytes(found.to_bytes())
 
 

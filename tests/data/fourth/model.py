@@ -38,6 +38,10 @@ class Model:
         """The files that the model names."""
         return [self.path] if self.path else []
 
+    def copies(self, original, path):
+        """The files to copy where this is the model that was read."""
+        return {}
+
     def output_names(self):
         """The outputs' names, in order."""
         return list(self.outputs)

@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping, Set
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Literal, TypeAlias
 
-from minuend.actions.checking import answers_for, judge, possible_relations
+from minuend.actions.checking import answers_for, beside_twins, judge, possible_relations
 from minuend.actions.graphs import joined, kept_apart, settings
 from minuend.actions.recipes.table import APART, OWN, Recipe, recipes
 from minuend.core.elements import TYPES, ElementType
 from minuend.core.policies import Contract
 from minuend.errors import SpecError, listed
 from minuend.models.ranges.interval import Range, full, within
-from minuend.models.sites import Site
+from minuend.models.sites import Array, Site
+from minuend.plain import grouped
 from minuend.runtimes import values
 from minuend.runtimes.answers import Answer
 from minuend.runtimes.cases import relation_of
@@ -28,6 +30,12 @@ Writable: TypeAlias = Callable[[ElementType, Recipe], bool]
 """Whether a model can say a recipe for an element type at some place."""
 
 SATURATE = "it may overflow, and saturation is asked for"
+
+
+SPELT = "with its broadcasting spelt out"
+"""What a subtraction is called that got no recipe, and is another node all the same."""
+
+_NONE: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +66,8 @@ def choose(
     writable: Writable,
     foldable: Callable[[], str],
     spelled: Node | None = None,
+    rejected: Mapping[str, str] = _NONE,
+    unread: str = "",
 ) -> Choice:
     """Choose for one subtraction of a model and one runtime.
 
@@ -67,47 +77,74 @@ def choose(
         writable: whether the model's format can say a recipe there.
         foldable: of a subtraction of two constants, why the result cannot stand in the model, or ``""``.
         spelled: the same subtraction with its broadcasting spelt out, where it is by a rule that few runtimes keep.
+        rejected: recipes, and :data:`SPELT`, that :func:`doubt` found not to be right there, each with the reason.
+        unread: why the target reads nothing of the model, or ``""``.
     """
     finding = judge(site, target)
     node = site.node
+    if unread:
+        return Choice("refuse", unread)
     if not isinstance(node, Node) or finding.verdict == "invalid":
         return Choice("refuse", finding.reason, instead="make the model valid and its types known first")
     element = node.a.element
     wrong = wrong_classes(site, node, target, accept)
     saturates = overflow == "saturate" and "wraps" in reachable(element, site.a, site.b)
     if not wrong and not saturates and finding.graph and finding.verdict in _WRONG:
-        return _apart(site, element, target, finding, writable)
+        return _apart(site, element, target, finding, writable, rejected)
     if not wrong and not saturates:
-        narrowed = _leave_or_narrow(site, element, target, overflow, writable)
+        narrowed = _leave_or_narrow(site, element, target, overflow, writable, rejected)
         unknown = narrowed.action == "leave" and finding.verdict == "unknown"
         return replace(narrowed, reason=finding.reason) if unknown else narrowed
     after = wrong_classes(site, spelled, target, accept) if spelled is not None else wrong
     reason = SATURATE if saturates else told(wrong, target)
-    if spelled is not None and not after and not saturates:
+    if spelled is not None and not after and not saturates and SPELT not in rejected:
         return Choice("spell", reason)
     if site.constants == "both" and not foldable():
         return Choice("fold", reason, classes=tuple(wrong))
-    nearest: Set[str] | None = None
-    beside = joined(site, node, target).verdict in _WRONG and not element.is_integer
-    known = quirks(target.runtime)
-    for recipe in recipes(element, overflow) if _holds(element, after, site) else ():
-        # What is subtracted in its own type is joined with its neighbours still.
-        if (saturates and recipe.overflow is None and not recipe.proof) or (beside and recipe.wide == OWN):
-            continue
-        if not (known.reads((step.op for step in recipe.steps), target.release) and writable(element, recipe)):
-            continue
-        left = _left(recipe, site, spelled or node, target, after, accept)
-        if not left:
-            return Choice("write", _proved(recipe, site) or reason, recipe, classes=tuple(wrong))
-        if left <= set(FLOATS) and (nearest is None or len(left) < len(nearest)):
-            nearest = left
+    chosen, nearest = _recipe(site, node, spelled, target, overflow, accept, after, saturates, writable, rejected)
+    if chosen is not None:
+        return Choice("write", _proved(chosen, site) or reason, chosen, classes=tuple(wrong))
     if saturates and after:
         reason += f", and {told(after, target)}"
     if element.is_integer and element.bits == 64 and "beyond int32" in after:
         reason += f"; A is {site.a} and B is {site.b}"
     why = f"{reason}; {foldable()}" if site.constants == "both" else reason
     instead = _instead(element, target, after, nearest, site.constants == "both")
-    return Choice("refuse", why, instead=instead, classes=tuple(after))
+    if rejected and target.graphs is None:
+        instead = f"measure the release that is installed (minuend measure {target.runtime} -o FILE) and fix for FILE"
+    return Choice("refuse", why + _doubted(rejected), instead=instead, classes=tuple(after))
+
+
+def _recipe(
+    site: Site,
+    node: Node,
+    spelled: Node | None,
+    target: Target,
+    overflow: Contract,
+    accept: Collection[str],
+    wrong: Mapping[str, Answer],
+    saturates: bool,
+    writable: Writable,
+    rejected: Mapping[str, str],
+) -> tuple[Recipe | None, Set[str] | None]:
+    """Return the first recipe that leaves nothing wrong; where none does, the least that one of floats leaves wrong."""
+    element = node.a.element
+    nearest: Set[str] | None = None
+    beside = joined(site, node, target).verdict in _WRONG and not element.is_integer
+    known = quirks(target.runtime)
+    for recipe in recipes(element, overflow) if _holds(element, wrong, site) else ():
+        # What is subtracted in its own type is joined with its neighbours still.
+        if (saturates and recipe.overflow is None and not recipe.proof) or (beside and recipe.wide == OWN):
+            continue
+        reads = known.reads((step.op for step in recipe.steps), target.release)
+        if not reads or recipe.name in rejected or not writable(element, recipe):
+            continue
+        left = _left(recipe, site, spelled or node, target, wrong, accept)
+        if not left:
+            return recipe, None
+        if left <= set(FLOATS) and (nearest is None or len(left) < len(nearest)):
+            nearest = left
+    return None, nearest
 
 
 def _holds(element: ElementType, wrong: Mapping[str, Answer], site: Site) -> bool:
@@ -131,6 +168,29 @@ def wrong_classes(site: Site, node: Node, target: Target, accept: Collection[str
             if answer.verdict != "ok" and not (name in accept and answer.verdict in _ACCEPTABLE):
                 found.setdefault(name, answer)
     return found
+
+
+def doubt(site: Site, target: Target, accept: Collection[str], shared: Collection[str] = ()) -> str:
+    """Return why a subtraction that was rewritten is not known to be right on a target, or ``""`` where it is.
+
+    Args:
+        site: the subtraction in the rewritten model. target: the runtime.
+        accept: value classes whose other numbers are taken as they come. shared: see :func:`beside_twins`.
+    """
+    finding = beside_twins(judge(site, target), shared)
+    if finding.verdict == "ok":
+        return ""
+    excusable = accept and finding.verdict in _ACCEPTABLE and not site.departures & quirks(target.runtime).strict.keys()
+    if excusable and isinstance(site.node, Node) and not wrong_classes(site, site.node, target, accept):
+        return joined(site, site.node, target, accept=accept).reason
+    return finding.reason
+
+
+def _doubted(rejected: Mapping[str, str]) -> str:
+    """Say of recipes why they are not written; those of one reason together."""
+    alike = grouped((why, name) for name, why in rejected.items())
+    told = ((listed([f"'{name}'" for name in names], "and"), why) for why, names in alike.items())
+    return "".join(f"; {names} would not be known to be right: {why}" for names, why in told)
 
 
 _NAMED = re.compile(r" node with name '[^']*'")
@@ -166,6 +226,7 @@ def _leave_or_narrow(
     target: Target,
     overflow: Contract,
     writable: Writable,
+    rejected: Mapping[str, str],
 ) -> Choice:
     """A target that computes 64 bits in 32 gets what was proven written into the model."""
     assert isinstance(site.node, Node)
@@ -174,7 +235,8 @@ def _leave_or_narrow(
         if everywhere.get("beyond int32", Answer("ok")).verdict == "different-numbers":
             for recipe in recipes(element, overflow):
                 known = quirks(target.runtime).left_wrong(recipe.name, element, site.constants)
-                if recipe.proof and writable(element, recipe) and not known:
+                fits = recipe.proof and recipe.name not in rejected and writable(element, recipe)
+                if fits and not known:
                     return Choice("write", _proved(recipe, site), recipe)
     return Choice("leave")
 
@@ -182,15 +244,19 @@ def _leave_or_narrow(
 _WRONG = ("different-numbers", "not-implemented")
 
 
-def _apart(site: Site, element: ElementType, target: Target, finding: Finding, writable: Writable) -> Choice:
+def _apart(
+    site: Site, element: ElementType, target: Target, finding: Finding, writable: Writable, rejected: Mapping[str, str]
+) -> Choice:
     """Keep a subtraction apart from its neighbours, where what does so is itself measured to be kept."""
     if finding.hint:
         setting = settings(target.runtime, finding.hint)
         return Choice("refuse", finding.reason, instead=f"run the model with {setting}; no rewriting helps")
     recipe = next((one for one in recipes(element, "wrap") if one.name == APART), None)
-    if recipe is not None and writable(element, recipe) and kept_apart(site, target):
+    if recipe is not None and not rejected and writable(element, recipe) and kept_apart(site, target):
         return Choice("write", finding.reason, recipe)
-    return Choice("refuse", finding.reason, instead=f"run the model on another runtime than {target.name}")
+    return Choice(
+        "refuse", finding.reason + _doubted(rejected), instead=f"run the model on another runtime than {target.name}"
+    )
 
 
 def in_int32(site: Site, element: ElementType) -> bool:
@@ -218,10 +284,19 @@ def _left(
     if recipe.wide == OWN:
         return left | {name for name in wrong if name not in recipe.cures}
     wide = TYPES[recipe.wide]
-    widened = replace(site, a=_widened(site.a, element, wide), b=_widened(site.b, element, wide))
+    widened = replace(
+        site,
+        a=_widened(site.a, element, wide),
+        b=_widened(site.b, element, wide),
+        fixed=lambda: (_stored(site.fixed()[0], wide), _stored(site.fixed()[1], wide)),
+    )
     a, b = (TensorType(wide.name, type_.shape) for type_ in (node.a, node.b))
     moved = replace(node, a=a, b=b)
     return left | set(wrong_classes(widened, moved, target, accept))
+
+
+def _stored(array: Array | None, wide: ElementType) -> Array | None:
+    return None if array is None else array.astype(wide.memory)
 
 
 def _widened(range_: Range, element: ElementType, wide: ElementType) -> Range:

@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from minuend import worker
 from minuend.actions.recipes.trial import DIMS, Array, asked, beyond_inputs, check_size, make_inputs
 from minuend.core.arrays import compute
 from minuend.core.elements import of_numpy
-from minuend.errors import MinuendError
+from minuend.errors import LimitExceeded, MinuendError
 from minuend.models.opening import Model
 from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.runtimes import adapting, values
@@ -130,7 +129,7 @@ def compare(
     Without a target this package runs the fixed model too.
     """
     adapter = None if target is None else adapting.known(target.runtime)
-    release = None if adapter is None else worker.release(adapter)
+    release = None if adapter is None else adapting.release(adapter)
     if target is not None and release is None:
         return Comparison(target.name, skipped="it is not installed here")
     if told := beyond_inputs(original, assumed):
@@ -140,6 +139,8 @@ def compare(
     try:
         with Runtime(target.runtime) if target is not None else contextlib.nullcontext() as runtime:
             return _compared(name, expected_of, fixed, runtime, overflow, touched, spots, assumed)
+    except LimitExceeded:
+        raise
     except (MinuendError, FileNotFoundError) as error:
         return Comparison(name, skipped=str(error))
 
@@ -219,11 +220,15 @@ def _expected(
     failure: MinuendError | None = None
     inputs: dict[str, Array] = {}
     for types, dim in itertools.product((touched, ()), DIMS):
+        if isinstance(failure, LimitExceeded) and (types or dim != DIMS[0]):
+            continue
         inputs = make_inputs(model, types, turn, dim, assumed=assumed)
         try:
             return inputs, model.run(inputs), ""
         except MinuendError as error:
             failure = error
+    if isinstance(failure, LimitExceeded):
+        raise failure
     return inputs, {}, f"this package cannot run the model ({failure})"
 
 

@@ -140,7 +140,7 @@ def asked(
         model, inputs, outputs, watched: what is run. runtime: where. told: a ``hint`` or a ``switch``, if any.
 
     Raises:
-        RuntimeRefuses: the runtime refuses the model, or crashes.
+        RuntimeRefuses: the runtime refuses the model, or crashes. LimitExceeded: it takes more than it may.
     """
     asking = probing(dialect_of(model))
     data, weights, wide = asking.model_bytes(model, watched, quirks(runtime.name).bfloat16_out)
@@ -148,7 +148,8 @@ def asked(
     head |= told
     answer = runtime._ask(head, [data, weights, *map(_bytes, inputs.values())])
     if isinstance(answer, Refused):
-        raise RuntimeRefuses(f"it refuses the model: {answer.message}")
+        raise answer.limit or RuntimeRefuses(f"it refuses the model: {answer.message}")
+    runtime.check_count(answer, len(outputs) + len(watched))
     found = [_read(dtype, tuple(shape), raw) for (dtype, shape), raw in answer]
     for i in wide:
         found[i] = found[i].astype(TYPES["bfloat16"].memory)
@@ -173,7 +174,16 @@ def _read(dtype: str, shape: tuple[int, ...], raw: bytes) -> Array:
     try:
         row = find(dtype)
     except DTypeError:
-        return np.frombuffer(raw, np.dtype(dtype)).reshape(shape)
+        return _foreign(dtype, shape, raw)
     if row.bits >= 8:
         return np.frombuffer(raw, row.memory).reshape(shape)
     return unpack(row, shape, raw).view(row.memory)
+
+
+def _foreign(dtype: str, shape: tuple[int, ...], raw: bytes) -> Array:
+    """An array of a type that is none of subtraction's: numbers of NumPy's, else nothing that could be compared."""
+    try:
+        kind = np.dtype(dtype)
+        return np.frombuffer(raw, kind).reshape(shape)
+    except (TypeError, ValueError):  # strings, which are Python's objects, or no type at all
+        return np.broadcast_to(np.array(None, object), shape)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+import copy
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from minuend.actions.recipes.choose import Choice
+from minuend.actions.graphs import twins
+from minuend.actions.recipes.choose import Choice, doubt
 from minuend.actions.recipes.compare import Spot
 from minuend.actions.recipes.table import MOST_FOLDED
 from minuend.core.arrays import compute
@@ -15,7 +17,7 @@ from minuend.core.policies import Contract
 from minuend.core.shapes import size
 from minuend.models.opening import Model
 from minuend.models.ranges.assumed import NONE, Assumptions
-from minuend.models.sites import Site
+from minuend.models.sites import Site, sites
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.targets import Target
 from minuend.standards.node import Node
@@ -44,6 +46,10 @@ class Refusal:
         return f"{told}; {self.instead}" if self.instead else told
 
 
+_PROGRESS = ("changes", "refused", "left", "unknown", "touched", "spots", "changed", "written")
+"""What rewriting takes note of."""
+
+
 class Work:
     """One model on its way; a dialect has its own.
 
@@ -68,6 +74,8 @@ class Work:
         self.touched: dict[str, None] = {}
         self.spots: list[Spot] = []
         self.changed = False
+        self.written: dict[Hashable, tuple[str, str]] = {}
+        self.rejected: dict[str, dict[str, str]] = {}
 
     def run(self) -> None:
         """Rewrite the model."""
@@ -76,6 +84,54 @@ class Work:
     def result(self) -> Model:
         """Return the model as it is now."""
         raise NotImplementedError
+
+    def key(self, site: Site) -> Hashable:
+        """Return what finds a subtraction in the model, however the nodes around it are numbered."""
+        raise NotImplementedError
+
+    def settle(self, rewrite: Callable[[], None], undo: Callable[[], None]) -> None:
+        """Rewrite until the target is known to be right with all that is written: what it is not is tried no more.
+
+        Args:
+            rewrite: rewrites the subtractions of the model as it was read. undo: takes that back.
+        """
+        before = {name: copy.copy(getattr(self, name)) for name in _PROGRESS}
+        mixed = self._twins()
+        while True:
+            rewrite()
+            doubts = self._doubts(mixed)
+            if not doubts:
+                return
+            for where, name, why in doubts:
+                self.rejected.setdefault(where, {}).setdefault(name, why)
+            undo()
+            for name, value in before.items():
+                setattr(self, name, copy.copy(value))
+
+    def _twins(self) -> Collection[str]:
+        """The places of subtractions that the target may mix up with others; few targets do."""
+        if not isinstance(self.goal, Target) or not quirks(self.goal.runtime).shares:
+            return ()
+        return twins(list(sites(self.result(), self.assumed)), self.goal)
+
+    def _doubts(self, before: Collection[str]) -> list[tuple[str, str, str]]:
+        """What was written and is not known to be right on the target: place, recipe, and why.
+
+        Args:
+            before: places that the target may have mixed up already: no recipe is at fault there, and a note says it.
+        """
+        if not self.written or not isinstance(self.goal, Target):
+            return []
+        found = list(sites(self.result(), self.assumed))
+        shared = twins(found, self.goal)
+        doubts = []
+        for site in found:
+            where, name = self.written.get(self.key(site), ("", ""))
+            if where and (why := doubt(site, self.goal, self.accept, () if where in before else shared)):
+                doubts.append((where, name, why))
+            elif where in before and (why := doubt(site, self.goal, self.accept, shared)):
+                self.unknown.append(f"{where} is rewritten, and still not known to be right: {why}")
+        return doubts
 
     def leave(self, site: Site, choice: Choice) -> None:
         """Take note of a subtraction that stays as it is."""

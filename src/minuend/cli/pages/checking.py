@@ -26,16 +26,20 @@ _MOST = 3
 """Nodes that are named of those of which the same was found."""
 
 
-def gate_page(gate: Gate) -> Page:
-    """Show what was found in models: a single one's page, or a section for each and a summary of all."""
+def gate_page(gate: Gate, *, whole: bool = False) -> Page:
+    """Show what was found in models: a single one's page, or a section for each and a summary of all.
+
+    Args:
+        gate: what was found. whole: show the subtractions that are right, too.
+    """
     if len(gate.models) == 1 and gate.reports:
-        return [*check_page(gate.reports[0]), *gate.notes]
+        return [*check_page(gate.reports[0], whole=whole), *gate.notes]
     shared = Counter(note for report in gate.reports for note in (*report.head, *report.notes))
     common = [note for note, count in shared.items() if count > 1]
     page: list[str | Table] = []
     long = False
     for one in gate.models:
-        section = list(_section(one, common))
+        section = list(_section(one, common, whole=whole))
         page += _apart(page) if long or len(section) > 1 else []
         long = len(section) > 1
         page += section
@@ -48,24 +52,24 @@ def _apart(page: Sequence[str | Table]) -> list[str]:
     return [""] if page and isinstance(page[-1], str) else []
 
 
-def _section(looked: Looked, common: Sequence[str]) -> Iterator[str | Table]:
+def _section(looked: Looked, common: Sequence[str], *, whole: bool) -> Iterator[str | Table]:
     """What was found in one of several models; a line where there is nothing to show."""
     if isinstance(looked, Unread):
         message = looked.message.removeprefix(f"{looked.model}: ")
         yield f"{looked.model} cannot be read: {message}"
         return
     yield f"{looked.title}{_counts(looked)}"
-    yield from _alike(looked)
+    yield from _alike(looked, whole=whole)
     yield from (note for note in (*looked.head, *looked.notes) if note not in common)
     yield from _runs(looked)
 
 
-def _alike(report: Report) -> Iterator[str | Table]:
-    """The nodes that are not fine, those together of which the same was found."""
+def _alike(report: Report, *, whole: bool) -> Iterator[str | Table]:
+    """The nodes that are not fine, or all, those together of which the same was found."""
     nodes = grouped(((finding.location, finding.opversion), finding) for finding in report.findings)
-    wrong = (found for found in nodes.values() if any(finding.verdict != "ok" for finding in found))
+    wrong = (found for found in nodes.values() if whole or any(finding.verdict != "ok" for finding in found))
     groups = grouped(
-        ((_kind_of(found[0]), tuple(_row(one) for one in found if one.verdict != "ok")), found[0].location)
+        ((_kind_of(found[0]), tuple(_row(one) for one in found if whole or one.verdict != "ok")), found[0].location)
         for found in wrong
     )
     for (kind, rows), places in groups.items():
@@ -101,12 +105,12 @@ def _verdicts(found: Iterable[Finding | Trial]) -> str:
     return ", ".join(f"{counts[name]} {name}" for name in (*VERDICTS, "accepted") if counts[name])
 
 
-def check_page(report: Report) -> Page:
-    """Show what was found, node by node; nodes that are plainly fine on every target share one line."""
+def check_page(report: Report, *, whole: bool = False) -> Page:
+    """Show what was found, node by node; unless ``whole``, nodes that are plainly fine everywhere share one line."""
     nodes = grouped(((finding.location, finding.opversion), finding) for finding in report.findings)
     page: list[str | Table] = [*report.head]
     for found in nodes.values():
-        if all(finding.verdict == "ok" and finding.reason.endswith(AS_CONTRACTED) for finding in found):
+        if not whole and all(one.verdict == "ok" and one.reason.endswith(AS_CONTRACTED) for one in found):
             continue
         page.append(f"{found[0].location}: {_kind_of(found[0])}")
         page.append(Table(("", "", ""), tuple(map(_row, found))))
@@ -138,7 +142,7 @@ def _kind_of(finding: Finding) -> str:
 
 def _check_summary(report: Report, nodes: Mapping[Any, Sequence[Finding]]) -> list[str]:
     ran = [
-        f"as it is on {one.runtime}: {AS_CONTRACTED if one.ok else outcome(one)}"
+        f"as it is on {one.runtime}: {one.told if one.ok else outcome(one)}"
         for one in report.trials
         if not one.accepted
     ]

@@ -37,7 +37,7 @@ def compare_page(report: CompareReport) -> Page:
         page.append(f"{name}{_types(tensor)}, {counted(tensor.elements, 'element')}")
         page += _found_lines(tensor)
         page.append(_answers(tensor))
-    return [*page, *_skipped(report.skipped), "nothing written; -o OUT writes the difference"]
+    return [*page, *_skipped(report.skipped), *report.notes, "nothing written; -o OUT writes the difference"]
 
 
 def sub_json(report: SubReport | CompareReport, plot: str | None = None) -> dict[str, Any]:

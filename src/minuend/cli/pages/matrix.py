@@ -36,19 +36,11 @@ def _tables(cells: Sequence[Cell]) -> Iterator[Table]:
     shown = {(cell.target.release, cell.dtype): SIGNS[cell.verdict] for cell in cells}
     types = [dtype for dtype in TYPES if any(cell.dtype == dtype for cell in cells)]
     releases = list(dict.fromkeys(cell.target.release for cell in cells))
-    heads = [_head(release) for release in releases]
-    widest = max(len(line) for head in heads for line in head.split("\n"))
-    room = max(1, (WIDTH - max(map(len, types)) - 1) // (widest + 2))
-    for start in range(0, len(releases), room):
-        some = releases[start : start + room]
+    columns = max(1, (WIDTH - max(map(len, types)) - 1) // (max(map(len, releases)) + 2))
+    for start in range(0, len(releases), columns):
+        some = releases[start : start + columns]
         rows = tuple((dtype, *(shown.get((release, dtype), "") for release in some)) for dtype in types)
-        yield Table(("", *map(_head, some)), rows)
-
-
-def _head(release: str) -> str:
-    """A release in two lines: what several in a row begin with is shown once."""
-    first, dot, rest = release.partition(".")
-    return f"{first}\n{rest}" if dot else release
+        yield Table(("", *some), rows)
 
 
 def matrix_json(cells: Sequence[Cell]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from minuend.cli.pages.layout import Page, Table
@@ -23,18 +23,19 @@ _MISREAD = ("legacy axis", "pdpd", "zero-size")
 
 
 def prove_page(report: Report) -> Page:
-    """Show what a runtime deviates in: a line for each element type and value class, with the first witness."""
-    page: list[str | Table] = [_asked(report.facts)]
-    for verdict, head, table in (
-        ("different-numbers", "Numbers that differ from the contract:", _numbers_table),
-        ("not-implemented", "Refused by the runtime:", _refusals_table),
-    ):
-        found = [finding for finding in report.findings if finding.verdict == verdict and not finding.graph]
-        if found:
-            page += [head, table(found)]
+    """Show whether a runtime does as expected, then what it deviates in: a line for each element type and value class,
+    with the first witness; what it refuses comes last.
+    """
+    page: list[str | Table] = [*_unexpected(report), _asked(report.facts), *report.notes]
+    page += _table(report, "different-numbers", "Numbers that differ from the contract:", _numbers_table)
     if joined := [finding for finding in report.findings if finding.graph and finding.verdict != "ok"]:
         page += ["Computed otherwise beside a neighbour than each by itself:", _graphs_table(joined)]
-    return [*page, *report.notes, *_unexpected(report)]
+    return [*page, *_table(report, "not-implemented", "Refused by the runtime:", _refusals_table)]
+
+
+def _table(report: Report, verdict: str, head: str, table: Callable[[Sequence[Finding]], Table]) -> list[str | Table]:
+    found = [finding for finding in report.findings if finding.verdict == verdict and not finding.graph]
+    return [head, table(found)] if found else []
 
 
 def _asked(facts: Mapping[str, Any]) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from minuend.actions.bounds import WORDS
 from minuend.cli.pages.words import counted
 from minuend.errors import listed
+from minuend.runtimes.trials import closeness
 
 if TYPE_CHECKING:
     from minuend.runtimes.trials import Answered, Different, Place, Trial
@@ -39,13 +40,13 @@ def run_lines(trial: Trial) -> Iterator[str]:
 
 def _right(trial: Trial) -> Iterator[str]:
     """Outputs that are as expected, those of one right answer and those that are bounded."""
-    for exact in (True, False):
-        some = [one for one in trial.outputs if not one.different and (one.allowed is None) == exact]
+    for same in (True, False):
+        some = [one for one in trial.outputs if not one.different and (not one.unequal) == same]
         if not some:
             continue
         told = f"{counted(len(some), 'output')} as expected: all {sum(one.elements for one in some)} elements"
         worst = max(some, key=lambda one: one.farthest / (one.allowed or 1))
-        yield f"{told}, to the bit" if exact else f"{told}{_far(worst)}"
+        yield f"{told}, to the bit" if same else f"{told}, {closeness(some)}{_far(worst)}"
 
 
 def _wrong(trial: Trial) -> Iterator[str]:
@@ -74,11 +75,15 @@ def _left(trial: Trial) -> Iterator[str]:
 
 
 def _together(place: Place) -> str:
+    how = "; found with values in between made outputs, which changes bits of the outputs" if place.cut else ""
     if not place.together:
-        return ""
-    more = [f"{len(place.together) - _MOST} more"] if len(place.together) > _MOST else []
-    named = listed([*place.together[-_MOST:], *more], "and")
-    return f"; it cannot be told apart from {named}, as a look at what lies between changes the numbers"
+        return how
+    if len(place.together) > _MOST:
+        count, first = len(place.together), place.together[0]
+        named = f"the {count} nodes before it from {first} on"
+    else:
+        named = listed(place.together, "and")
+    return f"; it cannot be told apart from {named}, as a look at what lies between changes the numbers{how}"
 
 
 def _causes(trial: Trial) -> Iterator[str]:

@@ -34,9 +34,12 @@ def constants(names: Iterable[str]) -> str:
 
 
 def operators(names: Iterable[str], dtypes: set[str]) -> str:
-    """Join versions by dialect: ``"onnx 1 6, openvino"``; a dialect alone stands for all versions that have a type."""
+    """Join versions by dialect: ``"onnx 1 6, openvino"``; a dialect alone stands for all versions that have a type.
+
+    A finding of a whole model has no version and adds none.
+    """
     versions: dict[str, set[str]] = {}
-    for name in names:
+    for name in filter(None, names):
         home, _, version = name.partition(":")
         versions.setdefault(home, set()).add(version)
     return ", ".join(_span(home, known, dtypes) for home, known in sorted(versions.items()))

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from minuend.cli.verbs import Verb
 from minuend.errors import SpecError, listed, near, shown
 
 
@@ -35,7 +36,11 @@ def schema_of(verb: str) -> dict[str, Any]:
     return {**head, "oneOf": [*found["oneOf"], error], **{key: found[key] for key in ("$defs",) if key in found}}
 
 
-@click.command()
+@click.command(
+    cls=Verb,
+    examples=("schema", "schema check"),
+    page="docs/gate.md",
+)
 @click.argument("verb", required=False)
 def schema(verb: str | None) -> None:
     """Show the JSON Schema of what VERB prints with --json; without VERB, name the verbs that have one."""

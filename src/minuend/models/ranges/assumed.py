@@ -81,6 +81,9 @@ Assumptions: TypeAlias = Mapping[str, Assumed]
 
 NONE: Assumptions = MappingProxyType({})
 
+LARGEST = 10**400
+"""A whole number beyond every number that an element type holds, and that can be shown."""
+
 
 def _shown(bound: Fraction | None) -> str:
     if bound is None:
@@ -120,6 +123,8 @@ def _assumption(name: str, value: Any) -> Assumed:
         raise TypeError(f"{shown(name)} cannot be assumed to be {shown(value)}; {_EXPECTED} or a pair of numbers")
     if any(isinstance(end, float) and math.isnan(end) for end in pair):
         raise SpecError("assume", f"{shown(name)} cannot be assumed to be {shown(value)}; NaN bounds nothing")
+    if any(isinstance(end, int) and abs(end) > LARGEST for end in pair):
+        raise _too_large(name, value)
     lo, hi = (None if end is None or math.isinf(end) else Fraction(end) for end in pair)
     return _checked(name, value, lo, hi)
 
@@ -128,8 +133,18 @@ def _ends(name: str, text: str) -> tuple[Fraction | None, Fraction | None]:
     match = _TEXT.fullmatch(text.strip())
     if match is None or not (match["dots"] or match["lo"]):
         raise SpecError("assume", f"{shown(name)} cannot be assumed to be {shown(text)}; {_EXPECTED}")
-    lo, hi = (None if match[end] is None else Fraction(match[end]) for end in ("lo", "hi"))
+    ends = [match[end] for end in ("lo", "hi")]
+    # A fraction of 1e999999999 has a billion digits; floats end at 1e308, and their smallest is 5e-324.
+    if any(len(end) > 400 or abs(int(end.lower().partition("e")[2] or 0)) > 400 for end in ends if end is not None):
+        raise _too_large(name, text)
+    lo, hi = (None if end is None else Fraction(end) for end in ends)
     return (lo, lo) if not match["dots"] else (lo, hi)
+
+
+def _too_large(name: str, value: Any) -> SpecError:
+    return SpecError(
+        "assume", f"{shown(name)} is assumed to be {shown(value)}, beyond what floats hold; leave that end open, as 0.."
+    )
 
 
 def _checked(name: str, value: Any, lo: Fraction | None, hi: Fraction | None) -> Assumed:

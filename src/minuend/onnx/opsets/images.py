@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from onnx import NodeProto
 
@@ -47,7 +49,11 @@ def grid_modes_of_images(node: NodeProto, new: Builder) -> None:
 @step("AveragePool", at=(22, 19))
 @step("AveragePool", at=(11, 19))
 def no_window_in_the_padding(node: NodeProto, new: Builder) -> None:
-    """Version 22 leaves out windows that would start in the padding at the end; no window may."""
+    """Version 22 leaves out windows that would start in the padding at the end.
+
+    Where sizes are known no window may. Where one is not, runtimes decide: onnxruntime 1.31 and ONNX's evaluator leave
+    such a window out at every opset, whatever its text says, so the results stay the same; that is a loss, and said.
+    """
     if not attribute(node, "ceil_mode", 0) or attribute(node, "auto_pad", b"NOTSET") != b"NOTSET":
         return
     kernel = attribute(node, "kernel_shape")
@@ -58,16 +64,25 @@ def no_window_in_the_padding(node: NodeProto, new: Builder) -> None:
         raise Refusal(f"the model is invalid: strides, dilations or pads of {node.op_type} are not for {n} axes")
     shape = new.scope.shape(node.input[0])
     dims = shape[2:] if shape is not None and len(shape) == n + 2 else (None,) * n
-    for k, s, d, before, after, size in zip(kernel, strides, dilations, pads[:n], pads[n:], dims, strict=True):
+    for axis, (k, s, d, before, after, size) in enumerate(
+        zip(kernel, strides, dilations, pads[:n], pads[n:], dims, strict=True), 2
+    ):
         if s < 1:
             raise Refusal(f"the model is invalid: {node.op_type} has the stride {s}")
         reach = (k - 1) * d + 1
         if s + after <= reach:
             continue
-        if not isinstance(size, int) or -(-(size + before + after - reach) // s) * s >= size + before:
+        if not isinstance(size, int):
+            new.losses.append(
+                f"{node.op_type} with ceil_mode=1 leaves out a window that starts in the padding at the end of axis "
+                f"{axis}, by its text since opset 22 and by onnxruntime and ONNX's evaluator at every opset"
+            )
+            continue
+        count = -(-(size + before + after - reach) // s) + 1
+        if (count - 1) * s >= size + before:
             raise Refusal(
-                f"{node.op_type} with ceil_mode=1 is not proven to mean the same: "
-                "a window may start in the padding at the end, which opset 22 leaves out"
+                f"{node.op_type} with ceil_mode=1 makes {count} windows along axis {axis} until opset 21 and "
+                f"{count - 1} since opset 22, which leaves out a window that starts in the padding at the end"
             )
 
 
@@ -81,9 +96,46 @@ def undilated(node: NodeProto, new: Builder) -> None:
 
 # ---- resize ---------------------------------------------------------------------------------------------------
 
-limit("Resize", at=(11, 13), name=COORDINATES, fallback=b"half_pixel", lacks=b"tf_half_pixel_for_nn")
+
 limit("Resize", at=(19, 18), name=COORDINATES, fallback=b"half_pixel", lacks=b"half_pixel_symmetric")
 to_inputs("Upsample", at=(7, 9), names=("scales",), dtype=np.float32)
+
+
+@step("Resize", at=(11, 13))
+def resize_by_half_pixels(node: NodeProto, new: Builder) -> None:
+    """Version 13 lacks TensorFlow's half pixel, which lies 0.5 above the half pixel: floor(x + 0.5) is x rounded.
+
+    onnxruntime computes the two in float32 in different ways, so a coordinate that lies on the border of two elements
+    may fall to either of them. That is a loss, and said, where such coordinates are not excluded.
+    """
+    if attribute(node, COORDINATES, b"half_pixel") != b"tf_half_pixel_for_nn":
+        return
+    mode, nearest = attribute(node, "mode", b"nearest"), attribute(node, "nearest_mode", b"round_prefer_floor")
+    if mode != b"nearest" or nearest != b"floor":
+        how = f"mode={mode.decode('utf-8', 'replace')!r}"
+        how += f" and nearest_mode={nearest.decode('utf-8', 'replace')!r}" if mode == b"nearest" else ""
+        raise Refusal(f"Resize-13 has no {COORDINATES}='tf_half_pixel_for_nn', nor another form of it with {how}")
+    set_attribute(node, COORDINATES, b"half_pixel")
+    set_attribute(node, "nearest_mode", b"round_prefer_ceil")
+    if not _clear_of_borders(node, new):
+        new.losses.append(
+            f"Resize has {COORDINATES}='half_pixel' for 'tf_half_pixel_for_nn': where a coordinate lies between two "
+            "elements, runtimes may take the other one"
+        )
+
+
+def _clear_of_borders(node: NodeProto, new: Builder) -> bool:
+    """Whether (i + 0.5) * input / output is never whole: reduced, it is odd over even."""
+    if not given(node, 3):
+        scales = new.scope.constant(given(node, 2))
+        return scales is not None and bool((scales >= 1).all() and (scales == np.floor(scales)).all())
+    sizes, dims = new.scope.constant(given(node, 3)), new.scope.shape(node.input[0])
+    if sizes is None or dims is None or sizes.size != len(dims):
+        return False
+    return all(
+        isinstance(dim, int) and dim > 0 and dim // math.gcd(dim, int(size)) % 2
+        for dim, size in zip(dims, sizes.reshape(-1), strict=True)
+    )
 
 
 @step("Resize", at=(10, 11))
@@ -128,6 +180,14 @@ def resize_all_axes(node: NodeProto, new: Builder) -> None:
     if not given(node, 3):
         drop_attribute(node, "keep_aspect_ratio_policy")
     drop_new(node, 18, 13)
+
+
+@step("Upsample", at=(9, 7))
+def upsample_to_attribute(node: NodeProto, new: Builder) -> None:
+    scales = constant(node, 1, "the scales", new)
+    assert scales is not None  # which version 9 needs
+    set_attribute(node, "scales", [float(one) for one in scales.reshape(-1)])
+    set_inputs(node, [node.input[0]])
 
 
 @step("Upsample", at=(9, 10))

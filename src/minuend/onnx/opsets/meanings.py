@@ -6,19 +6,28 @@ import numpy as np
 import onnx
 from onnx import NodeProto, TensorProto
 
-from minuend.core.shapes import same
+from minuend.core.shapes import Shape, none, same
+from minuend.errors import ShapeError
 from minuend.onnx.opsets.fold import elements
 from minuend.onnx.opsets.inputs import (
     axes_in,
     constant,
     first,
     given,
-    integers,
     numpy_type,
     rank_of,
     set_inputs,
 )
-from minuend.onnx.opsets.schemas import Refusal, attribute, drop_attribute, has_attribute, set_attribute
+from minuend.onnx.opsets.schemas import (
+    INVALID,
+    Refusal,
+    attribute,
+    default,
+    drop_attribute,
+    has_attribute,
+    schema,
+    set_attribute,
+)
 from minuend.onnx.opsets.scope import Builder
 from minuend.onnx.opsets.steps import count_from_0, drop_new, forget, limit, spell_defaults, step
 
@@ -60,6 +69,13 @@ forget("BatchNormalization", "Dropout", at=(1, 6), name="consumed_inputs")
 @step("BatchNormalization", at=(6, 1))
 def hint_is_required(node: NodeProto, new: Builder) -> None:
     set_attribute(node, "consumed_inputs", [0] * len(node.input))
+
+
+@step("MeanVarianceNormalization", at=(9, 13))
+def axes_written_out(node: NodeProto, new: Builder) -> None:
+    """The default is the same; ONNX's inference of the function body refuses a node that leaves it out."""
+    row = schema("MeanVarianceNormalization", 13).attributes["axes"]
+    set_attribute(node, "axes", attribute(node, "axes", default(row)))
 
 
 @step("Concat", at=(1, 4))
@@ -141,9 +157,21 @@ def without_mask(node: NodeProto, new: Builder) -> None:
     _outputs(node, 1, new)
 
 
+@step("Dropout", at=(10, 12))
+def dropout_to_input(node: NodeProto, new: Builder) -> None:
+    _outputs(node, 1, new)
+    ratio = new.constant("ratio", attribute(node, "ratio", 0.5), np.float32)
+    drop_attribute(node, "ratio")
+    set_inputs(node, [node.input[0], ratio])
+
+
 @step("Dropout", at=(12, 10))
 def dropout_to_attribute(node: NodeProto, new: Builder) -> None:
-    """What does not train is the identity, whatever its ratio and its seed are."""
+    """What does not train is the identity, whatever its ratio and its seed are.
+
+    Its mask is all ones in version 12; version 10 does not say what it is, and onnxruntime gives zeros.
+    """
+    _outputs(node, 1, new)
     training = constant(node, 2, "training_mode", new)
     if training is not None and first(training, "training_mode of Dropout"):
         raise Refusal("Dropout-10 does not train")
@@ -321,7 +349,25 @@ def unbroadcast(node: NodeProto, new: Builder) -> None:
         raise Refusal(f"{node.op_type}-6 does not broadcast, and its inputs are not proven to have one shape")
 
 
-forget("Gemm", at=(6, 7), name="broadcast")
+@step("Sum", "Max", "Min", "Mean", at=(6, 8))
+def broadcast_now(node: NodeProto, new: Builder) -> None:
+    """Shapes that differ break version 6, and would come alive in version 8."""
+    for name in node.input[1:]:
+        _alike(f"{node.op_type}-6", new.scope.shape(node.input[0]), new.scope.shape(name))
+
+
+def _alike(title: str, a: Shape, b: Shape) -> None:
+    try:
+        none(a, b)
+    except ShapeError as error:
+        raise Refusal(f"{INVALID}{title}: {error.message}") from None
+
+
+@step("Gemm", at=(6, 7))
+def gemm_unlimited(node: NodeProto, new: Builder) -> None:
+    if not attribute(node, "broadcast", 0):
+        _alike("Gemm-6 without broadcast=1", new.scope.shape(node.output[0]), new.scope.shape(node.input[2]))
+    drop_attribute(node, "broadcast")
 
 
 @step("Gemm", at=(7, 6))
@@ -340,8 +386,9 @@ def gemm_with_c(node: NodeProto, new: Builder) -> None:
 @step("Gather", at=(11, 1))
 @step("OneHot", at=(11, 9))
 def indices_from_0(node: NodeProto, new: Builder) -> None:
-    index = 0 if node.op_type == "OneHot" else 1
-    if any(i < 0 for i in integers(node, index, "the indices", new) or ()):
+    index = 0 if node.op_type == "OneHot" else 1  # whose indices may be floats
+    indices = constant(node, index, "the indices", new)
+    if indices is not None and (indices < 0).any():
         raise Refusal(f"{node.op_type} of opset 10 takes no negative index")
     count_from_0(node, new)
 

@@ -11,13 +11,18 @@ from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TypeProto
 
 from minuend.errors import ConversionRefused, SpecError
 from minuend.names import Names
-from minuend.onnx.nesting import all_inputs, all_names, graphs, holders, name_of, place
+from minuend.onnx.nesting import all_inputs, all_names, graphs, holders, name_of, place, within
 from minuend.onnx.opsets import expand, schemas
 from minuend.onnx.opsets import nodes as convert_nodes
 from minuend.onnx.opsets.calls import Calls
 from minuend.onnx.opsets.judging import judge
 from minuend.onnx.opsets.schemas import MAIN, Refusal
 from minuend.onnx.opsets.scope import Scope, for_inference, infer, own_types
+
+_ADVICE = (
+    "What its own version does not allow has no meaning that could be converted: correct the node, or import the opset "
+    "that it was written for."
+)
 
 
 def convert_proto(proto: ModelProto, opset: int) -> tuple[ModelProto, list[str], list[str]]:
@@ -46,11 +51,12 @@ def convert_proto(proto: ModelProto, opset: int) -> tuple[ModelProto, list[str],
     """
     if isinstance(opset, bool) or not isinstance(opset, int) or not 1 <= opset <= schemas.newest():
         raise SpecError("opset", f"opset {opset!r} is not known; expected 1 to {schemas.newest()}")
-    before = main_opset(proto.opset_import, "model", 1 if proto.ir_version < 3 else None)
-    if before is None:
+    stated = main_opset(proto.opset_import, "model", 1 if proto.ir_version < 3 else None)
+    if stated is None and any(node.domain in MAIN for graph in within(proto.graph) for node in graph.node):
         raise SpecError(
-            "opset_import", "the model does not import ONNX's main domain; nothing to convert", where="model"
+            "opset_import", "the model has nodes of ONNX's main domain and does not import it", where="model"
         )
+    before = opset if stated is None else stated
     if before > schemas.newest():
         raise SpecError("opset_import", f"opset {before} is newer than onnx {onnx.__version__} knows", where="model")
     if proto.training_info:
@@ -60,12 +66,13 @@ def convert_proto(proto: ModelProto, opset: int) -> tuple[ModelProto, list[str],
     work = _Work(model, before, opset)
     work.convert()
     if work.refused:
-        raise ConversionRefused(f"onnx:{opset}", work.refused)
+        raise ConversionRefused(f"onnx:{opset}", work.refused, _ADVICE if work.invalid else "")
     if before != opset:
         work.changes.insert(0, f"opset {before} became {opset}")
     elif not work.changes:
-        work.changes.append(f"nothing: the model is at opset {opset} already")
-    _set_imports(model, opset, work.changes)
+        why = f"is at opset {opset} already" if stated is not None else "imports no opset of ONNX's main domain"
+        work.changes.append(f"nothing: the model {why}")
+    _set_imports(model, opset, work.changes, implied=stated is not None)
     return model, [*work.changes, *judge(model, proto, opset)], work.losses
 
 
@@ -99,6 +106,7 @@ class _Work:
     changes: list[str] = field(default_factory=list)
     losses: list[str] = field(default_factory=list)
     refused: dict[str, str] = field(default_factory=dict)
+    invalid: bool = False
 
     def __post_init__(self) -> None:
         self.names = Names(all_names(self.model))
@@ -120,6 +128,8 @@ class _Work:
             opset = main_opset(function.opset_import, where)
             if opset is None:
                 continue
+            if main_opset(self.model.opset_import, "model") is None and opset != self.after:
+                self.changes.append(f"{where}: opset {opset} became {self.after}")
             graph = calls.types.get((function.domain, function.name)) or GraphProto(node=function.node)
             scope = self.scope(where, None, own_types(graph))
             self.nodes(function.node, graph, scope, opset)
@@ -174,6 +184,7 @@ class _Work:
             try:
                 outcome = convert_nodes.Way(opset, self.after, scope).convert(node)
             except Refusal as why:
+                self.invalid = self.invalid or str(why).startswith(schemas.INVALID)
                 self.refused[where] = f"{node.op_type}: {convert_nodes.type_hint(node, self.after, str(why))}"
                 continue
             if len(outcome.nodes) > 1:
@@ -187,6 +198,7 @@ class _Work:
 
     def note(self, node: NodeProto, outcome: convert_nodes.Outcome, where: str, opset: int) -> None:
         """Say what became of a node, and hand its name and documentation on."""
+        self.losses += [f"{where}: {loss}" for loss in dict.fromkeys(outcome.losses)]
         if outcome.nodes == [node]:
             return
         heir = next((n for n in outcome.nodes if set(n.output) & set(filter(None, node.output))), outcome.nodes[-1])
@@ -195,7 +207,6 @@ class _Work:
         heir.doc_string = node.doc_string
         del heir.metadata_props[:]
         heir.metadata_props.extend(node.metadata_props)
-        self.losses += [f"{where}: {loss}" for loss in outcome.losses]
         for n in outcome.nodes:  # runtimes want unique names
             if n is not heir and node.name and (not n.name or n.name == node.name):
                 n.name = self.names.fresh(f"{node.name}_{n.op_type}")
@@ -258,15 +269,19 @@ def _read_in(held: list[Any]) -> set[str]:
     return read | {name_of(value) for holder in held for value in holder.output}
 
 
-def _set_imports(model: ModelProto, opset: int, changes: list[str]) -> None:
-    """State the new opset everywhere, and the IR version that it needs."""
+def _set_imports(model: ModelProto, opset: int, changes: list[str], *, implied: bool) -> None:
+    """State the new opset everywhere, and the IR version that it needs.
+
+    Args:
+        implied: whether the model has an opset although it may import none, as up to IR version 2.
+    """
     found = False
     for holder in (model, *model.functions):
         for row in holder.opset_import:
             if row.domain in MAIN:
                 row.version = opset
                 found = found or holder is model
-    if not found:
+    if implied and not found:
         model.opset_import.add(domain="", version=opset)
     least = onnx.helper.find_min_ir_version_for(model.opset_import, ignore_unknown=True)
     least = max(least, 3)

@@ -57,8 +57,10 @@ class Way:
         was, will_be = (schemas.version_in(node.op_type, opset) for opset in (self.before, self.after))
         if was is None:
             raise Refusal(f"opset {self.before} has no {node.op_type}")
-        if wrong := schemas.malformed(node, self.before):
+        if self.depth and (wrong := schemas.malformed(node, self.before)):
             raise Refusal(wrong, node.op_type)
+        if not self.depth and (wrong := schemas.invalid(node, self.before, self.scope.type)):
+            raise Refusal(f"{schemas.INVALID}{wrong}", node.op_type)
         given = possible_types(node, self.before, self.scope) if self.given is None else self.given
         deprecated = schemas.schema(node.op_type, self.before).deprecated
         if was == will_be and not deprecated:
@@ -67,8 +69,6 @@ class Way:
             if judged and (why := schemas.illegal(node, self.after, self.scope.type, given)):
                 raise Refusal(why)
             return Outcome([node])
-        if not (self.depth or deprecated) and (wrong := schemas.mistyped(node, self.before, self.scope.type)):
-            raise Refusal(f"the model is invalid: {wrong}", node.op_type)
         way = self if given is self.given else replace(self, given=given)
         try:
             return way.step(node)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import onnx
 from onnx import AttributeProto, NodeProto, TensorProto, TypeProto
 from onnx.defs import OpSchema
 from onnx.helper import get_attribute_value
 
+from minuend.errors import listed
 from minuend.plain import grouped
 
 MAIN = ("", "ai.onnx")
@@ -22,6 +23,10 @@ NAMES = {
     if name not in ("UNDEFINED", "FLOAT", "DOUBLE")
 } | {TensorProto.FLOAT: "float", TensorProto.DOUBLE: "double"}
 """Element types as schemas spell them."""
+
+
+INVALID = "the model is invalid: "
+"""How a reason begins that lies in the model, not in the way to the other opset."""
 
 
 class Refusal(Exception):
@@ -118,81 +123,128 @@ def illegal(
         types: gives the type of a value by its name. given: for values of unknown type, the types that they can have.
     """
     op = schema(node.op_type, opset)
-    title = f"{node.op_type}-{op.since_version}"
     if op.deprecated:
-        return f"{title} is deprecated"
-    return _illegal_attributes(node, op, title) or _illegal_values(node, op, title, types, given or {})
+        return f"{node.op_type}-{op.since_version} is deprecated"
+    return malformed(node, opset) or _mistyped(node, op, types, given or {})
 
 
-_UNORDERED = ("tensor(string)", "tensor(complex64)", "tensor(complex128)")
+def invalid(node: NodeProto, opset: int, types: Callable[[str], TypeProto | None]) -> str:
+    """Say which rule of its own version a node breaks, before anything is made of it; ``""`` where it breaks none.
 
+    Three things pass. A deprecated operator says what it means, and conversion is the way away from it. A value of
+    unknown type may be of the right one. And Constant-1 lists floats alone, but exporters wrote shapes in it and
+    onnxruntime reads them.
 
-def mistyped(node: NodeProto, opset: int, types: Callable[[str], TypeProto | None]) -> str:
-    """Say which input of a node is of text or complex where its operator takes real numbers; ``""`` where none is.
-
-    Real numbers of other types than an old schema lists are what runtimes take.
+    Args:
+        node: a node of the main domain whose operator the opset has. opset: the opset.
+        types: gives the type of a value by its name.
     """
-    op = schema(node.op_type, opset)
-    for i, name in enumerate(node.input):
-        row, text = parameter(op.inputs, i), type_text(types(name))
-        if row is not None and text in _UNORDERED and text not in allowed(op, row):
-            return f"{node.op_type}-{op.since_version} takes no {text} as input {i} ({row.name!r})"
-    return ""
+    if wrong := malformed(node, opset):
+        return wrong + _history(node, opset)
+    if node.op_type == "Constant" and opset < 9:
+        return ""
+    return _mistyped(node, schema(node.op_type, opset), types, None)
 
 
-def _illegal_attributes(node: NodeProto, op: OpSchema, title: str) -> str:
-    for attribute in node.attribute:
-        if attribute.name not in op.attributes:
-            if not attribute.name.startswith("__"):
-                return f"{title} has no attribute {attribute.name!r}"
-        elif int(cast(Any, op.attributes[attribute.name].type).value) != attribute.type:
-            return f"attribute {attribute.name!r} of {title} has another type"
-    stated = {attribute.name for attribute in node.attribute}
-    for name, row in op.attributes.items():
-        if row.required and name not in stated:
-            return f"{title} needs the attribute {name!r}"
-    return ""
-
-
-def _illegal_values(
-    node: NodeProto,
-    op: OpSchema,
-    title: str,
-    types: Callable[[str], TypeProto | None],
-    given: Mapping[str, frozenset[str]],
-) -> str:
-    bound: dict[str, str] = {}
-    for role, names, formal, least in (
-        ("input", node.input, op.inputs, op.min_input),
-        ("output", node.output, op.outputs, op.min_output),
-    ):
-        if len(names) < least:
-            return f"{title} needs {least} {role}s; the node has {len(names)}"
-        for i, name in enumerate(names):
-            row = parameter(formal, i)
-            if row is None:
-                return f"{title} has no {role} {i}; the node has {len(names)}"
-            if not name:
-                if row.option == OpSchema.FormalParameterOption.Single:
-                    return f"{title} needs its {role} {i} ({row.name!r})"
-                continue
-            may = allowed(op, row)
-            text = type_text(types(name))
-            if text is None:
-                if not given.get(name, frozenset(["?"])) <= may:
-                    return f"the type of {role} {name!r} is unknown, and {title} does not take every type there"
-                continue
-            if text not in may:
-                return f"{title} takes no {text} as {role} {i} ({row.name!r})"
-            if row.is_homogeneous and bound.setdefault(row.type_str, text) != text:
-                return f"{title} wants one type for {row.type_str!r}; it gets {bound[row.type_str]} and {text}"
-    return ""
+def _history(node: NodeProto, opset: int) -> str:
+    """Say which other versions allow what a malformed node states or leaves out; ``""`` where none does."""
+    version = version_in(node.op_type, opset) or 1
+    own, _, (inputs, _) = _form(node.op_type, version)
+    others = {v: _form(node.op_type, v) for v in versions(node.op_type) if v != version}
+    name = next((a.name for a in node.attribute if a.name not in own and not a.name.startswith("__")), "")
+    if have := [f"{node.op_type}-{v}" for v, form in others.items() if name in form[0]]:
+        return f" ({listed(have, 'and')} {'has' if len(have) == 1 else 'have'} it)"
+    empty = next((i for i, one in enumerate(node.input) if not one and i in inputs.named), None)
+    later = [v for v, form in others.items() if v > version and empty not in form[2][0].named]
+    return f" (it may be left out since {node.op_type}-{later[0]})" if empty is not None and later else ""
 
 
 @cache
-def _form(op_type: str, version: int) -> tuple[dict[str, int], frozenset[str], tuple[tuple[str, int, int, int], ...]]:
-    """An operator's form in plain values: attributes' types, the required ones, and of inputs and outputs the name,
-    the least and greatest number, and how many of the first must have names."""
+def _types(op_type: str, version: int, role: str) -> tuple[tuple[str, frozenset[str], str], ...]:
+    """Of each input or output of an operator its name, the types that it may have, and the parameter that binds them.
+
+    The parameter is ``""`` where a variadic one may mix types.
+    """
+    op = schema(op_type, version)
+    formal = op.inputs if role == "input" else op.outputs
+    return tuple((row.name, allowed(op, row), row.type_str if row.is_homogeneous else "") for row in formal)
+
+
+def _mistyped(
+    node: NodeProto,
+    op: OpSchema,
+    types: Callable[[str], TypeProto | None],
+    given: Mapping[str, frozenset[str]] | None,
+) -> str:
+    """Say which input or output of a well-formed node is of a type that its version does not take there."""
+    title = f"{node.op_type}-{op.since_version}"
+    bound: dict[str, str] = {}
+    for role, names in (("input", node.input), ("output", node.output)):
+        rows = _types(node.op_type, op.since_version, role)
+        for i, name in enumerate(names):
+            if not name:
+                continue
+            formal, may, parameter_ = rows[min(i, len(rows) - 1)]
+            text = type_text(types(name))
+            if text is None:
+                if given is not None and not given.get(name, frozenset(["?"])) <= may:
+                    return f"the type of {role} {name!r} is unknown, and {title} does not take every type there"
+                continue
+            if text not in may:
+                return f"{title} takes no {text} as {role} {i} ({formal!r})"
+            if parameter_ and bound.setdefault(parameter_, text) != text:
+                return f"{title} wants one type for {parameter_!r}; it gets {bound[parameter_]} and {text}"
+    return ""
+
+
+def implied(node: NodeProto, opset: int, types: Callable[[str], TypeProto | None]) -> dict[str, TypeProto]:
+    """Return the types that the schema alone gives to outputs of a well-formed node, where nothing else is known.
+
+    ONNX's inference has no rules for some operators of opset 10 and below: their outputs have the type of the input
+    that shares their parameter, and shapes that are not known.
+    """
+    missing = [i for i, name in enumerate(node.output) if name and type_text(types(name)) is None]
+    if not missing:
+        return {}
+    version = version_in(node.op_type, opset) or 1
+    inputs, outputs = (_types(node.op_type, version, role) for role in ("input", "output"))
+    bound: dict[str, TypeProto] = {}
+    for i, name in enumerate(node.input):
+        found = types(name) if name else None
+        if found is not None and found.WhichOneof("value") and (parameter_ := inputs[min(i, len(inputs) - 1)][2]):
+            bound.setdefault(parameter_, found)
+    known = {node.output[i]: bound.get(outputs[min(i, len(outputs) - 1)][2]) for i in missing}
+    return {name: _unshaped(found) for name, found in known.items() if found is not None}
+
+
+def _unshaped(found: TypeProto) -> TypeProto:
+    copy = TypeProto()
+    copy.CopyFrom(found)
+    if copy.HasField("tensor_type"):
+        copy.tensor_type.ClearField("shape")
+    return copy
+
+
+class _Side(NamedTuple):
+    """The inputs or the outputs of an operator: the least and greatest number, and those that must have a name.
+
+    Those from ``alike`` on must have one too: one variadic input of Sum cannot be left out.
+    """
+
+    role: str
+    least: int
+    most: int
+    named: frozenset[int]
+    alike: int
+
+
+_UNCHECKED = frozenset({"LayerNormalization"})
+"""Operators whose schema lets any attribute pass, which says nothing then; the package ``onnx`` does not tell which."""
+
+
+@cache
+def _form(op_type: str, version: int) -> tuple[dict[str, int], frozenset[str], tuple[_Side, ...]]:
+    """An operator's form in plain values: attributes' types, the required ones, its inputs and its outputs."""
     op = schema(op_type, version)
     types = {name: int(cast(Any, row.type).value) for name, row in op.attributes.items()}
     required = frozenset(name for name, row in op.attributes.items() if row.required)
@@ -201,16 +253,19 @@ def _form(op_type: str, version: int) -> tuple[dict[str, int], frozenset[str], t
         ("input", op.inputs, op.min_input, op.max_input),
         ("output", op.outputs, op.min_output, op.max_output),
     ):
-        single = [row.option == OpSchema.FormalParameterOption.Single for row in formal]
-        sides.append((role, least, most, single.index(False) if False in single else len(single)))
+        named = frozenset(i for i, row in enumerate(formal) if row.option == OpSchema.FormalParameterOption.Single)
+        last = formal[-1] if formal and role == "input" else None
+        alike = last is not None and last.option == OpSchema.FormalParameterOption.Variadic and last.is_homogeneous
+        sides.append(_Side(role, least, most, named, len(formal) - 1 if alike else most))
     return types, required, tuple(sides)
 
 
 def malformed(node: NodeProto, opset: int) -> str:
     """Say what breaks the form of a node's operator, whatever the types are; ``""`` where nothing does.
 
-    An attribute of the wrong kind or one that is missing, too few or too many inputs and outputs, and empty names where
-    names are needed. Attributes that the operator does not have are the checker's to find.
+    An attribute that the version does not have or of the wrong kind, one that is missing, too few or too many inputs
+    and outputs, and empty names where names are needed. Attributes whose names begin with ``__`` are nobody's, as in
+    ONNX's checker.
     """
     version = version_in(node.op_type, opset)
     if version is None:
@@ -219,6 +274,8 @@ def malformed(node: NodeProto, opset: int) -> str:
     title = f"{node.op_type}-{version}"
     stated = set()
     for a in node.attribute:
+        if a.name not in types and not a.name.startswith("__") and node.op_type not in _UNCHECKED:
+            return f"{title} has no attribute {a.name!r}"
         if a.type != types.get(a.name, a.type) and not (a.ref_attr_name and a.type == AttributeProto.UNDEFINED):
             return f"attribute {a.name!r} of {title} has another type"
         stated.add(a.name)
@@ -226,12 +283,12 @@ def malformed(node: NodeProto, opset: int) -> str:
         return f"{title} needs the attribute {missing[0]!r}"
     if len(stated) != len(node.attribute):
         return f"{title} has an attribute twice"
-    for (role, least, most, named), names in zip(sides, (node.input, node.output), strict=True):
+    for (role, least, most, named, alike), names in zip(sides, (node.input, node.output), strict=True):
         if not least <= len(names) <= most:
             wanted = str(least) if least == most else f"{least} or more" if most > 1000 else f"{least} to {most}"
             return f"{title} has {wanted} {role}{'' if wanted == '1' else 's'}; the node has {len(names)}"
-        for i, name in enumerate(names[:named]):
-            if not name:
+        for i, name in enumerate(names):
+            if not name and (i in named or i >= alike):
                 return f"{title} needs a name for its {role} {i}"
     return ""
 

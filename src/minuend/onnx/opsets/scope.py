@@ -17,6 +17,7 @@ from minuend.onnx import confined
 from minuend.onnx.calls import Calls
 from minuend.onnx.dims import shape_of
 from minuend.onnx.nesting import all_inputs, graphs, holders, within
+from minuend.onnx.opsets import schemas
 from minuend.onnx.opsets.fold import SMALL, fold
 from minuend.onnx.opsets.schemas import MAIN, malformed, refers
 
@@ -109,6 +110,8 @@ class Scope:
                 self.constants[node.output[0]] = node
             elif len(node.output) == 1:
                 self.makers[node.output[0]] = (node, opset)
+            for name, found in schemas.implied(node, opset, self.type).items():
+                self.types[name] = found
 
 
 def _elements(tensor: TensorProto) -> np.ndarray[Any, Any] | None:
@@ -294,14 +297,14 @@ def learn(nodes: list[NodeProto], opset: int, scope: Scope) -> None:
 
     A number that is found this way may tell inference more shapes, so the two take turns.
     """
-    for node in nodes:
-        scope.define(node, opset)
     made = {name for node in nodes for name in node.output if name}
     known = {name for name in made if scope.type(name) is not None}
+    for node in nodes:
+        scope.define(node, opset)
     numbers: dict[str, np.ndarray[Any, Any]] = {}
     for _ in range(4):
         for name, found in _infer_chunk(nodes, opset, scope, made, numbers).items():
-            if name not in known:
+            if name not in known and found.WhichOneof("value"):
                 scope.types[name] = found
         for name in made:
             if scope.folded.get(name, 0) is None:

@@ -72,9 +72,19 @@ to_inputs("ReduceSum", "Squeeze", "Unsqueeze", at=(11, 13), names=("axes",), emp
 to_inputs("Split", at=(11, 13), names=("split",), empty=False)
 to_inputs("Slice", at=(1, 10), names=("starts", "ends", "axes"))
 to_inputs("Reshape", at=(1, 5), names=("shape",), default=[], gone="consumed_inputs")
-to_inputs("Dropout", at=(10, 12), names=("ratio",), default=0.5, dtype=np.float32)
 to_attributes("Split", at=(13, 11), names={"split": "the sizes of the parts"})
 to_attributes("Reshape", at=(5, 1), names={"shape": "the shape"})
+
+UNREDUCED = {
+    "ReduceL1": "Abs",
+    "ReduceL2": "Abs",
+    "ReduceMax": "Identity",
+    "ReduceMean": "Identity",
+    "ReduceMin": "Identity",
+    "ReduceProd": "Identity",
+    "ReduceSum": "Identity",
+}
+"""What a reduction over no axes is. ReduceL2's function body squares first, and a large integer wraps there."""
 
 # ---- axes -----------------------------------------------------------------------------------------------------
 
@@ -86,10 +96,10 @@ def axes_to_attribute(node: NodeProto, new: Builder) -> None:
     unreduced = not axes and attribute(node, "noop_with_empty_axes", 0)
     drop_attribute(node, "noop_with_empty_axes")
     if unreduced:
-        if node.op_type not in ("ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum"):
+        if node.op_type not in UNREDUCED:
             raise Refusal(f"{node.op_type} over no axes (noop_with_empty_axes=1) has no older form")
         drop_attribute(node, "keepdims")
-        node.op_type = "Identity"
+        node.op_type = UNREDUCED[node.op_type]
     elif axes:
         set_attribute(node, "axes", axes)
     set_inputs(node, [node.input[0]])
@@ -151,13 +161,20 @@ def clip_to_attributes(node: NodeProto, new: Builder) -> None:
     for i, name in enumerate(("min", "max"), 1):
         value = constant(node, i, name, new)
         if value is not None:
-            number = float(first(value, "a value of " + node.op_type))
-            if float(np.float32(number)) != number:
-                raise Refusal(f"Clip-6 keeps {name} as float32, which cannot hold {number}")
-            set_attribute(node, name, number)
+            set_attribute(node, name, _as_float32(value, f"Clip-6 keeps {name}", node))
         elif new.scope.element(node.input[0]) == TensorProto.DOUBLE:
             raise Refusal(f"Clip-6 without {name} clips double at float32's largest number")
     set_inputs(node, [node.input[0]])
+
+
+def _as_float32(value: np.ndarray[Any, Any], who: str, node: NodeProto) -> float:
+    """The only element of a constant as the float32 that an attribute is."""
+    number = first(value, "a value of " + node.op_type)
+    with np.errstate(over="ignore"):
+        held = number.dtype.kind in "fiub" and np.float32(number)
+    if held is False or not (held == number or np.isnan(number)):
+        raise Refusal(f"{who} as float32, which cannot hold {number}")
+    return float(held)
 
 
 @step("Pad", at=(2, 11))
@@ -178,10 +195,7 @@ def pad_to_attributes(node: NodeProto, new: Builder) -> None:
     set_attribute(node, "pads", integers(node, 1, "pads", new))
     value = constant(node, 2, "the value", new)
     if value is not None:
-        number = float(first(value, "a value of " + node.op_type))
-        if float(np.float32(number)) != number:
-            raise Refusal(f"Pad-2 keeps the value as float32, which cannot hold {number}")
-        set_attribute(node, "value", number)
+        set_attribute(node, "value", _as_float32(value, "Pad-2 keeps the value", node))
     set_inputs(node, [node.input[0]])
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 NAME = "iree"
 PACKAGE = "iree-base-compiler"
+MODULE = "iree"
 DIALECTS = ("onnx",)
 ARRAYS = False
 CONSTANTS = ("none", "A", "B", "both")

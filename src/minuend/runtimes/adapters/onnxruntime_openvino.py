@@ -7,6 +7,7 @@ from typing import Any
 
 NAME = "onnxruntime-openvino"
 PACKAGE = "onnxruntime-openvino"
+MODULE = "onnxruntime"
 DIALECTS = ("onnx",)
 ARRAYS = False
 CONSTANTS = ("none", "A", "B", "both")

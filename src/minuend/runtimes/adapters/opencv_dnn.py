@@ -7,6 +7,7 @@ from typing import Any
 
 NAME = "opencv-dnn"
 PACKAGE = "opencv-python-headless"
+MODULE = "cv2"
 OTHERWISE = ("opencv-python", "opencv-contrib-python-headless", "opencv-contrib-python")
 ALIASES = ("opencv",)
 DIALECTS = ("onnx",)

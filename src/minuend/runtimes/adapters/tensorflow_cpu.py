@@ -7,6 +7,7 @@ from typing import Any
 
 NAME = "tensorflow-cpu"
 PACKAGE = "tensorflow-cpu"
+MODULE = "tensorflow"
 OTHERWISE = ("tensorflow",)
 ALIASES = ("tensorflow", "tf")
 DIALECTS = ("openvino",)

@@ -7,6 +7,7 @@ from typing import Any
 
 NAME = "tvm"
 PACKAGE = "apache-tvm"
+MODULE = "tvm"
 DIALECTS = ("onnx",)
 ARRAYS = False
 CONSTANTS = ("none", "A", "B", "both")

@@ -1,0 +1,332 @@
+"""HDF5's library on a file that somebody else made, in a process of its own: it loops or crashes on damaged files.
+
+A script: ``python -I hdf5_child.py PATHS``, where PATHS are those of modules, as JSON. It opens no file: the process
+that asks sends the bytes. Messages are those of :mod:`minuend.worker`. A request's head names the work and its bounds
+(``"seconds"`` of processor time, ``"bytes"`` of memory). Before the answer, any number of ``{"read": [offset, size]}``
+may come back, each of which is to be answered by a message with these bytes.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import json
+import os
+import signal
+import sys
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Any
+
+try:
+    import resource
+except ImportError:  # Windows has none
+    resource = None  # type: ignore[assignment]
+
+_BLOCK, _MOST_BLOCKS = 1 << 16, 128
+_FILTERS = ("compression", "compression_opts", "shuffle", "fletcher32")
+_WRITTEN = (None, "gzip", "lzf", "szip")
+_INSTEAD = {"compression": "gzip", "compression_opts": 1}
+
+
+def main() -> None:
+    """Answer requests until there are no more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that asks says when this one ends
+    sys.path[:] = json.loads(sys.argv[1])
+    os.chdir(os.path.abspath(os.sep))
+    if resource is not None:
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    talk = Talk(os.fdopen(os.dup(1), "wb"), sys.stdin.buffer)
+    os.dup2(2, 1)  # what a library prints must not run into the answers
+    works = Works(talk)
+    own = _address_space()
+    talk.say({"ready": True})
+    while (request := talk.hear()) is not None:
+        head, _ = request
+        _confine(head["seconds"], own + head["bytes"])
+        try:
+            answer, parts = works.do(head)
+        except MemoryError:
+            answer, parts = {"exceeded": True}, []
+        except Exception as error:
+            answer, parts = {"refused": str(error) or type(error).__name__}, []
+        talk.say(answer, parts)
+        if resource is not None:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+    os._exit(0)  # the library closes what is open behind Python's end, where nothing answers its callbacks any more
+
+
+def _confine(seconds: int, nbytes: int) -> None:
+    """Bound what follows; what exceeds the time ends the process, for nobody handles that signal."""
+    if resource is None:
+        return
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    wanted = nbytes if hard == resource.RLIM_INFINITY else min(nbytes, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
+
+
+def _address_space() -> int:
+    """Return the bytes of addresses that this process has before any request."""
+    try:
+        with open("/proc/self/statm", "rb") as stream:
+            return int(stream.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 1 << 30
+
+
+def _text(path: Any) -> str:
+    return path if isinstance(path, str) else bytes(path).decode(errors="surrogateescape")
+
+
+class Talk:
+    """Messages to and from the process that asks."""
+
+    def __init__(self, out: Any, into: Any) -> None:
+        path = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "worker.py")
+        spec = importlib.util.spec_from_file_location("worker", path)
+        assert spec is not None
+        assert spec.loader is not None
+        self._worker = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(self._worker)
+        self._out, self._in = out, into
+
+    def say(self, head: Mapping[str, Any], parts: list[Any] | None = None) -> None:
+        """Send a message."""
+        self._worker.write(self._out, head, parts or [])
+
+    def hear(self) -> tuple[dict[str, Any], list[bytes]] | None:
+        """Wait for a message; ``None`` where there will be none."""
+        found: tuple[dict[str, Any], list[bytes]] | None = self._worker.read(self._in)
+        return found
+
+    def bytes_at(self, offset: int, size: int) -> bytes:
+        """Ask for bytes of the file."""
+        self.say({"read": [offset, size]})
+        found = self.hear()
+        if found is None:
+            os._exit(0)
+        return found[1][0]
+
+
+class Bytes(io.RawIOBase):
+    """The file, as HDF5's library reads it: metadata in many short reads, of blocks that are kept for a while."""
+
+    def __init__(self, talk: Talk, size: int) -> None:
+        self._talk, self._size, self._at = talk, size, 0
+        self._blocks: OrderedDict[int, bytes] = OrderedDict()
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def seekable(self) -> bool:
+        """It is."""
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Go to a place."""
+        self._at = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size}[whence]
+        return self._at
+
+    def tell(self) -> int:
+        """Return the place."""
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer, as far as there are bytes: the package does not ask for the rest of a short read."""
+        size = max(0, min(len(buffer), self._size - self._at))
+        if size > _BLOCK:
+            buffer[:size] = self._talk.bytes_at(self._at, size)
+        done = size if size > _BLOCK else 0
+        while done < size:
+            number, within = divmod(self._at + done, _BLOCK)
+            piece = self._block(number)[within : within + size - done]
+            buffer[done : done + len(piece)] = piece
+            done += len(piece)
+        self._at += size
+        return size
+
+    def _block(self, number: int) -> bytes:
+        found = self._blocks.get(number)
+        if found is None:
+            found = self._talk.bytes_at(number * _BLOCK, min(_BLOCK, self._size - number * _BLOCK))
+            self._blocks[number] = found
+            if len(self._blocks) > _MOST_BLOCKS:
+                self._blocks.popitem(last=False)
+        return found
+
+
+class Works:
+    """What can be asked of a file."""
+
+    def __init__(self, talk: Talk) -> None:
+        import h5py
+
+        self._package, self._talk = h5py, talk
+        self._file: Any = None
+        self._files: dict[int, Any] = {}
+        self._parts: list[Any] = []
+
+    def do(self, head: Mapping[str, Any]) -> tuple[dict[str, Any], list[Any]]:
+        """Answer a request."""
+        self._parts = []
+        for number in head.get("done", ()):
+            if number in self._files:
+                self._files.pop(number).close()
+        self._file = self._files.get(head["file"])
+        works: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+            "open": self._open, "part": self._part, "chunks": self._chunks,
+        }  # fmt: skip
+        return works[head["work"]](head), self._parts
+
+    # ---- what a file holds ----------------------------------------------------------------------------------------
+
+    def _open(self, head: Mapping[str, Any]) -> dict[str, Any]:
+        self._file = file = self._package.File(Bytes(self._talk, head["size"]), "r")
+        self._files[head["file"]] = file
+        datasets: list[Any] = []
+        groups: dict[str, Any] = {"": self._attributes(file)}
+
+        links: dict[str, str] = {}
+
+        def visit(name: Any, link: Any) -> None:
+            if not isinstance(name, str):
+                datasets.append([repr(name)[:200], None])
+            elif isinstance(link, self._package.SoftLink):  # it may lead through another file: it is not followed here
+                links[name] = _text(link.path)
+            elif isinstance(link, self._package.HardLink):
+                item = file[name]
+                if isinstance(item, self._package.Dataset):
+                    datasets.append([name, self._described(item)])
+                elif isinstance(item, self._package.Group):
+                    groups[name] = self._attributes(item)
+
+        file.visititems_links(visit)  # each group once, each dataset by all its names
+        return {"datasets": datasets, "groups": groups, "links": links}
+
+    def _described(self, dataset: Any) -> dict[str, Any]:
+        try:
+            dtype, chunks = dataset.dtype, dataset.chunks
+            found: dict[str, Any] = {
+                "name": dataset.name, "dtype": self._dtype(dtype), "shape": dataset.shape, "chunks": chunks,
+                "maxshape": dataset.maxshape, "is_virtual": dataset.is_virtual, "external": bool(dataset.external),
+                "attrs": self._attributes(dataset),
+                "is_enum": self._package.check_enum_dtype(dtype) is not None,
+                "offset": self._offset(dataset),
+            }  # fmt: skip
+            if chunks:
+                filters = {name: getattr(dataset, name) for name in _FILTERS}
+                if filters["compression"] not in _WRITTEN:  # one of a plug-in, which h5py does not write by name
+                    filters |= _INSTEAD
+                found["filters"] = filters
+                found["direct"] = self._pipeline(dataset)
+                if dtype.kind in "iuf":
+                    found["fill"] = self._value(dataset.fillvalue)
+        except Exception as error:
+            return {"error": str(error) or type(error).__name__}
+        return found
+
+    def _offset(self, dataset: Any) -> int | None:
+        """Where elements begin in the file, one after the other and each as in memory; ``None`` where they do not.
+
+        The package converts what NumPy has no type for, so the type in the file is compared: size, byte order,
+        precision, bit offset, padding, sign, exponent and mantissa.
+        """
+        plain = not dataset.chunks and dataset.id.get_type().equal(self._package.h5t.py_create(dataset.dtype))
+        # Behind a user block, the library gives an address for elements too that were never written
+        there = dataset.shape is not None and dataset.id.get_storage_size() > 0
+        found: int | None = dataset.id.get_offset() if plain and there else None
+        return found
+
+    def _pipeline(self, dataset: Any) -> list[list[int]] | None:
+        """Return the filters of chunks that need no library, each with its first parameter; ``None`` of others."""
+        package, listed = self._package, dataset.id.get_create_plist()
+        known = (package.h5z.FILTER_DEFLATE, package.h5z.FILTER_SHUFFLE, package.h5z.FILTER_FLETCHER32)
+        found = [listed.get_filter(k) for k in range(listed.get_nfilters())]
+        codes = [one[0] for one in found]
+        stored = dataset.id.get_type().equal(package.h5t.py_create(dataset.dtype, logical=True))
+        if dataset.dtype.kind not in "iuf" or not stored or not hasattr(dataset.id, "chunk_iter"):
+            return None
+        if len(set(codes)) != len(codes) or any(code not in known for code in codes):
+            return None
+        return [[int(one[0]), int(one[2][0]) if one[2] else 0] for one in found]
+
+    def _attributes(self, item: Any) -> list[Any]:
+        return [[name, self._value(value)] for name, value in item.attrs.items() if isinstance(name, str)]
+
+    def _dtype(self, dtype: Any) -> Any:
+        text = self._package.check_string_dtype(dtype)
+        if text is not None:
+            return {"text": [text.encoding, text.length]}
+        if dtype.hasobject or dtype.names:
+            return {"other": str(dtype)[:200], "size": dtype.itemsize}
+        return dtype.name if dtype.kind == "V" else dtype.str
+
+    def _value(self, value: Any) -> Any:
+        """Return a value of an attribute as JSON; the elements of arrays go as bytes of their own."""
+        import numpy as np
+
+        if isinstance(value, str):
+            return {"text": value}
+        if isinstance(value, bytes):
+            return {"bytes": self._put(value)}
+        if isinstance(value, self._package.Empty):
+            return {"empty": True}
+        if isinstance(value, self._package.Reference):
+            return {"reference": self._referred(value)}
+        if isinstance(value, np.ndarray | np.generic) and not value.dtype.hasobject and not value.dtype.names:
+            dtype = value.dtype
+            array = {"array": self._put(np.ascontiguousarray(value).tobytes()), "shape": list(np.shape(value))}
+            described = {"dtype": dtype.name if dtype.type.__module__ == "ml_dtypes" else dtype.str}
+            return array | described | {"alone": isinstance(value, np.generic)}
+        if isinstance(value, np.ndarray) and not value.dtype.names:
+            return {"list": [self._value(one) for one in value.ravel()], "shape": list(value.shape)}
+        return {"unknown": type(value).__name__}
+
+    def _referred(self, reference: Any) -> Any:
+        """Return the name of what a reference leads to, and whether its first axis grows."""
+        try:
+            found = self._file[reference]
+            return [found.name, getattr(found, "maxshape", None)]
+        except (ValueError, KeyError):
+            return None
+
+    def _put(self, data: bytes) -> int:
+        self._parts.append(data)
+        return len(self._parts) - 1
+
+    # ---- elements -------------------------------------------------------------------------------------------------
+
+    def _part(self, head: Mapping[str, Any]) -> dict[str, Any]:
+        import numpy as np
+
+        dataset = self._file[head["name"]]
+        found = dataset[tuple(slice(*one) for one in head["region"])]
+        # An element without axes comes as one of Python or NumPy: without the byte order, or as text of a fixed width
+        found = np.asarray(found, dataset.dtype)
+        if not found.dtype.hasobject:
+            self._put(np.ascontiguousarray(found).tobytes())
+            return {}
+        texts = [one if isinstance(one, bytes) else str(one).encode() for one in found.ravel()]
+        self._put(np.array([len(one) for one in texts], np.int64).tobytes())
+        self._put(b"".join(texts))
+        return {}
+
+    def _chunks(self, head: Mapping[str, Any]) -> dict[str, Any]:
+        """Return where chunks lie: for each its first element, address, bytes, and the filters that it lacks."""
+        import numpy as np
+
+        rows: list[int] = []
+
+        def add(one: Any) -> None:
+            rows.extend((*one.chunk_offset, one.byte_offset, one.size, one.filter_mask))
+
+        dataset = self._file[head["name"]]
+        dataset.id.chunk_iter(add)
+        self._put(np.array(rows, np.int64).tobytes())
+        return {}
+
+
+if __name__ == "__main__":
+    main()

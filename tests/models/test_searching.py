@@ -1,0 +1,43 @@
+"""Globs of models: by the rules of Python's glob, and without following links in circles."""
+
+from __future__ import annotations
+
+import glob
+import os
+from pathlib import Path
+
+import pytest
+
+from minuend.models.searching import _expanded
+
+PATTERNS = (
+    "*", "**/*.onnx", "a/*", "*/*.onnx", "**/a/*.onnx", "./*.onnx", "**/**/*.onnx", ".*", "a/../*.onnx", "?.onnx",
+    "[ax]/**/*.onnx", "a/1.onnx/*", "a//*.onnx", "nothing/*", "**/.h/*", "x/[!b]/*",
+)  # fmt: skip
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for path in ("a/1.onnx", "a/b/2.onnx", "a/b/.h/3.onnx", "x/a/4.onnx", "5.onnx", ".6.onnx", "notes.md"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).touch()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_a_glob_means_what_it_means_to_python(tree: Path, pattern: str) -> None:
+    for one in (pattern, f"{tree}/{pattern}"):
+        assert {*map(os.path.normpath, _expanded(one))} == {*map(os.path.normpath, glob.glob(one, recursive=True))}
+
+
+def test_any_number_of_folders_is_every_folder_once(tree: Path) -> None:
+    folders = {os.path.dirname(path) for path in glob.glob("**/", recursive=True)}
+    assert {path for path in _expanded("**") if path} == folders | {"a", "a/b", "x", "x/a"}
+
+
+def test_links_that_lead_back_are_not_followed_for_ever(tree: Path) -> None:
+    for name in ("loop", "x/up", "a/b/top"):
+        os.symlink(tree, tree / name)
+    assert sorted(_expanded("**/" * 24 + "*.onnx")) == ["5.onnx", "a/1.onnx", "a/b/2.onnx", "x/a/4.onnx"]
+    assert sorted(_expanded("x/up/*.onnx")) == ["x/up/5.onnx"]

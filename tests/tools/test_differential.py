@@ -1,0 +1,131 @@
+"""The package beside the tools that its fields trust: each surface for some seconds, and the defects found before."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from differential import driver
+from differential.surface import Difference, Surface, from_json, to_json
+
+SURFACES = driver.surfaces()
+SECONDS = 60
+"""Of all surfaces together, at most."""
+CASES = 40
+"""Of each surface, at most: on every machine the same ones."""
+
+
+def needs(surface: Surface) -> None:
+    for package in surface.missing():
+        pytest.skip(f"could not import {package!r}")
+
+
+@pytest.mark.parametrize("name", SURFACES)
+def test_random_cases_do_not_differ(name: str) -> None:
+    needs(SURFACES[name])
+    run = driver.explore(SURFACES[name], seed=1, seconds=SECONDS / len(SURFACES), most=CASES)
+    assert run.differences == {}
+    assert run.cases
+
+
+KNOWN = [(name, defect) for name in SURFACES for defect in driver.known(name)]
+
+
+@pytest.mark.parametrize(("name", "defect"), KNOWN, ids=[f"{name}-{i}" for i, (name, _) in enumerate(KNOWN)])
+def test_a_defect_that_was_found_does_not_come_back(name: str, defect: dict) -> None:
+    needs(SURFACES[name])
+    if "test" not in defect:
+        pytest.skip(f"left: {defect['reason']}")
+    path, _, test = defect["test"].partition("::")
+    assert f"def {test.partition('[')[0]}(" in (Path(__file__).parents[2] / path).read_text("utf-8")
+    if "case" in defect:
+        what, why = driver.trial(SURFACES[name], from_json(SURFACES[name].kind, defect["case"]))
+        assert (what, why) == (what, "")
+
+
+# ---- the driver ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Numbers that are added."""
+
+    numbers: tuple[int, ...] = ()
+    label: str = "plain"
+
+
+def add(case: Sum, folder: Path) -> str:
+    assert list(folder.iterdir()) == []
+    if 7 in case.numbers:
+        raise Difference("7 is added as 8")
+    if case.label == "broken":
+        raise ValueError("no such label")
+    return "equal: always"
+
+
+def draw(source: random.Random) -> Sum:
+    return Sum(tuple(source.choices(range(10), k=5)), source.choice(["plain", "other"]))
+
+
+SUMS = Surface("sums", "sums", ("pytest", "no-such-package"), draw, add, Sum)
+
+
+def test_what_differs_is_made_smaller_and_can_be_run_again() -> None:
+    run = driver.explore(SUMS, seed=3, seconds=60, most=50)
+    assert run.cases == 50
+    assert run.counts["equal"] + run.counts["different"] == 50
+    assert run.differences == {'{"numbers": [7]}': "7 is added as 8"}
+    assert driver.trial(SUMS, from_json(Sum, {"numbers": [7]})) == ("different", "7 is added as 8")
+
+
+def test_a_smaller_case_fails_alike() -> None:
+    def two_numbers(case: Sum, _: Path) -> str:
+        if case.label == "broken":
+            raise ValueError("no such label")
+        return f"equal: {case.numbers[1]}"  # an IndexError where there is one number
+
+    broken = Surface("pairs", "pairs", (), lambda _: Sum((1, 2), "broken"), two_numbers, Sum)
+    run = driver.explore(broken, seed=1, seconds=60, most=1)
+    assert run.differences == {'{"label": "broken"}': "ValueError: no such label"}
+    few = Surface("pairs", "pairs", (), lambda _: Sum((1,)), two_numbers, Sum)
+    run = driver.explore(few, seed=1, seconds=60, most=1)
+    assert list(run.differences.values()) == ["IndexError: tuple index out of range"]
+
+
+def test_one_seed_draws_the_same_cases() -> None:
+    runs = [driver.explore(SUMS, seed=3, seconds=60, most=20).counts for _ in range(2)]
+    assert runs[0] == runs[1]
+
+
+def test_any_other_error_is_a_finding() -> None:
+    assert driver.trial(SUMS, Sum((), "broken")) == ("raised", "ValueError: no such label")
+
+
+def test_a_case_is_stored_as_the_fields_that_are_not_simplest() -> None:
+    case = Sum((1, 2))
+    assert to_json(case) == {"numbers": [1, 2]}
+    assert from_json(Sum, to_json(case)) == case
+
+
+def test_packages_that_are_missing_are_named() -> None:
+    assert SUMS.missing() == ("no-such-package",)
+
+
+def test_runs_are_added_to_the_figures_and_shown(tmp_path: Path) -> None:
+    path = tmp_path / "figures.json"
+    for seed in (3, 4):
+        driver.record(path, driver.explore(SUMS, seed, 60, most=50), seed, 1.5)
+    row = json.loads(path.read_text())["sums"]
+    assert (row["cases"], row["minutes"], [run["seed"] for run in row["runs"]]) == (100, 3.0, [3, 4])
+    row["counterparts"] = {"pytest": "9"}
+    assert "| `sums`: sums | pytest 9 | 100 | 3 | 0 | 0 | 3: 1 in 50 (1.5 min, " in driver.page({"sums": row})
+
+
+def test_the_page_shows_the_figures_and_every_defect() -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    figures = json.loads((docs / "verification.json").read_text("utf-8"))
+    assert (docs / "verification.md").read_text("utf-8").endswith(driver.page(figures))
+    assert {path.stem for path in driver.FOUND.glob("*.json")} <= figures.keys() <= SURFACES.keys()

@@ -1,0 +1,1 @@
+"""What this package says of models and files, compared with what the field's own tools say; one module a surface."""

@@ -1,0 +1,383 @@
+"""Valid models to every other opset: refused with a reason, or accepted by the checker and equal on onnxruntime."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
+
+from differential import onnx_worker, valid_nodes
+from differential.onnx_worker import Bits, Failed
+from differential.surface import Difference, Surface
+from differential.valid_nodes import Built
+
+PLACES = ("graph", "if", "loop", "scan", "function", "attributes", "external")
+
+
+@dataclass(frozen=True)
+class Case(valid_nodes.Nodes):
+    """A model of some nodes, and the opset that it goes to."""
+
+    to: int = 18
+
+
+def draw(source: random.Random) -> Case:
+    """Draw a case."""
+    fields = valid_nodes.draw(source)
+    if source.random() < 0.2:
+        fields["more"] = (*fields.get("more", ()), *valid_nodes.more(source, fields["opset"]))
+    return Case(
+        **fields,
+        constants=source.choice(["none", "initializer", "initializer", "node", "all"]),
+        dims=source.choice(["static", "static", "named"]),
+        place=source.choice(["graph", "graph", "graph", *places(fields)]),
+        linked=source.random() < 0.5,
+        to=source.randint(1, onnx.defs.onnx_opset_version()),
+        seed=source.randrange(1000),
+    )
+
+
+def places(fields: dict[str, Any]) -> list[str]:
+    """The places where drawn nodes may stand."""
+    if fields["op"].startswith(("Sequence", "Optional", "SplitTo")):
+        return ["graph", "function", "external"]
+    return [one for one in PLACES if one != "scan" or fields["opset"] >= 9]
+
+
+# ---- models -------------------------------------------------------------------------------------------------------
+
+
+def model_of(case: Any, built: Built) -> ModelProto:
+    """The model of a case; outputs have no types yet."""
+    nodes, outputs = built.nodes, built.made
+    given = valid_nodes.types(built, case.dims)
+    functions = []
+    imports = [helper.make_opsetid("", case.opset)]
+    if case.place == "if":
+        nodes, outputs = _branches(built)
+        given["chosen"] = helper.make_tensor_type_proto(TensorProto.BOOL, [])
+        built.feeds["chosen"] = np.array(True)
+    elif case.place in ("loop", "scan"):
+        nodes, outputs = _repeated(built, case.place, case.opset)
+    elif case.place in ("function", "attributes"):
+        names = [*given, *built.stored]
+        nodes, stated = _referring(nodes) if case.place == "attributes" else (nodes, [])
+        functions = [helper.make_function("local", "f", names, outputs, nodes, imports, [a.name for a in stated])]
+        nodes = [helper.make_node("f", names, outputs, domain="local")]
+        nodes[0].attribute.extend(stated)
+        imports = [*imports, helper.make_opsetid("local", 1)]
+    graph = GraphProto(name="g", node=nodes, output=[ValueInfoProto(name=name) for name in outputs])
+    graph.input.extend(ValueInfoProto(name=name, type=type_) for name, type_ in given.items())
+    graph.initializer.extend(valid_nodes.tensor(*row) for row in built.stored.items())
+    return ModelProto(
+        ir_version=valid_nodes.ir_version(case.opset), opset_import=imports, graph=graph, functions=functions
+    )
+
+
+def _referring(nodes: list[NodeProto]) -> tuple[list[NodeProto], list[AttributeProto]]:
+    """The nodes with attributes that are a function's, and what a call states for these."""
+    found, stated = [], []
+    for i, node in enumerate(nodes):
+        copy = NodeProto()
+        copy.CopyFrom(node)
+        for a in copy.attribute:
+            if a.type not in (AttributeProto.TENSOR, AttributeProto.GRAPH):
+                given = AttributeProto()
+                given.CopyFrom(a)
+                given.name = f"{a.name}_{i}"
+                stated.append(given)
+                a.CopyFrom(AttributeProto(name=a.name, type=a.type, ref_attr_name=given.name))
+        found.append(copy)
+    return found, stated
+
+
+def _renamed(nodes: list[NodeProto], end: str) -> list[NodeProto]:
+    made = {name for node in nodes for name in node.output}
+    found = []
+    for node in nodes:
+        copy = NodeProto()
+        copy.CopyFrom(node)
+        for names in (copy.input, copy.output):
+            for i, name in enumerate(names):
+                if name and name in made:
+                    names[i] = name + end
+        found.append(copy)
+    return found
+
+
+def _branches(built: Built) -> tuple[list[NodeProto], list[str]]:
+    bodies = [
+        GraphProto(
+            name=f"branch{end}",
+            node=_renamed(built.nodes, end),
+            output=[ValueInfoProto(name=n + end) for n in built.made],
+        )
+        for end in ("_t", "_e")
+    ]
+    outputs = [f"{name}_out" for name in built.made]
+    return [helper.make_node("If", ["chosen"], outputs, then_branch=bodies[0], else_branch=bodies[1])], outputs
+
+
+def _repeated(built: Built, place: str, opset: int) -> tuple[list[NodeProto], list[str]]:
+    """The nodes in the body of a Loop, or a Scan, of two turns; each output becomes one dim longer."""
+    outputs = [f"{name}_out" for name in built.made]
+    made = [ValueInfoProto(name=name) for name in built.made]
+    if place == "loop":
+        inputs = [helper.make_tensor_value_info("turn", TensorProto.INT64, []),
+                  helper.make_tensor_value_info("going", TensorProto.BOOL, []),
+                  helper.make_tensor_value_info("state", TensorProto.FLOAT, [])]  # fmt: skip
+        same = [helper.make_node("Identity", ["going"], ["goes_on"]), helper.make_node("Identity", ["state"], ["next"])]
+        ends = [helper.make_tensor_value_info("goes_on", TensorProto.BOOL, []),
+                helper.make_tensor_value_info("next", TensorProto.FLOAT, []), *made]  # fmt: skip
+        body = GraphProto(name="turn", node=[*built.nodes, *same], input=inputs, output=ends)
+        built.stored |= {"turns": np.array(2, np.int64), "begin": np.array(True), "zero": np.array(0, np.float32)}
+        node = helper.make_node("Loop", ["turns", "begin", "zero"], ["last", *outputs], body=body)
+        return [node], ["last", *outputs]
+    element = helper.make_tensor_value_info("element", TensorProto.FLOAT, [])
+    body = GraphProto(name="turn", node=built.nodes, input=[element], output=made)
+    built.stored["elements"] = np.zeros(2, np.float32)
+    return [helper.make_node("Scan", ["elements"], outputs, body=body, num_scan_inputs=1)], outputs
+
+
+def typed(model: ModelProto, feeds: dict[str, Any]) -> ModelProto:
+    """The model with the types of its outputs: those of inference, else those of what onnxruntime computes.
+
+    Raises:
+        Failed: there is an output whose type does not follow.
+    """
+    inferred = onnx.shape_inference.infer_shapes(model, data_prop=True)
+    if all(map(_is_known, inferred.graph.output)):
+        return inferred
+    data = model.SerializeToString()
+    try:
+        came = onnx_worker.run(data, feeds)
+    except Failed as error:
+        if not any(word in str(error) for word in ABSENT):
+            raise
+        came = onnx_worker.evaluate(data, feeds)
+    for value, array in zip(inferred.graph.output, came, strict=True):
+        if not _is_known(value):
+            if not isinstance(array, np.ndarray):
+                raise Failed("the type of an output does not follow")
+            number = TensorProto.STRING if array.dtype.kind in "OUT" else helper.np_dtype_to_tensor_dtype(array.dtype)
+            value.type.CopyFrom(helper.make_tensor_type_proto(number, [None] * array.ndim))
+    return inferred
+
+
+def _is_known(value: ValueInfoProto) -> bool:
+    kind = value.type.WhichOneof("value")
+    return kind is not None and (kind != "tensor_type" or value.type.tensor_type.HasField("shape"))
+
+
+INVALID = (Failed, RuntimeError, ValueError, TypeError, OverflowError, onnx.checker.ValidationError,
+           onnx.shape_inference.InferenceError)  # fmt: skip
+"""What is raised over a draft that is no valid node."""
+
+
+def stored(model: ModelProto, case: Any, folder: Path) -> Any:
+    """The model, or its path where its tensors are to lie in a file beside it."""
+    if case.place != "external":
+        return model
+    copy = ModelProto()
+    copy.CopyFrom(model)
+    path = folder / "model.onnx"
+    onnx.save_model(copy, path, save_as_external_data=True, location="model.data", size_threshold=0)
+    return str(path)
+
+
+# ---- comparing ----------------------------------------------------------------------------------------------------
+
+
+def fault(model: ModelProto) -> str:
+    """What ONNX's full check finds wrong."""
+    try:
+        onnx.checker.check_model(model, full_check=True)
+    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError, RuntimeError, ValueError) as error:
+        return " ".join(str(error).split())[:300]
+    return ""
+
+
+def words(results: list[Any]) -> str:
+    """Results for people."""
+    return str([one if isinstance(one, Bits) else np.asarray(one).tolist() if not isinstance(one, list) else one
+                for one in results])[:300]  # fmt: skip
+
+
+def same(x: Any, y: Any) -> bool:
+    """Whether two results are the same bit for bit; a NaN equals a NaN."""
+    if isinstance(x, list) or isinstance(y, list):
+        return isinstance(x, list) and isinstance(y, list) and len(x) == len(y) and all(map(same, x, y))
+    if any(one is None or isinstance(one, Bits) for one in (x, y)):
+        return type(x) is type(y) and bool(x == y)
+    x, y = np.asarray(x), np.asarray(y)
+    if x.dtype != y.dtype or x.shape != y.shape:
+        return False
+    if x.dtype.kind in "OUT":
+        return bool((x == y).all())
+    if x.dtype.kind == "f":
+        nan = np.isnan(x) & np.isnan(y)
+        code = f"u{x.dtype.itemsize}"
+        one, other = (np.ascontiguousarray(array).reshape(-1).view(code) for array in (x, y))
+        return bool((nan.reshape(-1) | (one == other)).all())
+    return bool(x.tobytes() == y.tobytes())
+
+
+def bits(value: Any) -> Any:
+    """An array of a type that NumPy lacks in the form in which onnxruntime hands it out."""
+    if not isinstance(value, np.ndarray):
+        return value
+    name = TensorProto.DataType.Name(helper.np_dtype_to_tensor_dtype(value.dtype)).lower()
+    return Bits(name, value.shape, bytes(onnx.numpy_helper.from_array(value).raw_data))
+
+
+def near(x: Any, y: Any) -> bool:
+    """Whether two results are equal within the rounding of their type."""
+    if same(x, y):
+        return True
+    if any(one is None or isinstance(one, list | Bits) for one in (x, y)):
+        return False
+    x, y = np.asarray(x), np.asarray(y)
+    if x.dtype != y.dtype or x.shape != y.shape or x.dtype.kind not in "fciu":
+        return False
+    if x.dtype.kind in "iu":  # the logarithm of integers, which is cut off at the end, or in between
+        return bool((np.maximum(x, y) - np.minimum(x, y) <= 1).all())
+    digits = {2: 4e-3, 4: 3e-5}.get(x.dtype.itemsize, 1e-6)  # normalisation goes through float32 in double as well
+    return bool(np.allclose(x.astype(np.float64), y.astype(np.float64), digits, digits * 10, equal_nan=True))
+
+
+def _nodes(model: ModelProto) -> list[str]:
+    """The operators of a model in their order: where conversion changed none, runtimes may have other kernels."""
+    found = []
+    for holder in (model.graph, *model.functions):
+        for node in holder.node:
+            bodies = [a.g for a in node.attribute if a.type == onnx.AttributeProto.GRAPH]
+            found += [node.op_type, *(one.op_type for body in bodies for one in body.node)]
+    return [name for name in found if name != "Constant"]
+
+
+def fits(case: Any) -> bool:
+    """Whether each window of a pool lies within its input; neither the checker nor onnxruntime looks at that."""
+    for op, inputs, attributes, _ in ((case.op, case.inputs, case.attributes, 1), *case.more):
+        stated = dict(attributes)
+        if op.endswith("Pool") and "kernel_shape" in stated and inputs and not case.test:
+            sizes = inputs[0][1][2:]
+            dilations = stated.get("dilations", (1,) * len(sizes))
+            if any((k - 1) * d >= n for k, d, n in zip(stated["kernel_shape"], dilations, sizes, strict=True)):
+                return False
+    return not (case.test and case.op.endswith("Pool") and set(case.without) & {"pads", "ceil_mode"})
+
+
+def operators(case: Any) -> set[str]:
+    """The operators of a case."""
+    return {case.op, *(spec[0] for spec in case.more)}
+
+
+def compare(case: Case, folder: Path) -> str:
+    """Convert the model of a case and compare."""
+    import minuend as mn
+    from minuend.errors import ConversionRefused
+
+    if case.to == case.opset:
+        return "the same opset"
+    if not fits(case):
+        return "not valid: a window does not fit"
+    try:
+        built = valid_nodes.build(case)
+        model = typed(model_of(case, built), built.feeds)
+    except INVALID as error:
+        return f"not valid: {error}"
+    if wrong := fault(model):
+        return f"not valid: {wrong}"
+    data = model.SerializeToString()
+    try:
+        expected = onnx_worker.run(data, built.feeds)
+    except Failed as error:
+        expected = None
+        if not any(word in str(error) for word in ABSENT):
+            return f"not valid there: {error}"
+    if any("float6" in str(one) for one in (case.inputs, *case.more)):
+        return "float6, which this package reads a byte to an element, and onnx writes four elements to three bytes"
+    try:
+        made = mn.convert(stored(model, case, folder), f"onnx:{case.to}")
+    except ConversionRefused as error:
+        return _refused(case, data, built, expected, "; ".join(error.nodes.values()))
+    result = made.model
+    if case.place == "external":
+        made.save(folder / "result.onnx")
+        result = onnx.load(folder / "result.onnx")
+    return _converted(case, built, model, result, expected, made.losses)
+
+
+def _converted(
+    case: Case, built: Built, model: ModelProto, result: ModelProto, expected: list[Any] | None, losses: list[str]
+) -> str:
+    """Whether a converted model is valid, and computes what the one before computes."""
+    if wrong := fault(result):
+        raise Difference(f"ours is not accepted: {wrong}")
+    if expected is None:
+        return "converted, not run before"
+    if valid_nodes.RANDOM & operators(case):
+        return "converted, random"
+    try:
+        came = onnx_worker.run(result.SerializeToString(), built.feeds)
+    except Failed as error:
+        return _failed(str(error))
+    if all(map(same, expected, came)):
+        return "equal"
+    if all(map(near, expected, came)) and losses:
+        return "within rounding, and a loss says so"
+    if all(map(near, expected, came)) and _nodes(result) == _nodes(model):
+        return "within rounding, by another kernel of onnxruntime"
+    raise Difference(f"before {words(expected)}, after {words(came)}, losses {losses}")
+
+
+ABSENT = ("NOT_IMPLEMENTED", "is under development", "ORT only *guarantees* support", "InsertedPrecisionFreeCast",
+           "is not currently registered or supported", "type inference failed, inferred types")  # fmt: skip
+"""What onnxruntime says of operators, types and opsets that it lacks; below opset 6 it makes Casts that are none."""
+
+
+def _failed(why: str) -> str:
+    if any(word in why for word in ABSENT):
+        return "converted, not run after"
+    if "Subgraph must have the shape set for all outputs" in why:
+        return "converted, and onnxruntime infers no shapes in the body of a Scan"
+    raise Difference(f"the result does not run: {why}")
+
+
+SILENT = ("Resize-10 does not say", "the scales ('", "has no coordinate_transformation_mode='tf_half_pixel_for_nn'")
+"""Resize-10 where it shrinks, or may; and a mode that no later version has, which onnx's converter leaves standing."""
+
+
+def _refused(case: Case, data: bytes, built: Built, expected: list[Any] | None, why: str) -> str:
+    """Whether onnx's converter does what is refused: it makes a valid model of the same results."""
+    if not why:
+        raise Difference("refused without a reason")
+    if "the model is invalid" in why:
+        raise Difference(f"refused as invalid, and the checker and onnxruntime accept it: {why}")
+    try:
+        theirs = ModelProto.FromString(onnx_worker.version_convert(data, case.to))
+    except Failed:
+        return "both refuse"
+    if sum(node.op_type == "Cast" for node in theirs.graph.node) > sum(
+        op == "Cast" for op in _nodes(ModelProto.FromString(data))
+    ):
+        return "refused, and their result casts to a type that does not hold every number"
+    if fault(theirs) or expected is None:
+        return "refused, and their result is invalid"
+    try:
+        came = onnx_worker.run(theirs.SerializeToString(), built.feeds)
+    except Failed:
+        return "refused, and their result does not run"
+    if not all(map(same, expected, came)):
+        return "refused, and their result differs"
+    if any(text in why for text in SILENT):
+        return "refused, where an old version does not say what it computes"
+    raise Difference(f"refused, and onnx's converter makes a model of the same results: {why}")
+
+
+SURFACES = (Surface("convert", "models to other opsets", ("onnx", "onnxruntime"), draw, compare, Case),)

@@ -1,0 +1,583 @@
+"""HDF5 files that h5py writes, beside ours: layouts, filters, stored types, names, links, fill values, scales."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from differential import subtracting
+from differential.labelled import FLOATS, INTEGERS, numbers
+from differential.surface import Difference, Surface
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+NUMBERS = (*INTEGERS, *FLOATS)
+CUSTOM = ("12 bits at 3", "24-bit float", "signed 5 bits", "big 12 bits", "wide float", "bitfield", "bfloat16")
+"""Stored types for which NumPy has no word: h5py converts them."""
+
+NO_NUMBERS = (
+    "bool", "enum", "text", "fixed text", "compound", "reference", "region", "ragged", "complex64", "array", "opaque",
+    "longdouble", "times",
+)  # fmt: skip
+LAYOUTS = (
+    "contiguous",
+    "compact",
+    "chunked",
+    "growing",
+    "virtual",
+    "external",
+    "early",
+    "large chunks",
+    "small chunks",
+)
+FILTERS = ("gzip", "lzf", "shuffle", "fletcher32", "szip", "scaleoffset", "nbit")
+NAMES = ("v", "g/v", "größe", "a b", "outer/inner/v", "v.1", "日本")
+LINKS = (
+    "soft", "hard", "external link", "dangling", "soft group", "null beside", "text beside", "empty group",
+    "named type", "soft selected", "hard selected",
+)  # fmt: skip
+EXTRAS = (
+    "partly written", "fill value", "nan fill", "unwritten", "attributes", "labels", "scales", "two scales",
+    "scales shifted", "bare scales", "_FillValue", "missing_value", "packed", "more names", "latest", "earliest",
+    "user block", "ordered", "nodata list", "units shifted", "group attributes", "odd attributes",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Case:
+    """Two files of datasets; fields are members of the tables above."""
+
+    seed: int = 0
+    dtype: str = "float64"
+    dtype_b: str = ""
+    order_a: Literal["<", ">"] = "<"
+    order_b: Literal["<", ">"] = "<"
+    shape: tuple[int, ...] = (3,)
+    shape_b: str = ""
+    layout_a: str = "contiguous"
+    layout_b: str = "contiguous"
+    filters_a: tuple[str, ...] = ()
+    filters_b: tuple[str, ...] = ()
+    name: str = "v"
+    links: tuple[str, ...] = ()
+    extras: tuple[str, ...] = ()
+    overflow: Literal["wrap", "saturate", "widen", "error"] = "wrap"
+
+
+# ---- writing -------------------------------------------------------------------------------------------------------
+
+
+def stored_type(name: str, order: Literal["<", ">"]) -> Any:  # noqa: PLR0912 - a list
+    """Return the type that h5py stores: NumPy's, or HDF5's own."""
+    import h5py
+    from h5py import h5t
+
+    big = order == ">"
+    match name:
+        case "12 bits at 3" | "big 12 bits" | "signed 5 bits":
+            base = {"12 bits at 3": h5t.STD_U16LE, "big 12 bits": h5t.STD_U16BE, "signed 5 bits": h5t.STD_I8LE}[name]
+            made = base.copy()
+            made.set_precision(5 if name.startswith("signed") else 12)
+            made.set_offset(0 if name == "signed 5 bits" else 3)
+            return made
+        case "24-bit float":
+            made = (h5t.IEEE_F32BE if big else h5t.IEEE_F32LE).copy()
+            made.set_fields(23, 15, 8, 0, 15)
+            made.set_precision(24)
+            made.set_size(3)
+            return made
+        case "wide float":
+            made = (h5t.IEEE_F64BE if big else h5t.IEEE_F64LE).copy()
+            made.set_ebias(1000)
+            return made
+        case "bitfield":
+            return h5t.STD_B16LE.copy()
+        case "bool":
+            return np.dtype(bool)
+        case "enum":
+            return h5py.enum_dtype({"low": 0, "high": 1}, "int16")
+        case "text":
+            return h5py.string_dtype()
+        case "fixed text":
+            return np.dtype("S5")
+        case "compound":
+            return np.dtype([("x", "f4"), ("y", "i2")])
+        case "reference":
+            return h5py.ref_dtype
+        case "region":
+            return h5py.regionref_dtype
+        case "ragged":
+            return h5py.vlen_dtype(np.dtype("int32"))
+        case "array":
+            return np.dtype(("f4", (2,)))
+        case "opaque":
+            return h5py.opaque_dtype(np.dtype("V4"))
+        case "times":
+            return h5py.opaque_dtype(np.dtype("M8[s]"))
+        case "bfloat16":
+            import ml_dtypes
+
+            return np.dtype(ml_dtypes.bfloat16)
+    return np.dtype(name).newbyteorder(order)
+
+
+def _elements(case: Case, side: str, shape: Sequence[int], dtype: Any, source: np.random.Generator) -> Array | None:
+    """Return what is written; ``None`` where nothing is."""
+    kind = _kind(case, side)
+    if kind in ("12 bits at 3", "big 12 bits", "bitfield"):
+        return source.integers(0, 1 << 12, shape).astype("uint16")
+    if kind == "signed 5 bits":
+        return source.integers(-16, 16, shape).astype("int8")
+    if kind in ("24-bit float", "wide float", "bfloat16"):
+        return source.integers(-50, 50, shape).astype("float32") / 4
+    if kind in NO_NUMBERS:
+        return np.ones(shape, dtype) if kind in ("bool", "complex64", "longdouble") else None
+    return numbers(np.dtype(dtype).newbyteorder("=").name, shape, source).astype(dtype)
+
+
+def _kind(case: Case, side: str) -> str:
+    return case.dtype_b or case.dtype if side == "b" else case.dtype
+
+
+def _creation(case: Case, layout: str, filters: Sequence[str], shape: Sequence[int], dtype: Any) -> Any:
+    """Return a list of properties: the layout and the filters in the order in which they are named."""
+    import h5py
+
+    made: Any = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    grid = {
+        "chunked": tuple(max(1, (dim + 1) // 2) for dim in shape),
+        "growing": tuple(max(1, (dim + 1) // 2) for dim in shape),
+        "small chunks": (1,) * len(shape),
+        "large chunks": tuple(max(1, dim) for dim in shape),
+    }.get(layout)
+    if layout == "compact":
+        made.set_layout(h5py.h5d.COMPACT)
+    elif layout == "early":
+        made.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+    elif grid and shape:
+        made.set_chunk(grid)
+        filters = [one for one in filters if one != "nbit" or "scaleoffset" not in filters]
+        plain = isinstance(dtype, np.dtype) and dtype.kind in "iuf" and dtype.itemsize <= 8
+        first = {"scaleoffset": 0, "nbit": 1}  # behind others, these two crash the library
+        for one in sorted(filters, key=lambda name: first.get(name, 2)):
+            if one != "szip" or (plain and not {"scaleoffset", "nbit"} & {*filters}):  # else the library crashes
+                _filter(made, one, dtype, int(np.prod(grid)))
+    return made
+
+
+def _filter(made: Any, name: str, dtype: Any, count: int) -> None:
+    import h5py
+
+    integer = isinstance(dtype, np.dtype) and dtype.kind in "iu"
+    match name:
+        case "gzip":
+            made.set_deflate(3)
+        case "lzf":
+            made.set_filter(h5py.h5z.FILTER_LZF, h5py.h5z.FLAG_OPTIONAL)
+        case "shuffle":
+            made.set_shuffle()
+        case "fletcher32":
+            made.set_fletcher32()
+        case "szip":
+            if count >= 2:
+                made.set_szip(h5py.h5z.SZIP_NN_OPTION_MASK, min(8, count // 2 * 2))
+        case "scaleoffset":
+            if integer or (isinstance(dtype, np.dtype) and dtype in ("float32", "float64")):
+                made.set_scaleoffset(h5py.h5z.SO_INT if integer else h5py.h5z.SO_FLOAT_DSCALE, 0 if integer else 3)
+        case "nbit":
+            made.set_filter(h5py.h5z.FILTER_NBIT)
+
+
+def write(case: Case, side: str, path: str) -> None:
+    """Write a file."""
+    import h5py
+
+    libver = "latest" if "latest" in case.extras else ("earliest", "v110") if "earliest" in case.extras else None
+    options: dict[str, Any] = {"libver": libver} if libver else {}
+    if "user block" in case.extras:
+        options["userblock_size"] = 512
+    with h5py.File(path, "w", track_order="ordered" in case.extras, **options) as file:
+        if "group attributes" in case.extras:
+            file.attrs["title"] = "the file"
+        names = [case.name, f"{case.name}_2"] if "more names" in case.extras else [case.name]
+        for k, name in enumerate(names):
+            _dataset(case, side, file, name, k, path)
+        _links(case, side, file, path)
+
+
+def _shape(case: Case, side: str) -> tuple[int, ...]:
+    shape = case.shape
+    if side == "b" and case.shape_b == "longer":
+        return (*shape[:-1], shape[-1] + 1) if shape else (2,)
+    if side == "b" and case.shape_b == "without first":
+        return shape[1:]
+    return () if side == "b" and case.shape_b == "number" else shape
+
+
+def _dataset(case: Case, side: str, file: Any, name: str, k: int, path: str) -> None:
+    import h5py
+
+    source = np.random.default_rng([case.seed, side == "b", k])
+    shape = _shape(case, side)
+    order, layout = (case.order_a, case.layout_a) if side == "a" else (case.order_b, case.layout_b)
+    filters = case.filters_a if side == "a" else case.filters_b
+    kind = stored_type(_kind(case, side), order)
+    values = _elements(case, side, shape, kind, source)
+    if layout == "virtual":
+        own = h5py.VirtualLayout(shape, kind)
+        with h5py.File(f"{path}.{k}.part.h5", "w") as other:
+            other["x"] = np.zeros(shape, kind)
+        if shape:
+            own[...] = h5py.VirtualSource(f"{path}.{k}.part.h5", "x", shape)
+        file.create_virtual_dataset(name, own)
+        return
+    if layout == "external":
+        file.create_dataset(name, shape, kind, external=[(f"{path}.{k}.raw", 0, h5py.h5f.UNLIMITED)], data=values)
+        return
+    made = _creation(case, layout, filters, shape, kind)
+    tid = kind if isinstance(kind, h5py.h5t.TypeID) else h5py.h5t.py_create(kind, logical=True)
+    if {"fill value", "nan fill"} & {*case.extras} and values is not None:
+        fill = np.zeros((), values.dtype)
+        fill[...] = np.nan if "nan fill" in case.extras and values.dtype.kind == "f" else 7
+        made.set_fill_value(fill)
+    most = (h5py.h5s.UNLIMITED,) * len(shape) if layout == "growing" else shape
+    space = h5py.h5s.create_simple(shape, most) if shape else h5py.h5s.create(h5py.h5s.SCALAR)
+    links = h5py.h5p.create(h5py.h5p.LINK_CREATE)
+    links.set_create_intermediate_group(True)
+    links.set_char_encoding(h5py.h5t.CSET_UTF8)
+    dataset = h5py.Dataset(h5py.h5d.create(file.id, name.encode(), tid, space, made, links))
+    if values is not None and "unwritten" not in case.extras:
+        if "partly written" in case.extras and shape and shape[0] > 1:
+            dataset[: shape[0] // 2] = values[: shape[0] // 2]
+        elif 0 not in shape:
+            dataset[...] = values
+    _describe(case, side, file, dataset, values)
+
+
+def _describe(case: Case, side: str, file: Any, dataset: Any, values: Array | None) -> None:
+    """Give attributes and scales to a dataset."""
+    extras = case.extras
+    if "attributes" in extras:
+        dataset.attrs["units"] = "m"
+        dataset.attrs["level"] = np.int16(4)
+        dataset.attrs["rates"] = np.array([0.5, np.nan, 2])
+        dataset.attrs["names"] = ["é", "b"]
+    if "odd attributes" in extras:
+        dataset.attrs["flag"] = np.bool_(True)
+        dataset.attrs["big"] = np.array([1, 2], ">i4")
+        dataset.attrs["short"] = np.bytes_(b"abc")
+        dataset.attrs["grid"] = np.arange(6).reshape(2, 3)
+        dataset.attrs["one"] = np.array([4.0])
+    if values is not None and values.dtype.kind in "iuf":
+        if "_FillValue" in extras:
+            dataset.attrs["_FillValue"] = values.dtype.newbyteorder("=").type(7)
+        if "missing_value" in extras:
+            dataset.attrs["missing_value"] = np.float64(7)
+        if "nodata list" in extras:
+            dataset.attrs["missing_value"] = np.array([7, 7], values.dtype.newbyteorder("="))
+        if "packed" in extras:
+            dataset.attrs["scale_factor"] = 0.5
+    for k, size in enumerate(dataset.shape):
+        if "labels" in extras:
+            dataset.dims[k].label = f"x{k}"
+        for scale in ("one", "two") if "two scales" in extras else ("one",) if "scales" in extras else ():
+            path = f"{scale}{len(dataset.shape) - k}_{size}"
+            if path not in file:
+                moved = "scales shifted" in extras and side == "b"
+                file[path] = np.arange(size) * 0.5 + moved
+                file[path].make_scale("" if "bare scales" in extras else path)
+                file[path].attrs["units"] = "km" if "units shifted" in extras and side == "b" else "m"
+            dataset.dims[k].attach_scale(file[path])
+
+
+def _links(case: Case, side: str, file: Any, path: str) -> None:
+    import h5py
+
+    for one in case.links:
+        match one:
+            case "soft" | "soft selected":
+                file["a soft link"] = h5py.SoftLink(f"/{case.name}")
+            case "hard" | "hard selected":
+                file["a second name"] = file[case.name]
+            case "external link":
+                file["elsewhere"] = h5py.ExternalLink(f"{path}.other.h5", "/x")
+            case "dangling":
+                file["nowhere"] = h5py.SoftLink("/nothing")
+            case "soft group":
+                file.create_group("a group")
+                file["another group"] = h5py.SoftLink("/a group")
+            case "null beside":
+                file["null"] = h5py.Empty("f4")
+            case "text beside":
+                file["words"] = "some words"
+            case "empty group":
+                file.create_group("nothing in it")
+            case "named type":
+                file["a type"] = np.dtype("f4")
+
+
+# ---- what must be refused ------------------------------------------------------------------------------------------
+
+
+def why_refused(case: Case, a: Any, b: Any, selected: bool) -> str:
+    """Return the rule by which two files must be refused."""
+    names = [set(_datasets(one)) for one in (a, b)]
+    if not selected:
+        if names[0] != names[1]:
+            return "names"
+        if {"null", "words"} & names[0]:
+            return "no numbers"
+    for name in [*_picked(case)] if selected else sorted(names[0]):
+        if reason := _why_pair(case, a[name], b[name]):
+            return reason
+    return ""
+
+
+def _datasets(file: Any) -> list[str]:
+    """Return the names of the datasets that belong to no axis, by h5py's walk over the file."""
+    import h5py
+
+    found: list[str] = []
+
+    def visit(name: str, link: Any) -> None:
+        if isinstance(link, h5py.HardLink) and isinstance(file[name], h5py.Dataset) and not file[name].is_scale:
+            found.append(name)
+
+    file.visititems_links(visit)
+    return found
+
+
+def _why_pair(case: Case, x: Any, y: Any) -> str:
+    for one in (x, y):
+        if one.is_virtual or one.external:
+            return "in other files"
+        kind = one.dtype
+        if one.shape is None or kind.kind not in "iuf" or kind.metadata or kind.itemsize > 8 or kind.shape:
+            return "no numbers"
+    if x.dtype.newbyteorder("=") != y.dtype.newbyteorder("="):
+        return "types"
+    try:
+        np.broadcast_shapes(x.shape, y.shape)
+    except ValueError:
+        return "shapes"
+    if x.attrs.get("scale_factor", 1) != y.attrs.get("scale_factor", 1):
+        return "scale"
+    for p, q in zip(reversed(list(x.dims)), reversed(list(y.dims)), strict=False):
+        if len(p) and len(q) and p[0].shape == q[0].shape:
+            if p[0].attrs["units"] != q[0].attrs["units"]:
+                return "units"
+            if not np.array_equal(p[0][...], q[0][...]):
+                return "coordinates"
+    if case.overflow in ("error", "widen") and x.dtype.kind in "iu":
+        exact = _exact(x[...]) - _exact(y[...])
+        info = np.iinfo(x.dtype if case.overflow == "error" else f"int{min(64, 16 * x.dtype.itemsize)}")
+        outside = np.asarray((exact < info.min) | (exact > info.max), bool)
+        if (outside & ~np.broadcast_to(_marked(x) | _marked(y), outside.shape)).any():
+            return "overflow"
+    return ""
+
+
+def _exact(values: Array) -> Any:
+    found = np.empty(np.shape(values), object)
+    found[...] = np.asarray(values).astype(object)
+    return found
+
+
+# ---- comparing -----------------------------------------------------------------------------------------------------
+
+
+def _nodata(dataset: Any) -> Any:
+    for key in ("_FillValue", "missing_value"):
+        if key in dataset.attrs:
+            return np.ravel(dataset.attrs[key])[0]
+    return None
+
+
+def _marked(dataset: Any) -> Array:
+    value = _nodata(dataset)
+    values = np.asarray(dataset[...])
+    return (
+        np.zeros(values.shape, bool) if value is None else np.asarray(values == np.asarray(value).astype(values.dtype))
+    )
+
+
+def expected(x: Any, y: Any, overflow: str) -> Array:
+    """Return the difference of two datasets as h5py reads them, computed by NumPy."""
+    p, q = (np.asarray(one[...]).astype(one.dtype.newbyteorder("=")) for one in (x, y))
+    with np.errstate(all="ignore"):
+        if p.dtype.kind == "f" or overflow in ("wrap", "error"):
+            found = np.asarray(p - q)
+        else:
+            exact, wide = _exact(p) - _exact(q), np.dtype(f"int{min(64, 16 * p.dtype.itemsize)}")
+            exact = np.asarray(exact, object)
+            if overflow == "saturate":
+                info = np.iinfo(p.dtype)
+                found = np.asarray(np.clip(exact, info.min, info.max), object).astype(p.dtype)
+            else:
+                found = (
+                    np.asarray(exact & ((1 << 8 * wide.itemsize) - 1), object).astype(f"u{wide.itemsize}").view(wide)
+                )
+    value = _nodata(x) if _nodata(x) is not None else _nodata(y)
+    if value is not None:
+        found = np.where(_marked(x) | _marked(y), np.asarray(value).astype(found.dtype), found)
+    return found
+
+
+def compare(case: Case, folder: Path) -> str:
+    """Compare a case."""
+    import h5py
+
+    paths = [f"{folder}/{side}.h5" for side in "ab"]
+    for side, path in zip("ab", paths, strict=True):
+        try:
+            write(case, side, path)
+        except (ValueError, TypeError, OSError, RuntimeError, NotImplementedError, AttributeError) as error:
+            return f"h5py does not write it: {type(error).__name__}"
+    out = f"{folder}/c.h5"
+    pick = "".join(f"::{name}" for name in _picked(case))
+    with h5py.File(paths[0]) as a, h5py.File(paths[1]) as b:
+        try:
+            for one in (file[name] for file in (a, b) for name in _datasets(file)):
+                _ = one[()] if not one.is_virtual and not one.external else None
+            reason = why_refused(case, a, b, bool(pick))
+        except OSError:
+            return "h5py does not read it"
+        came = subtracting.ours([path + pick for path in paths], out, overflow=case.overflow)
+        if outcome := subtracting.settled(came, reason, out):
+            return outcome
+        with h5py.File(out) as c:
+            _check(case, a, b, c)
+    return "equal"
+
+
+def _picked(case: Case) -> tuple[str, ...]:
+    """Return the name of the one dataset that is selected, if one is."""
+    selected = {"soft selected": "a soft link", "hard selected": "a second name", "null beside": case.name}
+    return tuple(selected[one] for one in case.links if one in selected)[:1]
+
+
+def _check(case: Case, a: Any, b: Any, c: Any) -> None:
+    names = {*_picked(case)} or set(_datasets(a))
+    if set(_datasets(c)) != names:
+        raise Difference(f"ours has the datasets {sorted(_datasets(c))}, theirs {sorted(names)}")
+    for name in sorted(names):
+        x, y, z = a[name], b[name], c[name]
+        values, came = expected(x, y, case.overflow), np.asarray(z[...])
+        if came.dtype.newbyteorder("=") != values.dtype or came.shape != values.shape:
+            raise Difference(f"{name}: ours {came.dtype} {came.shape}, theirs {values.dtype} {values.shape}")
+        p, q = _bits(came), _bits(values)
+        if not np.array_equal(p, q):
+            at = int(np.argmax(p != q))
+            raise Difference(f"{name} at {at}: ours {came.reshape(-1)[at]}, theirs {values.reshape(-1)[at]}")
+        owner = y if x.shape != z.shape and y.shape == z.shape and any(map(len, y.dims)) else x
+        _check_attributes(case, name, owner, z)
+        if owner.shape == z.shape:
+            _check_scales(name, owner, z)
+            _check_storage(name, x, z)
+    if "group attributes" in case.extras and c.attrs.get("title") != "the file":
+        raise Difference("ours has no title of the file, theirs has one")
+
+
+def _bits(values: Array) -> Array:
+    plain = np.array(values.astype(values.dtype.newbyteorder("=")))
+    if plain.dtype.kind == "f":
+        plain[np.isnan(plain)] = np.nan
+    return plain.reshape(-1).view(f"u{plain.dtype.itemsize}")
+
+
+_OWN = {"DIMENSION_LIST", "DIMENSION_LABELS", "_FillValue", "missing_value", "_Netcdf4Dimid", "_Netcdf4Coordinates"}
+
+
+def _check_attributes(case: Case, name: str, x: Any, z: Any) -> None:
+    came, theirs = ({key: value for key, value in one.attrs.items() if key not in _OWN} for one in (z, x))
+    if set(came) != set(theirs):
+        raise Difference(f"{name}: ours has the attributes {sorted(came)}, theirs {sorted(theirs)}")
+    for key, value in theirs.items():
+        if not _same(came[key], value):
+            raise Difference(f"{name}: the attribute {key} is {came[key]!r}, theirs {value!r}")
+    value = _nodata(x)
+    if value is not None and (_nodata(z) is None or float(_nodata(z)) != float(value)):
+        raise Difference(f"{name}: ours states the nodata {_nodata(z)}, theirs {value}")
+    del case
+
+
+def _same(one: Any, other: Any) -> bool:
+    x, y = np.asarray(one), np.asarray(other)
+    if x.dtype.kind in "OSU" or y.dtype.kind in "OSU":
+        return [_text(v) for v in x.flat] == [_text(v) for v in y.flat]
+    return (
+        x.size == y.size
+        and x.dtype.newbyteorder("=") == y.dtype.newbyteorder("=")
+        and bool(np.array_equal(x.reshape(-1), y.reshape(-1), equal_nan=x.dtype.kind == "f"))
+    )
+
+
+def _text(value: Any) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def _check_scales(name: str, x: Any, z: Any) -> None:
+    for k, (theirs, ours) in enumerate(zip(x.dims, z.dims, strict=True)):
+        if len(theirs):
+            if not len(ours) or not np.array_equal(theirs[0][...], ours[0][...]):
+                raise Difference(f"{name}: axis {k} of ours has not the scale that theirs has")
+            if theirs[0].name != ours[0].name or theirs[0].attrs["units"] != ours[0].attrs["units"]:
+                raise Difference(f"{name}: axis {k} of ours has the scale {ours[0].name}, theirs {theirs[0].name}")
+
+
+def _check_storage(name: str, x: Any, z: Any) -> None:
+    """Compare chunks and lossless filters."""
+    if x.chunks is None or 0 in x.shape or x.shape != z.shape:
+        return
+    rows: Mapping[str, tuple[Any, Any]] = {
+        key: (getattr(z, key), getattr(x, key))
+        for key in ("chunks", "compression", "compression_opts", "shuffle", "fletcher32")
+    }
+    for key, (ours, theirs) in rows.items():
+        if theirs == "unknown" and ours == "gzip":
+            continue  # of a plug-in, or nbit: any lossless one in its place
+        if ours != theirs and not (key == "compression_opts" and x.compression in ("szip", "unknown")):
+            raise Difference(f"{name}: ours is stored with {key} {ours}, theirs {theirs}")
+
+
+# ---- drawing -------------------------------------------------------------------------------------------------------
+
+
+def draw(source: random.Random) -> Case:
+    """Draw a case."""
+
+    def few(options: Sequence[str], most: int) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(source.choices(options, k=source.randint(0, most))))
+
+    orders: tuple[Literal["<", ">"], ...] = ("<", "<", ">")
+    chunked = ("chunked", "growing", "large chunks", "small chunks")
+
+    def layout() -> str:
+        return source.choice(chunked) if source.random() < 0.6 else source.choice(LAYOUTS)
+
+    dtype = source.choice(NUMBERS) if source.random() < 0.7 else source.choice((*CUSTOM, *CUSTOM, *NO_NUMBERS))
+    return Case(
+        seed=source.randrange(1 << 30),
+        dtype=dtype,
+        dtype_b=source.choice((*NUMBERS, *CUSTOM, *NO_NUMBERS)) if source.random() < 0.05 else "",
+        order_a=source.choice(orders),
+        order_b=source.choice(orders),
+        shape=tuple(source.choice((1, 2, 3, 4, 7, 0)) for _ in range(source.choice((0, 1, 1, 2, 2, 3, 4)))),
+        shape_b=source.choice(("", "", "", "", "", "longer", "without first", "number")),
+        layout_a=layout(),
+        layout_b=layout(),
+        filters_a=few(FILTERS, 3),
+        filters_b=few(FILTERS, 3),
+        name=source.choice(NAMES),
+        links=few(LINKS, 2) if source.random() < 0.4 else (),
+        extras=few(EXTRAS, 5),
+        overflow=source.choice(("wrap", "wrap", "saturate", "widen", "error")),
+    )
+
+
+SURFACES = (Surface("hdf5", "HDF5 files, by h5py", ("h5py",), draw, compare, Case),)

@@ -1,0 +1,143 @@
+"""A node of one version of an operator while it is drawn: what its schema allows, and what was chosen."""
+
+from __future__ import annotations
+
+import functools
+import random
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import onnx
+from onnx import TensorProto
+from onnx.defs import OpSchema
+
+Input = tuple[str, tuple[int, ...], str]
+"""Element type, shape and how it is filled: ``any``, ``positive``, ``unit``, ``bool``, ``<N`` (indices), ``=1,2``
+(these values), ``@V`` (the value of that name); an empty element type leaves the input out."""
+Spec = tuple[str, tuple[Input, ...], tuple[tuple[str, Any], ...], int]
+"""Operator, inputs, attributes, number of outputs."""
+
+NOTHING: Input = ("", (), "")
+NUMBERS = {name.lower(): number for name, number in TensorProto.DataType.items() if number}
+WORDS = ("", "a", "b c", "été", "minuend", "1.5")
+CONTROL = frozenset({"If", "Loop", "Scan", "SequenceMap"})
+"""What has bodies: places for nodes, and not drawn as nodes."""
+LEGACY = frozenset({"Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Equal", "Greater", "Less", "PRelu", "Sum",
+                    "Max", "Min", "Mean", "Gemm"})  # fmt: skip
+"""Operators that broadcast by other rules before opset 8; the checker and onnxruntime do not look at the shapes."""
+RANDOM = frozenset({"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
+                    "RandomUniformLike"})  # fmt: skip
+
+
+@functools.cache
+def versions() -> tuple[tuple[str, int, int], ...]:
+    """Every version of every operator of the main domain that is not deprecated, with its last opset."""
+    by_name: dict[str, list[OpSchema]] = {}
+    for schema in onnx.defs.get_all_schemas_with_history():
+        if schema.domain == "":
+            by_name.setdefault(schema.name, []).append(schema)
+    found = []
+    for name, schemas in sorted(by_name.items()):
+        since = sorted(schema.since_version for schema in schemas)
+        for schema in schemas:
+            later = [v for v in since if v > schema.since_version]
+            if not schema.deprecated and name not in CONTROL:
+                found.append((name, schema.since_version, min(later) - 1 if later else onnx.defs.onnx_opset_version()))
+    return tuple(sorted(found))
+
+
+# ---- drafts -------------------------------------------------------------------------------------------------------
+
+
+class Draft:
+    """A node while it is drawn."""
+
+    def __init__(self, source: random.Random, schema: OpSchema) -> None:
+        self.source, self.schema = source, schema
+        self.inputs: list[Input] = []
+        self.attributes: list[tuple[str, Any]] = []
+        self.outputs = max(schema.min_output, 1)
+        self.bound: dict[str, str] = {}
+
+    # ---- choices ----
+
+    def pick(self, options: Sequence[Any]) -> Any:
+        return self.source.choice(options)
+
+    def chance(self, share: float) -> bool:
+        return self.source.random() < share
+
+    def dims(self, least: int = 0, most: int = 4, size: int = 1) -> tuple[int, ...]:
+        return tuple(self.source.randint(size, 4) for _ in range(self.source.randint(least, most)))
+
+    def axis(self, rank: int) -> int:
+        """An axis; a negative one from opset 11 on."""
+        at = self.source.randrange(max(rank, 1))
+        return at - rank if self.schema.since_version >= 11 and rank and self.chance(0.4) else at
+
+    def axes(self, rank: int, least: int = 0) -> tuple[int, ...]:
+        some = self.source.sample(range(rank), self.source.randint(min(least, rank), rank))
+        return tuple(at - rank if self.schema.since_version >= 11 and self.chance(0.3) else at for at in sorted(some))
+
+    def type(self, index: int = 0) -> str:
+        """An element type that an input may have, the same for inputs that share a parameter."""
+        row = self.schema.inputs[min(index, len(self.schema.inputs) - 1)]
+        if row.type_str not in self.bound:
+            allowed = next((c.allowed_type_strs for c in self.schema.type_constraints
+                            if c.type_param_str == row.type_str), [row.type_str])  # fmt: skip
+            tensors = sorted(m[1] for text in allowed if (m := re.fullmatch(r"tensor\((\w+)\)", text)))
+            plain = [text for text in ("float", "int64", "bool") if text in tensors]
+            self.bound[row.type_str] = self.pick(plain[:1] if plain and self.chance(0.4) else tensors)
+        return self.bound[row.type_str]
+
+    # ---- parts ----
+
+    def has(self, name: str) -> bool:
+        return name in self.schema.attributes
+
+    def state(self, name: str, value: Any, share: float = 0.7) -> bool:
+        """State an attribute where the version has it; always one that it requires."""
+        if self.has(name) and (self.schema.attributes[name].required or self.chance(share)):
+            self.attributes.append((name, value))
+            return True
+        return False
+
+    def give(self, shape: Sequence[int] = (), fill: str = "any", dtype: str = "") -> None:
+        """Add an input, by default of a type that the version takes there."""
+        self.inputs.append((dtype or self.type(len(self.inputs)), tuple(shape), fill))
+
+    def skip(self) -> None:
+        self.inputs.append(NOTHING)
+
+    def either(self, name: str, values: Sequence[int] | None, *, scalar: bool = False, dtype: str = "int64") -> None:
+        """State numbers as the attribute of a name where the version has it, else as the next input."""
+        if self.has(name):
+            if values is not None:
+                self.attributes.append((name, values[0] if scalar else tuple(values)))
+        elif values is None:
+            self.skip()
+        else:
+            self.give(() if scalar else (len(values),), listed(values), dtype)
+
+    def spec(self) -> Spec:
+        while self.inputs and not self.inputs[-1][0]:
+            self.inputs.pop()
+        return self.schema.name, tuple(self.inputs), tuple(self.attributes), self.outputs
+
+
+def listed(values: Sequence[float]) -> str:
+    """Return the fill that means these values."""
+    return "=" + ",".join(map(repr, values))
+
+
+Form = Callable[[Draft], None]
+FORMS: dict[str, Form] = {}
+
+
+def form(names: str) -> Callable[[Form], Form]:
+    def register(make: Form) -> Form:
+        FORMS.update(dict.fromkeys(names.split(), make))
+        return make
+
+    return register

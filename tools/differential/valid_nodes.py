@@ -1,0 +1,442 @@
+"""Valid nodes of every version of every operator of ONNX: types, attributes, optional inputs, and the values they want.
+
+A node is plain data. Where the standard's rules for an operator's inputs are simple, they stand here as a *form*, which
+draws shapes, attributes and values by the version's schema. All other operators begin with one of ONNX's own node
+tests, at any opset whose checker accepts it, with some of its attributes and inputs left out or changed and with other
+element types. So a draft is mostly valid; the checker and onnxruntime decide before anything is compared.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import random
+import re
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import onnx
+from onnx import (
+    AttributeProto,
+    GraphProto,
+    ModelProto,
+    NodeProto,
+    TensorProto,
+    TypeProto,
+    ValueInfoProto,
+    helper,
+)
+from onnx.defs import OpSchema
+
+from differential import node_forms  # noqa: F401 (registers the forms)
+from differential.node_drafts import FORMS, LEGACY, NUMBERS, RANDOM, WORDS, Draft, Input, Spec, versions
+
+__all__ = ["FORMS", "LEGACY", "NUMBERS", "RANDOM", "Draft", "Spec", "build", "draw", "more", "versions"]
+
+Array = np.ndarray[Any, Any]
+
+CHAINS: dict[str, tuple[int, tuple[Spec, ...]]] = {
+    "SequenceAt": (11, (("SequenceAt", (("", (), "@v0"), ("int64", (), "=0")), (), 1),)),
+    "SequenceErase": (
+        11, (("SequenceErase", (("", (), "@v0"),), (), 1),
+             ("ConcatFromSequence", (("", (), "@v1"),), (("axis", 1),), 1))
+    ),
+    "SequenceInsert": (11, (("SequenceInsert", (("", (), "@v0"), ("float", (2, 2), "any")), (), 1),)),
+    "SequenceLength": (11, (("SequenceLength", (("", (), "@v0"),), (), 1),)),
+    "ConcatFromSequence": (
+        11, (("ConcatFromSequence", (("", (), "@v0"),), (("axis", 0), ("new_axis", 1)), 1),)
+    ),
+    "Optional": (
+        15, (("Optional", (("", (), "@v0"),), (), 1), ("OptionalHasElement", (("", (), "@v1"),), (), 1),
+             ("OptionalGetElement", (("", (), "@v1"),), (), 1))
+    ),
+}  # fmt: skip
+"""The first opset of an operator, and nodes that follow a SequenceConstruct of floats."""
+FIRST: Spec = ("SequenceConstruct", (("float", (2, 2), "any"), ("float", (2, 2), "any")), (), 1)
+
+
+# ---- ONNX's node tests --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Base:
+    """A node test of one node: the node, its opset and the values of its inputs (``None`` where they are left out)."""
+
+    name: str
+    node: NodeProto
+    opset: int
+    inputs: tuple[Any, ...]
+
+
+@functools.cache
+def _modules() -> dict[str, list[str]]:
+    """The modules of ONNX's node tests by operator, without importing one: each takes time."""
+    import onnx.backend.test.case.node as package
+
+    found: dict[str, list[str]] = {}
+    for path in sorted(Path(package.__path__[0]).glob("*.py")):
+        for op in set(re.findall(r'make_node\(\s*"(\w+)"', path.read_text("utf-8"))):
+            found.setdefault(op, []).append(path.stem)
+    return found
+
+
+@functools.cache
+def bases(op: str) -> tuple[Base, ...]:
+    """The node tests of an operator that have one node and tensors alone."""
+    import onnx.backend.test.case.node as package
+
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for name in _modules().get(op, []):
+            importlib.import_module(f"{package.__name__}.{name}")
+    found = []
+    for case in sorted(package._NodeTestCases, key=lambda one: one.name):
+        model = case.model
+        if model is None or len(model.graph.node) != 1 or model.graph.node[0].op_type != op or not case.data_sets:
+            continue
+        given = [_array(value) for value in case.data_sets[0][0]]
+        named = iter(given)
+        if all(isinstance(value, np.ndarray) and value.size < 5000 for value in given):
+            opset = next((row.version for row in model.opset_import if row.domain in ("", "ai.onnx")), 0)
+            inputs = tuple(next(named, None) if name else None for name in model.graph.node[0].input)
+            if opset and not any(
+                a.type in (AttributeProto.GRAPH, AttributeProto.GRAPHS) for a in model.graph.node[0].attribute
+            ):
+                found.append(Base(case.name, model.graph.node[0], opset, inputs))
+    return tuple(found)
+
+
+def _array(value: Any) -> Any:
+    return onnx.numpy_helper.to_array(value) if isinstance(value, TensorProto) else value
+
+
+# ---- drawing ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """What :func:`draw` says of a model's nodes, and where and how they stand in it."""
+
+    op: str = "Identity"
+    opset: int = 13
+    inputs: tuple[Any, ...] = (("float", (2,), "any"),)
+    attributes: tuple[tuple[str, Any], ...] = ()
+    outputs: int = 1
+    test: str = ""
+    without: tuple[str, ...] = ()
+    dtype: str = ""
+    drop: int = 0
+    more: tuple[Spec, ...] = ()
+    constants: str = "none"
+    dims: str = "static"
+    place: str = "graph"
+    linked: bool = False
+    seed: int = 0
+
+
+ARITHMETIC = ("Sub", "Sub", "Add", "Mul", "Neg", "Abs", "Identity", "Max", "Where")
+
+
+def more(source: random.Random, opset: int, most: int = 3) -> tuple[Spec, ...]:
+    """Some nodes more of the same opset; every other one of arithmetic on shapes that come twice."""
+    rows = [row[0] for row in versions() if row[1] <= opset <= row[2] and row[0] in FORMS]
+    found = []
+    for _ in range(source.randint(1, most)):
+        plain = source.random() < 0.5
+        name = source.choice([one for one in ARITHMETIC if one in rows] if plain else rows)
+        draft = Draft(source, onnx.defs.get_schema(name, opset, ""))
+        FORMS[name](draft)
+        op, inputs, attributes, outputs = draft.spec()
+        if plain and source.random() < 0.7 and not any(row[0] in ("broadcast", "axis") for row in attributes):
+            shape = source.choice([(2, 3), (2,), (4, 1, 2)])
+            inputs = tuple(("bool" if one[0] == "bool" else "float", shape, one[2]) for one in inputs)
+        found.append((op, inputs, attributes, outputs))
+    return tuple(found)
+
+
+def draw(source: random.Random, op: str = "", opset: int = 0) -> dict[str, Any]:
+    """Draw the fields of a case that say what its nodes are."""
+    name, since, last = source.choice(versions())
+    if op:
+        name, since, last = source.choice([row for row in versions() if row[0] == op])
+    at = opset or source.choice([since, last, source.randint(since, last)])
+    schema = onnx.defs.get_schema(name, at, "")
+    old = name in LEGACY and at < 8
+    if name in FORMS and (old or source.random() < 0.75 or not bases(name)):
+        draft = Draft(source, schema)
+        FORMS[name](draft)
+        return {"op": name, "opset": at, "inputs": tuple(draft.spec()[1]), "attributes": tuple(draft.attributes),
+                "outputs": draft.outputs}  # fmt: skip
+    if name in CHAINS:
+        return {"op": FIRST[0], "opset": max(at, CHAINS[name][0]), "inputs": FIRST[1], "more": CHAINS[name][1]}
+    tests = bases(name)
+    if not tests:
+        return {"op": name, "opset": at, "inputs": (), "outputs": max(schema.min_output, 1)}
+    test = source.choice(tests)
+    stated = [a.name for a in test.node.attribute]
+    without = tuple(a for a in stated if source.random() < 0.15 or a not in schema.attributes)
+    changed = [_changed(source, schema, a) for a in test.node.attribute
+               if source.random() < 0.15 and a.name not in without]  # fmt: skip
+    dtype = source.choice(["", *_floats(schema, test)]) if source.random() < 0.5 else ""
+    most = max(len(test.inputs) - schema.min_input, 0)
+    drop = source.randint(0, min(most, 2)) if source.random() < 0.3 else 0
+    return {"op": name, "opset": at, "test": test.name, "without": without, "dtype": dtype, "drop": drop,
+            "attributes": tuple(row for row in changed if row is not None),
+            "inputs": (), "outputs": len(test.node.output)}  # fmt: skip
+
+
+def _floats(schema: OpSchema, test: Base) -> list[str]:
+    """The element types that all inputs of floats of a test may have instead."""
+    found: set[str] | None = None
+    for i, array in enumerate(test.inputs):
+        if array is not None and array.dtype == np.float32 and schema.inputs:
+            row = schema.inputs[min(i, len(schema.inputs) - 1)]
+            may = {m[1] for text in row.types if (m := re.fullmatch(r"tensor\((\w+)\)", text))}
+            found = may if found is None else found & may
+    return sorted((found or set()) - {"string", "bool", "complex64", "complex128"})
+
+
+_TEXTS = {
+    "auto_pad": ["NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"], "mode": ["nearest", "linear", "cubic", "constant"],
+    "direction": ["forward", "reverse", "bidirectional"], "reduction": ["none", "sum", "mean", "add", "mul", "max"],
+    "padding_mode": ["zeros", "border", "reflection"], "approximate": ["none", "tanh"],
+    "coordinate_transformation_mode": ["half_pixel", "output_half_pixel"],
+}  # fmt: skip
+
+
+def _changed(source: random.Random, schema: OpSchema, a: AttributeProto) -> tuple[str, Any] | None:
+    """An attribute with a value near the one that a test states."""
+    if a.type == AttributeProto.INT:
+        return a.name, source.choice([0, 1, a.i + 1, a.i - 1, -a.i])
+    if a.type == AttributeProto.FLOAT:
+        return a.name, source.choice([0.0, 1.0, 0.5, a.f * 2])
+    if a.type == AttributeProto.INTS and a.ints:
+        at = source.randrange(len(a.ints))
+        return a.name, tuple(n + source.choice([-1, 1]) if i == at else n for i, n in enumerate(a.ints))
+    if a.type == AttributeProto.STRING and a.name in _TEXTS:
+        return a.name, source.choice(_TEXTS[a.name])
+    return None
+
+
+# ---- values -------------------------------------------------------------------------------------------------------
+
+
+def numpy_of(dtype: str) -> Any:
+    """The NumPy type of an element type of ONNX."""
+    return np.dtype(helper.tensor_dtype_to_np_dtype(NUMBERS[dtype])) if dtype != "string" else np.dtype(object)
+
+
+def value(one: Input, source: np.random.Generator) -> Array:
+    """Make the array of an input."""
+    return np.asarray(_value(one, source))
+
+
+def _value(one: Input, source: np.random.Generator) -> Any:
+    dtype, shape, fill = one
+    if dtype == "string":
+        words = ["1.5", "2", "-7"] if fill == "digits" else WORDS
+        return np.array([words[i] for i in source.integers(0, len(words), shape).reshape(-1)], object).reshape(shape)
+    to = numpy_of(dtype)
+    if fill.startswith("="):
+        numbers = [float(text) if "." in text or "e" in text else int(text) for text in fill[1:].split(",") if text]
+        return (
+            np.array(numbers, np.float64 if any(isinstance(n, float) for n in numbers) else object)
+            .reshape(shape)
+            .astype(to)
+        )
+    if match := re.fullmatch(r"(0?)<(\d+)", fill):
+        size = int(match[2])
+        return source.integers(0 if match[1] else -size, max(size, 1), shape).astype(to)
+    whole = dtype.startswith(("int", "uint"))
+    if dtype == "bool" or fill == "bool":
+        return (source.random(shape) < 0.5).astype(to)
+    if fill == "few":
+        return source.integers(0, 3, shape).astype(to)
+    if fill == "zeros":
+        return np.zeros(shape, to)
+    if fill == "chance":
+        return source.random(shape).astype(to)
+    if whole:
+        bits = 8 * to.itemsize if not dtype.endswith(("2", "4")) or dtype.endswith(("32", "64")) else int(dtype[-1])
+        top = min(1 << (bits - 1), 1 << 40)
+        low = 1 if fill == "positive" else (0 if dtype.startswith("u") else -top)
+        if source.random() < 0.7:
+            top = min(top, 8)
+            low = max(low, -8)
+        return source.integers(low, max(top, low + 1), shape).astype(to)
+    with np.errstate(all="ignore"):
+        if fill == "positive":
+            found = source.random(shape) * 3 + 0.1
+        elif fill == "unit":
+            found = source.random(shape) * 1.8 - 0.9
+        else:
+            found = source.standard_normal(shape) * 3
+        return np.asarray(found).astype(to)
+
+
+# ---- building -----------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Built:
+    """A graph in the making: nodes, their stored values, and what is given when it runs."""
+
+    nodes: list[NodeProto] = field(default_factory=list)
+    stored: dict[str, Array] = field(default_factory=dict)
+    feeds: dict[str, Array] = field(default_factory=dict)
+    made: list[str] = field(default_factory=list)
+
+
+def attribute(schema: OpSchema, name: str, stated: Any) -> AttributeProto:
+    """An attribute of a value in plain data, of the type that the schema has for it."""
+    if isinstance(stated, tuple) and stated and stated[0] == "tensor":
+        _, dtype, dims, numbers = stated
+        array = np.array(numbers).astype(numpy_of(dtype)).reshape(dims)
+        return helper.make_attribute(name, onnx.numpy_helper.from_array(array, name))
+    kind = int(cast(Any, schema.attributes[name].type).value) if name in schema.attributes else None
+    made = AttributeProto(name=name)
+    if kind in (AttributeProto.INTS, AttributeProto.FLOATS, AttributeProto.STRINGS) and not isinstance(stated, tuple):
+        stated = (stated,)
+    if isinstance(stated, tuple) and not stated:
+        made.type = AttributeProto.AttributeType.Name(kind or AttributeProto.INTS)
+        return made
+    if kind == AttributeProto.FLOAT:
+        stated = float(stated)
+    if kind == AttributeProto.FLOATS:
+        stated = tuple(map(float, stated))
+    return helper.make_attribute(name, stated)
+
+
+def add(built: Built, spec: Spec, opset: int, source: np.random.Generator, constants: str) -> None:
+    """Add a node to a graph, with its inputs."""
+    op, inputs, attributes, outputs = spec
+    names = []
+    for one in inputs:
+        if one[2].startswith("@"):
+            names.append(one[2][1:])
+        elif not one[0]:
+            names.append("")
+        else:
+            names.append(_given(built, value(one, source), fixed=one[2].startswith("="), constants=constants))
+    _node(built, op, names, [attribute(onnx.defs.get_schema(op, opset, ""), *row) for row in attributes], outputs)
+
+
+def _given(built: Built, array: Array, *, fixed: bool, constants: str) -> str:
+    name = f"x{len(built.feeds) + len(built.stored) + len(built.nodes)}"
+    narrow = array.dtype.name in ("int4", "uint4", "int2", "uint2", "float4_e2m1fn")
+    if narrow or (constants == "all") or (fixed and constants in ("initializer", "node")):
+        if constants == "node" and not narrow:
+            tensor = onnx.numpy_helper.from_array(array, name)
+            built.nodes.append(helper.make_node("Constant", [], [name], value=tensor))
+        else:
+            built.stored[name] = array
+    else:
+        built.feeds[name] = array
+    return name
+
+
+def _node(built: Built, op: str, inputs: list[str], attributes: list[AttributeProto], outputs: int) -> None:
+    names = [f"v{len(built.made) + i}" for i in range(outputs)]
+    built.made += names
+    node = helper.make_node(op, inputs, names)
+    node.attribute.extend(attributes)
+    built.nodes.append(node)
+
+
+def add_test(built: Built, case: Any, source: np.random.Generator) -> None:
+    """Add the node of a node test, changed as the case says."""
+    test = next((one for one in bases(case.op) if one.name == case.test), None)
+    if test is None:
+        raise ValueError(f"{case.op} has no node test {case.test}")
+    names = []
+    count = len(test.inputs) - case.drop
+    schema = onnx.defs.get_schema(case.op, case.opset, "")
+    own = onnx.defs.get_schema(case.op, test.opset, "").inputs
+    moved: dict[str, Any] = {}
+    for i, had in enumerate(test.inputs[: max(count, 0)]):
+        array = had
+        name = own[min(i, len(own) - 1)].name.lower()
+        if array is not None and i >= schema.max_input and name in schema.attributes:
+            moved[name] = tuple(array.tolist()) if array.ndim else array.tolist()
+            continue
+        if array is None:
+            names.append("")
+            continue
+        if case.dtype and array.dtype == np.float32:
+            with np.errstate(all="ignore"):
+                array = array.astype(numpy_of(case.dtype))
+        fixed = array.dtype.kind in "iu" and array.ndim <= 1
+        names.append(_given(built, array, fixed=fixed, constants=case.constants))
+    changed = {**moved, **dict(case.attributes)}
+    kinds = {name: int(cast(Any, row.type).value) for name, row in schema.attributes.items()}
+    kept = [a for a in test.node.attribute if a.name not in case.without and a.type == kinds.get(a.name, a.type)]
+    attributes = [a for a in kept if a.name not in changed]
+    attributes += [attribute(schema, name, stated) for name, stated in changed.items() if name not in case.without]
+    _node(built, case.op, names, attributes, case.outputs)
+    for i, name in enumerate(test.node.output):
+        if not name and i < case.outputs:
+            built.nodes[-1].output[i] = ""
+            built.made[i - case.outputs] = ""
+
+
+def build(case: Any) -> Built:
+    """Make the nodes and values of a case with the fields that :func:`draw` gives."""
+    source = np.random.default_rng(case.seed)
+    built = Built()
+    if case.test:
+        add_test(built, case, source)
+    else:
+        add(built, (case.op, case.inputs, case.attributes, case.outputs), case.opset, source, case.constants)
+    for spec in case.more:
+        add(built, spec, case.opset, source, case.constants)
+    built.made = [name for name in built.made if name]
+    if case.linked:
+        link(built, case.opset, source)
+    return built
+
+
+def link(built: Built, opset: int, source: np.random.Generator) -> None:
+    """Let nodes read what nodes before them make, where type and shape are those of what is given to them."""
+    graph = GraphProto(name="g", node=built.nodes, output=[ValueInfoProto(name=name) for name in built.made])
+    given = types(built)
+    graph.input.extend(ValueInfoProto(name=name, type=type_) for name, type_ in given.items())
+    graph.initializer.extend(tensor(*row) for row in built.stored.items())
+    model = ModelProto(ir_version=ir_version(opset), opset_import=[helper.make_opsetid("", opset)], graph=graph)
+    made = {one.name: one.type for one in onnx.shape_inference.infer_shapes(model, data_prop=True).graph.output}
+    before: list[str] = []
+    for node in built.nodes:
+        for i, name in enumerate(node.input):
+            alike = [one for one in before if name in given and made[one] == given[name]]
+            if alike and source.random() < 0.8:
+                node.input[i] = alike[source.integers(len(alike))]
+        before += [name for name in node.output if name in made]
+    read = {name for node in built.nodes for name in node.input}
+    built.feeds = {name: array for name, array in built.feeds.items() if name in read}
+
+
+def types(built: Built, dims: str = "static") -> dict[str, TypeProto]:
+    """The types of what is given; its dims stated, or named."""
+    found = {}
+    for name, array in built.feeds.items():
+        number = TensorProto.STRING if array.dtype.kind in "OUT" else helper.np_dtype_to_tensor_dtype(array.dtype)
+        shape = [n if dims == "static" else f"{name}_{i}" for i, n in enumerate(array.shape)]
+        found[name] = helper.make_tensor_type_proto(number, shape)
+    return found
+
+
+def tensor(name: str, array: Array) -> TensorProto:
+    """A stored value."""
+    return onnx.numpy_helper.from_array(np.asarray(array), name)
+
+
+def ir_version(opset: int) -> int:
+    """An IR version for an opset that onnxruntime reads."""
+    return min(max(onnx.helper.find_min_ir_version_for([helper.make_opsetid("", opset)], ignore_unknown=True), 8), 13)
+
+
+def describe(model: ModelProto) -> str:
+    """A model in ONNX's text form, for people."""
+    return onnx.printer.to_text(model)

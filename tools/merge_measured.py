@@ -1,0 +1,64 @@
+"""Join the measured files of several checkouts, each with a list of graph cases of its own, under this one's list.
+
+    python tools/merge_measured.py FOLDER [FOLDER …] [-o FOLDER]
+
+A file says which cases deviate and leaves out those that are fine, so it is read with the list in its own folder. What
+this checkout's grammar lists and none of the files answers is missing: ``measure_target.py --graphs missing`` asks it.
+Nodes, and cases that several files answer, are those of the last folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from measure_target import TARGETS, write_list
+
+from minuend.runtimes import graph_answers, target_files
+from minuend.runtimes.graph_answers import GraphAnswers
+from minuend.runtimes.quirks import quirks
+from minuend.runtimes.target import Target
+from minuend.storage.writing import atomic
+
+
+def load(path: Path) -> Target:
+    """Read a file with the list of cases beside it."""
+    data = json.loads(path.read_text("utf-8"))
+    found = target_files.target_of({key: value for key, value in data.items() if key != "graphs"})
+    if "graphs" not in data:
+        return found
+    hints = bool(quirks(data["runtime"]).hints)
+    cases = graph_answers.listed_in((path.parent / graph_answers.ASKED).read_text("utf-8"), hints)
+    return replace(found, graphs=graph_answers.load(data["graphs"], hints, data.get("graphs_cpu", ""), cases))
+
+
+def joined(one: Target, other: Target) -> Target:
+    """Join two files of a release; where both answer a case, the other's answer stays."""
+    graphs = one.graphs or other.graphs
+    if one.graphs is not None and other.graphs is not None:
+        cpus = tuple(dict.fromkeys((*one.graphs.cpus, *other.graphs.cpus)))
+        graphs = GraphAnswers({**one.graphs.cells, **other.graphs.cells}, cpus)
+    return replace(other, graphs=graphs)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="+", type=Path, help="each with its measured files and its list")
+    parser.add_argument("-o", "--output", type=Path, default=TARGETS, help="the folder to write to")
+    given = parser.parse_args()
+    found: dict[str, Target] = {}
+    for folder in given.folders:
+        for path in sorted(folder.glob("*@*.json")):
+            one = load(path)
+            found[path.name] = joined(found[path.name], one) if path.name in found else one
+    write_list(given.output)
+    for name, target in found.items():
+        with atomic(str(given.output / name)) as stream:
+            stream.write(target_files.dump(target).encode())
+    print(f"{len(found)} files of {len(given.folders)} folders → {given.output}")
+
+
+if __name__ == "__main__":
+    main()
