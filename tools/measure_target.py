@@ -58,7 +58,7 @@ def _write_cases() -> None:
 
     A file says what of the list a release was not asked: so what is new is unknown of every release until it is asked.
     """
-    if graph_answers.asked() == frozenset(key for key, _ in graphs.asked("f32")):
+    if graph_answers.measured() == frozenset(key for key, _ in graphs.asked("f32")):
         return
     paths = [path for path in TARGETS.glob("*@*.json") if _has_graphs(path.read_text("utf-8"))]
     known = {path: _load(path) for path in paths}
@@ -70,9 +70,9 @@ def _write_cases() -> None:
 
 def write_list(folder: Path) -> None:
     """Write the list of graph cases that the grammar gives."""
-    with atomic(str(folder / graph_answers.ASKED)) as stream:
-        stream.write(graph_answers.dump_asked([key for key, _ in graphs.asked("f32")]).encode())
-    graph_answers.asked.cache_clear()
+    with atomic(str(folder / graph_answers.CASES)) as stream:
+        stream.write(graph_answers.dump_cases([key for key, _ in graphs.asked("f32")]).encode())
+    graph_answers.measured.cache_clear()
     graph_answers.digest.cache_clear()
 
 

@@ -30,8 +30,8 @@ def load(path: Path) -> Target:
     if "graphs" not in data:
         return found
     hints = bool(quirks(data["runtime"]).hints)
-    cases = graph_answers.listed_in((path.parent / graph_answers.ASKED).read_text("utf-8"), hints)
-    return replace(found, graphs=graph_answers.load(data["graphs"], hints, data.get("graphs_cpu", ""), cases))
+    cases = graph_answers.listed_in((path.parent / graph_answers.CASES).read_text("utf-8"), hints)
+    return replace(found, graphs=graph_answers.load(data, hints, cases))
 
 
 def joined(one: Target, other: Target) -> Target:

@@ -37,7 +37,7 @@ def target(name: str, *rows: tuple[Any, ...]) -> Target:
     """A target from rows of versions, types, relations, constants and answers."""
     keys = ("opversions", "dtypes", "relations", "constants", "answers")
     runtime, _, release = name.partition("@")
-    head = {"format": 1, "runtime": runtime, "release": release, "date": "2026-01-02", "cpu": "a cpu", "python": "3.11"}
+    head = {"format": 2, "runtime": runtime, "release": release, "date": "2026-01-02", "cpu": "a cpu", "python": "3.11"}
     return targets.load(json.dumps({**head, "rows": [dict(zip(keys, row, strict=True)) for row in rows]}))
 
 

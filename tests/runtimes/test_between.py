@@ -11,7 +11,8 @@ from minuend import cli
 from minuend.actions.checking import check
 from minuend.actions.fixing import fix
 from minuend.errors import SpecError
-from minuend.models.surroundings import Surrounding
+from minuend.models.matching import Match
+from minuend.models.patterns import Op, X, less
 from minuend.runtimes import targets
 from minuend.runtimes.answers import WORST, Answer, Witness
 from minuend.runtimes.between import Inferred, inferred, parts
@@ -114,9 +115,10 @@ def test_beyond_the_ends_the_last_one_answers_with_a_warning() -> None:
 
 
 def test_graphs_follow_the_same_rules_and_what_one_lacks_is_unknown() -> None:
-    key = ("Relu(x - x)", "float32", "static", "")
+    pattern = Op("Relu", (less(X, X),))
+    key = (pattern, "float32", "static", "")
     fine, wrong, none = ({key: {}}, {key: {"nan": SATURATES}}, {})
-    around = Surrounding("Relu(x - x)", "", "Relu")
+    around = Match(pattern, "", "Relu")
 
     def find(older: dict, newer: dict):
         graphs = inferred(

@@ -8,9 +8,10 @@ import pytest
 from onnx.reference import ReferenceEvaluator
 
 from minuend.core.elements import TYPES
+from minuend.models.matching import ADJACENT, THROUGH, Match
 from minuend.models.opening import open_model
+from minuend.models.patterns import Op, X, less
 from minuend.models.sites import sites
-from minuend.models.surroundings import ADJACENT, APART, Surrounding
 from minuend.runtimes import graph_answers, graphs, targets
 from minuend.runtimes.answers import EVERY, Answer
 from minuend.runtimes.graph_answers import DEFAULTS, DYNAMIC, STATIC, GraphAnswers
@@ -20,7 +21,7 @@ from minuend.runtimes.running import Output, Refused
 MEASURED = [name for name in targets.names() if targets.find(name).graphs is not None]
 CASES = {}
 for _, one in graphs.asked(""):
-    CASES.setdefault((one.expression, one.dtype, one.form), one)
+    CASES.setdefault((str(one.pattern), one.dtype, one.form), one)
 
 
 class Evaluated:
@@ -113,7 +114,7 @@ def test_a_case_is_looked_up_by_the_name_that_it_was_measured_by(dtype):
     assert len(first) > 50
     for expression, case in first.values():
         found = sites(open_model(graphs.asking().build(case).whole.data))
-        assert expression in {one.expression for site in found for one in site.around}
+        assert expression in {str(one.pattern) for site in found for one in site.matches}
 
 
 def test_a_file_that_was_written_against_another_list_says_nothing_of_adjacent_operators():
@@ -129,45 +130,49 @@ def test_cases_that_are_measured_elsewhere_keep_both_processors():
 
     known = GraphAnswers({key: {} for key, _ in graphs.asked("")}, ("AMD EPYC, avx2",))
     assert graphs.measure(Elsewhere(), known=known).cpus == ("AMD EPYC, avx2",)
-    less = GraphAnswers({key: one for key, one in known.cells.items() if key[0] != "x - x"}, known.cpus)
-    found = graphs.measure(Elsewhere(), known=less, types=("float32",))
+    fewer = GraphAnswers({key: one for key, one in known.cells.items() if key[0] != less(X, X)}, known.cpus)
+    found = graphs.measure(Elsewhere(), known=fewer, types=("float32",))
     assert found.cpus == ("AMD EPYC, avx2", "another CPU, avx2")
     assert (found.covers("float32", False), found.covers("int32", False)) == (True, False)
 
 
 def test_the_list_of_cases_is_what_the_grammar_asks():
-    assert graph_answers.asked() == {key for key, _ in graphs.asked("f32")}
+    assert graph_answers.measured() == {key for key, _ in graphs.asked("f32")}
 
 
 # ---- look-up ----------------------------------------------------------------------------------------------------
 
 WRONG = {"rounds": Answer("different-numbers")}
 LOST = {"rounds": Answer("different-numbers"), "ordinary": Answer("different-numbers")}
-BESIDE = Surrounding("Mul(x, x) - x", ADJACENT, "Mul")
+ADJACENT_MUL = Match(less(Op("Mul", (X, X)), X), ADJACENT, "Mul")
 
 
 def cell(**cells):
     names = {"static": STATIC, "dynamic": DYNAMIC, "default": DEFAULTS[DYNAMIC]}
-    return GraphAnswers({(BESIDE.expression, "float32", names[name], ""): found for name, found in cells.items()})
+    return GraphAnswers({(ADJACENT_MUL.pattern, "float32", names[name], ""): found for name, found in cells.items()})
 
 
 def test_what_was_not_measured_is_not_known():
-    assert cell(static={}).find(BESIDE, "float32", False, "") == {}
-    assert cell(static={}).find(BESIDE, "float32", True, "") is None
-    assert cell(static={}).find(BESIDE, "float16", False, "") is None
+    assert cell(static={}).find(ADJACENT_MUL, "float32", False, "") == {}
+    assert cell(static={}).find(ADJACENT_MUL, "float32", True, "") is None
+    assert cell(static={}).find(ADJACENT_MUL, "float16", False, "") is None
 
 
 def test_a_default_precision_adds_what_it_loses():
     known = cell(static={}, dynamic={}, default=WRONG)
-    assert (known.find(BESIDE, "float32", True, ""), known.find(BESIDE, "float32", True, "f32")) == (WRONG, {})
+    assert (known.find(ADJACENT_MUL, "float32", True, ""), known.find(ADJACENT_MUL, "float32", True, "f32")) == (
+        WRONG,
+        {},
+    )
     fused = cell(dynamic=WRONG, default=LOST)
-    assert fused.find(BESIDE, "float32", True, "").keys() == {"rounds", "ordinary"}
-    assert fused.find(BESIDE, "float32", True, "f32").keys() == {"rounds"}
+    assert fused.find(ADJACENT_MUL, "float32", True, "").keys() == {"rounds", "ordinary"}
+    assert fused.find(ADJACENT_MUL, "float32", True, "f32").keys() == {"rounds"}
 
 
 def test_what_is_kept_in_more_bits_counts_from_afar():
-    known = GraphAnswers({("Sin(x) - x", dtype, STATIC, ""): WRONG for dtype in ("float16", "float32")})
-    afar = Surrounding("Sin(x) - x", APART, "Sin")
+    pattern = less(Op("Sin", (X,)), X)
+    known = GraphAnswers({(pattern, dtype, STATIC, ""): WRONG for dtype in ("float16", "float32")})
+    afar = Match(pattern, THROUGH, "Sin")
     assert (known.find(afar, "float16", False, ""), known.find(afar, "float32", False, "")) == (WRONG, {})
 
 
@@ -177,4 +182,4 @@ def test_a_measured_release_reads_back_as_it_was_written(name):
     again = targets.load(targets.dump(found))
     assert again.graphs.cells == found.graphs.cells
     assert found.graphs.has_default == bool(quirks(found.runtime).hints)
-    assert found.graphs.cells[("x - x", "float32", STATIC, "")] == {}
+    assert found.graphs.cells[(less(X, X), "float32", STATIC, "")] == {}

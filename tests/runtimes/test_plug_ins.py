@@ -204,14 +204,14 @@ def test_a_name_that_is_taken_is_refused_by_name(echo: Path, capsys: pytest.Capt
 
 
 def test_measured_files_of_a_package_are_checked(echo: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (echo / "minuend_echo" / "measured" / "echo@1.3.json").write_text('{"format": 1}')
+    (echo / "minuend_echo" / "measured" / "echo@1.3.json").write_text('{"format": 2}')
     with pytest.raises(ValueError, match=r"^echo@1\.3\.json of the package minuend-echo 1\.2 is .*; expected an "):
         targets.find("echo@1.3")
     assert targets.find("echo@1.2").name == "echo@1.2"
     assert cli.main(["targets"]) == 0
     out, err = capsys.readouterr()
     assert "openvino-cpu" in out
-    assert err.startswith("warning: echo@1.3.json of the package minuend-echo 1.2 is {'format': 1}; expected an object")
+    assert err.startswith("warning: echo@1.3.json of the package minuend-echo 1.2 is {'format': 2}; expected an object")
 
 
 def test_a_folder_of_measured_files_that_is_none_is_told(echo: Path) -> None:

@@ -6,7 +6,8 @@ import itertools
 
 import pytest
 
-from minuend.runtimes import graphs, sampling
+from minuend.models.patterns import X, operators
+from minuend.runtimes import graphs
 from minuend.runtimes.cases import Case, cases
 from minuend.runtimes.sampling import sample, sample_graphs
 
@@ -51,8 +52,8 @@ def test_every_pattern_class_of_a_type_is_asked_and_every_operator(hint: str) ->
         (key[1], key[3], case.how[0]) for key, case in rows if case.how[0] not in ("twice", "zero")
     }
     assert {(key[1], case.how[0]) for key, case in chosen} == {(key[1], case.how[0]) for key, case in rows}
-    single = {sampling.operators(key) for key, case in rows if case.how[0] not in ("idiom", "chain")}
-    assert {sampling.operators(key) for key, _ in chosen} >= single
+    single = {operators(key[0]) for key, case in rows if case.how[0] not in ("fused", "chain")}
+    assert {operators(key[0]) for key, _ in chosen} >= single
     assert {key[2] for key, _ in chosen} == {key[2] for key, _ in rows}
     assert sample_graphs(rows) == chosen
 
@@ -66,8 +67,8 @@ def test_graphs_of_one_key_are_one_answer_and_come_together() -> None:
 
 def test_operands_that_are_constants_are_kinds_of_their_own() -> None:
     chosen = {(key[1], case.how[:3]) for key, case in sample_graphs(graphs.asked("")) if case.how[0] == "bare"}
-    for dtype, (a, b) in itertools.product(("float32", "uint8"), (("x", "x"), ("constant", "x"), ("x", "constant"))):
-        assert any(name == dtype and (how[1] == "x", how[2] == "x") == (a == "x", b == "x") for name, how in chosen), (
+    for dtype, (a, b) in itertools.product(("float32", "uint8"), ((X, X), (None, X), (X, None))):
+        assert any(name == dtype and (how[1] == X, how[2] == X) == (a == X, b == X) for name, how in chosen), (
             dtype,
             a,
             b,

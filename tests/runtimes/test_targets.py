@@ -12,9 +12,10 @@ import pytest
 from minuend import cli
 from minuend.core.elements import TYPES
 from minuend.errors import FileFormatError, SpecError, listed
+from minuend.models.patterns import pattern_of
 from minuend.runtimes import cases, targets, values
 from minuend.runtimes.answers import EVERY, VERDICTS, Answer, Witness, joined_spans
-from minuend.runtimes.graph_answers import asked
+from minuend.runtimes.graph_answers import measured
 from minuend.runtimes.targets import Row, Target, TargetChange
 from minuend.standards.dialects import dialect
 
@@ -229,12 +230,14 @@ def test_openvinos_float32_constants_deviate_at_zero_among_subnormals_and_beyond
 def test_an_unknown_format_is_refused() -> None:
     with pytest.raises(SpecError) as caught:
         targets.load('{"format": 9}', "some.json")
-    assert str(caught.value) == "the file has format 9; expected 1, at some.json"
+    assert str(caught.value) == "the file has format 9; expected 2, at some.json"
 
 
 MEASURED = json.loads(resources.files("minuend.runtimes").joinpath("measured", "numpy@2.4.6.json").read_text("utf-8"))
 WITNESS = {"a": 5, "b": 10, "got": 0, "expected": 251}
-GRAPH = {"expressions": ["x - x"], "dtypes": ["float32"], "settings": ["static"], "forms": [""]}
+A_PATTERN = "expected a pattern as minuend measure writes it"
+PATTERN = {"judged": ["Sub", "x", "x"]}
+GRAPH = {"patterns": [0], "dtypes": ["float32"], "settings": ["static"], "forms": [""]}
 
 
 def quoted(names: Iterable[str]) -> str:
@@ -269,17 +272,52 @@ ROW, ANSWER = "f.json.rows[0]", f"f.json.rows[0].answers.{EVERY}"
             _row(answers={EVERY: {"verdict": "ok", "a_spans": [[1]]}}),
             f"{ANSWER}.a_spans[0] is [1]; expected a list of 2",
         ),
-        ({"graphs": [{"unasked": ["x"]}]}, "f.json.graphs[0].unasked[0] is 'x'; expected a list of 2"),
+        ({"graphs": [{"unmeasured": ["x"]}]}, "f.json.graphs[0].unmeasured[0] is 'x'; expected a list of 2"),
+        ({"graphs": [GRAPH]}, "f.json.graphs[0].patterns[0] is 0; expected a whole number from 0 to below 0"),
         (
-            {"graphs": [{**GRAPH, "forms": ["x"]}]},
-            f"f.json.graphs[0].forms[0] is 'x'; expected one of {quoted({key[3] for key in asked()})}",
+            {"patterns": [PATTERN], "graphs": [{**GRAPH, "forms": ["x"]}]},
+            f"f.json.graphs[0].forms[0] is 'x'; expected one of {quoted({key[3] for key in measured()})}",
         ),
+        (
+            {"patterns": [PATTERN, {"judged": ["Sub", "y"]}]},
+            f"f.json.patterns[1] is {{'judged': ['Sub', 'y']}}; {A_PATTERN}",
+        ),
+        ({"patterns": [["Abs"]]}, f"f.json.patterns[0] is ['Abs']; {A_PATTERN}"),
     ],
 )
 def test_a_file_of_another_form_is_refused_where_it_differs(changed: dict[str, Any], told: str) -> None:
     with pytest.raises(FileFormatError) as caught:
         targets.load(json.dumps({**MEASURED, **changed}), "f.json")
     assert str(caught.value) == told
+
+
+def _of_format_1(data: dict[str, Any]) -> dict[str, Any]:
+    """A file's data as format 1 had it: patterns by what is printed of them."""
+    texts = [str(pattern_of(one)) for one in data.pop("patterns")]
+    rows = [
+        {"unasked": row["unmeasured"]}
+        if "unmeasured" in row
+        else {"expressions": [texts[i] for i in row["patterns"]], **{key: row[key] for key in row if key != "patterns"}}
+        for row in data["graphs"]
+    ]
+    return {**data, "format": 1, "graphs": rows}
+
+
+def test_a_file_of_format_1_is_read_as_it_was_meant() -> None:
+    known = targets.find("onnxruntime-cpu@1.31.1")
+    data = _of_format_1(json.loads(targets.dump(known)))
+    assert known.graphs is not None
+    for given in (data, {**data, "graph_cases": "of another list"}):
+        found = targets.load(json.dumps(given))
+        assert found.rows == known.rows
+        if given is data:
+            assert found.graphs is not None
+            assert found.graphs.cells == known.graphs.cells
+        else:
+            assert found.graphs is None
+    data["graphs"][0]["expressions"] = ["x + x"]
+    with pytest.raises(FileFormatError, match=r"^f.json.graphs\[0\].expressions\[0\] is 'x \+ x'; expected one of "):
+        targets.load(json.dumps(data), "f.json")
 
 
 @pytest.mark.parametrize("text", ["", "[" * 100_000, "9" * 5000])

@@ -457,14 +457,14 @@ def _measured(data: bytes, folder: Folder) -> object:
 
 
 def _measured_seeds() -> Iterable[bytes]:
+    from minuend.runtimes import graph_answers
+
     folder = ROOT / "src/minuend/runtimes/measured"
     for path in sorted(folder.glob("numpy@*.json")):
         found = json.loads(path.read_text("utf-8"))
         for rows in (found["rows"][:3], found["rows"][-2:]):
             yield json.dumps({**found, "rows": rows}).encode()
-    graphs = [
-        {"expressions": ["x - x"], "dtypes": ["uint8"], "settings": ["static"], "forms": ["adjacent"], "answers": {}}
-    ]
+    graph = {"dtypes": ["uint8"], "settings": ["static"], "forms": [""], "answers": {}}
     witness = {"a": 5, "b": "nan", "got": 0, "expected": "-inf"}
     answer = {"verdict": "different-numbers", "witness": witness, "a_spans": [[0, "inf"]], "message": "m"}
     row = {
@@ -474,8 +474,11 @@ def _measured_seeds() -> Iterable[bytes]:
         "constants": ["none"],
         "answers": {"wraps": answer},
     }
-    head = {"format": 1, "runtime": "openvino-cpu", "release": "1.0", "date": "", "cpu": "", "python": ""}
-    yield json.dumps({**head, "rows": [row], "graphs": graphs, "graphs_cpu": ""}).encode()
+    head = {"runtime": "openvino-cpu", "release": "1.0", "date": "", "cpu": "", "python": "", "rows": [row]}
+    head |= {"graph_cases": graph_answers.digest(), "graphs_cpu": ""}
+    yield json.dumps({**head, "format": 1, "graphs": [{"expressions": ["x - x"], **graph}]}).encode()
+    patterns = [{"judged": ["Sub", ["Mul", "x", "k"], "x"]}, {"how": "around", "operator": "If", "of": ["Abs", "x"]}]
+    yield json.dumps({**head, "format": 2, "patterns": patterns, "graphs": [{"patterns": [0], **graph}]}).encode()
 
 
 # ---- the command line -------------------------------------------------------------------------------------------

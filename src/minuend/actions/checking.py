@@ -307,7 +307,7 @@ def judge(site: Site, target: Target, unread: str = "", hint: str = "") -> Findi
     if WORST.index(alone.verdict) <= WORST.index(around.verdict):
         return alone
     told = _finding(site, target, around.verdict, around.reason, around.unlike, relation=alone.shape_relation)
-    return replace(_with_unlike(told, around.unlike), graph=around.expression, hint=around.hint)
+    return replace(_with_unlike(told, around.unlike), graph=around.pattern, hint=around.hint)
 
 
 def _told(error: SpecError | Unsupported) -> str:

@@ -1,4 +1,4 @@
-"""A subtraction in its graph: what a target does with it and its neighbours, as far as that was measured."""
+"""A subtraction in its graph: what a target does with the patterns around it, as far as that was measured."""
 
 from __future__ import annotations
 
@@ -12,20 +12,10 @@ import numpy as np
 from minuend.actions.recipes.standing import proven
 from minuend.errors import listed
 from minuend.models.flow import KEEPING
+from minuend.models.matching import ADJACENT, CONVERTED, EDGE, ENDS, NARROW, ZEROS, Match
+from minuend.models.patterns import RESULT, Op, X, less
 from minuend.models.ranges.interval import Range
 from minuend.models.sites import Array, Site
-from minuend.models.surroundings import (
-    ADJACENT,
-    CONVERTED,
-    EDGE,
-    ENDS,
-    NARROW,
-    ZEROS,
-    Surrounding,
-    bare,
-    maker,
-    reader,
-)
 from minuend.runtimes import values
 from minuend.runtimes.answers import EVERY, Answer
 from minuend.runtimes.graph_answers import Answers
@@ -47,14 +37,14 @@ class Joined:
     """What the neighbours of a subtraction make of it.
 
     Attributes:
-        verdict: of them all. reason: why, in a sentence. expression: the neighbour that decided.
+        verdict: of them all. reason: why, in a sentence. pattern: the one that decided, as it is printed.
         hint: what the runtime can be told so that nothing differs; ``""`` where nothing helps.
         unlike: of a release that nobody measured: in what those around it differ.
     """
 
     verdict: str
     reason: str = ""
-    expression: str = ""
+    pattern: str = ""
     hint: str = ""
     unlike: str = ""
 
@@ -78,7 +68,7 @@ def joined(site: Site, node: Node, target: Target, hint: str = "", accept: Colle
     known = quirks(target.runtime)
     if not known.joins or target.declared:
         return FINE
-    if site.constants == "both" and not (node.a.dtype in NARROW and site.around):
+    if site.constants == "both" and not (node.a.dtype in NARROW and site.matches):
         return FINE
     if target.graphs is None or not target.graphs.covers(node.a.dtype, site.dynamic):
         return _unmeasured(site, node, target)
@@ -86,12 +76,12 @@ def joined(site: Site, node: Node, target: Target, hint: str = "", accept: Colle
     if node.a.dtype in NARROW and (_is_zero(site.a) or _is_zero(site.b)):
         classes |= {"rounds", "overflows"}  # what comes in more bits than its type has is rounded here
     found = list(_each(site, node, target, hint, classes.difference(accept)))
-    if site.constants == "both" and not any(around.folded for around in site.around):  # they come from outside a body
+    if site.constants == "both" and not any(match.folded for match in site.matches):  # they come from outside a body
         found = [replace(one, verdict=_of_a_body(one.verdict)) for one in found]
     for verdict in ("not-implemented", "different-numbers"):
         if wrong := [one for one in found if one.verdict == verdict]:
             return next((one for one in wrong if not one.hint), wrong[0])
-    if unknown := [one.expression for one in found]:
+    if unknown := [one.pattern for one in found]:
         more = f" and {len(unknown) - _TOLD} more" if len(unknown) > _TOLD else ""
         helps = {one.hint for one in found}
         setting = f"; with {settings(target.runtime, *helps)} it was" if len(helps) == 1 and "" not in helps else ""
@@ -108,7 +98,7 @@ def _of_a_body(verdict: str) -> str:
 def _unmeasured(site: Site, node: Node, target: Target) -> Joined:
     """What is known of a release of which nodes of known shapes were measured by themselves, or in whole recipes."""
     beside = ""
-    if not proven(site.around, quirks(target.runtime).proven or {}) and any(one.operator for one in site.around):
+    if not proven(site.matches, quirks(target.runtime).proven or {}) and any(one.operator for one in site.matches):
         beside = "neighbours"
     elif site.dynamic:
         beside = "shapes that are known when it runs"
@@ -120,26 +110,26 @@ def _unmeasured(site: Site, node: Node, target: Target) -> Joined:
 def _each(site: Site, node: Node, target: Target, hint: str, classes: Collection[str]) -> Iterator[Joined]:
     """Every neighbour that is not fine."""
     assert target.graphs is not None
-    for around in site.around:
-        if not around.operator:  # by itself it is judged by what was measured of nodes
+    for match in site.matches:
+        if not match.operator:  # by itself it is judged by what was measured of nodes
             continue
-        if around.itself and around.operator in ("Add", "Mul") and is_right(LESS_ITSELF, node, target):
+        if match.itself and match.operator in ("Add", "Mul") and is_right(LESS_ITSELF, node, target):
             continue
-        if around.folded:
-            yield from _of_constants(node.a.dtype, target, around)
+        if match.folded:
+            yield from _of_constants(node.a.dtype, target, match)
             continue
-        answers = target.graphs.find(around, node.a.dtype, site.dynamic, hint)
+        answers = target.graphs.find(match, node.a.dtype, site.dynamic, hint)
         if answers is None:
-            helps = "" if hint else _helps(site, node, target, around, classes)
-            yield Joined("unknown", expression=around.expression, hint=helps)
+            helps = "" if hint else _helps(site, node, target, match, classes)
+            yield Joined("unknown", pattern=str(match.pattern), hint=helps)
             continue
         wrong = {name: one for name, one in answers.items() if name == EVERY or name in classes}
         if wrong:
-            helps = "" if hint else _helps(site, node, target, around, classes)
-            yield _said(target, around.expression, wrong, helps)
+            helps = "" if hint else _helps(site, node, target, match, classes)
+            yield _said(target, str(match.pattern), wrong, helps)
 
 
-def _of_constants(dtype: str, target: Target, around: Surrounding) -> Iterator[Joined]:
+def _of_constants(dtype: str, target: Target, match: Match) -> Iterator[Joined]:
     """A neighbour of constants of a narrow type that rounds, where that is not fine.
 
     What was measured of values holds for constants where the runtime is known to compute them so; elsewhere nothing
@@ -147,44 +137,44 @@ def _of_constants(dtype: str, target: Target, around: Surrounding) -> Iterator[J
     """
     assert target.graphs is not None
     rule = quirks(target.runtime).narrow_constants
-    if rule and around.folded == CONVERTED:
+    if rule and match.folded == CONVERTED:
         return
-    if rule == ROUNDED_LAST and around.folded == EDGE:
+    if rule == ROUNDED_LAST and match.folded == EDGE:
         return
-    answers = target.graphs.find(replace(around, later=False), dtype, False, _OWN_PRECISION)
-    if answers == {} and around.operator in KEEPING:
+    answers = target.graphs.find(replace(match, later=False), dtype, False, _OWN_PRECISION)
+    if answers == {} and match.operator in KEEPING:
         return
-    expression = f"{around.expression} of constants"
-    if rule and answers and not around.later:
+    pattern = f"{match.pattern} of constants"
+    if rule and answers and not match.later:
         unlike = next((one.unlike for one in answers.values() if one.unlike), "")
-        reason = f"{expression} is computed in float32, and {dtype} is not rounded between the two"
-        yield Joined("different-numbers", reason, expression, unlike=unlike)
+        reason = f"{pattern} is computed in float32, and {dtype} is not rounded between the two"
+        yield Joined("different-numbers", reason, pattern, unlike=unlike)
         return
-    yield Joined("unknown", expression=expression)
+    yield Joined("unknown", pattern=pattern)
 
 
-def _helps(site: Site, node: Node, target: Target, around: Surrounding, classes: Collection[str]) -> str:
+def _helps(site: Site, node: Node, target: Target, match: Match, classes: Collection[str]) -> str:
     """The hint under which a neighbour does no harm."""
     assert target.graphs is not None
     for hint in quirks(target.runtime).hints:
-        answers = target.graphs.find(around, node.a.dtype, site.dynamic, hint)
+        answers = target.graphs.find(match, node.a.dtype, site.dynamic, hint)
         if answers is not None and not any(name == EVERY or name in classes for name in answers):
             return hint
     return ""
 
 
-def _said(target: Target, expression: str, wrong: dict[str, Answer], hint: str) -> Joined:
+def _said(target: Target, pattern: str, wrong: dict[str, Answer], hint: str) -> Joined:
     unlike = next((one.unlike for one in wrong.values() if one.unlike), "")
     refused = next((one for one in wrong.values() if one.verdict == "not-implemented"), None)
     if refused is not None:
-        return Joined("not-implemented", f"{expression}: {refused.message}", expression, unlike=unlike)
+        return Joined("not-implemented", f"{pattern}: {refused.message}", pattern, unlike=unlike)
     words = "" if EVERY in wrong else f": {listed([values.CLASSES[name].words for name in wrong], 'and')} differ"
     if hint:
         setting = settings(target.runtime, hint)
-        reason = f"{expression} is computed in less than its own precision{words}; not so with {setting}"
+        reason = f"{pattern} is computed in less than its own precision{words}; not so with {setting}"
     else:
-        reason = f"{expression} is computed otherwise than each by itself{words}"
-    return Joined("different-numbers", reason, expression, hint, unlike)
+        reason = f"{pattern} is computed otherwise than each by itself{words}"
+    return Joined("different-numbers", reason, pattern, hint, unlike)
 
 
 def twins(found: Sequence[Site], target: Target) -> Collection[str]:
@@ -209,13 +199,13 @@ def beside_zero(site: Site, node: Node, target: Target) -> Answers | None:
         return None
     range_, operand = sides[side]
     sizes = [size for size, one in (("one", True), ("array", False)) if _has_one_element(operand) in (one, None)]
-    form = next((around.form for around in site.around if not around.operator), ADJACENT)
+    form = next((match.form for match in site.matches if not match.operator), ADJACENT)
     signs = _signs(range_, site.fixed()[side == "B"])
     found: Answers = {}
     ends = form == ENDS and side == "B" and not site.dynamic and is_right(MINUS_ZERO_KEPT, node, target)
     for zero in (ZEROS[size][sign] for size in sizes for sign in signs if not (ends and sign)):
-        text = bare("x", zero) if side == "B" else bare(zero, "x")
-        answers = target.graphs.find(Surrounding(text, form, ""), node.a.dtype, site.dynamic, "")
+        pattern = less(X, zero) if side == "B" else less(zero, X)
+        answers = target.graphs.find(Match(pattern, form, ""), node.a.dtype, site.dynamic, "")
         if answers is None:
             return None
         found = {**found, **answers}
@@ -261,9 +251,9 @@ def _has_one_element(operand: TensorType) -> bool | None:
 def with_open_shapes(site: Site, node: Node, target: Target) -> Answers:
     """What a target makes of a subtraction by itself where shapes are open; a class that is left out is fine."""
     found: Answers = {}
-    for around in site.around if site.dynamic and target.graphs is not None else ():
-        if not around.operator and target.graphs is not None:
-            found = {**found, **(target.graphs.find(around, node.a.dtype, True, "") or {})}
+    for match in site.matches if site.dynamic and target.graphs is not None else ():
+        if not match.operator and target.graphs is not None:
+            found = {**found, **(target.graphs.find(match, node.a.dtype, True, "") or {})}
     return found
 
 
@@ -295,16 +285,18 @@ def kept_apart(site: Site, target: Target) -> bool:
     if site.node.a.dtype in NARROW:
         return False
     classes = reachable(site.node.a.element, site.a, site.b)
-    for around in site.around:
-        if around.operator:
+    for match in site.matches:
+        if match.operator:
             continue
-        a, b = around.expression.split(" - ")
-        texts = [maker("Max", ("x", "x"), "A", b)] if a == "x" else []
-        texts += [maker("Max", ("x", "x"), "B", a)] if b == "x" else []
-        texts.append(reader("Max", (".", "."), a, b))
-        for text in texts:
-            beside = Surrounding(text, ADJACENT, "Max")
-            answers = target.graphs.find(beside, site.node.a.dtype, site.dynamic, "")
+        assert isinstance(match.pattern, Op)
+        operands = match.pattern.operands
+        maxima = [
+            replace(match.pattern, operands=(*operands[:i], Op("Max", (X, X)), *operands[i + 1 :]))
+            for i, one in enumerate(operands)
+            if one == X
+        ]
+        for pattern in (*maxima, Op("Max", (RESULT, RESULT)).with_result(match.pattern)):
+            answers = target.graphs.find(Match(pattern, ADJACENT, "Max"), site.node.a.dtype, site.dynamic, "")
             if answers is None or any(name == EVERY or name in classes for name in answers):
                 return False
     return True

@@ -13,10 +13,10 @@ from typing import Any, Literal
 import numpy as np
 
 from minuend.errors import SpecError, Unsupported
+from minuend.models.matching import Match
 from minuend.models.opening import dialect_of
 from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.models.ranges.interval import Range, full
-from minuend.models.surroundings import Surrounding
 from minuend.standards.abilities import ability
 from minuend.standards.node import Node
 from minuend.standards.version import OpVersion
@@ -50,7 +50,7 @@ class Site:
     constants: Constants
     purpose: str
     notes: tuple[str, ...] = ()
-    around: tuple[Surrounding, ...] = ()
+    matches: tuple[Match, ...] = ()
     fixed: Callable[[], tuple[Array | None, Array | None]] = lambda: (None, None)
     departures: frozenset[str] = frozenset()
     live: Any = None

@@ -1,7 +1,7 @@
 """A model's nodes in order and the values between them, and how far rounding may take each.
 
 A dialect whose models can be compared value by value has a ``tracing.py`` with the functions of :class:`Tracing`.
-Operators have ONNX's names, as in :mod:`minuend.models.surroundings`.
+Operators have ONNX's names, as in :mod:`minuend.models.patterns`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A subtraction with one neighbour as ONNX models: the two together, and the neighbour alone."""
+"""Patterns as ONNX models: the judged operator with an adjacent one, and the adjacent one alone."""
 
 from __future__ import annotations
 
@@ -14,35 +14,50 @@ import onnx
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
 from minuend.core.elements import TYPES
-from minuend.models.idioms import ENDS, NORMALISATIONS, SOFTMAX
-from minuend.models.surroundings import (
+from minuend.models.fusions import ENDS, NORMALISATIONS
+from minuend.models.matching import (
     ADJACENT,
-    APART,
     ARITHMETIC,
     CHAINED,
     FACTORS,
     LINEAR,
     NARROW,
-    POWER,
-    POWERS,
     SHARED,
+    THROUGH,
     WITHIN,
     ZEROS,
-    bare,
-    conversion,
-    inside,
-    later,
-    maker,
-    reader,
+)
+from minuend.models.patterns import (
+    LAST,
+    POWERS,
+    RESULT,
+    Const,
+    Distant,
+    How,
+    Op,
+    Softmax,
+    Term,
+    X,
+    less,
+    of_side,
 )
 from minuend.onnx import tensors
+from minuend.onnx.adjacent_operators import (
+    CONVERTED,
+    IMAGE,
+    NARROW_CONVERTED,
+    NARROW_OPSET,
+    OPERATORS,
+    Operator,
+    int64,
+)
 from minuend.onnx.flow import FUNCTION, captured
-from minuend.onnx.neighbours import CONVERTED, IMAGE, NARROW_CONVERTED, NARROW_OPSET, OPERATORS, Operator, int64
 from minuend.onnx.versions import DIALECT
 from minuend.runtimes.graphs import DIFFERENCE, Built, Feed, GraphCase, Part
 
-_OWN = (("x", "x"), ("x", "scalar"), ("x", "array"), ("scalar", "x"), ("array", "x"))
-_PLAIN = (("x", "x"), ("x", "k"), ("k", "x"))
+SCALAR, ARRAY, ANY = Const.SCALAR, Const.ARRAY, Const.ANY
+_OWN = ((X, X), (X, SCALAR), (X, ARRAY), (SCALAR, X), (ARRAY, X))
+_PLAIN = ((X, X), (X, ANY), (ANY, X))
 _IR_VERSION = 8
 _OPSET = 13
 """The opset of a case where no operator needs a later one; every release that is measured reads it."""
@@ -56,7 +71,7 @@ _SOFTMAX = "e = Exp(d); s = ReduceSum(e, axes); y = Div(e, s)"
 
 
 def graph_cases(dtype: str) -> Iterator[GraphCase]:
-    """Yield the neighbours of a subtraction of an element type, but for what its shapes are known to be."""
+    """Yield the patterns of an element type, but for what shapes are known to be."""
     yield from _by_itself(dtype)
     if dtype == "float32":
         yield from _chained(dtype)
@@ -72,59 +87,62 @@ def graph_cases(dtype: str) -> Iterator[GraphCase]:
 
 
 def _by_itself(dtype: str) -> Iterator[GraphCase]:
-    """Nothing beside the subtraction, a constant 0, or a body around it."""
+    """Nothing adjacent to the subtraction, a constant 0, or a body around it."""
     for a, b in _OWN:
-        yield GraphCase(bare(a, b), dtype, ("bare", a, b))
-    yield GraphCase(bare("x", "x"), dtype, ("twice",))
+        yield GraphCase(less(a, b), dtype, ("bare", a, b))
+    yield GraphCase(less(X, X), dtype, ("twice",))
     signs = 1 if TYPES[dtype].is_integer else 2
     for size, shape in (("one", ()), ("one", (1, 1, 1, 1)), ("array", IMAGE)):
         for zero, value in list(zip(ZEROS[size], (0.0, -0.0), strict=True))[:signs]:
             for made, read in itertools.product((False, True), repeat=2):
                 form = WITHIN if made and read else ADJACENT
-                for side, text in (("B", bare("x", zero)), ("A", bare(zero, "x"))):
-                    yield GraphCase(text, dtype, ("zero", side, value, shape, made, read), form)
+                for side in ("B", "A"):
+                    how = ("zero", side, value, shape, made, read)
+                    yield GraphCase(of_side(side, zero, X), dtype, how, form)
     for kind in _BODIES:
-        yield GraphCase(inside(kind), dtype, ("inside", kind))
+        yield GraphCase(Distant(kind, How.AROUND, less(X, X)), dtype, ("inside", kind))
 
 
 def _together(dtype: str) -> Iterator[GraphCase]:
     """Operators that runtimes know as one."""
     for shape in (IMAGE, (64,)):
-        yield GraphCase(SOFTMAX, dtype, ("idiom", "ReduceMax", _SOFTMAX, shape, (-1,), shape[-1:]), mixes=True)
+        how: tuple[Any, ...] = ("fused", "ReduceMax", _SOFTMAX, shape, (-1,), shape[-1:])
+        yield GraphCase(Softmax(), dtype, how, mixes=True)
     last = ((IMAGE, (-1,), IMAGE[-1:]), ((64,), (-1,), (64,)))
     others = ((IMAGE, (1,), (IMAGE[1], 1, 1)), (IMAGE, (2, 3), (IMAGE[1], 1, 1)))
     for one in NORMALISATIONS:
         behind = "; ".join((
             _SQUARE[one.square], "v = ReduceMean(p); w = Add(v, eps)", _ROOT[one.root], _DIVISION[one.division],
-            _END[one.end],
+            _END[one.parameters],
         ))  # fmt: skip
-        for shape, axes, parameters in last if one.last else others:
-            how = ("idiom", "ReduceMean", behind, shape, axes, parameters)
-            yield GraphCase(one.expression, dtype, how, mixes=True)
+        for shape, axes, parameters in last if one.axes == LAST else others:
+            how = ("fused", "ReduceMean", behind, shape, axes, parameters)
+            yield GraphCase(one, dtype, how, mixes=True)
 
 
 def _chained(dtype: str) -> Iterator[GraphCase]:
     """Three linear operators in a row, one of them the subtraction, each with a constant."""
-    ways = [f"{name}({given})" for name in CHAINED for given in ("., k", "k, .")]
-    for side, own in (("A", "x - k"), ("B", "k - x")):
+    ways = [Op(name, given) for name in CHAINED for given in ((RESULT, ANY), (ANY, RESULT))]
+    for side in ("A", "B"):
+        own = of_side(side, X, ANY)
         for first, second in itertools.product(ways, ways):
-            made = second.replace(".", first.replace(".", "x"))
-            text = f"{made} - k" if side == "A" else f"k - {made}"
-            yield GraphCase(text, dtype, ("chain", side, (first, second), ()))
-            yield GraphCase(second.replace(".", first.replace(".", own)), dtype, ("chain", side, (), (first, second)))
-            between = first.replace(".", "x")
-            between = f"{between} - k" if side == "A" else f"k - {between}"
-            yield GraphCase(second.replace(".", between), dtype, ("chain", side, (first,), (second,)))
+            made = second.with_result(first.with_result(X))
+            yield GraphCase(of_side(side, made, ANY), dtype, ("chain", side, (first, second), ()))
+            read = second.with_result(first.with_result(own))
+            yield GraphCase(read, dtype, ("chain", side, (), (first, second)))
+            between = second.with_result(of_side(side, first.with_result(X), ANY))
+            yield GraphCase(between, dtype, ("chain", side, (first,), (second,)))
 
 
 def _converted(kind: str, dtype: str) -> Iterator[GraphCase]:
     """A conversion from or to another type."""
-    name = conversion(kind, dtype)
     for side in ("A", "B"):
-        for own in ("x", "k"):
-            yield GraphCase(maker(name, ("x",), side, own), dtype, ("cast", side, own, kind))
+        for own in (X, ANY):
+            made = Op("Cast", (X,), types=(kind, dtype))
+            yield GraphCase(of_side(side, made, own), dtype, ("cast", side, own, kind))
     for a, b in _PLAIN:
-        yield GraphCase(reader(conversion(dtype, kind), (".",), a, b), dtype, ("cast_to", a, b, kind))
+        read = Op("Cast", (less(a, b),), types=(dtype, kind))
+        yield GraphCase(read, dtype, ("cast_to", a, b, kind))
 
 
 def _rows(dtype: str) -> Iterator[Operator]:
@@ -133,12 +151,12 @@ def _rows(dtype: str) -> Iterator[Operator]:
             yield row
 
 
-def _given(row: Operator, dtype: str) -> Iterator[tuple[tuple[str, ...], float | None]]:
-    """The patterns of an operator, with the number of a power of two among them."""
+def _given(row: Operator, dtype: str) -> Iterator[tuple[tuple[Term, ...], float | None]]:
+    """The operands of an operator, with the number of a power of two among them."""
     for given in row.given:
         yield given, None
-        other = tuple(POWER if one == "scalar" else one for one in given)
-        exact = row.name == "Mul" or given[-1] == "scalar"  # a power over a number rounds
+        other = tuple(Const.POWER if one == SCALAR else one for one in given)
+        exact = row.name == "Mul" or given[-1] == SCALAR  # a power over a number rounds
         if row.name in FACTORS and other != given and exact and not TYPES[dtype].is_integer and dtype not in NARROW:
             yield from ((other, power) for power in POWERS)
 
@@ -146,44 +164,46 @@ def _given(row: Operator, dtype: str) -> Iterator[tuple[tuple[str, ...], float |
 def _as_maker(row: Operator, dtype: str) -> Iterator[GraphCase]:
     for given, power in _given(row, dtype):
         for side in ("A", "B"):
-            for own in ("x", "scalar", "array") if row.name in ARITHMETIC else ("x", "k"):
-                text = maker(row.name, given, side, own)
+            for own in (X, SCALAR, ARRAY) if row.name in ARITHMETIC else (X, ANY):
+                pattern = of_side(side, Op(row.name, given), own)
+                how = ("maker", side, own, given, row)
                 for form in _forms(row, dtype):
-                    yield GraphCase(text, dtype, ("maker", side, own, given, row), form, row.mixes, power=power)
-                if own == "k" and row.mixes and row.shape == IMAGE:
-                    yield GraphCase(text, dtype, ("maker", side, own, given, row), ADJACENT, row.mixes, channels=True)
+                    yield GraphCase(pattern, dtype, how, form, row.mixes, power=power)
+                if own == ANY and row.mixes and row.shape == IMAGE:
+                    yield GraphCase(pattern, dtype, how, ADJACENT, row.mixes, channels=True)
 
 
 def _as_reader(row: Operator, dtype: str) -> Iterator[GraphCase]:
     own = _OWN if row.name in ARITHMETIC else _PLAIN
     if row.index is not None:
-        place = row.index[0]
-        place_of = f"input {place}: ." if place else "."
         for a, b in own:
-            yield GraphCase(reader(row.name, (place_of,), a, b), dtype, ("index", a, b, row), mixes=True)
+            pattern = Op(row.name, (less(a, b),), place=row.index[0])
+            yield GraphCase(pattern, dtype, ("index", a, b, row), mixes=True)
         return
-    for pattern, power in _given(row, dtype):
-        for dotted in _dotted(row, pattern):
+    for terms, power in _given(row, dtype):
+        for given in _read(row, terms):
             for a, b in own:
-                text = reader(row.name, dotted, a, b)
+                pattern = Op(row.name, given).with_result(less(a, b))
                 for form in _forms(row, dtype):
-                    yield GraphCase(text, dtype, ("reader", a, b, dotted, row), form, row.mixes, power=power)
-            if dotted.count(".") == 1 and power is None:
-                yield GraphCase(later(row.name), dtype, ("later", dotted, row), mixes=True)
+                    yield GraphCase(pattern, dtype, ("reader", a, b, given, row), form, row.mixes, power=power)
+            if given.count(RESULT) == 1 and power is None:
+                behind = Distant(row.name, How.BEHIND, less(X, X))
+                yield GraphCase(behind, dtype, ("later", given, row), mixes=True)
 
 
 def _forms(row: Operator, dtype: str) -> tuple[str, ...]:
     if dtype == "float16" and not row.mixes and "maker" in row.places:
         return (ADJACENT, WITHIN)  # where all around it is in float32, a runtime can have it in float32 too
-    return (ADJACENT, APART, SHARED) if row.name in LINEAR and dtype == "float32" else (ADJACENT,)
+    return (ADJACENT, THROUGH, SHARED) if row.name in LINEAR and dtype == "float32" else (ADJACENT,)
 
 
-def _dotted(row: Operator, pattern: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    for i, one in enumerate(pattern):
-        if one == "x" and not (row.name == "Where" and i == 0):
-            yield (*pattern[:i], ".", *pattern[i + 1 :])
-    if pattern == ("x", "x"):
-        yield (".", ".")
+def _read(row: Operator, terms: tuple[Term, ...]) -> Iterator[tuple[Term, ...]]:
+    """The operands of a reader: each hole in turn is the judged operator's result."""
+    for i, one in enumerate(terms):
+        if one == X and not (row.name == "Where" and i == 0):
+            yield (*terms[:i], RESULT, *terms[i + 1 :])
+    if terms == (X, X):
+        yield (RESULT, RESULT)
 
 
 # ---- models -----------------------------------------------------------------------------------------------------
@@ -227,19 +247,19 @@ class _Draft:
 
     # ---- the ways of a case ----
 
-    def maker(self, side: str, own: str, given: tuple[str, ...], row: Operator) -> list[str]:
+    def maker(self, side: str, own: Term, given: tuple[Term, ...], row: Operator) -> list[str]:
         """The operator makes an operand."""
         made = self._operator(self.before, row, given, "", "t")
         return self._behind_maker(side, own, made)
 
-    def cast(self, side: str, own: str, source: str) -> list[str]:
+    def cast(self, side: str, own: Term, source: str) -> list[str]:
         """A conversion makes an operand."""
         self._reach(source)
-        self._value("x", "t_in0", source, IMAGE)
+        self._value(X, "t_in0", source, IMAGE)
         self.before.append(helper.make_node("Cast", ["t_in0"], ["t"], to=_number(self.dtype)))
         return self._behind_maker(side, own, "t")
 
-    def _behind_maker(self, side: str, own: str, made: str) -> list[str]:
+    def _behind_maker(self, side: str, own: Term, made: str) -> list[str]:
         self.names[side] = self._moved(self.before, made)
         other = "B" if side == "A" else "A"
         self._value(own, self.names[other], self.dtype, self._shape(self.names[side]))
@@ -248,7 +268,7 @@ class _Draft:
         self.behind.append(helper.make_node("Abs", [made], ["other"]))
         return ["d", "other"]
 
-    def reader(self, a: str, b: str, given: tuple[str, ...], row: Operator) -> list[str]:
+    def reader(self, a: Term, b: Term, given: tuple[Term, ...], row: Operator) -> list[str]:
         """The operator reads the difference."""
         self._operands(a, b, row.shape, row.values)
         self._operator(self.behind, row, given, self._moved(self.behind, "d"), "y")
@@ -260,7 +280,7 @@ class _Draft:
         self.behind.append(helper.make_node("Abs", ["d"], ["other"]))
         return ["y", "other"]
 
-    def cast_to(self, a: str, b: str, goal: str) -> list[str]:
+    def cast_to(self, a: Term, b: Term, goal: str) -> list[str]:
         """A conversion reads the difference."""
         self._reach(goal)
         self._operands(a, b, IMAGE, "any")
@@ -272,21 +292,21 @@ class _Draft:
         if dtype in NARROW_CONVERTED.get(self.dtype, ()):
             self.opset = max(self.opset, NARROW_OPSET)
 
-    def later(self, given: tuple[str, ...], row: Operator) -> list[str]:
+    def later(self, given: tuple[Term, ...], row: Operator) -> list[str]:
         """The operator is reached behind another."""
-        self._operands("x", "x", row.shape, row.values)
+        self._operands(X, X, row.shape, row.values)
         self.behind.append(helper.make_node("Abs", ["d"], ["between"]))
         self._operator(self.behind, row, given, "between", "y")
         return ["y"]
 
-    def bare(self, a: str, b: str) -> list[str]:
+    def bare(self, a: Term, b: Term) -> list[str]:
         """Nothing stands beside the subtraction."""
         self._operands(a, b, IMAGE, "any")
         return ["d"]
 
     def twice(self) -> list[str]:
         """A value less itself."""
-        self._value("x", "a", self.dtype, IMAGE)
+        self._value(X, "a", self.dtype, IMAGE)
         self.names["B"] = "a"
         return ["d"]
 
@@ -294,7 +314,7 @@ class _Draft:
         """One operand is a constant 0; a node makes the other, and another reads the result, or not."""
         zero, other = ("a", "b") if side == "A" else ("b", "a")
         self.constants[zero] = np.full(shape, value).astype(TYPES[self.dtype].memory)
-        self._value("x", "given" if made else other, self.dtype, IMAGE)
+        self._value(X, "given" if made else other, self.dtype, IMAGE)
         if made:
             self.before.append(helper.make_node("Max", ["given", "given"], [other]))
         if not read:
@@ -302,7 +322,7 @@ class _Draft:
         self.behind.append(helper.make_node("Max", ["d", "d"], ["y"]))
         return ["y"]
 
-    def chain(self, side: str, before: tuple[str, ...], behind: tuple[str, ...]) -> list[str]:
+    def chain(self, side: str, before: tuple[Op, ...], behind: tuple[Op, ...]) -> list[str]:
         """Linear operators in a row, each with a constant of its own."""
         numbers = iter((1.7, 0.3, -0.9))
         self.constants["k"] = self._one(next(numbers))
@@ -311,21 +331,20 @@ class _Draft:
         self.names = {"A": name, "B": "k"} if side == "A" else {"A": "k", "B": name}
         return [self._row(self.behind, behind, "d", numbers)]
 
-    def _row(self, nodes: list[NodeProto], ways: tuple[str, ...], name: str, numbers: Iterator[float]) -> str:
+    def _row(self, nodes: list[NodeProto], ways: tuple[Op, ...], name: str, numbers: Iterator[float]) -> str:
         for way in ways:
-            operator, inputs = way[:-1].split("(")
-            stored, made = f"{name}_k", f"{name}_{operator.lower()}"
+            stored, made = f"{name}_k", f"{name}_{way.operator.lower()}"
             self.constants[stored] = self._one(next(numbers))
-            given = [name if one == "." else stored for one in inputs.split(", ")]
-            nodes.append(helper.make_node(operator, given, [made]))
+            given = [name if one == RESULT else stored for one in way.operands]
+            nodes.append(helper.make_node(way.operator, given, [made]))
             name = made
         return name
 
-    def idiom(
+    def fused(
         self, reduction: str, behind: str, shape: tuple[int, ...], axes: tuple[int, ...], parameters: tuple[int, ...]
     ) -> list[str]:
         """Several nodes that runtimes know as one; each line of text is ``output = Operator(inputs)``."""
-        self._value("x", "x", self.dtype, shape, "finite")
+        self._value(X, "x", self.dtype, shape, "finite")
         self.constants |= {"two": self._one(2), "half": self._one(0.5), "eps": self._one(2.0**-10)}
         self.constants |= {"axes": int64(axes)} | {name: constant(self.dtype, parameters, name) for name in ("g", "h")}
         self.names = {"A": "x", "B": "b"}
@@ -338,8 +357,8 @@ class _Draft:
 
     def inside(self, kind: str) -> list[str]:
         """The subtraction stands in a body, and what makes its A outside of it."""
-        self._value("x", "x", self.dtype, IMAGE)
-        self._value("scalar", "b", self.dtype, ())
+        self._value(X, "x", self.dtype, IMAGE)
+        self._value(SCALAR, "b", self.dtype, ())
         self.before.append(helper.make_node("Add", ["x", "b"], ["a"]))
         return ["d"]
 
@@ -386,15 +405,15 @@ class _Draft:
         made = [helper.make_tensor_value_info(one, _number(kinds.get(one, self.dtype)), None) for one in outputs]
         return helper.make_graph(nodes, "body", given, made)
 
-    def index(self, a: str, b: str, row: Operator) -> list[str]:
+    def index(self, a: Term, b: Term, row: Operator) -> list[str]:
         """The difference says where or how much."""
         assert row.index is not None
         _, wanted, before = row.index
         known = constant(self.dtype, row.shape, "")
-        whole = np.array(wanted) + known if a == "x" else known - np.array(wanted)
+        whole = np.array(wanted) + known if a == X else known - np.array(wanted)
         for name, kind in (("a", a), ("b", b)):
-            if kind == "x":
-                fixed = whole if (name == "a") == (a == "x") else known
+            if kind == X:
+                fixed = whole if (name == "a") == (a == X) else known
                 self.feeds[name] = Feed(self.dtype, row.shape, "fixed", np.broadcast_to(fixed, row.shape))
             else:
                 self.constants[name] = known
@@ -411,40 +430,40 @@ class _Draft:
 
     # ---- parts ----
 
-    def _operands(self, a: str, b: str, shape: tuple[int, ...], values: str) -> None:
+    def _operands(self, a: Term, b: Term, shape: tuple[int, ...], values: str) -> None:
         for name, kind in (("a", a), ("b", b)):
             self._value(kind, name, self.dtype, shape, values)
 
-    def _value(self, kind: str, name: str, dtype: str, shape: tuple[int, ...], values: str = "any") -> None:
-        if kind == "x":
+    def _value(self, kind: Term, name: str, dtype: str, shape: tuple[int, ...], values: str = "any") -> None:
+        if kind == X:
             self.feeds[name] = Feed(dtype, shape, values)
-        elif kind == POWER:
+        elif kind == Const.POWER:
             assert self.case.power is not None
             self.constants[name] = self._one(self.case.power)
-        elif kind == "k":  # a number for each channel, or for each of the last axis
+        elif kind == ANY:  # a number for each channel, or for each of the last axis
             channels = (shape[1], 1, 1) if len(shape) == 4 and self.case.channels else shape[-1:]
             self.constants[name] = constant(dtype, channels, name)
         else:
-            self.constants[name] = constant(dtype, () if kind == "scalar" else shape, name)
+            self.constants[name] = constant(dtype, () if kind == SCALAR else shape, name)
 
     def _moved(self, nodes: list[NodeProto], name: str) -> str:
         """A value, behind a Reshape where operators that only move values are to stand between."""
-        if self.case.form != APART:
+        if self.case.form != THROUGH:
             return name
         self.constants[f"{name}_dims"] = int64([-1])
         nodes.append(helper.make_node("Reshape", [name, f"{name}_dims"], [f"{name}_moved"]))
         return f"{name}_moved"
 
-    def _operator(self, nodes: list[NodeProto], row: Operator, given: tuple[str, ...], dot: str, output: str) -> str:
+    def _operator(self, nodes: list[NodeProto], row: Operator, given: tuple[Term, ...], dot: str, output: str) -> str:
         names = []
         for i, kind in enumerate(given):
-            name = dot if kind == "." else f"{output}_in{i}"
+            name = dot if kind == RESULT else f"{output}_in{i}"
             names.append(name)
-            if kind != ".":
+            if kind != RESULT:
                 shape = row.others.get(i, row.shape)
-                flat = (math.prod(shape),) if self.case.form == APART and dot else shape
+                flat = (math.prod(shape),) if self.case.form == THROUGH and dot else shape
                 condition = row.name == "Where" and i == 0
-                made = self.case.form == WITHIN and not dot and kind == "x" and not condition
+                made = self.case.form == WITHIN and not dot and kind == X and not condition
                 self._value(
                     kind, f"{name}_made" if made else name, "bool" if condition else self.dtype, flat, row.values
                 )
@@ -454,7 +473,7 @@ class _Draft:
             name = "" if isinstance(known, str) else f"{output}_constant{i}"
             names.append(name)
             if isinstance(known, tuple):
-                self._value("array", name, self.dtype, known[0])
+                self._value(ARRAY, name, self.dtype, known[0])
             elif name:
                 floats = self.dtype == "float16" and known.dtype == np.float32 and row.name != "Resize"
                 self.constants[name] = known.astype(np.float16) if floats else known
@@ -477,7 +496,7 @@ class _Draft:
         if not model.graph.output[0].type.tensor_type.HasField("shape") or any(
             not d.HasField("dim_value") for d in dims
         ):
-            raise ValueError(f"{self.case.expression}: the shape of {name} is not known")
+            raise ValueError(f"{self.case.pattern}: the shape of {name} is not known")
         return tuple(dim.dim_value for dim in dims)
 
     def built(self, outputs: list[str]) -> Built:

@@ -19,6 +19,7 @@ from onnx.helper import get_attribute_value
 
 from minuend.errors import SpecError, Unsupported
 from minuend.models.flow import Flow
+from minuend.models.matching import matches
 from minuend.models.purpose import purpose_of
 from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.models.ranges.conditions import CONDITIONS, Values, branches
@@ -26,7 +27,6 @@ from minuend.models.ranges.demands import BACK, COUNTS, DEMANDS, demands, narrow
 from minuend.models.ranges.interval import Range, full, join, of_array, of_blocks
 from minuend.models.ranges.rules import RULES, Step, result
 from minuend.models.sites import Array, Site, constants_of, typed
-from minuend.models.surroundings import surroundings
 from minuend.onnx import tensors
 from minuend.onnx.dims import shape_of
 from minuend.onnx.evaluator import MAIN
@@ -97,7 +97,7 @@ def sites(model: Model, assumed: Assumptions = NONE) -> Iterator[Site]:
             b=b,
             constants=constants,
             purpose=purpose_of(flow, one.index),
-            around=surroundings(flow, one.index),
+            matches=matches(flow, one.index),
             fixed=functools.cache(functools.partial(_fixed, model, one)),
             notes=model.notes,
             departures=departures.union(own, {f"two constants of {dtype}"} if constants == "both" else ()),

@@ -11,13 +11,13 @@ from typing import Any
 
 from minuend.errors import SpecError, Unsupported
 from minuend.models.flow import Flow
+from minuend.models.matching import matches
 from minuend.models.purpose import purpose_of
 from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.models.ranges.conditions import Values, branches
 from minuend.models.ranges.interval import Range, full, of_blocks
 from minuend.models.ranges.rules import Step, result
 from minuend.models.sites import Array, Site, constants_of, typed
-from minuend.models.surroundings import surroundings
 from minuend.openvino import layers as table
 from minuend.openvino.ir import Layer, Output, Ref, Section, Type
 from minuend.openvino.model import Model
@@ -106,7 +106,7 @@ def sites(model: Model, assumed: Assumptions = NONE) -> Iterator[Site]:
                 b=b,
                 constants=constants_of(a, b),
                 purpose=purpose_of(flow, numbers[layer]),
-                around=surroundings(flow, numbers[layer]),
+                matches=matches(flow, numbers[layer]),
                 fixed=functools.cache(functools.partial(_fixed, layer)),
                 live=None if within else layer,
                 notes=(*missing, *table.notes(layer)),

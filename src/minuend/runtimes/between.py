@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from minuend.models.surroundings import Surrounding
+from minuend.models.matching import Match
 from minuend.runtimes.answers import OK, WORST, Answer, joined_spans
 from minuend.runtimes.graph_answers import Answers, GraphAnswers
 from minuend.runtimes.target import Target
@@ -150,12 +150,12 @@ class _Graphs(GraphAnswers):
         assert self.newer is not None
         return self.older.covers(dtype, dynamic) and self.newer.covers(dtype, dynamic)
 
-    def find(self, around: Surrounding, dtype: str, dynamic: bool, hint: str) -> Answers | None:
+    def find(self, match: Match, dtype: str, dynamic: bool, hint: str) -> Answers | None:
         """Return what both give, by the rules above; see :meth:`GraphAnswers.find`."""
         assert self.of is not None
         assert self.older is not None
         assert self.newer is not None
-        older, newer = (one.find(around, dtype, dynamic, hint) for one in (self.older, self.newer))
+        older, newer = (one.find(match, dtype, dynamic, hint) for one in (self.older, self.newer))
         if older is None or newer is None:
             return None
         names = dict.fromkeys((*older, *newer))

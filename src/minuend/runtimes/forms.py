@@ -7,6 +7,7 @@ NUMBER                a number that an element type can hold, NaN and infinities
 {"key": form, …}      an object with these keys, and others that nobody reads; ``"key?"`` may be left out
 frozenset             one of these texts
 Names(frozenset)      a list of them, each once
+Below(count)          a whole number from 0 to below a count
 Under(frozenset, form)  an object whose keys are among them
 a function            the form that it gives for the value
 """
@@ -33,6 +34,13 @@ class Under:
 
     known: frozenset[str]
     form: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Below:
+    """A whole number from 0 to below a count."""
+
+    count: int
 
 
 class _Number:
@@ -65,6 +73,9 @@ def check(value: Any, form: Any, place: str) -> None:
         case frozenset():
             if not _is_one(value, form):
                 raise _other(value, f"one of {_quoted(form)}", place)
+        case Below():
+            if type(value) is not int or not 0 <= value < form.count:
+                raise _other(value, f"a whole number from 0 to below {form.count}", place)
         case list() | tuple() | Names():
             _check_list(value, form, place)
         case dict() | Under():

@@ -20,7 +20,8 @@ import numpy as np
 
 from minuend.core import arrays, reference
 from minuend.core.elements import TYPES, ElementType, of_numpy
-from minuend.models.surroundings import NARROW, WITHIN
+from minuend.models.matching import NARROW, WITHIN
+from minuend.models.patterns import Pattern
 from minuend.runtimes import values
 from minuend.runtimes.answers import EVERY, Answer
 from minuend.runtimes.graph_answers import DEFAULTS, DYNAMIC, STATIC, GraphAnswers, Key, joined
@@ -52,14 +53,14 @@ class GraphCase:
     """One subtraction with one neighbour.
 
     Attributes:
-        expression, form: see :mod:`minuend.models.surroundings`. dtype: the subtraction's element type.
+        pattern: what is run. form: see :mod:`minuend.models.matching`. dtype: the subtraction's element type.
         how: what the dialect builds it from. mixes: whether an element of the result depends on several differences.
         channels: whether a constant has a number for each channel rather than for each of the last axis.
         dynamic: whether shapes are left open. hint: the precision that the runtime is told, or ``""``.
         power: the number of a constant that is a power of two.
     """
 
-    expression: str
+    pattern: Pattern
     dtype: str
     how: tuple[Any, ...]
     form: str = ""
@@ -283,9 +284,9 @@ def asked(exact: str) -> Iterator[tuple[Key, GraphCase]]:
         for case in asking().graph_cases(dtype):
             for setting in (STATIC, DYNAMIC):
                 one = replace(case, dynamic=setting == DYNAMIC)
-                yield (case.expression, case.dtype, setting, case.form), replace(one, hint=exact)
+                yield (case.pattern, case.dtype, setting, case.form), replace(one, hint=exact)
                 if exact and not case.form and not TYPES[dtype].is_integer:
-                    yield (case.expression, case.dtype, DEFAULTS[setting], case.form), one
+                    yield (case.pattern, case.dtype, DEFAULTS[setting], case.form), one
 
 
 def rows_for(runtime: Runtime) -> list[tuple[Key, GraphCase]]:

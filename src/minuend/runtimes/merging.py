@@ -1,18 +1,21 @@
-"""Joining combinations of four names that have one content, so that tables of many cases stay short."""
+"""Joining combinations of four parts that have one content, so that tables of many cases stay short."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
-Names = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[str, ...]]
+First = TypeVar("First")
+Names = tuple[tuple[First, ...], tuple[str, ...], tuple[str, ...], tuple[str, ...]]
 
 
-def merge(cells: Mapping[tuple[str, str, str, str], Any]) -> list[tuple[Names, Any]]:
+def merge(cells: Mapping[tuple[First, str, str, str], Any]) -> list[tuple[Names[First], Any]]:
     """Join combinations that have one content into rows, last name first: constants, relations, versions, types."""
-    rows: list[tuple[Names, Any]] = [(((a,), (b,), (c,), (d,)), content) for (a, b, c, d), content in cells.items()]
+    rows: list[tuple[Names[First], Any]] = [
+        (((a,), (b,), (c,), (d,)), content) for (a, b, c, d), content in cells.items()
+    ]
     for position in (3, 2, 0, 1):
-        grouped: list[tuple[Names, Any]] = []
+        grouped: list[tuple[Names[First], Any]] = []
         places: dict[str, int] = {}
         for parts, content in rows:
             rest = repr((parts[:position], parts[position + 1 :], content))

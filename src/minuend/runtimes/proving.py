@@ -430,8 +430,8 @@ def _graph_findings(
     listed = ledger.graphs if ledger is not None else None
     other = _other(name, ledger)
     alike = listed is not None and [*map(extensions, listed.cpus[:1])] == [*map(extensions, found.cpus[:1])]
-    for (expression, dtype, setting, form), answers in found.cells.items():
-        known = None if listed is None else listed.cells.get((expression, dtype, setting, form))
+    for (pattern, dtype, setting, form), answers in found.cells.items():
+        known = None if listed is None else listed.cells.get((pattern, dtype, setting, form))
         same = known == answers or (not alike and (setting in DEFAULTS.values() or bool(known and answers)))
         unexpected = "" if same or (listed is None and other) else _unlike(known, answers, other)
         if answers or unexpected:
@@ -439,12 +439,12 @@ def _graph_findings(
             yield Finding(
                 target=name,
                 verdict=verdict,
-                node=expression,
-                graph=expression,
+                node=str(pattern),
+                graph=str(pattern),
                 dtype=dtype,
                 reason=listed_words(answers),
                 provenance=provenance,
-                case=", ".join(part for part in (f"{expression} of {dtype}", setting, form) if part),
+                case=", ".join(part for part in (f"{pattern} of {dtype}", setting, form) if part),
                 unexpected=unexpected,
             )
 

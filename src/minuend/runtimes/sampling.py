@@ -11,11 +11,11 @@ A case that is asked has all of its pairs: a sample leaves out cases, and no val
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
+from minuend.models.patterns import Const, operators
 from minuend.plain import grouped
 from minuend.runtimes.cases import Case
 from minuend.runtimes.graph_answers import Key
@@ -54,12 +54,12 @@ def sample_graphs(every: Iterable[tuple[Key, GraphCase]]) -> list[tuple[Key, Gra
     taken: Counter[Hashable] = Counter()
     chosen = set()
     for kind in grouped((_kind(key, how), key) for key, how in reversed(ways.items())).values():
-        best = min(kind, key=lambda key: (taken[operators(key)], taken[key[2]]))
-        taken.update((operators(best), best[2]))
+        best = min(kind, key=lambda key: (taken[operators(key[0])], taken[key[2]]))
+        taken.update((operators(best[0]), best[2]))
         chosen.add(best)
     for key, how in reversed(ways.items()):
-        if how[0] not in _SEVERAL and not taken[operators(key)]:
-            taken.update((operators(key),))
+        if how[0] not in _SEVERAL and not taken[operators(key[0])]:
+            taken.update((operators(key[0]),))
             chosen.add(key)
     return [row for row in rows if row[0] in chosen]
 
@@ -67,7 +67,7 @@ def sample_graphs(every: Iterable[tuple[Key, GraphCase]]) -> list[tuple[Key, Gra
 _OPERANDS = ("bare", "maker", "reader", "cast_to", "index")
 """Ways to build a graph whose kinds differ by what the operands are."""
 
-_SEVERAL = ("idiom", "chain")
+_SEVERAL = ("fused", "chain")
 """Ways to build a graph of several operators: each type is asked one of them."""
 
 
@@ -78,10 +78,5 @@ def _kind(key: Key, how: tuple[Any, ...]) -> Hashable:
     """
     _, dtype, _, form = key
     way, *more = how
-    operands = ["constant" if one in ("scalar", "array", "k") else one for one in more[:2]]
+    operands = ["constant" if one in (Const.SCALAR, Const.ARRAY, Const.ANY) else one for one in more[:2]]
     return dtype, "" if way == "zero" else form, way, tuple(operands) if way in _OPERANDS else ()
-
-
-def operators(key: Key) -> tuple[str, ...]:
-    """Return the operators that a graph case names beside the subtraction."""
-    return tuple(re.findall(r"[A-Z]\w+", key[0]))

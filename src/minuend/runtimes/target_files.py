@@ -1,12 +1,12 @@
 """The file of a measured target: JSON, a row a line.
 
-``{"format": 1, "runtime": …, "release": …, "date": …, "cpu": …, "isa": […], "python": …, "rows": […],
-"graph_cases": …, "graphs_cpu": …, "graphs": […]}``.
+``{"format": 2, "runtime": …, "release": …, "date": …, "cpu": …, "isa": […], "python": …, "rows": […],
+"graph_cases": …, "graphs_cpu": …, "patterns": […], "graphs": […]}``.
 A row lists versions, element types, relations and constants, and the answers that hold for each combination of them;
-``isa`` names the instruction sets that the runtime could use, and may be left out. ``graphs`` are in
-:mod:`minuend.runtimes.graph_answers`; ``graph_cases`` says against which list of cases they were written: of a file
-with another one they do not count, and what stands beside a subtraction is unmeasured. ``minuend measure`` writes such
-files.
+``isa`` names the instruction sets that the runtime could use, and may be left out. ``graphs`` are rows of
+:mod:`minuend.runtimes.graph_answers`, which name ``patterns`` by their numbers; ``graph_cases`` says against which list
+of cases they were written: of a file with another one they do not count, and patterns are unmeasured. ``minuend
+measure`` writes such files; those of format 1 are read too (:mod:`minuend.runtimes.format_1`).
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from typing import Any, TypeGuard
 
 from minuend.core.elements import TYPES
 from minuend.errors import FileFormatError, SpecError, shown
-from minuend.runtimes import cases, forms, graph_answers, values
-from minuend.runtimes.answers import ANSWER, EVERY, answer_of, plain_answer
+from minuend.models.patterns import pattern_of
+from minuend.runtimes import cases, format_1, forms, graph_answers
+from minuend.runtimes.answers import answer_of, plain_answer
 from minuend.runtimes.machine import INSTRUCTION_SETS
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.target import Row, Target, keys
 from minuend.standards.dialects import dialects
 
-FORMAT = 1
+FORMAT = 2
 """The version of the files' format."""
 
 LARGEST = 4 << 20
@@ -51,9 +52,12 @@ def load(text: str, name: str = "") -> Target:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise FileFormatError(f"{place} is no JSON: {error}; expected a file of minuend measure") from None
+    if isinstance(data, dict) and data.get("format") == format_1.FORMAT:
+        data = format_1.upgraded(data, place)
     if isinstance(data, dict) and data.get("format") != FORMAT:
         raise SpecError("targets", f"the file has format {shown(data.get('format'))}; expected {FORMAT}", where=name)
-    forms.check(data, _form(), place)
+    forms.check(data, _form, place)
+    _check_patterns(data, place)
     for key in ("runtime", "release"):
         if not _PLAIN_NAME.fullmatch(data[key]):
             wanted = "a name of letters, digits, '.', '_', '+' and '-'"
@@ -67,13 +71,22 @@ def load(text: str, name: str = "") -> Target:
     return found
 
 
+def _check_patterns(data: Mapping[str, Any], place: str) -> None:
+    for i, one in enumerate(data.get("patterns", ())):
+        try:
+            pattern_of(one)
+        except (KeyError, TypeError, ValueError, RecursionError):
+            wanted = "a pattern as minuend measure writes it"
+            raise FileFormatError(f"{place}.patterns[{i}] is {shown(one)}; expected {wanted}") from None
+
+
 def target_of(data: Mapping[str, Any]) -> Target:
     """Return the target of a file's data that has the form of one: :func:`load` checks it, and nothing here does."""
     plain = {key: data[key] for key in _TOLD}
     hints = bool(quirks(data["runtime"]).hints)
     # A case that a file does not name is fine: of another list that would be said of cases that nobody measured.
     known = "graphs" in data and data.get("graph_cases") == graph_answers.digest()
-    graphs = graph_answers.load(data["graphs"], hints, data.get("graphs_cpu", "")) if known else None
+    graphs = graph_answers.load(data, hints) if known else None
     rows = tuple(map(_row, data["rows"]))
     return Target(rows=rows, graphs=graphs, isa=tuple(data.get("isa", ())), **plain)
 
@@ -81,20 +94,24 @@ def target_of(data: Mapping[str, Any]) -> Target:
 _TOLD = ("runtime", "release", "date", "cpu", "python")
 
 
-@functools.cache
-def _form() -> Any:
-    versions = {f"{home.name}:{row.version}" for home in dialects().values() for row in home.versions}
-    known = dict(zip(_NAMES, (versions, TYPES, cases.RELATIONS, cases.CONSTANTS), strict=True))
-    answers = forms.Under(frozenset((*values.CLASSES, EVERY)), ANSWER)
-    row = {name: forms.Names(frozenset(names)) for name, names in known.items()} | {"answers": answers}
+def _form(data: Any) -> Any:
+    """The form of a file."""
+    if not isinstance(data, dict):
+        return {"format": int}
     return {
         **dict.fromkeys(_TOLD, str),
-        "rows": [row],
-        "graphs?": [graph_answers.form],
-        "graph_cases?": str,
-        "graphs_cpu?": str,
+        "rows": [_row_form()],
+        **graph_answers.form(data),
         "isa?": forms.Names(frozenset(INSTRUCTION_SETS)),
     }
+
+
+@functools.cache
+def _row_form() -> Mapping[str, Any]:
+    versions = {f"{home.name}:{row.version}" for home in dialects().values() for row in home.versions}
+    known = dict(zip(_NAMES, (versions, TYPES, cases.RELATIONS, cases.CONSTANTS), strict=True))
+    names = {name: forms.Names(frozenset(each)) for name, each in known.items()}
+    return {**names, "answers": graph_answers.answers_form()}
 
 
 def _row(data: Mapping[str, Any]) -> Row:
@@ -143,7 +160,8 @@ def dump(target: Target) -> str:
     if target.graphs is not None:
         parts.append(f'"graph_cases": {json.dumps(graph_answers.digest())}')
         parts.append(f'"graphs_cpu": {json.dumps(graph_answers.BETWEEN_CPUS.join(target.graphs.cpus))}')
-        parts.append(f'"graphs": [\n{_indented(graph_answers.dump(target.graphs))}\n]')
+        for key, lines_of in zip(("patterns", "graphs"), graph_answers.dump(target.graphs), strict=True):
+            parts.append(f'"{key}": [\n{_indented(lines_of)}\n]')
     return "\n".join(("{", *lines, ",\n".join(parts), "}", ""))
 
 

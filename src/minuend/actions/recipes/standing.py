@@ -15,37 +15,40 @@ import numpy as np
 from minuend.actions.recipes.table import OWN, RECIPES, Recipe, number
 from minuend.core.elements import TYPES
 from minuend.models.flow import Array, Flow
-from minuend.models.surroundings import Surrounding, surroundings
+from minuend.models.matching import Match, matches
+from minuend.models.patterns import Pattern
 
 _OPERANDS: Mapping[str, Array | None] = {"x": None, "scalar": np.array([5.0]), "array": np.array([5.0, 7.0])}
 """What an operand is: an input, or a constant of one number or of more."""
 
 
-def proven(around: Collection[Surrounding], runs: Mapping[str, Collection[str]]) -> bool:
+def proven(found: Collection[Match], runs: Mapping[str, Collection[str]]) -> bool:
     """Return whether everything beside a subtraction is of one recipe that a runtime was run with.
 
     Args:
-        around: what stands beside it. runs: the recipes, by their names, and the element types that they were run with.
+        found: the patterns around it. runs: the recipes, by their names, and the element types that they were run with.
 
-    >>> beside = [Surrounding("Mod(x - x, scalar)", "", "Mod")]
+    >>> from minuend.models.patterns import Const, Op, X, less
+    >>> pattern = Op("Mod", (less(X, X), Const.SCALAR))
+    >>> found = [Match(pattern, "", "Mod")]
     >>> recipe = "through int32, wrapped with Mod"
-    >>> proven(beside, {recipe: ["uint8"]}), proven(beside, {recipe: []})
+    >>> proven(found, {recipe: ["uint8"]}), proven(found, {recipe: []})
     (True, False)
     """
-    texts = {one.expression for one in around if one.operator}
-    return any(texts <= _beside(name, dtype) for name, types in runs.items() for dtype in types)
+    patterns = {one.pattern for one in found if one.operator}
+    return any(patterns <= _patterns(name, dtype) for name, types in runs.items() for dtype in types)
 
 
 @functools.cache
-def _beside(name: str, dtype: str) -> frozenset[str]:
-    """The expressions of all that stands beside the subtractions of a recipe, whatever its operands are."""
+def _patterns(name: str, dtype: str) -> frozenset[Pattern]:
+    """The patterns around the subtractions of a recipe, whatever its operands are."""
     recipe = next(one for one in RECIPES if one.name == name and dtype in one.types)
-    found: set[str] = set()
+    found: set[Pattern] = set()
     for a, b in itertools.product(_OPERANDS, _OPERANDS):
         flow = _flow(recipe, dtype, {"a": _OPERANDS[a], "b": _OPERANDS[b]})
         for i, (operator, _, _) in enumerate(flow.steps):
             if operator == "Sub":
-                found.update(one.expression for one in surroundings(flow, i) if one.operator)
+                found.update(one.pattern for one in matches(flow, i) if one.operator)
     return frozenset(found)
 
 

@@ -1,6 +1,6 @@
-"""ONNX's operators as neighbours of a subtraction: how each is written into a model that runtimes are asked.
+"""ONNX's operators next to a judged one: how each is written into a model that runtimes are measured with.
 
-A row is an operator; what an expression shows of it is ``given``, as :mod:`minuend.models.surroundings` writes it.
+A row is an operator; what a pattern shows of it is ``given``, in the terms of :mod:`minuend.models.patterns`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from minuend.models.surroundings import BITWISE, COMPARISONS
+from minuend.models.matching import BITWISE, COMPARISONS
+from minuend.models.patterns import Const, Term, X
 
 
 def int64(values: object) -> Any:
@@ -34,7 +35,7 @@ class Operator:
 
     Attributes:
         name: ONNX's.
-        given: what it is given, a pattern for each way; of a reader each ``"x"`` is the difference in turn.
+        given: its operands, for each way; of a reader each hole is the judged operator's result in turn.
         shape: of the first input. others: shapes of further values and array constants, by their place; as the first
             where none is given.
         constants: inputs behind those that ``given`` shows: a shape and a type or the elements themselves.
@@ -48,7 +49,7 @@ class Operator:
     """
 
     name: str
-    given: tuple[tuple[str, ...], ...] = (("x",),)
+    given: tuple[tuple[Term, ...], ...] = ((X,),)
     shape: tuple[int, ...] = IMAGE
     others: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     constants: tuple[Any, ...] = ()
@@ -62,7 +63,8 @@ class Operator:
     floats: bool = True
 
 
-_TWO = (("x", "x"), ("x", "scalar"), ("x", "array"), ("scalar", "x"), ("array", "x"))
+SCALAR, ARRAY = Const.SCALAR, Const.ARRAY
+_TWO = ((X, X), (X, SCALAR), (X, ARRAY), (SCALAR, X), (ARRAY, X))
 _WHOLE = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 _EVERY = ("float16", "bfloat16", "float64", *_WHOLE)
 
@@ -73,13 +75,13 @@ def _arithmetic() -> list[Operator]:
     wide = ("int32", "int64", "uint32", "uint64")
     rows += [Operator(name, _TWO, types=("float16", "uint8", *wide)) for name in ("Max", "Min")]
     rows += [
-        Operator("Div", (("x", "scalar"), ("x", "array")), types=("int32", "int64", "uint8"), floats=False),
-        Operator("Mod", (("x", "scalar"),), types=_WHOLE, floats=False),
+        Operator("Div", ((X, SCALAR), (X, ARRAY)), types=("int32", "int64", "uint8"), floats=False),
+        Operator("Mod", ((X, SCALAR),), types=_WHOLE, floats=False),
         *(Operator(name, _TWO[:2], opset=18, types=_WHOLE, floats=False) for name in BITWISE),
         Operator("BitwiseNot", opset=18, types=_WHOLE, floats=False),
         Operator("Pow", _TWO[:2]),
         Operator("Mod", _TWO[:3], attributes={"fmod": 1}, types=()),
-        Operator("PRelu", (("x", "scalar"), ("x", "array"))),
+        Operator("PRelu", ((X, SCALAR), (X, ARRAY))),
         Operator("Neg", types=("float16", "float64", "int8", "int32", "int64")),
         Operator("Abs", types=("float16", "int8", "int32", "int64")),
     ]
@@ -92,7 +94,7 @@ _ELEMENTWISE = (
     "Acosh", "Atanh", "Softplus", "Softsign", "ThresholdedRelu", "Identity", "Dropout",
 )  # fmt: skip
 _LATER = {"HardSwish": 14, "Mish": 18, "Gelu": 20}
-_TESTS = {"IsNaN": (("x",),), "IsInf": (("x",),), **dict.fromkeys(COMPARISONS, _TWO[:3])}
+_TESTS = {"IsNaN": ((X,),), "IsInf": ((X,),), **dict.fromkeys(COMPARISONS, _TWO[:3])}
 _REDUCTIONS = ("Sum", "Mean", "Max", "Min", "Prod", "L1", "L2", "LogSum", "LogSumExp", "SumSquare")
 _KINDS = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32",
           "float64", "bfloat16")  # fmt: skip
@@ -119,7 +121,7 @@ def _moving() -> list[Operator]:
         Operator("SpaceToDepth", attributes={"blocksize": 2}),
         Operator("Resize", constants=("", float32(1, 1, 2, 2)), attributes={"mode": "nearest"}),
         Operator("Trilu", opset=14),
-        Operator("Where", tuple(("x", *two) for two in _TWO), **every),
+        Operator("Where", tuple((X, *two) for two in _TWO), **every),
         Operator("ScatterND", constants=(int64([[0, 1]]), np.ones((1, 16, 16), np.float32)), types=()),
     ]
 
@@ -127,8 +129,8 @@ def _moving() -> list[Operator]:
 def _networks() -> list[Operator]:
     mixing: dict[str, Any] = {"values": "finite", "mixes": True}
     rows = [
-        Operator("MatMul", (("x", "x"), ("x", "array"), ("array", "x")), SQUARE, **mixing),
-        Operator("Gemm", (("x", "x"), ("x", "array"), ("x", "array", "array")), MATRIX, {1: (64, 64), 2: (64,)},
+        Operator("MatMul", ((X, X), (X, ARRAY), (ARRAY, X)), SQUARE, **mixing),
+        Operator("Gemm", ((X, X), (X, ARRAY), (X, ARRAY, ARRAY)), MATRIX, {1: (64, 64), 2: (64,)},
                  **mixing),
         Operator("Conv", constants=(((8, 8, 3, 3), "x"), ((8,), "x")), attributes={"pads": [1, 1, 1, 1]}, **mixing),
         Operator("ConvTranspose", constants=(((8, 8, 3, 3), "x"),), **mixing),
@@ -152,7 +154,7 @@ def _networks() -> list[Operator]:
         Operator("ArgMax", places=("reader",), types=("int32",), **mixing),
         Operator("ArgMin", places=("reader",), types=("int32",), **mixing),
         Operator("TopK", constants=(int64([3]),), attributes={"outputs": 2}, **mixing),
-        Operator("Einsum", (("x",),), SQUARE, attributes={"equation": "abij->abji"}, **mixing),
+        Operator("Einsum", ((X,),), SQUARE, attributes={"equation": "abij->abji"}, **mixing),
         Operator("LSTM", shape=SERIES, constants=(((1, 64, 32), "x"), ((1, 64, 16), "x")),
                  attributes={"hidden_size": 16}, types=(), **mixing),
         Operator("GRU", shape=SERIES, constants=(((1, 48, 32), "x"), ((1, 48, 16), "x")),
@@ -210,7 +212,7 @@ def _rest() -> list[Operator]:
             Operator("Clip", constants=(np.dtype(name).type(1), np.dtype(name).type(9)), types=(name,), floats=False)
             for name in ("int32", "int64", "uint8")
         ),
-        Operator("Sum", (("x",),)),
+        Operator("Sum", ((X,),)),
         Operator("QuantizeLinear", constants=(float32(0.1)[0], np.uint8(128)), places=("reader",), types=()),
         Operator("Shape", places=("reader",), types=("int64",)),
         Operator("NonZero", places=("reader",), types=("int64",)),
@@ -219,7 +221,7 @@ def _rest() -> list[Operator]:
 
 
 OPERATORS = (*_arithmetic(), *_moving(), *_networks(), *_rest(), *_indices())
-"""Every operator that is asked as a neighbour."""
+"""Every operator that is measured next to a judged one."""
 
 CONVERTED = _KINDS
 """Types of which conversions from and to the subtraction's own are measured."""

@@ -1,91 +1,62 @@
-"""A subtraction among operators that runtimes know as one, as expressions: normalisation, and softmax."""
+"""Fusions: a subtraction among operators that runtimes know as one, normalisation and softmax."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
 
 from minuend.models.flow import Flow
+from minuend.models.patterns import LAST, ONE_AXIS, OTHERS, Const, Normalisation, Softmax
 
-SOFTMAX = "Exp(x - ReduceMax(x)) / its sum"
-
-ENDS = ("", " * array", " * array + array")
+ENDS: tuple[tuple[Const, ...], ...] = ((), (Const.ARRAY,), (Const.ARRAY, Const.ARRAY))
 """What a normalisation is followed by: nothing, a scale, a scale and a bias."""
-
-
-@dataclass(frozen=True, slots=True)
-class Normalisation:
-    """One way to write a normalisation.
-
-    Attributes:
-        square: ``"Pow"`` or ``"Mul"``. root: ``"Sqrt"`` or ``"Pow"``. division: ``"Div"``, or ``"Reciprocal"`` that is
-            multiplied. last: whether the mean is over the last axis alone. end: one of :data:`ENDS`.
-    """
-
-    square: str
-    root: str
-    division: str
-    last: bool
-    end: str
-
-    @property
-    def expression(self) -> str:
-        """The operators as an expression.
-
-        >>> Normalisation("Pow", "Sqrt", "Div", True, " * array").expression
-        '(x - ReduceMean(x)) / Sqrt(ReduceMean(Pow)) * array'
-        """
-        deviation = f"{self.root}(ReduceMean({self.square}))"
-        divided = f"/ {deviation}" if self.division == "Div" else f"* Reciprocal({deviation})"
-        return f"(x - ReduceMean(x)) {divided}{self.end}{'' if self.last else ' over other axes than the last'}"
-
-
-ONE_AXIS = "(x - ReduceMean(x)) / Sqrt(ReduceMean(Pow)) of one axis"
-"""A normalisation of a tensor of one axis, which nobody is asked for: onnxruntime does not even load some of them."""
 
 NORMALISATIONS = tuple(
     itertools.starmap(
-        Normalisation, itertools.product(("Pow", "Mul"), ("Sqrt", "Pow"), ("Div", "Reciprocal"), (True, False), ENDS)
+        Normalisation, itertools.product(("Pow", "Mul"), ("Sqrt", "Pow"), ("Div", "Reciprocal"), (LAST, OTHERS), ENDS)
     )
 )
-"""Every way that is asked for; one that is written otherwise counts as all of them."""
+"""Every way that is measured; one that is written otherwise counts as all of them."""
+
+_OF_ONE_AXIS = Normalisation("Pow", "Sqrt", "Div", ONE_AXIS)
+"""A normalisation of a tensor of one axis, which is not measured: onnxruntime does not even load some of them."""
 
 
-def idioms(flow: Flow, index: int, reached: Callable[[], Collection[int]]) -> Iterator[str]:
-    """Yield the expressions of a subtraction among operators that runtimes know as one.
+def fusions(flow: Flow, index: int, reached: Callable[[], Collection[int]]) -> Iterator[Normalisation | Softmax]:
+    """Yield the patterns of a subtraction among operators that runtimes know as one.
 
     Args:
         flow: the scope. index: the subtraction's. reached: finds the numbers of the nodes that its result reaches.
     """
-    _, (a, b), (result, *_) = flow.steps[index]
-    if a not in flow.operands(b, ()):
+    operator, operands, (result, *_) = flow.steps[index]
+    if operator != "Sub" or operands[0] not in flow.operands(operands[1], ()):
         return
+    a, b = operands
     if flow.maker(b, ()) == "ReduceMean" and {flow.steps[i][0] for i in reached()} & {"Sqrt", "Pow"}:
         shape = flow.shapes.get(a)
         known = isinstance(shape, tuple) and len(shape) == 1
-        yield from (ONE_AXIS,) if known else (one.expression for one in _written(flow, a, b, result))
+        yield from (_OF_ONE_AXIS,) if known else _written(flow, a, b, result)
     if flow.maker(b, ()) == "ReduceMax" and "Exp" in flow.readers(result):
-        yield SOFTMAX
+        yield Softmax()
 
 
 def _written(flow: Flow, x: str, mean: str, d: str) -> Iterable[Normalisation]:
     """The ways to write a normalisation that a subtraction of a mean can be part of."""
-    lasts = _over_the_last(flow, x, mean)
+    known = _axes(flow, x, mean)
     divided = {
         way: _divided(flow, d, *way) for way in dict.fromkeys((n.square, n.root, n.division) for n in NORMALISATIONS)
     }
     ends = {way: _end(flow, names) for way, names in divided.items() if names}
-    found = [Normalisation(*way, last, end) for way, end in ends.items() for last in lasts]
-    return found or [one for one in NORMALISATIONS if one.last in lasts]
+    found = [Normalisation(*way, axes, end) for way, end in ends.items() for axes in known]
+    return found or [one for one in NORMALISATIONS if one.axes in known]
 
 
-def _over_the_last(flow: Flow, x: str, mean: str) -> Collection[bool]:
-    """Whether a mean is over the last axis alone; either where shapes do not say."""
+def _axes(flow: Flow, x: str, mean: str) -> Collection[str]:
+    """Over which axes a mean is: the last alone or others; either where shapes do not say."""
     before, after = flow.shapes.get(x), flow.shapes.get(mean)
     if not isinstance(before, tuple) or not isinstance(after, tuple) or None in (*before, *after):
-        return (True, False)
-    return (after == (*before[:-1], 1),)
+        return (LAST, OTHERS)
+    return (LAST if after == (*before[:-1], 1) else OTHERS,)
 
 
 def _divided(flow: Flow, d: str, square: str, root: str, division: str) -> set[str]:
@@ -102,10 +73,10 @@ def _divided(flow: Flow, d: str, square: str, root: str, division: str) -> set[s
     return {out for operator, inputs, out in _read(flow, {d}) if operator == "Mul" and set(inputs) & by}
 
 
-def _end(flow: Flow, divided: set[str]) -> str:
-    """What is done to what is divided: one of :data:`ENDS`, or the same with arrays that have several axes."""
-    end = ""
-    for operator, words in (("Mul", " * "), ("Add", " + ")):
+def _end(flow: Flow, divided: set[str]) -> tuple[Const, ...]:
+    """The parameters of what is divided: a scale and a bias, or the first, or none."""
+    found: list[Const] = []
+    for operator in ("Mul", "Add"):
         arrays = [
             (next((name for name in inputs if flow.is_array(name)), ""), out)
             for kind, inputs, out in _read(flow, divided)
@@ -116,8 +87,8 @@ def _end(flow: Flow, divided: set[str]) -> str:
             break
         shapes = [flow.shapes.get(name) for name, _ in arrays if name]
         vectors = all(not isinstance(shape, tuple) or len(shape) == 1 for shape in shapes)
-        end += f"{words}{'array' if vectors else 'array of several axes'}"
-    return end
+        found.append(Const.ARRAY if vectors else Const.ARRAYS)
+    return tuple(found)
 
 
 def _after(flow: Flow, names: set[str], operator: str) -> set[str]:

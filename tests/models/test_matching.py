@@ -1,4 +1,4 @@
-"""What stands around a subtraction, told from the nodes of its scope."""
+"""The patterns around a subtraction, found from the nodes of its scope."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 
 from minuend.models.flow import Flow
-from minuend.models.idioms import NORMALISATIONS
-from minuend.models.surroundings import APART, SHARED, WITHIN, surroundings
+from minuend.models.fusions import NORMALISATIONS
+from minuend.models.matching import SHARED, THROUGH, WITHIN, matches
+from minuend.models.patterns import LAST
 
 
 def around(steps, *, at, constants=(), **known):
-    """Expressions with their forms, of the subtraction at an index."""
-    found = surroundings(Flow(steps, constants, **known), at)
-    return {(one.expression, one.form) for one in found if not one.later and not one.far}
+    """Patterns, as they are printed, with their forms, of the subtraction at an index."""
+    found = matches(Flow(steps, constants, **known), at)
+    return {(str(one.pattern), one.form) for one in found if not one.later and not one.far}
 
 
 def test_constants_are_scalars_or_arrays_beside_arithmetic_and_k_beside_others():
@@ -70,7 +71,7 @@ def test_what_only_moves_a_value_is_seen_and_seen_through():
     known = {"constants": {"c", "dims"}, "sizes": {"c": 1, "dims": 1}}
     found = around(steps, at=2, shapes={"t": (8, 2), "u": (16,)}, **known)
     assert ("Reshape(x) - k", "") in found
-    assert ("Add(x, scalar) - scalar", APART) in found
+    assert ("Add(x, scalar) - scalar", THROUGH) in found
     for shapes in ({"t": (8, 2), "u": (8, 2)}, {}):  # it may be removed
         assert ("Add(x, scalar) - scalar", "") in around(steps, at=2, shapes=shapes, **known)
 
@@ -92,8 +93,8 @@ def test_float16_is_followed_through_what_keeps_its_bits():
         around(steps, at=2, constants={"i"}, sizes={"i": 1}, dtypes=dict.fromkeys(("t", "d"), dtype), shapes=SHAPES)
         for dtype in ("float32", "float16")
     )
-    assert ("Sin(x) - x", APART) in narrow - wide
-    assert ("MatMul(x - x, x)", APART) in narrow - wide
+    assert ("Sin(x) - x", THROUGH) in narrow - wide
+    assert ("MatMul(x - x, x)", THROUGH) in narrow - wide
 
 
 def test_a_value_that_others_read_too_is_said_to_be():
@@ -163,15 +164,15 @@ def test_a_layer_normalisation_over_axes_that_are_not_known_is_any_and_one_writt
     assert found == {plain, f"{plain} over other axes than the last"}
     without = [step for step in steps if step[0] != "Div"]
     found = {one for one, _ in around(without, at=1, **NORMALISED) if one.startswith("(x - ReduceMean")}
-    assert found == {one.expression for one in NORMALISATIONS if one.last}
+    assert found == {str(one) for one in NORMALISATIONS if one.axes == LAST}
 
 
 def test_operators_behind_others_and_bodies_around_are_told():
     steps = [("Sub", ("x", "y"), ("d",)), ("Abs", ("d",), ("a",)), ("MatMul", ("a", "w"), ("m",))]
     found = [
-        one.expression
-        for one in surroundings(Flow(steps, (), within=("If",)), 0)
-        if one.later or "inside" in one.expression
+        str(one.pattern)
+        for one in matches(Flow(steps, (), within=("If",)), 0)
+        if one.later or "inside" in str(one.pattern)
     ]
     assert found == ["Abs(… x - x)", "MatMul(… x - x)", "x - x inside If"]
 

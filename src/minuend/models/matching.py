@@ -1,0 +1,425 @@
+"""The patterns that a graph has around a judged operator: runtimes fuse operators, and compute them otherwise then.
+
+A match has one adjacent operator: one that makes an operand, reads the result, or is reached from it later. Beside
+operators that are no arithmetic a constant is :attr:`Const.ANY`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+import numpy as np
+
+from minuend.models.exact import is_exact, moves
+from minuend.models.flow import KEEPING, SHAPES, Flow
+from minuend.models.fusions import fusions
+from minuend.models.patterns import POWERS, RESULT, Const, Distant, How, Op, Pattern, Term, X
+
+ARITHMETIC = ("Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Mod", "PRelu")
+"""Operators of two operands, both of which a pattern shows."""
+
+LINEAR = ("Add", "Sub", "Mul", "Div", "Neg")
+"""Operators that runtimes fuse with a subtraction even where others that only move values stand between."""
+
+CHAINED = ("Add", "Sub", "Mul", "Div")
+"""Those of two operands; three in a row with constants are a pattern of their own."""
+
+COMPARISONS = ("Equal", "Greater", "Less", "GreaterOrEqual", "LessOrEqual")
+BITWISE = ("BitwiseAnd", "BitwiseOr", "BitwiseXor")
+
+DATA: Mapping[str, int] = MappingProxyType(
+    {**dict.fromkeys((*ARITHMETIC, *COMPARISONS, *BITWISE, "MatMul"), 2), "Gemm": 3, "Where": 3}
+)
+"""How many inputs a pattern shows, where that is not one. Graph cases show as many; tests insist on it."""
+
+ANYWHERE = ("Concat", "Sum", "Mean", "Einsum")
+"""Operators all of whose inputs are alike: a pattern shows one."""
+
+FACTORS = ("Mul", "Div")
+"""Operators beside which a pattern shows a power of two as such, between the ends of those that are measured; not of
+types that runtimes hold in more bits, which it hands on."""
+
+ZEROS: Mapping[str, Sequence[Const]] = MappingProxyType(
+    {"one": (Const.ZERO, Const.MINUS_ZERO), "array": (Const.ZEROS, Const.MINUS_ZEROS)}
+)
+"""Constants all of whose numbers are +0, and those that are -0: of one element, and of more. A subtraction by itself is
+measured with each of them, since runtimes leave it out."""
+
+NARROW = ("float16", "bfloat16")
+"""Types that runtimes compute in float32."""
+
+ADJACENT, THROUGH, SHARED, WITHIN = "", "through Reshape", "read twice", "between nodes"
+ENDS = "between input and output"
+"""How an adjacent operator stands to the judged one: at it, with operators between that only move values, or with
+others that read what lies between the two. A subtraction by itself stands between nodes where one makes its operands
+and others alone read its result: so it can be left out. An adjacent operator does where nodes are on its other side,
+too. A subtraction by itself between an input and an output of the graph cannot be left out; it counts as
+:data:`ADJACENT` where that was not measured."""
+
+
+INSIDE, EDGE, CONVERTED = "both folded", "one folded", "folded conversion"
+"""How an adjacent operator of constants of a narrow type is folded: with the subtraction; it or the subtraction alone;
+or it is a conversion from another type, none of whose operands were narrow. Its pattern has constants as holes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A pattern that a graph has around a judged operator.
+
+    Attributes:
+        pattern: the judged operator with an adjacent one, or by itself.
+        form: :data:`ADJACENT`, :data:`THROUGH`, :data:`SHARED`, :data:`WITHIN` or :data:`ENDS`.
+        operator: the adjacent one's name; ``""`` where there is none. later: whether others stand between.
+        exact: whether no rounding lies between the two, however many bits what lies there is computed in.
+        far: whether it is not adjacent, but anywhere in the part of the graph that hangs together.
+        folded: :data:`INSIDE`, :data:`EDGE` or :data:`CONVERTED` where constants of a narrow type are computed, and
+            what lies between the two is rounded there; else ``""``.
+        itself: whether the adjacent operator makes both operands, which are one value.
+    """
+
+    pattern: Pattern
+    form: str
+    operator: str
+    later: bool = False
+    exact: bool = False
+    far: bool = False
+    folded: str = ""
+    itself: bool = False
+
+
+def matches(flow: Flow, index: int) -> tuple[Match, ...]:
+    """Return the patterns around the judged operator at an index of a flow, each once.
+
+    >>> flow = Flow([("Mul", ("x", "y"), ("m",)), ("Sub", ("m", "z"), ("d",)), ("Relu", ("d",), ("r",))], ())
+    >>> [str(one.pattern) for one in matches(flow, 1) if not one.far]
+    ['x - x', 'Mul(x, x) - x', 'Relu(x - x)', 'Relu(… x - x)']
+    """
+    plain, places = flow.plain
+    views = ((flow, index), (plain, places[index])) if plain.steps != flow.steps else ((flow, index),)
+    both = _constants(flow, index)
+    parts = (_makers, _readers, _results) if both else (_bare, _makers, _readers, _later, _chains)
+    found = (one for seen, place in views for part in parts for one in part(seen, place))
+    if both:
+        return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys((*found, *_fusions(flow, index))))
+
+
+def _bare(flow: Flow, index: int) -> Iterator[Match]:
+    _, operands, (result, *_) = flow.steps[index]
+    # What comes into a body was made around it.
+    made = bool(flow.within) or all(name in flow.folded or flow.maker_of(name) is not None for name in operands)
+    given = any(name not in flow.folded and flow.maker_of(name) is None for name in operands)
+    ends = given and not flow.within and result in flow.outputs
+    form = WITHIN if made and result not in flow.outputs else ENDS if ends else ADJACENT
+    for terms in itertools.product(*(kinds(flow, name) for name in operands)):
+        if X in terms:  # of constants alone nothing is adjacent that a runtime could fuse
+            yield Match(_judged(flow, index, terms), form, "")
+
+
+def _judged(flow: Flow, index: int, terms: Sequence[Term]) -> Op:
+    """The judged operator with its operands as a pattern shows them."""
+    return Op(flow.steps[index][0], tuple(terms), judged=True)
+
+
+def _constants(flow: Flow, index: int) -> bool:
+    """Whether no input reaches the operands of a subtraction."""
+    return all(name in flow.folded for name in flow.steps[index][1])
+
+
+def _makers(flow: Flow, index: int) -> Iterator[Match]:
+    operands = flow.steps[index][1]
+    result = flow.steps[index][2][0]
+    moved = moves(flow, index) and not flow.readers_of(result)  # it is rounded where it leaves
+    plain, places = flow.plain
+    itself = len(set(plain.steps[places[index]][1])) == 1
+    for place, name in enumerate(operands):
+        for form, source in _sources(flow, name):
+            if (made := flow.maker_of(source)) is None or source in flow.constants:
+                continue
+            if source in flow.folded:
+                yield from _folded_makers(flow, index, place, form, source)
+                continue
+            operator, inputs, outputs = flow.steps[made]
+            beyond = (flow.maker_of(one) for one in inputs if one not in flow.folded)
+            stands = _stands(flow, source, operator, form, beyond)
+            exact = _as_alone(operator, stands) and _narrow(flow, source) and (moved or is_exact(flow, source))
+            for terms in _others(flow, index, operator, place):
+                for given in _given(flow, operator, inputs):
+                    made_by = _adjacent(flow, operator, inputs, outputs, given)
+                    pattern = _judged(flow, index, (*terms[:place], made_by, *terms[place + 1 :]))
+                    yield Match(pattern, stands, operator, exact=exact, itself=itself and source == name)
+
+
+def _others(flow: Flow, index: int, operator: str, place: int = -1) -> Iterator[tuple[Term, ...]]:
+    """The operands of the judged operator beside an adjacent one; of the one that this makes, a hole."""
+    names = enumerate(flow.steps[index][1])
+    return itertools.product(*((X,) if i == place else own_kinds(flow, operator, name, i) for i, name in names))
+
+
+def _folded_makers(flow: Flow, index: int, place: int, form: str, source: str) -> Iterator[Match]:
+    """What makes a constant of a narrow type, where that rounds it."""
+    made = flow.maker_of(source)
+    if made is None or not _narrow(flow, source) or is_exact(flow, source):
+        return
+    operator, inputs, outputs = flow.steps[made]
+    folded = INSIDE if _constants(flow, index) else EDGE
+    if operator == "Cast" and not any(_narrow(flow, name) for name in _behind(flow, source)):
+        folded = CONVERTED
+    beyond = (flow.maker_of(one) for one in inputs if one not in flow.constants)
+    count = 1 if operator in ANYWHERE else DATA.get(operator, 1)
+    made_by = _adjacent(flow, operator, inputs, outputs, tuple(X if name else None for name in inputs[:count]))
+    operands = flow.steps[index][1]
+    pattern = _judged(flow, index, [made_by if i == place else X for i in range(len(operands))])
+    name = operands[place]
+    distinct = operator == "Cast" or source not in (name, *flow.before(name, _FOLDED_ALIKE))
+    yield Match(pattern, _stands(flow, source, operator, form, beyond), operator, later=distinct, folded=folded)
+
+
+def _behind(flow: Flow, name: str) -> Iterator[str]:
+    """The values that a value is made of, by any nodes."""
+    seen, waiting = {name}, [name]
+    while waiting:
+        made = flow.maker_of(waiting.pop())
+        more = [] if made is None else [one for one in flow.steps[made][1] if one and one not in seen]
+        seen.update(more)
+        waiting.extend(more)
+        yield from more
+
+
+def _results(flow: Flow, index: int) -> Iterator[Match]:
+    """A difference of narrow constants that leaves a body, which runtimes may write into the graph around it."""
+    result = flow.steps[index][2][0]
+    if flow.within and _narrow(flow, result) and not is_exact(flow, result):
+        for operator in flow.within:
+            yield Match(_distant(flow, index, How.AROUND, operator), ADJACENT, operator, later=True, folded=INSIDE)
+
+
+def _readers(flow: Flow, index: int) -> Iterator[Match]:
+    _, operands, (result, *_) = flow.steps[index]
+    unrounded = _narrow(flow, result) and is_exact(flow, result)
+    if (both := _constants(flow, index)) and (unrounded or not _narrow(flow, result)):
+        return
+    for form, name in _targets(flow, result):
+        for i in flow.readers_of(name):
+            operator, inputs, outputs = flow.steps[i]
+            beyond = (node for one in outputs for node in flow.readers_of(one))
+            stands = _stands(flow, name, operator, form, beyond)
+            exact = unrounded and _as_alone(operator, stands)
+            folded = "" if not both else INSIDE if all(one in flow.folded for one in outputs if one) else EDGE
+            distinct = both and (operator == "Cast" or name not in (result, *flow.after(result, _FOLDED_ALIKE)))
+            known = [tuple(X for _ in operands)] if both else _others(flow, index, operator)
+            for terms in known:
+                for given in _given(flow, operator, inputs, name):
+                    reader = _adjacent(flow, operator, inputs, outputs, given, name)
+                    pattern = reader.with_result(_judged(flow, index, terms))
+                    yield Match(pattern, stands, operator, exact=exact, folded=folded, later=distinct)
+
+
+def _as_alone(operator: str, stands: str) -> bool:
+    """Whether an adjacent operator is as it is alone: between nodes it may be that of another type, which only
+    arithmetic does not show."""
+    return stands != WITHIN or operator in LINEAR
+
+
+def _narrow(flow: Flow, name: str) -> bool:
+    return flow.dtypes.get(name) in NARROW
+
+
+def _stands(flow: Flow, name: str, operator: str, form: str, beyond: Iterable[int | None]) -> str:
+    """How an adjacent operator stands, from the value between the two, their form otherwise, and nodes behind it.
+
+    Runtimes that compute a type in float32 have an adjacent operator in float32 too where all around it is.
+    """
+    if _narrow(flow, name) and any(node is not None for node in beyond):
+        return WITHIN
+    return SHARED if form == ADJACENT and operator in LINEAR and flow.uses(name) > 1 else form
+
+
+def _later(flow: Flow, index: int) -> Iterator[Match]:
+    """What a result reaches, each operator once."""
+    for operator in sorted({flow.steps[i][0] for i in _reached(flow, index)}):
+        yield Match(_distant(flow, index, How.BEHIND, operator), ADJACENT, operator, later=True)
+    for operator in sorted({flow.steps[i][0] for i in _connected(flow, index)}):
+        yield Match(_distant(flow, index, How.CONNECTED, operator), ADJACENT, operator, far=True)
+    for operator in flow.within:
+        yield Match(_distant(flow, index, How.AROUND, operator), ADJACENT, operator)
+
+
+def _distant(flow: Flow, index: int, how: How, operator: str) -> Distant:
+    return Distant(operator, how, _judged(flow, index, [X] * len(flow.steps[index][1])))
+
+
+def _reached(flow: Flow, index: int) -> set[int]:
+    """The numbers of all nodes that a difference reaches."""
+    seen = {i for name in flow.steps[index][2] for i in flow.readers_of(name)}
+    waiting = list(seen)
+    while waiting:
+        for name in flow.steps[waiting.pop()][2]:
+            more = [i for i in flow.readers_of(name) if i not in seen]
+            seen.update(more)
+            waiting.extend(more)
+    return seen
+
+
+def _connected(flow: Flow, index: int) -> set[int]:
+    """The numbers of all other nodes that hang together with one by values that nodes make."""
+    seen, waiting = {index}, [index]
+    while waiting:
+        _, inputs, outputs = flow.steps[waiting.pop()]
+        made = [name for name in inputs if name not in flow.folded and flow.maker_of(name) is not None]
+        beside = {i for name in made for i in (flow.maker_of(name), *flow.readers_of(name)) if i is not None}
+        more = (beside | {i for name in outputs for i in flow.readers_of(name)}) - seen
+        seen |= more
+        waiting.extend(more)
+    return seen - {index}
+
+
+def _fusions(flow: Flow, index: int) -> Iterator[Match]:
+    plain, places = flow.plain
+    found = fusions(plain, places[index], lambda: _reached(plain, places[index]))
+    return (Match(one, ADJACENT, "several") for one in found)
+
+
+def _chains(flow: Flow, index: int) -> Iterator[Match]:
+    """Three linear operators in a row, each with a constant: runtimes make fewer of them."""
+    if not _with_constant(flow, index):
+        return
+    _, operands, (result, *_) = flow.steps[index]
+    place = next(i for i, name in enumerate(operands) if name not in flow.folded)
+    before = flow.maker_of(operands[place])
+    own = _judged(flow, index, [X if i == place else Const.ANY for i in range(2)])
+    inner = [] if before is None else [*_linear(flow, before)]
+    for one in inner:
+        for outer in _linear_before(flow, before):
+            made = one.with_result(outer.with_result(X))
+            yield Match(_with(own, place, made), ADJACENT, "linear")
+    for i in flow.readers_of(result):
+        for first in _linear(flow, i):
+            for k in flow.readers_of(flow.steps[i][2][0]):
+                for second in _linear(flow, k):
+                    yield Match(second.with_result(first.with_result(own)), ADJACENT, "linear")
+            for one in inner:
+                yield Match(first.with_result(_with(own, place, one.with_result(X))), ADJACENT, "linear")
+
+
+def _with(own: Op, place: int, term: Term) -> Op:
+    """The judged operator with another term as one of its operands."""
+    return replace(own, operands=tuple(term if i == place else one for i, one in enumerate(own.operands)))
+
+
+def _with_constant(flow: Flow, index: int) -> bool:
+    inputs = flow.steps[index][1]
+    return len(inputs) == 2 and sum(name in flow.folded for name in inputs) == 1
+
+
+def _linear(flow: Flow, index: int) -> Iterator[Op]:
+    """A linear operator with one constant; its other operand is left open."""
+    operator, inputs, _ = flow.steps[index]
+    if operator in CHAINED and _with_constant(flow, index):
+        first = inputs[0] in flow.folded
+        yield Op(operator, (Const.ANY, RESULT) if first else (RESULT, Const.ANY))
+
+
+def _linear_before(flow: Flow, index: int | None) -> Iterator[Op]:
+    """The linear operator with a constant that makes what another is given."""
+    for name in () if index is None else flow.steps[index][1]:
+        if name not in flow.folded and (made := flow.maker_of(name)) is not None:
+            yield from _linear(flow, made)
+
+
+def _sources(flow: Flow, name: str) -> Iterator[tuple[str, str]]:
+    """A value, and what it was before operators that only move it, or keep it in as many bits as it had."""
+    yield ADJACENT, name
+    through = KEEPING if flow.dtypes.get(name) in NARROW else SHAPES
+    gone = flow.before(name, _GONE)
+    yield from ((_form(flow, name, source, gone), source) for source in flow.before(name, through))
+
+
+def _targets(flow: Flow, name: str) -> Iterator[tuple[str, str]]:
+    """A value, and what it becomes through such operators."""
+    yield ADJACENT, name
+    through = KEEPING if flow.dtypes.get(name) in NARROW else SHAPES
+    gone = flow.after(name, _GONE)
+    yield from ((_form(flow, name, moved, gone), moved) for moved in flow.after(name, through))
+
+
+_FOLDED_ALIKE = ("Identity", "Transpose", "Neg", "Abs", "Relu", "Max", "Min")
+"""Operators through which folded constants were seen to keep more bits than their type has; others may round them."""
+
+_GONE = ("Identity", "Dropout", "Expand")
+"""Operators that runtimes remove, or carry out behind what follows."""
+
+
+def _form(flow: Flow, one: str, other: str, gone: Collection[str]) -> str:
+    """How two values stand that operators lie between: those that end in the shape they began with may be removed."""
+    return ADJACENT if other in gone or flow.shapes.get(one) == flow.shapes.get(other) else THROUGH
+
+
+def kinds(flow: Flow, name: str) -> Collection[Term]:
+    """What a value is in a pattern; an array of equal numbers can be taken for either kind of constant."""
+    if name not in flow.folded:
+        return (X,)
+    if flow.sizes.get(flow.source(name)) == 1:
+        return (Const.SCALAR,)
+    return (Const.ARRAY,) if not flow.uniform(name) else (Const.SCALAR, Const.ARRAY)
+
+
+def _factors(flow: Flow, operator: str, name: str) -> Collection[Term]:
+    """What an operator is given; a power of two, which multiplies without rounding, is distinguished."""
+    found = kinds(flow, name)
+    if operator not in FACTORS or found != (Const.SCALAR,) or flow.dtypes.get(name) in NARROW:
+        return found
+    number = flow.number(name)
+    exact = number is not None and POWERS[0] <= number <= POWERS[-1] and math.frexp(number)[0] == 0.5
+    return (Const.POWER,) if exact else found
+
+
+def _first(flow: Flow, name: str, found: Collection[Term]) -> Collection[Term]:
+    """What a minuend is beside a linear operator: a constant 0 is distinguished.
+
+    Runtimes take ``0 - x`` for ``-x``, and fuse that otherwise than what another constant makes.
+    """
+    numbers = flow.elements(flow.source(name)) if name in flow.folded else None
+    with np.errstate(invalid="ignore"):  # NaNs that signal
+        return found if numbers is None or np.any(numbers) else (Const.ZERO,)
+
+
+def own_kinds(flow: Flow, operator: str, name: str, place: int = 1) -> Collection[Term]:
+    """What an operand of the judged operator is beside another operator."""
+    found = kinds(flow, name) if operator in ARITHMETIC else (Const.ANY,) if name in flow.folded else (X,)
+    return _first(flow, name, found) if place == 0 and operator in LINEAR else found
+
+
+def _adjacent(
+    flow: Flow, operator: str, inputs: Sequence[str], outputs: Sequence[str], given: tuple[Term, ...], read: str = ""
+) -> Op:
+    """An operator as a pattern shows it: a conversion with its types, a parameter that is read with its place."""
+    place = 0
+    if read and operator not in ANYWHERE and read not in inputs[: DATA.get(operator, 1)]:
+        place = inputs.index(read)
+    if operator != "Cast":
+        return Op(operator, given, place=place)
+    types = [flow.dtypes.get(name[0], "unknown") if name else "unknown" for name in (inputs, outputs)]
+    return Op(operator, given, types=(types[0], types[1]), place=place)
+
+
+def _given(flow: Flow, operator: str, inputs: Sequence[str], read: str = "") -> Iterator[tuple[Term, ...]]:
+    """What an operator is given, as a pattern shows it; ``read`` is the judged operator's result."""
+    count = DATA.get(operator, 1)
+    if operator in ANYWHERE:
+        yield (RESULT if read else X,)
+        return
+    if read and read not in inputs[:count]:
+        yield (RESULT,)
+        return
+    found: list[tuple[Term, ...]] = [()]
+    for place, name in enumerate(inputs[:count]):
+        more = (RESULT,) if read and name == read else _factors(flow, operator, name) if name else (None,)
+        if operator == "Sub" and place == 0 and name != read:
+            more = _first(flow, name, more)
+        found = [(*known, one) for known in found for one in more]
+    yield from found
