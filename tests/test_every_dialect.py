@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import minuend as mn
+from minuend.arrays.functions import compute
 from minuend.core import elements
-from minuend.core.arrays import compute
 from minuend.errors import DTypeError, SpecError, listed
 from minuend.models import opening
 from minuend.runtimes.answers import Answer, Witness

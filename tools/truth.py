@@ -32,6 +32,7 @@ from minuend.errors import MinuendError, SpecError
 from minuend.onnx.flow import captured
 from minuend.onnx.inference import infer_types
 from minuend.onnx.walk import Scope, walk
+from minuend.operators import SUBTRACT
 from minuend.runtimes import values
 from minuend.runtimes.report import Finding
 from minuend.runtimes.running import Output, Refused, Runtime
@@ -576,7 +577,7 @@ def numbers(
         bits = source.integers(0, 1 << 63, count, dtype=np.uint64) << np.uint64(1)
         found = (bits >> np.uint64(64 - element.bits)).astype(f"u{found.itemsize}").view(element.memory)
     if kind == EDGES:
-        edges = values.of(element, full=False).codes
+        edges = values.of(SUBTRACT, element, full=False).codes
         codes = found.view(f"u{found.itemsize}").copy()
         place = source.integers(0, 3, count) == 0
         codes[place] = edges[source.integers(0, len(edges), int(place.sum()))]

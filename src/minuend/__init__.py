@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from minuend.actions.checking import check
     from minuend.actions.converting import convert
     from minuend.actions.fixing import fix
-    from minuend.core.arrays import count_overflows, subtract
+    from minuend.arrays.functions import count_overflows, subtract
     from minuend.errors import ConversionRefused
     from minuend.models.opening import run
     from minuend.runtimes.proving import prove
@@ -40,7 +40,7 @@ _LATER = {
     "check": ("minuend.actions.checking", "check"),
     "clear_cache": ("minuend._native", "clear_cache"),
     "convert": ("minuend.actions.converting", "convert"),
-    "count_overflows": ("minuend.core.arrays", "count_overflows"),
+    "count_overflows": ("minuend.arrays.functions", "count_overflows"),
     "diff": ("minuend.standards.dialects", "diff_versions"),
     "directml": ("minuend.directml", None),
     "fix": ("minuend.actions.fixing", "fix"),
@@ -53,7 +53,7 @@ _LATER = {
     "set_cache_limit": ("minuend._native", "set_cache_limit"),
     "set_num_threads": ("minuend._native", "set_num_threads"),
     "spec": ("minuend.standards.dialects", "spec"),
-    "subtract": ("minuend.core.arrays", "subtract"),
+    "subtract": ("minuend.arrays.functions", "subtract"),
 }
 
 __all__ = [

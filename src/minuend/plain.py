@@ -39,10 +39,14 @@ def as_json(data: Any) -> str:
     return json.dumps(plain(data), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
+LEFT_OUT: Mapping[str, bool] = {"left out": True}
+"""The metadata of a dataclass's field that is no data."""
+
+
 def plain(data: Any) -> Any:
     """Return dataclasses as dicts and tuples as lists; numbers that JSON lacks (NaN, infinities) become strings."""
     if is_dataclass(data) and not isinstance(data, type):
-        return {f.name: plain(getattr(data, f.name)) for f in fields(data)}
+        return {f.name: plain(getattr(data, f.name)) for f in fields(data) if f.metadata != LEFT_OUT}
     if isinstance(data, Mapping):
         return {key: plain(value) for key, value in data.items()}
     if isinstance(data, list | tuple):

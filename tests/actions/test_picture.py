@@ -7,7 +7,7 @@ import pytest
 
 from minuend.actions import picture
 from minuend.actions.picture import Axes, Picture
-from minuend.core.arrays import subtract
+from minuend.arrays.functions import subtract
 from minuend.core.elements import TYPES, of_numpy
 from minuend.core.shapes import numpy as join
 from minuend.errors import ShapeError

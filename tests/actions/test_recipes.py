@@ -12,9 +12,8 @@ import onnx
 from onnx import helper
 
 from minuend.actions.recipes.table import RECIPES, main_step, number, recipes
-from minuend.core import reference
+from minuend.arrays.packing import pack, unpack
 from minuend.core.elements import TYPES
-from minuend.core.packing import pack, unpack
 from minuend.onnx import recipes as in_onnx
 from minuend.onnx import tensors
 from minuend.openvino import recipes as in_openvino
@@ -22,6 +21,9 @@ from minuend.openvino.builder import Builder
 from minuend.openvino.ir import Ref
 from minuend.openvino.tensor import Tensor
 from minuend.openvino.versions import SPELLINGS
+from minuend.operators import SUBTRACT, VALUE_CLASSES, reference
+from minuend.operators import codes as of_codes
+from minuend.operators.value_classes import classes as value_classes
 from minuend.runtimes import values
 from minuend.runtimes.adapting import adapters
 from minuend.runtimes.quirks import quirks
@@ -38,14 +40,16 @@ NEWEST = 18
 def pairs(dtype, within_int32=False):
     """Codes of A and B, and the class of each pair."""
     element = TYPES[dtype]
-    operands = values.of(element)
+    operands = values.of(SUBTRACT, element)
     n = len(operands.codes)
     a = np.concatenate([np.repeat(operands.codes, n), operands.more_a])
     b = np.concatenate([np.tile(operands.codes, n), operands.more_b])
     classes = np.concatenate([operands.classes.reshape(-1), operands.more_classes])
     if within_int32:
-        kept = np.array([values.rules(element)[i].name in ("in range", "lowest subtrahend") for i in classes])
-        x, y = (np.array([reference.decode(element, int(code)) for code in side]) for side in (a, b))
+        kept = np.array(
+            [value_classes(SUBTRACT, element)[i].name in ("in range", "lowest subtrahend") for i in classes]
+        )
+        x, y = (np.array([of_codes.decode(element, int(code)) for code in side]) for side in (a, b))
         kept &= (abs(x.astype(object) + 0.5) < 2**31).astype(bool) & (abs(y.astype(object) + 0.5) < 2**31).astype(bool)
         a, b, classes = a[kept], b[kept], classes[kept]
     return a, b, classes
@@ -57,7 +61,9 @@ def expected(dtype, overflow, within_int32=False):
     element = TYPES[dtype]
     a, b, _ = pairs(dtype, within_int32)
     if not element.is_integer:
-        return np.array([reference.subtract(element, int(x), int(y)) for x, y in zip(a, b, strict=True)], a.dtype)
+        return np.array(
+            [reference.apply(SUBTRACT, element, (int(x), int(y))) for x, y in zip(a, b, strict=True)], a.dtype
+        )
     low, high = element.limits
     answers = []
     for x, y in zip(a.tolist(), b.tolist(), strict=True):
@@ -75,7 +81,7 @@ def wrong_classes(dtype, got, want, classes):
         with np.errstate(invalid="ignore"):  # NaNs that signal
             numbers = [codes.view(element.memory).astype(np.float64) for codes in (got, want)]
         unlike &= ~(np.isnan(numbers[0]) & np.isnan(numbers[1]))
-    return {values.rules(element)[i].name for i in np.unique(classes[unlike])}
+    return {value_classes(SUBTRACT, element)[i].name for i in np.unique(classes[unlike])}
 
 
 # ---- models -----------------------------------------------------------------------------------------------------
@@ -180,7 +186,7 @@ IR_CASES = cases(lambda recipe, dtype: dtype in SPELLINGS)
 def check(recipe, runtime, dtype, constants, wrong):
     """A recipe goes wrong where its limits say so, and nowhere else."""
     known = quirks(runtime).left_wrong(recipe.name, TYPES[dtype], constants)
-    everything = {row.name for row in values.rules(TYPES[dtype])}
+    everything = {row.name for row in value_classes(SUBTRACT, TYPES[dtype])}
     if known == everything:  # not for this type and runtime at all
         return
     if dtype == "bfloat16":  # processors differ in what they do with subnormal ones
@@ -262,7 +268,7 @@ def test_every_limit_names_recipes_types_and_classes_that_there_are():
         assert set(row.recipes) <= names
         for name in row.recipes:
             assert any(recipe.name == name and set(row.types) & set(recipe.types) for recipe in RECIPES)
-        assert set(row.classes) <= set(values.CLASSES)
+        assert set(row.classes) <= set(VALUE_CLASSES)
 
 
 def test_a_recipe_ends_in_the_result_and_subtracts():

@@ -9,7 +9,7 @@ import pytest
 
 from minuend.actions.summary import Summary, summed
 from minuend.core.elements import TYPES, ElementType
-from minuend.core.reference import decode
+from minuend.operators.codes import decode
 
 
 def codes(element: ElementType, shape: tuple[int, ...], seed: int) -> np.ndarray:

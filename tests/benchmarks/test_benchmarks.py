@@ -18,7 +18,7 @@ import pytest
 from click.testing import CliRunner
 
 import minuend as mn
-from minuend.core.arrays import POLICIES
+from minuend.arrays.functions import POLICIES
 from minuend.core.elements import TYPES
 
 sys.path.insert(0, str(Path(__file__).parents[2]))

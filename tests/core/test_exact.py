@@ -9,10 +9,11 @@ import oracle
 import pytest
 
 from minuend import _native
-from minuend.core import reference
-from minuend.core.arrays import count_overflows, subtract
+from minuend.arrays.functions import count_overflows, subtract
 from minuend.core.elements import TYPES, ElementType
 from minuend.errors import DTypeError, OverflowFound, ScalarRangeError
+from minuend.operators import SUBTRACT, reference
+from minuend.operators import codes as of_codes
 
 RANDOM_FLOATS = 1_000_000
 RANDOM_INTEGERS = 100_000
@@ -98,7 +99,7 @@ def test_the_random_pairs_hit_what_uniform_bits_would_miss(element):
 
 def _is_tie(element: ElementType, a: int, b: int) -> bool:
     """Whether the exact difference lies midway between two values: its odd part has one bit more than the type."""
-    x, y = reference.decode(element, a), reference.decode(element, b)
+    x, y = of_codes.decode(element, a), of_codes.decode(element, b)
     if isinstance(x, float) or isinstance(y, float) or x == y:
         return False
     n = abs((x - y).numerator)
@@ -120,7 +121,7 @@ INTEGERS = [row for row in oracle.ARRAY_TYPES if row.is_integer]
 def operands(element: ElementType) -> tuple[oracle.Array, oracle.Array, list[bool]]:
     """A plane of pairs, fitting ones first, and which of them overflow."""
     a, b = oracle.cross(element, range(1 << element.bits) if element.bits <= 8 else oracle.lattice(element)[::2])
-    outside = [reference.overflows(element, x, y) for x, y in zip(*_codes(element, a, b), strict=True)]
+    outside = [reference.overflows(SUBTRACT, element, (x, y)) for x, y in zip(*_codes(element, a, b), strict=True)]
     order = np.argsort(outside, kind="stable")
     order = np.concatenate([order[: len(order) // 7], np.random.default_rng(10).permutation(order[len(order) // 7 :])])
     return a[order], b[order], [outside[i] for i in order]
@@ -131,7 +132,7 @@ def test_overflow_error_tells_the_count_the_first_index_and_its_operands(element
     a, b, outside = operands(element)
     kept = a.tobytes(), b.tobytes()
     first, count = outside.index(True), sum(outside)
-    x, y = (int(reference.decode(element, codes[first])) for codes in _codes(element, a, b))
+    x, y = (int(of_codes.decode(element, codes[first])) for codes in _codes(element, a, b))
     low, high = element.limits
     with pytest.raises(OverflowFound) as caught:
         subtract(a, b, overflow="error")
@@ -221,7 +222,7 @@ def test_the_first_overflow_is_the_first_in_c_order_whatever_the_strides():
 @pytest.mark.parametrize("element", INTEGERS, ids=by_name)
 def test_more_overflows_than_a_small_counter_holds_are_counted(element, isa):
     # Lane counters of 8 bits are summed every 255 rounds; 70,000 elements overflow a 16-bit sum of them as well.
-    low = reference.encode(element, element.limits[0])
+    low = of_codes.encode(element, element.limits[0])
     a, b = oracle.array(element, [low] * 70_001), oracle.array(element, [1] * 70_001)
     assert count_overflows(a, b) == 70_001
     a[::7] = oracle.array(element, [1])[0]
@@ -256,7 +257,7 @@ def test_a_python_number_takes_the_type_of_a_float_array_rounded_once(element, n
             subtract(a, number)
         assert str(caught.value) == "float4_e2m1fn has no NaN, so it cannot hold nan"
         return
-    same = oracle.array(element, [reference.encode(element, number)] * 200)
+    same = oracle.array(element, [of_codes.encode(element, number)] * 200)
     oracle.assert_same(element, subtract(a, number), oracle.answers(element, a, same), a, same)
     oracle.assert_same(element, subtract(number, a), oracle.answers(element, same, a), same, a)
 
@@ -266,7 +267,7 @@ def test_a_python_int_takes_the_type_of_an_integer_array_if_it_fits(element):
     low, high = element.limits
     a, _ = oracle.random_pairs(element, 200, seed=22)
     for number in (low, 0, 1, high):
-        same = oracle.array(element, [reference.encode(element, number)] * 200)
+        same = oracle.array(element, [of_codes.encode(element, number)] * 200)
         oracle.assert_same(element, subtract(a, number), oracle.answers(element, a, same), a, same)
         oracle.assert_same(element, subtract(number, a), oracle.answers(element, same, a), same, a)
     for number in (low - 1, high + 1, 10**400):

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from minuend.core.overlap import null_step
-from minuend.core.plan import shares_addresses
+from minuend.arrays.overlap import null_step
+from minuend.arrays.plan import shares_addresses
 
 
 def shares(sizes, strides):

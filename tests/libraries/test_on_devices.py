@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import minuend as mn
-from minuend.core import reference
 from minuend.core.elements import TYPES
 from minuend.errors import DTypeError, OverflowFound, ScalarRangeError, ShapeError, SpecError, Unsupported
 from minuend.libraries import on_devices
+from minuend.operators import codes as of_codes
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:(overflow|invalid value) encountered in subtract:RuntimeWarning"
@@ -139,8 +139,8 @@ def same_bits(element, came, want):
     codes = want.view(f"u{element.itemsize}")
     if element.format is None:
         return np.array_equal(came, codes)
-    nan = reference.is_nan(element.format, codes.astype(object)).astype(bool)
-    return bool(((came == codes) | (nan & reference.is_nan(element.format, came.astype(object)).astype(bool))).all())
+    nan = of_codes.is_nan(element.format, codes.astype(object)).astype(bool)
+    return bool(((came == codes) | (nan & of_codes.is_nan(element.format, came.astype(object)).astype(bool))).all())
 
 
 @pytest.mark.parametrize("policy", ["wrap", "saturate", "widen", "error"])

@@ -29,8 +29,10 @@ from minuend.models.ranges.interval import (
 )
 from minuend.onnx.model import read
 from minuend.onnx.sites import value_ranges
+from minuend.operators import SUBTRACT
+from minuend.operators.value_classes import classes as value_classes
+from minuend.operators.value_classes import reachable
 from minuend.runtimes import values
-from minuend.runtimes.reach import MAY_OCCUR, reachable
 
 INTS = {"uint8": TensorProto.UINT8, "int8": TensorProto.INT8, "int32": TensorProto.INT32, "int64": TensorProto.INT64}
 FLOATS = {"float32": TensorProto.FLOAT, "float16": TensorProto.FLOAT16, "float64": TensorProto.DOUBLE}
@@ -40,24 +42,20 @@ PROTO = {**INTS, **FLOATS, "uint32": TensorProto.UINT32, "uint64": TensorProto.U
 # ---- value classes --------------------------------------------------------------------------------------------
 
 
-def test_every_value_class_has_its_row():
-    assert set(MAY_OCCUR) == set(values.CLASSES) - {values.NO_VALUES.name}
-
-
 @pytest.mark.parametrize("name", TYPES)
 def test_a_class_that_occurs_within_two_ranges_is_reachable(name: str) -> None:
     element = TYPES[name]
     operands = values.of(
-        element, full=not element.is_integer and element.format is not None and not element.format.signed
+        SUBTRACT, element, full=not element.is_integer and element.format is not None and not element.format.signed
     )
-    decoded = [values.reference.decode(element, int(code)) for code in operands.codes]
-    order = values.rules(element)
+    decoded = [values.of_codes.decode(element, int(code)) for code in operands.codes]
+    order = value_classes(SUBTRACT, element)
     generator = np.random.default_rng(7)
     for _ in range(60):
         chosen = [generator.choice(len(decoded), size=generator.integers(1, 6), replace=True) for _ in "AB"]
         a, b = (_hull(name, [decoded[k] for k in one]) for one in chosen)
         found = {order[operands.classes[i, j]].name for i in chosen[0] for j in chosen[1]}
-        assert found <= set(reachable(element, a, b)), (a, b)
+        assert found <= set(reachable(SUBTRACT, element, a, b)), (a, b)
 
 
 def _hull(name: str, chosen: list[Any]) -> Range:
@@ -86,15 +84,17 @@ def _hull(name: str, chosen: list[Any]) -> Range:
 def test_integers_reach_a_class_only_where_their_ends_do(
     name: str, a: tuple[int, int], b: tuple[int, int], expected: tuple[str, ...]
 ) -> None:
-    assert reachable(TYPES[name], Range(name, *a), Range(name, *b)) == expected
+    assert reachable(SUBTRACT, TYPES[name], Range(name, *a), Range(name, *b)) == expected
 
 
 def test_whole_floats_from_integers_neither_round_nor_reach_special_values():
     one = Range("float32", 1.0, 1.0)
     mask = Range("float32", 0.0, 1.0)
-    assert reachable(TYPES["float32"], one, mask) == ("ordinary",)
-    assert reachable(TYPES["float64"], Range("float64", 0.0, 2.0**24), Range("float64", 0.0, 0.0)) == ("ordinary",)
-    assert reachable(TYPES["float64"], Range("float64", 0.0, 2.0**24 + 1), Range("float64", 0.0, 0.0)) == (
+    assert reachable(SUBTRACT, TYPES["float32"], one, mask) == ("ordinary",)
+    assert reachable(SUBTRACT, TYPES["float64"], Range("float64", 0.0, 2.0**24), Range("float64", 0.0, 0.0)) == (
+        "ordinary",
+    )
+    assert reachable(SUBTRACT, TYPES["float64"], Range("float64", 0.0, 2.0**24 + 1), Range("float64", 0.0, 0.0)) == (
         "beyond float32",
         "ordinary",
     )
@@ -102,9 +102,9 @@ def test_whole_floats_from_integers_neither_round_nor_reach_special_values():
 
 def test_a_difference_of_two_coarse_numbers_is_not_subnormal():
     image, mean = Range("float32", 0.0, 255.0), Range("float32", 103.5, 123.7, integral=False)
-    assert reachable(TYPES["float32"], image, mean) == ("rounds", "ordinary")
+    assert reachable(SUBTRACT, TYPES["float32"], image, mean) == ("rounds", "ordinary")
     tiny = Range("float32", 2.0**-126, 2.0**-120, integral=False)
-    assert "subnormal" in reachable(TYPES["float32"], tiny, tiny)
+    assert "subnormal" in reachable(SUBTRACT, TYPES["float32"], tiny, tiny)
 
 
 # ---- arithmetic -----------------------------------------------------------------------------------------------

@@ -257,7 +257,7 @@ def test_in_a_real_group_threads_follow_the_quota_while_it_changes():
         import sys, time
         import numpy as np
         from minuend import _native
-        from minuend.core.arrays import subtract
+        from minuend.arrays.functions import subtract
         sys.path[:0] = [SUPPORT]
         import control_groups
         print(_native.get_num_threads())

@@ -12,9 +12,9 @@ import oracle
 import pytest
 
 from minuend import _native
-from minuend.core import reference
-from minuend.core.arrays import count_overflows, subtract
+from minuend.arrays.functions import count_overflows, subtract
 from minuend.core.elements import TYPES, ElementType
+from minuend.operators import codes as of_codes
 
 VECTOR = 64  # bytes of the widest register
 FENCE = 0xA5
@@ -112,7 +112,7 @@ def test_widening_64_bits_at_every_count(element, isa):
 def test_lanes_behind_the_last_element_never_count_as_overflow(element, repeated, isa):
     low, high = element.limits
     for x, y in ((low, 1), (0, high), (high, low)):
-        a, b = (oracle.array(element, [reference.encode(element, v)] * longest(element)) for v in (x, y))
+        a, b = (oracle.array(element, [of_codes.encode(element, v)] * longest(element)) for v in (x, y))
         over = not low <= x - y <= high
         for n in range(1, longest(element) + 1):
             one, other = a[: 1 if repeated == "a" else n], b[: 1 if repeated == "b" else n]

@@ -11,10 +11,12 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from minuend.core import reference, shapes
-from minuend.core.arrays import compute, subtract
+from minuend.arrays.functions import compute, subtract
+from minuend.core import shapes
 from minuend.core.elements import TYPES, ElementType
 from minuend.errors import OverflowFound, ShapeError
+from minuend.operators import codes as of_codes
+from minuend.operators import reference
 
 Shape = tuple[int, ...]
 
@@ -249,7 +251,7 @@ def test_channels_and_fields_beside_each_other_are_read_and_written_where_they_l
 def test_an_overflow_leaves_operands_of_any_strides_that_are_out_as_they_were(turn, name, which):
     element = TYPES[name]
     a, b = (turn(oracle.array(element, [3, 2, 1, 3] * 300).reshape(30, 40)) for _ in range(2))
-    low, one = (oracle.array(element, [reference.encode(element, v)])[0] for v in (element.limits[0], 1))
+    low, one = (oracle.array(element, [of_codes.encode(element, v)])[0] for v in (element.limits[0], 1))
     a[-1, -1], b[-1, -1] = low, one
     kept = a.tobytes(), b.tobytes()
     with pytest.raises(OverflowFound) as caught:

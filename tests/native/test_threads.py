@@ -14,10 +14,10 @@ import oracle
 import pytest
 
 from minuend import _native
-from minuend.core import reference
-from minuend.core.arrays import count_overflows, subtract
+from minuend.arrays.functions import count_overflows, subtract
 from minuend.core.elements import TYPES
 from minuend.errors import OverflowFound
+from minuend.operators import codes as of_codes
 
 PATIENCE = int(
     os.environ.get("MINUEND_TEST_PATIENCE", "1")
@@ -67,7 +67,7 @@ def test_any_number_of_threads_gives_the_answer(element, threads):
 @pytest.mark.parametrize("element", [row for row in oracle.ARRAY_TYPES if row.is_integer], ids=str)
 def test_any_number_of_threads_counts_every_overflow_and_finds_the_first(element, threads):
     a, b = (oracle.array(element, [0] * LONG) for _ in range(2))
-    low, high = (oracle.array(element, [reference.encode(element, v)])[0] for v in element.limits)
+    low, high = (oracle.array(element, [of_codes.encode(element, v)])[0] for v in element.limits)
     at = [LONG - 1, LONG - 2, LONG // 2, LONG // 2 + 1, 612_345]
     for i in at:
         a[i], b[i] = low, high
@@ -162,7 +162,7 @@ def test_a_forked_child_subtracts_after_its_parent_used_threads():
         import os, signal, sys, threading, warnings
         import numpy as np
         from minuend import _native
-        from minuend.core.arrays import subtract
+        from minuend.arrays.functions import subtract
 
         warnings.simplefilter("ignore")  # Python warns of any fork beside threads, which is what is tried here
         _native.set_num_threads(3)
@@ -253,7 +253,7 @@ def test_a_process_ends_while_its_threads_wait():
         """
         import numpy as np
         from minuend import _native
-        from minuend.core.arrays import subtract
+        from minuend.arrays.functions import subtract
         _native.set_num_threads(4)
         a = np.ones(3_000_000, np.float32)
         print(subtract(a, a).any())
@@ -301,7 +301,7 @@ def test_the_environment_sets_the_number_of_threads(number):
     script = """
         import numpy as np
         from minuend import _native
-        from minuend.core.arrays import subtract
+        from minuend.arrays.functions import subtract
         a = np.arange(1_000_000, dtype=np.int64)
         print(_native.get_num_threads(), int(subtract(a, a[::-1]).sum()))
         """

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minuend.core import reference
 from minuend.core.elements import TYPES, ElementType
 from minuend.errors import SpecError
 from minuend.openvino.casts import convert
 from minuend.openvino.notation import NUMERIC
+from minuend.operators import codes as of_codes
 
 RNG = np.random.default_rng(3)
 NAMES = list(NUMERIC)
@@ -54,11 +54,11 @@ def expected(value: Any, goal: ElementType) -> int | None:
         return whole % (1 << goal.bits)
     if isinstance(value, float) and math.isnan(value) and (goal.format is None or goal.format.special == "finite"):
         return None
-    return reference.encode(goal, value)
+    return of_codes.encode(goal, value)
 
 
 def is_nan(element: ElementType, code: int) -> bool:
-    value = reference.decode(element, code)
+    value = of_codes.decode(element, code)
     return isinstance(value, float) and math.isnan(value)
 
 
@@ -67,7 +67,7 @@ def is_nan(element: ElementType, code: int) -> bool:
 def test_every_type_converts_to_every_other_exactly(source: str, target: str) -> None:
     element, goal = NUMERIC[source], NUMERIC[target]
     all_codes = codes(element)
-    values = [reference.decode(element, int(code)) for code in all_codes]
+    values = [of_codes.decode(element, int(code)) for code in all_codes]
     wanted = [expected(value, goal) for value in values]
     good = [i for i, code in enumerate(wanted) if code is not None]
     array = all_codes[good].view(element.memory)
@@ -99,13 +99,13 @@ def test_boolean_is_whether_a_value_is_not_0(source: str) -> None:
     element = NUMERIC[source]
     all_codes = codes(element)
     result = convert(all_codes.view(element.memory), source, "boolean")
-    assert result.tolist() == [reference.decode(element, int(code)) != 0 for code in all_codes]
+    assert result.tolist() == [of_codes.decode(element, int(code)) != 0 for code in all_codes]
 
 
 @pytest.mark.parametrize("target", [name for name in NAMES if name != "f8e8m0"])
 def test_boolean_becomes_0_or_1(target: str) -> None:
     result = convert(np.array([False, True]), "boolean", target)
-    assert [Fraction(reference.decode(NUMERIC[target], int(c))) for c in result.view(f"u{result.itemsize}")] == [0, 1]
+    assert [Fraction(of_codes.decode(NUMERIC[target], int(c))) for c in result.view(f"u{result.itemsize}")] == [0, 1]
 
 
 def test_a_float_that_the_integer_type_cannot_hold_is_refused() -> None:

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minuend.core import reference
 from minuend.core.elements import TYPES
 from minuend.errors import DTypeError, ScalarRangeError, ShapeError
 from minuend.openvino import Tensor, subtract
 from minuend.openvino.tensor import NARROW
 from minuend.openvino.versions import SPELLINGS, SUBTRACT_1
+from minuend.operators import SUBTRACT, reference
 
 
 def bytes_of(values: Any) -> Any:
@@ -102,7 +102,7 @@ def test_every_pair_of_a_narrow_type_is_the_references(element: Any) -> None:
     result = subtract(Tensor(element, a), Tensor(element, b))
     assert result.element_type == SPELLINGS[element.name][0]
     codes = range(1 << element.bits)
-    expected = Tensor(element, bytes_of([[reference.subtract(element, x, y, "wrap") for y in codes] for x in codes]))
+    expected = Tensor(element, bytes_of([[reference.apply(SUBTRACT, element, (x, y)) for y in codes] for x in codes]))
     nan = np.isnan(expected.to_float())
     assert np.array_equal(np.isnan(result.to_float()), nan)
     assert np.array_equal(result.codes[~nan], expected.codes[~nan])

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minuend.core import reference
 from minuend.core.elements import TYPES
 from minuend.errors import DTypeError, ShapeError, SpecError
 from minuend.openvino import Tensor
 from minuend.openvino.tensor import NARROW
 from minuend.openvino.versions import SPELLINGS
+from minuend.operators import codes as of_codes
 
 NAMES = [SPELLINGS[element.name][0] for element in NARROW]
 FLOATS = [SPELLINGS[element.name][0] for element in NARROW if not element.is_integer]
@@ -33,7 +33,7 @@ def test_every_code_has_the_value_that_the_reference_gives_it(name: str) -> None
     every = Tensor(name, np.arange(1 << Tensor(name, bytes_of([])).element.bits, dtype=np.uint8))
     values = every.to_float()
     assert values.dtype == np.float32
-    expected = [float(reference.decode(every.element, code)) for code in range(every.codes.size)]
+    expected = [float(of_codes.decode(every.element, code)) for code in range(every.codes.size)]
     assert np.array_equal(values, np.array(expected), equal_nan=True)
     assert np.signbit(values[values == 0]).tolist() == [np.signbit(v) for v in expected if v == 0]
 
@@ -80,7 +80,7 @@ def test_values_round_once_as_the_reference_does(name: str) -> None:
     every = Tensor(name, np.arange(1 << element.bits, dtype=np.uint8))
     values = around(every.to_float())
     got = Tensor.from_float(name, values)
-    expected = Tensor(name, bytes_of([reference.encode(element, float(value)) for value in values]))
+    expected = Tensor(name, bytes_of([of_codes.encode(element, float(value)) for value in values]))
     nan = np.isnan(expected.to_float())
     assert np.array_equal(np.isnan(got.to_float()), nan)
     wrong = (got.codes != expected.codes) & ~nan

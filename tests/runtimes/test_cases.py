@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from minuend import TensorType, spec
-from minuend.core import reference
 from minuend.core.elements import TYPES
-from minuend.core.operation import exact
+from minuend.operators import SUBTRACT, VALUE_CLASSES, reference
+from minuend.operators import codes as of_codes
+from minuend.operators.operator import Operation
+from minuend.operators.value_classes import classes as value_classes
 from minuend.runtimes import cases, values
 from minuend.runtimes.cases import CONSTANTS, RELATIONS, Case, relation_of, relations
 from minuend.standards.node import Node
@@ -59,33 +61,33 @@ def case(
 )
 def test_a_pair_has_the_class_that_its_values_say(dtype: str, a: int, b: int, name: str) -> None:
     element = TYPES[dtype]
-    x, y, c = (reference.decode(element, code) for code in (a, b, reference.subtract(element, a, b)))
-    pair = values.Pair(element, x, y, c, exact(x, y))
-    assert next(row.name for row in values.rules(element) if row.holds(pair)) == name
+    x, y, c = (of_codes.decode(element, code) for code in (a, b, reference.apply(SUBTRACT, element, (a, b))))
+    pair = Operation(SUBTRACT, element, (x, y), c, SUBTRACT.exact(x, y))
+    assert next(row.name for row in value_classes(SUBTRACT, element) if row.holds(pair)) == name
 
 
 @pytest.mark.parametrize("dtype", TYPES)
 def test_every_class_of_a_type_occurs_among_its_operands(dtype: str) -> None:
-    operands = values.of(TYPES[dtype], full=dtype in WIDE or TYPES[dtype].bits < 8)
-    assert set(np.unique(operands.classes)) == set(range(len(values.rules(TYPES[dtype]))))
+    operands = values.of(SUBTRACT, TYPES[dtype], full=dtype in WIDE or TYPES[dtype].bits < 8)
+    assert set(np.unique(operands.classes)) == set(range(len(value_classes(SUBTRACT, TYPES[dtype]))))
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "uint4", "int4"])
 def test_narrow_integers_are_taken_whole_and_answers_are_exact(dtype: str) -> None:
-    element, operands = TYPES[dtype], values.of(TYPES[dtype])
+    element, operands = TYPES[dtype], values.of(SUBTRACT, TYPES[dtype])
     low, high = element.limits
     numbers = operands.codes.astype(int)
     numbers[numbers > high] -= 1 << element.bits
     assert sorted(numbers) == list(range(low, high + 1))
     exact = np.subtract.outer(numbers, numbers)
     assert (operands.expected == exact % (1 << element.bits)).all()
-    wraps = [row.name for row in values.rules(element)].index("wraps")
+    wraps = [row.name for row in value_classes(SUBTRACT, element)].index("wraps")
     assert ((operands.classes == wraps) == ((exact < low) | (exact > high))).all()
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_expected_answers_of_wide_floats_are_the_processors(dtype: str) -> None:
-    operands = values.of(TYPES[dtype])
+    operands = values.of(SUBTRACT, TYPES[dtype])
     codes = np.concatenate([np.repeat(operands.codes, len(operands.codes)), operands.more_a])
     others = np.concatenate([np.tile(operands.codes, len(operands.codes)), operands.more_b])
     expected = np.concatenate([operands.expected.reshape(-1), operands.more_expected])
@@ -97,31 +99,31 @@ def test_expected_answers_of_wide_floats_are_the_processors(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", ["int16", "int64", "uint64", "float16", "float64"])
 def test_operands_hold_what_goes_wrong(dtype: str) -> None:
-    element, operands = TYPES[dtype], values.of(TYPES[dtype])
+    element, operands = TYPES[dtype], values.of(SUBTRACT, TYPES[dtype])
     shown = {values.number(element, int(code)) for code in operands.codes}
     if element.is_integer:
         assert {*element.limits, 0, 1, 5, 10} <= shown
     else:
         assert {0.0, math.inf, -math.inf, 1.0, 5.0, 10.0} <= shown
-        ties = [i for i, row in enumerate(values.rules(element)) if row.name in ("rounds", "beyond float32")]
+        ties = [i for i, row in enumerate(value_classes(SUBTRACT, element)) if row.name in ("rounds", "beyond float32")]
         assert np.isin(operands.classes, ties).any()
 
 
 def test_a_shown_number_reads_back_as_its_code() -> None:
     for dtype in ("float16", "bfloat16", "float32", "float64", "float8_e5m2"):
         element = TYPES[dtype]
-        from minuend.core import reference
+        from minuend.operators import codes as of_codes
 
-        for code in values.of(element, full=False).codes:
+        for code in values.of(SUBTRACT, element, full=False).codes:
             value = values.number(element, int(code))
             if math.isfinite(value) and value:
-                assert reference.encode(element, Fraction(value)) == code
+                assert of_codes.encode(element, Fraction(value)) == code
 
 
 @pytest.mark.parametrize("dtype", list(TYPES))
 def test_every_types_edges_are_codes_of_the_type(dtype: str) -> None:
     element = TYPES[dtype]
-    codes = values.of(element, full=False).codes.tolist()
+    codes = values.of(SUBTRACT, element, full=False).codes.tolist()
     assert len(codes) == len(set(codes)) > 1
     assert all(0 <= code < 1 << element.bits for code in codes)
     if dtype == "float8_e8m0fnu":
@@ -199,7 +201,7 @@ def test_ids_are_unique() -> None:
 
 
 def test_every_class_relation_and_constant_has_words() -> None:
-    assert all(row.words for row in (*values.CLASSES.values(), *RELATIONS.values()))
+    assert all(row.words for row in (*VALUE_CLASSES.values(), *RELATIONS.values()))
     assert list(CONSTANTS) == ["none", "A", "B", "both"]
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from minuend import spec
-from minuend.core import reference
 from minuend.core.elements import TYPES
+from minuend.operators import SUBTRACT, reference
 from minuend.runtimes import unshared
 from minuend.runtimes.cases import Case, Operation
 from minuend.runtimes.proving import judge_cases
@@ -47,7 +47,7 @@ def deviations(
             codes = operation.expected
             if operation.a.size == 1 and TENTH in operation.b:
                 constant = wrong(operations, i) if operation.a == HALF else int(operation.a.reshape(-1)[0])
-                found = [reference.subtract(element, constant, b) for b in operation.b.reshape(-1).tolist()]
+                found = [reference.apply(SUBTRACT, element, (constant, b)) for b in operation.b.reshape(-1).tolist()]
                 codes = np.array(found, codes.dtype).reshape(codes.shape)
             outputs.append(Output(element, codes.copy()))
         return outputs

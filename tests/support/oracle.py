@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from minuend.core import reference
 from minuend.core.elements import TYPES, ElementType
 from minuend.errors import OverflowFound, ShapeError
+from minuend.operators import SUBTRACT, reference
+from minuend.operators import codes as of_codes
 
 Array = np.ndarray[Any, Any]
 
@@ -47,7 +48,7 @@ def codes(element: ElementType, values: Array) -> Array:
     magnitude = found & ((1 << (f.exponent + f.mantissa)) - 1)
     infinity = ((1 << f.exponent) - 1) << f.mantissa
     is_nan = magnitude > infinity if f.special == "ieee" else magnitude == (1 << (f.exponent + f.mantissa)) - 1
-    nan = reference.encode(element, float("nan"))
+    nan = of_codes.encode(element, float("nan"))
     return np.where(is_nan, np.array(nan, found.dtype), found)
 
 
@@ -76,14 +77,16 @@ def assert_quiet(element: ElementType, got: Array) -> None:
 def answers(element: ElementType, a: Array, b: Array, policy: str = "wrap") -> Array:
     """The reference's differences of two equally long runs of operands."""
     x, y = (operand.view(f"u{element.itemsize}").tolist() for operand in (a, b))
-    subtract = reference.subtract
-    return array(result_type(element, policy), (subtract(element, i, j, policy) for i, j in zip(x, y, strict=True)))
+    return array(
+        result_type(element, policy),
+        (reference.apply(SUBTRACT, element, pair, policy) for pair in zip(x, y, strict=True)),
+    )
 
 
 def has_answer(element: ElementType, a: int, b: int, policy: str) -> bool:
     """Whether a pair of codes has a difference under a policy, rather than an error."""
     try:
-        reference.subtract(element, a, b, policy)
+        reference.apply(SUBTRACT, element, (a, b), policy)
     except OverflowFound:
         return False
     return True
@@ -191,7 +194,7 @@ def subtract_arrays(
 
     Args:
         element: the element type of both. a, b: arrays of ``element.memory``, in any layout and byte order.
-        overflow: as :func:`minuend.core.reference.subtract` takes it.
+        overflow: as :func:`minuend.operators.reference.apply` takes it.
         b_start: ``None`` aligns the shapes at the right and lets either repeat (NumPy's rule); a number is the axis
             of A at which B's first dim sits, and B alone repeats (A grows from 1 to 0 only).
 
@@ -200,7 +203,7 @@ def subtract_arrays(
 
     Raises:
         ShapeError: the shapes do not join.
-        OverflowFound: as :func:`minuend.core.reference.subtract`, with the count and the first index of
+        OverflowFound: as :func:`minuend.operators.reference.apply`, with the count and the first index of
             the whole array.
     """
     shape = _joined(a.shape, b.shape, b_start)
@@ -211,7 +214,7 @@ def subtract_arrays(
     for index in itertools.product(*(range(n) for n in shape)):
         i, j = _offset(index, a.shape, a_start), _offset(index, b.shape, start)
         try:
-            answers.append(reference.subtract(element, x[i], y[j], overflow))
+            answers.append(reference.apply(SUBTRACT, element, (x[i], y[j]), overflow))
         except OverflowFound as error:
             found.append((index, error))
     if found:

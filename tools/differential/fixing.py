@@ -26,7 +26,6 @@ import minuend as mn
 from differential.surface import Difference, Surface, running
 from minuend.actions.fixing import Fixed
 from minuend.actions.recipes.trial import asked
-from minuend.core import reference
 from minuend.core.elements import TYPES, ElementType
 from minuend.core.policies import CONTRACTS, Contract
 from minuend.errors import MinuendError
@@ -34,6 +33,7 @@ from minuend.models.opening import open_model
 from minuend.onnx import tensors
 from minuend.openvino.builder import Builder
 from minuend.openvino.versions import SPELLINGS
+from minuend.operators import SUBTRACT, reference
 from minuend.runtimes import values
 from minuend.runtimes.running import Runtime
 
@@ -90,7 +90,7 @@ def operands(case: Case) -> dict[str, Array]:
     """Return A and B: the edges of the type against each other, and random bits."""
     element = TYPES[case.dtype]
     source = np.random.default_rng(7)
-    edges = values.of(element, full=False).codes
+    edges = values.of(SUBTRACT, element, full=False).codes
     first, second, _ = SHAPES[case.shapes]
     found = {}
     for name, shape in (("a", first), ("b", second)):
@@ -278,7 +278,7 @@ def exact(element: ElementType, a: Array, b: Array, overflow: str) -> Array:
         done = [min(max(n, low), high) if overflow == "saturate" else (n - low) % span + low for n in each]
         return np.array(done, object).reshape(x.shape).astype(element.memory)
     pairs = zip(np.ascontiguousarray(x).view(bits).flat, np.ascontiguousarray(y).view(bits).flat, strict=True)
-    codes = [reference.subtract(element, int(left), int(right)) for left, right in pairs]
+    codes = [reference.apply(SUBTRACT, element, (int(left), int(right))) for left, right in pairs]
     return np.array(codes, bits).reshape(x.shape).view(element.memory)
 
 

@@ -12,11 +12,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from minuend.actions.recipes.compare import contracted
-from minuend.core import reference
 from minuend.core.elements import ElementType
 from minuend.errors import SpecError
 from minuend.models.ranges.interval import Range
 from minuend.models.sites import Array, Site
+from minuend.operators import SUBTRACT, reference
+from minuend.operators import codes as of_codes
 from minuend.runtimes import values
 from minuend.runtimes.answers import Witness
 from minuend.runtimes.cases import relation_of
@@ -128,8 +129,8 @@ def _pool(element: ElementType, range_: Range, stored: Array | None) -> Codes:
     """Codes of the numbers that an operand is made of: edges within its range, its ends, and some from inside."""
     if stored is not None:
         return np.unique(codes_of(element, stored))
-    codes = [int(code) for code in values.of(element).codes if range_.holds(_number(element, int(code)))]
-    codes += [reference.encode(element, _exact(one)) for one in (*_ends(range_), *_inside(range_))]
+    codes = [int(code) for code in values.of(SUBTRACT, element).codes if range_.holds(_number(element, int(code)))]
+    codes += [of_codes.encode(element, _exact(one)) for one in (*_ends(range_), *_inside(range_))]
     known = [code for code in dict.fromkeys(codes) if range_.holds(_number(element, code))]
     return np.array(known, f"u{element.itemsize}")
 
@@ -141,7 +142,7 @@ def codes_of(element: ElementType, array: Array) -> Codes:
 
 
 def _number(element: ElementType, code: int) -> int | float:
-    value = reference.decode(element, code)
+    value = of_codes.decode(element, code)
     return value if isinstance(value, int) else float(value)
 
 
@@ -258,7 +259,7 @@ def pair_at(element: ElementType, at: tuple[int, ...], codes: Sequence[Codes]) -
         a, b, got, expected = (int(np.broadcast_to(one, codes[-1].shape)[at]) for one in codes)
     except ValueError:
         return None
-    own = np.array([reference.subtract(element, a, b), expected], codes[-1].dtype)
+    own = np.array([reference.apply(SUBTRACT, element, (a, b)), expected], codes[-1].dtype)
     if values.differ(element, own[:1], own[1:]).any():
         return None
     return Witness(*(values.number(element, code) for code in (a, b, got, expected)))

@@ -11,12 +11,12 @@ import numpy as np
 
 from minuend.actions import nodata
 from minuend.actions.pairs import Pair
-from minuend.core import operation
-from minuend.core.arrays import compute, in_native_order
+from minuend.arrays.functions import compute, in_native_order
+from minuend.arrays.plan import Plan, plan
 from minuend.core.elements import ElementType
-from minuend.core.plan import Plan, plan
 from minuend.core.shapes import Broadcast, size
 from minuend.errors import OverflowFound
+from minuend.operators import SUBTRACT
 from minuend.storage import regions
 from minuend.storage.base import Elements, Held, Stretched
 from minuend.storage.pipeline import ahead
@@ -127,7 +127,7 @@ def overflow_found(pair: Pair, policy: str, count: int, first: First) -> Overflo
     where, a, b = first
     return OverflowFound(
         f"{count} of {size(pair.shape)} differences do not fit {goal} ({low} to {high}){pair.where}; the "
-        f"first is at index {where}: {operation.equation(a, b)}; --overflow {others} gives an answer",
+        f"first is at index {where}: {SUBTRACT.equation(a, b)}; --overflow {others} gives an answer",
         count=count,
         index=where,
         a=a,

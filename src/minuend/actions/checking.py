@@ -27,12 +27,13 @@ from minuend.models.purpose import PLAIN
 from minuend.models.ranges.assumed import NONE, Assumptions, assumptions, missing
 from minuend.models.ranges.interval import Range
 from minuend.models.sites import Array, Site, sites, value_names
+from minuend.operators import VALUE_CLASSES
+from minuend.operators.value_classes import NO_VALUES, classes, reachable
 from minuend.plain import grouped
-from minuend.runtimes import targets, values
+from minuend.runtimes import targets
 from minuend.runtimes.answers import EVERY, OK, WORST, Answer, Witness
 from minuend.runtimes.cases import CONSTANTS, RELATIONS, relation_of
 from minuend.runtimes.quirks import quirks
-from minuend.runtimes.reach import reachable
 from minuend.runtimes.report import Finding, Report
 from minuend.runtimes.target import SILENT, Target, Unfit
 from minuend.standards.abilities import ability
@@ -343,7 +344,7 @@ def answers_for(site: Site, node: Node, target: Target, relation: str, constants
     element = node.a.element
     everything = target.judged(node.op, element, relation, constants or site.constants)
     empty = relation == "zero-size"
-    classes = (values.NO_VALUES.name,) if empty else reachable(element, site.a, site.b)
+    classes = (NO_VALUES.name,) if empty else reachable(node.op.computes, element, site.a, site.b)
     if not constants and not empty and (known := beside_zero(site, node, target)) is not None:
         return {name: known.get(EVERY) or known.get(name, OK) for name in classes}
     if not constants and not empty and keeps_constant(site, node, target):
@@ -396,7 +397,7 @@ def _with_unlike(finding: Finding, unlike: str) -> Finding:
 
 def _silence(answers: Mapping[str, Answer]) -> Iterator[str]:
     """Of which of these values the documents say nothing."""
-    if silent := [values.CLASSES[name].words for name, one in answers.items() if one.message == SILENT]:
+    if silent := [VALUE_CLASSES[name].words for name, one in answers.items() if one.message == SILENT]:
         yield f"as far as documented: the documents say nothing of {listed(silent, 'and')}"
 
 
@@ -429,7 +430,7 @@ def _has_sizes(operand: Range, stored: Array | None, sizes: tuple[float, float])
 
 def _choose(element: ElementType, answers: Mapping[str, Answer], site: Site) -> tuple[str, Witness | None]:
     """The class and the witness that show a deviation best: one that these operands can make, of plain numbers."""
-    order = [row.name for row in (*values.rules(element), values.NO_VALUES)]
+    order = [row.name for row in (*classes(site.op.computes, element), NO_VALUES)]
     wrong = [(name, one.witness) for name, one in answers.items() if one.verdict == "different-numbers"]
     return min(wrong, key=lambda item: (not _can_occur(item[1], site), -order.index(item[0])))
 
@@ -444,7 +445,7 @@ def _can_occur(witness: Witness | None, site: Site) -> bool:
 def _why_ok(site: Site, everything: Mapping[str, Answer], answers: Mapping[str, Answer]) -> str:
     wrong = {name: one for name, one in everything.items() if one.verdict != "ok"}
     reasons = []
-    if beyond := [values.CLASSES[name].words for name in wrong if name not in answers]:
+    if beyond := [VALUE_CLASSES[name].words for name in wrong if name not in answers]:
         reasons.append(f"{listed(beyond, 'and')} cannot occur")
     if elsewhere := [_example(name, wrong[name]) for name in wrong if name in answers]:
         reasons.append(f"other operands than these alone make {listed(elsewhere, 'and')}")
@@ -458,13 +459,13 @@ def _operands(site: Site) -> str:
 
 def _example(name: str, answer: Answer) -> str:
     """A class in words, with the pair that is known of it."""
-    words = values.CLASSES[name].words
+    words = VALUE_CLASSES[name].words
     return words if answer.witness is None else f"{words} ({_gives(answer)})"
 
 
 def _why_different(site: Site, name: str, witness: Witness | None, answers: Mapping[str, Answer]) -> str:
     others = [key for key, one in answers.items() if one.verdict == "different-numbers" and key != name]
-    text = f"{values.CLASSES[name].words} differ"
+    text = f"{VALUE_CLASSES[name].words} differ"
     if witness is not None and _can_occur(witness, site):
         text += f": {witness.gives}, expected {witness.expected}"
     elif witness is not None:
@@ -472,7 +473,7 @@ def _why_different(site: Site, name: str, witness: Witness | None, answers: Mapp
     elif answers[name].message:
         text = answers[name].message
     if others:
-        text += f"; so do {listed([values.CLASSES[key].words for key in others], 'and')}"
+        text += f"; so do {listed([VALUE_CLASSES[key].words for key in others], 'and')}"
     if not (site.a.is_full and site.b.is_full):
         text += f"; {_operands(site)}"
     return text

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from minuend.core.elements import ElementType
-from minuend.core.operation import said
 from minuend.models.sites import Array, Site
+from minuend.operators import SUBTRACT
 from minuend.runtimes import values
 from minuend.runtimes.answers import OK, WORST, Answer, Span, Witness
 
@@ -42,7 +42,7 @@ def on_their_numbers(site: Site, element: ElementType, everything: Mapping[str, 
         return None
     found: dict[str, Answer] = {}
     for code_a, code_b in pairs.T.tolist():
-        name = values.classify(element, code_a, code_b).name
+        name = values.class_of(site.op.computes, element, code_a, code_b)
         answer = _of_pair(element, code_a, code_b, name, everything[name])
         if name not in found or WORST.index(answer.verdict) < WORST.index(found[name].verdict):
             found[name] = answer
@@ -65,7 +65,7 @@ def _of_pair(element: ElementType, x: int, y: int, name: str, answer: Answer) ->
         return OK
     if name in SYSTEMATIC:
         return Answer("different-numbers", message=answer.message)
-    return Answer("unknown", message=f"pairs like {said(a, b)} are known to differ")
+    return Answer("unknown", message=f"pairs like {SUBTRACT.written(a, b)} are known to differ")
 
 
 def can_make(site: Site, witness: Witness) -> bool:

@@ -24,8 +24,10 @@ from minuend.errors import MinuendError, SpecError, Unsupported, listed, near, s
 from minuend.models import saving
 from minuend.models.opening import Model, dialect_of, formats, open_model
 from minuend.models.ranges.assumed import Assumptions
+from minuend.operators import VALUE_CLASSES
+from minuend.operators.value_classes import FLOATS as FLOAT_CLASSES
 from minuend.plain import grouped
-from minuend.runtimes import targets, values
+from minuend.runtimes import targets
 from minuend.runtimes.targets import Target
 from minuend.runtimes.trials import Trial
 from minuend.standards.abilities import ability, able
@@ -202,11 +204,11 @@ def value_classes(given: Iterable[str]) -> frozenset[str]:
             raise TypeError(f"a {type(name).__name__} is no value class; expected a name such as 'negative-zero'")
         plain = name.strip().replace("-", " ").replace("_", " ")
         if plain == FLOATS:
-            found.update(row.name for row in values.FLOAT_CLASSES)
-        elif plain in values.CLASSES:
+            found.update(row.name for row in FLOAT_CLASSES)
+        elif plain in VALUE_CLASSES:
             found.add(plain)
         else:
-            known = [*(row.replace(" ", "-") for row in values.CLASSES), FLOATS]
+            known = [*(row.replace(" ", "-") for row in VALUE_CLASSES), FLOATS]
             meant, expected = near(name, known), listed(known)
             raise SpecError("values", f"no value class {shown(name)}{meant} can be accepted; expected {expected}")
     return frozenset(found)

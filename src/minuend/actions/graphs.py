@@ -16,11 +16,11 @@ from minuend.models.matching import ADJACENT, CONVERTED, EDGE, ENDS, NARROW, ZER
 from minuend.models.patterns import RESULT, Op, X, less
 from minuend.models.ranges.interval import Range
 from minuend.models.sites import Array, Site
-from minuend.runtimes import values
+from minuend.operators import VALUE_CLASSES
+from minuend.operators.value_classes import reachable
 from minuend.runtimes.answers import EVERY, Answer
 from minuend.runtimes.graph_answers import Answers
 from minuend.runtimes.quirks import CONSTANTS_KEPT, LESS_ITSELF, MINUS_ZERO_KEPT, ROUNDED_LAST, quirks
-from minuend.runtimes.reach import reachable
 from minuend.runtimes.targets import Target
 from minuend.standards.node import Node, TensorType
 
@@ -72,7 +72,7 @@ def joined(site: Site, node: Node, target: Target, hint: str = "", accept: Colle
         return FINE
     if target.graphs is None or not target.graphs.covers(node.a.dtype, site.dynamic):
         return _unmeasured(site, node, target)
-    classes = set(reachable(node.a.element, site.a, site.b))
+    classes = set(reachable(node.op.computes, node.a.element, site.a, site.b))
     if node.a.dtype in NARROW and (_is_zero(site.a) or _is_zero(site.b)):
         classes |= {"rounds", "overflows"}  # what comes in more bits than its type has is rounded here
     found = list(_each(site, node, target, hint, classes.difference(accept)))
@@ -168,7 +168,7 @@ def _said(target: Target, pattern: str, wrong: dict[str, Answer], hint: str) -> 
     refused = next((one for one in wrong.values() if one.verdict == "not-implemented"), None)
     if refused is not None:
         return Joined("not-implemented", f"{pattern}: {refused.message}", pattern, unlike=unlike)
-    words = "" if EVERY in wrong else f": {listed([values.CLASSES[name].words for name in wrong], 'and')} differ"
+    words = "" if EVERY in wrong else f": {listed([VALUE_CLASSES[name].words for name in wrong], 'and')} differ"
     if hint:
         setting = settings(target.runtime, hint)
         reason = f"{pattern} is computed in less than its own precision{words}; not so with {setting}"
@@ -284,7 +284,7 @@ def kept_apart(site: Site, target: Target) -> bool:
     assert isinstance(site.node, Node)
     if site.node.a.dtype in NARROW:
         return False
-    classes = reachable(site.node.a.element, site.a, site.b)
+    classes = reachable(site.op.computes, site.node.a.element, site.a, site.b)
     for match in site.matches:
         if match.operator:
             continue

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from minuend.core.arrays import compute
+from minuend.arrays.functions import compute
 from minuend.core.elements import ElementType
 from minuend.core.policies import Overflow
 from minuend.core.shapes import Broadcast, format_shape, size

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from minuend.core.elements import ElementType
-from minuend.core.reference import decode, is_nan
+from minuend.operators.codes import decode, is_nan
 from minuend.storage.reading import Array
 
 Number = int | float

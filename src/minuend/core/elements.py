@@ -43,7 +43,7 @@ class ElementType:
         bits: width of one element. In memory it takes whole bytes (``itemsize``), in files it may be packed.
         kind: ``"float"``, ``"signed"`` or ``"unsigned"``.
         kernel: the native trait that computes it; ``"table"`` for types of few bits, whose
-            65,536 answers :mod:`minuend.core.reference` tabulates.
+            65,536 answers :mod:`minuend.operators.reference` tabulates.
         format: the layout of a float; ``None`` for integers and for code books (nf4).
         levels: the values of a code book, by code, as exact multiples of 2⁻²⁴·… (Python floats, exact).
     """

@@ -15,7 +15,9 @@ from minuend.core.elements import TYPES
 from minuend.core.shapes import Shape, bounds, size
 from minuend.directml.versions import DIALECT, LEVELS, MAX_ELEMENTS
 from minuend.errors import SpecError, listed
-from minuend.runtimes import cases, values
+from minuend.operators import SUBTRACT, value_classes
+from minuend.operators.value_classes import classes
+from minuend.runtimes import cases
 from minuend.runtimes.answers import EVERY, OK, Answer
 from minuend.runtimes.target import SILENT, Row, Target, Unfit
 from minuend.standards.dialects import dialect
@@ -26,7 +28,7 @@ from minuend.standards.version import OpVersion
 _PLAIN = ("in range", "lowest subtrahend", "beyond int32", "ordinary", "rounds", "no values")
 """The classes whose answer follows from the element type alone: a type that is taken holds these differences."""
 
-_SILENT = frozenset(row.name for row in values.FLOAT_CLASSES if row.name not in _PLAIN)
+_SILENT = frozenset(row.name for row in value_classes.FLOATS if row.name not in _PLAIN)
 """The classes of floats of which the documents say nothing."""
 
 _STRIDED = ("same", "scalar", "one-sided", "two-sided")
@@ -140,5 +142,5 @@ def _refused(message: str) -> dict[str, Answer]:
 
 def _answers(dtype: str) -> dict[str, Answer]:
     silent = Answer("unknown", message=SILENT)
-    names = [row.name for row in values.rules(TYPES[dtype])]
+    names = [row.name for row in classes(SUBTRACT, TYPES[dtype])]
     return {name: silent for name in names if name not in _PLAIN} or {names[-1]: OK}

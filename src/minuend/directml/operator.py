@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from minuend.core.overlap import null_step
-from minuend.core.plan import plan
+from minuend.arrays.overlap import null_step
+from minuend.arrays.plan import plan
 from minuend.core.shapes import Broadcast
 from minuend.directml.desc import TensorDesc
 from minuend.directml.enums import DML_TENSOR_FLAGS

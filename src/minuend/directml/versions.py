@@ -13,6 +13,7 @@ from minuend.core import shapes
 from minuend.core.shapes import Broadcast, Shape, format_dim
 from minuend.directml.enums import DML_FEATURE_LEVEL, DML_TENSOR_DATA_TYPE, c_name
 from minuend.errors import ShapeError, SpecError, listed, shown
+from minuend.operators import SUBTRACT
 from minuend.standards.dialects import Dialect
 from minuend.standards.version import OpVersion, Param, Rows
 
@@ -25,6 +26,7 @@ LEVELS: dict[str, int] = {level.name.removeprefix("LEVEL_").replace("_", "."): l
 SUBTRACT_1_0 = OpVersion(
     dialect="directml",
     operator="ELEMENT_WISE_SUBTRACT",
+    computes=SUBTRACT,
     version="1.0",
     types=("float16", "float32"),
     inputs=Rows(

@@ -8,7 +8,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from minuend.core.libraries import only_of
+from minuend.arrays.libraries import only_of
 from minuend.core.policies import Overflow
 from minuend.errors import DTypeError
 from minuend.libraries import on_devices

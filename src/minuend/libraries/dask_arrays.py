@@ -9,8 +9,9 @@ import dask.array as da
 import numpy as np
 from dask.array.utils import meta_from_array
 
-from minuend.core import arrays, shapes
-from minuend.core.libraries import no_out, only_of
+from minuend.arrays import functions
+from minuend.arrays.libraries import no_out, only_of
+from minuend.core import shapes
 from minuend.core.policies import Overflow
 from minuend.errors import DTypeError, MinuendError, OverflowFound, ShapeError
 from minuend.libraries.masked_arrays import stated_fill_value
@@ -24,7 +25,7 @@ def subtract(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
     no_out(out, "Dask arrays", "leave it away, da.store() writes a result")
     only_of("dask.array.Array", (da.Array, np.ndarray), {"a": a, "b": b}, "dask.array.from_array(x)")
     parts = [_empty(a, "a"), _empty(b, "b")]
-    empty = arrays.subtract(*parts, overflow=overflow)
+    empty = functions.subtract(*parts, overflow=overflow)
     stored = next((one.dtype for one in (a, b) if isinstance(one, da.Array)), None)
     work = functools.partial(_difference, overflow=overflow, stored=stored)
     x, y = (da.asanyarray(one) if isinstance(one, np.ndarray) else one for one in (a, b))
@@ -89,7 +90,7 @@ def _empty(operand: Any, name: str) -> Any:
         return np.empty(0, operand.dtype)
     try:
         empty = blocks.reshape(-1)[:0]
-        arrays.subtract(empty, empty)
+        functions.subtract(empty, empty)
     except (MinuendError, AttributeError, TypeError, ValueError):
         kind = type(blocks)
         raise DTypeError(
@@ -116,7 +117,7 @@ def _difference(
                 f"blocks of a and b have {lengths[0]} and {lengths[1]} elements along axis {axis}; expected equal ones",
             )
     try:
-        found = arrays.subtract(a, b, overflow=overflow)
+        found = functions.subtract(a, b, overflow=overflow)
         return np.asarray(found) if isinstance(found, np.generic) else found
     except OverflowFound as error:
         if not block_info:

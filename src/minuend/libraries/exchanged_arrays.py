@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from minuend.core import arrays
-from minuend.core.libraries import exchanges, no_out, only_of
+from minuend.arrays import functions
+from minuend.arrays.libraries import exchanges, no_out, only_of
 from minuend.core.policies import Overflow
 from minuend.errors import DTypeError
 
@@ -19,7 +19,7 @@ def subtract(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
     kind = type(first)
     only_of(f"{kind.__module__}.{kind.__qualname__}", kind, {"a": a, "b": b}, "from_dlpack(x) of its library")
     x, y = _seen(a, "a"), _seen(b, "b")
-    found = np.asarray(arrays.subtract(x, y, overflow=overflow))
+    found = np.asarray(functions.subtract(x, y, overflow=overflow))
     namespace = getattr(first, "__array_namespace__", None)
     return found if namespace is None else namespace().from_dlpack(found)
 

@@ -12,8 +12,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from minuend.core import arrays, elements
-from minuend.core.libraries import only_of
+from minuend.arrays import functions
+from minuend.arrays.libraries import only_of
+from minuend.core import elements
 from minuend.core.policies import Overflow
 from minuend.errors import DTypeError, ScalarRangeError, ShapeError, Unsupported
 from minuend.libraries import on_devices
@@ -45,7 +46,7 @@ def _on_cpu(a: Any, b: Any, overflow: Overflow, device: Any) -> Any:
     """Compute on the CPU; the result lies on the device, or on no one in particular, or as JAX's own is sharded."""
     operands = [one for one in (a, b) if isinstance(one, jax.Array)]
     x, y = (np.asarray(one) if isinstance(one, jax.Array) else one for one in (a, b))
-    found = np.asarray(arrays.subtract(x, y, overflow=overflow))
+    found = np.asarray(functions.subtract(x, y, overflow=overflow))
     if found.dtype == np.int64 and operands[0].dtype.itemsize < 8 and not jax.config.jax_enable_x64:
         raise Unsupported(NO_INT64)
     place = (a - b).sharding if any(len(one.devices()) > 1 for one in operands) else device

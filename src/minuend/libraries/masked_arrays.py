@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from minuend.core import arrays, operation, shapes
+from minuend.arrays import functions
+from minuend.arrays.subclasses import wrap
+from minuend.core import shapes
 from minuend.core.policies import Overflow
 from minuend.core.shapes import static
-from minuend.core.subclasses import wrap
 from minuend.errors import DTypeError
+from minuend.operators.operator import fits
 
 
 def subtract(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
@@ -21,15 +23,15 @@ def subtract(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
         if one is np.ma.masked:
             raise DTypeError("types", f"{name} is numpy.ma.masked, which has no element type; expected a masked array")
     data = [np.ma.getdata(one) if isinstance(one, np.ma.MaskedArray) else one for one in (a, b)]
-    x, y, element = arrays.operands(*data)
+    x, y, element = functions.operands(*data)
     shape = static(shapes.numpy(x.shape, y.shape).shape or ())
     mask = _union(a, b, shape)
     if mask is not np.ma.nomask and overflow in ("error", "widen"):  # those that find an overflow of what is masked
         nothing = np.zeros((), element.memory)
         x, y = (np.where(mask, nothing, one) for one in (x, y))
     if out is None:
-        return _masked(wrap(np.asarray(arrays.subtract(x, y, overflow=overflow)), *data), mask, a, b)
-    arrays.subtract(x, y, out.data, overflow=overflow)
+        return _masked(wrap(np.asarray(functions.subtract(x, y, overflow=overflow)), *data), mask, a, b)
+    functions.subtract(x, y, out.data, overflow=overflow)
     out.mask = mask
     return out
 
@@ -45,9 +47,9 @@ def _masked(found: Any, mask: Any, a: Any, b: Any) -> Any:
     if stated is None:
         result._fill_value = None
     elif result.dtype != first.dtype:  # widened: NumPy casts between some of these types only by way of Python
-        number, element = int(stated), arrays.element_of(found, "a")
+        number, element = int(stated), functions.element_of(found, "a")
         result._fill_value = None
-        if operation.fits(element, number):
+        if fits(element, number):
             result.fill_value = np.array(number, result.dtype)
     return result
 

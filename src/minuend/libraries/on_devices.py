@@ -12,12 +12,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from minuend.core import arrays, elements, reference, shapes
+from minuend.arrays import functions
+from minuend.arrays.plan import shares_addresses
+from minuend.core import elements, shapes
 from minuend.core.elements import ElementType, FloatFormat
-from minuend.core.plan import shares_addresses
 from minuend.core.policies import POLICIES, Overflow
 from minuend.core.shapes import static
 from minuend.errors import DTypeError, ShapeError, SpecError, Unsupported, listed
+from minuend.operators import SUBTRACT, reference
+from minuend.operators import codes as of_codes
 
 
 class Home(Protocol):
@@ -84,7 +87,7 @@ def _operands(home: Home, a: Any, b: Any) -> tuple[Any, Any, ElementType]:
     if None not in rows and rows[0] is not rows[1]:
         raise DTypeError("types", f"a is of {rows[0]} and b of {rows[1]}; nothing is promoted, convert one of them")
     empty = np.empty(0, element.memory)
-    x, y, _ = arrays.operands(*(one if row is None else empty for one, row in zip((a, b), rows, strict=True)))
+    x, y, _ = functions.operands(*(one if row is None else empty for one, row in zip((a, b), rows, strict=True)))
     x, y = (
         home.view(home.put(number.view(f"i{element.itemsize}")), element.name) if row is None else one
         for one, row, number in zip((a, b), rows, (x, y), strict=True)
@@ -135,7 +138,7 @@ def _integers(home: Home, element: ElementType, a: Any, b: Any, shape: tuple[int
         goal = element.widened if overflow == "widen" else element
         index = tuple(int(i) for i in np.unravel_index(home.first(lost), shape))
         numbers = (_at(home, element, one, index) for one in (x, y))
-        raise arrays.overflow_found(goal, overflow, count, shapes.size(shape), index, *numbers)
+        raise functions.overflow_found(goal, overflow, count, shapes.size(shape), index, *numbers)
     return wrapped if overflow == "widen" else home.view(wrapped, element.name)
 
 
@@ -183,7 +186,7 @@ def _floats(home: Home, element: ElementType, a: Any, b: Any) -> Any:
 @functools.lru_cache(maxsize=32)
 def _table(home: Home, element: ElementType) -> Any:
     """The reference's answers, on the device."""
-    return home.put(np.frombuffer(reference.table(element, "wrap"), np.int8, 1 << 16).copy())
+    return home.put(np.frombuffer(reference.table(SUBTRACT, element, "wrap"), np.int8, 1 << 16).copy())
 
 
 @functools.lru_cache(maxsize=256)
@@ -203,10 +206,10 @@ def _held_to(home: Home, element: ElementType) -> None:
     a, b = (home.view(home.put(one.view(signed)), element.name) for one in (left, right))
     came = home.get(home.view(_floats(home, element, a, b), f"int{element.bits}")).view(left.dtype)
     for x, y, code in zip(left.tolist(), right.tolist(), came.tolist(), strict=True):
-        want = reference.subtract(element, x, y)
-        if code == want or (reference.is_nan(element.format, code) and reference.is_nan(element.format, want)):
+        want = reference.apply(SUBTRACT, element, (x, y))
+        if code == want or (of_codes.is_nan(element.format, code) and of_codes.is_nan(element.format, want)):
             continue
-        shown = [float(reference.decode(element, one)) for one in (x, y, code, want)]
+        shown = [float(of_codes.decode(element, one)) for one in (x, y, code, want)]
         raise Unsupported(
             f"{home.words} of {element}: there {shown[0]} - {shown[1]} gives {shown[2]}, and exactly {shown[3]}; "
             f"nothing is computed by other rules, {home.elsewhere}"

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from minuend.core import arrays
-from minuend.core.libraries import no_out, only_of
+from minuend.arrays import functions
+from minuend.arrays.libraries import no_out, only_of
 from minuend.core.policies import Overflow
 from minuend.errors import DTypeError, ShapeError
 
@@ -27,7 +27,7 @@ def subtract(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
     for other in labelled[1:]:
         _check_labels(first, other)
     x, y = _elements(a, "a"), _elements(b, "b")
-    return _labelled(arrays.subtract(x, y, overflow=overflow), labelled)
+    return _labelled(functions.subtract(x, y, overflow=overflow), labelled)
 
 
 def _labelled(found: Any, labelled: list[Any]) -> Any:

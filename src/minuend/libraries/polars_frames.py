@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from minuend.core import arrays
+from minuend.arrays import functions
+from minuend.arrays.libraries import no_out, only_of
 from minuend.core.elements import TYPES
-from minuend.core.libraries import no_out, only_of
 from minuend.core.policies import Overflow
 from minuend.errors import DTypeError, ShapeError
 
@@ -37,7 +37,7 @@ def subtract(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
 
 
 def _series(name: str, a: Any, b: Any, overflow: Overflow) -> Any:
-    found = arrays.subtract(_elements(a, "a"), _elements(b, "b"), overflow=overflow)
+    found = functions.subtract(_elements(a, "a"), _elements(b, "b"), overflow=overflow)
     return pl.Series(name, found)
 
 

@@ -12,8 +12,9 @@ import numpy as np
 import torch
 from torch.autograd import forward_ad
 
-from minuend.core import arrays, elements
-from minuend.core.libraries import only_of
+from minuend.arrays import functions
+from minuend.arrays.libraries import only_of
+from minuend.core import elements
 from minuend.core.policies import Overflow
 from minuend.errors import DTypeError, ShapeError, listed
 from minuend.libraries import on_devices
@@ -28,7 +29,7 @@ _is_wrapped = getattr(torch._C._functorch, "is_functorch_wrapped_tensor", lambda
 def subtract(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
     """Subtract tensors, or a tensor and a number; differentiable where an operand is, inside ``torch.func`` too."""
     if torch.overrides.has_torch_function((a, b, out)):  # subclasses say what becomes of a result
-        found = torch.overrides.handle_torch_function(arrays.subtract, (a, b, out), a, b, out, overflow=overflow)
+        found = torch.overrides.handle_torch_function(functions.subtract, (a, b, out), a, b, out, overflow=overflow)
         return found if out is None else out
     only_of("torch.Tensor", torch.Tensor, {"a": a, "b": b, "out": out}, "torch.from_numpy(x)")
     if any(_is_followed(one) for one in (a, b) if isinstance(one, torch.Tensor)):
@@ -53,9 +54,9 @@ def _computed(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
         return _on_device(operands, a, b, out, overflow)
     x, y = _seen(a, "a"), _seen(b, "b")
     if out is None:
-        return _tensor(np.asarray(arrays.subtract(x, y, overflow=overflow)))
+        return _tensor(np.asarray(functions.subtract(x, y, overflow=overflow)))
     _check_out(out)
-    arrays.subtract(x, y, _seen(out, "out"), overflow=overflow)
+    functions.subtract(x, y, _seen(out, "out"), overflow=overflow)
     return out
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import xarray as xr
 
-from minuend.core import arrays
-from minuend.core.libraries import library_of, no_out, only_of
+from minuend.arrays import functions
+from minuend.arrays.libraries import library_of, no_out, only_of
 from minuend.core.policies import Overflow
 from minuend.errors import MinuendError, ShapeError
 
@@ -24,7 +24,7 @@ def subtract(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
     no_out(out, "xarray objects")
     only_of("xarray Variable, DataArray or Dataset", _KINDS, {"a": a, "b": b}, "xarray.DataArray(x, dims=…)")
     _check_inside(a, b)
-    work = functools.partial(arrays.subtract, overflow=overflow)
+    work = functools.partial(functions.subtract, overflow=overflow)
     try:
         with xr.set_options(arithmetic_join="exact"):
             return _joined(a, b, functools.partial(_variables, work=work))

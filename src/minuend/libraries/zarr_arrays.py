@@ -6,7 +6,7 @@ from typing import Any
 
 import zarr
 
-from minuend.core import arrays
+from minuend.arrays import functions
 from minuend.core.policies import Overflow
 from minuend.errors import ShapeError
 
@@ -16,4 +16,4 @@ def subtract(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
     if isinstance(out, zarr.Array):
         raise ShapeError("out", "out is a zarr array; dask.array.from_zarr(x) and da.to_zarr() write block by block")
     x, y = (one[...] if isinstance(one, zarr.Array) else one for one in (a, b))
-    return arrays.subtract(x, y, out, overflow=overflow)
+    return functions.subtract(x, y, out, overflow=overflow)

@@ -12,7 +12,7 @@ from minuend.errors import SpecError
 from minuend.models.sites import Site
 from minuend.onnx import recipes as builder
 from minuend.onnx.versions import DIALECT
-from minuend.runtimes.reach import reachable
+from minuend.operators.value_classes import reachable
 from minuend.runtimes.targets import Target
 from minuend.standards.node import Node
 from minuend.standards.validation import validate
@@ -25,7 +25,7 @@ def needs_modern(site: Site, target: Target, overflow: Contract, accept: Collect
         return False
     if judge(site, target).verdict == "invalid":
         return False
-    saturates = overflow == "saturate" and "wraps" in reachable(site.node.a.element, site.a, site.b)
+    saturates = overflow == "saturate" and "wraps" in reachable(site.op.computes, site.node.a.element, site.a, site.b)
     return saturates or bool(wrong_classes(site, site.node, target, accept))
 
 
@@ -55,7 +55,11 @@ def choose_for_opset(site: Site, opset: int, overflow: Contract, writable: Writa
         return Choice("refuse", error.message, instead="make the model valid first")
     element, op = node.a.element, DIALECT.resolve(opset)
     lacks = element.name not in op.types
-    saturates = overflow == "saturate" and element.is_integer and "wraps" in reachable(element, site.a, site.b)
+    saturates = (
+        overflow == "saturate"
+        and element.is_integer
+        and "wraps" in reachable(site.op.computes, element, site.a, site.b)
+    )
     if not lacks and not saturates:
         return Choice("leave")
     reason = f"{op} takes no {element}" if lacks else SATURATE

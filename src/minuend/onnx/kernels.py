@@ -17,7 +17,7 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, helper
 
-from minuend.core.packing import pack, unpack
+from minuend.arrays.packing import pack, unpack
 from minuend.errors import ConversionRefused, DTypeError, MinuendError, SpecError
 from minuend.onnx import confined, tensors
 from minuend.onnx.opsets import convert_proto, schemas

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from minuend.core.arrays import Array, compute, operands
-from minuend.core.subclasses import wrap
+from minuend.arrays.functions import Array, compute, operands
+from minuend.arrays.subclasses import wrap
 from minuend.errors import SpecError
 from minuend.onnx.versions import DIALECT
 from minuend.standards.node import Node, TensorType

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from minuend.core.elements import TYPES, ElementType
 from minuend.errors import SpecError, shown
+from minuend.operators.value_classes import classes
 from minuend.runtimes import cases, values
 from minuend.runtimes.values import Codes
 from minuend.standards.dialects import dialect
@@ -66,8 +67,8 @@ def vectors(opsets: Sequence[int] | None = None) -> Iterator[Vector]:
 
 def _of_values(op: OpVersion, opset: int, element: ElementType) -> Iterator[Vector]:
     """A test for each value class: pairs of it in two vectors of one shape."""
-    operands = values.of(element)
-    for index, row in enumerate(values.rules(element)):
+    operands = values.of(op.computes, element)
+    for index, row in enumerate(classes(op.computes, element)):
         pairs = [pair for pair in operands.telling(*_PAIRS) if operands.classes[pair] == index]
         i, j = (np.array(side) for side in zip(*pairs, strict=True))
         codes = operands.codes
@@ -76,7 +77,7 @@ def _of_values(op: OpVersion, opset: int, element: ElementType) -> Iterator[Vect
 
 def _of_shapes(op: OpVersion, opset: int, element: ElementType) -> Iterator[Vector]:
     """Tests for each relation of shapes, one for each layout of it; a few operands, of all classes."""
-    few = _few(values.of(element))
+    few = _few(values.of(op.computes, element))
     for name in cases.relations(op):
         if name == "same":
             continue
@@ -106,16 +107,16 @@ def _few(operands: values.Operands) -> values.Operands:
     at = at[at < len(operands.codes)]
     grid = np.ix_(at, at)
     none = operands.more_a[:0]
-    return values.Operands(
-        operands.element,
-        operands.codes[at],
-        operands.expected[grid],
-        operands.classes[grid],
-        operands.rank[grid],
-        none,
-        none,
-        none,
-        operands.more_classes[:0],
+    return replace(
+        operands,
+        codes=operands.codes[at],
+        expected=operands.expected[grid],
+        classes=operands.classes[grid],
+        rank=operands.rank[grid],
+        more_a=none,
+        more_b=none,
+        more_expected=none,
+        more_classes=operands.more_classes[:0],
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from minuend.core import shapes
 from minuend.core.elements import REFUSED, TYPES
 from minuend.core.shapes import Broadcast, Shape
+from minuend.operators import SUBTRACT
 from minuend.standards.dialects import Dialect
 from minuend.standards.version import Attr, OpVersion, Param, Rows
 from minuend.text import INT64, whole_number
@@ -19,6 +20,7 @@ from minuend.text import INT64, whole_number
 SUB_1 = OpVersion(
     dialect="onnx",
     operator="Sub",
+    computes=SUBTRACT,
     version=1,
     types=("float16", "float32", "float64"),
     attributes=Rows(

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from minuend.core.arrays import compute as subtract_arrays
+from minuend.arrays.functions import compute as subtract_arrays
 from minuend.core.elements import ElementType, of_numpy
 from minuend.core.shapes import MAX_RANK, Broadcast, Dim, Shape, bounds, format_shape, from_bounds, may_be, static
 from minuend.errors import DTypeError, ShapeError, SpecError, Unsupported, cut, listed, shown

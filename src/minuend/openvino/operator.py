@@ -6,10 +6,10 @@ from typing import Any, TypeAlias, overload
 
 import numpy as np
 
-from minuend.core.arrays import Array, compute, operands, scalar
+from minuend.arrays.functions import Array, compute, operands, scalar
+from minuend.arrays.subclasses import wrap
 from minuend.core.elements import ElementType
 from minuend.core.shapes import Broadcast
-from minuend.core.subclasses import wrap
 from minuend.errors import DTypeError
 from minuend.openvino.tensor import Tensor
 from minuend.openvino.versions import SPELLINGS, SUBTRACT_1

@@ -1,7 +1,7 @@
 """``Tensor``: codes of a narrow element type, and the bytes in which OpenVINO packs them.
 
 A code is the element's bit pattern as a number. In memory each takes a byte of its own; in a file, elements of fewer
-than 8 bits share bytes (:mod:`minuend.core.packing`).
+than 8 bits share bytes (:mod:`minuend.arrays.packing`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from minuend.core import elements, packing
+from minuend.arrays import packing
+from minuend.core import elements
 from minuend.core.elements import ElementType
 from minuend.core.shapes import size
 from minuend.errors import DTypeError, ShapeError, SpecError, listed

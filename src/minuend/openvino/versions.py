@@ -13,6 +13,7 @@ from typing import Any
 from minuend.core import shapes
 from minuend.core.elements import TYPES
 from minuend.core.shapes import Broadcast, Shape
+from minuend.operators import SUBTRACT
 from minuend.standards.dialects import Dialect
 from minuend.standards.version import Attr, OpVersion, Param, Rows
 from minuend.text import whole_number
@@ -76,6 +77,7 @@ _RULES: Mapping[str, Callable[[Shape, Shape, int], Broadcast]] = MappingProxyTyp
 SUBTRACT_1 = OpVersion(
     dialect="openvino",
     operator="Subtract",
+    computes=SUBTRACT,
     version=1,
     types=tuple(SPELLINGS),
     attributes=Rows(

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from minuend.core import operation
+from minuend.operators import SUBTRACT
 from minuend.runtimes.forms import NUMBER
 
 Verdict = Literal["ok", "different-numbers", "not-implemented", "invalid", "unknown"]
@@ -31,12 +31,12 @@ class Witness:
     expected: float
 
     def __str__(self) -> str:
-        return f"{operation.said(self.a, self.b)}: got {self.got}, expected {self.expected}"
+        return f"{SUBTRACT.written(self.a, self.b)}: got {self.got}, expected {self.expected}"
 
     @property
     def gives(self) -> str:
         """What the runtime gave, for a sentence: ``"5 - 10 gives 0"``."""
-        return f"{operation.said(self.a, self.b)} gives {self.got}"
+        return f"{SUBTRACT.written(self.a, self.b)} gives {self.got}"
 
 
 Span = tuple[float, float]

@@ -18,8 +18,11 @@ import numpy as np
 from minuend.core.elements import TYPES, ElementType
 from minuend.core.shapes import Broadcast, Shape, numpy
 from minuend.errors import SpecError
+from minuend.operators import VALUE_CLASSES
+from minuend.operators.operator import Operator, ValueClass
+from minuend.operators.value_classes import NO_VALUES, classes
 from minuend.runtimes import values
-from minuend.runtimes.values import Codes, Operands, ValueClass
+from minuend.runtimes.values import Codes, Operands
 from minuend.standards.dialects import dialect
 from minuend.standards.node import Node
 from minuend.standards.validation import validate
@@ -52,7 +55,7 @@ class Operation:
     Attributes:
         a, b: codes of the operands, in their shapes. spread_a, spread_b: the same over the answer's elements.
         expected: codes of the answer, in its shape.
-        classes: of each element, the index of its class in ``values.rules(element)``.
+        classes: of each element, the index of its class in :func:`~minuend.operators.value_classes.classes`.
         rank: of each element, how good a witness it makes; lower is better.
     """
 
@@ -231,7 +234,7 @@ class Case:
 
     def id_of(self, value_class: str) -> str:
         """The sentence for one value class: ``"… B constant: values that wrap"``."""
-        return f"{self.id}: {values.CLASSES[value_class].words}"
+        return f"{self.id}: {VALUE_CLASSES[value_class].words}"
 
     @property
     def attributes(self) -> Mapping[str, Any]:
@@ -249,23 +252,29 @@ class Case:
     @property
     def operations(self) -> tuple[Operation, ...]:
         """The case's subtractions; a model has a node for each."""
-        return _operations(self.element, self.relation, self._rule, self.full)
+        return _operations(self.op.computes, self.element, self.relation, self._rule, self.full)
 
     @property
     def classes(self) -> tuple[ValueClass, ...]:
         """The value classes that occur."""
-        return _present(self.element, self.relation, self._rule, self.full)
+        return _present(self.op.computes, self.element, self.relation, self._rule, self.full)
 
 
 @functools.lru_cache(maxsize=64)
-def _operations(element: ElementType, relation: str, rule: str, full: bool) -> tuple[Operation, ...]:
-    return tuple(RELATIONS[relation].layouts[rule](values.of(element, full=full)))
+def _operations(
+    operator: Operator, element: ElementType, relation: str, rule: str, full: bool
+) -> tuple[Operation, ...]:
+    return tuple(RELATIONS[relation].layouts[rule](values.of(operator, element, full=full)))
 
 
 @functools.cache
-def _present(element: ElementType, relation: str, rule: str, full: bool) -> tuple[ValueClass, ...]:
-    found = {int(i) for operation in _operations(element, relation, rule, full) for i in np.unique(operation.classes)}
-    return tuple(row for i, row in enumerate(values.rules(element)) if i in found) or (values.NO_VALUES,)
+def _present(operator: Operator, element: ElementType, relation: str, rule: str, full: bool) -> tuple[ValueClass, ...]:
+    found = {
+        int(i)
+        for operation in _operations(operator, element, relation, rule, full)
+        for i in np.unique(operation.classes)
+    }
+    return tuple(row for i, row in enumerate(classes(operator, element)) if i in found) or (NO_VALUES,)
 
 
 def relations(op: OpVersion) -> tuple[str, ...]:

@@ -14,10 +14,10 @@ from typing import Any
 from minuend.core.elements import TYPES
 from minuend.models.matching import ADJACENT, ARITHMETIC, LINEAR, NARROW, THROUGH, Match
 from minuend.models.patterns import Const, Op, Pattern, X, less, pattern_of, plain, replaced
+from minuend.operators import VALUE_CLASSES as CLASSES
 from minuend.runtimes.answers import ANSWER, EVERY, Answer, answer_of, plain_answer
 from minuend.runtimes.forms import Below, Names, Under
 from minuend.runtimes.merging import merge
-from minuend.runtimes.values import CLASSES
 
 _NOT_IN_NARROW = frozenset(f"{sign}int{bits}" for sign in ("", "u") for bits in (16, 32, 64))
 """Integers that narrow floats lack."""

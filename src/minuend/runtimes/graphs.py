@@ -18,10 +18,13 @@ from typing import Any, cast
 
 import numpy as np
 
-from minuend.core import arrays, reference
+from minuend.arrays import functions
 from minuend.core.elements import TYPES, ElementType, of_numpy
 from minuend.models.matching import NARROW, WITHIN
 from minuend.models.patterns import Pattern
+from minuend.operators import SUBTRACT
+from minuend.operators import codes as of_codes
+from minuend.operators.value_classes import largest, least_normal
 from minuend.runtimes import values
 from minuend.runtimes.answers import EVERY, Answer
 from minuend.runtimes.graph_answers import DEFAULTS, DYNAMIC, STATIC, GraphAnswers, Key, joined
@@ -129,7 +132,7 @@ def _answer_on(case: GraphCase, runtime: Runtime, form: str, built: Built, again
             return None
         fed |= {name: _array(one, element) for name, one in zip(built.before.outputs, made, strict=True)}
     a, b = (np.asarray(fed[one] if isinstance(one, str) else one) for one in built.operands)
-    difference = arrays.subtract(a, b)
+    difference = functions.subtract(a, b)
     expected = Output(element, _bits(difference))
     whole = _ask(runtime, form, built.whole, fed, case.hint)
     if built.behind is not None:
@@ -191,7 +194,7 @@ def _compared(
     x, y = (_bits(np.ascontiguousarray(np.broadcast_to(one, got.shape))) for one in (a, b))
     wrong = np.flatnonzero(unlike)
     chosen = wrong[:: max(1, len(wrong) // _CLASSIFIED)].tolist()
-    names = {values.classify(element, int(x.flat[i]), int(y.flat[i])).name for i in chosen}
+    names = {values.class_of(SUBTRACT, element, int(x.flat[i]), int(y.flat[i])) for i in chosen}
     return {name: Answer("different-numbers") for name in sorted(names)}
 
 
@@ -245,10 +248,10 @@ def _edges(element: ElementType) -> Codes:
         low, high = element.limits
         numbers: list[Any] = [0, 1, 2, low, low + 1, high, high - 1, high // 2, high // 3, 3]
     else:
-        least, one = values.least_normal(element), Fraction(1)
-        most = values.largest(element)
+        least, one = least_normal(element), Fraction(1)
+        most = largest(element)
         numbers = [0.0, -0.0, math.inf, -math.inf, math.nan, most, -most, least / 4, -least, one, -one / 3]
-    return np.array([reference.encode(element, number) for number in numbers], f"u{element.itemsize}")
+    return np.array([of_codes.encode(element, number) for number in numbers], f"u{element.itemsize}")
 
 
 def _bits(array: Array) -> Codes:

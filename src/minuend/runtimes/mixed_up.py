@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from minuend.core import arrays
+from minuend.arrays import functions
 from minuend.core.elements import TYPES, ElementType
 from minuend.runtimes.graphs import asking
 from minuend.runtimes.probing import GraphProbing
@@ -53,7 +53,7 @@ def _ask(runtime: Runtime, form: GraphProbing, element: ElementType, seed: int) 
     answer = runtime.ask(form.FORM, model.data, b"", [(model.inputs[0], element, codes)], hint, count=len(scalars))
     if isinstance(answer, Refused):
         return None
-    own = [arrays.subtract(x, scalar).tobytes() for scalar in scalars]
+    own = [functions.subtract(x, scalar).tobytes() for scalar in scalars]
     got = [np.ascontiguousarray(one.codes).tobytes() for one in answer]
     others = set(own)
     return sum(one != mine and one in others for one, mine in zip(got, own, strict=True)), len(own)

@@ -13,9 +13,11 @@ from types import MappingProxyType
 import numpy as np
 
 from minuend.child import CASE_SECONDS, MEMORY, limited
-from minuend.core import reference
 from minuend.core.elements import ElementType
 from minuend.errors import SpecError
+from minuend.operators import SUBTRACT, VALUE_CLASSES
+from minuend.operators import codes as of_codes
+from minuend.operators.value_classes import classes
 from minuend.plain import grouped
 from minuend.runtimes import cases, graph_answers, graphs, targets, values
 from minuend.runtimes.answers import EVERY, OK, Answer, Span, Witness, joined_spans
@@ -74,7 +76,7 @@ def judge(case: Case, outputs: list[Output] | Refused) -> Judged:
     bad = [values.differ(case.element, output.codes, operation.expected) for operation, output in pairs]
     answers: dict[str, Answer] = {}
     witnesses: dict[str, tuple[Witness, ...]] = {}
-    order = values.rules(case.element)
+    order = classes(case.op.computes, case.element)
     for row in case.classes:
         answers[row.name] = OK
         if row in order and any(mask.any() for mask in bad):
@@ -160,14 +162,14 @@ def _beside(size: float, step: int) -> float:
 @functools.cache
 def _size_limit(element: ElementType) -> float:
     """The largest magnitude of an element type."""
-    sizes = (_size(element, int(code)) for code in values.of(element).codes)
+    sizes = (_size(element, int(code)) for code in values.of(SUBTRACT, element).codes)
     return max(size for size in sizes if size is not None)
 
 
 @functools.cache
 def _size(element: ElementType, code: int) -> float | None:
     """A code's magnitude, exact: what :func:`minuend.runtimes.values.number` writes shorter may lie beside it."""
-    value = reference.decode(element, code)
+    value = of_codes.decode(element, code)
     if isinstance(value, int):
         return abs(value)
     return None if math.isnan(value) else abs(float(value))
@@ -482,7 +484,7 @@ def _unlike(known: Mapping[str, Answer] | None, answers: Mapping[str, Answer], o
 
 def listed_words(answers: Mapping[str, Answer]) -> str:
     """Say which value classes differ."""
-    words = [values.CLASSES[name].words if name in values.CLASSES else name for name in answers]
+    words = [VALUE_CLASSES[name].words if name in VALUE_CLASSES else name for name in answers]
     return f"{', '.join(words)} differ" if words else ""
 
 

@@ -13,8 +13,9 @@ from typing import Any
 
 from minuend.core.elements import ElementType
 from minuend.errors import Unsupported
+from minuend.operators import SUBTRACT
+from minuend.operators.value_classes import classes
 from minuend.runtimes.adapting import known as known_adapter
-from minuend.runtimes.values import rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,7 @@ class Limit:
 
     Attributes:
         recipes: their names. types, constants: for which operands.
-        classes: names in :data:`minuend.runtimes.values.CLASSES`; empty: all. why: what the runtime does.
+        classes: names in :data:`minuend.runtimes.VALUE_CLASSES`; empty: all. why: what the runtime does.
     """
 
     recipes: tuple[str, ...]
@@ -120,11 +121,11 @@ class Quirks:
     def left_wrong(self, recipe: str, element: ElementType, constants: str) -> frozenset[str]:
         """Return the value classes that a recipe leaves wrong, or of which nobody knows."""
         if self.proven is not None and element.name not in self.proven.get(recipe, ()):
-            return frozenset(rule.name for rule in rules(element))
+            return frozenset(rule.name for rule in classes(SUBTRACT, element))
         found: set[str] = set()
         for row in self.limits:
             if recipe in row.recipes and element.name in row.types and constants in row.constants:
-                found.update(row.classes or (rule.name for rule in rules(element)))
+                found.update(row.classes or (rule.name for rule in classes(SUBTRACT, element)))
         return frozenset(found)
 
     def kept(self, element: ElementType, array: Any) -> str:

@@ -20,9 +20,9 @@ from typing import IO, Any
 import numpy as np
 
 from minuend import child, worker
+from minuend.arrays.packing import pack, unpack
 from minuend.child import Child, Limits, Watch
 from minuend.core.elements import ElementType
-from minuend.core.packing import pack, unpack
 from minuend.core.shapes import MAX_RANK
 from minuend.errors import DTypeError, LimitExceeded, MinuendError, SpecError, Unsupported, cut, listed, near, shown
 from minuend.runtimes import adapting

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from minuend.errors import SpecError, listed
-from minuend.runtimes import cases, values
+from minuend.operators.value_classes import NO_VALUES, classes
+from minuend.runtimes import cases
 from minuend.runtimes.answers import EVERY, OK, Answer, Verdict
 from minuend.runtimes.graph_answers import GraphAnswers
 from minuend.runtimes.machine import up_to_last
@@ -137,16 +138,17 @@ class Target:
         for name, known in ((relation, cases.RELATIONS), (constants, cases.CONSTANTS)):
             if name not in known:
                 raise SpecError("targets", f"{name!r} is none of {listed(known)}")
-        row = self._index.get((_opversion(opversion), element.name, relation, constants))
-        classes = [rule.name for rule in values.rules(element)]
+        op = _opversion(opversion)
+        row = self._index.get((f"{op.dialect}:{op.version}", element.name, relation, constants))
+        names = [row.name for row in classes(op.computes, element)]
         if relation == "zero-size":
-            classes = [values.NO_VALUES.name]
+            names = [NO_VALUES.name]
         if row is None:
             how = "declared" if self.declared else "measured"
-            return dict.fromkeys(classes, Answer("unknown", message=f"{self.name} was not {how} for this"))
+            return dict.fromkeys(names, Answer("unknown", message=f"{self.name} was not {how} for this"))
         if EVERY in row.answers:
-            return dict.fromkeys(classes, row.answers[EVERY])
-        return {name: row.answers.get(name, OK) for name in classes}
+            return dict.fromkeys(names, row.answers[EVERY])
+        return {name: row.answers.get(name, OK) for name in names}
 
     def judged(self, opversion: object, dtype: object, relation: str, constants: str) -> Mapping[str, Answer]:
         """Return the answers by which models are judged: :meth:`answer`, what is documented being taken at its word.
@@ -171,9 +173,8 @@ def keys(row: Row) -> Iterator[tuple[str, str, str, str]]:
     yield from itertools.product(row.opversions, row.dtypes, row.relations, row.constants)
 
 
-def _opversion(version: object) -> str:
+def _opversion(version: object) -> OpVersion:
     if isinstance(version, OpVersion):
-        return f"{version.dialect}:{version.version}"
+        return version
     name, _, number = str(version).partition(":")
-    op = dialect(name).resolve(number or None)
-    return f"{op.dialect}:{op.version}"
+    return dialect(name).resolve(number or None)

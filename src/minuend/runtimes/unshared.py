@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from minuend.core import reference
+from minuend.operators import reference
 from minuend.runtimes import values
 from minuend.runtimes.cases import Case, Operation
 from minuend.runtimes.chosen import Chosen
@@ -64,7 +64,7 @@ def _explaining(case: Case, operation: Operation, got: Codes, wrong: Codes, cons
     a, b = (spread[wrong].tolist() for spread in (operation.spread_a, operation.spread_b))
     for other in constants:
         pairs = [(other, y) for y in b] if case.constants == "A" else [(x, other) for x in a]
-        expected = np.array([reference.subtract(case.element, *pair) for pair in pairs], got.dtype)
+        expected = np.array([reference.apply(case.op.computes, case.element, pair) for pair in pairs], got.dtype)
         if 2 * np.count_nonzero(values.differ(case.element, got[wrong], expected)) < len(pairs):
             yield other
 

@@ -1,8 +1,7 @@
-"""Value classes: every pair of operands of an element type falls into exactly one, by rules on exact values.
+"""Operands that cases are made of, with their expected results, by value class; and values as text.
 
-A runtime is seldom wrong everywhere. It saturates where a difference wraps, or loses what float32 cannot hold; the
-class says where. :func:`of` gives the operands that cases are made of: all of them for types of 8 bits or fewer, the
-edges and seeded random bits for wider ones, each with its expected answer and its class.
+:func:`of` gives all operands of types of 8 bits or fewer, the edges and seeded random bits of wider ones, each with its
+expected answer and its class (:mod:`minuend.operators.value_classes`).
 """
 
 from __future__ import annotations
@@ -10,188 +9,19 @@ from __future__ import annotations
 import functools
 import math
 import random
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from minuend.core import reference
-from minuend.core.elements import TYPES, ElementType
-from minuend.core.operation import Value, exact, fits
+from minuend.core.elements import ElementType
+from minuend.operators import codes as of_codes
+from minuend.operators import reference
+from minuend.operators.operator import Operation, Operator
+from minuend.operators.value_classes import classes, classify
 
 Codes = np.ndarray[Any, np.dtype[Any]]
-
-# ---- the classes ----------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """Two operands and the answer of the contract; ``exact`` is the difference before rounding or wrapping."""
-
-    element: ElementType
-    a: Value
-    b: Value
-    result: Value
-    exact: int | Fraction | None
-
-
-@dataclass(frozen=True, slots=True)
-class ValueClass:
-    """One class: its name, how a sentence calls its members, its rule, and the element types that have members.
-
-    A rule is asked only where none of the rules before it holds.
-    """
-
-    name: str
-    words: str
-    holds: Callable[[Pair], bool]
-    occurs: Callable[[ElementType], bool] = lambda element: True
-
-
-def _out_of_type(pair: Pair) -> bool:
-    return not fits(pair.element, pair.exact)
-
-
-def _beyond_int32(pair: Pair) -> bool:
-    low, high = TYPES["int32"].limits
-    return any(not low <= value <= high for value in (pair.a, pair.b, pair.exact or 0))
-
-
-def _too_large(pair: Pair) -> bool:
-    """Finite operands whose difference is none of the type's numbers, because it is too large."""
-    if pair.exact is None:
-        return False
-    most = largest(pair.element)
-    return _is_infinite(pair.result) or not -most <= pair.exact <= most
-
-
-def _is_subnormal(element: ElementType, value: Value) -> bool:
-    if isinstance(value, float) or not _has_zeros(element):
-        return False
-    return 0 < abs(float(value)) < _least_normal(element)  # float64 holds every element type's numbers
-
-
-@functools.cache
-def least_normal(element: ElementType) -> Fraction:
-    """The smallest number of a float type that has all its digits."""
-    assert element.format is not None
-    return Fraction(2) ** (1 - element.format.bias)
-
-
-@functools.cache
-def _least_normal(element: ElementType) -> float:
-    """The same as a float: comparing floats is ten times as fast as comparing a float with a fraction."""
-    return float(least_normal(element))
-
-
-# Of a Value, -0.0, NaN and the infinities alone are floats: to ask a fraction would make a float of it first.
-
-
-def _is_negative_zero(value: Value) -> bool:
-    return isinstance(value, float) and value == 0
-
-
-def _is_nan(value: Value) -> bool:
-    return isinstance(value, float) and math.isnan(value)
-
-
-def _is_infinite(value: Value) -> bool:
-    return isinstance(value, float) and math.isinf(value)
-
-
-def _float32(value: Value) -> float:
-    with np.errstate(over="ignore", under="ignore"):
-        return float(np.float32(float(value)))
-
-
-def _special(element: ElementType) -> str:
-    """Which codes of a float type are no numbers; a code book has none."""
-    return "finite" if element.format is None else element.format.special
-
-
-def _has_zeros(element: ElementType) -> bool:
-    """Whether a float type has two zeros, and with them numbers of both signs and subnormal ones."""
-    return element.format is not None and element.format.signed
-
-
-def _beyond_float32(pair: Pair) -> bool:
-    if any(_float32(value) != value for value in (pair.a, pair.b, pair.result)):
-        return True
-    return _float32(_float32(pair.a) - _float32(pair.b)) != pair.result
-
-
-INTEGER_CLASSES = (
-    ValueClass(
-        "lowest subtrahend",
-        "the type's lowest value subtracted",
-        lambda p: p.b == p.element.limits[0] and not _out_of_type(p),
-        lambda element: element.kind == "signed",
-    ),
-    ValueClass("wraps", "values that wrap", _out_of_type),
-    ValueClass("beyond int32", "values beyond int32", _beyond_int32, lambda element: element.limits[1] > 2**31),
-    ValueClass("in range", "values in range", lambda p: True),
-)
-FLOAT_CLASSES = (
-    ValueClass(
-        "nan",
-        "NaN, or a difference without a value",
-        lambda p: _is_nan(p.a) or _is_nan(p.b) or (_is_nan(p.result) and not _too_large(p)),
-        lambda element: _special(element) != "finite",
-    ),
-    ValueClass(
-        "infinite",
-        "infinite operands",
-        lambda p: _is_infinite(p.a) or _is_infinite(p.b),
-        lambda element: _special(element) == "ieee",
-    ),
-    ValueClass(
-        "negative zero",
-        "negative zero",
-        lambda p: any(map(_is_negative_zero, (p.a, p.b, p.result))),
-        _has_zeros,
-    ),
-    ValueClass(
-        "subnormal",
-        "subnormal numbers",
-        lambda p: any(_is_subnormal(p.element, value) for value in (p.a, p.b, p.result)),
-        _has_zeros,
-    ),
-    ValueClass(
-        "overflows",
-        "differences too large for the type",
-        _too_large,
-        lambda element: element.levels is not None or _has_zeros(element),
-    ),
-    ValueClass("beyond float32", "values beyond float32", _beyond_float32, lambda element: element.name == "float64"),
-    ValueClass("rounds", "differences that round", lambda p: p.result != p.exact),
-    ValueClass("ordinary", "exact differences", lambda p: True),
-)
-NO_VALUES = ValueClass("no values", "empty tensors", lambda p: False)
-"""The only class of empty tensors: there is nothing in them but a shape."""
-
-CLASSES: Mapping[str, ValueClass] = MappingProxyType(
-    {row.name: row for row in (*INTEGER_CLASSES, *FLOAT_CLASSES, NO_VALUES)}
-)
-"""Every value class by name."""
-
-
-@functools.cache
-def rules(element: ElementType) -> tuple[ValueClass, ...]:
-    """Return the classes that an element type's pairs fall into, in the order in which they are asked."""
-    return tuple(row for row in (INTEGER_CLASSES if element.is_integer else FLOAT_CLASSES) if row.occurs(element))
-
-
-@functools.cache
-def largest(element: ElementType) -> Fraction:
-    """The largest finite number of a float type."""
-    if element.levels is not None:
-        return Fraction(max(element.levels))
-    assert element.format is not None
-    return Fraction(reference.decode(element, reference.largest(element.format)))
-
 
 # ---- operands -------------------------------------------------------------------------------------------------
 
@@ -206,14 +36,15 @@ class Operands:
     """Operands of one element type, and for every pair of them the expected answer and the class.
 
     Attributes:
-        element: the element type.
+        operator, element: what is computed, of which type.
         codes: (n,) the operands' codes, the ones that read best first.
-        expected: (n, n) codes of ``codes[i] - codes[j]`` by the reference.
-        classes: (n, n) indices into ``rules(element)``.
+        expected: (n, n) codes of the results for ``codes[i]`` and ``codes[j]`` by the reference.
+        classes: (n, n) indices into ``classes(operator, element)``.
         rank: (n, n) which pair makes the better witness: lower is better.
         more_a, more_b, more_expected, more_classes: (m,) pairs of random bits beside them.
     """
 
+    operator: Operator
     element: ElementType
     codes: Codes
     expected: Codes
@@ -231,7 +62,7 @@ class Operands:
         """
         found: list[tuple[int, int]] = []
         later: list[tuple[int, int]] = []
-        for index in range(len(rules(self.element))):
+        for index in range(len(classes(self.operator, self.element))):
             rows, columns = np.nonzero(self.classes == index)
             order = np.argsort(self.rank[rows, columns], kind="stable")
             spread = np.linspace(best, max(order.size - 1, best), others).astype(int)
@@ -241,18 +72,18 @@ class Operands:
         return list(dict.fromkeys(found + later))
 
 
-def of(element: ElementType, *, full: bool = True) -> Operands:
-    """Return the operands that cases of an element type are made of.
+def of(operator: Operator, element: ElementType, *, full: bool = True) -> Operands:
+    """Return the operands that cases of an operator of two operands are made of.
 
     Args:
-        element: the element type. full: all codes of a type of 8 bits or fewer; otherwise its edges alone, and no
-            random pairs.
+        operator: what is computed. element: the element type.
+        full: all codes of a type of 8 bits or fewer; otherwise its edges alone, and no random pairs.
     """
-    return _of(element, full)  # the cache would take a default and the same value given for two keys
+    return _of(operator, element, full)  # the cache would take a default and the same value given for two keys
 
 
 @functools.cache
-def _of(element: ElementType, full: bool) -> Operands:
+def _of(operator: Operator, element: ElementType, full: bool) -> Operands:
     narrow = element.bits <= 8
     chosen = range(1 << element.bits) if narrow and (full or element.bits <= 4) else _edges(element)
     codes = sorted(chosen, key=lambda code: _plainness(element, code))
@@ -260,16 +91,17 @@ def _of(element: ElementType, full: bool) -> Operands:
     more = [(source.getrandbits(element.bits), source.getrandbits(element.bits)) for _ in range(_RANDOM_PAIRS)]
     if narrow or not full:
         more = []
-    expected, classes = _answers(element, [(a, b) for a in codes for b in codes])
-    more_expected, more_classes = _answers(element, more)
+    expected, classes = _answers(operator, element, [(a, b) for a in codes for b in codes])
+    more_expected, more_classes = _answers(operator, element, more)
     unsigned = np.dtype(f"u{element.itemsize}")
     n = len(codes)
     rank = np.add.outer(np.arange(n), np.arange(n))
-    decoded = [reference.decode(element, code) for code in codes]
+    decoded = [of_codes.decode(element, code) for code in codes]
     for k, (x, y) in enumerate(_FRIENDLY):
         if x in decoded and y in decoded:
             rank[decoded.index(x), decoded.index(y)] = k - len(_FRIENDLY)
     return Operands(
+        operator,
         element,
         np.array(codes, unsigned),
         np.array(expected, unsigned).reshape(n, n),
@@ -282,32 +114,36 @@ def _of(element: ElementType, full: bool) -> Operands:
     )
 
 
-def _answers(element: ElementType, pairs: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
+def _answers(operator: Operator, element: ElementType, pairs: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
     """The expected code and the class's index of every pair; codes are decoded once each."""
-    value = functools.cache(functools.partial(reference.decode, element))
-    expected = [reference.subtract(element, a, b) for a, b in pairs]
-    order = rules(element)
-    classes = []
-    for (a, b), answer in zip(pairs, expected, strict=True):
-        x, y = value(a), value(b)
-        pair = Pair(element, x, y, value(answer), exact(x, y))
-        classes.append(next(i for i, row in enumerate(order) if row.holds(pair)))
-    return expected, classes
+    value = functools.cache(functools.partial(of_codes.decode, element))
+    expected = [reference.apply(operator, element, pair) for pair in pairs]
+    order = classes(operator, element)
+    found = []
+    for pair, answer in zip(pairs, expected, strict=True):
+        operands = tuple(map(value, pair))
+        operation = Operation(operator, element, operands, value(answer), operator.exact(*operands))
+        found.append(next(i for i, row in enumerate(order) if row.holds(operation)))
+    return expected, found
 
 
-def classify(element: ElementType, a: int, b: int) -> ValueClass:
-    """Return the class of a pair of codes.
+def class_of(operator: Operator, element: ElementType, *codes: int) -> str:
+    """Return the name of the class that an operator on some codes falls into.
 
-    >>> classify(TYPES["uint8"], 5, 10).name, classify(TYPES["int8"], 0xFF, 0x80).name
+    >>> from minuend.core.elements import TYPES
+    >>> from minuend.operators import SUBTRACT
+    >>> class_of(SUBTRACT, TYPES["uint8"], 5, 10), class_of(SUBTRACT, TYPES["int8"], 0xFF, 0x80)
     ('wraps', 'lowest subtrahend')
     """
-    return rules(element)[_answers(element, [(a, b)])[1][0]]
+    operands = tuple(of_codes.decode(element, code) for code in codes)
+    result = of_codes.decode(element, reference.apply(operator, element, codes))
+    return classify(Operation(operator, element, operands, result, operator.exact(*operands))).name
 
 
 def _plainness(element: ElementType, code: int) -> tuple[int, float, str]:
     """Sorts short, small, positive numbers first, special values last."""
     text = show(element, code)
-    value = reference.decode(element, code)
+    value = of_codes.decode(element, code)
     size = abs(float(value)) if math.isfinite(value) else math.inf
     return (len(text.lstrip("-")) + 20 * (not math.isfinite(value)), size, text[:1].replace("-", "~"))
 
@@ -325,7 +161,7 @@ def _integer_edges(element: ElementType) -> set[int]:
     for power in (7, 8, 15, 16, 24, 31, 32, 40, 53, 62, 63, 64):
         magnitudes |= {2**power - 1, 2**power, 2**power + 1}
     values = magnitudes | {-value for value in magnitudes} | {low, low + 1, low + 2, high}
-    return {reference.encode(element, value) for value in values if low <= value <= high}
+    return {of_codes.encode(element, value) for value in values if low <= value <= high}
 
 
 def _float_edges(element: ElementType) -> set[int]:
@@ -339,7 +175,7 @@ def _float_edges(element: ElementType) -> set[int]:
     values += [Fraction(2) ** 24, Fraction(2) ** 24 + 1, Fraction(2) ** 53, Fraction(10) ** -60, Fraction(10) ** 300]
     values += [Fraction(1764000000) + Fraction(n, 4) for n in (1, 3)]
     infinity, least = ((1 << f.exponent) - 1) << f.mantissa, 1 << f.mantissa
-    codes = {reference.encode(element, value) for value in values}
+    codes = {of_codes.encode(element, value) for value in values}
     codes |= {0, 1, 2, least - 1, least, least + 1, 2 * least, infinity - 2, infinity - 1, infinity, infinity + 1}
     codes |= {infinity + (least >> 1), (1 << (f.exponent + f.mantissa)) - 1}
     sign = 1 << (element.bits - 1)
@@ -362,7 +198,7 @@ def differ(element: ElementType, got: Codes, expected: Codes) -> Codes:
     different: Codes = got != expected
     f = element.format
     if f is not None and f.special != "finite" and different.any():
-        different &= ~(reference.is_nan(f, got) & reference.is_nan(f, expected))
+        different &= ~(of_codes.is_nan(f, got) & of_codes.is_nan(f, expected))
     return different
 
 
@@ -377,14 +213,14 @@ def number(element: ElementType, code: int) -> int | float:
     >>> number(TYPES["float16"], 0x2E66), number(TYPES["int8"], 0x80)
     (0.1, -128)
     """
-    value = reference.decode(element, code)
+    value = of_codes.decode(element, code)
     if isinstance(value, int | float):
         return value
     if value.denominator == 1 and abs(value) < 10**15:
         return float(value)
     for digits in range(1, 18):
         text = f"{float(value):.{digits}g}"
-        if element.levels is None and reference.encode(element, Fraction(text)) == code:
+        if element.levels is None and of_codes.encode(element, Fraction(text)) == code:
             return float(text)
     return float(value)
 

@@ -12,6 +12,9 @@ from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any, Generic, Protocol, SupportsIndex, TypeVar, overload
 
+from minuend.operators.operator import Operator
+from minuend.plain import LEFT_OUT
+
 
 class Named(Protocol):
     """Anything with a name: the rows of an operator's tables."""
@@ -84,6 +87,7 @@ class OpVersion:
     Attributes:
         dialect: ``"onnx"``, ``"openvino"`` or ``"directml"``.
         operator: the operator's name there: ``Sub``, ``Subtract``, ``ELEMENT_WISE_SUBTRACT``.
+        computes: what it computes.
         version: what the dialect counts in: a since_version, 1, or a feature level such as ``"4.1"``.
         types: the element types allowed, by this package's names.
         attributes, inputs, outputs: rows, also looked up by name.
@@ -97,6 +101,7 @@ class OpVersion:
 
     dialect: str
     operator: str
+    computes: Operator = field(repr=False, metadata=LEFT_OUT)
     version: int | str
     types: tuple[str, ...]
     attributes: Rows[Attr] = Rows()

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from minuend.core.arrays import subtract
+from minuend.arrays.functions import subtract
 from minuend.errors import FileFormatError
 from minuend.storage.reading import Array
 

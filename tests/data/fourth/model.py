@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from minuend.fourth.versions import DIALECT
 
-from minuend.core.arrays import compute
+from minuend.arrays.functions import compute
 from minuend.errors import FileFormatError
 from minuend.models.opening import Outputs
 from minuend.standards.node import Node, TensorType

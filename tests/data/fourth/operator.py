@@ -2,7 +2,7 @@
 
 from minuend.fourth.versions import DIALECT
 
-from minuend.core.arrays import compute, operands
+from minuend.arrays.functions import compute, operands
 from minuend.standards.node import Node, TensorType
 from minuend.standards.validation import validate
 

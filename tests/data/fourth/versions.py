@@ -1,12 +1,14 @@
 """MINUS: two editions, each stated as what changed."""
 
 from minuend.core import shapes
+from minuend.operators import SUBTRACT
 from minuend.standards.dialects import Dialect
 from minuend.standards.version import Attr, OpVersion, Param, Rows
 
 FIRST = OpVersion(
     dialect="fourth",
     operator="MINUS",
+    computes=SUBTRACT,
     version=1,
     types=("float32",),
     attributes=Rows([Attr("axis", "int", -1)]),

@@ -16,12 +16,12 @@ from minuend.core.policies import Contract
 from minuend.errors import SpecError, listed
 from minuend.models.ranges.interval import Range, full, within
 from minuend.models.sites import Array, Site
+from minuend.operators import VALUE_CLASSES, value_classes
+from minuend.operators.value_classes import reachable
 from minuend.plain import grouped
-from minuend.runtimes import values
 from minuend.runtimes.answers import Answer
 from minuend.runtimes.cases import relation_of
 from minuend.runtimes.quirks import quirks
-from minuend.runtimes.reach import reachable
 from minuend.runtimes.report import Finding
 from minuend.runtimes.targets import Target
 from minuend.standards.node import Node, TensorType
@@ -88,7 +88,7 @@ def choose(
         return Choice("refuse", finding.reason, instead="make the model valid and its types known first")
     element = node.a.element
     wrong = wrong_classes(site, node, target, accept)
-    saturates = overflow == "saturate" and "wraps" in reachable(element, site.a, site.b)
+    saturates = overflow == "saturate" and "wraps" in reachable(site.op.computes, element, site.a, site.b)
     if not wrong and not saturates and finding.graph and finding.verdict in _WRONG:
         return _apart(site, element, target, finding, writable, rejected)
     if not wrong and not saturates:
@@ -205,18 +205,18 @@ def told(wrong: Mapping[str, Answer], target: Target) -> str:
     if refused is not None:
         said = _NAMED.sub("", refused.message)
         return f"{target.name} does not run it" + (f": {said}" if said else "")
-    names = [name for name in values.CLASSES if name in wrong]
+    names = [name for name in VALUE_CLASSES if name in wrong]
     differ = [name for name in names if wrong[name].verdict == "different-numbers"]
     if not differ:
-        words = listed([values.CLASSES[name].words for name in names], "and")
+        words = listed([VALUE_CLASSES[name].words for name in names], "and")
         return f"nobody knows what {target.name} makes of {words}"
     plainest = ("wraps", *differ[::-1])
     name = next((one for one in plainest if one in differ and wrong[one].witness is not None), differ[0])
     w = wrong[name].witness
-    text = f"{target.name} has other numbers for {values.CLASSES[name].words}"
+    text = f"{target.name} has other numbers for {VALUE_CLASSES[name].words}"
     if w is not None:
         text += f": {w.gives}, expected {w.expected}"
-    others = [values.CLASSES[one].words for one in names if one != name]
+    others = [VALUE_CLASSES[one].words for one in names if one != name]
     return f"{text}; and for {listed(others, 'and')}" if others else text
 
 
@@ -260,7 +260,7 @@ def _apart(
 
 
 def in_int32(site: Site, element: ElementType) -> bool:
-    reached = reachable(element, site.a, site.b)
+    reached = reachable(site.op.computes, element, site.a, site.b)
     return "beyond int32" not in reached and "wraps" not in reached
 
 
@@ -278,7 +278,7 @@ def _left(
     element = node.a.element
     if recipe.proof and not in_int32(site, element):
         return {"beyond int32"}
-    reached = set(reachable(element, site.a, site.b))
+    reached = set(reachable(site.op.computes, element, site.a, site.b))
     known = quirks(target.runtime).left_wrong(recipe.name, element, site.constants)
     left = (known & reached).difference(accept)
     if recipe.wide == OWN:
@@ -330,4 +330,4 @@ def _instead(
     return f"run the model on another runtime than {target.name}"
 
 
-FLOATS = tuple(row.name for row in values.FLOAT_CLASSES)
+FLOATS = tuple(row.name for row in value_classes.FLOATS)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from minuend.actions.recipes.trial import DIMS, Array, asked, beyond_inputs, check_size, make_inputs
-from minuend.core.arrays import compute
+from minuend.arrays.functions import compute
 from minuend.core.elements import of_numpy
 from minuend.errors import LimitExceeded, MinuendError
 from minuend.models.opening import Model

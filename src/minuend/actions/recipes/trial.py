@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from minuend.arrays.packing import pack, unpack
 from minuend.core.elements import TYPES, ElementType, of_numpy
-from minuend.core.packing import pack, unpack
 from minuend.core.shapes import MAX_RANK
 from minuend.errors import DTypeError, listed, shown
 from minuend.models.opening import Model, dialect_of
 from minuend.models.ranges.assumed import NONE, Assumptions
+from minuend.operators import SUBTRACT
 from minuend.runtimes import values
 from minuend.runtimes.probing import Skip, probing
 from minuend.runtimes.quirks import quirks
@@ -97,7 +98,7 @@ def _elements(element: ElementType | None, count: int, kind: str, source: random
         high = min(element.limits[1], 3) if element.is_integer else 8
         small = rng.integers(0, high + 1, count)
         return (small if element.is_integer else small / 4).astype(element.memory)
-    codes = values.of(element, full=False).codes
+    codes = values.of(SUBTRACT, element, full=False).codes
     pairs = rng.integers(0, 1 << element.bits, count, dtype=np.uint64).astype(codes.dtype)
     edges = codes[rng.integers(0, len(codes), count)]
     chosen = np.where(rng.integers(0, 2, count).astype(bool), pairs, edges)

@@ -12,7 +12,7 @@ from minuend.actions.graphs import twins
 from minuend.actions.recipes.choose import Choice, doubt
 from minuend.actions.recipes.compare import Spot
 from minuend.actions.recipes.table import MOST_FOLDED
-from minuend.core.arrays import compute
+from minuend.arrays.functions import compute
 from minuend.core.policies import Contract
 from minuend.core.shapes import size
 from minuend.models.opening import Model

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from minuend.cli.pages.layout import Page, Table
 from minuend.cli.pages.words import counted, number
-from minuend.core import operation
 from minuend.core.shapes import format_shape
+from minuend.operators import SUBTRACT
 from minuend.plain import plain
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _found_lines(tensor: Comparison) -> list[str]:
     if tensor.first is None:
         return [told]
     index, a, b = tensor.first
-    return [told, f"the first is at index {index}: {operation.equation(a, b)}"]
+    return [told, f"the first is at index {index}: {SUBTRACT.equation(a, b)}"]
 
 
 def _answers(tensor: Comparison) -> Table:

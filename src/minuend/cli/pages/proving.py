@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from minuend.cli.pages.layout import Page, Table
 from minuend.cli.pages.summaries import by_type, constants, operators, some, types
 from minuend.cli.pages.words import counted, short_number
-from minuend.core import operation
+from minuend.operators import SUBTRACT
 from minuend.plain import grouped
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _difference(witness: Witness | None) -> str:
     if witness is None:
         return ""
     a, b, got, expected = map(short_number, (witness.a, witness.b, witness.got, witness.expected))
-    return f"{operation.said(a, b)} = {got}, not {expected}"
+    return f"{SUBTRACT.written(a, b)} = {got}, not {expected}"
 
 
 def _refusals_table(findings: Sequence[Finding]) -> Table:

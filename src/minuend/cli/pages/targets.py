@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from minuend.cli.pages.layout import Page, Table
 from minuend.cli.pages.summaries import by_type, constants, operators, some, types
 from minuend.cli.pages.words import short_number
-from minuend.core import operation
+from minuend.operators import SUBTRACT
 from minuend.plain import grouped
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _told(answer: Answer) -> str:
     if answer.witness is None:
         return answer.verdict
     w = answer.witness
-    return f"{operation.said(short_number(w.a), short_number(w.b))} = {short_number(w.got)}"
+    return f"{SUBTRACT.written(short_number(w.a), short_number(w.b))} = {short_number(w.got)}"
 
 
 def targets_json(targets: Sequence[Target], yours: Container[str], warnings: Sequence[str] = ()) -> dict[str, Any]:

@@ -15,8 +15,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from minuend.core import operation
 from minuend.core.elements import TYPES, ElementType
+from minuend.operators import SUBTRACT
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Number = int | float
@@ -302,7 +302,7 @@ def subtract(a: Range, b: Range) -> Range:
     ('1..255', '0..255')
     """
     if not a.is_float:
-        low, high = operation.reach((a.lo, a.hi), (b.lo, b.hi))
+        low, high = SUBTRACT.result_range([(a.lo, a.hi), (b.lo, b.hi)])
         return within(a.dtype, cast(int, low), cast(int, high), (a, b))
     difference = add(a, negate(replace(b, negative_zero=False)))
     zero = a.negative_zero and b.lo <= 0 <= b.hi

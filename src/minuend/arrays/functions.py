@@ -9,14 +9,15 @@ from typing import Any, Literal, TypeAlias, TypeVar, overload
 import numpy as np
 
 from minuend import _native
-from minuend.core import elements, operation, shapes
+from minuend.arrays.libraries import library_of
+from minuend.arrays.plan import Plan, plan, shares_addresses
+from minuend.arrays.subclasses import check_protocol, wrap
+from minuend.core import elements, shapes
 from minuend.core.elements import ElementType
-from minuend.core.libraries import library_of
-from minuend.core.plan import Plan, plan, shares_addresses
 from minuend.core.policies import POLICIES, Overflow
 from minuend.core.shapes import Broadcast, format_shape, static
-from minuend.core.subclasses import check_protocol, wrap
 from minuend.errors import DTypeError, OverflowFound, ScalarRangeError, ShapeError, SpecError, listed
+from minuend.operators import SUBTRACT
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
@@ -226,7 +227,7 @@ def overflow_found(
     hint = "" if policy == "widen" else "; overflow='wrap', 'saturate' or 'widen' gives an answer"
     return OverflowFound(
         f"{count} of {size} differences do not fit {goal} ({low} to {high}); "
-        f"the first is at index {index}: {operation.equation(a, b)}{hint}",
+        f"the first is at index {index}: {SUBTRACT.equation(a, b)}{hint}",
         count=count,
         index=index,
         a=a,
@@ -336,7 +337,7 @@ def scalar(value: int | float, element: ElementType) -> Array:
         return np.asarray(value, element.memory)
     if element.name == "float64" and isinstance(value, float):
         return np.asarray(value)
-    from minuend.core import reference
+    from minuend.operators import codes as of_codes
 
-    code = reference.encode(element, value)
+    code = of_codes.encode(element, value)
     return np.asarray(code, f"u{element.itemsize}").view(element.memory)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from minuend.core.subclasses import check_protocol
+from minuend.arrays.subclasses import check_protocol
 from minuend.errors import DTypeError, ShapeError
 
 LIBRARIES: Mapping[str, str] = MappingProxyType(

@@ -16,8 +16,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from minuend import _native
+from minuend.arrays.overlap import null_step
 from minuend.core.elements import ElementType
-from minuend.core.overlap import null_step
 from minuend.core.shapes import Broadcast, size, static
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
@@ -99,9 +99,10 @@ def _aligned(sizes: tuple[int, ...], start: int, own: Sequence[int], strides: Se
 def _table(element: ElementType, policy: str) -> bytes | None:
     if element.kernel != "table":
         return None
-    from minuend.core.reference import table
+    from minuend.operators import SUBTRACT
+    from minuend.operators.reference import table
 
-    return table(element, policy)
+    return table(SUBTRACT, element, policy)
 
 
 def shares_addresses(sizes: Sequence[int], strides: Sequence[int]) -> bool:

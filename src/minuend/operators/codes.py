@@ -1,30 +1,20 @@
-"""The slow, obvious, exact oracle; it shares nothing with the kernel.
+"""Codes: an element's bits, and the exact value that they stand for.
 
-Everything here is Python integers and exact fractions. An element is its *code*: the bits of one element, read as
-an unsigned number. Of the rest of the package only the rows of :mod:`minuend.core.elements` are read.
-
-A finite float is ``n * 2**(e - bias - mantissa)`` with an integer ``n``. A difference is then one subtraction of
-integers over the smaller ``e``, which is exact, and one rounding (:func:`_round`), which is the only one.
-
-:func:`table` makes the answers that the kernel looks up for types of 8 bits or fewer.
+A *code* is the bits of one element, read as an unsigned number. A finite float is ``n * 2**(e - bias - mantissa)`` with
+an integer ``n``; :func:`rounded` is the only rounding. Of the rest of the package only the rows of
+:mod:`minuend.core.elements` are read.
 """
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from minuend.core import operation
 from minuend.core.elements import ElementType, FloatFormat
-from minuend.core.operation import Value
-from minuend.core.policies import POLICIES
-from minuend.errors import DTypeError, OverflowFound, ScalarRangeError, listed
-
-TABLE_POLICIES = (*POLICIES, "count")
-
+from minuend.errors import DTypeError, ScalarRangeError
+from minuend.operators.operator import Value
 
 # ---- one code -------------------------------------------------------------------------------------------------
 
@@ -47,17 +37,17 @@ def decode(element: ElementType, code: int) -> Value:
     (-1, Fraction(3, 2), -0.0)
     """
     if element.is_integer:
-        return _integer(element, code)
-    _check_code(element, code)
+        return integer(element, code)
+    check_code(element, code)
     if element.levels is not None:
         return Fraction(element.levels[code])
     f = _format(element)
     if is_nan(f, code):
         return math.nan
-    negative = bool(code & _sign_bit(f))
-    if _is_inf(f, code):
+    negative = bool(code & sign_bit(f))
+    if is_infinite(f, code):
         return -math.inf if negative else math.inf
-    n, e = _number(f, code)
+    n, e = number(f, code)
     if n == 0:
         return -0.0 if negative else Fraction(0)
     return n * Fraction(2) ** (e - f.bias - f.mantissa)
@@ -88,15 +78,16 @@ def encode(element: ElementType, value: Value) -> int:
     if isinstance(value, float) and not math.isfinite(value):
         return _encode_special(element, value)
     if element.levels is not None:
-        return _nearest_level(element.levels, Fraction(value))
+        return nearest_level(element.levels, Fraction(value))
     f = _format(element)
     if value == 0:
         negative = isinstance(value, float) and math.copysign(1.0, value) < 0
-        return _zero(f, negative)
-    return _round(f, *_scaled(f, Fraction(value)))
+        return zero(f, negative)
+    return rounded(f, *_scaled(f, Fraction(value)))
 
 
-def _check_code(element: ElementType, code: int) -> None:
+def check_code(element: ElementType, code: int) -> None:
+    """Raise ValueError where a code has more bits than its type."""
     if not 0 <= code < 1 << element.bits:
         raise ValueError(f"{code} is no code of {element}; expected 0 to {(1 << element.bits) - 1}")
 
@@ -114,18 +105,24 @@ def _encode_special(element: ElementType, value: float) -> int:
     """The code of NaN or an infinity."""
     if element.levels is not None:
         if not math.isnan(value):
-            return _nearest_level(element.levels, max(map(Fraction, element.levels)) * (1 if value > 0 else -1))
+            return nearest_level(element.levels, max(map(Fraction, element.levels)) * (1 if value > 0 else -1))
     elif not math.isnan(value):
         return _overflow(_format(element), negative=value < 0)
     elif _format(element).special != "finite":
-        return _nan(_format(element))
+        return nan(_format(element))
     raise DTypeError("types", f"{element} has no NaN, so it cannot hold {value!r}")
 
 
-def _nearest_level(levels: Sequence[float], value: Fraction) -> int:
+def nearest_level(levels: Sequence[float], value: Fraction) -> int:
     """The level nearest to the exact value; of two equally near ones, that nearer to 0."""
     exact = [Fraction(level) for level in levels]
     return min(range(len(exact)), key=lambda code: (abs(exact[code] - value), abs(exact[code])))
+
+
+def integer(element: ElementType, code: int) -> int:
+    """Return the value of an integer's code."""
+    check_code(element, code)
+    return code - ((code >> (element.bits - 1)) << element.bits) if element.kind == "signed" else code
 
 
 # ---- float layouts --------------------------------------------------------------------------------------------
@@ -137,7 +134,8 @@ def _format(element: ElementType) -> FloatFormat:
     return element.format
 
 
-def _sign_bit(f: FloatFormat) -> int:
+def sign_bit(f: FloatFormat) -> int:
+    """Return the code of -0; 0 of a type without a sign."""
     return 1 << (f.exponent + f.mantissa) if f.signed else 0
 
 
@@ -157,11 +155,12 @@ def is_nan(f: FloatFormat, code: Any) -> Any:
     return f.special == "nan-only" and _magnitude(f, code) == (1 << (f.exponent + f.mantissa)) - 1
 
 
-def _is_inf(f: FloatFormat, code: int) -> bool:
+def is_infinite(f: FloatFormat, code: int) -> bool:
+    """Return whether a code is an infinity."""
     return f.special == "ieee" and _magnitude(f, code) == _infinity(f)
 
 
-def _nan(f: FloatFormat) -> int:
+def nan(f: FloatFormat) -> int:
     """The canonical quiet NaN: sign clear; of an IEEE type, the highest mantissa bit alone is set."""
     if f.special == "ieee":
         return _infinity(f) | (1 << (f.mantissa - 1))
@@ -170,11 +169,11 @@ def _nan(f: FloatFormat) -> int:
 
 def _overflow(f: FloatFormat, *, negative: bool) -> int:
     """What a value beyond the largest becomes: infinity, NaN, or the largest."""
-    sign = _sign_bit(f) if negative else 0
+    sign = sign_bit(f) if negative else 0
     if f.special == "ieee":
         return sign | _infinity(f)
     if f.special == "nan-only":
-        return _nan(f)
+        return nan(f)
     return sign | largest(f)
 
 
@@ -185,14 +184,14 @@ def largest(f: FloatFormat) -> int:
     return (1 << (f.exponent + f.mantissa)) - (2 if f.special == "nan-only" else 1)
 
 
-def _zero(f: FloatFormat, negative: bool) -> int:
+def zero(f: FloatFormat, negative: bool) -> int:
     """A signed zero; a type without a sign has no zero either (float8_e8m0fnu), and NaN in its place."""
     if not f.signed:
-        return _nan(f)
-    return _sign_bit(f) if negative else 0
+        return nan(f)
+    return sign_bit(f) if negative else 0
 
 
-def _number(f: FloatFormat, code: int) -> tuple[int, int]:
+def number(f: FloatFormat, code: int) -> tuple[int, int]:
     """Return ``n, e`` of a finite code: its value is ``n * 2**(e - bias - mantissa)``."""
     e = (code >> f.mantissa) & ((1 << f.exponent) - 1)
     n = code & ((1 << f.mantissa) - 1)
@@ -217,7 +216,7 @@ def _scaled(f: FloatFormat, value: Fraction) -> tuple[int, int]:
     return (-n if value < 0 else n), f.bias + f.mantissa - shift - 1
 
 
-def _round(f: FloatFormat, n: int, e: int) -> int:
+def rounded(f: FloatFormat, n: int, e: int) -> int:
     """Return the code nearest to ``n * 2**(e - bias - mantissa)``, ties to even; ``n`` is not 0.
 
     A type without a sign (float8_e8m0fnu) has the significand 1 alone, which is odd: its ties go up. Positive
@@ -226,7 +225,7 @@ def _round(f: FloatFormat, n: int, e: int) -> int:
     negative = n < 0
     if negative:
         if not f.signed:
-            return _nan(f)
+            return nan(f)
         n = -n
     exponent = max(e + n.bit_length() - 1 - f.mantissa, 1 if f.signed else 0)
     drop = exponent - e
@@ -240,130 +239,4 @@ def _round(f: FloatFormat, n: int, e: int) -> int:
     code = max(((exponent - 1) << f.mantissa) + kept, 0)
     if code > largest(f):
         return _overflow(f, negative=negative)
-    return code | _sign_bit(f) if negative else code
-
-
-# ---- one difference -------------------------------------------------------------------------------------------
-
-
-def subtract(element: ElementType, a: int, b: int, overflow: str = "wrap") -> int:
-    """Return the code of ``a - b`` for two codes, exact and rounded at most once.
-
-    Args:
-        element: the operands' element type. a, b: codes of it.
-        overflow: ``"wrap"``, ``"saturate"``, ``"widen"`` (the answer is a code of ``element.widened``) or ``"error"``;
-            floats ignore it.
-
-    Raises:
-        OverflowFound: under ``"error"``, or ``"widen"`` of 64 bits, the difference does not fit.
-        ValueError: a code with more bits than the type, or no such policy.
-
-    >>> from minuend.core.elements import TYPES
-    >>> subtract(TYPES["uint8"], 5, 10), subtract(TYPES["uint8"], 5, 10, "saturate")
-    (251, 0)
-    >>> hex(subtract(TYPES["float16"], 0x3C00, 0x3800))  # 1.0 - 0.5
-    '0x3800'
-    """
-    if overflow not in POLICIES:
-        raise ValueError(f"overflow is {overflow!r}; expected {listed(map(repr, POLICIES))}")
-    limit = 1 << element.bits
-    if not (0 <= a < limit and 0 <= b < limit):
-        _check_code(element, a)
-        _check_code(element, b)
-    if element.format is not None:
-        return _subtract_floats(element.format, a, b)
-    if element.levels is not None:
-        return _nearest_level(element.levels, Fraction(element.levels[a]) - Fraction(element.levels[b]))
-    return _subtract_integers(element, a, b, overflow)
-
-
-def overflows(element: ElementType, a: int, b: int) -> bool:
-    """Whether the exact difference of two codes does not fit their own integer type; never for floats.
-
-    >>> from minuend.core.elements import TYPES
-    >>> overflows(TYPES["uint8"], 5, 10), overflows(TYPES["int8"], 5, 10)
-    (True, False)
-    """
-    if not element.is_integer:
-        return False
-    return not operation.fits(element, operation.exact(_integer(element, a), _integer(element, b)))
-
-
-def _integer(element: ElementType, code: int) -> int:
-    _check_code(element, code)
-    return code - ((code >> (element.bits - 1)) << element.bits) if element.kind == "signed" else code
-
-
-def _subtract_integers(element: ElementType, a: int, b: int, overflow: str) -> int:
-    x, y = _integer(element, a), _integer(element, b)
-    goal = element.widened if overflow == "widen" else element
-    low, high = goal.limits
-    exact = operation.exact(x, y)
-    assert isinstance(exact, int)
-    if overflow == "saturate":
-        exact = min(max(exact, low), high)
-    elif overflow != "wrap" and not operation.fits(goal, exact):
-        message = f"{operation.equation(x, y)} does not fit {goal} ({low} to {high})"
-        raise OverflowFound(message, count=1, index=(), a=x, b=y)
-    return exact & ((1 << goal.bits) - 1)
-
-
-def _subtract_floats(f: FloatFormat, a: int, b: int) -> int:
-    # A NaN gives NaN; infinities of one sign cancel to NaN; any other infinity wins over what is finite.
-    if is_nan(f, a) or is_nan(f, b):
-        return _nan(f)
-    if _is_inf(f, a):
-        return _nan(f) if a == b else a
-    if _is_inf(f, b):
-        return b ^ _sign_bit(f)
-    x, x_e = _number(f, a)
-    y, y_e = _number(f, b)
-    e = min(x_e, y_e)
-    exact = (x << (x_e - e)) - (y << (y_e - e))
-    if exact:
-        return _round(f, exact, e)
-    # Equal numbers give +0. Only -0 - (+0) is -0: both addends of -0 + (-0) are negative.
-    return _zero(f, negative=x == 0 and a == _sign_bit(f) and b == 0)
-
-
-# ---- tables ---------------------------------------------------------------------------------------------------
-
-
-@functools.cache
-def table(element: ElementType, policy: str) -> bytes:
-    """Return all answers of a type of 8 bits or fewer, as the kernel reads them.
-
-    Args:
-        element: the element type. policy: ``"wrap"``, ``"saturate"``, ``"widen"``, ``"error"`` or ``"count"``;
-            the last two hold the answers of ``"wrap"``.
-
-    Returns:
-        131,072 bytes. Of the first 65,536, byte ``a << 8 | b`` is the code of ``a - b`` (of the widened type under
-        ``"widen"``) with upper bits clear; of the others, byte ``65536 + (a << 8 | b)`` is 1 where ``a - b`` does not
-        fit the integer type, else 0. ``a`` and ``b`` are whole bytes, of which the low ``element.bits`` count.
-
-    Raises:
-        ValueError: a wider type, a widened type that is wider, or no such policy.
-
-    >>> from minuend.core.elements import TYPES
-    >>> answers = table(TYPES["uint4"], "wrap")
-    >>> len(answers), answers[1 << 8 | 2], answers[0xF1 << 8 | 0x72], answers[65536 + (1 << 8 | 2)]
-    (131072, 15, 15, 1)
-    """
-    if element.bits > 8:
-        raise ValueError(f"{element} has {element.bits} bits; a table holds 8 bits or fewer")
-    if policy not in TABLE_POLICIES:
-        raise ValueError(f"overflow is {policy!r}; expected {listed(map(repr, TABLE_POLICIES))}")
-    how = policy if policy in ("saturate", "widen") else "wrap"
-    if how == "widen" and element.widened.bits > 8:
-        goal = element.widened
-        raise ValueError(
-            f"differences of {element} widened to {goal} have {goal.bits} bits; a table holds 8 bits or fewer"
-        )
-    codes = range(1 << element.bits)
-    repeat = 256 // len(codes)
-    answers, flags = bytearray(), bytearray()
-    for a in codes:
-        answers += bytes(subtract(element, a, b, how) for b in codes) * repeat
-        flags += bytes(overflows(element, a, b) for b in codes) * repeat
-    return bytes(answers) * repeat + bytes(flags) * repeat
+    return code | sign_bit(f) if negative else code

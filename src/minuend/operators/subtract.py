@@ -1,0 +1,25 @@
+"""Subtraction: ``A - B``."""
+
+from __future__ import annotations
+
+import operator
+
+from minuend.operators.operator import Operator, ValueClass, fits
+from minuend.operators.value_classes import FLOATS, INTEGERS
+
+_LOWEST_SUBTRAHEND = ValueClass(
+    "lowest subtrahend",  # runtimes that add -B instead wrap there twice
+    "the type's lowest value subtracted",
+    holds=lambda o: o.operands[1] == o.element.limits[0] and fits(o.element, o.exact),
+    may_occur=lambda o: o.extents[1].lo == o.element.limits[0] and o.extents[0].lo < 0,
+    occurs=lambda element: element.kind == "signed",
+)
+
+SUBTRACT = Operator(
+    name="subtract",
+    onnx="Sub",
+    symbol="-",
+    compute=operator.sub,
+    directions=(1, -1),
+    value_classes=(_LOWEST_SUBTRAHEND, *INTEGERS, *FLOATS),
+)
