@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -183,15 +185,24 @@ def test_no_verb_leaves_a_file_in_the_temporary_folder(temporary: Path, line: st
     assert os.listdir(temporary) == []
 
 
+def in_folder(caller: int, folder: Path) -> list[int]:
+    """Return the children of a process whose working directory is below a folder."""
+    found = []
+    for one in Path(f"/proc/{caller}/task/{caller}/children").read_text().split():
+        with contextlib.suppress(OSError):  # it has ended
+            if Path(os.readlink(f"/proc/{one}/cwd")).parent == folder:
+                found.append(int(one))
+    return found
+
+
 @linux
 @pytest.mark.parametrize("how", ["interrupt", "kill the child", "kill"])
 def test_nor_does_one_that_is_ended(temporary: Path, how: str) -> None:
     process = started(temporary, "run", "endless.onnx", "--input", "a=one.npy", "-o", "out", "--max-seconds", "100")
     end = time.monotonic() + 60
-    while not (folders := os.listdir(temporary)) and time.monotonic() < end:
+    while not (children := in_folder(process.pid, temporary)) and time.monotonic() < end:
         time.sleep(0.05)
-    assert folders
-    children = [int(one) for one in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
+    assert children
     if how == "interrupt":
         process.send_signal(signal.SIGINT)
     elif how == "kill":
@@ -202,6 +213,71 @@ def test_nor_does_one_that_is_ended(temporary: Path, how: str) -> None:
     process.communicate(timeout=60)
     assert process.returncode != 0
     assert os.listdir(temporary) == []
+
+
+def computes(caller: int) -> int:
+    """Return the child of a process that has taken processor time beyond what imports take."""
+    end = time.monotonic() + 120
+    while time.monotonic() < end:
+        for one in Path(f"/proc/{caller}/task/{caller}/children").read_text().split():
+            fields = Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()
+            if (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") > 4:
+                return int(one)
+        time.sleep(0.05)
+    raise AssertionError("no child computes")
+
+
+def runs(process: int) -> bool:
+    """Whether a process is there and no zombie."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False
+
+
+@linux
+@pytest.mark.parametrize("line", ["run endless.onnx --input a=one.npy -o out", "check endless.onnx --target ort --run"])
+def test_a_process_that_computes_ends_with_its_caller(temporary: Path, line: str) -> None:
+    """In ``check`` onnxruntime itself loops: no Python runs in that process until the loop ends."""
+    process = started(temporary, *line.split(), "--max-seconds", "100")
+    try:
+        one = computes(process.pid)
+        assert runs(one)
+    finally:
+        process.kill()
+        process.communicate()
+    end = time.monotonic() + 10
+    while runs(one) and time.monotonic() < end:
+        time.sleep(0.02)
+    if left := runs(one):
+        os.kill(one, signal.SIGKILL)
+    assert not left
+
+
+@linux
+def test_a_process_outlives_the_thread_that_started_it() -> None:
+    found: list[Runtime] = []
+    thread = threading.Thread(target=lambda: found.append(Runtime("onnxruntime-cpu")))
+    thread.start()
+    thread.join()
+    with found[0] as one:
+        assert isinstance(one.ask("onnx", b"", b"", []), running.Refused)
+        assert one._child is not None
+        assert one._child.popen.poll() is None
+
+
+@linux
+def test_a_forked_process_does_not_keep_its_parent_s_children_alive() -> None:
+    one = child.Child([*child.python(), "-c", "input()"], subprocess.DEVNULL)
+    try:
+        pipe = one.pipe
+        assert pipe is not None
+        if (forked := os.fork()) == 0:
+            os._exit(pipe.closed)
+        assert os.waitstatus_to_exitcode(os.waitpid(forked, 0)[1]) == 1
+        assert not pipe.closed
+    finally:
+        one.end()
+    assert pipe.closed
 
 
 def test_a_process_whose_caller_is_gone_removes_its_folder(temporary: Path) -> None:

@@ -9,7 +9,7 @@ a virtual environment that is deleted afterwards and measured. Then these are wr
 2. its row in ``LOADED`` of the runtime's adapter, where it has one;
 3. its number in ``SERIES`` of ``tools/measure_releases.py``;
 4. the release that the extra ``test`` of ``pyproject.toml`` pins, where it pins one;
-5. a line of ``CHANGELOG.md`` under "Unreleased".
+5. a line at the head of the unreleased part of ``CHANGELOG.md``.
 
 What changed from the release before is printed, and written to ``--summary`` as Markdown. Runtimes are those of
 ``SERIES``. A release that cannot be installed or measured is reported, and the exit status is 1; the others are
@@ -192,8 +192,8 @@ def with_pin(source: str, new: New) -> str:
 
 
 def with_line(source: str, line: str) -> str:
-    """Return a changelog with one more line at the end of "Unreleased"."""
-    return _replaced(r"(^## Unreleased\n(?:(?!## ).*\n)*?)(?=\n*(?:## |\Z))", rf"\1{line}" + "\n", source)
+    """Return a changelog with one more line at the head of its unreleased part."""
+    return _replaced(r"(^## .+ \(unreleased\)\n\n(?:(?:- |  ).*\n)*)\n?", rf"\1{line}" + "\n\n", source)
 
 
 def _replaced(pattern: str, new: str, source: str) -> str:

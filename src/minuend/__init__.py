@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from minuend.standards.node import TensorType
     from minuend.standards.validation import infer
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 # Imported when they are first asked for: who asks for --help waits for no NumPy, who subtracts for no model reader.
 _LATER = {

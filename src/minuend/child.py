@@ -2,6 +2,7 @@
 
 A runtime may leave files where it is told to put temporary ones, take all memory, and never return. So its process
 gets a folder that is removed with it, and is ended when a request exceeds its limits. Nobody sends statistics of use.
+On Linux the kernel ends it with this process, however this one ends (:func:`minuend.worker.ending_with_caller`).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import IO
 
+from minuend import worker
 from minuend.errors import LimitExceeded
 
 MEMORY = 4 << 30
@@ -208,15 +210,22 @@ class Child:
     Args:
         command: what is started. errors: where its standard error goes.
         environment: variables besides those of this process.
+
+    Attributes:
+        popen: the process. folder: its temporary files. pipe: the write end of a pipe that carries nothing, which is
+            closed when this process ends; ``None`` on other systems than Linux.
     """
 
     def __init__(
         self, command: Sequence[str], errors: IO[bytes] | int, environment: Mapping[str, str] | None = None
     ) -> None:
-        self.folder = tempfile.mkdtemp(prefix="minuend-")
-        FOLDERS.add(self.folder)
-        own = dict.fromkeys(("TMPDIR", "TEMP", "TMP", FOLDER), self.folder)
-        try:
+        self.folder = ""
+        passed, self.pipe = _pipe()
+        try:  # from here on: Ctrl-C may come at any time
+            self.folder = tempfile.mkdtemp(prefix="minuend-")
+            FOLDERS.add(self.folder)
+            own = dict.fromkeys(("TMPDIR", "TEMP", "TMP", FOLDER), self.folder)
+            own.update((worker.CALLER, str(one)) for one in passed)
             self.popen = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
@@ -224,9 +233,12 @@ class Child:
                 stderr=errors,
                 cwd=self.folder,
                 env={**os.environ, **QUIET, **own, **(environment or {})},
+                pass_fds=passed,
             )
+            _close(passed)
         except BaseException:
             self._remove()
+            _close(passed)
             raise
 
     def hang_up(self) -> None:
@@ -255,6 +267,39 @@ class Child:
     def _remove(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
         FOLDERS.discard(self.folder)
+        if self.pipe is not None:
+            _PIPES.discard(self.pipe)
+            self.pipe.close()
+
+
+def _pipe() -> tuple[list[int], IO[bytes] | None]:
+    """Open a pipe for a child: what the child is passed, and the end that stays here."""
+    if sys.platform != "linux":
+        return [], None
+    reading, writing = os.pipe()
+    here = os.fdopen(writing, "wb", buffering=0)
+    _PIPES.add(here)
+    return [reading], here
+
+
+def _close(descriptors: list[int]) -> None:
+    """Close descriptors, each once."""
+    while descriptors:
+        os.close(descriptors.pop())
+
+
+_PIPES: set[IO[bytes]] = set()
+"""The pipes of processes that are there still."""
+
+
+def _close_pipes() -> None:
+    """Close them in a forked process: the children are its parent's, and end with that one."""
+    while _PIPES:
+        _PIPES.pop().close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_pipes)
 
 
 FOLDERS: set[str] = set()

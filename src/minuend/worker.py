@@ -18,9 +18,11 @@ import importlib.util
 import json
 import operator
 import os
+import select
 import shutil
+import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import metadata
 from typing import Any
 
@@ -153,7 +155,7 @@ def main(path: str, found: str = "") -> None:
     os.dup2(2, 1)  # what an adapter or its runtime prints must not run into the answers
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # onnxruntime sends statistics of use else
     leave_no_core()
-    folder = own_folder()
+    folder, caller = own_folder(), caller_pipe()
     try:
         if found.startswith("["):
             sys.path[:] = json.loads(found)
@@ -165,7 +167,8 @@ def main(path: str, found: str = "") -> None:
         about = {"release": release(adapter), "python": ".".join(map(str, sys.version_info[:3]))}
         write(private, about)
         while (request := read(sys.stdin.buffer)) is not None:
-            head, parts = answer(adapter, *request, about["release"])
+            with ending_with_caller(caller):
+                head, parts = answer(adapter, *request, about["release"])
             write(private, head, parts)
     finally:
         remove(folder)
@@ -177,6 +180,52 @@ def leave_no_core() -> None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+
+
+CALLER = "MINUEND_CALLER"
+"""The environment variable that holds the number of a pipe's read end, whose write end the caller has."""
+
+
+def caller_pipe() -> int | None:
+    """Return the pipe that is closed when the caller ends; ``None`` where there is none, or the system is not Linux."""
+    given = os.environ.pop(CALLER, "")  # what this process starts has no such pipe
+    try:
+        import fcntl
+
+        pipe = int(given)
+        os.set_inheritable(pipe, False)
+        fcntl.fcntl(pipe, fcntl.F_SETOWN, os.getpid())
+        fcntl.fcntl(pipe, fcntl.F_SETSIG, signal.SIGKILL)
+    except (ImportError, AttributeError, ValueError, OSError):
+        return None
+    return pipe
+
+
+@contextlib.contextmanager
+def ending_with_caller(pipe: int | None) -> Iterator[None]:
+    """Have the kernel kill this process if its caller ends within the block.
+
+    Native code that loops lets no Python code run, so neither a thread nor a signal handler can end the process. The
+    kernel sends SIGKILL when the last write end of the pipe is closed (``O_ASYNC``). Linux's ``PR_SET_PDEATHSIG`` would
+    kill it when the thread ends that started it, and callers start processes in threads that end early.
+
+    Outside of the block the end of standard input ends the process, which then removes its folder.
+    """
+    if pipe is None:
+        yield
+        return
+    import fcntl
+
+    flags = fcntl.fcntl(pipe, fcntl.F_GETFL)
+    fcntl.fcntl(pipe, fcntl.F_SETFL, flags | os.O_ASYNC)
+    try:
+        poll = select.poll()
+        poll.register(pipe, 0)
+        if poll.poll(0):  # the caller ended before O_ASYNC was set, so no signal comes
+            raise SystemExit
+        yield
+    finally:
+        fcntl.fcntl(pipe, fcntl.F_SETFL, flags)
 
 
 def own_folder() -> str:

@@ -123,8 +123,9 @@ def test_a_new_release_is_measured_and_named_wherever_releases_are(
         "It loads opsets up to 30 and IR versions up to 15."
         for release, before in (("99.0.0", NEWEST), ("99.1.0", "99.0.0"))
     ]
-    part = (root / new_releases.CHANGES).read_text("utf-8").split("\n## ")[1]
-    assert part.rstrip("\n").splitlines()[-2:] == lines
+    head = (root / new_releases.CHANGES).read_text("utf-8").split("\n## ")[1].split("\n\n")
+    assert head[0].endswith(" (unreleased)")
+    assert head[1].splitlines() == lines
     assert summary.read_text("utf-8").startswith(
         f"## {ORT} 99.0.0\n\n{lines[0]}\n\n```text\n{ORT}@{NEWEST} → {ORT}@99.0.0: nothing changed in what"
     )

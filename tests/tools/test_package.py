@@ -30,7 +30,9 @@ WHEEL = [
     "minuend/_native.cpython-311-x86_64-linux-gnu.so",
     "minuend/runtimes/measured/openvino-cpu@2026.4.1.json",
     "minuend/cli/schemas/check.json",
+    "minuend/locale/zh_TW/LC_MESSAGES/minuend.mo",
     "minuend-1.dist-info/licenses/LICENSE",
+    "minuend-1.dist-info/METADATA",
 ]
 SDIST = [
     "CMakeLists.txt",
@@ -47,7 +49,7 @@ def wheel(folder: Path, names: list[str], tag: str = "manylinux_2_28_x86_64") ->
     path = folder / f"minuend-1-cp311-cp311-{tag}.whl"
     with zipfile.ZipFile(path, "w") as made:
         for name in names:
-            made.writestr(name, "")
+            made.writestr(name, stated() if name.endswith("METADATA") else "")
     return path
 
 
@@ -55,7 +57,10 @@ def sdist(folder: Path, names: list[str]) -> Path:
     path = folder / "minuend-1.tar.gz"
     with tarfile.open(path, "w:gz") as made:
         for name in names:
-            made.addfile(tarfile.TarInfo(f"minuend-1/{name}"), io.BytesIO())
+            data = stated().encode() if name == "PKG-INFO" else b""
+            member = tarfile.TarInfo(f"minuend-1/{name}")
+            member.size = len(data)
+            made.addfile(member, io.BytesIO(data))
     return path
 
 
@@ -123,14 +128,89 @@ def test_a_checkout_is_not_taken_for_the_installed_package() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (1, "", told)
 
 
+# ---- metadata ---------------------------------------------------------------------------------------------------
+
+
+def stated(**changes: str) -> str:
+    """The metadata that a file of this project has, with some fields changed; "" leaves a field out."""
+    project = PROJECT["project"]
+    fields = {
+        "Name": "minuend",
+        "Version": mn.__version__,
+        "Summary": project["description"],
+        "License-Expression": project["license"],
+        "License-File": "LICENSE",
+        "Requires-Python": project["requires-python"],
+        "Description-Content-Type": "text/markdown",
+    } | {name.replace("_", "-"): value for name, value in changes.items() if name != "description"}
+    lines = [f"{name}: {value}" for name, value in fields.items() if value]
+    lines += [f"Classifier: {one}" for one in project["classifiers"]]
+    lines += [f"Project-URL: {name}, {url}" for name, url in project["urls"].items()]
+    return "\n".join(["Metadata-Version: 2.4", *lines, "", changes.get("description", "# minuend × −0\n")])
+
+
+def wheel_that_states(folder: Path, text: str) -> Path:
+    path = wheel(folder, [name for name in WHEEL if not name.endswith("METADATA")])
+    with zipfile.ZipFile(path, "a") as made:
+        made.writestr("minuend-1.dist-info/METADATA", text)
+    return path
+
+
+def test_metadata_as_the_project_has_it_has_no_fault(tmp_path: Path) -> None:
+    assert list(package.faults_of(wheel_that_states(tmp_path, stated()))) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"Version": "9.9.9"}, f"its metadata says version 9.9.9; expected {mn.__version__}"),
+        ({"License_File": ""}, "its metadata says License-File None; expected LICENSE"),
+        ({"Project_URL": "Home, https://example.org"}, "its metadata does not name the addresses of project.urls"),
+        ({"Classifier": "Typing :: Stubs Only"}, "its metadata does not name the classifiers of pyproject.toml"),
+        (
+            {"description": "See [files](docs/files.md), [top](#top) and [home](https://example.org).\n"},
+            "its description links to docs/files.md, which an index does not have; tools/package.py readme",
+        ),
+    ],
+)
+def test_wrong_metadata_is_named(tmp_path: Path, changes: dict[str, str], fault: str) -> None:
+    assert list(package.faults_of(wheel_that_states(tmp_path, stated(**changes)))) == [fault]
+
+
+def test_the_readme_of_an_index_links_to_the_tag(tmp_path: Path) -> None:
+    page = tmp_path / "README.md"
+    shutil.copy(ROOT / "README.md", page)
+    package.lead_to_repository(page)
+    text, home = page.read_text(encoding="utf-8"), PROJECT["project"]["urls"]["Repository"]
+    assert package.LINK.search(text) is None
+    assert f"]({home}/blob/v{mn.__version__}/docs/install.md)" in text
+    assert re.search(rf"!\[[^]]+\]\({home}/raw/v{re.escape(mn.__version__)}/docs/benchmarks.png\)", text)
+
+
 # ---- versions ---------------------------------------------------------------------------------------------------
 
 
 def test_the_version_is_one() -> None:
     assert PROJECT["project"]["dynamic"] == ["version"]
     place = PROJECT["tool"]["scikit-build"]["metadata"]["version"]["input"]
-    assert release.VERSION.findall((ROOT / place).read_text(encoding="utf-8")) == [mn.__version__]
-    assert re.fullmatch(r"\d+\.\d+\.\d+(\.dev\d+)?", mn.__version__)
+    assert ROOT / place == ROOT / release.PACKAGE
+    assert release.version_of() == mn.__version__
+    assert list(release.faults(environment={})) == []
+
+
+def test_the_pages_name_the_action_and_the_hook_by_a_tag() -> None:
+    """Both refer to one version, which is that of the package until one is released."""
+    named = {
+        path.relative_to(ROOT).as_posix(): [found["tag"] for found in release.NAMED.finditer(path.read_text("utf-8"))]
+        for path in release.pages()
+    }
+    assert named["docs/gate.md"] == [f"v{release.newest_release()}"] * 2
+    assert {"README.md", "action.yml", ".pre-commit-hooks.yaml", "docs/gate.md"} <= named.keys()
+
+
+def test_releasing_takes_five_lines() -> None:
+    _, _, *steps = (ROOT / "docs/releasing.md").read_text(encoding="utf-8").splitlines()
+    assert [line[:3] for line in steps] == [f"{k}. " for k in range(1, 6)]
 
 
 def test_the_pythons_that_are_named_are_among_those_that_wheels_are_built_for() -> None:
@@ -141,17 +221,35 @@ def test_the_pythons_that_are_named_are_among_those_that_wheels_are_built_for() 
     assert PROJECT["project"]["requires-python"] == f">={named[0]}"
 
 
+PAGE = """- uses: minuend/minuend@v1.2.3
+repos:
+  - repo: https://github.com/minuend/minuend
+    rev: v1.2.3
+pip install "minuend[onnx]==1.2.3" "minuend @ git+https://github.com/minuend/minuend@v1.2.3"
+"""
+
+
 @pytest.fixture
 def released(tmp_path: Path) -> Path:
     """A project whose version 1.2.3 can be released."""
-    (tmp_path / "src/minuend").mkdir(parents=True)
-    (tmp_path / "src/minuend/__init__.py").write_text('__version__ = "1.2.3"\n', encoding="utf-8")
-    (tmp_path / "CHANGELOG.md").write_text(
-        "# Changelog\n\n## Unreleased\n\n## 1.2.3 (2026-11-22)\n\n- More.\n\n## 1.2.2 (2026-11-01)\n\n- Some.\n",
-        encoding="utf-8",
-    )
+    files = {
+        "src/minuend/__init__.py": '"""It."""\n\n__version__ = "1.2.3"\n',
+        "CHANGELOG.md": "# Changelog\n\n## 1.2.3 (2026-11-22)\n\n- More.\n\n## 1.2.2 (2026-11-01)\n\n- Some.\n",
+        "docs/page.md": PAGE,
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "examples").mkdir()
+    (tmp_path / "examples/a.npy").write_bytes(b"\x93NUMPY minuend/minuend@main")
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     return tmp_path
+
+
+def rewrite(folder: Path, file: str, old: str, new: str) -> None:
+    text = (folder / file).read_text(encoding="utf-8")
+    assert old in text
+    (folder / file).write_text(text.replace(old, new, 1), encoding="utf-8")
 
 
 def test_a_release_that_is_ready_has_no_fault(released: Path) -> None:
@@ -163,36 +261,79 @@ def test_a_release_that_is_ready_has_no_fault(released: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "old", "new", "told"),
+    ("file", "old", "new", "faults"),
     [
         (
             "src/minuend/__init__.py",
             "1.2.3",
-            "1.2.4.dev0",
+            "1.2.4",
             [
-                "the tag is v1.2.3, and src/minuend/__init__.py says 1.2.4.dev0; expected the tag v1.2.4.dev0",
-                "1.2.4.dev0 is no version of a release; expected three numbers, as 0.1.0",
-                "CHANGELOG.md has no part '1.2.4.dev0 (YEAR-MONTH-DAY)' below 'Unreleased' that says what is new",
+                "CHANGELOG.md begins with 1.2.3, and src/minuend/__init__.py says 1.2.4",
+                "the tag is v1.2.3, and src/minuend/__init__.py says 1.2.4; expected the tag v1.2.4",
+            ],
+        ),
+        (
+            "src/minuend/__init__.py",
+            "1.2.3",
+            "1.2.3.dev0",
+            [
+                "src/minuend/__init__.py says 1.2.3.dev0; expected three numbers, as 0.1.0",
+                "CHANGELOG.md begins with 1.2.3, and src/minuend/__init__.py says 1.2.3.dev0",
+                "the tag is v1.2.3, and src/minuend/__init__.py says 1.2.3.dev0; expected the tag v1.2.3.dev0",
             ],
         ),
         (
             "CHANGELOG.md",
-            "## Unreleased\n",
-            "## Unreleased\n\n- Left behind.\n",
-            ["CHANGELOG.md does not begin with an empty part 'Unreleased'; move what is released to a part of its own"],
+            "## 1.2.3",
+            "## Unreleased\n\n- Left behind.\n\n## 1.2.3",
+            ["CHANGELOG.md has a part 'Unreleased'; expected 'VERSION (unreleased)' or 'VERSION (YEAR-MONTH-DAY)'"],
         ),
-        (
-            "CHANGELOG.md",
-            "- More.\n",
-            "",
-            ["CHANGELOG.md has no part '1.2.3 (YEAR-MONTH-DAY)' below 'Unreleased' that says what is new"],
-        ),
+        ("CHANGELOG.md", "- More.\n", "", ["CHANGELOG.md does not say what is new in 1.2.3"]),
+        ("CHANGELOG.md", "2026-11-22", "2026-02-30", ["CHANGELOG.md dates 1.2.3 2026-02-30, which is no date"]),
+        ("CHANGELOG.md", "2026-11-01", "unreleased", ["CHANGELOG.md has 1.2.2 below 1.2.3 without a date"]),
+        ("docs/page.md", "@v1.2.3", "@main", ["docs/page.md:1 names main; expected v1.2.3"]),
+        ("docs/page.md", "rev: v1.2.3", "rev: main", ["docs/page.md:4 names main; expected v1.2.3"]),
+        ("docs/page.md", "==1.2.3", "==1.2.2", ["docs/page.md:5 names 1.2.2; expected 1.2.3"]),
     ],
 )
-def test_a_release_that_is_not_ready_says_why(released: Path, file: str, old: str, new: str, told: list[str]) -> None:
-    path = released / file
-    path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
-    assert list(release.faults("v1.2.3", released, {})) == told
+def test_a_release_that_is_not_ready_says_why(released: Path, file: str, old: str, new: str, faults: list[str]) -> None:
+    rewrite(released, file, old, new)
+    assert list(release.faults("v1.2.3", released, {})) == faults
+
+
+def test_an_unreleased_version_is_consistent_and_is_not_published(released: Path) -> None:
+    rewrite(released, "CHANGELOG.md", "2026-11-22", "unreleased")
+    for old in ("@v1.2.3", "rev: v1.2.3", "==1.2.3", "@v1.2.3"):
+        rewrite(released, "docs/page.md", old, old.replace("1.2.3", "1.2.2"))
+    assert list(release.faults("", released, {})) == []
+    assert list(release.faults("v1.2.3", released, {})) == [
+        "CHANGELOG.md says '1.2.3 (unreleased)'; `python tools/release.py --prepare` dates it"
+    ]
+    release.prepare("2026-11-23", released)
+    assert list(release.faults("v1.2.3", released, {})) == []
+    assert (released / "docs/page.md").read_text(encoding="utf-8") == PAGE
+    with pytest.raises(SystemExit, match=r"^CHANGELOG.md has no part 'VERSION \(unreleased\)'; "):
+        release.prepare("2026-11-23", released)
+
+
+def test_the_next_version_leaves_the_pages_at_the_released_one(released: Path) -> None:
+    release.begin("1.10.0", released)
+    assert release.version_of(released) == "1.10.0"
+    assert [part.heading for part in release.parts_of(released)][:2] == ["1.10.0 (unreleased)", "1.2.3 (2026-11-22)"]
+    assert list(release.faults("", released, {})) == []
+    assert "CHANGELOG.md does not say what is new in 1.10.0" in release.faults("v1.10.0", released, {})
+    assert (released / "docs/page.md").read_text(encoding="utf-8") == PAGE
+    with pytest.raises(SystemExit, match=r"^1.10.0 is not released yet; "):
+        release.begin("1.11.0", released)
+
+
+@pytest.mark.parametrize(
+    ("version", "message"),
+    [("1.2.3", "1.2.3 is not newer than 1.2.3"), ("2.0", "'2.0' is no version; expected three numbers, as 0.2.0")],
+)
+def test_a_next_version_that_is_none(released: Path, version: str, message: str) -> None:
+    with pytest.raises(SystemExit, match=f"^{re.escape(message)}$"):
+        release.begin(version, released)
 
 
 def test_a_release_from_elsewhere_is_refused(released: Path) -> None:
@@ -203,10 +344,11 @@ def test_a_release_from_elsewhere_is_refused(released: Path) -> None:
     ]
 
 
-def test_the_changelog_begins_with_what_is_not_released() -> None:
-    names = [name for name, _ in release.PARTS.findall((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))]
-    assert names[0] == "Unreleased"
-    assert all(re.fullmatch(r"\d+\.\d+\.\d+ \(\d{4}-\d\d-\d\d\)", name) for name in names[1:])
+def test_the_command_ends_with_1_where_something_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:
+    assert release.main([]) == 0
+    assert capsys.readouterr() == (f"minuend {mn.__version__}: no fault\n", "")
+    assert release.main(["v9.9.9"]) == 1
+    assert f"the tag is v9.9.9, and src/minuend/__init__.py says {mn.__version__}" in capsys.readouterr().err
 
 
 # ---- workflows --------------------------------------------------------------------------------------------------
@@ -233,6 +375,24 @@ def test_only_a_tag_is_published_and_only_that_job_may_sign() -> None:
     assert "if: github.event_name == 'push' && startsWith(github.ref, 'refs/tags/v')" in publish
     assert "environment: release" in publish
     assert all("secrets." not in path.read_text(encoding="utf-8") for path in WORKFLOWS)
+
+
+def test_nothing_is_built_or_published_before_the_version_is_checked() -> None:
+    yaml = pytest.importorskip("ruamel.yaml").YAML(typ="safe", pure=True)
+    jobs = yaml.load((ROOT / ".github/workflows/wheels.yml").read_text(encoding="utf-8"))["jobs"]
+    checks = {step["if"]: step["run"] for step in jobs["version"]["steps"] if "run" in step}
+    assert checks == {
+        "github.ref_type == 'tag'": 'python tools/release.py "$GITHUB_REF_NAME"',
+        "github.ref_type != 'tag'": "python tools/release.py",
+    }
+
+    def waits_for(name: str) -> set[str]:
+        needs = jobs[name].get("needs", [])
+        direct = {needs} if isinstance(needs, str) else set(needs)
+        return direct.union(*map(waits_for, direct))
+
+    assert waits_for("publish") == jobs.keys() - {"publish"}
+    assert all("version" in waits_for(name) for name in jobs.keys() - {"version"})
 
 
 def test_the_test_command_of_wheels_names_what_is_there() -> None:

@@ -26,10 +26,11 @@ def serve() -> None:
     private = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a runtime prints must not run into the answers
     worker.leave_no_core()
-    folder = worker.own_folder()
+    folder, caller = worker.own_folder(), worker.caller_pipe()
     try:
         while (request := worker.read(sys.stdin.buffer)) is not None:
-            tree, parts = _answer(*request)
+            with worker.ending_with_caller(caller):
+                tree, parts = _answer(*request)
             worker.write(private, {"done": tree}, parts)
     finally:
         worker.remove(folder)
