@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from docutils import nodes
+from docutils import nodes  # type: ignore[import-untyped,unused-ignore]
 from sphinx.search import SearchLanguage
 from sphinx.transforms import SphinxTransform
 
