@@ -80,13 +80,14 @@ def sphinx(builder: str, source: Path, out: Path, name: str) -> int:
 
 
 def written_sentences(out: Path) -> list[str]:
-    """Every sentence of the pages that people wrote and that are translated, by Sphinx's own count."""
+    """Every sentence of the pages that people wrote and that are translated, and the titles of the others."""
     source, folder = work(out) / "source" / ENGLISH, work(out) / "gettext"
     if not source.exists():
         staging.stage(source, Language())
     if not (folder / "minuend.pot").exists() and sphinx("gettext", source, folder, ENGLISH):
         raise SystemExit("Sphinx could not gather the sentences of the pages")
-    return catalogues.of_template(folder / "minuend.pot", staging.TRANSLATED)
+    sentences = catalogues.of_template(folder / "minuend.pot", staging.TRANSLATED)
+    return [*sentences, *staging.english_only().values()]
 
 
 def update_catalogues(out: Path) -> int:

@@ -10,7 +10,7 @@ copyright = author  # noqa: A001 (Sphinx names it so)
 version = release = minuend.__version__
 
 language = os.environ.get("MINUEND_SITE_LANGUAGE", "en")
-locale_dirs = [os.environ.get("MINUEND_SITE_LOCALES", "../src/minuend/locale")]
+locale_dirs = [os.environ.get("MINUEND_SITE_LOCALES", "../src/minuend/locale"), "locale"]  # the second is the theme's
 gettext_compact = "minuend"  # one catalogue, which the command line reads too
 gettext_auto_build = False  # minuend.mo is made by build.py, and committed
 gettext_uuid = False

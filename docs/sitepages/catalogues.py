@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +14,11 @@ from babel.messages.pofile import read_po, write_po
 
 FOLDER = Path(__file__).parents[2] / "src" / "minuend" / "locale"
 """In the clone, whatever is installed: this is what translators edit."""
+
+_TERM = re.compile(r"\{term\}`([^`]*)`")
+_CODE = re.compile(r"`[^`]*`")
+_FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
+_LETTER = re.compile(r"[^\W\d_]")
 
 DATE = datetime(2026, 11, 23, tzinfo=UTC)
 """What stands for the date in catalogues: the same texts make the same bytes, whenever."""
@@ -40,10 +46,32 @@ def update(language: str, texts: Iterable[str]) -> None:
     )
     for text in texts:
         known = old.get(text)
-        new.add(text, known.string if known else "")
+        new.add(text, str(known.string) if known else carried(text, old))
     path(language).parent.mkdir(parents=True, exist_ok=True)
     with open(path(language), "wb") as file:
         write_po(file, new, width=120, omit_header=False, sort_output=False)
+
+
+def carried(text: str, old: Catalog) -> str:
+    """Return the translation of a sentence of which figures alone have changed, with the figures of today.
+
+    >>> catalogue = Catalog("zh_TW")
+    >>> _ = catalogue.add("1.93 ms of 51.6 ms", "51.6 ms 中的 1.93 ms")
+    >>> carried("2.05 ms of 60 ms", catalogue), carried("2.05 s of 60 ms", catalogue)
+    ('60 ms 中的 2.05 ms', '')
+    """
+    for message in old:
+        before = str(message.id)
+        if before and _FIGURE.sub("0", before) == _FIGURE.sub("0", text):
+            return _with_figures(str(message.string), _FIGURE.findall(before), _FIGURE.findall(text))
+    return ""
+
+
+def _with_figures(translation: str, before: list[str], now: list[str]) -> str:
+    """A translation with other figures; nothing where one figure has become two."""
+    pairs = set(zip(before, now, strict=True))
+    known = dict(pairs)
+    return "" if len(known) < len(pairs) else _FIGURE.sub(lambda found: known.get(found[0], found[0]), translation)
 
 
 def compiled(language: str) -> bytes:
@@ -67,9 +95,27 @@ def of_template(file: Path, pages: Iterable[str]) -> list[str]:
     with open(file, "rb") as stream:
         template = read_po(stream)
     return [
-        str(message.id) for message in template
-        if message.id and any(Path(where).name in wanted and "/" not in _below(where) for where, _ in message.locations)
+        without_terms(str(message.id)) for message in template if message.id and has_words(str(message.id))
+        and any(Path(where).name in wanted and "/" not in _below(where) for where, _ in message.locations)
     ]  # fmt: skip
+
+
+def without_terms(text: str) -> str:
+    """Return a text without links to the glossary, which is in English.
+
+    >>> without_terms("the {term}`witness` of a {term}`verdict`, `ok`")
+    'the witness of a verdict, `ok`'
+    """
+    return _TERM.sub(r"\1", text)
+
+
+def has_words(text: str) -> bool:
+    """Whether a text has words to translate; code, numbers and signs are the same in every language.
+
+    >>> has_words("`.npy`"), has_words("1.93, 2.84 %"), has_words("−5, `int16`"), has_words("one array")
+    (False, False, False, True)
+    """
+    return bool(_LETTER.search(_CODE.sub("", text)))
 
 
 def _below(where: str) -> str:

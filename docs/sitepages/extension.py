@@ -1,11 +1,15 @@
-"""What Sphinx and its theme lack: a search in Chinese, and boxes that scroll by keyboard."""
+"""What Sphinx and its theme lack: a search in Chinese, pages in English within it, boxes that scroll by keyboard."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
+from docutils import nodes  # type: ignore[import-untyped,unused-ignore]
 from sphinx.search import SearchLanguage
+from sphinx.transforms import SphinxTransform
+
+from sitepages import staging
 
 _WORD = re.compile(r"[\u3400-\u9fff]+|[^\W\u3400-\u9fff]+")
 
@@ -43,6 +47,18 @@ def _parts(word: str) -> list[str]:
     return [word[at : at + 2] for at in range(len(word) - 1)] if chinese and len(word) > 2 else [word]
 
 
+class EnglishText(SphinxTransform):  # type: ignore[misc,unused-ignore]
+    """On a page that is in English only the title alone is translated, for the sidebar."""
+
+    default_priority = 5  # before Sphinx translates
+
+    def apply(self, **kwargs: Any) -> None:
+        """Exclude the page's texts from translation."""
+        if self.env.docname in staging.english_only():
+            for text in self.document.findall(nodes.TextElement):
+                text["translatable"] = isinstance(text, nodes.title) and text.parent.parent is self.document
+
+
 _MENDED = (
     ("<pre>", '<pre tabindex="0">'),  # a long line scrolls, so the keyboard has to get there
     ('<div class="table-wrapper', '<div tabindex="0" class="table-wrapper'),
@@ -62,5 +78,6 @@ def mend(app: Any, pagename: str, templatename: str, context: dict[str, Any], do
 def setup(app: Any) -> dict[str, Any]:
     """Called by Sphinx."""
     app.add_search_language(ChineseSearch)
+    app.add_transform(EnglishText)
     app.connect("html-page-context", mend, priority=900)  # behind the theme
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from minuend.language import Language
+from minuend.language import ENGLISH, Language
 from sitepages import differences, front, markup, matrix, operators, reference, releases, schemas
 from sitepages.page import Page
 
@@ -17,8 +17,11 @@ REPOSITORY = "https://github.com/minuend/minuend"
 MADE: tuple[Callable[[Language], Iterator[Page]], ...] = tuple(
     module.pages for module in (operators, differences, matrix, releases, schemas, reference)
 )
-TRANSLATED = ("index", "tutorial")
+TRANSLATED = ("index", "tutorial", "gate", "files", "deltas", "policies")
 """Pages that people wrote and that are translated whole; the build fails where a sentence of theirs is not."""
+
+WITHOUT_TERMS = ("index", "glossary", "changelog", "deltas")
+"""Pages without links to the glossary: cards, which are links; the glossary; a list of changes; patterns of bits."""
 
 _LINK = re.compile(r"(?<=\]\()\.\./([^)#\s]+)")
 
@@ -27,17 +30,28 @@ def stage(folder: Path, language: Language) -> None:
     """Fill a folder with the sources of the site in one language; what it held before goes."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
+    for name, path in _pages().items():
+        _write(folder, Page(f"{name}.md", _written(name, path.read_text("utf-8"), language)))
     for path in sorted(DOCS.iterdir()):
-        if path.suffix == ".md":
-            _write(folder, Page(path.name, _written(path, language)))
-        elif path.suffix in (".png", ".svg", ".json") or path.name == "conf.py":
+        if path.suffix in (".png", ".svg", ".json") or path.name == "conf.py":
             shutil.copy(path, folder)
-        elif path.name in ("_static", "_templates"):
+        elif path.name in ("_static", "_templates", "locale"):
             shutil.copytree(path, folder / path.name)
-    _write(folder, Page("changelog.md", linked((DOCS.parent / "CHANGELOG.md").read_text("utf-8"))))
     for pages in MADE:
         for page in pages(language):
             _write(folder, page)
+
+
+@functools.cache
+def english_only() -> dict[str, str]:
+    """Return the pages that people wrote and that are not translated, with their titles, which the sidebar shows."""
+    others = {name: path for name, path in _pages().items() if name not in TRANSLATED}
+    return {name: path.read_text("utf-8").partition("\n")[0].removeprefix("# ") for name, path in others.items()}
+
+
+def _pages() -> dict[str, Path]:
+    """The pages that people wrote, by their names in the site."""
+    return {path.stem: path for path in sorted(DOCS.glob("*.md"))} | {"changelog": DOCS.parent / "CHANGELOG.md"}
 
 
 def _write(folder: Path, page: Page) -> None:
@@ -46,12 +60,13 @@ def _write(folder: Path, page: Page) -> None:
     path.write_text(page.text, encoding="utf-8")
 
 
-def _written(path: Path, language: Language) -> str:
+def _written(name: str, text: str, language: Language) -> str:
     """A page that somebody wrote; where it is not translated, it says so under its title."""
-    text = linked(path.read_text("utf-8")).replace("<!-- picture -->", markup.raw(front.picture(language)))
-    if path.stem not in (*TRANSLATED, "glossary"):
+    text = linked(text).replace("<!-- picture -->", markup.raw(front.picture(language)))
+    translated = language.name != ENGLISH and name in TRANSLATED
+    if name not in WITHOUT_TERMS and not translated:
         text = explained(text, glossary())
-    if language.name == "en" or path.stem in TRANSLATED:
+    if language.name == ENGLISH or translated:
         return text
     title, rest = text.split("\n", 1)
     return f"{title}\n\n:::{{note}}\n{language.tr('This page is in English only.')}\n:::\n{rest}"
