@@ -15,6 +15,9 @@ from minuend.core.elements import ElementType
 Value: TypeAlias = int | Fraction | float
 """An element's value: an ``int``, an exact ``Fraction``, or the ``float`` -0.0, inf, -inf or nan."""
 
+NAME = "subtract"
+"""The operator's name in Python, the same for every standard."""
+
 SIGN = "-"
 """The operator, between two operands in a sentence."""
 
