@@ -257,7 +257,7 @@ def source(target: Target, language: Language) -> str:
 
 def _witness_table(runtime: str, dtype: str, cells: Sequence[Cell], language: Language) -> str:
     tr = language.tr
-    words = ("releases", "verdict", "severity", "operator", "values", "what shows it")
+    words = ("releases", "verdict", "severity", "what shows it", "values", "operator")
     heads = "".join(f'<th scope="col">{tr(word)}</th>' for word in (*words, "the command that shows it again"))
     rows = [_witness_row(list(alike), language) for _, alike in itertools.groupby(cells, key=_alike)]
     return _table(f"{runtime}, {dtype}", runtime, heads, rows, "witnesses")
@@ -280,12 +280,13 @@ def _witness_row(cells: list[Cell], language: Language) -> str:
     shown = (
         " ".join(dict.fromkeys((_sign(cell), tr(cell.verdict)))),
         tr(_severity(cell)),
-        cell.opversion,
-        tr("all values") if cell.verdict == "ok" else tr(cell.value_class),
         told(cell, language),
+        tr("all values") if cell.verdict == "ok" else tr(cell.value_class),
+        cell.opversion,
     )
     columns = "".join(f"<td>{html.escape(text)}</td>" for text in shown)
-    return f'<tr><th scope="row">{releases}</th>{columns}<td><code>{html.escape(command(cells[-1]))}</code></td></tr>'
+    words = " ".join(f"<span>{html.escape(word)}</span>" for word in command(cells[-1]).split())
+    return f'<tr><th scope="row">{releases}</th>{columns}<td><code>{words}</code></td></tr>'
 
 
 def told(cell: Cell, language: Language) -> str:
