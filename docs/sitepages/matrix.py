@@ -1,11 +1,15 @@
-"""The matrix: element type by version of each standard, and by release of each runtime; a witness behind each cell."""
+"""The matrix: element type by version of each standard, and by release of each runtime; a witness behind each cell.
+
+The filter of its page (``_static/matrix.js``) finds its choices in the cells' own data: another operator, version or
+severity in the cells is another choice.
+"""
 
 from __future__ import annotations
 
 import html
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import minuend
@@ -16,6 +20,7 @@ from minuend.operators import SUBTRACT
 from minuend.plain import grouped, plain
 from minuend.runtimes.machine import up_to_last
 from minuend.runtimes.matrix import Cell, matrix
+from minuend.runtimes.severity import SEVERITIES, Severity
 from minuend.runtimes.target import Target
 from minuend.standards.dialects import dialect
 from minuend.standards.version import OpVersion
@@ -23,7 +28,19 @@ from sitepages import markup, versions
 from sitepages.page import Page
 
 KINDS = {"ok": "ok", "different-numbers": "different", "not-implemented": "no", "unknown": "unknown"}
-"""A verdict's class in the style sheet."""
+"""A verdict's class in the style sheet, where no severity says more."""
+
+GRADES: Mapping[Severity, str] = {"sign-of-zero": "±0", "rounding": "≈", "subnormal": "→0", "edge": "∞", "numbers": "≠"}
+"""What stands in a cell for a severity, which is its class in the style sheet, too."""
+
+NO_EXAMPLE = "no example"
+"""Stands for the severity of results that differ where no witness was measured."""
+
+SCOPE = (
+    "Each cell is the worst over all values of two inputs of one shape, in the newest version of the operator that has "
+    "the type. Select a cell for its example, its older releases and the command that shows it again. DirectML was not "
+    "measured: its documents are shown."
+)
 
 
 def pages(language: Language) -> Iterator[Page]:
@@ -40,20 +57,17 @@ def pages(language: Language) -> Iterator[Page]:
 
 def _matrix(by_runtime: dict[str, list[Cell]], language: Language) -> str:
     tr = language.tr
-    words = {
-        "type": tr("element type"), "table": tr("standard or runtime"), "verdict": tr("verdict"), "all": tr("all"),
-        "none": tr("No cell is left by this choice."), "filter": tr("Show"),
-    }  # fmt: skip
-    words["names"] = json.dumps({verdict: tr(verdict) for verdict in SIGNS}, ensure_ascii=False)
-    data = "".join(f' data-{name}="{html.escape(word)}"' for name, word in words.items())
+    remedy = "minuend check model.onnx --target openvino-cpu"
     return markup.paragraphs(
         f"# {tr('The matrix')}",
-        tr("Which version takes which element type, and what each release of each runtime does with it."),
-        markup.raw(f'<div id="matrix-filter"{data}></div>'),
+        tr("Which runtimes subtract each element type as the standards define it, and how far off the others are."),
+        markup.raw(_filter(language)),
         f"## {tr('Every runtime, newest release')}",
-        markup.text(tr(MEANING)),
-        tr("Each cell leads to its pair of numbers, older releases, and the command that shows it again."),
+        markup.raw(_legend(language, explained=False)),
         markup.raw(_newest_table(by_runtime, language)),
+        markup.text(tr(SCOPE)),
+        markup.raw(_legend(language, explained=True)),
+        tr("To see which subtractions of a model a runtime computes otherwise: {command}", command=markup.code(remedy)),
         f"## {tr('Element type by version')}",
         markup.text(tr("x: the version takes the type. Each leads to the version's page.")),
         markup.raw(_versions_table(language)),
@@ -64,13 +78,57 @@ def _matrix(by_runtime: dict[str, list[Cell]], language: Language) -> str:
     )
 
 
+def _filter(language: Language) -> str:
+    """Where the script puts the filter, with the words that it needs; its choices come from the cells."""
+    tr = language.tr
+    words = {
+        "operator": tr("operator"), "type": tr("element type"), "table": tr("standard or runtime"),
+        "verdict": tr("verdict"), "severity": tr("severity"), "all": tr("all"), "clear": tr("clear"),
+        "none": tr("No cell is left by this choice."), "filter": tr("Show"),
+        "left": tr("cells: {count}", count="{count}"),
+    }  # fmt: skip
+    names = {name: tr(name) for name in (*SIGNS, *GRADES, NO_EXAMPLE)}
+    names |= {_version_name(op): versions.title(op) for op in versions.every_version()}
+    words["names"] = json.dumps(names, ensure_ascii=False)
+    words["order"] = json.dumps([*GRADES, NO_EXAMPLE])
+    data = "".join(f' data-{name}="{html.escape(word)}"' for name, word in words.items())
+    return f'<div id="matrix-filter"{data}></div>'
+
+
+def _version_name(op: OpVersion) -> str:
+    """A version as cells name it: ``onnx:14``."""
+    return f"{op.dialect}:{op.version}"
+
+
+def _signs(language: Language) -> list[tuple[str, str, str, str]]:
+    """Each sign's class in the style sheet, the sign, its name and its meaning, mildest first."""
+    tr = language.tr
+    return [
+        ("ok", SIGNS["ok"], tr("ok"), tr("every result is as expected")),
+        *((name, sign, tr(name), tr(SEVERITIES[name])) for name, sign in GRADES.items()),
+        ("different", "≠?", tr("different-numbers"), tr("results differ, and no example was measured")),
+        ("no", SIGNS["not-implemented"], tr("not-implemented"), tr("it does not run")),
+        ("unknown", SIGNS["unknown"], tr("unknown"), tr("not measured, and not documented")),
+        ("none", "", tr("empty"), tr("the runtime reads no such type")),
+    ]
+
+
+def _legend(language: Language, *, explained: bool) -> str:
+    """The signs with their names in a line, or with their meanings in a list."""
+    rows = []
+    for kind, sign, name, meaning in _signs(language):
+        words = f"<span><b>{html.escape(name)}</b>: {html.escape(meaning)}</span>" if explained else html.escape(name)
+        rows.append(f'<li><span class="sign v-{kind}" aria-hidden="true">{sign}</span> {words}</li>')
+    return f'<ul class="legend {"explained" if explained else "short"}">{"".join(rows)}</ul>'
+
+
 def _newest_table(by_runtime: dict[str, list[Cell]], language: Language) -> str:
     """One grid: runtimes down, element types across, in the newest version of the operator that each reads."""
     newest = {
         runtime: [cell for cell in cells if cell.target == cells[-1].target] for runtime, cells in by_runtime.items()
     }
     types = _types(cell.dtype for cells in newest.values() for cell in cells)
-    heads = "".join(f'<th scope="col" data-type="{dtype}">{dtype}</th>' for dtype in types)
+    heads = "".join(f'<th scope="col" data-type="{dtype}"><span>{dtype}</span></th>' for dtype in types)
     rows = []
     for runtime, cells in newest.items():
         found = {cell.dtype: cell for cell in cells}
@@ -93,16 +151,17 @@ def _versions_table(language: Language) -> str:
     )
     rows = []
     for name in _types(name for op in known for name in op.types):
-        cells = "".join(_version_cell(name in op.types, versions.slug(op)) for op in known)
+        cells = "".join(_version_cell(name in op.types, op) for op in known)
         rows.append(f'<tr data-type="{name}"><th scope="row">{name}</th>{cells}</tr>')
     label = language.tr("Element type by version")
     return _table(label, "standards", f'<th scope="col">{language.tr("type")}</th>{heads}', rows)
 
 
-def _version_cell(taken: bool, page: str) -> str:
+def _version_cell(taken: bool, op: OpVersion) -> str:
     if not taken:
         return '<td class="v-none"></td>'
-    return f'<td class="v-ok" data-verdict="ok"><a href="operators/{page}.html">x</a></td>'
+    data = f'data-verdict="ok" data-operator="{op.computes.name}" data-version="{_version_name(op)}"'
+    return f'<td class="v-ok" {data}><a href="operators/{versions.slug(op)}.html">x</a></td>'
 
 
 def _runtime(runtime: str, cells: Sequence[Cell], language: Language) -> str:
@@ -121,12 +180,30 @@ def _runtime(runtime: str, cells: Sequence[Cell], language: Language) -> str:
 def _cell(cell: Cell | None, dtype: str, language: Language) -> str:
     if cell is None:
         return f'<td class="v-none" data-type="{dtype}"></td>'
-    told = f"{cell.target.runtime} {cell.target.release}, {cell.dtype}: {language.tr(cell.verdict)}"
+    graded = _severity(cell)
+    words = [language.tr(word) for word in (cell.verdict, graded) if word]
+    label = f"{cell.target.runtime} {cell.target.release}, {cell.dtype}: {', '.join(words)}"
+    data = {
+        "verdict": cell.verdict, "type": dtype, "operator": cell.operator, "version": " ".join(cell.opversions),
+        "severity": graded,
+    }  # fmt: skip
+    shown = "".join(f' data-{name}="{html.escape(value)}"' for name, value in data.items() if value)
     return (
-        f'<td class="v-{KINDS[cell.verdict]}" data-verdict="{cell.verdict}" data-type="{dtype}">'
-        f'<a href="matrix/{cell.target.runtime}.html#{anchor(cell)}" aria-label="{html.escape(told)}">'
-        f"{SIGNS[cell.verdict]}</a></td>"
+        f'<td class="v-{cell.severity or KINDS[cell.verdict]}"{shown}>'
+        f'<a href="matrix/{cell.target.runtime}.html#{anchor(cell)}" aria-label="{html.escape(label)}"'
+        f' title="{html.escape(told(cell, language))}">{_sign(cell)}</a></td>'
     )
+
+
+def _severity(cell: Cell) -> str:
+    """The severity that the filter knows a cell by; empty where its numbers do not differ."""
+    return cell.severity or (NO_EXAMPLE if cell.verdict == "different-numbers" else "")
+
+
+def _sign(cell: Cell) -> str:
+    if cell.severity is None and cell.verdict == "different-numbers":
+        return "≠?"
+    return GRADES[cell.severity] if cell.severity else SIGNS[cell.verdict]
 
 
 def _table(label: str, name: str, heads: str, rows: Iterable[str], kind: str = "matrix") -> str:
@@ -180,10 +257,8 @@ def source(target: Target, language: Language) -> str:
 
 def _witness_table(runtime: str, dtype: str, cells: Sequence[Cell], language: Language) -> str:
     tr = language.tr
-    heads = "".join(
-        f'<th scope="col">{tr(word)}</th>'
-        for word in ("releases", "verdict", "operator", "values", "what shows it", "the command that shows it again")
-    )
+    words = ("releases", "verdict", "severity", "what shows it", "values", "operator")
+    heads = "".join(f'<th scope="col">{tr(word)}</th>' for word in (*words, "the command that shows it again"))
     rows = [_witness_row(list(alike), language) for _, alike in itertools.groupby(cells, key=_alike)]
     return _table(f"{runtime}, {dtype}", runtime, heads, rows, "witnesses")
 
@@ -203,13 +278,15 @@ def _witness_row(cells: list[Cell], language: Language) -> str:
     tr, cell = language.tr, cells[0]
     releases = ", ".join(f'<span id="{anchor(one)}">{html.escape(one.target.release)}</span>' for one in cells)
     shown = (
-        " ".join(dict.fromkeys((SIGNS[cell.verdict], tr(cell.verdict)))),
-        cell.opversion,
-        tr("all values") if cell.verdict == "ok" else tr(cell.value_class),
+        " ".join(dict.fromkeys((_sign(cell), tr(cell.verdict)))),
+        tr(_severity(cell)),
         told(cell, language),
+        tr("all values") if cell.verdict == "ok" else tr(cell.value_class),
+        cell.opversion,
     )
     columns = "".join(f"<td>{html.escape(text)}</td>" for text in shown)
-    return f'<tr><th scope="row">{releases}</th>{columns}<td><code>{html.escape(command(cells[-1]))}</code></td></tr>'
+    words = " ".join(f"<span>{html.escape(word)}</span>" for word in command(cells[-1]).split())
+    return f'<tr><th scope="row">{releases}</th>{columns}<td><code>{words}</code></td></tr>'
 
 
 def told(cell: Cell, language: Language) -> str:

@@ -43,9 +43,15 @@ def _index(language: Language) -> Page:
             for op in reversed(home.versions)
         ]
         parts.append(markup.table([tr("version"), tr("in force"), tr("summary")], rows))
-    names = [versions.slug(op) for home in versions.homes() for op in reversed(home.versions)]
+    names = [_entry(op) for home in versions.homes() for op in reversed(home.versions)]
     parts.append(markup.fence("{toctree}", ":hidden:\n\n" + "\n".join(names)))
     return Page("operators/index.md", markup.paragraphs(*parts))
+
+
+def _entry(op: OpVersion) -> str:
+    """A version in the sidebar; an operator's name that is too long for a line there is left out."""
+    short = f"{dialect(op.dialect).title} {op.version} <{versions.slug(op)}>"
+    return versions.slug(op) if len(op.operator) <= 16 else short
 
 
 def _page(op: OpVersion, language: Language) -> str:
@@ -103,9 +109,10 @@ def _runtimes(op: OpVersion, language: Language) -> Iterator[str]:
     named = ", ".join(f"[{name}](../matrix/{name}.md)" for name in fine) or tr("none")
     yield tr(
         "Of {count} runtimes that read this version, the newest releases of these compute every type right: {named}. "
-        "[The matrix](../matrix.md) shows the others by type.",
+        "{matrix} shows the others by type.",
         count=len(fine) + len(others),
         named=named,
+        matrix=f'<a href="../matrix.html?operator={op.dialect}:{op.version}">{tr("The matrix")}</a>',
     )
 
 

@@ -111,20 +111,83 @@ def visible_rows(page: Any, table: str) -> int:
     return int(page.locator(f'table[data-table="{table}"] tbody tr:visible').count())
 
 
-def test_the_filter_of_the_matrix(opened: Callable[..., Any]) -> None:
-    page = opened("en/matrix.html")
+FILTERS = ("operator", "element type", "standard or runtime", "verdict", "severity")
+
+
+def choose(page: Any, label: str, value: str) -> None:
+    page.get_by_label(label, exact=True).select_option(value)
+
+
+def options(page: Any, label: str) -> list[str]:
+    found: list[str] = (
+        page.get_by_label(label, exact=True).locator("option").evaluate_all("all => all.map(o => o.value)")
+    )
+    return found
+
+
+def shown(page: Any, table: str, name: str) -> set[str]:
+    """A datum of the cells of a table that the filter leaves."""
+    cells = page.locator(f'table[data-table="{table}"] td[data-verdict]:not(.faded):visible')
+    return set(cells.evaluate_all(f"all => all.map(cell => cell.dataset.{name} || '')"))
+
+
+@pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
+def test_the_filter_of_the_matrix(viewport: dict[str, int], opened: Callable[..., Any]) -> None:
+    page = opened("en/matrix.html", viewport=viewport)
     every = visible_rows(page, "openvino-cpu")
-    page.get_by_label("element type", exact=True).select_option("uint8")
+    choose(page, "element type", "uint8")
     assert (visible_rows(page, "openvino-cpu"), visible_rows(page, "standards")) == (1, 1)
-    page.get_by_label("standard or runtime", exact=True).select_option("openvino-cpu")
-    assert visible_rows(page, "standards") == 0
+    assert page.locator("table.newest thead th[data-type]:visible").all_inner_texts() == ["uint8"]
+    choose(page, "standard or runtime", "openvino-cpu")
+    assert (visible_rows(page, "standards"), visible_rows(page, "newest")) == (0, 1)
     assert "type=uint8&table=openvino-cpu" in page.url
-    page.get_by_label("verdict", exact=True).select_option("not-implemented")
+    choose(page, "verdict", "not-implemented")
     assert page.get_by_role("status").inner_text() == "No cell is left by this choice."
-    for label in ("element type", "standard or runtime", "verdict"):
-        page.get_by_label(label, exact=True).select_option("")
+    page.get_by_role("button", name="clear").click()
     assert visible_rows(page, "openvino-cpu") == every
+    assert page.get_by_role("status").inner_text() == ""
+    assert [page.get_by_label(label, exact=True).input_value() for label in FILTERS] == [""] * 5
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert page.complaints == []
+
+
+def test_the_filter_by_severity(opened: Callable[..., Any]) -> None:
+    page = opened("en/matrix.html")
+    assert options(page, "severity") == ["", "rounding", "subnormal", "edge", "numbers", "no example"]
+    choose(page, "severity", "subnormal")
+    assert shown(page, "newest", "severity") == {"subnormal"}
+    assert shown(page, "newest", "verdict") == {"different-numbers"}
+    assert visible_rows(page, "standards") == 0
+    cells = page.locator("table.newest td[data-severity=subnormal]:visible").count()
+    assert 0 < cells < int(page.get_by_role("status").inner_text().removeprefix("cells: "))
+    choose(page, "severity", "no example")
+    assert shown(page, "newest", "type") >= {"float16", "int64"}
+
+
+def test_the_filter_by_operator_and_version(opened: Callable[..., Any]) -> None:
+    page = opened("en/matrix.html?operator=onnx:14")
+    assert page.get_by_label("operator", exact=True).input_value() == "onnx:14"
+    known = options(page, "operator")
+    assert known[:2] == ["", "subtract"]
+    assert {"onnx:14", "openvino:1"} <= set(known)
+    assert "nf4" not in shown(page, "newest", "type")  # no version of ONNX takes it
+    choose(page, "operator", "subtract")
+    assert "nf4" in shown(page, "newest", "type")
+
+
+def test_another_operator_in_the_cells_is_another_choice(opened: Callable[..., Any]) -> None:
+    page = opened("en/index.html")
+
+    def changed(route: Any) -> None:
+        body = route.fetch().text()
+        at = body.index('data-type="uint8" data-operator="subtract"')
+        route.fulfill(body=body[:at] + body[at:].replace('"subtract"', '"add"', 1), content_type="text/html")
+
+    page.route("**/matrix.html", changed)
+    page.goto(page.url.replace("index", "matrix"), wait_until="load")
+    assert [name for name in options(page, "operator") if ":" not in name] == ["", "subtract", "add"]
+    choose(page, "operator", "add")
+    assert page.get_by_role("status").inner_text() == "cells: 1"
 
 
 def test_the_choice_is_in_the_address(opened: Callable[..., Any]) -> None:
@@ -136,7 +199,10 @@ def test_the_choice_is_in_the_address(opened: Callable[..., Any]) -> None:
 
 def test_a_cell_leads_to_its_witness(opened: Callable[..., Any]) -> None:
     page = opened("en/matrix.html")
-    page.get_by_role("link", name="openvino-cpu 2026.4.1, uint8: different-numbers").click()
+    name = "openvino-cpu 2026.4.1, uint8: different-numbers, numbers"
+    cell = page.locator("table.newest").get_by_role("link", name=name)
+    assert cell.get_attribute("title") == "5 - 10 gives 0, expected 251"
+    cell.click()
     page.wait_for_url("**/matrix/openvino-cpu.html#uint8-2026.4.1")
     row = page.locator("tr", has=page.locator('[id="uint8-2026.4.1"]'))
     assert "5 - 10 gives 0, expected 251" in row.inner_text()
@@ -146,6 +212,7 @@ def test_without_a_script_the_matrix_stands_whole(opened: Callable[..., Any]) ->
     page = opened("en/matrix.html", java_script_enabled=False)
     assert page.locator("#matrix-filter select").count() == 0
     assert page.locator("table.matrix tbody tr:visible").count() > 200
+    assert page.locator("ul.legend.explained li:visible").count() == 10
     page.get_by_role("link", name="ONNX 14").first.click()
     assert page.title().startswith("ONNX Sub-14")
 

@@ -117,8 +117,9 @@ def test_the_build_fails_where_a_sentence_is_not_translated(
     texts: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("sphinx")
-    import build
     from sitepages import catalogues
+
+    import build
 
     known = catalogues.untranslated
     missing = Language.missing

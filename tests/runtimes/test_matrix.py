@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from minuend import cli
 from minuend.cli.pages.layout import text
 from minuend.cli.pages.matrix import SIGNS, matrix_page
+from minuend.core.elements import TYPES
 from minuend.errors import DTypeError, SpecError
 from minuend.runtimes import targets
-from minuend.runtimes.answers import VERDICTS, WORST
+from minuend.runtimes.answers import VERDICTS, WORST, Answer, Witness
 from minuend.runtimes.matrix import matrix
+from minuend.runtimes.severity import severity, worst
 
 
 def test_every_release_is_in_it_with_the_types_that_it_reads() -> None:
@@ -33,6 +36,30 @@ def test_a_cell_is_the_worst_over_all_values_and_formats() -> None:
         if cell.dtype in ("float32", "uint8", "int64", "bfloat16"):
             assert cell.verdict == min(found, key=WORST.index)
         assert (cell.answer.witness is not None or cell.answer.message != "") == (cell.verdict != "ok")
+
+
+def test_a_deviation_has_the_worst_severity_of_its_witnesses() -> None:
+    cells = {(cell.target.name, cell.dtype): cell for cell in matrix()}
+    for cell in cells.values():
+        shown = cell.verdict == "different-numbers" and cell.answer.witness is not None
+        assert (cell.severity is not None) == shown
+        assert cell.operator == "subtract"
+    assert cells["openvino-cpu@2026.4.1", "uint8"].severity == "numbers"
+    iree = cells["iree@3.13.0", "float32"]
+    assert (iree.severity, iree.value_class) == ("subnormal", "negative zero")
+    every = {
+        severity(TYPES["bfloat16"], (one.witness.a, one.witness.b), one.witness.got, one.witness.expected)
+        for one in targets.find("onnx-reference@1.14.1").answer("onnx:14", "bfloat16", "same", "none").values()
+        if one.witness is not None
+    }
+    assert cells["onnx-reference@1.14.1", "bfloat16"].severity == worst(every) == "numbers"
+
+
+def test_a_witness_that_shows_nothing_has_no_severity() -> None:
+    (cell,) = matrix(["openvino-cpu@2026.4.1"], ["uint8"])
+    assert replace(cell, answer=Answer("different-numbers", Witness(5, 10, 251, 251))).severity is None
+    assert replace(cell, answer=Answer("different-numbers", Witness(5, 10, 300, 251))).severity is None
+    assert replace(cell, answer=Answer("different-numbers", message="not run")).severity is None
 
 
 def test_types_and_targets_are_chosen_by_any_of_their_names() -> None:
@@ -80,6 +107,7 @@ def test_in_json_each_cell_has_its_verdict_and_witness(capsys: pytest.CaptureFix
         "dtype": "uint8",
         "opversion": "openvino:1",
         "verdict": "different-numbers",
+        "severity": "numbers",
         "values": "wraps",
         "witness": None,
         "message": "",

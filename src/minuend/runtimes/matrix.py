@@ -2,7 +2,8 @@
 
 A cell is of one release and one element type, in the newest version of the operator that has the type, in each format
 that the runtime reads; both operands are inputs of one shape. Of all value classes it shows the worst verdict, so
-``ok`` means that every difference is the contract's, and another verdict that some are not.
+``ok`` means that every difference is the contract's, and another verdict that some are not. Of classes with that
+verdict it shows the one with the worst severity.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from minuend.core.elements import TYPES
+from minuend.errors import ScalarRangeError
 from minuend.runtimes import targets
 from minuend.runtimes.adapting import proper
 from minuend.runtimes.answers import WORST, Answer
-from minuend.runtimes.target import Target
+from minuend.runtimes.severity import Severity, rank, severity
+from minuend.runtimes.target import Target, version_of
 from minuend.standards.dialects import dialect
 from minuend.standards.spelling import find as find_type
 from minuend.standards.version import OpVersion
@@ -37,6 +40,27 @@ class Cell:
     value_class: str
     answer: Answer
 
+    @property
+    def operator(self) -> str:
+        """The operator, as Python calls it: ``"subtract"``."""
+        return version_of(self.opversion).computes.name
+
+    @property
+    def opversions(self) -> tuple[str, ...]:
+        """Every version that the verdict is the worst of: the newest with the type, of each format that is read."""
+        return tuple(_versions(self.target, self.dtype))
+
+    @property
+    def severity(self) -> Severity | None:
+        """How bad the witness is; ``None`` where numbers do not differ, or no pair was measured that shows it."""
+        witness = self.answer.witness
+        if self.verdict != "different-numbers" or witness is None:
+            return None
+        try:
+            return severity(TYPES[self.dtype], (witness.a, witness.b), witness.got, witness.expected)
+        except (ValueError, ScalarRangeError):  # a file that a user made may hold what is no wrong result
+            return None
+
     def to_json(self) -> dict[str, Any]:
         """Return the cell as plain data."""
         return {
@@ -46,6 +70,7 @@ class Cell:
             "dtype": self.dtype,
             "opversion": self.opversion,
             "verdict": self.verdict,
+            "severity": self.severity,
             "values": "" if self.verdict == "ok" else self.value_class,
             "witness": self.answer.witness,
             "message": self.answer.message,
@@ -82,13 +107,13 @@ def _targets(chosen: Collection[str]) -> Iterator[Target]:
 
 
 def _cell(target: Target, dtype: str) -> Iterator[Cell]:
-    """The worst of what a release does with a type."""
+    """The worst of what a release does with a type: the worst verdict, and of several the worst severity."""
     found = [
         Cell(target, dtype, version, answer.verdict, name, answer)
         for version in _versions(target, dtype)
         for name, answer in target.judged(version, dtype, "same", "none").items()
     ]
-    yield from sorted(found, key=lambda cell: WORST.index(cell.verdict))[:1]
+    yield from sorted(found, key=lambda cell: (WORST.index(cell.verdict), -rank(cell.severity)))[:1]
 
 
 def _versions(target: Target, dtype: str) -> Iterator[str]:

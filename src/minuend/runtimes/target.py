@@ -138,7 +138,7 @@ class Target:
         for name, known in ((relation, cases.RELATIONS), (constants, cases.CONSTANTS)):
             if name not in known:
                 raise SpecError("targets", f"{name!r} is none of {listed(known)}")
-        op = _opversion(opversion)
+        op = version_of(opversion)
         row = self._index.get((f"{op.dialect}:{op.version}", element.name, relation, constants))
         names = [row.name for row in classes(op.computes, element)]
         if relation == "zero-size":
@@ -173,7 +173,8 @@ def keys(row: Row) -> Iterator[tuple[str, str, str, str]]:
     yield from itertools.product(row.opversions, row.dtypes, row.relations, row.constants)
 
 
-def _opversion(version: object) -> OpVersion:
+def version_of(version: object) -> OpVersion:
+    """Return a version row that is given as itself, or as ``"onnx:14"``."""
     if isinstance(version, OpVersion):
         return version
     name, _, number = str(version).partition(":")

@@ -1,0 +1,111 @@
+"""Severity: how bad one wrong result is. It is decided from values alone, whatever the operator is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Literal
+
+from minuend.core.elements import ElementType
+from minuend.operators import codes as of_codes
+from minuend.operators.operator import Value
+from minuend.operators.value_classes import largest, least_normal
+
+Severity = Literal["sign-of-zero", "rounding", "subnormal", "edge", "numbers"]
+
+SEVERITIES: Mapping[Severity, str] = MappingProxyType(
+    {
+        "sign-of-zero": "only the sign of a zero or the payload of a NaN differs",
+        "rounding": "finite results differ by at most 4 ulps",
+        "subnormal": "subnormal operands or results are flushed to zero",
+        "edge": "NaN, infinities or results at the ends of the type's range differ",
+        "numbers": "ordinary values differ by more than rounding",
+    }
+)
+"""Every severity and what differs, mildest first."""
+
+ROUNDING = 4
+"""The largest distance in ulps that is ``rounding``."""
+
+
+def severity(element: ElementType, operands: Sequence[Value], got: Value, expected: Value) -> Severity:
+    """Return the severity of one wrong result.
+
+    The rules, the first that holds decides:
+
+    1. An integer result is ``numbers``.
+    2. Two zeros or two NaNs: ``sign-of-zero``.
+    3. Either result is NaN, infinite or the largest finite number, of either sign: ``edge``.
+    4. Flushing subnormal operands or the result to zero can explain the distance: ``subnormal``.
+    5. The results are at most :data:`ROUNDING` ulps from each other: ``rounding``.
+    6. Otherwise: ``numbers``.
+
+    Args:
+        element: the type of operands and results. operands: all inputs of the operator or pattern.
+        got, expected: the results. A float that the type does not hold stands for the value that it rounds to.
+
+    Raises:
+        ValueError: ``got`` is the expected result. ValueError, ScalarRangeError: a value is none of the type's.
+
+    >>> from minuend.core.elements import TYPES
+    >>> severity(TYPES["uint8"], (5, 10), 0, 251), severity(TYPES["float32"], (-0.0, 0.0), 0.0, -0.0)
+    ('numbers', 'sign-of-zero')
+    >>> severity(TYPES["float32"], (1e-40, 0.0), 0.0, 1e-40), severity(TYPES["float16"], (0.0, 1.0), -0.999, -1.0)
+    ('subnormal', 'rounding')
+    """
+    codes = [of_codes.encode(element, value) for value in (got, expected)]
+    got, expected = (of_codes.decode(element, code) for code in codes)
+    if codes[0] == codes[1] and not math.isnan(got):
+        raise ValueError(f"{got} is the expected result of {element}")
+    if element.is_integer:
+        return "numbers"
+    if got == expected or (math.isnan(got) and math.isnan(expected)):
+        return "sign-of-zero"
+    if not (math.isfinite(got) and math.isfinite(expected)) or largest(element) in (abs(got), abs(expected)):
+        return "edge"
+    if _flushed(element, operands, Fraction(got), Fraction(expected)):
+        return "subnormal"
+    return "rounding" if abs(_step(element, codes[0]) - _step(element, codes[1])) <= ROUNDING else "numbers"
+
+
+def worst(severities: Iterable[Severity | None]) -> Severity | None:
+    """Return the worst of several; ``None``, a severity that is not known, counts only where there is no other.
+
+    >>> worst(["rounding", "edge", None]), worst([None])
+    ('edge', None)
+    """
+    return max(severities, key=rank, default=None)
+
+
+def rank(one: Severity | None) -> int:
+    """Return a severity's place in the order, 0 for the mildest and -1 for one that is not known."""
+    return -1 if one is None else list(SEVERITIES).index(one)
+
+
+def _flushed(element: ElementType, operands: Sequence[Value], got: Fraction, expected: Fraction) -> bool:
+    """Whether flushing to zero can explain the distance of two finite results.
+
+    Without its subnormal operands a sum changes by no more than they add up to, and as much again by rounding. A
+    product with one becomes zero: it was no more than that operand times the largest other one.
+    """
+    if element.format is None or not element.format.signed:
+        return False  # no subnormal numbers
+    least = least_normal(element)
+    if got == 0 and abs(expected) < least:
+        return True
+    sizes = [abs(Fraction(of_codes.decode(element, of_codes.encode(element, value)))) for value in operands
+             if math.isfinite(value)]  # fmt: skip
+    lost = sum((size for size in sizes if size < least), Fraction(0))
+    enlarged = max([Fraction(1), *sizes]) if got == 0 else 1
+    return abs(got - expected) <= 2 * lost * enlarged
+
+
+def _step(element: ElementType, code: int) -> int:
+    """Return the place of a finite number among the type's numbers, in ascending order; both zeros are 0."""
+    f = element.format
+    if f is None or not f.signed:
+        return code  # a code book's levels ascend, and so do the powers of two
+    sign = 1 << (element.bits - 1)
+    return -(code ^ sign) if code & sign else code
