@@ -17,6 +17,7 @@ from minuend.arrays.functions import compute
 from minuend.core import elements
 from minuend.errors import DTypeError, SpecError, listed
 from minuend.models import opening
+from minuend.operators import SUBTRACT
 from minuend.runtimes.answers import Answer, Witness
 from minuend.runtimes.cases import CONSTANTS, RELATIONS
 from minuend.runtimes.targets import Row, Target
@@ -308,7 +309,7 @@ SATURATES = Row(
     ("int8",),
     tuple(RELATIONS),
     tuple(CONSTANTS),
-    {"wraps": Answer("different-numbers", Witness(-100, 100, -128, 56))},
+    {"wraps": Answer("different-numbers", Witness(SUBTRACT, (-100, 100), -128, 56))},
 )
 CLAMPER = Target("clamper", "1", (SATURATES, Row(("fourth:2",), ("int32",), tuple(RELATIONS), tuple(CONSTANTS))))
 

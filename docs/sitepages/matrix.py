@@ -16,7 +16,6 @@ import minuend
 from minuend.cli.pages.matrix import MEANING, SIGNS
 from minuend.core.elements import TYPES
 from minuend.language import Language
-from minuend.operators import SUBTRACT
 from minuend.plain import grouped, plain
 from minuend.runtimes.machine import up_to_last
 from minuend.runtimes.matrix import Cell, matrix
@@ -294,7 +293,7 @@ def told(cell: Cell, language: Language) -> str:
     answer = cell.answer
     if answer.witness is None:
         return "" if cell.verdict == "ok" else language.tr(answer.message) if cell.target.declared else answer.message
-    pair = SUBTRACT.written(answer.witness.a, answer.witness.b)
+    pair = answer.witness.written
     return language.tr(
         "{pair} gives {got}, expected {expected}", pair=pair, got=answer.witness.got, expected=answer.witness.expected
     )

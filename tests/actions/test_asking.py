@@ -23,6 +23,7 @@ from minuend.errors import SpecError
 from minuend.models.sites import sites
 from minuend.onnx.model import read
 from minuend.openvino.builder import Builder
+from minuend.operators import SUBTRACT
 from minuend.runtimes.answers import Witness
 from minuend.runtimes.report import Finding
 from minuend.runtimes.running import Runtime
@@ -165,14 +166,14 @@ def test_operands_that_another_rule_joins_are_not_read_along_numpy_s():
     expected = np.uint8([[4, 4], [252, 252]])  # B along the first axis
     got = np.uint8([[4, 4], [0, 0]])
     assert asking.pair_at(element, (1, 0), (a, b, got, expected)) is None
-    assert asking.pair_at(element, (1, 1), (a, b, got, expected)) == Witness(5, 9, 0, 252)
+    assert asking.pair_at(element, (1, 1), (a, b, got, expected)) == Witness(SUBTRACT, (5, 9), 0, 252)
     assert asking.pair_at(element, (1, 1), (a, np.uint8([1, 9, 3]), got, expected)) is None
 
 
 # ---- in a report ------------------------------------------------------------------------------------------------
 
 UNKNOWN = Finding(target=OPENVINO, verdict="unknown", reason="nobody knows")
-FINE, WRONG = Asked(40), Asked(40, 2, Witness(5, 10, 0, 251))
+FINE, WRONG = Asked(40), Asked(40, 2, Witness(SUBTRACT, (5, 10), 0, 251))
 TOLD = "measured here: by itself, none of 40 pairs of operands from its ranges differs"
 
 
@@ -324,7 +325,7 @@ def test_run_is_a_flag_that_takes_no_argument_and_run_all_is_written_with_an_equ
 
 def test_few_elements_are_asked_for_several_times_in_one_model():
     (site,) = sites(read(text("c = Sub (a, b)", "float a, float b", "float c")))
-    source = asking._Source(site, site.node.a.element, ((), ()), [Witness(-0.0, 0.0, 0.0, -0.0)])
+    source = asking._Source(site, site.node.a.element, ((), ()), [Witness(SUBTRACT, (-0.0, 0.0), 0.0, -0.0)])
     assert (source.nodes, source.rounds) == (64, 4)
     a, b, expected = source.triple(site.node)
     assert (a.shape, int(a), int(b), int(expected)) == ((), 1 << 31, 0, 1 << 31)

@@ -21,6 +21,7 @@ from minuend.actions.fixing import fix
 from minuend.errors import ConversionRefused, SpecError
 from minuend.onnx.model import read
 from minuend.openvino.builder import Builder
+from minuend.operators import SUBTRACT
 from minuend.runtimes import targets
 from minuend.runtimes.answers import Answer, Witness
 from minuend.runtimes.quirks import quirks
@@ -29,7 +30,7 @@ from minuend.runtimes.targets import Row, Target
 EXAMPLES = Path(__file__).parents[2] / "examples"
 ONNX = ["onnx:1", "onnx:6", "onnx:7", "onnx:13", "onnx:14"]
 EVERYWHERE = ["same", "scalar", "one-sided", "two-sided", "rank 0", "zero-size"]
-WRAPS = {"verdict": "different-numbers", "witness": {"a": 5, "b": 10, "got": 0, "expected": 251}}
+WRAPS = {"verdict": "different-numbers", "witness": {"operands": [5, 10], "got": 0, "expected": 251}}
 REFUSED = {"verdict": "not-implemented", "message": "no kernel for this"}
 
 
@@ -52,7 +53,7 @@ SATURATES = target(
         ["int64"],
         EVERYWHERE,
         ["none", "A", "B", "both"],
-        {"beyond int32": {**WRAPS, "witness": {"a": 2**40, "b": 1, "got": -1, "expected": 2**40 - 1}}},
+        {"beyond int32": {**WRAPS, "witness": {"operands": [2**40, 1], "got": -1, "expected": 2**40 - 1}}},
     ),
 )
 
@@ -182,7 +183,7 @@ def test_a_full_int64_input_reaches_beyond_int32():
 
 
 def test_a_deviation_among_plain_numbers_that_these_operands_cannot_make_is_unknown():
-    huge = {"verdict": "different-numbers", "witness": {"a": 3e38, "b": 0.0, "got": 2e38, "expected": 3e38}}
+    huge = {"verdict": "different-numbers", "witness": {"operands": [3e38, 0.0], "got": 2e38, "expected": 3e38}}
     clamps = target("clamps@1.0", (ONNX, ["float32"], EVERYWHERE, ["none", "A"], {"ordinary": huge}))
     body = "o = Constant <value = float {1.0}> ()\nc = Cast <to = 1> (a)\ny = Sub (o, c)"
     finding = only(check(model(body), clamps))
@@ -193,7 +194,7 @@ def test_a_deviation_among_plain_numbers_that_these_operands_cannot_make_is_unkn
 
 
 def test_a_deviation_that_operands_of_these_sizes_cannot_make_is_ok() -> None:
-    huge = Answer("different-numbers", Witness(3e38, 0.0, 2e38, 3e38), a_spans=((3e38, 3.4e38),))
+    huge = Answer("different-numbers", Witness(SUBTRACT, (3e38, 0.0), 2e38, 3e38), spans=(((3e38, 3.4e38),), None))
     row = Row(tuple(ONNX), ("float32",), tuple(EVERYWHERE), ("none", "A"), {"ordinary": huge})
     clamps = Target("clamps", "1.0", (row,))
     body = "o = Constant <value = float {{{}}}> ()\nc = Cast <to = 1> (a)\ny = Sub (o, c)"
@@ -522,7 +523,7 @@ def test_json_has_the_fields_that_programs_rely_on():
             "target", "node", "location", "dialect", "opversion", "dtype", "shape_relation", "constants", "verdict",
             "reason", "witness", "measured",
         }  # fmt: skip
-    assert data["findings"][1]["witness"] == {"a": 5, "b": 10, "got": 0, "expected": 251}
+    assert data["findings"][1]["witness"] == {"operands": [5, 10], "a": 5, "b": 10, "got": 0, "expected": 251}
     assert data["findings"][1]["measured"] == {"release": "2.1", "date": "2026-01-02", "cpu": "a cpu"}
     declared = json.loads(check(model("y = Sub (a, b)"), "directml@5.1").to_json())
     assert declared["findings"][0]["measured"] == "declared"

@@ -12,6 +12,7 @@ from minuend.cli.pages.layout import text
 from minuend.cli.pages.matrix import SIGNS, matrix_page
 from minuend.core.elements import TYPES
 from minuend.errors import DTypeError, SpecError
+from minuend.operators import SUBTRACT
 from minuend.runtimes import targets
 from minuend.runtimes.answers import VERDICTS, WORST, Answer, Witness
 from minuend.runtimes.matrix import matrix
@@ -57,8 +58,8 @@ def test_a_deviation_has_the_worst_severity_of_its_witnesses() -> None:
 
 def test_a_witness_that_shows_nothing_has_no_severity() -> None:
     (cell,) = matrix(["openvino-cpu@2026.4.1"], ["uint8"])
-    assert replace(cell, answer=Answer("different-numbers", Witness(5, 10, 251, 251))).severity is None
-    assert replace(cell, answer=Answer("different-numbers", Witness(5, 10, 300, 251))).severity is None
+    assert replace(cell, answer=Answer("different-numbers", Witness(SUBTRACT, (5, 10), 251, 251))).severity is None
+    assert replace(cell, answer=Answer("different-numbers", Witness(SUBTRACT, (5, 10), 300, 251))).severity is None
     assert replace(cell, answer=Answer("different-numbers", message="not run")).severity is None
 
 
@@ -99,7 +100,7 @@ def test_in_json_each_cell_has_its_verdict_and_witness(capsys: pytest.CaptureFix
     assert data["version"] == 1
     assert data["meaning"].startswith("ok: every difference")
     cell = next(one for one in data["cells"] if one["target"] == "openvino-cpu@2026.4.1" and one["dtype"] == "uint8")
-    assert cell["witness"] == {"a": 5, "b": 10, "got": 0, "expected": 251}
+    assert cell["witness"] == {"operands": [5, 10], "a": 5, "b": 10, "got": 0, "expected": 251}
     assert {**cell, "witness": None, "measured": None} == {
         "target": "openvino-cpu@2026.4.1",
         "runtime": "openvino-cpu",

@@ -79,7 +79,7 @@ def test_neighbours_are_asked_besides_and_the_rows_stay(tmp_path: Path, capsys: 
     assert f"is asked; expected {found.name}, as the file says" in capsys.readouterr().err
     assert cli.main(["measure", "ort", "-o", str(out), "--graphs", "all", "--alone"]) == 2
     assert cli.main(["measure", "ort", "-o", str(tmp_path / "none.json"), "--graphs", "all"]) == 2
-    assert cli.main(["measure", "tvm", "-o", str(out)]) == 2
+    assert cli.main(["measure", "nowhere", "-o", str(out)]) == 2
 
 
 # ---- instruction sets -------------------------------------------------------------------------------------------

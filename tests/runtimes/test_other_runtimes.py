@@ -8,10 +8,11 @@ pytest.importorskip("onnx")
 
 from minuend import check, fix
 from minuend.core.elements import TYPES
+from minuend.operators import SUBTRACT
+from minuend.operators.value_classes import classes
 from minuend.runtimes import targets
 from minuend.runtimes.adapting import adapters
 from minuend.runtimes.quirks import quirks
-from minuend.runtimes.values import rules
 
 ONNX = (
     "iree",
@@ -204,7 +205,7 @@ def test_a_constant_that_may_be_left_out_is_unknown(number: str, verdict: str) -
 
 def test_recipes_are_written_where_they_were_run_and_nowhere_else() -> None:
     known = quirks("onnxruntime-openvino")
-    every = {rule.name for rule in rules(TYPES["uint32"])}
+    every = {rule.name for rule in classes(SUBTRACT, TYPES["uint32"])}
     assert known.left_wrong("through int32, wrapped with Mod", TYPES["uint8"], "A") == set()
     assert known.left_wrong("through int64, wrapped with Mod", TYPES["uint32"], "none") == every
     for name in ONNX:

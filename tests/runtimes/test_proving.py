@@ -23,6 +23,7 @@ from minuend.cli.pages.layout import text
 from minuend.cli.pages.proving import prove_page
 from minuend.core.elements import TYPES
 from minuend.errors import SpecError, Unsupported, listed
+from minuend.operators import SUBTRACT
 from minuend.runtimes import adapting, graphs, targets
 from minuend.runtimes.answers import EVERY, Answer, Witness
 from minuend.runtimes.cases import Case
@@ -60,7 +61,9 @@ def test_a_saturating_runtime_is_wrong_where_differences_wrap_and_nowhere_else()
     answers = judge(case, [Output(UINT8, np.clip(exact, 0, 255).astype(np.uint8))]).answers
     assert answers["in range"].verdict == "ok"
     everywhere = ((0, 255),)
-    assert answers["wraps"] == Answer("different-numbers", Witness(5, 10, 0, 251), "", everywhere, everywhere)
+    assert answers["wraps"] == Answer(
+        "different-numbers", Witness(SUBTRACT, (5, 10), 0, 251), "", (everywhere, everywhere)
+    )
 
 
 def test_one_wrong_answer_among_all_is_found() -> None:
@@ -70,7 +73,7 @@ def test_one_wrong_answer_among_all_is_found() -> None:
     place = int(np.flatnonzero((operation.a == 77) & (operation.b == 33))[0])
     codes[place] ^= 1
     answers = judge(case, [Output(case.element, codes)]).answers
-    assert answers["in range"].witness == Witness(77, 33, 45, 44)
+    assert answers["in range"].witness == Witness(SUBTRACT, (77, 33), 45, 44)
     assert answers["wraps"].verdict == "ok"
 
 
@@ -181,7 +184,7 @@ def test_cases_that_are_answered_alike_share_a_row_and_a_witness_that_holds_for_
         judged.append(judge(case, [Output(UINT8, np.asarray(np.clip(e, 0, 255), np.uint8)) for e in exact]))
     case = sub14("uint8", "same", "both")
     judged.append(judge(case, right(case)))
-    wraps = {"wraps": Answer("different-numbers", Witness(5, 10, 0, 251), "", ((0, 255),), ((0, 255),))}
+    wraps = {"wraps": Answer("different-numbers", Witness(SUBTRACT, (5, 10), 0, 251), "", (((0, 255),), ((0, 255),)))}
     assert rows_of(judged) == (
         Row(("onnx:14",), ("uint8",), ("same", "one-sided", "rank 0"), ("none", "A"), wraps),
         Row(("onnx:14",), ("uint8",), ("same",), ("both",), {}),
@@ -333,11 +336,11 @@ def test_deviations_are_unlisted_listed_or_gone(fake: ModuleType, monkeypatch: p
     ]
     assert not report.ok
     assert report.findings[0].case == "Subtract-1 of uint8, same shapes, no constants: values that wrap"
-    wraps = {"wraps": Answer("different-numbers", Witness(5, 10, 0, 251))}
+    wraps = {"wraps": Answer("different-numbers", Witness(SUBTRACT, (5, 10), 0, 251))}
     rows = (Row(("openvino:1",), ("uint8", "int8"), ("same",), ("none",), wraps),)
     ledger = Target("fake", "1.0", rows)
     assert prove("fake", ledger=ledger).ok
-    more = {**wraps, "in range": Answer("different-numbers", Witness(0, 0, 1, 0))}
+    more = {**wraps, "in range": Answer("different-numbers", Witness(SUBTRACT, (0, 0), 1, 0))}
     ledger = Target("fake", "1.0", (Row(("openvino:1",), ("uint8", "int8"), ("same",), ("none",), more),))
     monkeypatch.setattr(Runtime, "cases", lambda self, *, full: iter([Case(c.op, c.element, c.relation, "none") for c in only("uint8")]))  # fmt: skip # noqa: E501
     report = prove("fake", ledger=ledger)
@@ -349,7 +352,7 @@ def test_the_edges_alone_do_not_show_that_a_deviation_is_gone(
     fake: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Runtime, "cases", lambda self, *, full: iter(only("uint8")))
-    answers = {name: Answer("different-numbers", Witness(0, 0, 1, 0)) for name in ("wraps", "in range")}
+    answers = {name: Answer("different-numbers", Witness(SUBTRACT, (0, 0), 1, 0)) for name in ("wraps", "in range")}
     ledger = Target("fake", "1.0", (Row(("openvino:1",), ("uint8",), ("same",), ("none",), answers),))
     assert prove("fake", quick=True, ledger=ledger).ok
 
@@ -374,7 +377,7 @@ def test_the_command_ends_in_1_where_something_is_not_listed(
     assert (data["version"], data["runtime"], data["release"], data["cases"]) == (1, "fake", "1.0", 1)
     (finding,) = data["findings"]
     assert finding["case"] == "Subtract-1 of uint8, same shapes, no constants: values that wrap"
-    assert finding["witness"] == {"a": 5, "b": 10, "got": 0, "expected": 251}
+    assert finding["witness"] == {"operands": [5, 10], "a": 5, "b": 10, "got": 0, "expected": 251}
     assert finding["unexpected"] == "not listed"
     suite = ElementTree.parse(junit).getroot()
     assert (suite.attrib["tests"], suite.attrib["failures"]) == ("1", "1")

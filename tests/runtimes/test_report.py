@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from xml.etree import ElementTree
 
+from minuend.operators import SUBTRACT
 from minuend.runtimes.answers import Witness
 from minuend.runtimes.report import Finding, Report
 
@@ -20,7 +21,7 @@ WRAPS = Finding(
     shape_relation="same",
     constants="none",
     reason="it saturates",
-    witness=Witness(5, 10, 0, 251),
+    witness=Witness(SUBTRACT, (5, 10), 0, 251),
     provenance=MEASURED,
 )
 FINE = Finding(target="onnxruntime-cpu@1.31.1", verdict="ok", node="diff", location="graph.node[0]")
@@ -65,7 +66,7 @@ def test_json_holds_every_field_of_the_contract() -> None:
         "constants": "none",
         "verdict": "different-numbers",
         "reason": "it saturates",
-        "witness": {"a": 5, "b": 10, "got": 0, "expected": 251},
+        "witness": {"operands": [5, 10], "a": 5, "b": 10, "got": 0, "expected": 251},
         "measured": MEASURED,
     }
     assert data["findings"][1]["measured"] == "declared"

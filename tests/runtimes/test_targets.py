@@ -13,7 +13,7 @@ from minuend import cli
 from minuend.core.elements import TYPES
 from minuend.errors import FileFormatError, SpecError, listed
 from minuend.models.patterns import pattern_of
-from minuend.operators import VALUE_CLASSES
+from minuend.operators import SUBTRACT, VALUE_CLASSES
 from minuend.runtimes import cases, targets
 from minuend.runtimes.answers import EVERY, VERDICTS, Answer, Witness, joined_spans
 from minuend.runtimes.graph_answers import measured
@@ -62,33 +62,33 @@ def test_openvino_runs_float64_in_float32() -> None:
 def test_openvino_saturates_int8_and_is_off_by_one_at_its_lowest_value() -> None:
     for constants in ("none", "A", "B"):
         assert set(verdicts("int8", constants)) == {"wraps", "lowest subtrahend"}
-    assert witness("int8", "lowest subtrahend") == Witness(-1, -128, 126, 127)
-    assert witness("int8", "wraps") == Witness(100, -100, 127, -56)
+    assert witness("int8", "lowest subtrahend") == Witness(SUBTRACT, (-1, -128), 126, 127)
+    assert witness("int8", "wraps") == Witness(SUBTRACT, (100, -100), 127, -56)
     assert verdicts("int8", "both") == {}
 
 
 def test_openvino_saturates_uint8_unless_both_operands_are_constants() -> None:
     for constants in ("none", "A", "B"):
         assert set(verdicts("uint8", constants)) == {"wraps"}
-    assert witness("uint8", "wraps") == Witness(5, 10, 0, 251)
+    assert witness("uint8", "wraps") == Witness(SUBTRACT, (5, 10), 0, 251)
     assert verdicts("uint8", "both") == {}
 
 
 def test_openvino_clamps_constants_of_uint32() -> None:
     assert set(verdicts("uint32", "A")) == set(verdicts("uint32", "B")) == {"wraps", "beyond int32"}
-    assert witness("uint32", "wraps", "both") == Witness(5, 10, 2147483647, 4294967291)
+    assert witness("uint32", "wraps", "both") == Witness(SUBTRACT, (5, 10), 2147483647, 4294967291)
 
 
 def test_openvino_runs_int64_and_uint64_in_32_bits() -> None:
     assert set(verdicts("int64")) == {"lowest subtrahend", "wraps", "beyond int32"}
     assert set(verdicts("uint64")) == {"wraps", "beyond int32"}
     assert set(verdicts("int64", "both")) == {"lowest subtrahend", "wraps", "beyond int32"}
-    assert witness("uint64", "wraps", "both") == Witness(5, 10, 2147483647, 2**64 - 5)
+    assert witness("uint64", "wraps", "both") == Witness(SUBTRACT, (5, 10), 2147483647, 2**64 - 5)
 
 
 def test_openvino_wraps_int4_and_saturates_uint4() -> None:
     assert verdicts("int4") == verdicts("int4", "both") == verdicts("uint4", "both") == {}
-    assert witness("uint4", "wraps") == Witness(5, 10, 0, 11)
+    assert witness("uint4", "wraps") == Witness(SUBTRACT, (5, 10), 0, 11)
 
 
 @pytest.mark.parametrize(
@@ -200,13 +200,12 @@ def test_a_file_answers_every_case_of_its_runtime_once(name: str) -> None:
 
 def test_spans_are_written_and_files_without_them_are_read() -> None:
     spans = ((0, 0), (3.3e38, float("inf")))
-    answer = Answer("different-numbers", Witness(3.4e38, 0.0, 1.0, 3.4e38), "", spans, None)
+    answer = Answer("different-numbers", Witness(SUBTRACT, (3.4e38, 0.0), 1.0, 3.4e38), "", (spans, None))
     target = Target("some", "1", (Row(("onnx:14",), ("float32",), ("same",), ("A",), {"ordinary": answer}),), "d", "c", "p")  # fmt: skip # noqa: E501
     text = targets.dump(target)
-    assert '"a_spans": [[0, 0], [3.3e+38, "inf"]]' in text
-    assert "b_spans" not in text
+    assert '"spans": [[[0, 0], [3.3e+38, "inf"]], null]' in text
     assert targets.load(text).rows == target.rows
-    older = targets.load(text.replace(', "a_spans": [[0, 0], [3.3e+38, "inf"]]', "")).rows[0].answers["ordinary"]
+    older = targets.load(text.replace(', "spans": [[[0, 0], [3.3e+38, "inf"]], null]', "")).rows[0].answers["ordinary"]
     assert (older.witness, older.a_spans) == (answer.witness, None)
 
 
@@ -235,7 +234,7 @@ def test_an_unknown_format_is_refused() -> None:
 
 
 MEASURED = json.loads(resources.files("minuend.runtimes").joinpath("measured", "numpy@2.4.6.json").read_text("utf-8"))
-WITNESS = {"a": 5, "b": 10, "got": 0, "expected": 251}
+WITNESS = {"operands": [5, 10], "got": 0, "expected": 251}
 A_PATTERN = "expected a pattern as minuend measure writes it"
 PATTERN = {"judged": ["Sub", "x", "x"]}
 GRAPH = {"patterns": [0], "dtypes": ["float32"], "settings": ["static"], "forms": [""]}
@@ -270,8 +269,8 @@ ROW, ANSWER = "f.json.rows[0]", f"f.json.rows[0].answers.{EVERY}"
             f"{ANSWER}.witness.got is '0'; expected a number, or one of '-inf', 'inf' or 'nan'",
         ),
         (
-            _row(answers={EVERY: {"verdict": "ok", "a_spans": [[1]]}}),
-            f"{ANSWER}.a_spans[0] is [1]; expected a list of 2",
+            _row(answers={EVERY: {"verdict": "ok", "spans": [[[1]]]}}),
+            f"{ANSWER}.spans[0][0] is [1]; expected a list of 2",
         ),
         ({"graphs": [{"unmeasured": ["x"]}]}, "f.json.graphs[0].unmeasured[0] is 'x'; expected a list of 2"),
         ({"graphs": [GRAPH]}, "f.json.graphs[0].patterns[0] is 0; expected a whole number from 0 to below 0"),
@@ -301,7 +300,13 @@ def _of_format_1(data: dict[str, Any]) -> dict[str, Any]:
         else {"expressions": [texts[i] for i in row["patterns"]], **{key: row[key] for key in row if key != "patterns"}}
         for row in data["graphs"]
     ]
-    return {**data, "format": 1, "graphs": rows}
+    found = {**data, "format": 1, "graphs": rows}
+    for answer in (answer for row in (*found["rows"], *rows) for answer in row.get("answers", {}).values()):
+        spans = zip(("a_spans", "b_spans"), answer.pop("spans", ()), strict=False)
+        answer.update({key: one for key, one in spans if one is not None})
+        if "witness" in answer:
+            answer["witness"] |= dict(zip("ab", answer["witness"].pop("operands"), strict=True))
+    return found
 
 
 def test_a_file_of_format_1_is_read_as_it_was_meant() -> None:
@@ -388,16 +393,16 @@ def test_a_difference_names_where_and_both_answers() -> None:
     def one(release: str, answers: dict[str, Answer]) -> Target:
         return Target("some", release, (Row(("onnx:14",), ("uint8", "int8"), ("same",), ("none", "A"), answers),))
 
-    wraps = Answer("different-numbers", Witness(5, 10, 0, 251))
+    wraps = Answer("different-numbers", Witness(SUBTRACT, (5, 10), 0, 251))
     assert targets.diff(one("1", {"wraps": wraps}), one("2", {})) == [
         TargetChange(("onnx:14",), ("uint8", "int8"), ("same",), ("none", "A"), "wraps", wraps, Answer("ok"))
     ]
-    other = Answer("different-numbers", Witness(0, 1, 0, 255))
+    other = Answer("different-numbers", Witness(SUBTRACT, (0, 1), 0, 255))
     assert targets.diff(one("1", {"wraps": wraps}), one("2", {"wraps": other})) == []  # nothing shows a change
-    again = Answer("different-numbers", Witness(5, 10, 127, 251))
+    again = Answer("different-numbers", Witness(SUBTRACT, (5, 10), 127, 251))
     (change,) = targets.diff(one("1", {"wraps": wraps}), one("2", {"wraps": again}))
     assert (change.old, change.new) == (wraps, again)
-    sized = Answer("different-numbers", Witness(5, 10, 127, 251), "", ((0, 255),), ((0, 255),))
+    sized = Answer("different-numbers", Witness(SUBTRACT, (5, 10), 127, 251), "", (((0, 255),), ((0, 255),)))
     assert targets.diff(one("1", {"wraps": wraps}), one("2", {"wraps": sized})) == [change]
     assert targets.diff(one("1", {"wraps": again}), one("2", {"wraps": sized})) == []
     refused = [one(release, {EVERY: Answer("not-implemented", message=release)}) for release in "12"]

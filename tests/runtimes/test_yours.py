@@ -14,13 +14,14 @@ from minuend import cli
 from minuend.actions.checking import check
 from minuend.core.elements import TYPES
 from minuend.errors import FileFormatError, SpecError
+from minuend.operators import SUBTRACT
 from minuend.runtimes import targets, yours
 from minuend.runtimes.answers import EVERY, Answer, Witness
 from minuend.runtimes.cases import CONSTANTS, RELATIONS
 from minuend.runtimes.target import Row, Target
 
 SUB = '<ir_version: 10, opset_import: ["" : 14]> g (uint8[2] a, uint8[2] b) => (uint8[2] c) { c = Sub(a, b) }'
-WRAPS = Answer("different-numbers", Witness(5, 10, 42, 251))
+WRAPS = Answer("different-numbers", Witness(SUBTRACT, (5, 10), 42, 251))
 
 
 def made(runtime: str = "mine", release: str = "1.0", answer: Answer = WRAPS) -> Target:

@@ -10,6 +10,7 @@ import pytest
 import minuend as mn
 from minuend.core.elements import TYPES
 from minuend.errors import SpecError
+from minuend.operators import SUBTRACT
 from minuend.standards.dialects import dialects
 from minuend.standards.version import Attr, Change, OpVersion, Param, Rows, diff
 
@@ -18,6 +19,7 @@ PAIRS = [(old, new) for home in dialects().values() for old, new in itertools.pr
 FIRST = OpVersion(
     dialect="test",
     operator="Op",
+    computes=SUBTRACT,
     version=1,
     types=("float32",),
     attributes=Rows([Attr("axis", "INT"), Attr("mode", "string", "a", values=("a", "b"))]),

@@ -465,8 +465,8 @@ def _measured_seeds() -> Iterable[bytes]:
         for rows in (found["rows"][:3], found["rows"][-2:]):
             yield json.dumps({**found, "rows": rows}).encode()
     graph = {"dtypes": ["uint8"], "settings": ["static"], "forms": [""], "answers": {}}
-    witness = {"a": 5, "b": "nan", "got": 0, "expected": "-inf"}
-    answer = {"verdict": "different-numbers", "witness": witness, "a_spans": [[0, "inf"]], "message": "m"}
+    witness = {"operands": [5, "nan"], "got": 0, "expected": "-inf"}
+    answer = {"verdict": "different-numbers", "witness": witness, "spans": [[[0, "inf"]], None], "message": "m"}
     row = {
         "opversions": ["onnx:14"],
         "dtypes": ["uint8"],

@@ -262,4 +262,5 @@ def pair_at(element: ElementType, at: tuple[int, ...], codes: Sequence[Codes]) -
     own = np.array([reference.apply(SUBTRACT, element, (a, b)), expected], codes[-1].dtype)
     if values.differ(element, own[:1], own[1:]).any():
         return None
-    return Witness(*(values.number(element, code) for code in (a, b, got, expected)))
+    numbers = [values.number(element, code) for code in (a, b, got, expected)]
+    return Witness(SUBTRACT, (numbers[0], numbers[1]), numbers[2], numbers[3])

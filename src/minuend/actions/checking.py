@@ -409,12 +409,12 @@ def _of_these(name: str, answer: Answer, site: Site) -> Answer:
     """
     if answer.witness is None or _can_occur(answer.witness, site):
         return answer
-    spans = zip((answer.a_spans, answer.b_spans), (site.a, site.b), site.fixed(), strict=True)
+    spans = zip(answer.spans, (site.a, site.b), site.fixed(), strict=False)
     if name != "nan" and any(
         known and not any(_has_sizes(operand, stored, span) for span in known) for known, operand, stored in spans
     ):
         return OK
-    if name in SYSTEMATIC or answer.a_spans or answer.b_spans:
+    if name in SYSTEMATIC or any(answer.spans):
         return answer
     return Answer("unknown", message="other operands than these are known to differ")
 
@@ -505,7 +505,7 @@ def _folding(site: Site, node: Node, target: Target, relation: str) -> str:
 def _differ(now: Answer, then: Answer) -> bool:
     if now.verdict != then.verdict or now.witness is None or then.witness is None:
         return now.verdict != then.verdict
-    same_pair = (now.witness.a, now.witness.b) == (then.witness.a, then.witness.b)
+    same_pair = now.witness.operands == then.witness.operands
     return same_pair and str(now.witness.got) != str(then.witness.got)
 
 

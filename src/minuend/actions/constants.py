@@ -59,9 +59,9 @@ def _of_pair(element: ElementType, x: int, y: int, name: str, answer: Answer) ->
         return answer
     a, b = (values.number(element, code) for code in (x, y))
     witness = answer.witness
-    if witness is not None and (str(witness.a), str(witness.b)) == (str(a), str(b)):
+    if witness is not None and [*map(str, witness.operands)] == [str(a), str(b)]:
         return answer
-    if not all(_lies(one, spans) for one, spans in ((a, answer.a_spans), (b, answer.b_spans))):
+    if not all(_lies(one, spans) for one, spans in zip((a, b), answer.spans, strict=False)):
         return OK
     if name in SYSTEMATIC:
         return Answer("different-numbers", message=answer.message)
@@ -70,9 +70,9 @@ def _of_pair(element: ElementType, x: int, y: int, name: str, answer: Answer) ->
 
 def can_make(site: Site, witness: Witness) -> bool:
     """Whether operands can be a witness's pair: within their ranges, and among a constant's elements."""
-    if not (site.a.holds(witness.a) and site.b.holds(witness.b)):
+    if not all(one.holds(number) for one, number in zip((site.a, site.b), witness.operands, strict=True)):
         return False
-    sides = zip(site.fixed(), (witness.a, witness.b), strict=True)
+    sides = zip(site.fixed(), witness.operands, strict=True)
     return all(stored is None or _among(stored, value) for stored, value in sides)
 
 

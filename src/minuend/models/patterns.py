@@ -205,6 +205,22 @@ def _replaced(op: Op, others: Mapping[Const, Const]) -> Op:
     return replace(op, operands=tuple(found))
 
 
+def judged(pattern: Pattern) -> str:
+    """Return the name of the operator of a pattern that is judged.
+
+    >>> judged(Op("Relu", (less(X, X),)))
+    'Sub'
+    """
+    match pattern:
+        case Op():
+            inner = (judged(one) for one in pattern.operands if isinstance(one, Op))
+            return pattern.operator if pattern.judged else next(filter(None, inner), "")
+        case Distant():
+            return pattern.judged.operator
+        case _:
+            return "Sub"
+
+
 def operators(pattern: Pattern) -> tuple[str, ...]:
     """Return the names of the operators that a pattern has besides the judged one.
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from minuend.operators import SUBTRACT
+from minuend.operators.operator import Operator
+from minuend.plain import LEFT_OUT
 from minuend.runtimes.forms import NUMBER
 
 Verdict = Literal["ok", "different-numbers", "not-implemented", "invalid", "unknown"]
@@ -23,24 +24,51 @@ EVERY = "every value"
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """One pair of operands that shows a deviation: what the runtime got, and what the contract expects."""
+    """Operands that show a deviation: what the runtime got, and what the contract expects.
 
-    a: float
-    b: float
+    Attributes:
+        operator: what is computed. operands: a number for each of its operands.
+    """
+
+    operator: Operator = field(repr=False, metadata=LEFT_OUT)
+    operands: tuple[float, ...]
     got: float
     expected: float
 
+    @property
+    def a(self) -> float:
+        """The first operand."""
+        return self.operands[0]
+
+    @property
+    def b(self) -> float:
+        """The second operand."""
+        return self.operands[1]
+
     def __str__(self) -> str:
-        return f"{SUBTRACT.written(self.a, self.b)}: got {self.got}, expected {self.expected}"
+        return f"{self.written}: got {self.got}, expected {self.expected}"
+
+    @property
+    def written(self) -> str:
+        """The operator with its operands: ``"5 - 10"``."""
+        return self.operator.written(*self.operands)
 
     @property
     def gives(self) -> str:
         """What the runtime gave, for a sentence: ``"5 - 10 gives 0"``."""
-        return f"{SUBTRACT.written(self.a, self.b)} gives {self.got}"
+        return f"{self.written} gives {self.got}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the witness as plain data; two operands are ``a`` and ``b`` as well."""
+        names = dict(zip("ab", self.operands, strict=True)) if len(self.operands) == len("ab") else {}
+        return {"operands": self.operands, **names, "got": self.got, "expected": self.expected}
 
 
 Span = tuple[float, float]
 """Magnitudes from one to another, both included; infinity counts, NaN has none."""
+
+Spans = tuple[tuple[Span, ...] | None, ...]
+"""The spans of each operand."""
 
 MOST_SPANS = 4
 """How many spans an answer keeps; of more, the closest ones are joined."""
@@ -52,17 +80,33 @@ class Answer:
 
     Attributes:
         verdict: one of :data:`VERDICTS`. witness: of different numbers. message: of a refusal.
-        a_spans, b_spans: which magnitudes of A and of B were in pairs that gave different numbers, ascending. A span
-            reaches to the next magnitude that was asked and was fine with every partner, which is not in it; what lies
-            between was not asked. ``None`` where only NaN deviates, or where nothing is known.
+        spans: for each operand, which magnitudes of it were in operations that gave different numbers, ascending. A
+            span reaches to the next magnitude that was tried and was fine with every partner, which is not in it; what
+            lies between was not tried. ``None`` for an operand of which only NaN deviates; empty where
+            nothing is known.
     """
 
     verdict: str
     witness: Witness | None = None
     message: str = ""
-    a_spans: tuple[Span, ...] | None = None
-    b_spans: tuple[Span, ...] | None = None
+    spans: Spans = ()
     unlike: str = field(default="", kw_only=True)
+
+    @property
+    def a_spans(self) -> tuple[Span, ...] | None:
+        """The first operand's spans."""
+        return self.spans[0] if self.spans else None
+
+    @property
+    def b_spans(self) -> tuple[Span, ...] | None:
+        """The second operand's spans."""
+        return self.spans[1] if self.spans else None
+
+
+def by_operand(spans: Iterable[tuple[Span, ...] | None]) -> Spans:
+    """Return the spans of each operand; none at all where nothing is known of any."""
+    found = tuple(spans)
+    return found if any(one is not None for one in found) else ()
 
 
 def joined_spans(*known: tuple[Span, ...] | None) -> tuple[Span, ...] | None:
@@ -93,27 +137,27 @@ OK = Answer("ok")
 
 # ---- as JSON ----------------------------------------------------------------------------------------------------
 
-_SPANS = ("a_spans", "b_spans")
 ANSWER = {
     "verdict": frozenset(VERDICTS),
-    "witness?": dict.fromkeys(("a", "b", "got", "expected"), NUMBER),
+    "witness?": {"operands": [NUMBER], "got": NUMBER, "expected": NUMBER},
     "message?": str,
-    **{f"{key}?": [(NUMBER, NUMBER)] for key in _SPANS},
+    "spans?": [lambda one: [(NUMBER, NUMBER)] if one is not None else type(None)],
 }
 """The form of an answer (:mod:`minuend.runtimes.forms`)."""
 
 
-def answer_of(data: Mapping[str, Any]) -> Answer:
-    """Read an answer."""
-    witness = data.get("witness")
-    if witness is not None:
-        witness = Witness(*(_number(witness[key]) for key in ("a", "b", "got", "expected")))
-    return Answer(data["verdict"], witness, data.get("message", ""), *(_spans(data, key) for key in _SPANS))
+def answer_of(data: Mapping[str, Any], operator: Operator) -> Answer:
+    """Read an answer for an operator."""
+    found = data.get("witness")
+    witness = None
+    if found is not None:
+        operands = tuple(map(_number, found["operands"]))
+        witness = Witness(operator, operands, _number(found["got"]), _number(found["expected"]))
+    return Answer(data["verdict"], witness, data.get("message", ""), tuple(map(_spans, data.get("spans", ()))))
 
 
-def _spans(data: Mapping[str, Any], key: str) -> tuple[Span, ...] | None:
-    """Spans of an answer; a file that was written before there were any has none."""
-    return tuple((_number(low), _number(high)) for low, high in data[key]) if key in data else None
+def _spans(data: Any) -> tuple[Span, ...] | None:
+    return None if data is None else tuple((_number(low), _number(high)) for low, high in data)
 
 
 def _number(value: Any) -> float:
@@ -123,14 +167,18 @@ def _number(value: Any) -> float:
 def plain_answer(answer: Answer) -> dict[str, Any]:
     """Return an answer as plain data."""
     data: dict[str, Any] = {"verdict": answer.verdict}
-    if answer.witness is not None:
-        data["witness"] = {key: _plain_number(getattr(answer.witness, key)) for key in ("a", "b", "got", "expected")}
-    for key in _SPANS:
-        if (spans := getattr(answer, key)) is not None:
-            data[key] = [[_plain_number(end) for end in span] for span in spans]
+    if (one := answer.witness) is not None:
+        numbers = {"got": _plain_number(one.got), "expected": _plain_number(one.expected)}
+        data["witness"] = {"operands": list(map(_plain_number, one.operands)), **numbers}
+    if answer.spans:
+        data["spans"] = list(map(_plain_spans, answer.spans))
     if answer.message:
         data["message"] = answer.message
     return data
+
+
+def _plain_spans(spans: tuple[Span, ...] | None) -> Any:
+    return None if spans is None else [[_plain_number(end) for end in span] for span in spans]
 
 
 def _plain_number(value: float) -> float | str:

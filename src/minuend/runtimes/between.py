@@ -10,12 +10,13 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from minuend.models.matching import Match
-from minuend.runtimes.answers import OK, WORST, Answer, joined_spans
+from minuend.runtimes.answers import OK, WORST, Answer, by_operand, joined_spans
 from minuend.runtimes.graph_answers import Answers, GraphAnswers
 from minuend.runtimes.target import Target
 
@@ -109,8 +110,8 @@ class Inferred(Target):
         assert self.older is not None
         assert self.newer is not None
         if agree(older, newer):
-            spans = [_both(getattr(older, key), getattr(newer, key)) for key in ("a_spans", "b_spans")]
-            return replace(older, a_spans=spans[0], b_spans=spans[1])
+            spans = itertools.zip_longest(older.spans, newer.spans)
+            return replace(older, spans=by_operand(_both(*one) for one in spans))
         told = [f"{one.release} {_gives(known)}" for one, known in ((self.older, older), (self.newer, newer))]
         if "ok" in (older.verdict, newer.verdict):
             taken = min(older, newer, key=lambda one: WORST.index(one.verdict))
@@ -166,7 +167,7 @@ def agree(older: Answer, newer: Answer) -> bool:
     """Whether two releases say one thing: the same verdict, and the same number where one pair shows both."""
     if older.verdict != newer.verdict or older.witness is None or newer.witness is None:
         return older.verdict == newer.verdict
-    pairs = [(str(witness.a), str(witness.b)) for witness in (older.witness, newer.witness)]
+    pairs = [tuple(map(str, witness.operands)) for witness in (older.witness, newer.witness)]
     return pairs[0] != pairs[1] or str(older.witness.got) == str(newer.witness.got)
 
 

@@ -20,6 +20,8 @@ def upgraded(data: Mapping[str, Any], place: str) -> dict[str, Any]:
         FileFormatError: rows of patterns that this package's list does not have, or of another form.
     """
     found = {**data, "format": 2}
+    if isinstance(data.get("rows"), list):
+        found["rows"] = [_answered(row) for row in data["rows"]]
     if data.get("graph_cases") != graph_answers.digest():  # another list: its rows are not read
         found.pop("graphs", None)
     if "graphs" not in found:
@@ -28,6 +30,8 @@ def upgraded(data: Mapping[str, Any], place: str) -> dict[str, Any]:
     row = {"expressions": forms.Names(frozenset(known)), **graph_answers.names_form()}
     row_form = {**row, "answers?": graph_answers.answers_form()}
     wanted = [lambda one: _LEFT_OUT if isinstance(one, dict) and "unasked" in one else row_form]
+    if isinstance(found["graphs"], list):
+        found["graphs"] = [_answered(row) for row in found["graphs"]]
     forms.check(found["graphs"], wanted, f"{place}.graphs")
     texts = dict.fromkeys(text for one in found["graphs"] if "unasked" not in one for text in one["expressions"])
     numbers = {text: i for i, text in enumerate(texts)}
@@ -41,3 +45,25 @@ def _row(data: Mapping[str, Any], numbers: Mapping[str, int]) -> dict[str, Any]:
         return {"unmeasured": data["unasked"]}
     named = {key: value for key, value in data.items() if key != "expressions"}
     return {"patterns": [numbers[text] for text in data["expressions"]], **named}
+
+
+def _answered(row: Any) -> Any:
+    """A row whose answers have witnesses and spans by operand."""
+    if not isinstance(row, dict) or not isinstance(row.get("answers"), dict):
+        return row
+    return {**row, "answers": {name: _answer(one) for name, one in row["answers"].items()}}
+
+
+def _answer(data: Any) -> Any:
+    if not isinstance(data, dict):
+        return data
+    found = {key: value for key, value in data.items() if key not in _SPANS}
+    if any(key in data for key in _SPANS):
+        found["spans"] = [data.get(key) for key in _SPANS]
+    if isinstance(witness := data.get("witness"), dict) and "a" in witness and "b" in witness:
+        others = {key: value for key, value in witness.items() if key not in "ab"}
+        found["witness"] = {"operands": [witness["a"], witness["b"]], **others}
+    return found
+
+
+_SPANS = ("a_spans", "b_spans")

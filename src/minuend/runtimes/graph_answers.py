@@ -13,7 +13,8 @@ from typing import Any
 
 from minuend.core.elements import TYPES
 from minuend.models.matching import ADJACENT, ARITHMETIC, LINEAR, NARROW, THROUGH, Match
-from minuend.models.patterns import Const, Op, Pattern, X, less, pattern_of, plain, replaced
+from minuend.models.patterns import Const, Op, Pattern, X, judged, less, pattern_of, plain, replaced
+from minuend.operators import BY_ONNX
 from minuend.operators import VALUE_CLASSES as CLASSES
 from minuend.runtimes.answers import ANSWER, EVERY, Answer, answer_of, plain_answer
 from minuend.runtimes.forms import Below, Names, Under
@@ -217,12 +218,13 @@ def load(data: Mapping[str, Any], hints: bool, cases: Iterable[Key] | None = Non
             left_out = set(map(tuple, row["unmeasured"]))
             cells = {key: found for key, found in cells.items() if (key[1], key[2]) not in left_out}
             continue
-        answers = {name: answer_of(one) for name, one in row["answers"].items()} if "answers" in row else None
-        for key in _keys(row, patterns):
-            if answers is None:
-                cells.pop(key, None)
-            else:
-                cells[key] = answers
+        for operator, keys in itertools.groupby(_keys(row, patterns), lambda key: judged(key[0])):
+            if "answers" not in row:
+                for key in keys:
+                    cells.pop(key, None)
+                continue
+            own = {name: answer_of(one, BY_ONNX[operator]) for name, one in row["answers"].items()}
+            cells |= dict.fromkeys(keys, own)
     return GraphAnswers(cells, tuple(filter(None, data.get("graphs_cpu", "").split(BETWEEN_CPUS))))
 
 

@@ -57,7 +57,7 @@ class Cell:
         if self.verdict != "different-numbers" or witness is None:
             return None
         try:
-            return severity(TYPES[self.dtype], (witness.a, witness.b), witness.got, witness.expected)
+            return severity(TYPES[self.dtype], witness.operands, witness.got, witness.expected)
         except (ValueError, ScalarRangeError):  # a file that a user made may hold what is no wrong result
             return None
 
@@ -72,7 +72,7 @@ class Cell:
             "verdict": self.verdict,
             "severity": self.severity,
             "values": "" if self.verdict == "ok" else self.value_class,
-            "witness": self.answer.witness,
+            "witness": None if self.answer.witness is None else self.answer.witness.to_json(),
             "message": self.answer.message,
             "measured": self.target.provenance,
         }
@@ -160,7 +160,7 @@ def _computed(answer: Answer) -> str:
     if answer.verdict == "not-implemented":
         return NOT_RUN
     witness = answer.witness
-    return "" if witness is None or (witness.a, witness.b) != (5, 10) else str(witness.got)
+    return "" if witness is None or witness.operands != (5, 10) else str(witness.got)
 
 
 def right(op: OpVersion) -> tuple[dict[str, Target], dict[str, Target]]:

@@ -5,13 +5,14 @@ The cases are made and judged here; the runtime may be that of another Python (:
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import date
 
 from minuend.errors import SpecError
 from minuend.runtimes import graphs
-from minuend.runtimes.answers import Answer, joined_spans
+from minuend.runtimes.answers import Answer, by_operand, joined_spans
 from minuend.runtimes.machine import extensions
 from minuend.runtimes.merging import merge
 from minuend.runtimes.proving import Judged, Progress, judge_all
@@ -97,7 +98,7 @@ class _Alike:
     def __init__(self, first: Judged) -> None:
         self.verdicts = _verdicts(first)
         self.witnesses = dict(first.witnesses)
-        self.spans = {name: (first.answers[name].a_spans, first.answers[name].b_spans) for name in first.witnesses}
+        self.spans = {name: first.answers[name].spans for name in first.witnesses}
 
     def join(self, other: Judged) -> bool:
         """Take a case in, if it was answered alike."""
@@ -107,16 +108,16 @@ class _Alike:
         if not all(kept.values()):
             return False
         self.witnesses = kept
-        for name, (a, b) in self.spans.items():
-            more = other.answers[name]
-            self.spans[name] = joined_spans(a, more.a_spans), joined_spans(b, more.b_spans)
+        for name, spans in self.spans.items():
+            both = itertools.zip_longest(spans, other.answers[name].spans)
+            self.spans[name] = by_operand(joined_spans(*one) for one in both)
         return True
 
     def answer(self, name: str, own: Answer) -> Answer:
         """Return the answer of all for a class."""
         if name not in self.witnesses:
             return own
-        return Answer(own.verdict, self.witnesses[name][0], own.message, *self.spans[name])
+        return Answer(own.verdict, self.witnesses[name][0], own.message, self.spans[name])
 
 
 def _verdicts(judged: Judged) -> dict[str, tuple[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,7 +21,7 @@ from minuend.operators import codes as of_codes
 from minuend.operators.value_classes import classes
 from minuend.plain import grouped
 from minuend.runtimes import cases, graph_answers, graphs, targets, values
-from minuend.runtimes.answers import EVERY, OK, Answer, Span, Witness, joined_spans
+from minuend.runtimes.answers import EVERY, OK, Answer, Span, Witness, by_operand, joined_spans
 from minuend.runtimes.between import inferred
 from minuend.runtimes.cases import RELATIONS, Case, Operation
 from minuend.runtimes.graph_answers import DEFAULTS, GraphAnswers, Key
@@ -80,11 +81,14 @@ def judge(case: Case, outputs: list[Output] | Refused) -> Judged:
     for row in case.classes:
         answers[row.name] = OK
         if row in order and any(mask.any() for mask in bad):
-            found = _witnesses(case.element, pairs, bad, order.index(row))
+            found = _witnesses(case, pairs, bad, order.index(row))
             if found:
                 witnesses[row.name] = found
                 answers[row.name] = Answer(
-                    "different-numbers", found[0], "", *(_spans(case, bad, order.index(row), side) for side in "ab")
+                    "different-numbers",
+                    found[0],
+                    "",
+                    by_operand(_spans(case, bad, order.index(row), side) for side in "ab"),
                 )
     return Judged(case, answers, witnesses)
 
@@ -101,9 +105,7 @@ def _misshapen(case: Case, outputs: list[Output]) -> str:
     return ""
 
 
-def _witnesses(
-    element: ElementType, pairs: list[tuple[Operation, Output]], bad: list[Codes], index: int
-) -> tuple[Witness, ...]:
+def _witnesses(case: Case, pairs: list[tuple[Operation, Output]], bad: list[Codes], index: int) -> tuple[Witness, ...]:
     """The best witnesses of a class, over all operations of a case."""
     found: dict[tuple[int, int], tuple[int, int, int]] = {}
     for (operation, output), mask in zip(pairs, bad, strict=True):
@@ -115,9 +117,10 @@ def _witnesses(
             key = (int(a[place]), int(b[place]))
             found.setdefault(key, (int(operation.rank.reshape(-1)[place]), int(got[place]), int(expected[place])))
     best = sorted(found.items(), key=lambda item: item[1][0])[:_KEPT]
+    number = functools.partial(values.number, case.element)
     return tuple(
-        Witness(*(values.number(element, code) for code in (a, b, got, expected)))
-        for (a, b), (_, got, expected) in best
+        Witness(case.op.computes, tuple(map(number, operands)), number(got), number(expected))
+        for operands, (_, got, expected) in best
     )
 
 
@@ -263,12 +266,12 @@ def _settle(first: Judged, second: Judged, known: Mapping[str, Answer]) -> Judge
             here, there = (judged.witnesses.get(name, ()) for judged in (first, second))
             witnesses[name] = tuple(w for w in here if w in there) or here or there
             told = [one.answers[name] for one in (first, second) if one.answers.get(name, OK).verdict != "ok"]
-            spans = (_common([getattr(one, key) for one in told]) for key in ("a_spans", "b_spans"))
-            answers[name] = Answer(answer.verdict, witnesses[name][0], "", *spans)
+            spans = by_operand(map(_common, itertools.zip_longest(*(one.spans for one in told))))
+            answers[name] = Answer(answer.verdict, witnesses[name][0], "", spans)
     return Judged(first.case, answers, witnesses)
 
 
-def _common(known: list[tuple[Span, ...] | None]) -> tuple[Span, ...] | None:
+def _common(known: Sequence[tuple[Span, ...] | None]) -> tuple[Span, ...] | None:
     """What the spans of one or two answers to one case have in common; where that is nothing, all of them."""
     first, last = (spans or () for spans in (known[0], known[-1]))
     common = tuple((max(a, c), min(b, d)) for a, b in first for c, d in last if max(a, c) <= min(b, d))

@@ -70,8 +70,7 @@ class Finding:
         """Return the finding as plain data."""
         names = ("target", "node", "location", "dialect", "opversion", "dtype", "shape_relation", "constants")
         data: dict[str, Any] = {name: getattr(self, name) for name in (*names, "verdict", "reason")}
-        w = self.witness
-        data["witness"] = None if w is None else {"a": w.a, "b": w.b, "got": w.got, "expected": w.expected}
+        data["witness"] = None if self.witness is None else self.witness.to_json()
         data["measured"] = self.provenance
         if self.graph:
             data |= {"graph": self.graph, "hint": self.hint}

@@ -21,11 +21,12 @@ from typing import Any, TypeGuard
 from minuend.core.elements import TYPES
 from minuend.errors import FileFormatError, SpecError, shown
 from minuend.models.patterns import pattern_of
+from minuend.operators import SUBTRACT
 from minuend.runtimes import cases, format_1, forms, graph_answers
 from minuend.runtimes.answers import answer_of, plain_answer
 from minuend.runtimes.machine import INSTRUCTION_SETS
 from minuend.runtimes.quirks import quirks
-from minuend.runtimes.target import Row, Target, keys
+from minuend.runtimes.target import Row, Target, keys, version_of
 from minuend.standards.dialects import dialects
 
 FORMAT = 2
@@ -116,7 +117,8 @@ def _row_form() -> Mapping[str, Any]:
 
 def _row(data: Mapping[str, Any]) -> Row:
     opversions, dtypes, relations, constants = (tuple(data[key]) for key in _NAMES)
-    answers = {name: answer_of(answer) for name, answer in data["answers"].items()}
+    operator = version_of(opversions[0]).computes if opversions else SUBTRACT
+    answers = {name: answer_of(answer, operator) for name, answer in data["answers"].items()}
     return Row(opversions, dtypes, relations, constants, answers)
 
 

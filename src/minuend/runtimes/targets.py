@@ -278,4 +278,4 @@ def diff(old: Target, new: Target) -> list[TargetChange]:
 
 
 def _shown(answer: Answer) -> Answer:
-    return replace(answer, a_spans=None, b_spans=None)
+    return replace(answer, spans=())

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from minuend.cli.pages.layout import Page, Table
 from minuend.cli.pages.summaries import by_type, constants, operators, some, types
 from minuend.cli.pages.words import counted, short_number
-from minuend.operators import SUBTRACT
 from minuend.plain import grouped
 
 if TYPE_CHECKING:
@@ -100,8 +99,8 @@ def _difference(witness: Witness | None) -> str:
     """A witness in short: ``"5 - 10 = 0, not 251"``."""
     if witness is None:
         return ""
-    a, b, got, expected = map(short_number, (witness.a, witness.b, witness.got, witness.expected))
-    return f"{SUBTRACT.written(a, b)} = {got}, not {expected}"
+    written = witness.operator.written(*map(short_number, witness.operands))
+    return f"{written} = {short_number(witness.got)}, not {short_number(witness.expected)}"
 
 
 def _refusals_table(findings: Sequence[Finding]) -> Table:

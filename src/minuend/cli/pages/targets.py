@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from minuend.cli.pages.layout import Page, Table
 from minuend.cli.pages.summaries import by_type, constants, operators, some, types
 from minuend.cli.pages.words import short_number
-from minuend.operators import SUBTRACT
 from minuend.plain import grouped
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def _told(answer: Answer) -> str:
     if answer.witness is None:
         return answer.verdict
     w = answer.witness
-    return f"{SUBTRACT.written(short_number(w.a), short_number(w.b))} = {short_number(w.got)}"
+    return f"{w.operator.written(*map(short_number, w.operands))} = {short_number(w.got)}"
 
 
 def targets_json(targets: Sequence[Target], yours: Container[str], warnings: Sequence[str] = ()) -> dict[str, Any]:
