@@ -178,7 +178,7 @@ SHAPE = (2, 1, 3, 2)
 
 
 def node(row: OpVersion, dtype: str, shape=SHAPE) -> Node:
-    return Node(op=row, a=TensorType(dtype, shape), b=TensorType(dtype, shape))
+    return Node(op=row, operands=(TensorType(dtype, shape), TensorType(dtype, shape)))
 
 
 @every_version

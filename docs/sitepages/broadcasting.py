@@ -169,7 +169,7 @@ def joined(op: OpVersion, case: Case) -> Broadcast | SpecError:
 
 def _node(op: OpVersion, case: Case) -> Node:
     a, b = (TensorType(op.types[0], shape) for shape in (case.a, case.b))
-    return Node(op=op, a=a, b=b, attributes=case.attributes)
+    return Node(op=op, operands=(a, b), attributes=case.attributes)
 
 
 def section(op: OpVersion, language: Language) -> Iterator[str]:

@@ -43,7 +43,7 @@ def section(op: OpVersion, language: Language) -> Iterator[str]:
 def raised(op: OpVersion, failure: Failure) -> MinuendError | None:
     """The error of a node; ``None`` where a version takes it."""
     try:
-        validate(Node(op=op, a=failure.a, b=failure.b, attributes=failure.attributes))
+        validate(Node(op=op, operands=(failure.a, failure.b), attributes=failure.attributes))
     except MinuendError as error:
         return error
     return None

@@ -14,6 +14,7 @@ import onnx
 from onnx import helper, numpy_helper
 
 from minuend import check, subtract
+from minuend.core.elements import TYPES as ELEMENTS
 from minuend.operators import SUBTRACT
 from minuend.runtimes import values
 
@@ -77,7 +78,7 @@ def test_a_pair_that_a_constant_does_not_hold_is_not_shown():
 
 
 def _operand(rng: np.random.Generator, dtype: str, kind: str) -> Any:
-    edges = values.of(SUBTRACT, values.TYPES[dtype], full=False).codes.view(dtype)
+    edges = values.of(SUBTRACT, ELEMENTS[dtype], full=False).codes.view(dtype)
     plain = rng.integers(0, 9, 64).astype(dtype)
     pool = np.concatenate([rng.choice(edges, 64), plain])
     if kind == "stored":

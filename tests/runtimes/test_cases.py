@@ -148,7 +148,7 @@ def test_every_operation_has_the_relation_that_its_case_names(dialect: str, vers
         one = case(dialect, version, "float32", relation)
         for operation in one.operations:
             a, b = (TensorType("float32", codes.shape) for codes in (operation.a, operation.b))
-            node = Node(op=op, a=a, b=b, attributes=one.attributes)
+            node = Node(op=op, operands=(a, b), attributes=one.attributes)
             assert relation_of(node) == relation
 
 
@@ -226,7 +226,7 @@ def test_every_class_relation_and_constant_has_words() -> None:
     ],
 )
 def test_a_nodes_shapes_tell_its_relation(a: object, b: object, relation: str | None) -> None:
-    node = Node(op=spec("onnx", 14), a=TensorType("uint8", a), b=TensorType("uint8", b))
+    node = Node(op=spec("onnx", 14), operands=(TensorType("uint8", a), TensorType("uint8", b)))
     assert relation_of(node) == relation
 
 
@@ -235,5 +235,5 @@ def test_an_axis_tells_whether_numpys_rule_would_misread_or_refuse() -> None:
     for op, attributes, name in ((spec("onnx", 6), legacy, "legacy axis"), (spec("openvino", 1), pdpd, "pdpd")):
         square, other = TensorType("float32", (3, 3)), TensorType("float32", (3, 4))
         b = TensorType("float32", (3,))
-        assert relation_of(Node(op=op, a=square, b=b, attributes=attributes)) == name
-        assert relation_of(Node(op=op, a=other, b=b, attributes=attributes)) == f"{name} alone"
+        assert relation_of(Node(op=op, operands=(square, b), attributes=attributes)) == name
+        assert relation_of(Node(op=op, operands=(other, b), attributes=attributes)) == f"{name} alone"

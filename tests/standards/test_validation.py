@@ -22,7 +22,7 @@ PLACE = "graph.node[3] 'sub_mean'"
 
 def check(name="onnx", version=7, a=F, b=F, where=PLACE, **attributes):
     op = dialect(name).resolve(version)
-    return validate(Node(op=op, a=a, b=b, attributes=attributes, name="sub_mean", where=where))
+    return validate(Node(op=op, operands=(a, b), attributes=attributes, name="sub_mean", where=where))
 
 
 def t(dtype="float32", *shape):
@@ -228,7 +228,7 @@ def test_an_attribute_that_came_later_says_so(monkeypatch):
     newer = home.versions[-1].evolve(99, attributes=Rows([Attr("flag", "INT", 0)]))
     monkeypatch.setattr(module, "dialect", lambda _: dataclasses.replace(home, versions=(*home.versions, newer)))
     with pytest.raises(SpecError) as caught:
-        validate(Node(op=home.versions[0], a=F, b=F, attributes={"flag": 1}))
+        validate(Node(op=home.versions[0], operands=(F, F), attributes={"flag": 1}))
     assert str(caught.value) == (
         "Sub-1 takes no attribute 'flag' (it came in version 99); it takes axis, broadcast and consumed_inputs"
     )
@@ -253,7 +253,7 @@ def test_infer_takes_types_and_attributes_by_the_standard_s_names():
 
 def test_inference_tells_the_place_of_a_node():
     with pytest.raises(DTypeError) as caught:
-        infer_node(Node(op=dialect("onnx").resolve(1), a=t("int32"), b=t("int32"), where="graph.node[0]"))
+        infer_node(Node(op=dialect("onnx").resolve(1), operands=(t("int32"), t("int32")), where="graph.node[0]"))
     assert str(caught.value) == (
         "Sub-1 takes no element type tensor(int32) (it came with opset 6); "
         "expected tensor(float16), tensor(float) or tensor(double), at graph.node[0]"
@@ -287,7 +287,7 @@ def test_what_is_no_shape_is_refused(shape):
 
 
 def test_an_attribute_that_a_node_leaves_out_has_the_version_s_default():
-    node = Node(op=dialect("onnx").resolve(6), a=F, b=F, attributes={"axis": 1})
+    node = Node(op=dialect("onnx").resolve(6), operands=(F, F), attributes={"axis": 1})
     assert (node.attribute("axis"), node.attribute("broadcast")) == (1, 0)
     with pytest.raises(KeyError):
         node.attribute("consumed_inputs")

@@ -344,7 +344,7 @@ def answers_for(site: Site, node: Node, target: Target, relation: str, constants
     element = node.a.element
     everything = target.judged(node.op, element, relation, constants or site.constants)
     empty = relation == "zero-size"
-    classes = (NO_VALUES.name,) if empty else reachable(node.op.computes, element, site.a, site.b)
+    classes = (NO_VALUES.name,) if empty else reachable(node.op.computes, element, *site.operands)
     if not constants and not empty and (known := beside_zero(site, node, target)) is not None:
         return {name: known.get(EVERY) or known.get(name, OK) for name in classes}
     if not constants and not empty and keeps_constant(site, node, target):
@@ -409,7 +409,7 @@ def _of_these(name: str, answer: Answer, site: Site) -> Answer:
     """
     if answer.witness is None or _can_occur(answer.witness, site):
         return answer
-    spans = zip(answer.spans, (site.a, site.b), site.fixed(), strict=False)
+    spans = zip(answer.spans, site.operands, site.fixed(), strict=False)
     if name != "nan" and any(
         known and not any(_has_sizes(operand, stored, span) for span in known) for known, operand, stored in spans
     ):

@@ -70,7 +70,7 @@ def _of_pair(element: ElementType, x: int, y: int, name: str, answer: Answer) ->
 
 def can_make(site: Site, witness: Witness) -> bool:
     """Whether operands can be a witness's pair: within their ranges, and among a constant's elements."""
-    if not all(one.holds(number) for one, number in zip((site.a, site.b), witness.operands, strict=True)):
+    if not all(one.holds(number) for one, number in zip(site.operands, witness.operands, strict=True)):
         return False
     sides = zip(site.fixed(), witness.operands, strict=True)
     return all(stored is None or _among(stored, value) for stored, value in sides)

@@ -72,7 +72,7 @@ def joined(site: Site, node: Node, target: Target, hint: str = "", accept: Colle
         return FINE
     if target.graphs is None or not target.graphs.covers(node.a.dtype, site.dynamic):
         return _unmeasured(site, node, target)
-    classes = set(reachable(node.op.computes, node.a.element, site.a, site.b))
+    classes = set(reachable(node.op.computes, node.a.element, *site.operands))
     if node.a.dtype in NARROW and (_is_zero(site.a) or _is_zero(site.b)):
         classes |= {"rounds", "overflows"}  # what comes in more bits than its type has is rounded here
     found = list(_each(site, node, target, hint, classes.difference(accept)))
@@ -284,7 +284,7 @@ def kept_apart(site: Site, target: Target) -> bool:
     assert isinstance(site.node, Node)
     if site.node.a.dtype in NARROW:
         return False
-    classes = reachable(site.op.computes, site.node.a.element, site.a, site.b)
+    classes = reachable(site.op.computes, site.node.a.element, *site.operands)
     for match in site.matches:
         if match.operator:
             continue

@@ -34,7 +34,7 @@ class Rules:
         """Check two tensors and return how their shapes join."""
         if self.op is not None:
             x, y = (TensorType(tensor.element, tensor.shape) for tensor in (a, b))
-            return validate(Node(op=self.op, a=x, b=y, attributes=self.attributes))
+            return validate(Node(op=self.op, operands=(x, y), attributes=self.attributes))
         if a.element is not b.element:
             raise DTypeError(
                 "types", f"A is of {a.element} and B of {b.element}; nothing is promoted, convert one of them first"

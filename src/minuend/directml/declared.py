@@ -102,7 +102,7 @@ def _asked(op: OpVersion, node: Node, shape: Shape) -> Node:
     except SpecError as error:
         raise Unfit("not-implemented", error.message) from None
     type_ = TensorType(node.a.dtype, shape)
-    return Node(op=op, a=type_, b=type_, name=node.name, where=node.where)
+    return Node(op=op, operands=(type_, type_), name=node.name, where=node.where)
 
 
 def _limits(sizes: Sequence[tuple[int, int | None]]) -> str:

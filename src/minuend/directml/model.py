@@ -198,7 +198,7 @@ class Model:
         for name, one in self.dispatchables.items():
             if one.subtracts:
                 a, b, _ = (TensorType(desc.element, desc.sizes) for desc in one.descs.values())
-                yield Node(op=level(one)[0], a=a, b=b, name=name, where=format_path(one.item.path))
+                yield Node(op=level(one)[0], operands=(a, b), name=name, where=format_path(one.item.path))
 
     def lowest_level(self) -> str:
         """Return the lowest feature level that all subtractions run at.

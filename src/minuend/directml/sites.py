@@ -25,8 +25,7 @@ def sites(model: Model, _: Assumptions = NONE) -> Iterator[Site]:
             name=node.name,
             where=node.where,
             node=refused or node,
-            a=full(node.a.dtype, "buffer"),
-            b=full(node.b.dtype, "buffer"),
+            operands=(full(node.a.dtype, "buffer"), full(node.b.dtype, "buffer")),
             constants="none",
             purpose=PLAIN,
         )

@@ -32,9 +32,9 @@ class Site:
     Attributes:
         op: the version that governs it. name: the node's own, or ``""``. where: its place in its file.
         node: the node, or why there is none: a type that subtraction does not take, or one that is not known.
-        a, b: what the operands can hold. constants: which of them are fixed in the model.
+        operands: what each of them can hold. constants: which of them are fixed in the model.
         purpose: what it is there for, in words. notes: what a reader should know of it besides.
-        around: its neighbours in the graph.
+        matches: the patterns around it in the graph.
         departures: kinds of rules that its model breaks and some runtimes insist on, ways in which it stores constants
             that some do not read, and ``"two constants of uint8"``.
         fixed: the elements of each operand that is stored in the model; asked seldom, for it reads them.
@@ -45,8 +45,7 @@ class Site:
     name: str
     where: str
     node: Node | SpecError | Unsupported
-    a: Range
-    b: Range
+    operands: tuple[Range, ...]
     constants: Constants
     purpose: str
     notes: tuple[str, ...] = ()
@@ -56,11 +55,21 @@ class Site:
     live: Any = None
 
     @property
+    def a(self) -> Range:
+        """What the first operand can hold."""
+        return self.operands[0]
+
+    @property
+    def b(self) -> Range:
+        """What the second operand can hold."""
+        return self.operands[1]
+
+    @property
     def dynamic(self) -> bool:
         """Whether shapes of its operands are known only when it runs."""
         if not isinstance(self.node, Node):
             return False
-        shapes = (self.node.a.shape, self.node.b.shape)
+        shapes = [one.shape for one in self.node.operands]
         return any(shape is None or any(not isinstance(dim, int) for dim in shape) for shape in shapes)
 
 

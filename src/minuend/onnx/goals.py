@@ -25,7 +25,7 @@ def needs_modern(site: Site, target: Target, overflow: Contract, accept: Collect
         return False
     if judge(site, target).verdict == "invalid":
         return False
-    saturates = overflow == "saturate" and "wraps" in reachable(site.op.computes, site.node.a.element, site.a, site.b)
+    saturates = overflow == "saturate" and "wraps" in reachable(site.op.computes, site.node.a.element, *site.operands)
     return saturates or bool(wrong_classes(site, site.node, target, accept))
 
 
@@ -58,7 +58,7 @@ def choose_for_opset(site: Site, opset: int, overflow: Contract, writable: Writa
     saturates = (
         overflow == "saturate"
         and element.is_integer
-        and "wraps" in reachable(site.op.computes, element, site.a, site.b)
+        and "wraps" in reachable(site.op.computes, element, *site.operands)
     )
     if not lacks and not saturates:
         return Choice("leave")

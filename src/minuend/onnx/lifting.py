@@ -166,7 +166,7 @@ class _Lifting(Attempts):
     def subtract(self, node: NodeProto, place: str) -> None:
         op = DIALECT.resolve(self.opset)
         a, b = (self.type_of(name) for name in node.input)
-        joined = validate(Node(op=op, a=a, b=b, attributes=_attributes(node, op.attributes.names)))
+        joined = validate(Node(op=op, operands=(a, b), attributes=_attributes(node, op.attributes.names)))
         self.emit("subtract", node, place, tuple(node.input), TensorType(a.dtype, joined.shape), joined=joined)
 
     def cast(self, node: NodeProto, place: str) -> None:

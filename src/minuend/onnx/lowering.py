@@ -170,7 +170,7 @@ class _Lowering(Attempts):
     def subtract(self, step: Step, place: str) -> None:
         op = DIALECT.resolve(self.opset)
         a, b = (self.graph.values[name].type for name in step.inputs)
-        dtype_only = Node(op=op, a=TensorType(a.dtype, ()), b=TensorType(b.dtype, ()))
+        dtype_only = Node(op=op, operands=(TensorType(a.dtype, ()), TensorType(b.dtype, ())))
         validate(dtype_only)  # the element type is one that the version takes
         if op.broadcasting == "numpy":
             self.aligned(step, place)

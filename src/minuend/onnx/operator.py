@@ -96,8 +96,7 @@ def run(
         raise error.at(where) from None
     node = Node(
         op=op,
-        a=TensorType(element, x.shape),
-        b=TensorType(element, y.shape),
+        operands=(TensorType(element, x.shape), TensorType(element, y.shape)),
         attributes=attributes,
         name=name,
         where=where,

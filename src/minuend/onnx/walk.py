@@ -214,7 +214,7 @@ class Subtraction:
                 f"the element type of {self.proto.input[0]!r} and {self.proto.input[1]!r} cannot be inferred{why}; "
                 f"state one of them in value_info, at {self.where}"
             )
-        return Node(op=self.op, a=a, b=b, attributes=self.attributes, name=self.proto.name, where=self.where)
+        return Node(op=self.op, operands=(a, b), attributes=self.attributes, name=self.proto.name, where=self.where)
 
     def _like(self, operand: int, other: TensorType | None) -> TensorType | None:
         """An operand without a known type has the other one's element type, since Sub has one for both."""

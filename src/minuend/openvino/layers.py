@@ -183,7 +183,7 @@ def node(layer: Layer, types: Sequence[Type]) -> Node:
         tensor_type(Type(other.element, own.shape) if own.element == "dynamic" else own)
         for own, other in (types, types[::-1])
     )
-    return Node(op=SUBTRACT_1, a=a, b=b, attributes=broadcasting(layer), name=layer.name, where=layer.where)
+    return Node(op=SUBTRACT_1, operands=(a, b), attributes=broadcasting(layer), name=layer.name, where=layer.where)
 
 
 def _infer_subtract(layer: Layer, types: Sequence[Type], known: Known) -> Type:

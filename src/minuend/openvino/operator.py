@@ -72,7 +72,7 @@ Typed: TypeAlias = tuple[Array, ElementType]
 def _joined(a: Typed, b: Typed, auto_broadcast: str, axis: int) -> Broadcast:
     """Check the call as the node that it stands for, and return how the shapes join."""
     x, y = (TensorType(element, array.shape) for array, element in (a, b))
-    return validate(Node(op=SUBTRACT_1, a=x, b=y, attributes={"auto_broadcast": auto_broadcast, "axis": axis}))
+    return validate(Node(op=SUBTRACT_1, operands=(x, y), attributes={"auto_broadcast": auto_broadcast, "axis": axis}))
 
 
 def _subtract_tensors(a: Any, b: Any, auto_broadcast: str, axis: int, out: Any) -> Tensor:

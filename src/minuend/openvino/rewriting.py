@@ -125,4 +125,4 @@ def spelled(node: Node) -> Node | None:
         b = TensorType(node.b.dtype, (*node.b.shape, *(1,) * dims_behind(node)))
     except SpecError:
         return None
-    return replace(node, b=b, attributes={"auto_broadcast": "numpy"})
+    return replace(node, operands=(node.a, b), attributes={"auto_broadcast": "numpy"})

@@ -317,7 +317,7 @@ def relation_of(node: Node) -> str | None:
         SpecError: the node breaks a rule of its version.
 
     >>> from minuend import TensorType, spec
-    >>> relation_of(Node(op=spec("onnx"), a=TensorType("uint8", (4, 3)), b=TensorType("uint8", (3,))))
+    >>> relation_of(Node(op=spec("onnx"), operands=(TensorType("uint8", (4, 3)), TensorType("uint8", (3,)))))
     'one-sided'
     """
     joined = validate(node)

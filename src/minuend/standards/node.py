@@ -1,4 +1,4 @@
-"""The narrow waist: what every dialect's subtraction becomes before anything is checked or computed."""
+"""``Node``: what an operator of every dialect becomes before anything is checked or computed."""
 
 from __future__ import annotations
 
@@ -67,21 +67,30 @@ class TensorType:
 
 @dataclass(frozen=True, kw_only=True)
 class Node:
-    """One subtraction, of some version of some dialect.
+    """One operator on tensors, of some version of some dialect.
 
     Attributes:
         op: the version that governs it.
-        a, b: the operands' types.
+        operands: their types.
         attributes: what the node states, by name; defaults are not filled in.
         name: the node's own name, or ``""``. where: its place in its file, for messages.
     """
 
     op: OpVersion
-    a: TensorType
-    b: TensorType
+    operands: tuple[TensorType, ...]
     attributes: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     name: str = ""
     where: str = ""
+
+    @property
+    def a(self) -> TensorType:
+        """The first operand's type."""
+        return self.operands[0]
+
+    @property
+    def b(self) -> TensorType:
+        """The second operand's type."""
+        return self.operands[1]
 
     def attribute(self, name: str) -> Any:
         """What the node states of an attribute, or the version's default."""

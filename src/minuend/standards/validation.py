@@ -55,7 +55,7 @@ def infer(dialect_name: str, version: object, a: TensorType, b: TensorType, **at
     for name, type_ in (("a", a), ("b", b)):
         if not isinstance(type_, TensorType):
             raise TypeError(f"{name} is a {type(type_).__name__}; expected a TensorType")
-    return infer_node(Node(op=dialect(dialect_name).resolve(version), a=a, b=b, attributes=attrs))
+    return infer_node(Node(op=dialect(dialect_name).resolve(version), operands=(a, b), attributes=attrs))
 
 
 def infer_node(node: Node) -> TensorType:

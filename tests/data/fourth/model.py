@@ -56,7 +56,7 @@ class Model:
     def _nodes(self, types):
         op = DIALECT.resolve(self.edition)
         for z, (x, y) in self.differences.items():
-            yield z, Node(op=op, a=types[x], b=types[y], name=z, where=f"MINUS {z}")
+            yield z, Node(op=op, operands=(types[x], types[y]), name=z, where=f"MINUS {z}")
 
     def subtractions(self):
         """Every MINUS."""

@@ -88,7 +88,7 @@ def choose(
         return Choice("refuse", finding.reason, instead="make the model valid and its types known first")
     element = node.a.element
     wrong = wrong_classes(site, node, target, accept)
-    saturates = overflow == "saturate" and "wraps" in reachable(site.op.computes, element, site.a, site.b)
+    saturates = overflow == "saturate" and "wraps" in reachable(site.op.computes, element, *site.operands)
     if not wrong and not saturates and finding.graph and finding.verdict in _WRONG:
         return _apart(site, element, target, finding, writable, rejected)
     if not wrong and not saturates:
@@ -231,7 +231,7 @@ def _leave_or_narrow(
     """A target that computes 64 bits in 32 gets what was proven written into the model."""
     assert isinstance(site.node, Node)
     if element.is_integer and element.bits == 64 and in_int32(site, element):
-        everywhere = wrong_classes(replace(site, a=full(element.name), b=full(element.name)), site.node, target)
+        everywhere = wrong_classes(replace(site, operands=(full(element.name),) * 2), site.node, target)
         if everywhere.get("beyond int32", Answer("ok")).verdict == "different-numbers":
             for recipe in recipes(element, overflow):
                 known = quirks(target.runtime).left_wrong(recipe.name, element, site.constants)
@@ -260,7 +260,7 @@ def _apart(
 
 
 def in_int32(site: Site, element: ElementType) -> bool:
-    reached = reachable(site.op.computes, element, site.a, site.b)
+    reached = reachable(site.op.computes, element, *site.operands)
     return "beyond int32" not in reached and "wraps" not in reached
 
 
@@ -278,7 +278,7 @@ def _left(
     element = node.a.element
     if recipe.proof and not in_int32(site, element):
         return {"beyond int32"}
-    reached = set(reachable(site.op.computes, element, site.a, site.b))
+    reached = set(reachable(site.op.computes, element, *site.operands))
     known = quirks(target.runtime).left_wrong(recipe.name, element, site.constants)
     left = (known & reached).difference(accept)
     if recipe.wide == OWN:
@@ -286,12 +286,11 @@ def _left(
     wide = TYPES[recipe.wide]
     widened = replace(
         site,
-        a=_widened(site.a, element, wide),
-        b=_widened(site.b, element, wide),
+        operands=tuple(_widened(one, element, wide) for one in site.operands),
         fixed=lambda: (_stored(site.fixed()[0], wide), _stored(site.fixed()[1], wide)),
     )
     a, b = (TensorType(wide.name, type_.shape) for type_ in (node.a, node.b))
-    moved = replace(node, a=a, b=b)
+    moved = replace(node, operands=(a, b))
     return left | set(wrong_classes(widened, moved, target, accept))
 
 

@@ -205,7 +205,7 @@ def _judge(
 def contracted(node: Node, a: Array, b: Array, overflow: str = "wrap") -> Array:
     """Return what the contract gives for a subtraction's operands."""
     x, y = (TensorType(type_.dtype, array.shape) for type_, array in ((node.a, a), (node.b, b)))
-    joined = validate(replace(node, a=x, b=y))
+    joined = validate(replace(node, operands=(x, y)))
     found: Array = compute(x.element, joined, a, b, None, overflow)
     return found
 
