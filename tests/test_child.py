@@ -323,7 +323,7 @@ ASK = (
     "import json, sys\n"
     "from minuend.runtimes.running import Runtime\n"
     "from minuend import worker\n"
-    "from minuend.runtimes.adapting import adapter\n"
+    "from minuend.runtimes.registry import adapter\n"
     "with Runtime('onnxruntime-cpu') as one:\n"
     "    answer = one.ask('onnx', b'', b'', [])\n"
     "    print(json.dumps([one.release, worker.release(adapter('ort')), answer.message]))\n"

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import minuend
-from minuend.runtimes.adapting import adapter, adapters
+from minuend.runtimes.registry import adapter, adapters
 
 ROOT = Path(minuend.__file__).parent
 UNSAFE = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "marshal", "shelve", "copyreg"}

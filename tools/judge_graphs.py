@@ -48,7 +48,7 @@ from truth import (
 
 import minuend as mn
 from minuend.core.elements import TYPES
-from minuend.runtimes.adapting import adapters
+from minuend.runtimes.registry import adapters
 from minuend.runtimes.report import Finding
 from minuend.runtimes.running import Runtime
 

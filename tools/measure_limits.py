@@ -18,7 +18,7 @@ from measure_releases import SERIES, install
 from onnx import TensorProto, helper
 
 from minuend import worker
-from minuend.runtimes.adapting import adapter
+from minuend.runtimes.registry import adapter
 
 _BEYOND = 60
 """No release knows of such an opset or IR version; one that loads it looks at neither."""

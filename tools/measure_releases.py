@@ -21,7 +21,7 @@ from pathlib import Path
 from measure_target import TARGETS, measure
 
 from minuend.errors import MinuendError
-from minuend.runtimes.adapting import adapter
+from minuend.runtimes.registry import adapter
 
 
 @dataclass(frozen=True)

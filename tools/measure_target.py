@@ -14,11 +14,11 @@ import time
 from collections.abc import Collection
 from pathlib import Path
 
-from minuend.runtimes import graph_answers, graphs, targets
-from minuend.runtimes.adapting import adapters
+from minuend.runtimes import pattern_answers, pattern_cases, targets
 from minuend.runtimes.measuring import ALL, MISSING, with_graphs
 from minuend.runtimes.measuring import measure as measure_all
 from minuend.runtimes.quirks import quirks
+from minuend.runtimes.registry import adapters
 from minuend.runtimes.running import Runtime
 from minuend.runtimes.target import Target
 from minuend.storage.writing import atomic
@@ -58,7 +58,7 @@ def _write_cases() -> None:
 
     A file says what of the list a release was not asked: so what is new is unknown of every release until it is asked.
     """
-    if graph_answers.measured() == frozenset(key for key, _ in graphs.asked("f32")):
+    if pattern_answers.measured() == frozenset(key for key, _ in pattern_cases.asked("f32")):
         return
     paths = [path for path in TARGETS.glob("*@*.json") if _has_graphs(path.read_text("utf-8"))]
     known = {path: _load(path) for path in paths}
@@ -70,10 +70,10 @@ def _write_cases() -> None:
 
 def write_list(folder: Path) -> None:
     """Write the list of graph cases that the grammar gives."""
-    with atomic(str(folder / graph_answers.CASES)) as stream:
-        stream.write(graph_answers.dump_cases([key for key, _ in graphs.asked("f32")]).encode())
-    graph_answers.measured.cache_clear()
-    graph_answers.digest.cache_clear()
+    with atomic(str(folder / pattern_answers.CASES)) as stream:
+        stream.write(pattern_answers.dump_cases([key for key, _ in pattern_cases.asked("f32")]).encode())
+    pattern_answers.measured.cache_clear()
+    pattern_answers.digest.cache_clear()
 
 
 def _has_graphs(text: str) -> bool:

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from measure_target import TARGETS, write_list
 
-from minuend.runtimes import graph_answers, target_files
-from minuend.runtimes.graph_answers import GraphAnswers
+from minuend.runtimes import pattern_answers, target_files
+from minuend.runtimes.pattern_answers import GraphAnswers
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.target import Target
 from minuend.storage.writing import atomic
@@ -30,8 +30,8 @@ def load(path: Path) -> Target:
     if "graphs" not in data:
         return found
     hints = bool(quirks(data["runtime"]).hints)
-    cases = graph_answers.listed_in((path.parent / graph_answers.CASES).read_text("utf-8"), hints)
-    return replace(found, graphs=graph_answers.load(data, hints, cases))
+    cases = pattern_answers.listed_in((path.parent / pattern_answers.CASES).read_text("utf-8"), hints)
+    return replace(found, graphs=pattern_answers.load(data, hints, cases))
 
 
 def joined(one: Target, other: Target) -> Target:

@@ -17,8 +17,8 @@ from minuend.cli.pages.matrix import MEANING, SIGNS
 from minuend.core.elements import TYPES
 from minuend.language import Language
 from minuend.plain import grouped, plain
-from minuend.runtimes.machine import up_to_last
 from minuend.runtimes.matrix import Cell, matrix
+from minuend.runtimes.processor import up_to_last
 from minuend.runtimes.severity import SEVERITIES, Severity
 from minuend.runtimes.target import Target
 from minuend.standards.dialects import dialect

@@ -21,7 +21,7 @@ import minuend
 from minuend import errors
 from minuend.actions import cluster
 from minuend.actions.difference import subtract_files
-from minuend.actions.pairs import Rules
+from minuend.actions.tensor_pairs import Rules
 from minuend.cli.program import main
 from minuend.standards.dialects import dialect
 
@@ -322,9 +322,9 @@ def test_a_scheduler_is_named_by_its_file_and_what_is_done_stays_when_it_dies(
 
 def die(*_: object) -> None:
     """Take a worker's tasks away: it ends at the first one."""
-    from minuend.actions import chunks
+    from minuend.actions import chunked_write
 
-    chunks.do = lambda *_: os._exit(1)
+    chunked_write.do = lambda *_: os._exit(1)
 
 
 def test_workers_that_die_again_and_again_end_the_run(

@@ -10,9 +10,9 @@ import minuend as mn
 from minuend.cli.program import main
 from minuend.errors import SpecError
 from minuend.onnx.loading import goal
-from minuend.runtimes import adapting
-from minuend.runtimes.adapting import adapter
+from minuend.runtimes import registry
 from minuend.runtimes.quirks import quirks
+from minuend.runtimes.registry import adapter
 
 TEXT = '<ir_version: %d, opset_import: ["" : 13]> g (float[2] a, float[2] b) => (float[2] c) { c = Sub(a, b) }'
 NEWEST = onnx.defs.onnx_opset_version()
@@ -31,7 +31,7 @@ def test_it_stops_at_what_the_named_release_loads_and_says_so():
 def test_it_stops_at_what_the_installed_runtimes_load():
     ort = pytest.importorskip("onnxruntime")
     converted = mn.convert(TEXT % 8, "onnx")
-    name = f"onnxruntime-cpu@{adapting.release(adapter('onnxruntime-cpu'))}"
+    name = f"onnxruntime-cpu@{registry.release(adapter('onnxruntime-cpu'))}"
     kernels = quirks("onnxruntime-cpu").kernels[ort.__version__]
     assert kernels < NEWEST <= quirks("onnxruntime-cpu").loads(ort.__version__)[0]
     assert converted.changes[0] == f"opset {kernels} is the newest that {name} has the kernels of"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from minuend import errors
 from minuend.actions.comparing import compare_files
 from minuend.actions.difference import Written, subtract_files
-from minuend.actions.pairs import Pair, Rules
+from minuend.actions.tensor_pairs import Pair, Rules
 from minuend.actions.work import Work
 from minuend.cli.rules import parse_rules
 from minuend.core.elements import TYPES

@@ -477,7 +477,7 @@ def test_a_baseline_takes_what_another_process_accepted_meanwhile(
         Path(path).write_text(theirs)
         yield
 
-    monkeypatch.setattr("minuend.storage.exclusive.exclusive", late)
+    monkeypatch.setattr("minuend.storage.file_lock.exclusive", late)
     assert check(capfd, "wraps.onnxtxt --target openvino-cpu --write-baseline")[0] == 0
     assert Path("minuend.toml").read_text() == theirs
 

@@ -12,7 +12,7 @@ import minuend as mn
 from minuend.actions.comparing import compare_files
 from minuend.actions.difference import subtract_files
 from minuend.actions.nodata import check
-from minuend.actions.pairs import NUMPYS, pair_up
+from minuend.actions.tensor_pairs import NUMPYS, pair_up
 from minuend.core.elements import TYPES
 from minuend.storage import TensorFile
 from minuend.storage.base import About, Held, Tensor

@@ -11,12 +11,12 @@ import pytest
 
 import minuend as mn
 from minuend.actions import cluster
-from minuend.actions.chunks import Job
+from minuend.actions.chunked_write import Job
 from minuend.actions.difference import subtract_files
-from minuend.actions.pairs import NUMPYS
+from minuend.actions.tensor_pairs import NUMPYS
 from minuend.errors import MinuendError, OverflowFound
-from minuend.storage import unfinished_remote
-from minuend.storage.unfinished_remote import Unfinished
+from minuend.storage import remote_resume
+from minuend.storage.remote_resume import Unfinished
 
 zarr = pytest.importorskip("zarr")
 fsspec = pytest.importorskip("fsspec")
@@ -77,7 +77,7 @@ def test_headers_come_last_and_an_interrupted_run_is_gone_on_with(store: Any, mo
     expected = objects(store)
     store.rm("/data/c.zarr", recursive=True)
     with monkeypatch.context() as patch:
-        patch.setattr(unfinished_remote, "_AT_ONCE", 2)
+        patch.setattr(remote_resume, "_AT_ONCE", 2)
         broken_at(patch, 7, KeyboardInterrupt())
         with pytest.raises(KeyboardInterrupt) as caught:
             run()

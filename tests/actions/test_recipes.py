@@ -25,8 +25,8 @@ from minuend.operators import SUBTRACT, VALUE_CLASSES, reference
 from minuend.operators import codes as of_codes
 from minuend.operators.value_classes import classes as value_classes
 from minuend.runtimes import values
-from minuend.runtimes.adapting import adapters
 from minuend.runtimes.quirks import quirks
+from minuend.runtimes.registry import adapters
 from minuend.runtimes.running import Refused, Runtime
 
 CONSTANTS = ("none", "A", "B", "both")

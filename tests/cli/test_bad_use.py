@@ -17,8 +17,8 @@ from minuend.cli import about, schemas, signals
 from minuend.cli import program as cli
 from minuend.errors import listed
 from minuend.runtimes import targets
-from minuend.runtimes.adapting import adapters
 from minuend.runtimes.quirks import quirks
+from minuend.runtimes.registry import adapters
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -24,7 +24,7 @@ from minuend.models.patterns import (
     plain,
     replaced,
 )
-from minuend.runtimes.graph_answers import measured
+from minuend.runtimes.pattern_answers import measured
 
 MUL = Op("Mul", (X, Const.SCALAR))
 

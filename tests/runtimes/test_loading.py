@@ -7,8 +7,8 @@ from onnx import TensorProto, helper
 
 from minuend import worker
 from minuend.runtimes import targets
-from minuend.runtimes.adapting import adapter, adapters
 from minuend.runtimes.quirks import quirks
+from minuend.runtimes.registry import adapter, adapters
 
 RUNTIMES = tuple(name for name in adapters() if quirks(name).loaded)
 

@@ -11,10 +11,10 @@ import pytest
 from minuend import cli, spec
 from minuend.core.elements import TYPES
 from minuend.errors import SpecError
-from minuend.runtimes import graphs, measuring, proving, running, targets
+from minuend.runtimes import measuring, pattern_cases, proving, running, targets
 from minuend.runtimes.cases import Case
-from minuend.runtimes.graph_answers import GraphAnswers
-from minuend.runtimes.machine import extensions, processor, up_to
+from minuend.runtimes.pattern_answers import GraphAnswers
+from minuend.runtimes.processor import extensions, processor, up_to
 from minuend.runtimes.proving import prove
 from minuend.runtimes.running import Runtime
 
@@ -30,7 +30,7 @@ def few(self: Runtime, *, full: bool) -> Iterator[Case]:
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few cases, and of those with neighbours none but what the list has anyway."""
     monkeypatch.setattr(Runtime, "cases", few)
-    monkeypatch.setattr(graphs, "asked", lambda exact: iter(()))
+    monkeypatch.setattr(pattern_cases, "asked", lambda exact: iter(()))
 
 
 def test_what_is_measured_is_a_target_for_every_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,8 +11,8 @@ from minuend.core.elements import TYPES
 from minuend.operators import SUBTRACT
 from minuend.operators.value_classes import classes
 from minuend.runtimes import targets
-from minuend.runtimes.adapting import adapters
 from minuend.runtimes.quirks import quirks
+from minuend.runtimes.registry import adapters
 
 ONNX = (
     "iree",

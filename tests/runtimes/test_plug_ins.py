@@ -16,7 +16,7 @@ import pytest
 from minuend import cli
 from minuend.actions.checking import check
 from minuend.errors import SpecError, Unsupported
-from minuend.runtimes import adapting, targets
+from minuend.runtimes import registry, targets
 from minuend.runtimes.cases import Case
 from minuend.runtimes.proving import prove
 from minuend.runtimes.quirks import quirks
@@ -41,7 +41,7 @@ Install = Callable[..., None]
 
 def forget() -> None:
     """What was found out about installed packages is found out again."""
-    for cached in (adapting._added, adapting._loaded, quirks, targets._added_target):
+    for cached in (registry._added, registry._loaded, quirks, targets._added_target):
         cached.cache_clear()
 
 
@@ -67,7 +67,7 @@ def install(site: Path, package: str, version: str, points: dict[str, str]) -> N
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n")
     lines = "".join(f"{name} = {module}\n" for name, module in points.items())
-    (info / "entry_points.txt").write_text(f"[{adapting.GROUP}]\n{lines}")
+    (info / "entry_points.txt").write_text(f"[{registry.GROUP}]\n{lines}")
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def echo(site: Path) -> Path:
     """The example, installed."""
     project = tomllib.loads((PLUGIN / "pyproject.toml").read_text("utf-8"))["project"]
     shutil.copytree(PLUGIN / "src" / "minuend_echo", site / "minuend_echo")
-    install(site, project["name"], project["version"], project["entry-points"][adapting.GROUP])
+    install(site, project["name"], project["version"], project["entry-points"][registry.GROUP])
     return site
 
 
@@ -86,7 +86,7 @@ def echo(site: Path) -> Path:
 def test_the_example_is_listed_and_checks_models(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert "echo@1.2" in targets.names()
     assert targets.find("ekko").name == targets.find("echo@1").name == "echo@1.2"
-    assert list(adapting.warnings()) == []
+    assert list(registry.warnings()) == []
     (finding,) = check(IR, "echo")
     assert (finding.verdict, str(finding.witness)) == ("different-numbers", "5 - 10: got 0, expected 251")
     model = tmp_path / "m.xml"
@@ -180,7 +180,7 @@ def test_a_package_that_is_broken_is_told_by_name_and_harms_nobody(
     sentence = f"{head}{told}" if told.startswith(":") else f"{head} {told}"
     assert targets.find("openvino-cpu").runtime == "openvino-cpu"
     assert "openvino-cpu@2026.4.1" in targets.names()
-    for ask in (lambda: targets.find("bad"), lambda: adapting.adapter("bad"), lambda: prove("bad")):
+    for ask in (lambda: targets.find("bad"), lambda: registry.adapter("bad"), lambda: prove("bad")):
         with pytest.raises(Unsupported) as caught:
             ask()
         assert str(caught.value) == sentence
@@ -193,8 +193,8 @@ def test_a_package_that_is_broken_is_told_by_name_and_harms_nobody(
 def test_a_name_that_is_taken_is_refused_by_name(echo: Path, capsys: pytest.CaptureFixture[str]) -> None:
     install(echo, "a-thief", "3", {"numpy": "minuend_echo.adapter", "ort": "minuend_echo.adapter"})
     install(echo, "z-late", "4", {"echo": "nowhere"})
-    assert adapting.adapter("numpy").PACKAGE == "numpy"
-    assert adapting.adapter("echo").PACKAGE == "minuend-echo"
+    assert registry.adapter("numpy").PACKAGE == "numpy"
+    assert registry.adapter("echo").PACKAGE == "minuend-echo"
     assert cli.main(["targets"]) == 0
     assert capsys.readouterr().err.splitlines() == [
         "warning: the runtime 'numpy' of the package a-thief 3 is left out: that name is taken by minuend itself",

@@ -24,11 +24,11 @@ from minuend.cli.pages.proving import prove_page
 from minuend.core.elements import TYPES
 from minuend.errors import SpecError, Unsupported, listed
 from minuend.operators import SUBTRACT
-from minuend.runtimes import adapting, graphs, targets
+from minuend.runtimes import pattern_cases, registry, targets
 from minuend.runtimes.answers import EVERY, Answer, Witness
 from minuend.runtimes.cases import Case
 from minuend.runtimes.measuring import rows_of
-from minuend.runtimes.mixed_up import MixedUp
+from minuend.runtimes.mixed_constants import MixedUp
 from minuend.runtimes.proving import Judged, _mixed_up_findings, judge, prove
 from minuend.runtimes.report import Report
 from minuend.runtimes.running import Output, Refused, Runtime
@@ -207,28 +207,28 @@ def test_joined_cases_keep_the_spans_of_all_unless_other_operands_are_constants(
 
 
 def test_every_adapter_answers_for_itself() -> None:
-    for name, adapter in adapting.adapters().items():
+    for name, adapter in registry.adapters().items():
         assert name == adapter.NAME
         assert worker.release(adapter) is None or isinstance(worker.release(adapter), str)
-    assert {"numpy", "onnx-reference", "onnxruntime-cpu", "openvino-cpu", "torch-cpu"} < set(adapting.adapters())
+    assert {"numpy", "onnx-reference", "onnxruntime-cpu", "openvino-cpu", "torch-cpu"} < set(registry.adapters())
 
 
 def test_an_unknown_runtime_is_refused_with_those_there_are() -> None:
     with pytest.raises(SpecError) as caught:
         Runtime("coreml")
-    assert str(caught.value) == f"no runtime 'coreml'; expected {listed(sorted(adapting.adapters()))}"
+    assert str(caught.value) == f"no runtime 'coreml'; expected {listed(sorted(registry.adapters()))}"
 
 
 def test_a_runtime_that_is_not_installed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(adapting.adapter("torch-cpu"), "release", lambda: None, raising=False)
+    monkeypatch.setattr(registry.adapter("torch-cpu"), "release", lambda: None, raising=False)
     with pytest.raises(Unsupported) as caught:
         Runtime("torch-cpu")
     assert str(caught.value) == "torch-cpu needs the package torch, which is not installed"
 
 
-@pytest.mark.parametrize("name", sorted(adapting.adapters()))
+@pytest.mark.parametrize("name", sorted(registry.adapters()))
 def test_installed_runtimes_answer_small_cases(name: str) -> None:
-    adapter = adapting.adapter(name)
+    adapter = registry.adapter(name)
     if worker.release(adapter) is None or importlib.util.find_spec("onnx") is None:
         pytest.skip(f"{name} is not installed")
     op = spec("onnx", 14) if "onnx" in adapter.DIALECTS else spec("openvino", 1)
@@ -291,7 +291,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType
     assert module_spec.loader is not None
     module = importlib.util.module_from_spec(module_spec)
     module_spec.loader.exec_module(module)
-    monkeypatch.setattr(adapting, "adapters", lambda: {"fake": module})
+    monkeypatch.setattr(registry, "adapters", lambda: {"fake": module})
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     return module
 
@@ -478,7 +478,7 @@ def test_a_deviation_of_a_whole_model_has_a_line_without_a_version() -> None:
 
 
 def test_what_is_installed_and_measured_deviates_as_its_target_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    adapter = adapting.adapter("onnxruntime-cpu")
+    adapter = registry.adapter("onnxruntime-cpu")
     name = f"onnxruntime-cpu@{worker.release(adapter)}"
     if name not in targets.names():
         pytest.skip(f"{name} was not measured")
@@ -486,7 +486,7 @@ def test_what_is_installed_and_measured_deviates_as_its_target_says(monkeypatch:
     assert [finding.case for finding in report.failures] == []
     assert (report.facts["cases"], report.facts["all"]) == (362, False)
     monkeypatch.setattr(
-        graphs, "asked", lambda exact: iter(())
+        pattern_cases, "asked", lambda exact: iter(())
     )  # with them minutes: minuend prove onnxruntime-cpu --all
     report = prove("onnxruntime-cpu", quick=True, all=True)
     assert [finding.case for finding in report.failures] == []

@@ -16,7 +16,7 @@ from minuend.models.patterns import pattern_of
 from minuend.operators import SUBTRACT, VALUE_CLASSES
 from minuend.runtimes import cases, targets
 from minuend.runtimes.answers import EVERY, VERDICTS, Answer, Witness, joined_spans
-from minuend.runtimes.graph_answers import measured
+from minuend.runtimes.pattern_answers import measured
 from minuend.runtimes.targets import Row, Target, TargetChange
 from minuend.standards.dialects import dialect
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minuend.core.elements import TYPES
-from minuend.storage import Result, open_tensors, regions, turning, write_tensors
+from minuend.storage import Result, open_tensors, regions, transposing, write_tensors
 from minuend.storage.base import Stretched
 from minuend.storage.reading import Memory
 from minuend.storage.regions import Region
@@ -104,8 +104,8 @@ def test_what_is_turned_is_the_same_tensor(shape: tuple[int, ...], tile: int) ->
     array = array_of(shape)
     raw = np.frombuffer(array.tobytes("F"), np.uint8)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(turning, "TILE_BYTES", tile)
-        turned = turning.in_c_order(Stretched(Memory(raw), 0, array.dtype, shape, True))
+        patch.setattr(transposing, "TILE_BYTES", tile)
+        turned = transposing.in_c_order(Stretched(Memory(raw), 0, array.dtype, shape, True))
     assert not turned.fortran
     assert np.array_equal(turned.read(), array)
 

@@ -17,7 +17,7 @@ import pytest
 import minuend as mn
 from minuend import cli
 from minuend.actions.difference import subtract_files
-from minuend.actions.pairs import Rules
+from minuend.actions.tensor_pairs import Rules
 from minuend.errors import FileFormatError, MinuendError
 from minuend.storage import open_tensors, tiff, tiff_codecs
 

@@ -19,7 +19,7 @@ import pytest
 from minuend.core.elements import TYPES
 from minuend.errors import MinuendError
 from minuend.storage import Result, regions, write_tensors, writing
-from minuend.storage.goals import place_of
+from minuend.storage.output_paths import place_of
 from minuend.storage.writing import atomic, together, within_folder
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="links, pipes and locks as POSIX has them")

@@ -11,7 +11,7 @@ import measure_releases
 import new_releases
 import pytest
 
-from minuend.runtimes.adapting import adapter
+from minuend.runtimes.registry import adapter
 
 ROOT = Path(__file__).parents[2]
 ORT = "onnxruntime-cpu"

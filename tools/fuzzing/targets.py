@@ -457,7 +457,7 @@ def _measured(data: bytes, folder: Folder) -> object:
 
 
 def _measured_seeds() -> Iterable[bytes]:
-    from minuend.runtimes import graph_answers
+    from minuend.runtimes import pattern_answers
 
     folder = ROOT / "src/minuend/runtimes/measured"
     for path in sorted(folder.glob("numpy@*.json")):
@@ -475,7 +475,7 @@ def _measured_seeds() -> Iterable[bytes]:
         "answers": {"wraps": answer},
     }
     head = {"runtime": "openvino-cpu", "release": "1.0", "date": "", "cpu": "", "python": "", "rows": [row]}
-    head |= {"graph_cases": graph_answers.digest(), "graphs_cpu": ""}
+    head |= {"graph_cases": pattern_answers.digest(), "graphs_cpu": ""}
     yield json.dumps({**head, "format": 1, "graphs": [{"expressions": ["x - x"], **graph}]}).encode()
     patterns = [{"judged": ["Sub", ["Mul", "x", "k"], "x"]}, {"how": "around", "operator": "If", "of": ["Abs", "x"]}]
     yield json.dumps({**head, "format": 2, "patterns": patterns, "graphs": [{"patterns": [0], **graph}]}).encode()

@@ -18,7 +18,7 @@ import numpy as np
 
 from minuend.actions.constants import SYSTEMATIC, can_make, in_float64, on_their_numbers
 from minuend.actions.converting import advice
-from minuend.actions.graphs import beside_zero, joined, keeps_constant, settings, twins, with_open_shapes
+from minuend.actions.pattern_verdicts import beside_zero, joined, keeps_constant, settings, twins, with_open_shapes
 from minuend.child import MEMORY, SECONDS, limited
 from minuend.core.elements import ElementType
 from minuend.errors import ShapeError, SpecError, Unsupported, listed, near, shown
@@ -73,8 +73,8 @@ def check(
             those around it, and a sentence in ``.head`` says so.
         hint: the precision that runtimes are told: ``"f32"`` stands for OpenVINO's ``INFERENCE_PRECISION_HINT=f32``.
         run: whether to run the model, as it is, on the runtimes of the targets in the releases that are installed, and
-            to compare every output with the contract's own evaluation; see :mod:`minuend.actions.trying`. Subtractions
-            of which nothing is known are asked for by themselves, with ``"all"`` every one.
+            to compare every output with the contract's own evaluation; see :mod:`minuend.actions.run_check`.
+            Subtractions of which nothing is known are run by themselves, with ``"all"`` every one.
         inputs: arrays for a run by the model's own names; by default some are made.
         exact: whether releases that nobody measured are refused. strict: whether what a target's documents are silent
             about (NaN, subnormal numbers, …) makes a subtraction unknown.
@@ -149,7 +149,7 @@ def examine(
         if inputs is not None:
             raise SpecError("inputs", "inputs are for a run; expected run=True beside them")
         return report
-    from minuend.actions.trying import with_runs
+    from minuend.actions.run_check import with_runs
 
     _check_inputs(inputs or {}, assumed)
     return with_runs(report, opened, chosen, found, inputs, hint, assumed, every=run == "all")
@@ -168,7 +168,8 @@ def beside_twins(finding: Finding, shared: Collection[str]) -> Finding:
     """Return a finding as it is beside others: what is fine by itself can be mixed up with another.
 
     Args:
-        finding: of the subtraction by itself. shared: the places that :func:`minuend.actions.graphs.twins` found.
+        finding: of the subtraction by itself.
+        shared: the places that :func:`minuend.actions.pattern_verdicts.twins` found.
     """
     if finding.verdict != "ok" or finding.location not in shared:
         return finding

@@ -19,14 +19,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import minuend
-from minuend.actions import chunks
-from minuend.actions.chunks import Done, Job, Task, Told
+from minuend.actions import chunked_write
+from minuend.actions.chunked_write import Done, Job, Task, Told
 from minuend.errors import MinuendError
 from minuend.storage import chunked_format, open_tensors
 from minuend.storage.base import need
 
 if TYPE_CHECKING:
-    from minuend.actions.pairs import Pair
+    from minuend.actions.tensor_pairs import Pair
     from minuend.actions.work import Work
     from minuend.storage.base import Goal
 
@@ -197,7 +197,7 @@ class _Opened:
     """A job as a worker has it open."""
 
     def __init__(self, job: Job, place: Place) -> None:
-        from minuend.actions.pairs import pair_up
+        from minuend.actions.tensor_pairs import pair_up
         from minuend.actions.work import Work
 
         pairs, _ = pair_up(open_tensors(job.a), open_tensors(job.b), job.rules, job.common, job.nodata)
@@ -206,7 +206,7 @@ class _Opened:
         home = chunked_format(place.out)
         assert home is not None
         results = [self.work.result(pair) for pair in pairs]
-        self.goals = chunks.goals_of(home, place.path, place.spare, results, place.out)
+        self.goals = chunked_write.goals_of(home, place.path, place.spare, results, place.out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +235,7 @@ def _do(job: Job, place: Place, batch: Sequence[Task]) -> list[Told] | Failure:
     """Do tasks; errors go back as what they say, for exceptions of other processes do not always come through."""
     try:
         found = _open(job, place)
-        return [chunks.do(found.work, found.pairs[t.pair], found.goals[t.pair], t.region) for t in batch]
+        return [chunked_write.do(found.work, found.pairs[t.pair], found.goals[t.pair], t.region) for t in batch]
     except FileNotFoundError as error:
         return Failure(f"{_me()} does not see the files: {error}; {_SHARED}", False)
     except MinuendError as error:

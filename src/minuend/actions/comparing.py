@@ -6,9 +6,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from minuend.actions.blocks import Block, First, Operands
-from minuend.actions.pairs import NUMPYS, Pair, Rules, notes_on, pair_up
+from minuend.actions.operand_blocks import Block, First, Operands
 from minuend.actions.summary import Number, summed
+from minuend.actions.tensor_pairs import NUMPYS, Pair, Rules, notes_on, pair_up
 from minuend.actions.work import Meter, Progress
 from minuend.core.elements import ElementType
 from minuend.core.policies import Overflow

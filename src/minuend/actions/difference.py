@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from minuend.actions import chunks
-from minuend.actions.pairs import NUMPYS, Pair, Rules, notes_on, pair_up
+from minuend.actions import chunked_write
 from minuend.actions.summary import Number, Summary
+from minuend.actions.tensor_pairs import NUMPYS, Pair, Rules, notes_on, pair_up
 from minuend.actions.work import Meter, Observer, Progress, Work
 from minuend.core.elements import ElementType
 from minuend.core.policies import Overflow
@@ -126,17 +126,17 @@ def subtract_files(
     minuend, subtrahend = open_tensors(a), open_tensors(b)
     pairs, skipped = pair_up(minuend, subtrahend, rules, common, nodata)
     if watch is not None:
-        chunks.refuse_watch(resume=resume, scheduler=scheduler)
+        chunked_write.refuse_watch(resume=resume, scheduler=scheduler)
     sources = (minuend.sources, subtrahend.sources)
     shown = [watch(pairs, [*sources[0], *sources[1]])] if watch is not None else []
     meter = Meter(progress, pairs, overflow)
     with Work(overflow, shown=[meter.block, *shown]) as work:
         results = [work.result(pair) for pair in pairs]
         if chunked_format(out):
-            job = chunks.Job.of(a, b, rules, overflow, common, nodata)
-            chunks.write(job, out, work, pairs, meter.add, sources, resume=resume, scheduler=scheduler)
+            job = chunked_write.Job.of(a, b, rules, overflow, common, nodata)
+            chunked_write.write(job, out, work, pairs, meter.add, sources, resume=resume, scheduler=scheduler)
         else:
-            chunks.refuse(resume=resume, scheduler=scheduler)
+            chunked_write.refuse(resume=resume, scheduler=scheduler)
             try:
                 write_tensors(out, results, [*sources[0], *sources[1]], metadata=minuend.metadata)
             except OverflowFound:

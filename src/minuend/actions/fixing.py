@@ -17,7 +17,7 @@ from minuend.actions.checking import assumed_of
 from minuend.actions.converting import advice
 from minuend.actions.recipes.compare import Comparison, compare
 from minuend.actions.recipes.work import Refusal, Work
-from minuend.actions.trying import tried
+from minuend.actions.run_check import tried
 from minuend.child import MEMORY, SECONDS, limited
 from minuend.core.policies import CONTRACTS, Contract
 from minuend.errors import MinuendError, SpecError, Unsupported, listed, near, shown

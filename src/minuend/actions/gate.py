@@ -174,7 +174,7 @@ def check_models(
     if inputs is not None and len(paths) != 1:
         raise SpecError("inputs", f"--input tells what one model gets, and {len(paths)} are given; name one model")
     if run:
-        from minuend.actions.trying import installed
+        from minuend.actions.run_check import installed
 
         for target in chosen:
             installed(target)

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from minuend.actions import nodata
-from minuend.actions.blocks import Block, Operands
-from minuend.actions.pairs import Pair
+from minuend.actions.operand_blocks import Block, Operands
 from minuend.actions.summary import Summary, summed
+from minuend.actions.tensor_pairs import Pair
 from minuend.core.policies import Overflow
 from minuend.core.shapes import size
 from minuend.errors import OverflowFound

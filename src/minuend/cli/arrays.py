@@ -54,10 +54,10 @@ def sub(
     as s3://bucket/a.npy. file.npz::name selects one tensor of several. Tensors go together by name where both files
     name them. Without -o the overflow policies are shown side by side.
     """
-    from minuend.actions.chunks import refuse
+    from minuend.actions.chunked_write import refuse
     from minuend.actions.comparing import CompareReport, compare_files
     from minuend.actions.difference import SubReport, subtract_files
-    from minuend.actions.pairs import Rules
+    from minuend.actions.tensor_pairs import Rules
     from minuend.cli.pages.difference import compare_page, sub_json, sub_page
     from minuend.cli.plots import plotted
     from minuend.cli.rules import parse_rules

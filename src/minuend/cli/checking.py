@@ -130,8 +130,8 @@ def check(
     from minuend.models.ranges.assumed import parse
     from minuend.models.searching import search
     from minuend.runtimes.report import FINDINGS as EVERY
-    from minuend.storage import goals
-    from minuend.storage.exclusive import exclusive
+    from minuend.storage import output_paths
+    from minuend.storage.file_lock import exclusive
     from minuend.storage.writing import together
 
     chosen = find_targets(items(targets), exact=exact, strict=strict)
@@ -144,7 +144,7 @@ def check(
     paths = search(models)
     arrays, files = read_inputs(inputs)
     files = [*files, *named_files(*items(targets))]
-    goals.check([out for out in (junit, sarif) if out is not None], [*paths, *files])
+    output_paths.check([out for out in (junit, sarif) if out is not None], [*paths, *files])
     with Bar("checking") as bar:
         gate = check_models(
             paths,

@@ -10,8 +10,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from minuend.actions.difference import Watch
-from minuend.actions.pairs import Pair
 from minuend.actions.picture import Picture
+from minuend.actions.tensor_pairs import Pair
 from minuend.actions.work import Observer
 from minuend.cli.pages.words import number
 from minuend.core.policies import Overflow
@@ -19,7 +19,7 @@ from minuend.core.shapes import format_shape
 from minuend.errors import FileFormatError, MinuendError
 from minuend.storage import SELECTOR, split
 from minuend.storage.base import need
-from minuend.storage.goals import refuse_inputs
+from minuend.storage.output_paths import refuse_inputs
 from minuend.storage.reading import Array
 from minuend.storage.writing import atomic
 

@@ -52,11 +52,11 @@ def prove(
     from minuend.cli.pages.proving import prove_page
     from minuend.runtimes import targets as known
     from minuend.runtimes.proving import prove as prove_runtime
-    from minuend.storage import goals
+    from minuend.storage import output_paths
     from minuend.storage.writing import atomic
 
     if junit is not None:
-        goals.check([junit], files(target))
+        output_paths.check([junit], files(target))
     ledger = None if target is None else known.find(target, exact=True)
     with Bar("asking") as bar:
         report = prove_runtime(
@@ -112,12 +112,12 @@ def measure(
     from minuend.runtimes import measuring
     from minuend.runtimes import targets as known
     from minuend.runtimes.running import Runtime
-    from minuend.storage import goals
+    from minuend.storage import output_paths
     from minuend.storage.writing import atomic
 
     if alone and graphs:
         raise click.UsageError("--alone leaves out what --graphs asks; expected one of them")
-    goals.check([out], files(python))
+    output_paths.check([out], files(python))
     before = known.read(out) if graphs else None
     with limited(max_memory, max_seconds), Runtime(runtime, python, isa) as asked, Bar("measuring") as bar:
         if before is None:
@@ -196,16 +196,16 @@ def targets(
 
 def _list(as_json: bool) -> None:
     from minuend.cli.pages.targets import targets_json, targets_page
-    from minuend.runtimes import adapting, yours
+    from minuend.runtimes import registry, user_files
     from minuend.runtimes import targets as known
 
-    every, wrong = [], list(adapting.warnings())
+    every, wrong = [], list(registry.warnings())
     for name in known.names():
         try:
             every.append(known.find(name, exact=True))
         except MinuendError as error:
             wrong.append(str(error))
-    own = yours.files()
+    own = user_files.files()
     if as_json:
         show_json(targets_json(every, own, wrong))
     else:
@@ -244,10 +244,10 @@ def _matrix(dtypes: list[str], chosen: list[str], as_json: bool) -> None:
 @click.argument("file", type=path)
 def add(file: str) -> None:
     """Check FILE, a file of minuend measure, and keep it: its target is then known to every command."""
-    from minuend.runtimes import yours
+    from minuend.runtimes import user_files
 
-    found = yours.add(file)
-    show([f"{found.name} is yours now: {yours.files()[found.name]}"])
+    found = user_files.add(file)
+    show([f"{found.name} is yours now: {user_files.files()[found.name]}"])
 
 
 @targets.command(
@@ -257,6 +257,6 @@ def add(file: str) -> None:
 @click.argument("name", shell_complete=completing("targets"))
 def remove(name: str) -> None:
     """Forget a target that was added."""
-    from minuend.runtimes import yours
+    from minuend.runtimes import user_files
 
-    show([f"removed {yours.remove(name)}"])
+    show([f"removed {user_files.remove(name)}"])

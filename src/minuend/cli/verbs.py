@@ -85,7 +85,7 @@ def common_options() -> list[click.Parameter]:
 
 
 def _runtimes() -> Sequence[str]:
-    from minuend.runtimes.adapting import adapters
+    from minuend.runtimes.registry import adapters
 
     return list(adapters())
 

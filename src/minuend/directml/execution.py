@@ -34,8 +34,8 @@ from minuend.errors import DTypeError, MinuendError, ResultTooLarge, SpecError, 
 from minuend.standards.version import OpVersion
 from minuend.storage import npy
 from minuend.storage.base import Result
-from minuend.storage.goals import check as check_goals
-from minuend.storage.goals import refuse_inputs
+from minuend.storage.output_paths import check as check_goals
+from minuend.storage.output_paths import refuse_inputs
 from minuend.storage.reading import Array
 from minuend.storage.writing import together
 

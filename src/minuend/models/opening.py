@@ -19,7 +19,7 @@ from minuend.errors import FileFormatError, listed
 from minuend.standards.abilities import ability, able
 from minuend.standards.dialects import dialects
 from minuend.standards.node import Node
-from minuend.storage.goals import check, refuse_inputs
+from minuend.storage.output_paths import check, refuse_inputs
 
 _HEAD = 256
 

@@ -21,7 +21,7 @@ from onnx.reference.op_run import OpRun, RefAttrName
 
 from minuend.errors import MinuendError, SpecError, Unsupported
 from minuend.onnx import operator
-from minuend.onnx.calls import called
+from minuend.onnx.call_counts import called
 from minuend.onnx.nesting import place as place_of
 from minuend.onnx.versions import DIALECT
 

@@ -17,12 +17,12 @@ from minuend.errors import ConversionRefused, Unsupported, listed
 from minuend.models.opening import Model
 from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.models.sites import Site, sites
-from minuend.onnx.goals import choose_for_opset, lowest_opset, needs_modern
+from minuend.onnx.constant_storage import store_raw
 from minuend.onnx.inlining import inlined
 from minuend.onnx.model import Model as OnnxModel
+from minuend.onnx.opset_choice import choose_for_opset, lowest_opset, needs_modern
 from minuend.onnx.opsets import convert_proto
 from minuend.onnx.rewriting import Rewriter
-from minuend.onnx.storing import store_raw
 from minuend.onnx.walk import Scope, Subtraction, sub_nodes
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.targets import Target

@@ -53,7 +53,7 @@ from minuend.onnx.adjacent_operators import (
 )
 from minuend.onnx.flow import FUNCTION, captured
 from minuend.onnx.versions import DIALECT
-from minuend.runtimes.graphs import DIFFERENCE, Built, Feed, GraphCase, Part
+from minuend.runtimes.pattern_cases import DIFFERENCE, Built, Feed, GraphCase, Part
 
 SCALAR, ARRAY, ANY = Const.SCALAR, Const.ARRAY, Const.ANY
 _OWN = ((X, X), (X, SCALAR), (X, ARRAY), (SCALAR, X), (ARRAY, X))

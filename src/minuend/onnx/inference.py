@@ -19,7 +19,7 @@ from onnx.helper import make_opsetid
 
 from minuend.errors import MinuendError
 from minuend.onnx import confined, tensors
-from minuend.onnx.calls import Calls, Key
+from minuend.onnx.call_counts import Calls, Key
 from minuend.onnx.dims import keep_common
 from minuend.onnx.evaluator import MAIN
 from minuend.onnx.nesting import bodies

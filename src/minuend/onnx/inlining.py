@@ -6,7 +6,7 @@ from onnx import ModelProto, TensorProto
 
 from minuend.errors import Unsupported
 from minuend.onnx import confined
-from minuend.onnx.calls import Calls
+from minuend.onnx.call_counts import Calls
 from minuend.onnx.opsets.scope import without_data
 
 _MOST_NODES = 10_000

@@ -17,7 +17,7 @@ from onnx.helper import get_attribute_value
 
 from minuend.errors import MinuendError, SpecError, Unsupported
 from minuend.onnx import containers, control, defects, exact, operator, sizes, tensors
-from minuend.onnx.calls import Key
+from minuend.onnx.call_counts import Key
 from minuend.onnx.evaluator import MAIN
 from minuend.onnx.kernels import OLDEST, Kernel, NoKernel, RunError
 from minuend.onnx.nesting import all_inputs, filled_in, name_of

@@ -22,8 +22,8 @@ from minuend.errors import ConversionRefused, DTypeError, MinuendError, SpecErro
 from minuend.onnx import confined, tensors
 from minuend.onnx.opsets import convert_proto, schemas
 from minuend.onnx.tensors import Array, DataType
-from minuend.runtimes.adapting import adapter
-from minuend.runtimes.adapting import release as release_of
+from minuend.runtimes.registry import adapter
+from minuend.runtimes.registry import release as release_of
 
 NAME = "onnxruntime"
 OLDEST = 7

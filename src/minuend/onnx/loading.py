@@ -12,9 +12,9 @@ from minuend.onnx.model import Model
 from minuend.onnx.nesting import holders
 from minuend.onnx.opsets.schemas import newest as newest_known
 from minuend.onnx.walk import all_tensors
-from minuend.runtimes import adapting, targets
-from minuend.runtimes.adapting import adapters
+from minuend.runtimes import registry, targets
 from minuend.runtimes.quirks import quirks
+from minuend.runtimes.registry import adapters
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def goal(target: str | None = None) -> Goal:
 
 
 def _installed() -> list[tuple[str, str]]:
-    releases = {name: adapting.release(one) for name, one in adapters().items() if quirks(name).loaded}
+    releases = {name: registry.release(one) for name, one in adapters().items() if quirks(name).loaded}
     return [(name, release) for name, release in releases.items() if release is not None]
 
 

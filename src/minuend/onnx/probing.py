@@ -9,7 +9,7 @@ from typing import Any
 from onnx import ModelProto, TensorProto, ValueInfoProto, helper
 
 from minuend.onnx import external, tensors
-from minuend.onnx.calls import Calls
+from minuend.onnx.call_counts import Calls
 from minuend.onnx.dims import shape_of
 from minuend.onnx.graph_cases import build, graph_cases, many
 from minuend.onnx.inference import infer_types

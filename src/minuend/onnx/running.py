@@ -18,7 +18,7 @@ from minuend.core.limits import MAX_BYTES
 from minuend.core.shapes import format_dim, format_shape
 from minuend.errors import MinuendError, SpecError, Unsupported, listed, near, shown
 from minuend.onnx import apart, defects, external, inference, kernels, sizes, tensors, walk
-from minuend.onnx.calls import Calls
+from minuend.onnx.call_counts import Calls
 from minuend.onnx.dims import shape_of
 from minuend.onnx.evaluator import Evaluator
 from minuend.onnx.kernels import RunError

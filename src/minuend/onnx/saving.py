@@ -13,7 +13,7 @@ from onnx import ModelProto, TensorProto
 from minuend.errors import FileFormatError, Unsupported, listed
 from minuend.onnx import external, tensors, walk
 from minuend.onnx.formats import SUFFIXES
-from minuend.storage.goals import check
+from minuend.storage.output_paths import check
 from minuend.storage.writing import together
 
 if TYPE_CHECKING:

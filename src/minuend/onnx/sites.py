@@ -28,13 +28,13 @@ from minuend.models.ranges.interval import Range, full, join, of_array, of_block
 from minuend.models.ranges.rules import RULES, Step, result
 from minuend.models.sites import Array, Site, constants_of, typed
 from minuend.onnx import tensors
+from minuend.onnx.constant_storage import ways, ways_of_operands
 from minuend.onnx.dims import shape_of
 from minuend.onnx.evaluator import MAIN
 from minuend.onnx.flow import flow_of, stored_in
 from minuend.onnx.model import Model
 from minuend.onnx.nesting import filled_in, graphs
 from minuend.onnx.opsets import schemas
-from minuend.onnx.storing import ways, ways_of_operands
 from minuend.onnx.walk import Scope, Subtraction, functions, subtractions, walk
 from minuend.standards.node import Node
 

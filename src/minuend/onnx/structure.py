@@ -15,7 +15,7 @@ from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProt
 
 from minuend.errors import FileFormatError
 from minuend.onnx import external, tensors
-from minuend.onnx.calls import Calls, Key
+from minuend.onnx.call_counts import Calls, Key
 from minuend.onnx.evaluator import MAIN
 from minuend.onnx.nesting import held
 from minuend.onnx.nesting import place as place_of

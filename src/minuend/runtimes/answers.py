@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from minuend.operators.operator import Operator
 from minuend.plain import LEFT_OUT
-from minuend.runtimes.forms import NUMBER
+from minuend.runtimes.schema import NUMBER
 
 Verdict = Literal["ok", "different-numbers", "not-implemented", "invalid", "unknown"]
 VERDICTS: tuple[str, ...] = ("ok", "different-numbers", "not-implemented", "invalid", "unknown")
@@ -143,7 +143,7 @@ ANSWER = {
     "message?": str,
     "spans?": [lambda one: [(NUMBER, NUMBER)] if one is not None else type(None)],
 }
-"""The form of an answer (:mod:`minuend.runtimes.forms`)."""
+"""The form of an answer (:mod:`minuend.runtimes.schema`)."""
 
 
 def answer_of(data: Mapping[str, Any], operator: Operator) -> Answer:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from minuend.models.patterns import plain
-from minuend.runtimes import forms, graph_answers
+from minuend.runtimes import pattern_answers, schema
 
 FORMAT = 1
 
@@ -22,17 +22,17 @@ def upgraded(data: Mapping[str, Any], place: str) -> dict[str, Any]:
     found = {**data, "format": 2}
     if isinstance(data.get("rows"), list):
         found["rows"] = [_answered(row) for row in data["rows"]]
-    if data.get("graph_cases") != graph_answers.digest():  # another list: its rows are not read
+    if data.get("graph_cases") != pattern_answers.digest():  # another list: its rows are not read
         found.pop("graphs", None)
     if "graphs" not in found:
         return found
-    known = graph_answers.by_text()
-    row = {"expressions": forms.Names(frozenset(known)), **graph_answers.names_form()}
-    row_form = {**row, "answers?": graph_answers.answers_form()}
+    known = pattern_answers.by_text()
+    row = {"expressions": schema.Names(frozenset(known)), **pattern_answers.names_form()}
+    row_form = {**row, "answers?": pattern_answers.answers_form()}
     wanted = [lambda one: _LEFT_OUT if isinstance(one, dict) and "unasked" in one else row_form]
     if isinstance(found["graphs"], list):
         found["graphs"] = [_answered(row) for row in found["graphs"]]
-    forms.check(found["graphs"], wanted, f"{place}.graphs")
+    schema.check(found["graphs"], wanted, f"{place}.graphs")
     texts = dict.fromkeys(text for one in found["graphs"] if "unasked" not in one for text in one["expressions"])
     numbers = {text: i for i, text in enumerate(texts)}
     found["patterns"] = [plain(known[text]) for text in texts]

@@ -15,8 +15,8 @@ from typing import Any
 from minuend.core.elements import TYPES
 from minuend.errors import ScalarRangeError
 from minuend.runtimes import targets
-from minuend.runtimes.adapting import proper
 from minuend.runtimes.answers import WORST, Answer
+from minuend.runtimes.registry import proper
 from minuend.runtimes.severity import Severity, rank, severity
 from minuend.runtimes.target import Target, version_of
 from minuend.standards.dialects import dialect

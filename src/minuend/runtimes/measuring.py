@@ -11,10 +11,10 @@ from dataclasses import replace
 from datetime import date
 
 from minuend.errors import SpecError
-from minuend.runtimes import graphs
+from minuend.runtimes import pattern_cases
 from minuend.runtimes.answers import Answer, by_operand, joined_spans
-from minuend.runtimes.machine import extensions
 from minuend.runtimes.merging import merge
+from minuend.runtimes.processor import extensions
 from minuend.runtimes.proving import Judged, Progress, judge_all
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.running import Runtime
@@ -63,7 +63,7 @@ def with_graphs(
     if known is not None and which == ALL:
         known = replace(known, cells={key: one for key, one in known.cells.items() if key[1] not in types})
     only = types if which == MISSING else ()
-    return replace(target, graphs=graphs.measure(asked, known=known, types=only, progress=progress))
+    return replace(target, graphs=pattern_cases.measure(asked, known=known, types=only, progress=progress))
 
 
 # ---- rows -----------------------------------------------------------------------------------------------------

@@ -32,13 +32,13 @@ class GraphProbing(Protocol):
     GRAPH_TYPES: tuple[str, ...]
 
     def graph_cases(self, dtype: str) -> Iterator[Any]:
-        """Yield the :class:`~minuend.runtimes.graphs.GraphCase` of an element type."""
+        """Yield the :class:`~minuend.runtimes.pattern_cases.GraphCase` of an element type."""
 
     def build(self, case: Any) -> Any:
-        """Return a case's models, :class:`~minuend.runtimes.graphs.Built`."""
+        """Return a case's models, :class:`~minuend.runtimes.pattern_cases.Built`."""
 
     def many(self, dtype: str, scalars: Any, shape: tuple[int, ...]) -> Any:
-        """Return a model, :class:`~minuend.runtimes.graphs.Part`, that subtracts each scalar from its one input."""
+        """Return a :class:`~minuend.runtimes.pattern_cases.Part`: a model that subtracts each scalar from its input."""
 
 
 class Probing(Protocol):

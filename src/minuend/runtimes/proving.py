@@ -20,20 +20,20 @@ from minuend.operators import SUBTRACT, VALUE_CLASSES
 from minuend.operators import codes as of_codes
 from minuend.operators.value_classes import classes
 from minuend.plain import grouped
-from minuend.runtimes import cases, graph_answers, graphs, targets, values
+from minuend.runtimes import cases, pattern_answers, pattern_cases, targets, values
 from minuend.runtimes.answers import EVERY, OK, Answer, Span, Witness, by_operand, joined_spans
-from minuend.runtimes.between import inferred
 from minuend.runtimes.cases import RELATIONS, Case, Operation
-from minuend.runtimes.graph_answers import DEFAULTS, GraphAnswers, Key
-from minuend.runtimes.graphs import GraphCase
-from minuend.runtimes.machine import extensions
-from minuend.runtimes.mixed_up import MixedUp, mixed_up
+from minuend.runtimes.distinct_constants import unshared
+from minuend.runtimes.mixed_constants import MixedUp, mixed_up
+from minuend.runtimes.pattern_answers import DEFAULTS, GraphAnswers, Key
+from minuend.runtimes.pattern_cases import GraphCase
+from minuend.runtimes.processor import extensions
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.report import Finding, Report
 from minuend.runtimes.running import Output, Refused, Runtime, model_of
 from minuend.runtimes.sampling import sample, sample_graphs
 from minuend.runtimes.targets import Target
-from minuend.runtimes.unshared import unshared
+from minuend.runtimes.unmeasured_releases import inferred
 from minuend.runtimes.values import Codes
 from minuend.runtimes.workers import Steps, Workers
 
@@ -202,7 +202,7 @@ def judge_cases(
 
     Numbers that are not as expected are computed once more, in a new process: some runtimes mix up the constants of
     models that lived in one process before, so what does not repeat is not taken for a fact. Some mix up the scalar
-    constants of one model, too; see :mod:`minuend.runtimes.unshared`.
+    constants of one model, too; see :mod:`minuend.runtimes.distinct_constants`.
 
     Args:
         workers: the runtime. asked: the cases.
@@ -224,7 +224,7 @@ def _judged(
 ) -> list[Judged]:
     """Judge cases once. An element type's are run by one process, one after the other.
 
-    ``again``: these are cases whose numbers were a surprise; see :mod:`minuend.runtimes.unshared`.
+    ``again``: these are cases whose numbers were a surprise; see :mod:`minuend.runtimes.distinct_constants`.
     """
     together = grouped((model_of(case), case) for case in asked) if again else {}
 
@@ -376,9 +376,9 @@ class _Questions:
 def _questions(asked: Runtime, everything: bool, quick: bool) -> _Questions:
     joins = quirks(asked.name).joins
     every = list(asked.cases(full=not quick))
-    rows = graphs.rows_for(asked) if joins else []
+    rows = pattern_cases.rows_for(asked) if joins else []
     chosen, few = (every, rows) if everything else (sample(every), sample_graphs(rows))
-    types = graphs.asking().GRAPH_TYPES if joins else ()
+    types = pattern_cases.asking().GRAPH_TYPES if joins else ()
     left = (len(every) - len(chosen), len(rows) - len(few))
     return _Questions(chosen, few, types, _TIMES if everything else 1, left)
 
@@ -387,13 +387,13 @@ def _ask_graphs(workers: Workers, rows: Sequence[tuple[Key, GraphCase]], step: C
     """Ask about graphs, some at a time: those of one neighbour follow each other and share what it answers."""
 
     def work(runtime: Runtime, some: Sequence[tuple[Key, GraphCase]]) -> dict[Key, Mapping[str, Answer]]:
-        return graphs.ask(runtime, some, step)
+        return pattern_cases.ask(runtime, some, step)
 
     parts = workers.map(work, [rows[i : i + _TOGETHER] for i in range(0, len(rows), _TOGETHER)])
     cells: dict[Key, Mapping[str, Answer]] = {}
     for part in parts:
         for key, answers in part.items():
-            cells[key] = graph_answers.joined(cells.get(key, {}), answers)
+            cells[key] = pattern_answers.joined(cells.get(key, {}), answers)
     return GraphAnswers(cells, (workers.cpu,))
 
 

@@ -25,12 +25,12 @@ from minuend.child import Child, Limits, Watch
 from minuend.core.elements import ElementType
 from minuend.core.shapes import MAX_RANK
 from minuend.errors import DTypeError, LimitExceeded, MinuendError, SpecError, Unsupported, cut, listed, near, shown
-from minuend.runtimes import adapting
-from minuend.runtimes.adapting import adapter
+from minuend.runtimes import registry
 from minuend.runtimes.cases import CONSTANTS, RELATIONS, Case, cases
-from minuend.runtimes.machine import extensions, processor
 from minuend.runtimes.probing import is_constant, operands, probing
+from minuend.runtimes.processor import extensions, processor
 from minuend.runtimes.quirks import quirks
+from minuend.runtimes.registry import adapter
 from minuend.runtimes.values import Codes
 from minuend.standards import spelling
 
@@ -74,7 +74,7 @@ class Runtime:
 
     Attributes:
         name: its name. release: the release that answers. python: its Python's version. cpu: what it runs on, as
-            :func:`minuend.runtimes.machine.processor` writes it.
+            :func:`minuend.runtimes.processor.processor` writes it.
 
     Raises:
         SpecError: no such runtime, or none that can be limited to these instruction sets. Unsupported: it is not
@@ -90,7 +90,7 @@ class Runtime:
         self._given = (name, python, isa)
         self._ended = False
         self._stopped = 0
-        if python is None and adapting.release(self.adapter) is None:
+        if python is None and registry.release(self.adapter) is None:
             raise Unsupported(f"{name} needs the package {self.adapter.PACKAGE}, which is not installed")
         self._child: Child | None = None
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
@@ -104,7 +104,7 @@ class Runtime:
             raise Unsupported(f"{name} needs the package {self.adapter.PACKAGE}, which {self._command} does not have")
         self.release: str = about["release"]
         self.python: str = about["python"]
-        if python is None and self.release != (here := adapting.release(self.adapter)):
+        if python is None and self.release != (here := registry.release(self.adapter)):
             self.close()
             raise Unsupported(f"{self._command} loads {name} {self.release}, and this process sees {here}")
 
@@ -273,7 +273,7 @@ class Runtime:
     @property
     def title(self) -> str:
         """Its name and release; and the package that adds it, where another one does."""
-        added = adapting.plug_ins().get(self.name)
+        added = registry.plug_ins().get(self.name)
         return f"{self.name} {getattr(self, 'release', '')}".strip() + (f" ({added})" if added is not None else "")
 
     def _check(self, number: int, dtype: str, shape: tuple[int, ...], data: bytes) -> None:

@@ -18,8 +18,8 @@ from typing import Any
 from minuend.models.patterns import Const, operators
 from minuend.plain import grouped
 from minuend.runtimes.cases import Case
-from minuend.runtimes.graph_answers import Key
-from minuend.runtimes.graphs import GraphCase
+from minuend.runtimes.pattern_answers import Key
+from minuend.runtimes.pattern_cases import GraphCase
 
 
 def sample(every: Sequence[Case]) -> list[Case]:

@@ -12,8 +12,8 @@ from minuend.errors import SpecError, listed
 from minuend.operators.value_classes import NO_VALUES, classes
 from minuend.runtimes import cases
 from minuend.runtimes.answers import EVERY, OK, Answer, Verdict
-from minuend.runtimes.graph_answers import GraphAnswers
-from minuend.runtimes.machine import up_to_last
+from minuend.runtimes.pattern_answers import GraphAnswers
+from minuend.runtimes.processor import up_to_last
 from minuend.standards.dialects import dialect
 from minuend.standards.node import Node
 from minuend.standards.spelling import find as find_type
@@ -57,7 +57,7 @@ class Target:
         date, cpu, python: when, on which processor and under which Python it was measured; empty where declared.
         declared: whether documents say so rather than a measurement. source: which documents.
         silent: value classes of which the documents say nothing, and whose numbers are taken to be right all the same.
-        isa: the instruction sets that the runtime could use, as :mod:`minuend.runtimes.machine` names them; of a file
+        isa: the instruction sets that the runtime could use, as :mod:`minuend.runtimes.processor` names them; of a file
             that does not say it, those that ``cpu`` names.
         translate: of a target that is a standard: how it is asked for a node of another one, and for which sizes the
             answer holds where not for all of them; raises :class:`Unfit`.

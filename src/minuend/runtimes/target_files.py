@@ -4,8 +4,8 @@
 "graph_cases": …, "graphs_cpu": …, "patterns": […], "graphs": […]}``.
 A row lists versions, element types, relations and constants, and the answers that hold for each combination of them;
 ``isa`` names the instruction sets that the runtime could use, and may be left out. ``graphs`` are rows of
-:mod:`minuend.runtimes.graph_answers`, which name ``patterns`` by their numbers; ``graph_cases`` says against which list
-of cases they were written: of a file with another one they do not count, and patterns are unmeasured. ``minuend
+:mod:`minuend.runtimes.pattern_answers`, which name ``patterns`` by their numbers; ``graph_cases`` says against which
+list of cases they were written: of a file with another one they do not count, and patterns are unmeasured. ``minuend
 measure`` writes such files; those of format 1 are read too (:mod:`minuend.runtimes.format_1`).
 """
 
@@ -22,9 +22,9 @@ from minuend.core.elements import TYPES
 from minuend.errors import FileFormatError, SpecError, shown
 from minuend.models.patterns import pattern_of
 from minuend.operators import SUBTRACT
-from minuend.runtimes import cases, format_1, forms, graph_answers
+from minuend.runtimes import cases, format_1, pattern_answers, schema
 from minuend.runtimes.answers import answer_of, plain_answer
-from minuend.runtimes.machine import INSTRUCTION_SETS
+from minuend.runtimes.processor import INSTRUCTION_SETS
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.target import Row, Target, keys, version_of
 from minuend.standards.dialects import dialects
@@ -57,7 +57,7 @@ def load(text: str, name: str = "") -> Target:
         data = format_1.upgraded(data, place)
     if isinstance(data, dict) and data.get("format") != FORMAT:
         raise SpecError("targets", f"the file has format {shown(data.get('format'))}; expected {FORMAT}", where=name)
-    forms.check(data, _form, place)
+    schema.check(data, _form, place)
     _check_patterns(data, place)
     for key in ("runtime", "release"):
         if not _PLAIN_NAME.fullmatch(data[key]):
@@ -86,8 +86,8 @@ def target_of(data: Mapping[str, Any]) -> Target:
     plain = {key: data[key] for key in _TOLD}
     hints = bool(quirks(data["runtime"]).hints)
     # A case that a file does not name is fine: of another list that would be said of cases that nobody measured.
-    known = "graphs" in data and data.get("graph_cases") == graph_answers.digest()
-    graphs = graph_answers.load(data, hints) if known else None
+    known = "graphs" in data and data.get("graph_cases") == pattern_answers.digest()
+    graphs = pattern_answers.load(data, hints) if known else None
     rows = tuple(map(_row, data["rows"]))
     return Target(rows=rows, graphs=graphs, isa=tuple(data.get("isa", ())), **plain)
 
@@ -102,8 +102,8 @@ def _form(data: Any) -> Any:
     return {
         **dict.fromkeys(_TOLD, str),
         "rows": [_row_form()],
-        **graph_answers.form(data),
-        "isa?": forms.Names(frozenset(INSTRUCTION_SETS)),
+        **pattern_answers.form(data),
+        "isa?": schema.Names(frozenset(INSTRUCTION_SETS)),
     }
 
 
@@ -111,8 +111,8 @@ def _form(data: Any) -> Any:
 def _row_form() -> Mapping[str, Any]:
     versions = {f"{home.name}:{row.version}" for home in dialects().values() for row in home.versions}
     known = dict(zip(_NAMES, (versions, TYPES, cases.RELATIONS, cases.CONSTANTS), strict=True))
-    names = {name: forms.Names(frozenset(each)) for name, each in known.items()}
-    return {**names, "answers": graph_answers.answers_form()}
+    names = {name: schema.Names(frozenset(each)) for name, each in known.items()}
+    return {**names, "answers": pattern_answers.answers_form()}
 
 
 def _row(data: Mapping[str, Any]) -> Row:
@@ -160,9 +160,9 @@ def dump(target: Target) -> str:
     rows = [json.dumps(_plain_row(row), ensure_ascii=False, allow_nan=False) for row in target.rows]
     parts = [f'"rows": [\n{_indented(rows)}\n]']
     if target.graphs is not None:
-        parts.append(f'"graph_cases": {json.dumps(graph_answers.digest())}')
-        parts.append(f'"graphs_cpu": {json.dumps(graph_answers.BETWEEN_CPUS.join(target.graphs.cpus))}')
-        for key, lines_of in zip(("patterns", "graphs"), graph_answers.dump(target.graphs), strict=True):
+        parts.append(f'"graph_cases": {json.dumps(pattern_answers.digest())}')
+        parts.append(f'"graphs_cpu": {json.dumps(pattern_answers.BETWEEN_CPUS.join(target.graphs.cpus))}')
+        for key, lines_of in zip(("patterns", "graphs"), pattern_answers.dump(target.graphs), strict=True):
             parts.append(f'"{key}": [\n{_indented(lines_of)}\n]')
     return "\n".join(("{", *lines, ",\n".join(parts), "}", ""))
 

@@ -3,7 +3,8 @@
 A *measured* target is a file: of this package (beside this module), of a package that adds a runtime, or of the user;
 ``minuend measure`` writes them, one case after the other being asked and judged against the reference. A *declared* one
 is what a standard's or a runtime's documents say; it says which types are taken, not what the numbers are where the
-documents are silent. A release that is neither is inferred from those around it (:mod:`minuend.runtimes.between`).
+documents are silent. A release that is neither is inferred from those around it
+(:mod:`minuend.runtimes.unmeasured_releases`).
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from minuend.errors import FileFormatError, SpecError, Unsupported, listed, near, shown
-from minuend.runtimes import adapting, yours
+from minuend.runtimes import registry, user_files
 from minuend.runtimes.answers import Answer
-from minuend.runtimes.between import RELEASE, agree, inferred, parts
 from minuend.runtimes.merging import merge
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.target import Row, Target, Unfit, keys
 from minuend.runtimes.target_files import FORMAT, dump, is_file, load, read, target_of
+from minuend.runtimes.unmeasured_releases import RELEASE, agree, inferred, parts
 from minuend.standards.abilities import ability, able
 
 __all__ = [
@@ -62,7 +63,7 @@ def _added(runtime: str) -> Mapping[str, Any]:
     Raises:
         Unsupported: it does not load, or what it calls its measured files is no folder.
     """
-    one = adapting.plug_ins()[runtime]
+    one = registry.plug_ins()[runtime]
     folder = getattr(one.load(), "MEASURED", None)
     if folder is None:
         return {}
@@ -79,13 +80,13 @@ def _files(runtime: str = "") -> Mapping[str, Any]:
     A package that does not load is passed over where all are wanted: whoever asks for its runtime is told.
     """
     found = dict(_packaged())
-    for name in [runtime] if runtime in adapting.plug_ins() else [] if runtime else adapting.plug_ins():
+    for name in [runtime] if runtime in registry.plug_ins() else [] if runtime else registry.plug_ins():
         try:
             found |= _added(name)
         except Unsupported:
             if runtime:
                 raise
-    found.update(yours.files())
+    found.update(user_files.files())
     return {name: path for name, path in found.items() if not runtime or _runtime(name) == runtime}
 
 
@@ -114,8 +115,8 @@ def _release(name: str) -> str:
 
 
 def _load(name: str) -> Target:
-    if name in yours.files():
-        return _yours(name, str(yours.files()[name]), yours.stamp(name))
+    if name in user_files.files():
+        return _yours(name, str(user_files.files()[name]), user_files.stamp(name))
     if name in _declared():
         return _declared()[name]
     return _packaged_target(name) if name in _packaged() else _added_target(name)
@@ -128,7 +129,7 @@ def _packaged_target(name: str) -> Target:
 
 @functools.lru_cache(maxsize=16)
 def _added_target(name: str) -> Target:
-    one = adapting.plug_ins()[_runtime(name)]
+    one = registry.plug_ins()[_runtime(name)]
     text = _added(_runtime(name))[name].read_text("utf-8")
     return _named(load(text, f"{name}.json of the package {one.package}"), name)
 
@@ -169,7 +170,7 @@ def find(name: str | os.PathLike[str], *, exact: bool = False) -> Target:
     if not isinstance(name, str):
         raise TypeError(f"a {type(name).__name__} is no target; expected a name such as 'openvino-cpu@2026.4'")
     runtime, at, release = name.partition("@")
-    runtime = adapting.proper(runtime)
+    runtime = registry.proper(runtime)
     known = names(runtime) if runtime else ()
     if not known:
         raise _no_such(name, runtime)
@@ -187,11 +188,11 @@ def find(name: str | os.PathLike[str], *, exact: bool = False) -> Target:
 
 
 def _no_such(name: str, runtime: str) -> SpecError:
-    if adapting.known(runtime) is not None:
+    if registry.known(runtime) is not None:
         how = f"minuend measure {runtime} -o FILE does, and --target FILE takes what it writes"
         return SpecError("targets", f"nobody measured {runtime}, which is known here; {how}")
     runtimes = list(dict.fromkeys(map(_runtime, names())))
-    meant = near(runtime, [*runtimes, *adapting.taken_names()], cutoff=0.8)  # tensorrt is not tensorflow
+    meant = near(runtime, [*runtimes, *registry.taken_names()], cutoff=0.8)  # tensorrt is not tensorflow
     other = "" if meant else "; minuend measure asks another runtime through a module of yours (docs/runtimes.md)"
     expected = f"expected {listed(runtimes)}, each with an @release if need be"
     return SpecError("targets", f"no target {shown(name)}{meant}; {expected}{other}")
@@ -225,12 +226,12 @@ def nearest(runtime: str, release: str) -> tuple[Target | None, Target | None]:
 
 def _installed(runtime: str) -> str:
     """The release of a runtime that is installed here."""
-    adapter = adapting.known(runtime)
+    adapter = registry.known(runtime)
     if adapter is None:
         raise SpecError("targets", f"{runtime} is known from documents, and none is installed; name its release")
-    release = adapting.release(adapter)
+    release = registry.release(adapter)
     if release is None:
-        how = adapting.installing(adapter)
+        how = registry.installing(adapter)
         raise Unsupported(f"{runtime}@{INSTALLED} needs the package {adapter.PACKAGE}, which is not installed: {how}")
     return release
 

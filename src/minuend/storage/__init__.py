@@ -28,7 +28,7 @@ from minuend.storage.base import (
     clipped,
     quoted,
 )
-from minuend.storage.goals import refuse_inputs
+from minuend.storage.output_paths import refuse_inputs
 from minuend.storage.writing import atomic, new_folder, within_folder
 
 _OWN = {

@@ -36,14 +36,14 @@ from minuend.storage.base import (
     need,
 )
 from minuend.storage.georeference import Grid
-from minuend.storage.heard import heard
+from minuend.storage.library_messages import heard
 from minuend.storage.missing import as_element, exact, nearest
 from minuend.storage.packed import scale_and_offset
 from minuend.storage.pipeline import ahead
 from minuend.storage.reading import Array, Source, Stream
 from minuend.storage.regions import Region, boxes, whole
-from minuend.storage.tiff_beside import Beside, as_number, beside
 from minuend.storage.tiff_pages import MOST, check_chain, check_pages, plain, segments
+from minuend.storage.tiff_sidecars import Beside, as_number, beside
 
 SUFFIXES = (".tif", ".tiff")
 NAMED = True

@@ -1,7 +1,8 @@
 """Files as they are written: whole or not at all, together or none of them, and never over an input.
 
-Nothing else in this package opens a file for writing; :mod:`~minuend.storage.unfinished` has zarr write its chunks, and
-keeps the journal of them. All goals that appear together are known before anything is written, and so are the inputs.
+Nothing else in this package opens a file for writing; :mod:`~minuend.storage.resume_journal` has zarr write its
+chunks, and keeps the journal of them. All outputs that appear together are known before anything is written, and so
+are the inputs.
 Each file is written beside its goal as ``.NAME.<hex>.part``, and all take their names when all are whole. Until then
 nobody else may read them (mode 0600); then they have what the old file had, or what a new one gets. What a killed run
 has left is removed by the next one on the same goal: whoever writes a part holds a lock on it, so one whose lock can be
@@ -27,7 +28,7 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO, cast
 
 from minuend.errors import MinuendError
-from minuend.storage.goals import Place, check, check_folder, descriptor_of, of, place_of, refuse_address
+from minuend.storage.output_paths import Place, check, check_folder, descriptor_of, of, place_of, refuse_address
 from minuend.written import announce
 
 try:

@@ -22,7 +22,7 @@ from zarr.storage import FsspecStore, LocalStore, ZipStore
 from minuend.errors import FileFormatError
 from minuend.storage import reading, remote
 from minuend.storage.base import URL, clipped
-from minuend.storage.goals import of
+from minuend.storage.output_paths import of
 from minuend.storage.reading import Source, Stream
 
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from minuend.actions.checking import answers_for, beside_twins, judge, possible_relations
-from minuend.actions.graphs import joined, kept_apart, settings
+from minuend.actions.pattern_verdicts import joined, kept_apart, settings
 from minuend.actions.recipes.table import APART, OWN, Recipe, recipes
 from minuend.core.elements import TYPES, ElementType
 from minuend.core.policies import Contract

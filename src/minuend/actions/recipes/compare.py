@@ -16,7 +16,7 @@ from minuend.core.elements import of_numpy
 from minuend.errors import LimitExceeded, MinuendError
 from minuend.models.opening import Model
 from minuend.models.ranges.assumed import NONE, Assumptions
-from minuend.runtimes import adapting, values
+from minuend.runtimes import registry, values
 from minuend.runtimes.probing import Skip
 from minuend.runtimes.running import Runtime
 from minuend.runtimes.targets import Target
@@ -128,8 +128,8 @@ def compare(
     to be what this package computes for the original model, or for the fixed one where it was asked to saturate.
     Without a target this package runs the fixed model too.
     """
-    adapter = None if target is None else adapting.known(target.runtime)
-    release = None if adapter is None else adapting.release(adapter)
+    adapter = None if target is None else registry.known(target.runtime)
+    release = None if adapter is None else registry.release(adapter)
     if target is not None and release is None:
         return Comparison(target.name, skipped="it is not installed here")
     if told := beyond_inputs(original, assumed):

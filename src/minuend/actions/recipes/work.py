@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from minuend.actions.graphs import twins
+from minuend.actions.pattern_verdicts import twins
 from minuend.actions.recipes.choose import Choice, doubt
 from minuend.actions.recipes.compare import Spot
 from minuend.actions.recipes.table import MOST_FOLDED

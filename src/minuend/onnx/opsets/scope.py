@@ -14,7 +14,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, Valu
 from minuend.core.shapes import Shape
 from minuend.names import Names
 from minuend.onnx import confined
-from minuend.onnx.calls import Calls
+from minuend.onnx.call_counts import Calls
 from minuend.onnx.dims import shape_of
 from minuend.onnx.nesting import all_inputs, graphs, holders, within
 from minuend.onnx.opsets import schemas

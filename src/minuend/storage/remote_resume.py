@@ -18,7 +18,7 @@ from typing import Any
 
 from minuend.errors import FileFormatError, MinuendError
 from minuend.storage import remote
-from minuend.storage.unfinished import Entry, check_same
+from minuend.storage.resume_journal import Entry, check_same
 
 _MARK = ".minuend-unfinished"
 _AT_ONCE, _OFTEN = 256, 5.0
@@ -27,7 +27,7 @@ _AT_ONCE, _OFTEN = 256, 5.0
 
 @dataclass
 class Unfinished:
-    """A goal in an object store that is not finished; see :class:`minuend.storage.unfinished.Unfinished`."""
+    """A goal in an object store that is not finished; see :class:`minuend.storage.resume_journal.Unfinished`."""
 
     path: str
     begun: bool = False

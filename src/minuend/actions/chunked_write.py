@@ -18,15 +18,15 @@ import minuend
 from minuend.actions.summary import Number, Summary
 from minuend.core.shapes import size
 from minuend.errors import MinuendError, OverflowFound
-from minuend.storage import SELECTOR, check_output, chunked_format, remote, split, unfinished_remote
+from minuend.storage import SELECTOR, check_output, chunked_format, remote, remote_resume, split
 from minuend.storage.base import URL, Result
 from minuend.storage.pipeline import each
 from minuend.storage.regions import Region, boxes, cells, extent, index
-from minuend.storage.unfinished import Unfinished, fingerprint, unfinished
+from minuend.storage.resume_journal import Unfinished, fingerprint, unfinished
 
 if TYPE_CHECKING:
-    from minuend.actions.blocks import First
-    from minuend.actions.pairs import Pair, Rules
+    from minuend.actions.operand_blocks import First
+    from minuend.actions.tensor_pairs import Pair, Rules
     from minuend.actions.work import Work
     from minuend.core.policies import Overflow
     from minuend.storage.base import ChunkedFormat, Goal
@@ -142,7 +142,7 @@ def write(
     check_output(out, results, [*sources[0], *sources[1]])
     files = {f"{name}'s files": fingerprint(own) for name, own in zip("AB", sources, strict=True)}
     identity = job.identity(files)
-    part: Unfinished | unfinished_remote.Unfinished
+    part: Unfinished | remote_resume.Unfinished
     with _unfinished(home, out, results, identity, resume=resume) as part:
         _begin(home, part, results, identity)
         goals = goals_of(home, part.path, part.spare, results, out)
@@ -173,16 +173,16 @@ def write(
 
 def _unfinished(
     home: ChunkedFormat, out: str, results: Sequence[Result], identity: dict[str, str], *, resume: bool
-) -> AbstractContextManager[Unfinished] | AbstractContextManager[unfinished_remote.Unfinished]:
+) -> AbstractContextManager[Unfinished] | AbstractContextManager[remote_resume.Unfinished]:
     """Open the goal: a folder that gets its name when it is whole, or an address that gets its headers then."""
     if URL in out:
-        return unfinished_remote.unfinished(out, identity, home.headers_of(out, results), resume=resume)
+        return remote_resume.unfinished(out, identity, home.headers_of(out, results), resume=resume)
     return unfinished(out, identity, resume=resume)
 
 
 def _begin(
     home: ChunkedFormat,
-    part: Unfinished | unfinished_remote.Unfinished,
+    part: Unfinished | remote_resume.Unfinished,
     results: Sequence[Result],
     identity: dict[str, str],
 ) -> None:
@@ -231,7 +231,7 @@ def _run_here(work: Work, pairs: Sequence[Pair], goals: Sequence[Goal], tasks: I
 class _Tally:
     """What is done: kept in the journal, and what overflows without an answer."""
 
-    def __init__(self, pairs: Sequence[Pair], part: Unfinished | unfinished_remote.Unfinished) -> None:
+    def __init__(self, pairs: Sequence[Pair], part: Unfinished | remote_resume.Unfinished) -> None:
         self._pairs, self._part = pairs, part
         self._counts = [0] * len(pairs)
         self._firsts: list[First | None] = [None] * len(pairs)
@@ -280,7 +280,7 @@ class _Tally:
 
     def check(self, overflow: Overflow) -> None:
         """Raise what tells of a difference without an answer."""
-        from minuend.actions.blocks import overflow_found
+        from minuend.actions.operand_blocks import overflow_found
 
         for pair, count, first in zip(self._pairs, self._counts, self._firsts, strict=True):
             if first is not None:

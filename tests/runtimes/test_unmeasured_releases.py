@@ -16,9 +16,9 @@ from minuend.models.patterns import Op, X, less
 from minuend.operators import SUBTRACT
 from minuend.runtimes import targets
 from minuend.runtimes.answers import WORST, Answer, Witness
-from minuend.runtimes.between import Inferred, inferred, parts
-from minuend.runtimes.graph_answers import GraphAnswers
+from minuend.runtimes.pattern_answers import GraphAnswers
 from minuend.runtimes.target import Row, Target
+from minuend.runtimes.unmeasured_releases import Inferred, inferred, parts
 
 TEXT = '<ir_version: 10, opset_import: ["" : 14]> g (uint8[2] a, uint8[2] b) => (uint8[2] c) {{ c = {} }}'
 SUB = TEXT.format("Sub(a, b)")

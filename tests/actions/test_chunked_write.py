@@ -15,7 +15,7 @@ from children import child
 
 from minuend import errors
 from minuend.actions.difference import SubReport, subtract_files
-from minuend.actions.pairs import Rules
+from minuend.actions.tensor_pairs import Rules
 from minuend.cli.program import main
 from minuend.core.elements import TYPES
 from minuend.standards.dialects import dialect
@@ -30,7 +30,7 @@ KILLED_AT = 6
 KILLER = """
 import os, signal
 from minuend.cli.program import main
-from minuend.storage import unfinished, zarr_stores
+from minuend.storage import resume_journal, zarr_stores
 calls = 0
 def counted(function):
     def wrapper(*args):
@@ -44,7 +44,7 @@ HOOK
 raise SystemExit(main())
 """
 HOOKS = {
-    "a chunk lies in its place and is not in the journal": "F = unfinished.Unfinished; F.add = counted(F.add)",
+    "a chunk lies in its place and is not in the journal": "F = resume_journal.Unfinished; F.add = counted(F.add)",
     "a chunk is half written": "zarr_stores.os.replace = counted(os.replace)",
 }
 """Where the process is killed → how it is brought to it."""
@@ -167,7 +167,7 @@ def test_chunks_of_the_fill_value_alone_are_finished_without_a_file(
 ) -> None:
     shutil.rmtree("b.zarr")
     shutil.copytree("a.zarr", "b.zarr")
-    killed("F = unfinished.Unfinished; F.add = counted(F.add)")
+    killed("F = resume_journal.Unfinished; F.add = counted(F.add)")
     (part,) = parts()
     finished = (here / part / "journal").read_text().splitlines()[1:]
     assert {json.loads(line)[2] for line in finished} == {None}

@@ -6,7 +6,7 @@ import contextlib
 import os
 from collections.abc import Iterator
 
-from minuend.storage.goals import of, place_of
+from minuend.storage.output_paths import of, place_of
 
 try:
     import fcntl

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 from minuend.models.matching import Match
 from minuend.runtimes.answers import OK, WORST, Answer, by_operand, joined_spans
-from minuend.runtimes.graph_answers import Answers, GraphAnswers
+from minuend.runtimes.pattern_answers import Answers, GraphAnswers
 from minuend.runtimes.target import Target
 
 RELEASE = re.compile(r"[0-9]{1,9}([.+-][0-9A-Za-z]{1,60}){0,8}")

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from minuend.errors import SpecError, listed, near, shown
-from minuend.runtimes.adapting import proper
+from minuend.runtimes.registry import proper
 from minuend.runtimes.target import Target
 from minuend.runtimes.target_files import read
 from minuend.storage.writing import together

@@ -24,7 +24,7 @@ from typing import Any
 
 from minuend.errors import FileFormatError, MinuendError
 from minuend.storage.base import URL
-from minuend.storage.goals import Place, check_folder, of, place_of
+from minuend.storage.output_paths import Place, check_folder, of, place_of
 from minuend.storage.writing import left_parts, lock_of, mode_of_new, remove_strays
 from minuend.written import announce
 
@@ -136,7 +136,7 @@ def unfinished(path: str, identity: Mapping[str, str], *, resume: bool) -> Itera
 
     Raises:
         MinuendError: something is there already; what is left is of other operands or parameters, or being written.
-        OSError: see :func:`~minuend.storage.goals.check`.
+        OSError: see :func:`~minuend.storage.output_paths.check`.
     """
     if os.path.lexists(os.path.normpath(path)):
         raise MinuendError(f"{path} exists; name a folder that does not")

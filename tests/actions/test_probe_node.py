@@ -15,9 +15,9 @@ pytest.importorskip("openvino")
 import onnx
 
 from minuend import cli
-from minuend.actions import asking, trying
-from minuend.actions.asking import Asked, ask
+from minuend.actions import probe_node, run_check
 from minuend.actions.checking import check
+from minuend.actions.probe_node import Asked, ask
 from minuend.core.elements import TYPES
 from minuend.errors import SpecError
 from minuend.models.sites import sites
@@ -165,9 +165,9 @@ def test_operands_that_another_rule_joins_are_not_read_along_numpy_s():
     a, b = np.uint8([[5, 5], [5, 5]]), np.uint8([1, 9])
     expected = np.uint8([[4, 4], [252, 252]])  # B along the first axis
     got = np.uint8([[4, 4], [0, 0]])
-    assert asking.pair_at(element, (1, 0), (a, b, got, expected)) is None
-    assert asking.pair_at(element, (1, 1), (a, b, got, expected)) == Witness(SUBTRACT, (5, 9), 0, 252)
-    assert asking.pair_at(element, (1, 1), (a, np.uint8([1, 9, 3]), got, expected)) is None
+    assert probe_node.pair_at(element, (1, 0), (a, b, got, expected)) is None
+    assert probe_node.pair_at(element, (1, 1), (a, b, got, expected)) == Witness(SUBTRACT, (5, 9), 0, 252)
+    assert probe_node.pair_at(element, (1, 1), (a, np.uint8([1, 9, 3]), got, expected)) is None
 
 
 # ---- in a report ------------------------------------------------------------------------------------------------
@@ -178,34 +178,34 @@ TOLD = "measured here: by itself, none of 40 pairs of operands from its ranges d
 
 
 def test_an_unknown_becomes_what_was_seen():
-    answered = trying.with_answer(UNKNOWN, FINE, "")
+    answered = run_check.with_answer(UNKNOWN, FINE, "")
     assert (answered.verdict, answered.reason) == ("ok", f"{TOLD}; nobody knows")
-    answered = trying.with_answer(UNKNOWN, WRONG, "")
+    answered = run_check.with_answer(UNKNOWN, WRONG, "")
     assert (answered.verdict, str(answered.witness)) == ("different-numbers", "5 - 10: got 0, expected 251")
     assert answered.reason == (
         "measured here: by itself, 2 of 40 pairs of operands from its ranges differ, as 5 - 10 gives 0, expected 251"
     )
-    answered = trying.with_answer(UNKNOWN, Asked(refused="no kernel"), "")
+    answered = run_check.with_answer(UNKNOWN, Asked(refused="no kernel"), "")
     assert (answered.verdict, answered.reason) == (
         "not-implemented",
         "measured here: by itself it is refused: no kernel",
     )
-    assert trying.with_answer(UNKNOWN, None, "") is UNKNOWN
+    assert run_check.with_answer(UNKNOWN, None, "") is UNKNOWN
 
 
 def test_a_subtraction_that_is_right_by_itself_says_nothing_of_its_neighbours():
-    answered = trying.with_answer(UNKNOWN, FINE, "nobody measured Det(x) - x")
+    answered = run_check.with_answer(UNKNOWN, FINE, "nobody measured Det(x) - x")
     assert (answered.verdict, answered.reason) == (
         "unknown",
         f"nobody knows; nobody measured Det(x) - x; {TOLD}, which says nothing of its neighbours",
     )
-    some = trying.with_answer(UNKNOWN, Asked(40, whole=False), "")
+    some = run_check.with_answer(UNKNOWN, Asked(40, whole=False), "")
     assert (some.verdict, some.reason) == ("unknown", f"nobody knows; {TOLD}, on some of the shapes that it can have")
 
 
 def test_an_unknown_neighbour_stays_unknown_where_the_whole_cannot_be_looked_at(monkeypatch):
     model = text("s = Det (x)\ny = Sub (s, b)", "float[2,2] x, float b", "float y")
-    monkeypatch.setattr(trying, "_judge", lambda cuts, found, tallies, shown: None)
+    monkeypatch.setattr(run_check, "_judge", lambda cuts, found, tallies, shown: None)
     (finding,) = check(model, ONNXRUNTIME, run=True).findings
     assert finding.verdict == "unknown"
     assert finding.reason.startswith(f"nobody measured Det(x) - x on {ONNXRUNTIME}; measured here: by itself, none of ")
@@ -325,7 +325,7 @@ def test_run_is_a_flag_that_takes_no_argument_and_run_all_is_written_with_an_equ
 
 def test_few_elements_are_asked_for_several_times_in_one_model():
     (site,) = sites(read(text("c = Sub (a, b)", "float a, float b", "float c")))
-    source = asking._Source(site, site.node.a.element, ((), ()), [Witness(SUBTRACT, (-0.0, 0.0), 0.0, -0.0)])
+    source = probe_node._Source(site, site.node.a.element, ((), ()), [Witness(SUBTRACT, (-0.0, 0.0), 0.0, -0.0)])
     assert (source.nodes, source.rounds) == (64, 4)
     a, b, expected = source.triple(site.node)
     assert (a.shape, int(a), int(b), int(expected)) == ((), 1 << 31, 0, 1 << 31)

@@ -1,8 +1,8 @@
 """Results of a case without the constants of other operations in them.
 
 A runtime may compute an operation with the scalar constant of another operation of the same model (``SHARES`` in its
-adapter; :mod:`minuend.runtimes.mixed_up` measures how often). That says nothing of a case, whose operations share a
-model only to save time. So such an operation is run again in a model of its own, and that result counts.
+adapter; :mod:`minuend.runtimes.mixed_constants` measures how often). That says nothing of a case, whose operations
+share a model only to save time. So such an operation is run again in a model of its own, and that result counts.
 
 No other deviation is hidden: a wrong result counts as computed with another constant only where the runtime, given that
 constant in a model of one operation, returns the same bits.
@@ -18,7 +18,7 @@ import numpy as np
 from minuend.operators import reference
 from minuend.runtimes import values
 from minuend.runtimes.cases import Case, Operation
-from minuend.runtimes.chosen import Chosen
+from minuend.runtimes.given_cases import Chosen
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.running import Output, Refused, Runtime
 from minuend.runtimes.values import Codes

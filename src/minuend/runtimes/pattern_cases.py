@@ -27,7 +27,7 @@ from minuend.operators import codes as of_codes
 from minuend.operators.value_classes import largest, least_normal
 from minuend.runtimes import values
 from minuend.runtimes.answers import EVERY, Answer
-from minuend.runtimes.graph_answers import DEFAULTS, DYNAMIC, STATIC, GraphAnswers, Key, joined
+from minuend.runtimes.pattern_answers import DEFAULTS, DYNAMIC, STATIC, GraphAnswers, Key, joined
 from minuend.runtimes.probing import GraphProbing, probing
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.running import MalformedAnswer, Output, Refused, Runtime

@@ -10,7 +10,7 @@ import pytest
 from minuend import spec
 from minuend.core.elements import TYPES
 from minuend.operators import SUBTRACT, reference
-from minuend.runtimes import unshared
+from minuend.runtimes import distinct_constants
 from minuend.runtimes.cases import Case, Operation
 from minuend.runtimes.proving import judge_cases
 from minuend.runtimes.quirks import Quirks
@@ -24,7 +24,7 @@ Wrong = Callable[[list[Operation], int], int]
 
 @pytest.fixture(autouse=True)
 def shares(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unshared, "quirks", lambda name: Quirks(shares=("bfloat16",)))
+    monkeypatch.setattr(distinct_constants, "quirks", lambda name: Quirks(shares=("bfloat16",)))
 
 
 def deviations(
@@ -72,7 +72,7 @@ def test_a_result_with_the_constant_of_another_operation_is_no_deviation(
 
 
 def test_in_an_element_type_of_which_that_is_not_known_it_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unshared, "quirks", lambda name: Quirks(shares=("float32",)))
+    monkeypatch.setattr(distinct_constants, "quirks", lambda name: Quirks(shares=("float32",)))
     (found,) = deviations(monkeypatch, another)
     assert found.startswith("0.5 - 0.1: got -0.1, expected 0.4")
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from minuend.actions.asking import Asked, ask, codes_of, pair_at
 from minuend.actions.bounds import Bounds, answered
 from minuend.actions.constants import can_make
-from minuend.actions.graphs import joined, twins
 from minuend.actions.locating import Cuts, locate
+from minuend.actions.pattern_verdicts import joined, twins
+from minuend.actions.probe_node import Asked, ask, codes_of, pair_at
 from minuend.actions.recipes.compare import Tally, contracted
 from minuend.actions.recipes.trial import (
     DIMS,
@@ -37,7 +37,7 @@ from minuend.models.opening import Model, dialect_of
 from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.models.sites import Site
 from minuend.models.tracing import Array, Trace, tracing
-from minuend.runtimes import adapting
+from minuend.runtimes import registry
 from minuend.runtimes.answers import Witness
 from minuend.runtimes.cases import relation_of
 from minuend.runtimes.quirks import quirks
@@ -129,14 +129,14 @@ def installed(target: Target) -> str:
     Raises:
         Unsupported: none is. SpecError: no runtime that could be installed.
     """
-    adapter = adapting.known(target.runtime)
+    adapter = registry.known(target.runtime)
     if adapter is None or adapter.ARRAYS:
         raise SpecError("targets", f"{target.name} cannot be run here; check without running it")
-    release = adapting.release(adapter)
+    release = registry.release(adapter)
     if release is None:
         raise Unsupported(
             f"running the model on {target.runtime} needs the package {adapter.PACKAGE}, which is not installed: "
-            f"{adapting.installing(adapter)}"
+            f"{registry.installing(adapter)}"
         )
     return str(release)
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from minuend.actions import nodata
-from minuend.actions.pairs import Pair
+from minuend.actions.tensor_pairs import Pair
 from minuend.arrays.functions import compute, in_native_order
 from minuend.arrays.plan import Plan, plan
 from minuend.core.elements import ElementType
@@ -22,7 +22,7 @@ from minuend.storage.base import Elements, Held, Stretched
 from minuend.storage.pipeline import ahead
 from minuend.storage.reading import Array
 from minuend.storage.regions import BAND_BYTES, Region, bands, extent, index, runs, stretches
-from minuend.storage.turning import in_c_order
+from minuend.storage.transposing import in_c_order
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from minuend.arrays import functions
 from minuend.core.elements import TYPES, ElementType
-from minuend.runtimes.graphs import asking
+from minuend.runtimes.pattern_cases import asking
 from minuend.runtimes.probing import GraphProbing
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.running import Refused, Runtime

@@ -11,10 +11,10 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from minuend import check, fix
 from minuend.core.elements import TYPES
 from minuend.errors import FileFormatError
-from minuend.onnx import storing, tensors
+from minuend.onnx import constant_storage, tensors
 from minuend.onnx.model import Model
-from minuend.runtimes.adapting import adapters
 from minuend.runtimes.quirks import quirks
+from minuend.runtimes.registry import adapters
 from minuend.runtimes.running import Refused, Runtime
 
 RAW = "store it as raw_data, as minuend fix does"
@@ -65,7 +65,7 @@ def model(dtype: str, k: TensorProto | NodeProto, subtracted: bool = True) -> Mo
     ],
 )
 def test_every_way_has_its_name(k: TensorProto | NodeProto, way: str) -> None:
-    assert storing.ways(model("int32", k)) == ({way} if way else set())
+    assert constant_storage.ways(model("int32", k)) == ({way} if way else set())
 
 
 def test_what_lies_in_another_file_is_stored_in_no_such_way() -> None:
@@ -73,7 +73,7 @@ def test_what_lies_in_another_file_is_stored_in_no_such_way() -> None:
     k.ClearField("float_data")
     k.data_location = TensorProto.EXTERNAL
     k.external_data.add(key="location", value="k.bin")
-    assert storing.ways(model("float32", k)) == set()
+    assert constant_storage.ways(model("float32", k)) == set()
 
 
 def test_a_body_reads_what_is_stored_around_it() -> None:
@@ -117,7 +117,7 @@ def test_what_a_runtime_does_not_read_is_said_and_stored_otherwise(
     verdict = "not-implemented" if (runtime, dtype, k, why) in REFUSED else "unknown"
     finding = check(model(dtype, k), runtime).findings[0]
     assert (finding.verdict, finding.reason) == ("different-numbers" if why == BITS else verdict, f"{why}; {RAW}")
-    assert storing.ways(fix(model(dtype, k), runtime, run=False).model) == set()
+    assert constant_storage.ways(fix(model(dtype, k), runtime, run=False).model) == set()
 
 
 def test_beside_a_subtraction_it_counts_where_the_model_is_not_read() -> None:
@@ -165,7 +165,7 @@ def test_a_tensor_that_lacks_elements_is_refused() -> None:
     k = typed("uint64")
     k.dims[0] = 4
     with pytest.raises(FileFormatError, match="3 entries in uint64_data; expected 4"):
-        storing.store_raw(Model(model("uint64", k)), ["uint64 in uint64_data"])
+        constant_storage.store_raw(Model(model("uint64", k)), ["uint64 in uint64_data"])
 
 
 def test_every_way_of_an_adapter_is_one() -> None:
@@ -174,4 +174,4 @@ def test_every_way_of_an_adapter_is_one() -> None:
     forms = [(f"{one.name} in {one.field}", f"no {one.name}", f"two constants of {one.name}") for one in kinds]
     ways = {way for form in forms for way in form} | set(tensors.CONSTANTS)
     for name in adapters():
-        assert {way.removeprefix(storing.OPERAND) for way in quirks(name).strict} <= ways | broken
+        assert {way.removeprefix(constant_storage.OPERAND) for way in quirks(name).strict} <= ways | broken

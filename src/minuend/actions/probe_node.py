@@ -21,7 +21,7 @@ from minuend.operators import codes as of_codes
 from minuend.runtimes import values
 from minuend.runtimes.answers import Witness
 from minuend.runtimes.cases import relation_of
-from minuend.runtimes.chosen import Chosen
+from minuend.runtimes.given_cases import Chosen
 from minuend.runtimes.probing import is_constant, operands, probing
 from minuend.runtimes.running import Output, Refused, Runtime
 from minuend.runtimes.values import Codes

@@ -19,7 +19,7 @@ from minuend.models.sites import Array, Site
 from minuend.operators import VALUE_CLASSES
 from minuend.operators.value_classes import reachable
 from minuend.runtimes.answers import EVERY, Answer
-from minuend.runtimes.graph_answers import Answers
+from minuend.runtimes.pattern_answers import Answers
 from minuend.runtimes.quirks import CONSTANTS_KEPT, LESS_ITSELF, MINUS_ZERO_KEPT, ROUNDED_LAST, quirks
 from minuend.runtimes.targets import Target
 from minuend.standards.node import Node, TensorType

@@ -12,15 +12,15 @@ from minuend.models.matching import ADJACENT, THROUGH, Match
 from minuend.models.opening import open_model
 from minuend.models.patterns import Op, X, less
 from minuend.models.sites import sites
-from minuend.runtimes import graph_answers, graphs, targets
+from minuend.runtimes import pattern_answers, pattern_cases, targets
 from minuend.runtimes.answers import EVERY, Answer
-from minuend.runtimes.graph_answers import DEFAULTS, DYNAMIC, STATIC, GraphAnswers
+from minuend.runtimes.pattern_answers import DEFAULTS, DYNAMIC, STATIC, GraphAnswers
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.running import Output, Refused
 
 MEASURED = [name for name in targets.names() if targets.find(name).graphs is not None]
 CASES = {}
-for _, one in graphs.asked(""):
+for _, one in pattern_cases.asked(""):
     CASES.setdefault((str(one.pattern), one.dtype, one.form), one)
 
 
@@ -45,7 +45,7 @@ class Evaluated:
 
 def answer(expression, runtime, form=""):
     case = CASES[expression, "float32", form]
-    return graphs.answer(case, runtime, "onnx", graphs.asking().build(case))
+    return pattern_cases.answer(case, runtime, "onnx", pattern_cases.asking().build(case))
 
 
 @pytest.mark.parametrize(
@@ -98,8 +98,8 @@ def test_nothing_is_said_where_the_neighbour_alone_is_refused():
 
 
 def test_over_two_operands_every_edge_meets_every_other():
-    feed = graphs.Feed("float32", (1, 8, 16, 16))
-    a, b = (graphs.elements(feed, name, i).reshape(-1)[:1000].view(np.uint32) for i, name in enumerate("ab"))
+    feed = pattern_cases.Feed("float32", (1, 8, 16, 16))
+    a, b = (pattern_cases.elements(feed, name, i).reshape(-1)[:1000].view(np.uint32) for i, name in enumerate("ab"))
     assert len(set(zip(a.tolist(), b.tolist(), strict=True))) == 121
 
 
@@ -113,7 +113,7 @@ def test_a_case_is_looked_up_by_the_name_that_it_was_measured_by(dtype):
             first.setdefault((way, operator, how[-2]), (expression, case))
     assert len(first) > 50
     for expression, case in first.values():
-        found = sites(open_model(graphs.asking().build(case).whole.data))
+        found = sites(open_model(pattern_cases.asking().build(case).whole.data))
         assert expression in {str(one.pattern) for site in found for one in site.matches}
 
 
@@ -121,23 +121,23 @@ def test_a_file_that_was_written_against_another_list_says_nothing_of_adjacent_o
     known = targets.find("onnxruntime-cpu@1.31.1")
     text = targets.dump(known)
     assert targets.load(text).graphs is not None
-    assert targets.load(text.replace(graph_answers.digest(), "0123456789abcdef")).graphs is None
+    assert targets.load(text.replace(pattern_answers.digest(), "0123456789abcdef")).graphs is None
 
 
 def test_cases_that_are_measured_elsewhere_keep_both_processors():
     class Elsewhere(Evaluated):
         cpu = "another CPU, avx2"
 
-    known = GraphAnswers({key: {} for key, _ in graphs.asked("")}, ("AMD EPYC, avx2",))
-    assert graphs.measure(Elsewhere(), known=known).cpus == ("AMD EPYC, avx2",)
+    known = GraphAnswers({key: {} for key, _ in pattern_cases.asked("")}, ("AMD EPYC, avx2",))
+    assert pattern_cases.measure(Elsewhere(), known=known).cpus == ("AMD EPYC, avx2",)
     fewer = GraphAnswers({key: one for key, one in known.cells.items() if key[0] != less(X, X)}, known.cpus)
-    found = graphs.measure(Elsewhere(), known=fewer, types=("float32",))
+    found = pattern_cases.measure(Elsewhere(), known=fewer, types=("float32",))
     assert found.cpus == ("AMD EPYC, avx2", "another CPU, avx2")
     assert (found.covers("float32", False), found.covers("int32", False)) == (True, False)
 
 
 def test_the_list_of_cases_is_what_the_grammar_asks():
-    assert graph_answers.measured() == {key for key, _ in graphs.asked("f32")}
+    assert pattern_answers.measured() == {key for key, _ in pattern_cases.asked("f32")}
 
 
 # ---- look-up ----------------------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from minuend.models.tracing import Step, Trace, tracing
 from minuend.onnx.model import read
 from minuend.openvino.builder import Builder
 from minuend.runtimes import targets
-from minuend.runtimes.adapting import adapter
+from minuend.runtimes.registry import adapter
 from minuend.runtimes.trials import Different, Place, Trial
 
 OPENVINO, ONNXRUNTIME = "openvino-cpu@2026.4.1", "onnxruntime-cpu@1.32.0"

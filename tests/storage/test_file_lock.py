@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from minuend.storage.exclusive import exclusive
+from minuend.storage.file_lock import exclusive
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="locks as POSIX has them")
 
 COUNT = """
 import sys
 from pathlib import Path
-from minuend.storage.exclusive import exclusive
+from minuend.storage.file_lock import exclusive
 path = Path(sys.argv[1])
 for _ in range(100):
     with exclusive(str(path)):
@@ -38,7 +38,7 @@ def test_a_killed_process_keeps_nobody_out(tmp_path: Path) -> None:
     path = tmp_path / "f"
     code = (
         "import sys, time\n"
-        "from minuend.storage.exclusive import exclusive\n"
+        "from minuend.storage.file_lock import exclusive\n"
         "with exclusive(sys.argv[1]):\n    print(flush=True)\n    time.sleep(60)"
     )
     held = subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE)

@@ -17,8 +17,8 @@ from minuend.models.patterns import Const, Op, Pattern, X, judged, less, pattern
 from minuend.operators import BY_ONNX
 from minuend.operators import VALUE_CLASSES as CLASSES
 from minuend.runtimes.answers import ANSWER, EVERY, Answer, answer_of, plain_answer
-from minuend.runtimes.forms import Below, Names, Under
 from minuend.runtimes.merging import merge
+from minuend.runtimes.schema import Below, Names, Under
 
 _NOT_IN_NARROW = frozenset(f"{sign}int{bits}" for sign in ("", "u") for bits in (16, 32, 64))
 """Integers that narrow floats lack."""
@@ -174,7 +174,7 @@ _NAMES = ("dtypes", "settings", "forms")
 
 
 def form(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The form of what a release's file has of patterns (:mod:`minuend.runtimes.forms`)."""
+    """The form of what a release's file has of patterns (:mod:`minuend.runtimes.schema`)."""
     listed = data.get("patterns")
     row = {
         "patterns": [Below(len(listed) if isinstance(listed, list) else 0)],

@@ -15,7 +15,7 @@ from minuend.actions.checking import check
 from minuend.core.elements import TYPES
 from minuend.errors import FileFormatError, SpecError
 from minuend.operators import SUBTRACT
-from minuend.runtimes import targets, yours
+from minuend.runtimes import targets, user_files
 from minuend.runtimes.answers import EVERY, Answer, Witness
 from minuend.runtimes.cases import CONSTANTS, RELATIONS
 from minuend.runtimes.target import Row, Target
@@ -31,7 +31,7 @@ def made(runtime: str = "mine", release: str = "1.0", answer: Answer = WRAPS) ->
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv(yours.FOLDER, str(tmp_path / "kept" / "targets"))
+    monkeypatch.setenv(user_files.FOLDER, str(tmp_path / "kept" / "targets"))
     return tmp_path / "kept" / "targets"
 
 
@@ -89,19 +89,19 @@ def test_yours_stands_before_what_is_shipped_and_is_read_again_when_it_changes(f
     name = "onnxruntime-cpu@1.32.0"
     shipped = targets.find(name)
     runtime, _, release = name.partition("@")
-    yours.add(file(made(runtime, release)))
+    user_files.add(file(made(runtime, release)))
     assert targets.find(name) == made(runtime, release) != shipped
     assert targets.names().count(name) == 1
     other = made(runtime, release, Answer("not-implemented", message="gone"))
-    yours.add(file(other))
+    user_files.add(file(other))
     assert targets.find("ort") == other
-    yours.remove(name)
+    user_files.remove(name)
     assert targets.find(name) == shipped
 
 
 def test_a_release_that_is_yours_is_one_to_infer_from(file: Callable[..., Path]) -> None:
     assert targets.find("onnxruntime-cpu@1.33").provenance["inferred"].startswith("1.33 lies beyond 1.32.0")
-    yours.add(file(made("onnxruntime-cpu", "1.34.0")))
+    user_files.add(file(made("onnxruntime-cpu", "1.34.0")))
     assert targets.find("onnxruntime-cpu@1.33").provenance["inferred"].startswith("1.33 lies between 1.32.0 and 1.34.0")
 
 
@@ -139,7 +139,7 @@ def test_a_file_that_is_none_is_refused_and_nothing_is_kept(
     path = tmp_path / "bad.json"
     path.write_text(text)
     with pytest.raises((FileFormatError, SpecError)) as caught:
-        yours.add(path)
+        user_files.add(path)
     assert told.format(path=path) in str(caught.value)
     assert not folder.exists()
     assert cli.main(["targets", "add", str(path)]) == 2
@@ -167,7 +167,7 @@ def test_a_file_without_end_is_not_read_whole(tmp_path: Path, monkeypatch: pytes
 def test_a_kept_file_that_somebody_spoilt_is_told_and_harms_no_other(
     file: Callable[..., Path], folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    yours.add(file())
+    user_files.add(file())
     (folder / "mine@1.0.json").write_text(targets.dump(replace(made(), release="9.9")))
     assert targets.find("numpy").runtime == "numpy"
     assert cli.main(["targets"]) == 0
@@ -177,13 +177,13 @@ def test_a_kept_file_that_somebody_spoilt_is_told_and_harms_no_other(
 
 
 def test_the_folder_is_that_of_the_users_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(yours.FOLDER)
+    monkeypatch.delenv(user_files.FOLDER)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    assert yours.folder() == tmp_path / "minuend" / "targets"
+    assert user_files.folder() == tmp_path / "minuend" / "targets"
     monkeypatch.delenv("XDG_DATA_HOME")
     monkeypatch.setattr(Path, "home", lambda: tmp_path / "home")
-    if yours.os.name != "nt":
-        assert yours.folder() == tmp_path / "home" / ".local" / "share" / "minuend" / "targets"
+    if user_files.os.name != "nt":
+        assert user_files.folder() == tmp_path / "home" / ".local" / "share" / "minuend" / "targets"
 
 
 def test_instruction_sets_are_in_the_file_and_old_files_have_none() -> None:
