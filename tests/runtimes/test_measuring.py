@@ -133,7 +133,7 @@ def test_a_limit_is_part_of_what_the_processor_is_called() -> None:
 def test_a_release_that_nobody_measured_is_compared_with_the_nearest(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(running.adapting, "release", lambda adapter: "1.30.5")
+    monkeypatch.setattr(running.registry, "release", lambda adapter: "1.30.5")
     start = Runtime._start
 
     def told(self: Runtime) -> dict[str, object]:
@@ -150,7 +150,7 @@ def test_a_release_that_nobody_measured_is_compared_with_the_nearest(
     )
     assert cli.main(["prove", "ort", "--quick"]) == 0
     assert "nothing differs from onnxruntime-cpu@1.30.0" in capsys.readouterr().out
-    monkeypatch.setattr(running.adapting, "release", lambda adapter: "1.15.2")
+    monkeypatch.setattr(running.registry, "release", lambda adapter: "1.15.2")
     monkeypatch.setattr(Runtime, "_start", lambda self: {**start(self), "release": "1.15.2"})
     report = prove("ort", quick=True)
     assert report.facts["compared"] == "onnxruntime-cpu@1.15.0"

@@ -190,11 +190,11 @@ def test_what_is_near_an_alias_is_asked_for() -> None:
 
 
 def test_installed_is_what_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(targets.adapting, "release", lambda adapter: "1.22.1")
+    monkeypatch.setattr(targets.registry, "release", lambda adapter: "1.22.1")
     assert targets.find("ort@installed").name == "onnxruntime-cpu@1.22.1"
-    monkeypatch.setattr(targets.adapting, "release", lambda adapter: "1.22.2")
+    monkeypatch.setattr(targets.registry, "release", lambda adapter: "1.22.2")
     assert isinstance(targets.find("ort@installed"), Inferred)
-    monkeypatch.setattr(targets.adapting, "release", lambda adapter: None)
+    monkeypatch.setattr(targets.registry, "release", lambda adapter: None)
     with pytest.raises(NotImplementedError) as caught:
         targets.find("ort@installed")
     assert str(caught.value) == (

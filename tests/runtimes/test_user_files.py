@@ -117,7 +117,7 @@ ROW = json.loads(targets.dump(made()))["rows"][0]
     [
         ("", "is no JSON: Expecting value: line 1 column 1 (char 0); expected a file of minuend measure"),
         ("[]", " is []; expected an object"),
-        ('{"format": 2}', "the file has format 2; expected 1, at {path}"),
+        ('{"format": 9}', "the file has format 9; expected 2, at {path}"),
         (
             _changed(runtime="../../x"),
             ".runtime is '../../x'; expected a name of letters, digits, '.', '_', '+' and '-'",
