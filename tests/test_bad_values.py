@@ -1,4 +1,4 @@
-"""Whatever stands where a version, a dim, a target or a goal is meant: an error in words, of a documented kind."""
+"""Across modules: a bad version, dim, target or output gives a message and an error of a documented kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What docs/deltas.md shows is what its commands print."""
+"""Across modules: what docs/deltas.md shows is what its commands print."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The laws that every dialect obeys; whatever is found in the package's folder is held to them."""
+"""Across modules: the laws that every dialect obeys, for each one in the package's folder."""
 
 from __future__ import annotations
 

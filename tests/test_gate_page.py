@@ -1,4 +1,4 @@
-"""What docs/gate.md shows is what its commands print, and the files in it are read."""
+"""Across modules: what docs/gate.md shows is what its commands print, and its files are read."""
 
 from __future__ import annotations
 

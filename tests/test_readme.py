@@ -1,4 +1,4 @@
-"""The README's commands and examples do what it shows."""
+"""Across modules: the commands and examples of the README do what it shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every verb with arguments that are none: one message in full, a status, nothing written."""
+"""Across modules: every verb with bad arguments gives one full message and a status, and writes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DxDispatch models to and from the graph of all formats: exact on random graphs, and every refusal with its reason."""
+"""Across modules: DxDispatch models to and from the graph of all formats, and every refusal with its reason."""
 
 import itertools
 import math

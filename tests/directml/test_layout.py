@@ -1,4 +1,4 @@
-"""Every structure, enumeration and constant against three sources: a table, win32metadata, and DirectML.h itself."""
+"""Across modules: structures, enumerations and constants match a table, win32metadata and DirectML.h."""
 
 import ast
 import ctypes

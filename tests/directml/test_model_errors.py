@@ -1,4 +1,4 @@
-"""Malformed DxDispatch models: every wrong field, with its whole message, its JSON path, line and column."""
+"""Across modules: every wrong field of a DxDispatch model, with its message, JSON path, line and column."""
 
 import copy
 import json

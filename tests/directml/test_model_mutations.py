@@ -1,4 +1,4 @@
-"""DxDispatch JSON with values removed, doubled, swapped or changed: a result or an error of this package."""
+"""Across modules: DxDispatch JSON with changed values or bytes gives a result or an error of this package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ONNX models to the graph between formats and back, at every opset that has another form of an operator."""
+"""Across modules: ONNX models to the graph between formats and back, at every opset with another form."""
 
 from __future__ import annotations
 

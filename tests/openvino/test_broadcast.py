@@ -1,4 +1,4 @@
-"""Every row of OpenVINO's broadcasting tables, by inference and, where the shapes are known, by arrays."""
+"""Across modules: every row of OpenVINO's broadcasting tables, by inference and, for known shapes, by arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever bytes a file has, reading and running it ends in an answer or in an error of this package."""
+"""Across modules: whatever bytes a file has, reading and running it gives a result or an error of this package."""
 
 from __future__ import annotations
 

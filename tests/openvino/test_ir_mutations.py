@@ -1,4 +1,4 @@
-"""IR with elements and attributes removed, doubled, swapped or changed: a result or an error of this package."""
+"""Across modules: IR with changed elements, attributes or bytes gives a result or an error of this package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deltas that lie, other bases, and work that is broken off: a clear error, and nothing is written."""
+"""Across modules: damaged deltas, other bases and interrupted work give a clear error, and nothing is written."""
 
 from __future__ import annotations
 
