@@ -1,4 +1,4 @@
-"""Whatever stands where a version, a dim, a target or a goal is meant: an error in words, of a documented kind."""
+"""Across modules: a bad version, dim, target or output gives a message and an error of a documented kind."""
 
 from __future__ import annotations
 
@@ -95,28 +95,20 @@ def test_what_is_nothing_there_is_refused_in_words(call: str) -> None:
         (lambda: mn.spec("openvino", "opset1_0"), "OpenVINO has no operator version 'opset1_0' with Subtract; "),
         (lambda: mn.spec("opnvino"), "no dialect 'opnvino' (did you mean 'openvino'?); expected "),
         (lambda: mn.infer("onnx", 13, None, T), "a is a NoneType; expected a TensorType"),
-        (
-            lambda: mn.infer("onnx", 6, T, ROW, axis=2**63, broadcast=1),
-            "attribute 'axis' of Sub-6 is 9223372036854775808; ",
-        ),
+        (lambda: mn.infer("onnx", 6, T, ROW, axis=2**63, broadcast=1),
+         "attribute 'axis' of Sub-6 is 9223372036854775808; "),
         (lambda: mn.TensorType("float32", (2**63,)), "a size cannot be 9223372036854775808; every standard holds"),
-        (
-            lambda: mn.TensorType("float32", (10**5000,)),
-            "a size cannot be a number of 16610 bits; every standard holds",
-        ),
-        (
-            lambda: mn.TensorType("float32", ((0, 2**63),)),
-            "(0, 9223372036854775808) is no dim; expected a size, a name, None or",
-        ),
+        (lambda: mn.TensorType("float32", (10**5000,)),
+         "a size cannot be a number of 16610 bits; every standard holds"),
+        (lambda: mn.TensorType("float32", ((0, 2**63),)),
+         "(0, 9223372036854775808) is no dim; expected a size, a name, None or"),
         (lambda: mn.convert(MODEL, None), "a NoneType is no goal of conversion; expected a text such as 'onnx:13'"),
         (lambda: mn.check(MODEL, 5), "a int is no target; expected a name such as 'openvino-cpu', or several"),
         (lambda: mn.fix(MODEL, None), "a NoneType is no target; expected a name such as 'openvino-cpu@2026.4'"),
-        (
-            lambda: mn.directml.TensorDesc("FLOAT32", (2**70,)),
-            "Sizes[0] is 1180591620717411303424; expected an integer of at most 64 bits",
-        ),
+        (lambda: mn.directml.TensorDesc("FLOAT32", (2**70,)),
+         "Sizes[0] is 1180591620717411303424; expected an integer of at most 64 bits"),
     ],
-)
+)  # fmt: skip
 def test_messages_say_what_came(call: Callable[[], Any], message: str) -> None:
     with pytest.raises((errors.MinuendError, TypeError)) as caught:
         call()

@@ -1,4 +1,4 @@
-"""What a small file asks for is bounded, whatever its format: zip, XML, JSON, protobuf and text; and nothing is sent.
+"""Across modules: demands of small files are bounded (zip, XML, JSON, protobuf, text), and nothing is sent.
 
 Each row is a bomb of its format. It is refused in words, in a process that has little more memory than it starts with.
 """

@@ -1,4 +1,4 @@
-"""The examples in docstrings are true, and every public name has its docstring."""
+"""Across modules: the examples in docstrings are true, and every public name has a docstring."""
 
 import doctest
 import importlib

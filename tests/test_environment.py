@@ -1,4 +1,4 @@
-"""What the environment asks for is done, or refused when the package is imported."""
+"""Across modules: environment variables are obeyed, or refused when the package is imported."""
 
 import os
 import subprocess

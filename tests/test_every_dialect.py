@@ -1,4 +1,4 @@
-"""The laws that every dialect obeys; whatever is found in the package's folder is held to them."""
+"""Across modules: the laws that every dialect obeys, for each one in the package's folder."""
 
 from __future__ import annotations
 
@@ -268,29 +268,18 @@ def test_a_fourth_dialect_is_a_folder_and_touches_no_shared_file():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (
-            lambda: mn.infer("fourth", 1, TensorType("TINY", (3,)), TensorType("TINY", (3,))),
-            "MINUS-1 takes no element type TINY (it came with edition 2); expected REAL",
-        ),
-        (
-            lambda: mn.infer("fourth", 2, TensorType("REAL", (3,)), TensorType("REAL", (3,)), axis=0),
-            "MINUS-2 takes no attribute 'axis' (removed in version 2); it takes none",
-        ),
-        (
-            lambda: mn.infer("fourth", 1, TensorType("REAL", ()), TensorType("REAL", (3,))),
-            "x of MINUS-1 has rank 0; expected 1 to 2",
-        ),
-        (
-            lambda: mn.infer("fourth", 0, TensorType("REAL", ()), TensorType("REAL", (3,))),
-            "Fourth has no edition 0 with MINUS; expected 1 or above (versions: 1 and 2)",
-        ),
-        (
-            lambda: find("FUZZY"),
-            f"element type 'FUZZY': it has no differences; expected {listed(elements.TYPES)}",
-        ),
+        (lambda: mn.infer("fourth", 1, TensorType("TINY", (3,)), TensorType("TINY", (3,))),
+         "MINUS-1 takes no element type TINY (it came with edition 2); expected REAL"),
+        (lambda: mn.infer("fourth", 2, TensorType("REAL", (3,)), TensorType("REAL", (3,)), axis=0),
+         "MINUS-2 takes no attribute 'axis' (removed in version 2); it takes none"),
+        (lambda: mn.infer("fourth", 1, TensorType("REAL", ()), TensorType("REAL", (3,))),
+         "x of MINUS-1 has rank 0; expected 1 to 2"),
+        (lambda: mn.infer("fourth", 0, TensorType("REAL", ()), TensorType("REAL", (3,))),
+         "Fourth has no edition 0 with MINUS; expected 1 or above (versions: 1 and 2)"),
+        (lambda: find("FUZZY"), f"element type 'FUZZY': it has no differences; expected {listed(elements.TYPES)}"),
         (lambda: mn.spec("fifth"), "no dialect 'fifth'; expected directml, fourth, onnx or openvino"),
     ],
-)
+)  # fmt: skip
 def test_the_shared_rules_speak_a_fourth_dialect(call, message):
     with pytest.raises(SpecError) as caught:
         call()

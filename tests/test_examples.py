@@ -1,4 +1,4 @@
-"""The example files are what their script makes."""
+"""Across modules: the example files are what their script makes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The public names: nobody adds or loses one unawares."""
+"""Across modules: the public names; nobody adds or loses one unawares."""
 
 import importlib
 

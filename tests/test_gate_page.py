@@ -1,4 +1,4 @@
-"""What docs/gate.md shows is what its commands print, and the files in it are read."""
+"""Across modules: what docs/gate.md shows is what its commands print, and its files are read."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ import shutil
 from pathlib import Path
 
 import pytest
-import told_pages
+from told_pages import blocks, printed
 
 pytest.importorskip("onnx")
 
 from minuend.actions.config import parse
 
 ROOT = Path(__file__).parent.parent
-PAGE = (ROOT / "docs" / "gate.md").read_text(encoding="utf-8")
-CONSOLE = re.findall(r"```console\n(.*?)```", PAGE, re.DOTALL)
+CONSOLE = blocks("gate.md", "console")
 
 
 def timeless(text: str) -> str:
@@ -29,11 +28,11 @@ def test_the_commands_print_what_the_page_shows(
 ) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
-    assert timeless(told_pages.told(block, capfd)) == timeless(block)
+    assert timeless(printed(block, capfd)) == timeless(block)
 
 
 def test_the_file_of_the_page_is_read() -> None:
-    (shown,) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+    (shown,) = blocks("gate.md", "toml")
     config = parse("minuend.toml", shown)
     assert [rule.path for rule in config.rules] == ["", "exports/bert*.onnx"]
     assert [entry.verdict for entry in config.accepts] == ["different-numbers"]
@@ -41,7 +40,7 @@ def test_the_file_of_the_page_is_read() -> None:
 
 def test_the_action_and_the_hook_are_named_as_they_are() -> None:
     yaml = pytest.importorskip("ruamel.yaml").YAML(typ="safe", pure=True)
-    workflow, hooks = (yaml.load(block) for block in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL))
+    workflow, hooks = (yaml.load(block) for block in blocks("gate.md", "yaml"))
     action = yaml.load((ROOT / "action.yml").read_text("utf-8"))
     (used,) = [step for step in workflow if step.get("id") == "minuend"]
     assert used["with"].keys() <= action["inputs"].keys()

@@ -1,4 +1,4 @@
-"""Every file that a model names is an input, and no verb's output ever replaces one, whether it is there or not."""
+"""Across modules: every file that a model names is an input, and no verb's output ever replaces an input."""
 
 from __future__ import annotations
 

@@ -1,10 +1,8 @@
-"""The README's commands and examples do what it shows."""
+"""Across modules: the commands and examples of the README do what it shows."""
 
 from __future__ import annotations
 
 import contextlib
-import doctest
-import re
 import shutil
 import subprocess
 import sys
@@ -13,14 +11,13 @@ from pathlib import Path
 
 import front_page
 import pytest
-from told_pages import timeless
+from told_pages import blocks, commands, doctested, printed, text, timeless
 
 from minuend.cli.program import main
 
 ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-CONSOLE = re.findall(r"```console\n\$ (.*)\n((?:(?!```).*\n)*)```", README)
-SHELL = re.findall(r"```sh\n(.*)\n```", README)
+README = text("README.md")
+CONSOLE = blocks("README.md", "console")
 
 
 @pytest.fixture(scope="module")
@@ -33,27 +30,23 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.mark.usefixtures("clone")
-@pytest.mark.parametrize(("command", "shown"), CONSOLE, ids=[command for command, _ in CONSOLE])
-def test_a_command_prints_what_the_readme_shows(command: str, shown: str, capfd: pytest.CaptureFixture[str]) -> None:
-    program, *argv = command.split()
-    assert program == "minuend"
-    main(argv)
-    captured = capfd.readouterr()
-    assert timeless(captured.out + captured.err) == timeless(shown)
+@pytest.mark.parametrize("block", CONSOLE, ids=[block.splitlines()[0] for block in CONSOLE])
+def test_a_command_prints_what_the_readme_shows(block: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert timeless(printed(block, capfd)) == timeless(block)
 
 
 @pytest.mark.usefixtures("clone")
 def test_the_first_command_runs_and_the_second_installs_the_tests(capfd: pytest.CaptureFixture[str]) -> None:
-    first, second = SHELL
-    install, *commands = first.split(" && ")
+    first, second = blocks("README.md", "sh")
+    install, *verbs = first.rstrip().split(" && ")
     assert install == 'pip install ".[onnx]"'
-    assert [command.split()[1] for command in commands] == ["sub", "fix", "check"]
-    for command in commands:
+    assert [verb.split()[1] for verb in verbs] == ["sub", "fix", "check"]
+    for command in verbs:
         assert main(command.removeprefix("minuend ").split()) == 0
     shown = capfd.readouterr().out
     assert [shown.count(policy) for policy in ("wrap ", "saturate ", "widen ")] == [1, 1, 1]
     assert shown.endswith("1 fine everywhere\n")
-    assert second == 'pip install ".[test]" && pytest'
+    assert second == 'pip install ".[test]" && pytest\n'
 
 
 @pytest.mark.usefixtures("clone")
@@ -62,8 +55,8 @@ def test_the_first_command_s_packages_are_enough_for_what_follows() -> None:
     blocked = "".join(
         f"sys.modules[{name!r}] = None; " for name in ("onnxruntime", "openvino", "torch", "h5py", "zarr")
     )
-    for command in (command for command, _ in CONSOLE):
-        code = f"import sys; {blocked}from minuend.cli.program import main; sys.exit(main({command.split()[1:]!r}))"
+    for _, *argv in (command for block in CONSOLE for command in commands(block)):
+        code = f"import sys; {blocked}from minuend.cli.program import main; sys.exit(main({argv!r}))"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
         assert done.returncode in (0, 1), done.stderr
         assert "needs the package" not in done.stderr
@@ -81,8 +74,5 @@ def test_the_first_page_is_short() -> None:
 
 @pytest.mark.usefixtures("clone")
 def test_the_python_examples_give_what_they_show() -> None:
-    parser, runner = doctest.DocTestParser(), doctest.DocTestRunner()
-    blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    assert len(blocks) == 1
-    test = parser.get_doctest("".join(blocks), {}, "README.md", "README.md", 0)
-    assert runner.run(test).failed == 0
+    (block,) = blocks("README.md", "python")
+    assert doctested(block, {}, "README.md") == ""

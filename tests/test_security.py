@@ -1,4 +1,4 @@
-"""What SECURITY.md promises of the code itself: nothing that is read can run, and nothing is sent anywhere."""
+"""Across modules: what SECURITY.md promises of the code. Nothing that is read can run, and nothing is sent."""
 
 from __future__ import annotations
 

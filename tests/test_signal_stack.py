@@ -1,4 +1,4 @@
-"""Signals that come after a library has replaced the stack on which Python handles them."""
+"""Behaviour of tests/support/signal_stack.py: signals after a library has replaced Python's signal stack."""
 
 from __future__ import annotations
 

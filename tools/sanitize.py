@@ -61,7 +61,7 @@ SANITIZERS = {
         # Python keeps what it has to its end, and the tests ask for more memory than there is.
         ("detect_leaks=0", "allocator_may_return_null=1", "print_stacktrace=1"),
         (
-            *(f"tests/native/test_{name}.py" for name in ("fences", "memory", "containers")),
+            *(f"tests/native/test_{name}.py" for name in ("fences", "memory", "container")),
             *("-k", "not malloc_gives_nothing and not little_memory"),
         ),
         # A bound on memory leaves no room for shadows.

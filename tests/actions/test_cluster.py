@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from children import child
+from told_pages import blocks, commands
 
 import minuend
 from minuend import errors
@@ -270,19 +270,13 @@ def test_files_a_hundred_times_as_large_as_a_worker_may_hold(here: Path, workers
 # ---- what docs/cluster.md shows --------------------------------------------------------------------------------
 
 
-def commands() -> list[str]:
-    """The commands of the page's consoles."""
-    page = (Path(__file__).parents[2] / "docs" / "cluster.md").read_text("utf-8")
-    blocks = re.findall(r"```console\n(.*?)```", page, re.DOTALL)
-    return [line.removeprefix("$ minuend ") for block in blocks for line in block.splitlines()]
-
-
 def test_the_commands_of_the_page_work_and_write_the_same(here: Path, workers: Any) -> None:
     os.rename("a.zarr", "nir.zarr")
     os.rename("b.zarr", "red.zarr")
     goals = []
-    for command in commands():
-        argv = command.replace("tcp://head:8786", workers.scheduler_address).split()
+    page = "".join(blocks("cluster.md", "console"))
+    for program, *argv in commands(page.replace("tcp://head:8786", workers.scheduler_address)):
+        assert program == "minuend"
         assert main(argv) == 0
         goals.append(argv[argv.index("-o") + 1])
     assert goals == ["difference.zarr", "again.zarr", "resumed.zarr"]

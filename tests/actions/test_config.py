@@ -123,46 +123,26 @@ def test_a_file_assumes_of_all_models_and_of_some_and_accepts(here: Path) -> Non
         ("x = ", "t.toml is no TOML: Invalid value (at end of document)"),
         ("[acept]\n", "t.toml has the key 'acept' (did you mean 'accept'?); expected assume, model or accept"),
         ("assume = 3\n", "t.toml: [assume]: 3; expected a table of ranges by the values' names"),
-        (
-            '[assume]\nx = "9..0"\n',
-            f"t.toml: [assume]: 'x' is assumed to be '9..0', which is empty; {RANGE}",
-        ),
-        (
-            "[assume]\nx = true\n",
-            f"t.toml: [assume]: 'x' cannot be assumed to be True; {RANGE} or a pair of numbers",
-        ),
+        ('[assume]\nx = "9..0"\n', f"t.toml: [assume]: 'x' is assumed to be '9..0', which is empty; {RANGE}"),
+        ("[assume]\nx = true\n", f"t.toml: [assume]: 'x' cannot be assumed to be True; {RANGE} or a pair of numbers"),
         ("[model]\n", "t.toml: 'model' is {}; expected tables, each under [[model]]"),
         ('[[model]]\npath = "a"\n', "t.toml: [[model]] number 1 lacks the key 'assume'; expected path and assume"),
-        (
-            '[[model]]\npath = ""\nassume = {}\n',
-            "t.toml: [[model]] number 1, key 'path': ''; expected a text that is not empty",
-        ),
-        (
-            '[[model]]\npath = "a"\nassume = {x = "q"}\n',
-            f"t.toml: [[model]] number 1, key 'assume': 'x' cannot be assumed to be 'q'; {RANGE}",
-        ),
+        ('[[model]]\npath = ""\nassume = {}\n',
+         "t.toml: [[model]] number 1, key 'path': ''; expected a text that is not empty"),
+        ('[[model]]\npath = "a"\nassume = {x = "q"}\n',
+         f"t.toml: [[model]] number 1, key 'assume': 'x' cannot be assumed to be 'q'; {RANGE}"),
         ('[[accept]]\nmodel = "a"\n', "t.toml: [[accept]] number 1 lacks the key 'reason'; expected reason"),
-        (
-            '[[accept]]\nmodel = "a"\nreason = " "\n',
-            "t.toml: [[accept]] number 1, key 'reason': ' '; expected a text that is not empty",
-        ),
-        (
-            '[[accept]]\nreason = "x"\n\n',
-            "t.toml: [[accept]] number 1 accepts everything; expected model, node, target or verdict beside the reason",
-        ),
-        (
-            '[[accept]]\nmodel = "a"\nreason = "x"\n[[accept]]\nmodle = "a"\nreason = "x"\n',
-            f"t.toml: [[accept]] number 2 has the key 'modle' (did you mean 'model'?); expected {KEYS} or reason",
-        ),
-        (
-            '[[accept]]\nverdict = "different"\nreason = "x"\n',
-            (
-                "t.toml: [[accept]] number 1, key 'verdict': no verdict 'different' (did you mean "
-                "'different-numbers'?) can be accepted; expected different-numbers, not-implemented, invalid or unknown"
-            ),
-        ),
+        ('[[accept]]\nmodel = "a"\nreason = " "\n',
+         "t.toml: [[accept]] number 1, key 'reason': ' '; expected a text that is not empty"),
+        ('[[accept]]\nreason = "x"\n\n',
+         "t.toml: [[accept]] number 1 accepts everything; expected model, node, target or verdict beside the reason"),
+        ('[[accept]]\nmodel = "a"\nreason = "x"\n[[accept]]\nmodle = "a"\nreason = "x"\n',
+         f"t.toml: [[accept]] number 2 has the key 'modle' (did you mean 'model'?); expected {KEYS} or reason"),
+        ('[[accept]]\nverdict = "different"\nreason = "x"\n',
+         ("t.toml: [[accept]] number 1, key 'verdict': no verdict 'different' (did you mean "
+          "'different-numbers'?) can be accepted; expected different-numbers, not-implemented, invalid or unknown")),
     ],
-)
+)  # fmt: skip
 def test_what_is_malformed_is_told_with_file_table_and_key(text: str, message: str) -> None:
     with pytest.raises(FileFormatError) as told:
         parse("t.toml", text)

@@ -1,4 +1,4 @@
-"""Whole models from PyTorch, by both exporters, at opsets 13 to 20: they run, they convert, they answer the same."""
+"""Across modules: models that PyTorch exported at opsets 13 to 20 run and convert, with the same results."""
 
 from __future__ import annotations
 

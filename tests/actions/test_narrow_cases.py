@@ -1,4 +1,4 @@
-"""Cases narrower than a row of measured answers, of which openvino was measured to be right."""
+"""Across modules: cases narrower than a measured row, which openvino was measured to compute correctly."""
 
 from __future__ import annotations
 

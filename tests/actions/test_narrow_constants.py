@@ -1,4 +1,4 @@
-"""float16 constants that nodes make: runtimes fold them in float32, so that a rounding is left out."""
+"""Across modules: float16 constants that nodes make; runtimes fold them in float32, without a rounding."""
 
 from __future__ import annotations
 

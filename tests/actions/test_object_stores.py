@@ -1,4 +1,4 @@
-"""Goals in an object store: chunks in their places, headers last, and a mark until then."""
+"""Across modules: outputs in an object store. Chunks are written in place, headers last, and a mark until then."""
 
 from __future__ import annotations
 

@@ -460,24 +460,17 @@ QUANTISED = {
     "DynamicQuantizeLinear": ("q, d, e = DynamicQuantizeLinear (x) v = DequantizeLinear (q, d, e)", "float[4] x"),
     "int4": ("q = QuantizeLinear <output_dtype = 22> (x, s) v = DequantizeLinear (q, s)", "float[4] x"),
     "float8": ("q = QuantizeLinear <output_dtype = 17> (x, s) v = DequantizeLinear (q, s)", "float[4] x"),
-    "blocks": (
-        "q = QuantizeLinear <block_size = 2> (x, f) v = DequantizeLinear <block_size = 2> (q, f)",
-        "float[2,4] x",
-    ),
+    "blocks": ("q = QuantizeLinear <block_size = 2> (x, f) v = DequantizeLinear <block_size = 2> (q, f)",
+         "float[2,4] x"),
     "another rank of scales": ("q = QuantizeLinear <axis = 9> (x, f) v = DequantizeLinear (q, s)", "float[2,4] x"),
     "QLinearMul": (
         "q = QuantizeLinear (x, s, z) r = com.microsoft.QLinearMul (q,s,z,q,s,z,s,z) v = DequantizeLinear (r, s, z)",
         "float[4] x",
     ),
-    "QGemm": (
-        "q = QuantizeLinear (x, s, z) v = com.microsoft.QGemm (q, s, z, q, s, z)",
-        "float[4,4] x",
-    ),
-    "DynamicQuantizeMatMul": (
-        "q = QuantizeLinear (x, s, z) v = com.microsoft.DynamicQuantizeMatMul (x, q, s, z)",
-        "float[4,4] x",
-    ),
-}
+    "QGemm": ("q = QuantizeLinear (x, s, z) v = com.microsoft.QGemm (q, s, z, q, s, z)", "float[4,4] x"),
+    "DynamicQuantizeMatMul": ("q = QuantizeLinear (x, s, z) v = com.microsoft.DynamicQuantizeMatMul (x, q, s, z)",
+         "float[4,4] x"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", QUANTISED)

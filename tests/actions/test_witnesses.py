@@ -1,4 +1,4 @@
-"""A witness is a pair that the model can make, and two constants are judged on those very numbers."""
+"""Across modules: a witness is a pair that the model can make; two constants are judged on those numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every verb with arguments that are none: one message in full, a status, nothing written."""
+"""Across modules: every verb with bad arguments gives one full message and a status, and writes nothing."""
 
 from __future__ import annotations
 
@@ -56,10 +56,8 @@ def no_target(text: str, near: str = "") -> str:
 
 BAD: list[tuple[list[str], str]] = [
     # convert: what to
-    (
-        ["convert", "m.onnx", "--to", "onxn:13", "-o", "o.onnx"],
-        f"no dialect 'onxn' (did you mean 'onnx'?); expected {DIALECTS}",
-    ),
+    (["convert", "m.onnx", "--to", "onxn:13", "-o", "o.onnx"],
+     f"no dialect 'onxn' (did you mean 'onnx'?); expected {DIALECTS}"),
     (["convert", "m.onnx", "--to", "13", "-o", "o.onnx"], "'13' names no dialect; did you mean 'onnx:13'?"),
     (["convert", "m.onnx", "--to", "5.1", "-o", "o.onnx"], "'5.1' names no dialect; did you mean 'directml:5.1'?"),
     (["convert", "m.onnx", "--to", "", "-o", "o.onnx"], f"no dialect ''; expected {DIALECTS}"),
@@ -73,119 +71,69 @@ BAD: list[tuple[list[str], str]] = [
     (["convert", "m.onnx", "--to", "onnx:\x1b[2J", "-o", "o.onnx"], no_opset(r"'\x1b[2J'")),
     (["convert", "m.onnx", "--to", "onnx:99", "-o", "o.onnx"], f"opset 99 is not known; expected 1 to {NEWEST}"),
     (["convert", "m.onnx", "--to", "openvino:2", "-o", "o.xml"], VERSION_1.format("'2'")),
-    (
-        ["convert", "m.onnx", "--to", "directml:9", "-o", "o.json"],
-        f"DirectML has no feature level '9'; expected {LEVELS}",
-    ),
-    (
-        ["convert", "m.onnx", "--to", "onnx", "-o", ""],
-        "Invalid value for '-o' / '--output': " + EMPTY.format("convert"),
-    ),
+    (["convert", "m.onnx", "--to", "directml:9", "-o", "o.json"],
+     f"DirectML has no feature level '9'; expected {LEVELS}"),
+    (["convert", "m.onnx", "--to", "onnx", "-o", ""],
+     "Invalid value for '-o' / '--output': " + EMPTY.format("convert")),
     (["convert", "", "--to", "onnx", "-o", "o.onnx"], "Invalid value for 'MODEL': " + EMPTY.format("convert")),
     (["convert", "no.onnx", "--to", "onnx", "-o", "o.onnx"], "there is no file no.onnx"),
-    (
-        ["convert", "m\0.onnx", "--to", "onnx", "-o", "o.onnx"],
-        (
-            r"Invalid value for 'MODEL': 'm\x00.onnx' holds a NUL character, which no path can "
-            "(minuend convert --help shows the options)"
-        ),
-    ),
+    (["convert", "m\0.onnx", "--to", "onnx", "-o", "o.onnx"],
+     (r"Invalid value for 'MODEL': 'm\x00.onnx' holds a NUL character, which no path can "
+      "(minuend convert --help shows the options)")),
     (["convert", "m\udcff.onnx", "--to", "onnx", "-o", "o.onnx"], r"there is no file m\udcff.onnx"),
     (["convert", "m\x1b[31m.onnx", "--to", "onnx", "-o", "o.onnx"], r"there is no file m\x1b[31m.onnx"),
     (["convert", f"{LONG}.onnx", "--to", "onnx", "-o", "o.onnx"], f"there is no file {'9' * 900}…{'9' * 95}.onnx"),
     # fix, check: where it is to run
     (["fix", "m.onnx", "--target", "", "-o", "o.onnx"], no_target("''")),
-    (
-        ["fix", "m.onnx", "--target", "onxn:13", "-o", "o.onnx"],
-        "'onxn:13' is no goal of fix (did you mean 'onnx'?); expected a runtime, or onnx: and an opset",
-    ),
-    (
-        ["fix", "m.onnx", "--target", "onnx:", "-o", "o.onnx"],
-        "'onnx:' is no goal of fix (did you mean 'onnx'?); expected a runtime, or onnx: and an opset",
-    ),
+    (["fix", "m.onnx", "--target", "onxn:13", "-o", "o.onnx"],
+     "'onxn:13' is no goal of fix (did you mean 'onnx'?); expected a runtime, or onnx: and an opset"),
+    (["fix", "m.onnx", "--target", "onnx:", "-o", "o.onnx"],
+     "'onnx:' is no goal of fix (did you mean 'onnx'?); expected a runtime, or onnx: and an opset"),
     (["fix", "m.onnx", "--target", "onnx:²", "-o", "o.onnx"], no_opset("'²'")),
     (["fix", "m.onnx", "--target", "onnx:٣", "-o", "o.onnx"], no_opset("'٣'")),
-    (
-        ["fix", "m.onnx", "--target", "openvino-cpu", "-o", ""],
-        "Invalid value for '-o' / '--output': " + EMPTY.format("fix"),
-    ),
+    (["fix", "m.onnx", "--target", "openvino-cpu", "-o", ""],
+     "Invalid value for '-o' / '--output': " + EMPTY.format("fix")),
     (["fix", "", "--target", "openvino-cpu", "-o", "o.onnx"], "Invalid value for 'MODEL': " + EMPTY.format("fix")),
     (["check", "m.onnx", "--target", ""], f"no target is given; expected {MODELS}"),
     (["check", "m.onnx", "--target", ","], f"no target is given; expected {MODELS}"),
     (["check", "m.onnx", "--target", "opnvino-cpu"], no_target("'opnvino-cpu'", " (did you mean 'openvino-cpu'?)")),
     (["check", "m.onnx", "--target", LONG], no_target(CUT)),
-    (
-        ["check", "m.onnx", "--target", "onnx:13"],
-        f"'onnx:13' is a version of a standard, a goal of fix and convert; check takes what runs a model: {MODELS}",
-    ),
+    (["check", "m.onnx", "--target", "onnx:13"],
+     f"'onnx:13' is a version of a standard, a goal of fix and convert; check takes what runs a model: {MODELS}"),
     (["check", "m.onnx", "--target", "torch-cpu@"], "no release of torch-cpu that starts with ''; there are {torch}"),
     (["check", "m.onnx", "--target", "torch-cpu@²"], "no release of torch-cpu that starts with '²'; there are {torch}"),
     (["check", "m.onnx", "--target", "torch-cpu@٢"], "no release of torch-cpu that starts with '٢'; there are {torch}"),
     (["check", "", "--target", "openvino-cpu"], "Invalid value for 'MODEL…': " + EMPTY.format("check")),
-    (
-        ["check", "folder.onnx", "--target", "openvino-cpu"],
-        f"folder.onnx is a folder without a model; expected {SUFFIXES}",
-    ),
+    (["check", "folder.onnx", "--target", "openvino-cpu"],
+     f"folder.onnx is a folder without a model; expected {SUFFIXES}"),
     (["check", "no/*.onnx", "--target", "openvino-cpu"], f"no/*.onnx: no file matches it; expected {SUFFIXES}"),
-    (
-        ["check", "*.npy", "--target", "openvino-cpu"],
-        f"*.npy: 2 match it, and none is a model; expected {SUFFIXES}",
-    ),
-    (
-        ["check", "m.onnx", "--target", "openvino-cpu", "--fail-on", "different"],
-        (
-            "no verdict 'different' (did you mean 'different-numbers'?) counts; expected different-numbers, "
-            "not-implemented, invalid or unknown"
-        ),
-    ),
-    (
-        ["check", "m.onnx", "--target", "openvino-cpu", "--fail-on", ","],
-        "no verdict is given that counts; expected different-numbers, not-implemented, invalid or unknown",
-    ),
-    (
-        ["check", "m.onnx", "--target", "openvino-cpu", "--assume", "frme=0..9"],
-        "something is assumed of 'frme' (did you mean 'frame'?), and no model has an input or a value of that name",
-    ),
-    (
-        ["check", "m.onnx", "--target", "openvino-cpu", "--assume", "frame=9..0"],
-        "'frame' is assumed to be '9..0', which is empty; expected lo..hi, an open end as 0.. or ..9, or one number",
-    ),
-    (
-        ["check", "m.onnx", "--target", "openvino-cpu", "--no-config", "--write-baseline"],
-        "--write-baseline and --no-config exclude each other (minuend check --help shows the options)",
-    ),
-    (
-        ["check", "m.onnx", "--target", "openvino-cpu", "--no-config", "--config", "x.toml"],
-        "--config and --no-config exclude each other (minuend check --help shows the options)",
-    ),
-    (
-        ["check", "m.onnx", "--target", "openvino-cpu", "--config", "no.toml"],
-        "no.toml: No such file or directory",
-    ),
-    (
-        ["check", "m.onnx", "--target", "openvino-cpu", "--sarif", "o", "--junit", "./o"],
-        "the outputs ./o and o are one file; nothing is written, name outputs that differ",
-    ),
-    (
-        ["check", "m.onnx", "m.xml", "--target", "openvino-cpu", "--run", "--input", "frame=a.npy"],
-        "--input tells what one model gets, and 2 are given; name one model",
-    ),
-    (
-        ["completion", "tcsh"],
-        (
-            "Invalid value for '{bash|zsh|fish}': 'tcsh' is not one of 'bash', 'zsh', 'fish'. "
-            "(minuend completion --help shows the options)"
-        ),
-    ),
+    (["check", "*.npy", "--target", "openvino-cpu"], f"*.npy: 2 match it, and none is a model; expected {SUFFIXES}"),
+    (["check", "m.onnx", "--target", "openvino-cpu", "--fail-on", "different"],
+     ("no verdict 'different' (did you mean 'different-numbers'?) counts; expected different-numbers, "
+      "not-implemented, invalid or unknown")),
+    (["check", "m.onnx", "--target", "openvino-cpu", "--fail-on", ","],
+     "no verdict is given that counts; expected different-numbers, not-implemented, invalid or unknown"),
+    (["check", "m.onnx", "--target", "openvino-cpu", "--assume", "frme=0..9"],
+     "something is assumed of 'frme' (did you mean 'frame'?), and no model has an input or a value of that name"),
+    (["check", "m.onnx", "--target", "openvino-cpu", "--assume", "frame=9..0"],
+     "'frame' is assumed to be '9..0', which is empty; expected lo..hi, an open end as 0.. or ..9, or one number"),
+    (["check", "m.onnx", "--target", "openvino-cpu", "--no-config", "--write-baseline"],
+     "--write-baseline and --no-config exclude each other (minuend check --help shows the options)"),
+    (["check", "m.onnx", "--target", "openvino-cpu", "--no-config", "--config", "x.toml"],
+     "--config and --no-config exclude each other (minuend check --help shows the options)"),
+    (["check", "m.onnx", "--target", "openvino-cpu", "--config", "no.toml"], "no.toml: No such file or directory"),
+    (["check", "m.onnx", "--target", "openvino-cpu", "--sarif", "o", "--junit", "./o"],
+     "the outputs ./o and o are one file; nothing is written, name outputs that differ"),
+    (["check", "m.onnx", "m.xml", "--target", "openvino-cpu", "--run", "--input", "frame=a.npy"],
+     "--input tells what one model gets, and 2 are given; name one model"),
+    (["completion", "tcsh"],
+     ("Invalid value for '{bash|zsh|fish}': 'tcsh' is not one of 'bash', 'zsh', 'fish'. "
+      "(minuend completion --help shows the options)")),
     (["schema", "chek"], "no verb 'chek' (did you mean 'check'?) reports in JSON; expected {verbs}"),
-    (
-        ["check", "m.txt", "--target", "openvino-cpu"],
-        f"m.txt has the suffix '.txt', which names no kind of model; expected {SUFFIXES}",
-    ),
-    (
-        ["check", "m.onnx", "--target", "openvino-cpu", "--sarif", ""],
-        "Invalid value for '--sarif': " + EMPTY.format("check"),
-    ),
+    (["check", "m.txt", "--target", "openvino-cpu"],
+     f"m.txt has the suffix '.txt', which names no kind of model; expected {SUFFIXES}"),
+    (["check", "m.onnx", "--target", "openvino-cpu", "--sarif", ""],
+     "Invalid value for '--sarif': " + EMPTY.format("check")),
     # delta: paths, levels, and what is no verb
     (["delta", "make", "", "b", "-o", "d"], "Invalid value for 'BASE': " + EMPTY.format("delta make")),
     (["delta", "apply", "b", "", "-o", "t"], "Invalid value for 'D': " + EMPTY.format("delta apply")),
@@ -193,10 +141,8 @@ BAD: list[tuple[list[str], str]] = [
     (["delta", "verify", "b", "d", ""], "Invalid value for '[TUNED]': " + EMPTY.format("delta verify")),
     (["delta", "info", "no.safetensors"], "there is no file no.safetensors"),
     (["delta", "mend"], "No such command 'mend'. (minuend delta --help shows the options)"),
-    (
-        ["delta", "make", "a", "b", "-o", "d", "--level", "23"],
-        "Invalid value for '--level': 23 is not in the range 1<=x<=22. (minuend delta make --help shows the options)",
-    ),
+    (["delta", "make", "a", "b", "-o", "d", "--level", "23"],
+     "Invalid value for '--level': 23 is not in the range 1<=x<=22. (minuend delta make --help shows the options)"),
     # sub: files and rules
     (["sub", "", "a.npy"], "Invalid value for 'A': " + EMPTY.format("sub")),
     (["sub", "a.npy", ""], "Invalid value for 'B': " + EMPTY.format("sub")),
@@ -204,30 +150,18 @@ BAD: list[tuple[list[str], str]] = [
     (["sub", "folder.npy", "a.npy"], "folder.npy is a folder; expected a file"),
     (["sub", "a.npy", "a.npy", "--as", ""], f"no dialect ''; expected {DIALECTS}"),
     (["sub", "a.npy", "a.npy", "--as", "onnx:"], no_opset("''")),
-    (
-        ["sub", "a.npy", "a.npy", "--as", "onnx:6,"],
-        "'' says nothing to ONNX Sub-6; expected the opset in first place or NAME=VALUE",
-    ),
-    (
-        ["sub", "a.npy", "a.npy", "--as", "onnx:6,axis=1_0"],
-        "attribute 'axis' of Sub-6 is '1_0'; expected a whole number (INT)",
-    ),
-    (
-        ["sub", "a.npy", "a.npy", "--as", "onnx:6,axis=١"],
-        "attribute 'axis' of Sub-6 is '١'; expected a whole number (INT)",
-    ),
-    (
-        ["sub", "a.npy", "a.npy", "--as", "onnx:6,axis= 1"],
-        "attribute 'axis' of Sub-6 is ' 1'; expected a whole number (INT)",
-    ),
-    (
-        ["sub", "a.npy", "a.npy", "--as", f"onnx:6,axis={LONG}"],
-        f"attribute 'axis' of Sub-6 is {CUT}; expected a whole number (INT)",
-    ),
-    (
-        ["sub", "a.npy", "a.npy", "--as", "onnx:1,consumed_inputs=0/1_0"],
-        "attribute 'consumed_inputs' of Sub-1 is '0/1_0'; expected whole numbers with a / between them (INTS)",
-    ),
+    (["sub", "a.npy", "a.npy", "--as", "onnx:6,"],
+     "'' says nothing to ONNX Sub-6; expected the opset in first place or NAME=VALUE"),
+    (["sub", "a.npy", "a.npy", "--as", "onnx:6,axis=1_0"],
+     "attribute 'axis' of Sub-6 is '1_0'; expected a whole number (INT)"),
+    (["sub", "a.npy", "a.npy", "--as", "onnx:6,axis=١"],
+     "attribute 'axis' of Sub-6 is '١'; expected a whole number (INT)"),
+    (["sub", "a.npy", "a.npy", "--as", "onnx:6,axis= 1"],
+     "attribute 'axis' of Sub-6 is ' 1'; expected a whole number (INT)"),
+    (["sub", "a.npy", "a.npy", "--as", f"onnx:6,axis={LONG}"],
+     f"attribute 'axis' of Sub-6 is {CUT}; expected a whole number (INT)"),
+    (["sub", "a.npy", "a.npy", "--as", "onnx:1,consumed_inputs=0/1_0"],
+     "attribute 'consumed_inputs' of Sub-1 is '0/1_0'; expected whole numbers with a / between them (INTS)"),
     (["sub", "a.npy", "a.npy", "--as", "openvino:opset1_0"], VERSION_1.format("'opset1_0'")),
     (["sub", "a.npy", "a.npy", "--as", "openvino:opset"], VERSION_1.format("'opset'")),
     # demo, run, prove, vectors, spec, diff, targets
@@ -240,18 +174,13 @@ BAD: list[tuple[list[str], str]] = [
     (["run", "m.onnx", "-o", "o", "--max-bytes", "1_0"], BYTES.format("1_0")),
     (["run", "m.onnx", "-o", "o", "--max-bytes", "-1"], BYTES.format("-1")),
     (["prove", ""], f"no runtime ''; expected {ADAPTERS}"),
-    (
-        ["prove", "numpi"],
-        f"no runtime 'numpi' (did you mean 'numpy'?); expected {ADAPTERS}",
-    ),
+    (["prove", "numpi"], f"no runtime 'numpi' (did you mean 'numpy'?); expected {ADAPTERS}"),
     (["prove", "numpy", "--junit", ""], "Invalid value for '--junit': " + EMPTY.format("prove")),
     (["prove", "numpy", "--target", "numpi"], no_target("'numpi'", " (did you mean 'numpy'?)")),
     (["measure", "", "-o", "m.json"], f"no runtime ''; expected {ADAPTERS}"),
     (["measure", "numpy", "-o", ""], "Invalid value for '-o' / '--output': " + EMPTY.format("measure")),
-    (
-        ["measure", "numpy", "-o", "m.json", "--isa", "avx2"],
-        "numpy has no switch that limits its instruction sets; measure it as it is",
-    ),
+    (["measure", "numpy", "-o", "m.json", "--isa", "avx2"],
+     "numpy has no switch that limits its instruction sets; measure it as it is"),
     (["targets", "add", ""], "Invalid value for 'FILE': " + EMPTY.format("targets add")),
     (["targets", "remove", ""], "'' is no target that you added; there are none"),
     (["vectors", "--opset", "99", "-o", "v"], f"opset 99 is not known; expected 1 to {NEWEST}"),
@@ -270,7 +199,7 @@ BAD: list[tuple[list[str], str]] = [
     (["diff", "", ""], f"no dialect ''; expected {DIALECTS}"),
     (["diff", "onnx:1", "onnx:"], no_opset("''")),
     (["targets", "--diff", "", ""], no_target("''")),
-]
+]  # fmt: skip
 
 
 @pytest.fixture

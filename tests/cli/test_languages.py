@@ -1,4 +1,4 @@
-"""``spec`` and ``diff`` in other languages, and the pages of the built site."""
+"""Across modules: ``spec`` and ``diff`` in other languages, and the pages of the built site."""
 
 from __future__ import annotations
 

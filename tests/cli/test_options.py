@@ -1,4 +1,4 @@
-"""Every option of every verb is used by a test of that verb; those that no other test uses are used here."""
+"""Across modules: a test uses every option of every verb; options that no other test uses are used here."""
 
 from __future__ import annotations
 

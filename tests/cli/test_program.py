@@ -25,54 +25,30 @@ from minuend.cli import progress
     [
         ("bogus", 2, "No such command 'bogus'. (minuend --help shows the options)"),
         ("sub a.npy", 2, "Missing argument 'B'. (minuend sub --help shows the options)"),
-        (
-            "sub a.npy b.npy --overflow clamp",
-            2,
-            (
-                "Invalid value for '--overflow': 'clamp' is not one of 'wrap', 'saturate', 'widen', 'error'. "
-                "(minuend sub --help shows the options)"
-            ),
-        ),
+        ("sub a.npy b.npy --overflow clamp", 2,
+         ("Invalid value for '--overflow': 'clamp' is not one of 'wrap', 'saturate', 'widen', 'error'. "
+          "(minuend sub --help shows the options)")),
         ("sub a.npy no.npy", 2, "there is no file no.npy"),
         ("sub a.npy f.npy", 2, "A is of uint8 and B of float32; nothing is promoted, convert one of them first"),
-        (
-            "sub a.npy b.npy -o a.npy",
-            2,
-            "the output a.npy is also an input; nothing is overwritten, name another output",
-        ),
+        ("sub a.npy b.npy -o a.npy", 2,
+         "the output a.npy is also an input; nothing is overwritten, name another output"),
         ("sub a.npy b.npy -o no/o.npy", 2, "there is no folder no to write o.npy to"),
-        (
-            "sub a.npy b.npy -o o.npy --overflow error",
-            1,
-            (
-                "1 of 3 differences do not fit uint8 (0 to 255); the first is at index (0,): 5 - 10 = -5; "
-                "--overflow wrap, saturate or widen gives an answer"
-            ),
-        ),
+        ("sub a.npy b.npy -o o.npy --overflow error", 1,
+         ("1 of 3 differences do not fit uint8 (0 to 255); the first is at index (0,): 5 - 10 = -5; "
+          "--overflow wrap, saturate or widen gives an answer")),
         ("sub a.npy b.npy --common", 2, "--common needs two files of named tensors; leave it out for single ones"),
-        (
-            "sub a.npy b.npy --as onnx:7",
-            2,
-            (
-                "Sub-7 takes no element type tensor(uint8) (it came with opset 14); expected tensor(float16), "
-                "tensor(float), tensor(double), tensor(int32), tensor(int64), tensor(uint32) or tensor(uint64)"
-            ),
-        ),
-        (
-            "sub f.npy f.npy --as onnx:7,axis=1",
-            2,
-            "Sub-7 takes no attribute 'axis' (removed in version 7); it takes none",
-        ),
+        ("sub a.npy b.npy --as onnx:7", 2,
+         ("Sub-7 takes no element type tensor(uint8) (it came with opset 14); expected tensor(float16), "
+          "tensor(float), tensor(double), tensor(int32), tensor(int64), tensor(uint32) or tensor(uint64)")),
+        ("sub f.npy f.npy --as onnx:7,axis=1", 2,
+         "Sub-7 takes no attribute 'axis' (removed in version 7); it takes none"),
         ("sub f.npy f.npy --as directml:1.0", 2, "ATensor of ELEMENT_WISE_SUBTRACT-1.0 has rank 2; expected 4"),
         ("spec tosa", 2, "no dialect 'tosa'; expected directml, onnx or openvino"),
-        (
-            "diff onnx:6 directml:1.0",
-            2,
-            "onnx:6 and directml:1.0 are of two dialects; expected two versions of one (see minuend spec)",
-        ),
+        ("diff onnx:6 directml:1.0", 2,
+         "onnx:6 and directml:1.0 are of two dialects; expected two versions of one (see minuend spec)"),
         ("diff onnx:0 onnx:7", 2, "ONNX has no opset '0' with Sub; expected 1 or above (versions: 1, 6, 7, 13 and 14)"),
     ],
-)
+)  # fmt: skip
 def test_bad_use_and_bad_input_end_in_one_message(
     capfd: pytest.CaptureFixture[str], argv: str, status: int, message: str
 ) -> None:

@@ -1,4 +1,4 @@
-"""What a person sees in a terminal: widths, colours, help, and what a shell completes."""
+"""Across modules: widths, colours, help and completion in a terminal."""
 
 from __future__ import annotations
 

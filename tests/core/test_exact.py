@@ -1,4 +1,4 @@
-"""The kernel against the oracle: every pair of the small types, edges and a million random pairs of the wide floats."""
+"""Across modules: kernel and oracle agree on all pairs of small types, and on edges and random pairs of wide floats."""
 
 from __future__ import annotations
 

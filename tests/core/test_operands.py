@@ -1,4 +1,4 @@
-"""Every kind of object at every place of a call: an answer as of plain arrays, or an error that says what is wanted."""
+"""Across modules: any object as an argument gives the result of plain arrays, or an error that names the type."""
 
 from __future__ import annotations
 

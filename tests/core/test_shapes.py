@@ -312,46 +312,25 @@ def test_two_dims_merge_as_each_standard_s_inference_does(x, y, onnx, openvino):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (
-            lambda: shapes.none((2, 3), (2,)),
-            "shapes (2, 3) and (2,) must be equal (no broadcasting): the ranks are 2 and 1",
-        ),
-        (
-            lambda: shapes.none(("N", 3), ("N", 1)),
-            "shapes (N, 3) and (N, 1) must be equal (no broadcasting): axis 1 has 3 and 1",
-        ),
-        (
-            lambda: shapes.numpy((4, (2, 3)), (5,)),
-            (
-                "shapes (4, 2..3) and (5,) do not broadcast: axis 1 of the result has 2..3 and 5; "
-                "they must be equal, or one of them 1"
-            ),
-        ),
-        (
-            lambda: shapes.onnx_legacy((2,), (1,)),
-            "shapes (2,) and (1,) must be equal (no broadcasting): axis 0 has 2 and 1; set broadcast=1 to let B repeat",
-        ),
-        (
-            lambda: shapes.onnx_legacy((1, 3), (0, 3), broadcast=1),
-            (
-                "shapes (1, 3) and (0, 3) do not join under broadcast=1 from axis 0: axis 0 of A is 1 and axis 0 of B "
-                "is 0; B must be a run of A's dims (its 1s do not expand) or have one element"
-            ),
-        ),
-        (
-            lambda: shapes.pdpd((2, 3), (3,), axis=-2),
-            "axis -2 is out of range: expected -1 (B is A's suffix) or above",
-        ),
-        (
-            lambda: shapes.pdpd((2, 3), (3,), axis=2),
-            "axis 2 is out of range for shapes (2, 3) and (3,) under pdpd: expected -1 to 1",
-        ),
-        (
-            lambda: shapes.pdpd((3,), (2, 3)),
-            "shapes (3,) and (2, 3) do not join under pdpd: B has rank 2, above A's rank 1, and only B is broadcast",
-        ),
+        (lambda: shapes.none((2, 3), (2,)),
+         "shapes (2, 3) and (2,) must be equal (no broadcasting): the ranks are 2 and 1"),
+        (lambda: shapes.none(("N", 3), ("N", 1)),
+         "shapes (N, 3) and (N, 1) must be equal (no broadcasting): axis 1 has 3 and 1"),
+        (lambda: shapes.numpy((4, (2, 3)), (5,)),
+         ("shapes (4, 2..3) and (5,) do not broadcast: axis 1 of the result has 2..3 and 5; "
+          "they must be equal, or one of them 1")),
+        (lambda: shapes.onnx_legacy((2,), (1,)),
+         "shapes (2,) and (1,) must be equal (no broadcasting): axis 0 has 2 and 1; set broadcast=1 to let B repeat"),
+        (lambda: shapes.onnx_legacy((1, 3), (0, 3), broadcast=1),
+         ("shapes (1, 3) and (0, 3) do not join under broadcast=1 from axis 0: axis 0 of A is 1 and axis 0 of B "
+          "is 0; B must be a run of A's dims (its 1s do not expand) or have one element")),
+        (lambda: shapes.pdpd((2, 3), (3,), axis=-2), "axis -2 is out of range: expected -1 (B is A's suffix) or above"),
+        (lambda: shapes.pdpd((2, 3), (3,), axis=2),
+         "axis 2 is out of range for shapes (2, 3) and (3,) under pdpd: expected -1 to 1"),
+        (lambda: shapes.pdpd((3,), (2, 3)),
+         "shapes (3,) and (2, 3) do not join under pdpd: B has rank 2, above A's rank 1, and only B is broadcast"),
     ],
-)
+)  # fmt: skip
 def test_an_error_names_shapes_axis_and_what_was_expected(call, message):
     with pytest.raises(ShapeError) as caught:
         call()

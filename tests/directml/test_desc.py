@@ -193,24 +193,17 @@ NO_TYPE = "it stands for no type; a tensor has to say what its elements are"
 BAD_TYPES = [
     (0, f"DataType: element type 'UNKNOWN': {NO_TYPE}; expected {NAMES}"),
     (DML_TENSOR_DATA_TYPE.UNKNOWN, f"DataType: element type 'UNKNOWN': {NO_TYPE}; expected {NAMES}"),
-    (
-        "DML_TENSOR_DATA_TYPE_UNKNOWN",
-        f"DataType: element type 'DML_TENSOR_DATA_TYPE_UNKNOWN': {NO_TYPE}; expected {NAMES}",
-    ),
+    ("DML_TENSOR_DATA_TYPE_UNKNOWN",
+     f"DataType: element type 'DML_TENSOR_DATA_TYPE_UNKNOWN': {NO_TYPE}; expected {NAMES}"),
     (14, f"DataType is 14, which stands for no element type; expected {NAMES}"),
     ("bfloat16", f"DataType: DirectML has no element type bfloat16; expected {NAMES}"),
-    (
-        np.dtype(ml_dtypes.float8_e5m2),
-        f"DataType: DirectML has no element type float8_e5m2; expected {NAMES}",
-    ),
+    (np.dtype(ml_dtypes.float8_e5m2), f"DataType: DirectML has no element type float8_e5m2; expected {NAMES}"),
     ("FLOAT31", f"DataType: element type 'FLOAT31' is not one that subtraction is defined for; expected {NAMES}"),
-    (
-        np.dtype("datetime64[s]"),
-        f"DataType: element type 'datetime64[s]' is not one that subtraction is defined for; expected {NAMES}",
-    ),
+    (np.dtype("datetime64[s]"),
+     f"DataType: element type 'datetime64[s]' is not one that subtraction is defined for; expected {NAMES}"),
     (True, f"DataType: element type 'True' is not one that subtraction is defined for; expected {NAMES}"),
     (None, f"DataType: element type 'None' is not one that subtraction is defined for; expected {NAMES}"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("data_type", "message"), BAD_TYPES)
@@ -228,16 +221,9 @@ BAD_SHAPES = [
     ((2, 3, 0), None, "Sizes[2] is 0; DirectML has no empty tensors, leave the operator out"),
     ((2, -1), None, "Sizes[1] is -1; expected 1 to 4294967295"),
     ((2**32,), None, "Sizes[0] is 4294967296; expected 1 to 4294967295"),
-    (
-        (65536, 65536),
-        None,
-        "a tensor of Sizes (65536, 65536) has 4294967296 elements; expected at most 4294967295",
-    ),
-    (
-        (TOP, TOP),
-        (0, 0),
-        "a tensor of Sizes (4294967295, 4294967295) has 18446744065119617025 elements; expected at most 4294967295",
-    ),
+    ((65536, 65536), None, "a tensor of Sizes (65536, 65536) has 4294967296 elements; expected at most 4294967295"),
+    ((TOP, TOP), (0, 0),
+     "a tensor of Sizes (4294967295, 4294967295) has 18446744065119617025 elements; expected at most 4294967295"),
     ("12", None, "Sizes is '12'; expected a sequence of integers"),
     (3, None, "Sizes is 3; expected a sequence of integers"),
     ((2, 3), (1,), "Strides has 1 entries and Sizes 2; expected one each"),
@@ -245,7 +231,7 @@ BAD_SHAPES = [
     ((2, 3), (-3, 1), "Strides[0] is -3; expected 0 to 4294967295 elements"),
     ((2, 3), (1, 2**32), "Strides[1] is 4294967296; expected 0 to 4294967295 elements"),
     ((2, 3), 1, "Strides is 1; expected a sequence of integers"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("sizes", "strides", "message"), BAD_SHAPES)
@@ -264,60 +250,28 @@ BAD_FIELDS = [
     ({"flags": 2}, "flags", "Flags is 2; expected 0 or 1 (OWNED_BY_DML)"),
     ({"flags": -1}, "flags", "Flags is -1; expected 0 or 1 (OWNED_BY_DML)"),
     ({"flags": "OWNED_BY_DML"}, "integers", "Flags is 'OWNED_BY_DML'; expected an integer"),
-    (
-        {"total_tensor_size_in_bytes": 19},
-        "total size",
-        "TotalTensorSizeInBytes is 19; expected at least 20, what these Sizes and Strides reach to",
-    ),
+    ({"total_tensor_size_in_bytes": 19}, "total size",
+     "TotalTensorSizeInBytes is 19; expected at least 20, what these Sizes and Strides reach to"),
     ({"total_tensor_size_in_bytes": 20.0}, "integers", "TotalTensorSizeInBytes is 20.0; expected an integer"),
-    (
-        {"total_tensor_size_in_bytes": 2**34},
-        "total size",
-        (
-            "TotalTensorSizeInBytes is 17179869184, which is 4294967296 elements of FLOAT32; "
-            "expected at most 4294967295 elements"
-        ),
-    ),
-    (
-        {"sizes": (3,), "strides": (2**31,)},
-        "total size",
-        (
-            "TotalTensorSizeInBytes is 17179869188, which is 4294967297 elements of FLOAT32; "
-            "expected at most 4294967295 elements"
-        ),
-    ),
-    (
-        {"data_type": "UINT8", "total_tensor_size_in_bytes": 2**32},
-        "total size",
-        (
-            "TotalTensorSizeInBytes is 4294967296, which is 4294967296 elements of UINT8; "
-            "expected at most 4294967295 elements"
-        ),
-    ),
-    (
-        {"guaranteed_base_offset_alignment": 2},
-        "alignment",
-        "GuaranteedBaseOffsetAlignment is 2; expected 0 or a power of two from 4 (the size of FLOAT32) to 2147483648",
-    ),
-    (
-        {"guaranteed_base_offset_alignment": 24},
-        "alignment",
-        "GuaranteedBaseOffsetAlignment is 24; expected 0 or a power of two from 4 (the size of FLOAT32) to 2147483648",
-    ),
-    (
-        {"data_type": "INT64", "guaranteed_base_offset_alignment": 2**32},
-        "alignment",
-        (
-            "GuaranteedBaseOffsetAlignment is 4294967296; "
-            "expected 0 or a power of two from 8 (the size of INT64) to 2147483648"
-        ),
-    ),
-    (
-        {"guaranteed_base_offset_alignment": -4},
-        "alignment",
-        "GuaranteedBaseOffsetAlignment is -4; expected 0 or a power of two from 4 (the size of FLOAT32) to 2147483648",
-    ),
-]
+    ({"total_tensor_size_in_bytes": 2**34}, "total size",
+     ("TotalTensorSizeInBytes is 17179869184, which is 4294967296 elements of FLOAT32; "
+      "expected at most 4294967295 elements")),
+    ({"sizes": (3,), "strides": (2**31,)}, "total size",
+     ("TotalTensorSizeInBytes is 17179869188, which is 4294967297 elements of FLOAT32; "
+      "expected at most 4294967295 elements")),
+    ({"data_type": "UINT8", "total_tensor_size_in_bytes": 2**32}, "total size",
+     ("TotalTensorSizeInBytes is 4294967296, which is 4294967296 elements of UINT8; "
+      "expected at most 4294967295 elements")),
+    ({"guaranteed_base_offset_alignment": 2}, "alignment",
+     "GuaranteedBaseOffsetAlignment is 2; expected 0 or a power of two from 4 (the size of FLOAT32) to 2147483648"),
+    ({"guaranteed_base_offset_alignment": 24}, "alignment",
+     "GuaranteedBaseOffsetAlignment is 24; expected 0 or a power of two from 4 (the size of FLOAT32) to 2147483648"),
+    ({"data_type": "INT64", "guaranteed_base_offset_alignment": 2**32}, "alignment",
+     ("GuaranteedBaseOffsetAlignment is 4294967296; "
+      "expected 0 or a power of two from 8 (the size of INT64) to 2147483648")),
+    ({"guaranteed_base_offset_alignment": -4}, "alignment",
+     "GuaranteedBaseOffsetAlignment is -4; expected 0 or a power of two from 4 (the size of FLOAT32) to 2147483648"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("changes", "rule", "message"), BAD_FIELDS)

@@ -1,4 +1,4 @@
-"""DxDispatch models to and from the graph of all formats: exact on random graphs, and every refusal with its reason."""
+"""Across modules: DxDispatch models to and from the graph of all formats, and every refusal with its reason."""
 
 import itertools
 import math
@@ -493,68 +493,30 @@ FULL, ROW, T = ((2, 3), (3, 1)), ((2, 3), (0, 1)), ((2, 3), (1, 2))
 @pytest.mark.parametrize(
     ("resources", "tensors", "kind", "reason"),
     [
-        (
-            {"a": ints(*range(6)), "b": ints(1), "o": fill(6)},
-            (("a", *T), ("b", (2, 3), (0, 0)), ("o", *FULL)),
-            "INT32",
-            "the strides of ATensor, (1, 2), leave gaps or another order than row-major",
-        ),
-        (
-            {"a": ints(*range(6)), "b": ints(1), "o": fill(6)},
-            (("a", *FULL), ("b", (2, 3), (0, 0)), ("o", *T)),
-            "INT32",
-            "the strides of OutputTensor, (1, 2), leave gaps or another order than row-major",
-        ),
-        (
-            {"a": ints(*range(8)), "b": ints(1), "o": fill(6)},
-            (("a", *FULL), ("b", (2, 3), (0, 0)), ("o", *FULL)),
-            "INT32",
-            "it reads 6 of the 8 elements of 'a'",
-        ),
-        (
-            {"a": ints(*range(6)), "b": ints(1, 2, 3), "o": fill(7)},
-            (("a", *FULL), ("b", *ROW), ("o", *FULL)),
-            "INT32",
-            "it writes 6 of the 7 elements of 'o'",
-        ),
-        (
-            {"a": fill(6, "FLOAT32"), "b": ints(1, 2, 3), "o": fill(6)},
-            (("a", *FULL), ("b", *ROW), ("o", *FULL)),
-            "INT32",
-            "'a' holds float32 and is read as int32",
-        ),
-        (
-            {"a": fill(6), "b": ints(1, 2, 3), "o": fill(6, "FLOAT32")},
-            (("a", *FULL), ("b", *ROW), ("o", *FULL)),
-            "INT32",
-            "'o' holds float32 and is written as int32",
-        ),
-        (
-            {"a": {"initialValues": [{"type": "INT32", "value": 1}] * 6}, "b": ints(1, 2, 3), "o": fill(6)},
-            (("a", *FULL), ("b", *ROW), ("o", *FULL)),
-            "INT32",
-            "'a' holds values of several types",
-        ),
-        (
-            {"a": {**ints(*range(6)), "sizeInBytes": 28, "initialValuesOffsetInBytes": 4}, "b": ints(1), "o": fill(6)},
-            (("a", *FULL), ("b", (2, 3), (0, 0)), ("o", *FULL)),
-            "INT32",
-            "the values of 'a' begin 4 bytes into it",
-        ),
-        (
-            {"a": ints(*range(6)), "b": ints(*range(9)), "o": fill(6)},
-            (("a", *FULL), ({"name": "b", "elementOffset": 4}, (2, 3), (0, 1)), ("o", *FULL)),
-            "INT32",
-            "BTensor begins 16 bytes into 'b', not with it",
-        ),
-        (
-            {"a": ints(*range(6)), "b": ints(1), "o": fill(10)},
-            (("a", *FULL), ("b", (2, 3), (0, 0)), ({"name": "o", "elementOffset": 4}, *FULL)),
-            "INT32",
-            "OutputTensor begins 16 bytes into 'o', not with it",
-        ),
+        ({"a": ints(*range(6)), "b": ints(1), "o": fill(6)}, (("a", *T), ("b", (2, 3), (0, 0)), ("o", *FULL)), "INT32",
+         "the strides of ATensor, (1, 2), leave gaps or another order than row-major"),
+        ({"a": ints(*range(6)), "b": ints(1), "o": fill(6)}, (("a", *FULL), ("b", (2, 3), (0, 0)), ("o", *T)), "INT32",
+         "the strides of OutputTensor, (1, 2), leave gaps or another order than row-major"),
+        ({"a": ints(*range(8)), "b": ints(1), "o": fill(6)}, (("a", *FULL), ("b", (2, 3), (0, 0)), ("o", *FULL)),
+         "INT32", "it reads 6 of the 8 elements of 'a'"),
+        ({"a": ints(*range(6)), "b": ints(1, 2, 3), "o": fill(7)}, (("a", *FULL), ("b", *ROW), ("o", *FULL)), "INT32",
+         "it writes 6 of the 7 elements of 'o'"),
+        ({"a": fill(6, "FLOAT32"), "b": ints(1, 2, 3), "o": fill(6)}, (("a", *FULL), ("b", *ROW), ("o", *FULL)),
+         "INT32", "'a' holds float32 and is read as int32"),
+        ({"a": fill(6), "b": ints(1, 2, 3), "o": fill(6, "FLOAT32")}, (("a", *FULL), ("b", *ROW), ("o", *FULL)),
+         "INT32", "'o' holds float32 and is written as int32"),
+        ({"a": {"initialValues": [{"type": "INT32", "value": 1}] * 6}, "b": ints(1, 2, 3), "o": fill(6)},
+         (("a", *FULL), ("b", *ROW), ("o", *FULL)), "INT32", "'a' holds values of several types"),
+        ({"a": {**ints(*range(6)), "sizeInBytes": 28, "initialValuesOffsetInBytes": 4}, "b": ints(1), "o": fill(6)},
+         (("a", *FULL), ("b", (2, 3), (0, 0)), ("o", *FULL)), "INT32", "the values of 'a' begin 4 bytes into it"),
+        ({"a": ints(*range(6)), "b": ints(*range(9)), "o": fill(6)},
+         (("a", *FULL), ({"name": "b", "elementOffset": 4}, (2, 3), (0, 1)), ("o", *FULL)), "INT32",
+         "BTensor begins 16 bytes into 'b', not with it"),
+        ({"a": ints(*range(6)), "b": ints(1), "o": fill(10)},
+         (("a", *FULL), ("b", (2, 3), (0, 0)), ({"name": "o", "elementOffset": 4}, *FULL)), "INT32",
+         "OutputTensor begins 16 bytes into 'o', not with it"),
     ],
-)
+)  # fmt: skip
 def test_layouts_that_a_graph_does_not_have_are_refused(resources, tensors, kind, reason):
     model = model_of(resources, (tensors, kind))
     assert model.run()

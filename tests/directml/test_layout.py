@@ -1,4 +1,4 @@
-"""Every structure, enumeration and constant against three sources: a table, win32metadata, and DirectML.h itself."""
+"""Across modules: structures, enumerations and constants match a table, win32metadata and DirectML.h."""
 
 import ast
 import ctypes
@@ -30,13 +30,9 @@ LAYOUTS = {  # on a 64-bit machine: size, offsets
     "DML_GRAPH_NODE_DESC": (16, TYPED),
     "DML_GRAPH_EDGE_DESC": (16, TYPED),
     "DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC": (24, "ATensor 0 BTensor 8 OutputTensor 16"),
-    "DML_BUFFER_TENSOR_DESC": (
-        48,
-        (
-            "DataType 0 Flags 4 DimensionCount 8 Sizes 16 Strides 24 TotalTensorSizeInBytes 32 "
-            "GuaranteedBaseOffsetAlignment 40"
-        ),
-    ),
+    "DML_BUFFER_TENSOR_DESC": (48,
+         ("DataType 0 Flags 4 DimensionCount 8 Sizes 16 Strides 24 TotalTensorSizeInBytes 32 "
+          "GuaranteedBaseOffsetAlignment 40")),
     "DML_FEATURE_QUERY_TENSOR_DATA_TYPE_SUPPORT": (4, "DataType 0"),
     "DML_FEATURE_DATA_TENSOR_DATA_TYPE_SUPPORT": (4, "IsSupported 0"),
     "DML_FEATURE_QUERY_FEATURE_LEVELS": (16, "RequestedFeatureLevelCount 0 RequestedFeatureLevels 8"),
@@ -44,30 +40,19 @@ LAYOUTS = {  # on a 64-bit machine: size, offsets
     "DML_BUFFER_BINDING": (24, "Buffer 0 Offset 8 SizeInBytes 16"),
     "DML_BUFFER_ARRAY_BINDING": (16, "BindingCount 0 Bindings 8"),
     "DML_BINDING_PROPERTIES": (24, "RequiredDescriptorCount 0 TemporaryResourceSize 8 PersistentResourceSize 16"),
-    "DML_BINDING_TABLE_DESC": (
-        32,
-        "Dispatchable 0 CPUDescriptorHandle 8 GPUDescriptorHandle 16 SizeInDescriptors 24",
-    ),
+    "DML_BINDING_TABLE_DESC": (32, "Dispatchable 0 CPUDescriptorHandle 8 GPUDescriptorHandle 16 SizeInDescriptors 24"),
     "DML_OPERATOR_GRAPH_NODE_DESC": (16, "Operator 0 Name 8"),
     "DML_CONSTANT_DATA_GRAPH_NODE_DESC": (24, "Data 0 DataSize 8 Name 16"),
     "DML_INPUT_GRAPH_EDGE_DESC": (24, "GraphInputIndex 0 ToNodeIndex 4 ToNodeInputIndex 8 Name 16"),
     "DML_OUTPUT_GRAPH_EDGE_DESC": (24, "FromNodeIndex 0 FromNodeOutputIndex 4 GraphOutputIndex 8 Name 16"),
-    "DML_INTERMEDIATE_GRAPH_EDGE_DESC": (
-        24,
-        "FromNodeIndex 0 FromNodeOutputIndex 4 ToNodeIndex 8 ToNodeInputIndex 12 Name 16",
-    ),
-    "DML_GRAPH_DESC": (
-        72,
-        (
-            "InputCount 0 OutputCount 4 NodeCount 8 Nodes 16 InputEdgeCount 24 InputEdges 32 OutputEdgeCount 40 "
-            "OutputEdges 48 IntermediateEdgeCount 56 IntermediateEdges 64"
-        ),
-    ),
-    "DML_SCALAR_UNION": (
-        8,
-        "Bytes 0 Int8 0 UInt8 0 Int16 0 UInt16 0 Int32 0 UInt32 0 Int64 0 UInt64 0 Float32 0 Float64 0",
-    ),
-}
+    "DML_INTERMEDIATE_GRAPH_EDGE_DESC": (24,
+         "FromNodeIndex 0 FromNodeOutputIndex 4 ToNodeIndex 8 ToNodeInputIndex 12 Name 16"),
+    "DML_GRAPH_DESC": (72,
+         ("InputCount 0 OutputCount 4 NodeCount 8 Nodes 16 InputEdgeCount 24 InputEdges 32 OutputEdgeCount 40 "
+          "OutputEdges 48 IntermediateEdgeCount 56 IntermediateEdges 64")),
+    "DML_SCALAR_UNION": (8,
+         "Bytes 0 Int8 0 UInt8 0 Int16 0 UInt16 0 Int32 0 UInt32 0 Int64 0 UInt64 0 Float32 0 Float64 0"),
+}  # fmt: skip
 VALUES = {
     "DML_TENSOR_DATA_TYPE": (
         "UNKNOWN FLOAT32 FLOAT16 UINT32 UINT16 UINT8 INT32 INT16 INT8 FLOAT64 UINT64 INT64 UINT4 INT4"

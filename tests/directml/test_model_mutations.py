@@ -1,4 +1,4 @@
-"""DxDispatch JSON with values dropped, doubled, swapped or changed: an answer or an error of this package."""
+"""Across modules: DxDispatch JSON with changed values or bytes gives a result or an error of this package."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from mutated_documents import harmed_json, in_words
+from trials import try_each
 
 from minuend.actions.checking import check
 from minuend.actions.converting import convert
@@ -66,16 +67,24 @@ TEXTS = [dumps(parse(path.read_text("utf-8")).value) for path in sorted(EXAMPLES
 TEXTS.append(json.dumps(EVERYTHING))
 
 
-@pytest.mark.parametrize("seed", range(600))
-def test_a_harmed_model_is_refused_in_words_or_works(seed: int, tmp_path: Path) -> None:
-    harmed = harmed_json(random.Random(seed), TEXTS[seed % len(TEXTS)])
+def mutated(seed: int) -> bytes:
+    return harmed_json(random.Random(seed), TEXTS[seed % len(TEXTS)])
+
+
+def test_a_mutated_model_works_or_is_refused_with_a_message(tmp_path: Path) -> None:
+    try_each(range(600), mutated, lambda seed, data: use(data, tmp_path / str(seed)))
+
+
+def use(data: bytes, output_dir: Path) -> None:
+    """Read a model and do with it whatever there is to do."""
     model = None
     with in_words():
-        model = Model.read(harmed, folder=EXAMPLES)
+        model = Model.read(data, folder=EXAMPLES)
     if model is None:
         return
+    output_dir.mkdir()
     for act in (
-        lambda: model.run({}, output_dir=tmp_path, max_bytes=1 << 24),
+        lambda: model.run({}, output_dir=output_dir, max_bytes=1 << 24),
         lambda: (list(model.subtractions()), repr(model)),
         lambda: check(model, "directml@5.1").to_json("test"),
         lambda: convert(model, "directml:1.0"),

@@ -339,89 +339,41 @@ def test_a_level_that_does_not_exist_is_an_error():
 F23 = TensorDesc("FLOAT32", (2, 3))
 NO_BROADCAST = "a size of 1 does not broadcast, give the full size and a stride of 0"
 BAD_DESCS = {
-    "B of another type": (
-        (F23, TensorDesc("FLOAT16", (2, 3)), F23),
-        mn.DTypeError,
-        "types",
-        "DataType is FLOAT16 and ATensor's is FLOAT32; expected one DataType in all three, at BTensor.DataType",
-    ),
-    "an output of another type": (
-        (F23, F23, TensorDesc("INT32", (2, 3))),
-        mn.DTypeError,
-        "types",
-        "DataType is INT32 and ATensor's is FLOAT32; expected one DataType in all three, at OutputTensor.DataType",
-    ),
-    "B of another rank": (
-        (F23, TensorDesc("FLOAT32", (3,)), F23),
-        mn.ShapeError,
-        "ranks",
-        "DimensionCount is 1 and ATensor's is 2; expected one DimensionCount in all three, at BTensor.DimensionCount",
-    ),
-    "an output of another rank": (
-        (F23, F23, TensorDesc("FLOAT32", (1, 2, 3))),
-        mn.ShapeError,
-        "ranks",
-        (
-            "DimensionCount is 3 and ATensor's is 2; expected one DimensionCount in all three, "
-            "at OutputTensor.DimensionCount"
-        ),
-    ),
+    "B of another type": ((F23, TensorDesc("FLOAT16", (2, 3)), F23), mn.DTypeError, "types",
+         "DataType is FLOAT16 and ATensor's is FLOAT32; expected one DataType in all three, at BTensor.DataType"),
+    "an output of another type": ((F23, F23, TensorDesc("INT32", (2, 3))), mn.DTypeError, "types",
+         "DataType is INT32 and ATensor's is FLOAT32; expected one DataType in all three, at OutputTensor.DataType"),
+    "B of another rank": ((F23, TensorDesc("FLOAT32", (3,)), F23), mn.ShapeError, "ranks",
+         "DimensionCount is 1 and ATensor's is 2; expected one DimensionCount in all three, at BTensor.DimensionCount"),
+    "an output of another rank": ((F23, F23, TensorDesc("FLOAT32", (1, 2, 3))), mn.ShapeError, "ranks",
+         ("DimensionCount is 3 and ATensor's is 2; expected one DimensionCount in all three, "
+          "at OutputTensor.DimensionCount")),
     "B of size 1": (
         (F23, TensorDesc("FLOAT32", (1, 3)), F23),
         mn.ShapeError,
         "sizes",
         f"Sizes is (1, 3) and ATensor's is (2, 3); expected one Sizes in all three ({NO_BROADCAST}), at BTensor.Sizes",
     ),
-    "a larger output": (
-        (F23, F23, TensorDesc("FLOAT32", (2, 4))),
-        mn.ShapeError,
-        "sizes",
-        (
-            f"Sizes is (2, 4) and ATensor's is (2, 3); expected one Sizes in all three ({NO_BROADCAST}), "
-            "at OutputTensor.Sizes"
-        ),
-    ),
-    "an output owned by DirectML": (
-        (F23, F23, TensorDesc("FLOAT32", (2, 3), flags=OWNED)),
-        mn.SpecError,
-        "flags",
-        "Flags is OWNED_BY_DML, which is for inputs alone; expected 0, at OutputTensor.Flags",
-    ),
-    "an output that repeats": (
-        (F23, F23, TensorDesc("FLOAT32", (2, 3), (0, 1))),
-        mn.ShapeError,
-        "strides",
-        (
-            "Strides[0] = 0 (of Sizes[0] = 2) lets elements (1, 0) and (0, 0) share one address, 0 elements from the "
-            "start; each output element needs its own, at OutputTensor.Strides"
-        ),
-    ),
-    "an output whose rows overlap": (
-        (F23, F23, TensorDesc("FLOAT32", (2, 3), (2, 1))),
-        mn.ShapeError,
-        "strides",
-        (
-            "Strides[0] = 2 (of Sizes[0] = 2) and Strides[1] = 1 (of Sizes[1] = 3) let elements (1, 0) and (0, 2) "
-            "share one address, 2 elements from the start; each output element needs its own, at OutputTensor.Strides"
-        ),
-    ),
-    "an output where three dims together overlap": (
-        (*[TensorDesc("INT8", (2, 2, 2))] * 2, TensorDesc("INT8", (2, 2, 2), (3, 2, 1))),
-        mn.ShapeError,
-        "strides",
-        (
-            "Strides[0] = 3 (of Sizes[0] = 2), Strides[1] = 2 (of Sizes[1] = 2) and Strides[2] = 1 (of Sizes[2] = 2) "
-            "let elements (1, 0, 0) and (0, 1, 1) share one address, 3 elements from the start; each output element "
-            "needs its own, at OutputTensor.Strides"
-        ),
-    ),
-    "no description": (
-        (F23, None, F23),
-        mn.SpecError,
-        "tensors",
-        "None is no description; expected a minuend.directml.TensorDesc, at BTensor",
-    ),
-}
+    "a larger output": ((F23, F23, TensorDesc("FLOAT32", (2, 4))), mn.ShapeError, "sizes",
+         (f"Sizes is (2, 4) and ATensor's is (2, 3); expected one Sizes in all three ({NO_BROADCAST}), "
+          "at OutputTensor.Sizes")),
+    "an output owned by DirectML": ((F23, F23, TensorDesc("FLOAT32", (2, 3), flags=OWNED)), mn.SpecError, "flags",
+         "Flags is OWNED_BY_DML, which is for inputs alone; expected 0, at OutputTensor.Flags"),
+    "an output that repeats": ((F23, F23, TensorDesc("FLOAT32", (2, 3), (0, 1))), mn.ShapeError, "strides",
+         ("Strides[0] = 0 (of Sizes[0] = 2) lets elements (1, 0) and (0, 0) share one address, 0 elements from the "
+          "start; each output element needs its own, at OutputTensor.Strides")),
+    "an output whose rows overlap": ((F23, F23, TensorDesc("FLOAT32", (2, 3), (2, 1))), mn.ShapeError, "strides",
+         ("Strides[0] = 2 (of Sizes[0] = 2) and Strides[1] = 1 (of Sizes[1] = 3) let elements (1, 0) and (0, 2) "
+          "share one address, 2 elements from the start; each output element needs its own, at OutputTensor.Strides")),
+    "an output where three dims together overlap": ((*[TensorDesc("INT8", (2, 2, 2))] * 2,
+          TensorDesc("INT8", (2, 2, 2), (3, 2, 1))),
+         mn.ShapeError, "strides",
+         ("Strides[0] = 3 (of Sizes[0] = 2), Strides[1] = 2 (of Sizes[1] = 2) and Strides[2] = 1 (of Sizes[2] = 2) "
+          "let elements (1, 0, 0) and (0, 1, 1) share one address, 3 elements from the start; each output element "
+          "needs its own, at OutputTensor.Strides")),
+    "no description": ((F23, None, F23), mn.SpecError, "tensors",
+         "None is no description; expected a minuend.directml.TensorDesc, at BTensor"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", BAD_DESCS)
@@ -479,54 +431,30 @@ BAD_BUFFERS = {
     "a list": ({"a": [1, 2, 3, 4]}, f"the buffer is a list; {NO_BYTES}", "ATensor"),
     "a text": ({"b": "0" * 16}, f"the buffer is a str; {NO_BYTES}", "BTensor"),
     "nothing": ({"output": None}, f"the buffer is a NoneType; {NO_BYTES}", "OutputTensor"),
-    "objects": (
-        {"a": np.array([1, 2, 3, 4], object)},
-        "the buffer is an array of object, which are no bytes; pass an array of numbers",
-        "ATensor",
-    ),
+    "objects": ({"a": np.array([1, 2, 3, 4], object)},
+         "the buffer is an array of object, which are no bytes; pass an array of numbers", "ATensor"),
     "every other element": ({"a": np.zeros(8, np.int32)[::2]}, NOT_CONTIGUOUS, "ATensor"),
     "columns first": ({"a": np.zeros((2, 3), np.int32, order="F")}, NOT_CONTIGUOUS, "ATensor"),
     "backwards": ({"b": memoryview(bytes(16))[::-1]}, NOT_CONTIGUOUS, "BTensor"),
-    "big-endian": (
-        {"a": np.zeros(4, ">i4")},
-        "the buffer is not little-endian as this machine is; convert it",
-        "ATensor",
-    ),
-    "a big-endian view": (
-        {"b": memoryview(np.zeros(4, ">i4"))},
-        "the buffer is not little-endian as this machine is; convert it",
-        "BTensor",
-    ),
-    "a read-only output": (
-        {"output": bytes(16)},
-        "the buffer is read-only; pass one that can be written to",
-        "OutputTensor",
-    ),
-    "an output inside A": (
-        {"a": MEMORY[:4], "output": MEMORY[1:5]},
-        (
-            "the range of 16 bytes begins 4 bytes after ATensor's range of 16 bytes and overlaps it; "
-            "expected the same range (in place), or none of its bytes"
-        ),
-        "OutputTensor",
-    ),
-    "an output before B": (
-        {"b": MEMORY[5:9], "output": MEMORY[2:6]},
-        (
-            "the range of 16 bytes begins 12 bytes before BTensor's range of 16 bytes and overlaps it; "
-            "expected the same range (in place), or none of its bytes"
-        ),
-        "OutputTensor",
-    ),
-    "an output that is A and overlaps B": (
-        {"a": MEMORY[:4], "b": MEMORY[3:7], "output": MEMORY[:4]},
-        (
-            "the range of 16 bytes begins 12 bytes before BTensor's range of 16 bytes and overlaps it; "
-            "expected the same range (in place), or none of its bytes"
-        ),
-        "OutputTensor",
-    ),
-}
+    "big-endian": ({"a": np.zeros(4, ">i4")}, "the buffer is not little-endian as this machine is; convert it",
+         "ATensor"),
+    "a big-endian view": ({"b": memoryview(np.zeros(4, ">i4"))},
+         "the buffer is not little-endian as this machine is; convert it", "BTensor"),
+    "a read-only output": ({"output": bytes(16)}, "the buffer is read-only; pass one that can be written to",
+         "OutputTensor"),
+    "an output inside A": ({"a": MEMORY[:4], "output": MEMORY[1:5]},
+         ("the range of 16 bytes begins 4 bytes after ATensor's range of 16 bytes and overlaps it; "
+          "expected the same range (in place), or none of its bytes"),
+         "OutputTensor"),
+    "an output before B": ({"b": MEMORY[5:9], "output": MEMORY[2:6]},
+         ("the range of 16 bytes begins 12 bytes before BTensor's range of 16 bytes and overlaps it; "
+          "expected the same range (in place), or none of its bytes"),
+         "OutputTensor"),
+    "an output that is A and overlaps B": ({"a": MEMORY[:4], "b": MEMORY[3:7], "output": MEMORY[:4]},
+         ("the range of 16 bytes begins 12 bytes before BTensor's range of 16 bytes and overlaps it; "
+          "expected the same range (in place), or none of its bytes"),
+         "OutputTensor"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", BAD_BUFFERS)

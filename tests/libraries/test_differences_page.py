@@ -1,4 +1,4 @@
-"""docs/arrays-of-libraries.md: each row of its table is tried, on both sides."""
+"""Across modules: each row of the table in docs/arrays-of-libraries.md is tried, on both sides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""pandas, Polars and xarray: labels have to be equal, and nothing turns into another type."""
+"""Across modules: in pandas, Polars and xarray labels must be equal, and no type changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dask, zarr, JAX and whatever speaks DLPack."""
+"""Across modules: Dask, zarr, JAX and other libraries with DLPack."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing outside the operands is touched: each lies against a page that cannot be read or written."""
+"""Across native/: nothing outside the operands is touched. Each lies beside a page without access."""
 
 import ctypes
 import itertools

@@ -1,4 +1,4 @@
-"""The kernel at its edges: short counts, odd addresses, fences around the result, each instruction set in turn."""
+"""Across native/: short counts, odd addresses and fences around the result, for each instruction set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layouts, broadcasting and aliasing: the answer depends on the elements, never on where they lie."""
+"""Across native/: layouts, broadcasting and aliasing. The result depends on elements, never on their addresses."""
 
 from __future__ import annotations
 

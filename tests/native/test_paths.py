@@ -1,4 +1,4 @@
-"""Every way through the kernel (rows, joined rows, squares, pieces; near, far, past the caches), on each CPU isa.
+"""Across native/: every path of the kernel (rows, joined rows, squares, pieces; near, far, non-temporal), on each isa.
 
 Unsigned integers tell any element that is read or written in the wrong place, and NumPy subtracts them exactly.
 """

@@ -1,4 +1,4 @@
-"""Tiny models that ask for much: nothing takes more than a process of 1.5 GB and some seconds for them."""
+"""Across modules: tiny models with huge demands take at most 1.5 GB and some seconds in a process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a node's own version does not allow is refused before anything is rewritten, whatever the other one allows."""
+"""Across modules: a node that its own version does not allow is refused before anything is rewritten."""
 
 from __future__ import annotations
 

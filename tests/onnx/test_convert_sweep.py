@@ -1,4 +1,4 @@
-"""A sample of ONNX's own node tests, converted and run before and after; tools/sweep_conversion.py runs them all."""
+"""Across modules: a sample of ONNX's own node tests, converted; tools/sweep_conversion.py runs them all."""
 
 from __future__ import annotations
 

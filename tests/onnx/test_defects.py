@@ -38,13 +38,8 @@ WRONG: list[tuple[str, int, list[Any], dict[str, Any], int]] = [
     ("MaxPool", 12, [f(1, 2, 8, 8)], {"kernel_shape": [2, 3]}, 2),
     ("MaxPool", 12, [f(1, 2, 7, 6)], {"kernel_shape": [3, 3], "pads": [1, 1, 0, 1]}, 1),
     ("MaxPool", 12, [f(1, 2, 7, 7)], {"kernel_shape": [2, 1], "strides": [2, 2], "auto_pad": "SAME_LOWER"}, 1),
-    (
-        "MaxPool",
-        12,
-        [f(1, 2, 8, 8)],
-        {"kernel_shape": [2, 3], "strides": [3, 2], "ceil_mode": 1, "auto_pad": "VALID"},
-        1,
-    ),
+    ("MaxPool", 12, [f(1, 2, 8, 8)], {"kernel_shape": [2, 3], "strides": [3, 2], "ceil_mode": 1, "auto_pad": "VALID"},
+     1),
     ("AveragePool", 1, [f(1, 2, 6)], {"kernel_shape": [2], "pads": [1, 0]}, 1),
     ("AveragePool", 19, [f(1, 2, 8)], {"kernel_shape": [3], "dilations": [2], "strides": [2], "auto_pad": "VALID"}, 1),
     ("LpPool", 18, [f(1, 2, 8)], {"kernel_shape": [2], "dilations": [2], "strides": [2], "ceil_mode": 1}, 1),
@@ -63,14 +58,9 @@ WRONG: list[tuple[str, int, list[Any], dict[str, Any], int]] = [
     ("Resize", 13, [f(1, 1, 4), None, np.float32([1, 1, 0.8])], ALIGNED, 1),
     ("Unique", 11, [np.float32([[1, 0, 1], [2, 0, 2], [0, 0, 0], [1, 1, 1]])], {"axis": 1, "sorted": 0}, 1),
     ("Dropout", 7, [f(3, 4)], {}, 2),
-    (
-        "GridSample",
-        20,
-        [f(1, 2, 5, 6), RANDOM.uniform(-1.3, 1.3, (1, 3, 4, 2)).astype(np.float32)],
-        {"mode": "cubic", "padding_mode": "border", "align_corners": 1},
-        1,
-    ),
-]
+    ("GridSample", 20, [f(1, 2, 5, 6), RANDOM.uniform(-1.3, 1.3, (1, 3, 4, 2)).astype(np.float32)],
+     {"mode": "cubic", "padding_mode": "border", "align_corners": 1}, 1),
+]  # fmt: skip
 """Operator, opset, inputs, attributes, number of outputs: the reference evaluator is wrong."""
 
 

@@ -1,4 +1,4 @@
-"""What computes the other operators: onnxruntime a node at a time, or ONNX's reference evaluator."""
+"""Across modules: onnxruntime, one node at a time, or ONNX's reference evaluator computes the other operators."""
 
 from __future__ import annotations
 

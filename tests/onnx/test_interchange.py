@@ -1,4 +1,4 @@
-"""ONNX models to the graph between formats and back, at every opset that has another form of an operator."""
+"""Across modules: ONNX models to the graph between formats and back, at every opset with another form."""
 
 from __future__ import annotations
 
@@ -164,41 +164,24 @@ def test_what_a_graph_cannot_say_is_listed_node_by_node():
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        (
-            "c = Sub <axis = 0> (a, b)",
-            "the model is invalid: Sub-13 has no attribute 'axis' (Sub-1 and Sub-6 have it)",
-        ),
+        ("c = Sub <axis = 0> (a, b)", "the model is invalid: Sub-13 has no attribute 'axis' (Sub-1 and Sub-6 have it)"),
         ("r = Reshape(a, i) c = Sub(r, r)", "its shape 'i' is not constant"),
-        (
-            "k = Constant <value_ints = [4]> () r = Reshape(a, k) c = Sub(r, r)",
-            "it reshapes (2, 3) to (4,), which has another number of elements",
-        ),
-        (
-            "k = Constant <value_ints = [-1, -1]> () r = Reshape(a, k) c = Sub(r, r)",
-            "it reshapes to (-1, -1); expected sizes, at most one of them -1",
-        ),
-        (
-            "k = Constant <value_ints = [5]> () r = Unsqueeze(a, k) c = Sub(r, r)",
-            "its axes (5,) are not different axes of 3 dims",
-        ),
-        (
-            "k = Constant <value_ints = [0]> () r = Squeeze(a, k) c = Sub(r, r)",
-            "it squeezes axis 0 of (2, 3), which is no 1",
-        ),
-        (
-            "k = Constant <value_ints = [-2]> () r = Expand(a, k) c = Sub(r, r)",
-            "it expands to (-2,); expected sizes of 0 and above",
-        ),
-        (
-            'k = Constant <value_string = "x"> () c = Sub(a, b)',
-            "Constant with value_string is not a dense tensor of numbers",
-        ),
-        (
-            "c = Sub(a, i)",
-            (f"Sub-13 takes two operands of one element type; A is {FLOAT} and B is {INT}; convert one of them first"),
-        ),
+        ("k = Constant <value_ints = [4]> () r = Reshape(a, k) c = Sub(r, r)",
+         "it reshapes (2, 3) to (4,), which has another number of elements"),
+        ("k = Constant <value_ints = [-1, -1]> () r = Reshape(a, k) c = Sub(r, r)",
+         "it reshapes to (-1, -1); expected sizes, at most one of them -1"),
+        ("k = Constant <value_ints = [5]> () r = Unsqueeze(a, k) c = Sub(r, r)",
+         "its axes (5,) are not different axes of 3 dims"),
+        ("k = Constant <value_ints = [0]> () r = Squeeze(a, k) c = Sub(r, r)",
+         "it squeezes axis 0 of (2, 3), which is no 1"),
+        ("k = Constant <value_ints = [-2]> () r = Expand(a, k) c = Sub(r, r)",
+         "it expands to (-2,); expected sizes of 0 and above"),
+        ('k = Constant <value_string = "x"> () c = Sub(a, b)',
+         "Constant with value_string is not a dense tensor of numbers"),
+        ("c = Sub(a, i)",
+         f"Sub-13 takes two operands of one element type; A is {FLOAT} and B is {INT}; convert one of them first"),
     ],
-)
+)  # fmt: skip
 def test_each_refusal_says_why(body, reason):
     assert list(refused(body, head="float[2,3] a, float[2,3] b, int64[2] i", out="c").values()) == [reason]
 

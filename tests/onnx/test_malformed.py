@@ -1,4 +1,4 @@
-"""Models that somebody mutated: whatever comes, an error is this package's own and says what is wrong."""
+"""Across modules: mutated models give a result or an error of this package that says what is wrong."""
 
 from __future__ import annotations
 

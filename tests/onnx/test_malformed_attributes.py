@@ -1,4 +1,4 @@
-"""Each attribute of many operators removed, of another kind, empty, huge, negative: an answer, or an error of ours."""
+"""Across modules: attributes missing, of another kind, empty, huge or negative give a result or an error of ours."""
 
 from __future__ import annotations
 

@@ -62,46 +62,26 @@ SORTED = (
 HIDES = "its input 'n' bears the name of a value around it, and is another value"
 
 MODELS = {
-    "not imported": (
-        made([node("Sub", "a b", "x"), GELU]),
-        "the model uses the domain 'com.microsoft' and does not import it; read at version 1 of it",
-    ),
-    "not sorted": (
-        made([node("Sub", "x b", "c"), node("Neg", "a", "x")]),
-        SORTED.format(0),
-    ),
-    "not sorted, read by a body": (
-        made([node("Neg", "a", "early"), IF_LATER, node("Neg", "early", "later")], initializer=STORED[1:]),
-        SORTED.format(1),
-    ),
-    "dims of -1": (
-        made(
-            [node("Neg", "a", "x"), node("Sub", "x b", "c")],
-            [value("a", [-1]), value("b")],
-            value_info=[value("x", [-1])],
-        ),
-        "a dim of -1 is one that is not known, in the shape of 'x' and 'a'",
-    ),
-    "a domain imported twice": (
-        made([SUB], imports=(("", 13), ("", 13))),
-        "the model imports the domain '' twice, at one opset",
-    ),
-    "by both its names": (
-        made([SUB], imports=(("ai.onnx", 13), ("", 13))),
-        "the model imports the domain '' twice, at one opset",
-    ),
-    "twice by a function": (
-        made([CALL], imports=(("", 13), ("d", 1)), functions=[FUNCTION]),
-        "function 'F' imports the domain '' twice, at one opset",
-    ),
-    "a body's input that hides a computed value": (
-        made([node("Neg", "a", "n"), *loop("n")], initializer=STORED),
-        f"graph.node[1].body: {HIDES}",
-    ),
-    "a body's input that hides a constant": (
-        made(loop("n"), initializer=[*STORED, helper.make_tensor("n", TensorProto.FLOAT, [2], [1, 2])]),
-        f"graph.node[0].body: {HIDES}",
-    ),
+    "not imported": (made([node("Sub", "a b", "x"), GELU]),
+         "the model uses the domain 'com.microsoft' and does not import it; read at version 1 of it"),
+    "not sorted": (made([node("Sub", "x b", "c"), node("Neg", "a", "x")]), SORTED.format(0)),
+    "not sorted, read by a body": (made([node("Neg", "a", "early"), IF_LATER, node("Neg", "early", "later")],
+              initializer=STORED[1:]),
+         SORTED.format(1)),
+    "dims of -1": (made([node("Neg", "a", "x"), node("Sub", "x b", "c")], [value("a", [-1]), value("b")],
+              value_info=[value("x", [-1])]),
+         "a dim of -1 is one that is not known, in the shape of 'x' and 'a'"),
+    "a domain imported twice": (made([SUB], imports=(("", 13), ("", 13))),
+         "the model imports the domain '' twice, at one opset"),
+    "by both its names": (made([SUB], imports=(("ai.onnx", 13), ("", 13))),
+         "the model imports the domain '' twice, at one opset"),
+    "twice by a function": (made([CALL], imports=(("", 13), ("d", 1)), functions=[FUNCTION]),
+         "function 'F' imports the domain '' twice, at one opset"),
+    "a body's input that hides a computed value": (made([node("Neg", "a", "n"), *loop("n")], initializer=STORED),
+         f"graph.node[1].body: {HIDES}"),
+    "a body's input that hides a constant": (made(loop("n"),
+              initializer=[*STORED, helper.make_tensor("n", TensorProto.FLOAT, [2], [1, 2])]),
+         f"graph.node[0].body: {HIDES}"),
 }  # fmt: skip
 
 

@@ -151,143 +151,60 @@ V = np.zeros(3, np.float32)
 @pytest.mark.parametrize(
     ("call", "kind", "message"),
     [
-        (
-            lambda: sub(F, F, opset=7, axis=1),
-            SpecError,
-            "Sub-7 takes no attribute 'axis' (removed in version 7); it takes none",
-        ),
-        (
-            lambda: sub(F, F, broadcast=1),
-            SpecError,
-            "Sub-14 takes no attribute 'broadcast' (removed in version 7); it takes none",
-        ),
-        (
-            lambda: sub(F, F, opset=6, consumed_inputs=[0, 0]),
-            SpecError,
-            "Sub-6 takes no attribute 'consumed_inputs' (removed in version 6); it takes axis and broadcast",
-        ),
-        (
-            lambda: sub(F, V, opset=6, broadcast=2),
-            SpecError,
-            "attribute 'broadcast' of Sub-6 is 2; expected 0 or 1",
-        ),
-        (
-            lambda: sub(F, V, opset=6, broadcast=True),
-            SpecError,
-            "attribute 'broadcast' of Sub-6 is True; expected type INT",
-        ),
-        (
-            lambda: sub(F, V, opset=6, broadcast=0.0),
-            SpecError,
-            "attribute 'broadcast' of Sub-6 is 0.0; expected type INT",
-        ),
-        (
-            lambda: sub(F, V, opset=6, broadcast=1, axis=1.0),
-            SpecError,
-            "attribute 'axis' of Sub-6 is 1.0; expected type INT",
-        ),
-        (
-            lambda: sub(F, F, opset=1, consumed_inputs=3),
-            SpecError,
-            "attribute 'consumed_inputs' of Sub-1 is 3; expected type INTS",
-        ),
-        (
-            lambda: sub(F, F, opset=0),
-            SpecError,
-            "ONNX has no opset 0 with Sub; expected 1 or above (versions: 1, 6, 7, 13 and 14)",
-        ),
-        (
-            lambda: sub(F, F.astype(np.float64)),
-            DTypeError,
-            "a is of float32 and b of float64; nothing is promoted, convert one with .astype()",
-        ),
-        (
-            lambda: sub(F, V, opset=6),
-            ShapeError,
-            (
-                "shapes (2, 3) and (3,) must be equal (no broadcasting): the ranks are 2 and 1; "
-                "set broadcast=1 to let B repeat"
-            ),
-        ),
-        (
-            lambda: sub(F, F[:1], opset=6),
-            ShapeError,
-            (
-                "shapes (2, 3) and (1, 3) must be equal (no broadcasting): axis 0 has 2 and 1; "
-                "set broadcast=1 to let B repeat"
-            ),
-        ),
-        (
-            lambda: sub(V, F, opset=6, broadcast=1),
-            ShapeError,
-            "shapes (3,) and (2, 3) do not join under broadcast=1: B has rank 2, above A's rank 1, and A never grows",
-        ),
-        (
-            lambda: sub(V, F[:1, :1], opset=6, broadcast=1),
-            ShapeError,
-            "shapes (3,) and (1, 1) do not join under broadcast=1: B has rank 2, above A's rank 1, and A never grows",
-        ),
-        (
-            lambda: sub(F, F[:, :1], opset=6, broadcast=1),
-            ShapeError,
-            (
-                "shapes (2, 3) and (2, 1) do not join under broadcast=1 from axis 0: axis 1 of A is 3 and axis 1 of B "
-                "is 1; B must be a run of A's dims (its 1s do not expand) or have one element"
-            ),
-        ),
-        (
-            lambda: sub(F, V, opset=6, broadcast=1, axis=0),
-            ShapeError,
-            (
-                "shapes (2, 3) and (3,) do not join under broadcast=1 from axis 0: axis 0 of A is 2 and axis 0 of B is "
-                "3; B must be a run of A's dims (its 1s do not expand) or have one element"
-            ),
-        ),
-        (
-            lambda: sub(F, V, opset=6, broadcast=1, axis=2),
-            ShapeError,
-            "axis 2 is out of range for shapes (2, 3) and (3,): expected 0 to 1",
-        ),
-        (
-            lambda: sub(F, V, opset=6, broadcast=1, axis=-2),
-            ShapeError,
-            (
-                "axis -2 is out of range for shapes (2, 3) and (3,): expected 0 to 1; a negative axis means different "
-                "things to different tools, write 1 for the suffix"
-            ),
-        ),
-        (
-            lambda: sub(F, F, opset=6, broadcast=1, axis=-1),
-            ShapeError,
-            (
-                "axis -1 is out of range for shapes (2, 3) and (2, 3): expected 0 to 0; a negative axis means "
-                "different things to different tools, write 0 for the suffix"
-            ),
-        ),
-        (
-            lambda: sub(F, F[:, :2]),
-            ShapeError,
-            (
-                "shapes (2, 3) and (2, 2) do not broadcast: axis 1 of the result has 3 and 2; "
-                "they must be equal, or one of them 1"
-            ),
-        ),
-        (
-            lambda: sub(np.zeros(0, np.float32), V),
-            ShapeError,
-            (
-                "shapes (0,) and (3,) do not broadcast: axis 0 of the result has 0 and 3; "
-                "they must be equal, or one of them 1"
-            ),
-        ),
-        (
-            lambda: sub(V, F, opset=7, out=np.empty(3, np.float32)),
-            ShapeError,
-            "out has shape (3,); the result has shape (2, 3)",
-        ),
+        (lambda: sub(F, F, opset=7, axis=1), SpecError,
+         "Sub-7 takes no attribute 'axis' (removed in version 7); it takes none"),
+        (lambda: sub(F, F, broadcast=1), SpecError,
+         "Sub-14 takes no attribute 'broadcast' (removed in version 7); it takes none"),
+        (lambda: sub(F, F, opset=6, consumed_inputs=[0, 0]), SpecError,
+         "Sub-6 takes no attribute 'consumed_inputs' (removed in version 6); it takes axis and broadcast"),
+        (lambda: sub(F, V, opset=6, broadcast=2), SpecError, "attribute 'broadcast' of Sub-6 is 2; expected 0 or 1"),
+        (lambda: sub(F, V, opset=6, broadcast=True), SpecError,
+         "attribute 'broadcast' of Sub-6 is True; expected type INT"),
+        (lambda: sub(F, V, opset=6, broadcast=0.0), SpecError,
+         "attribute 'broadcast' of Sub-6 is 0.0; expected type INT"),
+        (lambda: sub(F, V, opset=6, broadcast=1, axis=1.0), SpecError,
+         "attribute 'axis' of Sub-6 is 1.0; expected type INT"),
+        (lambda: sub(F, F, opset=1, consumed_inputs=3), SpecError,
+         "attribute 'consumed_inputs' of Sub-1 is 3; expected type INTS"),
+        (lambda: sub(F, F, opset=0), SpecError,
+         "ONNX has no opset 0 with Sub; expected 1 or above (versions: 1, 6, 7, 13 and 14)"),
+        (lambda: sub(F, F.astype(np.float64)), DTypeError,
+         "a is of float32 and b of float64; nothing is promoted, convert one with .astype()"),
+        (lambda: sub(F, V, opset=6), ShapeError,
+         ("shapes (2, 3) and (3,) must be equal (no broadcasting): the ranks are 2 and 1; "
+          "set broadcast=1 to let B repeat")),
+        (lambda: sub(F, F[:1], opset=6), ShapeError,
+         ("shapes (2, 3) and (1, 3) must be equal (no broadcasting): axis 0 has 2 and 1; "
+          "set broadcast=1 to let B repeat")),
+        (lambda: sub(V, F, opset=6, broadcast=1), ShapeError,
+         "shapes (3,) and (2, 3) do not join under broadcast=1: B has rank 2, above A's rank 1, and A never grows"),
+        (lambda: sub(V, F[:1, :1], opset=6, broadcast=1), ShapeError,
+         "shapes (3,) and (1, 1) do not join under broadcast=1: B has rank 2, above A's rank 1, and A never grows"),
+        (lambda: sub(F, F[:, :1], opset=6, broadcast=1), ShapeError,
+         ("shapes (2, 3) and (2, 1) do not join under broadcast=1 from axis 0: axis 1 of A is 3 and axis 1 of B "
+          "is 1; B must be a run of A's dims (its 1s do not expand) or have one element")),
+        (lambda: sub(F, V, opset=6, broadcast=1, axis=0), ShapeError,
+         ("shapes (2, 3) and (3,) do not join under broadcast=1 from axis 0: axis 0 of A is 2 and axis 0 of B is "
+          "3; B must be a run of A's dims (its 1s do not expand) or have one element")),
+        (lambda: sub(F, V, opset=6, broadcast=1, axis=2), ShapeError,
+         "axis 2 is out of range for shapes (2, 3) and (3,): expected 0 to 1"),
+        (lambda: sub(F, V, opset=6, broadcast=1, axis=-2), ShapeError,
+         ("axis -2 is out of range for shapes (2, 3) and (3,): expected 0 to 1; a negative axis means different "
+          "things to different tools, write 1 for the suffix")),
+        (lambda: sub(F, F, opset=6, broadcast=1, axis=-1), ShapeError,
+         ("axis -1 is out of range for shapes (2, 3) and (2, 3): expected 0 to 0; a negative axis means "
+          "different things to different tools, write 0 for the suffix")),
+        (lambda: sub(F, F[:, :2]), ShapeError,
+         ("shapes (2, 3) and (2, 2) do not broadcast: axis 1 of the result has 3 and 2; "
+          "they must be equal, or one of them 1")),
+        (lambda: sub(np.zeros(0, np.float32), V), ShapeError,
+         ("shapes (0,) and (3,) do not broadcast: axis 0 of the result has 0 and 3; "
+          "they must be equal, or one of them 1")),
+        (lambda: sub(V, F, opset=7, out=np.empty(3, np.float32)), ShapeError,
+         "out has shape (3,); the result has shape (2, 3)"),
     ],
     ids=lambda p: p if isinstance(p, str) else "",
-)
+)  # fmt: skip
 def test_an_error_says_rule_value_and_what_was_expected(call, kind, message):
     with pytest.raises(kind) as caught:
         call()

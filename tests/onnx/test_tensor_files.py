@@ -68,19 +68,15 @@ def proto(data_type: int = TensorProto.FLOAT, dims: tuple[int, ...] = (2,), **fi
     ("content", "message"),
     [
         (b"\xff\xff", " is no protobuf message, or a truncated one; expected a TensorProto"),
-        (
-            proto(raw_data=b"\0" * 8).SerializeToString()[:-3],
-            " is no protobuf message, or a truncated one; expected a TensorProto",
-        ),
+        (proto(raw_data=b"\0" * 8).SerializeToString()[:-3],
+         " is no protobuf message, or a truncated one; expected a TensorProto"),
         (b"", f" states no data_type; expected a TensorProto of {WORDS}"),
         (proto(99, raw_data=b"\0" * 8), f" states the data_type 99; expected a TensorProto of {WORDS}"),
         (proto(dims=(-1,), raw_data=b"\0" * 8), " states the dims (-1,); expected sizes of 0 and above"),
         (proto(raw_data=b"\0" * 7), " has 7 bytes of raw_data; expected 8 (FLOAT of dims (2,))"),
         (proto(raw_data=b"\0" * 9), " has 9 bytes of raw_data; expected 8 (FLOAT of dims (2,))"),
-        (
-            proto(dims=(2**32, 2**32), raw_data=b""),
-            f" has 0 bytes of raw_data; expected {2**66} (FLOAT of dims ({2**32}, {2**32}))",
-        ),
+        (proto(dims=(2**32, 2**32), raw_data=b""),
+         f" has 0 bytes of raw_data; expected {2**66} (FLOAT of dims ({2**32}, {2**32}))"),
         (proto(), " has 0 elements in float_data; expected 2 (FLOAT of dims (2,))"),
         (proto(float_data=[1, 2, 3]), " has 3 elements in float_data; expected 2 (FLOAT of dims (2,))"),
         (proto(float_data=[1, 2], raw_data=b"\0" * 8), " has both raw_data and float_data; expected one of them"),
@@ -88,16 +84,12 @@ def proto(data_type: int = TensorProto.FLOAT, dims: tuple[int, ...] = (2,), **fi
         (proto(TensorProto.UINT32, int32_data=[1, 2]), " has int32_data for UINT32; expected uint64_data or raw_data"),
         (proto(TensorProto.UINT8, int32_data=[1, 300]), " has 300 at int32_data[1]; expected 0 to 255 (UINT8)"),
         (proto(TensorProto.INT8, int32_data=[-129, 1]), " has -129 at int32_data[0]; expected -128 to 127 (INT8)"),
-        (
-            proto(TensorProto.UINT32, uint64_data=[1, 2**32]),
-            f" has {2**32} at uint64_data[1]; expected 0 to {2**32 - 1} (UINT32)",
-        ),
-        (
-            proto(TensorProto.FLOAT16, int32_data=[0x3C00, 0x13C00]),
-            " has 80896 at int32_data[1]; expected 0 to 65535 (FLOAT16, as a bit pattern)",
-        ),
+        (proto(TensorProto.UINT32, uint64_data=[1, 2**32]),
+         f" has {2**32} at uint64_data[1]; expected 0 to {2**32 - 1} (UINT32)"),
+        (proto(TensorProto.FLOAT16, int32_data=[0x3C00, 0x13C00]),
+         " has 80896 at int32_data[1]; expected 0 to 65535 (FLOAT16, as a bit pattern)"),
     ],
-)
+)  # fmt: skip
 def test_a_malformed_message_is_a_clear_error(tmp_path: Path, content: Any, message: str) -> None:
     path = save(tmp_path / "x.pb", content)
     with pytest.raises(errors.FileFormatError) as caught:

@@ -1,4 +1,4 @@
-"""Every row of OpenVINO's broadcasting tables, by inference and, where the shapes are known, by arrays."""
+"""Across modules: every row of OpenVINO's broadcasting tables, by inference and, for known shapes, by arrays."""
 
 from __future__ import annotations
 
@@ -287,64 +287,37 @@ def test_none_holds_at_run_time_too() -> None:
 # ---- messages -------------------------------------------------------------------------------------------------
 
 MESSAGES = [
-    (
-        ("none", "[2,3]", "[2,1]", -1),
-        "shapes (2, 3) and (2, 1) must be equal (no broadcasting): axis 1 has 3 and 1",
-    ),
+    (("none", "[2,3]", "[2,1]", -1), "shapes (2, 3) and (2, 1) must be equal (no broadcasting): axis 1 has 3 and 1"),
     (("none", "[1]", "[]", -1), "shapes (1,) and () must be equal (no broadcasting): the ranks are 1 and 0"),
-    (
-        ("none", "[1..2]", "[3..9]", -1),
-        "shapes (1..2,) and (3..9,) must be equal (no broadcasting): axis 0 has 1..2 and 3..9",
-    ),
-    (
-        ("numpy", "[3,1,5]", "[4,4,5]", -1),
-        (
-            "shapes (3, 1, 5) and (4, 4, 5) do not broadcast: axis 0 of the result has 3 and 4; "
-            "they must be equal, or one of them 1"
-        ),
-    ),
-    (
-        ("numpy", "[6..]", "[5]", -1),
-        (
-            "shapes (6..,) and (5,) do not broadcast: axis 0 of the result has 6.. and 5; "
-            "they must be equal, or one of them 1"
-        ),
-    ),
-    (
-        ("pdpd", "[2,3]", "[2,3,1]", 0),
-        "shapes (2, 3) and (2, 3, 1) do not join under pdpd: B has rank 3, above A's rank 2, and only B is broadcast",
-    ),
-    (
-        ("pdpd", "[2,3]", "[2]", -1),
-        (
-            "shapes (2, 3) and (2,) do not join under pdpd from axis 1: axis 1 of A is 3 and axis 0 of B is 2; "
-            "B's dim must be A's, or a 1 that is not above it"
-        ),
-    ),
-    (
-        ("pdpd", "[0,3]", "[1]", 0),
-        (
-            "shapes (0, 3) and (1,) do not join under pdpd from axis 0: axis 0 of A is 0 and axis 0 of B is 1; "
-            "B's dim must be A's, or a 1 that is not above it"
-        ),
-    ),
+    (("none", "[1..2]", "[3..9]", -1),
+     "shapes (1..2,) and (3..9,) must be equal (no broadcasting): axis 0 has 1..2 and 3..9"),
+    (("numpy", "[3,1,5]", "[4,4,5]", -1),
+     ("shapes (3, 1, 5) and (4, 4, 5) do not broadcast: axis 0 of the result has 3 and 4; "
+      "they must be equal, or one of them 1")),
+    (("numpy", "[6..]", "[5]", -1),
+     ("shapes (6..,) and (5,) do not broadcast: axis 0 of the result has 6.. and 5; "
+      "they must be equal, or one of them 1")),
+    (("pdpd", "[2,3]", "[2,3,1]", 0),
+     "shapes (2, 3) and (2, 3, 1) do not join under pdpd: B has rank 3, above A's rank 2, and only B is broadcast"),
+    (("pdpd", "[2,3]", "[2]", -1),
+     ("shapes (2, 3) and (2,) do not join under pdpd from axis 1: axis 1 of A is 3 and axis 0 of B is 2; "
+      "B's dim must be A's, or a 1 that is not above it")),
+    (("pdpd", "[0,3]", "[1]", 0),
+     ("shapes (0, 3) and (1,) do not join under pdpd from axis 0: axis 0 of A is 0 and axis 0 of B is 1; "
+      "B's dim must be A's, or a 1 that is not above it")),
     (("pdpd", "[2,3]", "[]", 3), "axis 3 is out of range for shapes (2, 3) and () under pdpd: expected -1 to 2"),
     (("pdpd", "[2,3]", "[3]", -2), "axis -2 is out of range: expected -1 (B is A's suffix) or above"),
     (("pdpd", "[...]", "[3]", -2), "axis -2 is out of range: expected -1 (B is A's suffix) or above"),
-    (
-        ("linear", "[3]", "[3]", -1),
-        "attribute 'auto_broadcast' of Subtract-1 is 'linear'; expected none, numpy or pdpd",
-    ),
-    (
-        ("explicit", "[3]", "[3]", -1),
-        "attribute 'auto_broadcast' of Subtract-1 is 'explicit'; expected none, numpy or pdpd",
-    ),
+    (("linear", "[3]", "[3]", -1),
+     "attribute 'auto_broadcast' of Subtract-1 is 'linear'; expected none, numpy or pdpd"),
+    (("explicit", "[3]", "[3]", -1),
+     "attribute 'auto_broadcast' of Subtract-1 is 'explicit'; expected none, numpy or pdpd"),
     (("", "[3]", "[3]", -1), "attribute 'auto_broadcast' of Subtract-1 is ''; expected none, numpy or pdpd"),
     ((None, "[3]", "[3]", -1), "attribute 'auto_broadcast' of Subtract-1 is None; expected type string"),
     (("numpy", "[3]", "[3]", 1.0), "attribute 'axis' of Subtract-1 is 1.0; expected type int"),
     (("pdpd", "[3]", "[3]", True), "attribute 'axis' of Subtract-1 is True; expected type int"),
     (("none", "[3]", "[3]", None), "attribute 'axis' of Subtract-1 is None; expected type int"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("call", "message"), MESSAGES)

@@ -1,4 +1,4 @@
-"""Graphs out of OpenVINO models and back."""
+"""Across modules: OpenVINO models to the graph between formats and back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever bytes a file has, reading and running it ends in an answer or in an error of this package."""
+"""Across modules: whatever bytes a file has, reading and running it gives a result or an error of this package."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import re
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ir_files import TEXT, WEIGHTS
+from trials import try_each
 
 from minuend.errors import MinuendError
 from minuend.openvino import Tensor
@@ -36,6 +36,10 @@ def rich() -> tuple[bytes, bytes]:
 RICH = rich()
 X, Y = np.int16([[9, 8, 7], [6, 5, 4]]), np.int16([1, 2, 3])
 WORDS = re.findall(rb'"[^"]*"', RICH[0])
+EDGES = [
+    b'""', b'"-1"', b'"0"', b'"1"', b'"9223372036854775807"', b'"99999999999"', b'"..."', b'"?"', b'"nf4"',
+    b'"boolean"', b'"string"', b'"u3"', b'"dynamic"', b'"1e400"', b'"nan"', b'"0,0,0"', b'"1' + b",1" * 80 + b'"',
+]  # fmt: skip
 
 
 def survive(xml: bytes, weights: bytes) -> bool:
@@ -72,36 +76,30 @@ def test_changed_bytes(changes: list[tuple[int, int]]) -> None:
     survive(bytes(data), RICH[1])
 
 
-@pytest.mark.parametrize("seed", range(600))
-def test_exchanged_words(seed: int) -> None:
+def test_exchanged_words() -> None:
     """Attributes' values swapped for others of the file, or for numbers and names at the edges."""
+    try_each(range(600), with_exchanged_words, lambda _, data: survive(data, RICH[1]))
+
+
+def with_exchanged_words(seed: int) -> bytes:
     source = random.Random(seed)
-    edges = [b'""', b'"-1"', b'"0"', b'"1"', b'"9223372036854775807"', b'"99999999999"', b'"..."', b'"?"', b'"nf4"']
-    edges += [
-        b'"boolean"',
-        b'"string"',
-        b'"u3"',
-        b'"dynamic"',
-        b'"1e400"',
-        b'"nan"',
-        b'"0,0,0"',
-        b'"1' + b",1" * 80 + b'"',
-    ]
     data = RICH[0]
     for _ in range(source.randint(1, 3)):
-        spots = [m.span() for m in re.finditer(rb'"[^"]*"', data)]
-        start, end = source.choice(spots)
-        data = data[:start] + source.choice([*WORDS, *edges]) + data[end:]
-    survive(data, RICH[1])
+        start, end = source.choice([found.span() for found in re.finditer(rb'"[^"]*"', data)])
+        data = data[:start] + source.choice([*WORDS, *EDGES]) + data[end:]
+    return data
 
 
-@pytest.mark.parametrize("seed", range(200))
-def test_lines_left_out_and_doubled(seed: int) -> None:
+def test_lines_left_out_and_doubled() -> None:
+    try_each(range(200), with_other_lines, lambda _, data: survive(data, RICH[1]))
+
+
+def with_other_lines(seed: int) -> bytes:
     source = random.Random(seed)
     lines = RICH[0].split(b"\n")
     at = source.randrange(len(lines))
     lines[at : at + source.randint(1, 3)] = [lines[source.randrange(len(lines))]] * source.randint(0, 2)
-    survive(b"\n".join(lines), RICH[1])
+    return b"\n".join(lines)
 
 
 @settings(max_examples=200, deadline=None)

@@ -1,4 +1,4 @@
-"""What this package writes, openvino reads and runs; what openvino writes, this package reads."""
+"""Across modules: openvino reads and runs what this package writes; this package reads what openvino writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What operands of an IR can hold, where a comparison decides; and that the runtime gives nothing else."""
+"""Across modules: ranges of an IR's operands where a comparison decides; the runtime gives nothing else."""
 
 from __future__ import annotations
 

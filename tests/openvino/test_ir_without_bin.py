@@ -1,4 +1,4 @@
-"""An IR whose .bin is not there: checked with its constants unknown, not run, fixed, converted or written."""
+"""Across modules: an IR whose .bin is missing is checked with unknown constants; it is not run or written."""
 
 from __future__ import annotations
 

@@ -159,76 +159,33 @@ ZEROS = np.zeros(2, np.uint8)
 @pytest.mark.parametrize(
     ("call", "kind", "message"),
     [
-        (
-            lambda: Tensor("f32", ZEROS),
-            DTypeError,
-            (
-                f"a Tensor holds codes of a narrow type, not of float32; pass a NumPy array of it instead; "
-                f"expected {NARROW_LIST}"
-            ),
-        ),
-        (
-            lambda: Tensor("u8", ZEROS),
-            DTypeError,
-            (
-                f"a Tensor holds codes of a narrow type, not of uint8; pass a NumPy array of it instead; "
-                f"expected {NARROW_LIST}"
-            ),
-        ),
-        (
-            lambda: Tensor("int2", ZEROS),
-            DTypeError,
-            f"a Tensor holds codes of a narrow type, not of int2; expected {NARROW_LIST}",
-        ),
-        (
-            lambda: Tensor("u4", np.zeros(2, np.int8)),
-            DTypeError,
-            "codes is an array of int8; expected a NumPy array of uint8, one code per element",
-        ),
-        (
-            lambda: Tensor("u4", [1, 2]),
-            DTypeError,
-            "codes is a list; expected a NumPy array of uint8, one code per element",
-        ),
-        (
-            lambda: Tensor("u2", bytes_of([[0, 3], [9, 4]])),
-            SpecError,
-            "code 9 at index (1, 0) is none of u2; expected 0 to 3",
-        ),
-        (
-            lambda: Tensor.unpack("u4", (3,), b"\x00"),
-            ShapeError,
-            "1 bytes hold no u4 tensor of shape (3,); expected 2",
-        ),
-        (
-            lambda: Tensor.unpack("u1", (), b"\x00\x00"),
-            ShapeError,
-            "2 bytes hold no u1 tensor of shape (); expected 1",
-        ),
-        (
-            lambda: Tensor.unpack("u1", (-1, -8), b"\x00"),
-            ShapeError,
-            "(-1, -8) is no shape; a size cannot be negative",
-        ),
-        (
-            lambda: Tensor.from_float("u4", np.zeros(2)),
-            DTypeError,
-            "u4 is an integer type; pass its codes to Tensor(), nothing is rounded",
-        ),
-        (
-            lambda: Tensor.from_float("nf4", ZEROS),
-            DTypeError,
-            "values are of uint8; expected float16, float32 or float64",
-        ),
+        (lambda: Tensor("f32", ZEROS), DTypeError,
+         (f"a Tensor holds codes of a narrow type, not of float32; pass a NumPy array of it instead; "
+          f"expected {NARROW_LIST}")),
+        (lambda: Tensor("u8", ZEROS), DTypeError,
+         (f"a Tensor holds codes of a narrow type, not of uint8; pass a NumPy array of it instead; "
+          f"expected {NARROW_LIST}")),
+        (lambda: Tensor("int2", ZEROS), DTypeError,
+         f"a Tensor holds codes of a narrow type, not of int2; expected {NARROW_LIST}"),
+        (lambda: Tensor("u4", np.zeros(2, np.int8)), DTypeError,
+         "codes is an array of int8; expected a NumPy array of uint8, one code per element"),
+        (lambda: Tensor("u4", [1, 2]), DTypeError,
+         "codes is a list; expected a NumPy array of uint8, one code per element"),
+        (lambda: Tensor("u2", bytes_of([[0, 3], [9, 4]])), SpecError,
+         "code 9 at index (1, 0) is none of u2; expected 0 to 3"),
+        (lambda: Tensor.unpack("u4", (3,), b"\x00"), ShapeError, "1 bytes hold no u4 tensor of shape (3,); expected 2"),
+        (lambda: Tensor.unpack("u1", (), b"\x00\x00"), ShapeError, "2 bytes hold no u1 tensor of shape (); expected 1"),
+        (lambda: Tensor.unpack("u1", (-1, -8), b"\x00"), ShapeError, "(-1, -8) is no shape; a size cannot be negative"),
+        (lambda: Tensor.from_float("u4", np.zeros(2)), DTypeError,
+         "u4 is an integer type; pass its codes to Tensor(), nothing is rounded"),
+        (lambda: Tensor.from_float("nf4", ZEROS), DTypeError,
+         "values are of uint8; expected float16, float32 or float64"),
         (lambda: Tensor.from_float("nf4", [np.nan]), SpecError, "values hold NaN, which nf4 has not"),
         (lambda: Tensor.from_float("f4e2m1", [np.nan]), SpecError, "values hold NaN, which f4e2m1 has not"),
-        (
-            lambda: np.asarray(Tensor("nf4", ZEROS)),
-            DTypeError,
-            "a Tensor of nf4 is no NumPy array; use .to_float() or .codes",
-        ),
+        (lambda: np.asarray(Tensor("nf4", ZEROS)), DTypeError,
+         "a Tensor of nf4 is no NumPy array; use .to_float() or .codes"),
     ],
-)
+)  # fmt: skip
 def test_messages_say_what_came_and_what_was_expected(call: Any, kind: type[Exception], message: str) -> None:
     with pytest.raises(kind) as error:
         call()

@@ -1,4 +1,4 @@
-"""Runtimes beside onnxruntime and openvino: what is known of them by other means, and what nobody measured."""
+"""Across modules: runtimes other than onnxruntime and openvino, what is known of them and what is not measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runtimes of other packages: the whole example in tests/data/plugin, and packages that are broken."""
+"""Across modules: runtimes of other packages, the whole example in tests/data/plugin and broken packages."""
 
 from __future__ import annotations
 

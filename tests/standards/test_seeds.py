@@ -1,4 +1,4 @@
-"""Every fact that the operator's source pages state is in the row of its version.
+"""Across modules: every fact that the operator's source pages state is in the row of its version.
 
 ``tests/data/seed_facts.json`` holds the facts; ``tools/seed_facts.py`` makes it from the pages, and compares the two.
 """

@@ -60,41 +60,20 @@ RULES = {
         ),
     ],
     2: [
-        (
-            lambda: check(version=6, axis="0"),
-            SpecError,
-            f"attribute 'axis' of Sub-6 is '0'; expected type INT, at {PLACE}",
-        ),
-        (
-            lambda: check(version=6, axis=True),
-            SpecError,
-            f"attribute 'axis' of Sub-6 is True; expected type INT, at {PLACE}",
-        ),
-        (
-            lambda: check(version=6, broadcast=None),
-            SpecError,
-            f"attribute 'broadcast' of Sub-6 is None; expected type INT, at {PLACE}",
-        ),
-        (
-            lambda: check(version=1, broadcast=2),
-            SpecError,
-            f"attribute 'broadcast' of Sub-1 is 2; expected 0 or 1, at {PLACE}",
-        ),
-        (
-            lambda: check(version=1, consumed_inputs=[0.0]),
-            SpecError,
-            f"attribute 'consumed_inputs' of Sub-1 is [0.0]; expected type INTS, at {PLACE}",
-        ),
-        (
-            lambda: check("openvino", 1, auto_broadcast="explicitly"),
-            SpecError,
-            (f"attribute 'auto_broadcast' of Subtract-1 is 'explicitly'; expected none, numpy or pdpd, at {PLACE}"),
-        ),
-        (
-            lambda: check("openvino", 1, auto_broadcast=1),
-            SpecError,
-            f"attribute 'auto_broadcast' of Subtract-1 is 1; expected type string, at {PLACE}",
-        ),
+        (lambda: check(version=6, axis="0"), SpecError,
+         f"attribute 'axis' of Sub-6 is '0'; expected type INT, at {PLACE}"),
+        (lambda: check(version=6, axis=True), SpecError,
+         f"attribute 'axis' of Sub-6 is True; expected type INT, at {PLACE}"),
+        (lambda: check(version=6, broadcast=None), SpecError,
+         f"attribute 'broadcast' of Sub-6 is None; expected type INT, at {PLACE}"),
+        (lambda: check(version=1, broadcast=2), SpecError,
+         f"attribute 'broadcast' of Sub-1 is 2; expected 0 or 1, at {PLACE}"),
+        (lambda: check(version=1, consumed_inputs=[0.0]), SpecError,
+         f"attribute 'consumed_inputs' of Sub-1 is [0.0]; expected type INTS, at {PLACE}"),
+        (lambda: check("openvino", 1, auto_broadcast="explicitly"), SpecError,
+         f"attribute 'auto_broadcast' of Subtract-1 is 'explicitly'; expected none, numpy or pdpd, at {PLACE}"),
+        (lambda: check("openvino", 1, auto_broadcast=1), SpecError,
+         f"attribute 'auto_broadcast' of Subtract-1 is 1; expected type string, at {PLACE}"),
     ],
     3: [
         (
@@ -166,7 +145,7 @@ RULES = {
             f"ATensor of ELEMENT_WISE_SUBTRACT-3.0 has rank 0; expected 1 to 8, at {PLACE}",
         ),
     ],
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(

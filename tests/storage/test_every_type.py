@@ -1,4 +1,4 @@
-"""Tensors of types that subtraction lacks: refused, or, where every type is asked for, read by the formats' rules."""
+"""Across modules: tensors of types without subtraction are refused, or read where every type is requested."""
 
 from __future__ import annotations
 

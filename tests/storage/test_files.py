@@ -1,4 +1,4 @@
-"""Opening by suffix, selecting a tensor, and files that appear whole or not at all."""
+"""Across modules: opening by suffix, selecting a tensor, and files that appear whole or not at all."""
 
 from __future__ import annotations
 

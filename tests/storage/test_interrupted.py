@@ -1,4 +1,4 @@
-"""``sub`` that is cut short: the goal is whole or as it was, and nothing is left that the next run does not remove."""
+"""Across modules: after an interrupted ``sub`` the output is whole or as before; the next run removes the rest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``minuend sub`` holds a few blocks in memory, whatever the size and however the files lie."""
+"""Across modules: ``minuend sub`` has only a few blocks in memory, whatever the size and layout of the files."""
 
 from __future__ import annotations
 

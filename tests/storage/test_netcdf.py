@@ -256,33 +256,18 @@ NOT_NEW = "among its dimensions; expected names that differ, without '/'"
 LIES = {
     "version": (b"CDF\x01", b"CDF\x04", "states version 4 of classic netCDF; expected 1, 2 or 5"),
     "a tag": (b"\0\0\0\x0a\0\0\0\x03", b"\0\0\0\x0b\0\0\0\x03", "has the tag 11 where its dimensions are; expected 10"),
-    "a count": (
-        b"\0\0\0\x0a\0\0\0\x03",
-        b"\0\0\0\x0a\xff\xff\xff\xff",
-        f"names '\\x00\\x00\\x00\\x01\\x00\\x00\\x00\\x05titl' {NOT_NEW}",
-    ),
-    "a length": (
-        DIMENSION_X,
-        b"\x7f" + DIMENSION_X[1:],
-        "has a header that goes on to byte 2130706477; the file has 884, and a header 100000000 at most",
-    ),
-    "a dimension": (
-        DIMENSION_X,
-        DIMENSION_X[:-4] + b"\0\0\xff\xff",
-        "has 884 bytes, and its variable 'a' ends at 2884142; expected a whole file",
-    ),
-    "records": (
-        b"CDF\x01\0\0\0\x04",
-        b"CDF\x01\x7f\0\0\0",
-        "has 884 bytes, and its variable 'a' ends at 153410863638; expected a whole file",
-    ),
+    "a count": (b"\0\0\0\x0a\0\0\0\x03", b"\0\0\0\x0a\xff\xff\xff\xff",
+         f"names '\\x00\\x00\\x00\\x01\\x00\\x00\\x00\\x05titl' {NOT_NEW}"),
+    "a length": (DIMENSION_X, b"\x7f" + DIMENSION_X[1:],
+         "has a header that goes on to byte 2130706477; the file has 884, and a header 100000000 at most"),
+    "a dimension": (DIMENSION_X, DIMENSION_X[:-4] + b"\0\0\xff\xff",
+         "has 884 bytes, and its variable 'a' ends at 2884142; expected a whole file"),
+    "records": (b"CDF\x01\0\0\0\x04", b"CDF\x01\x7f\0\0\0",
+         "has 884 bytes, and its variable 'a' ends at 153410863638; expected a whole file"),
     "a name": (DIMENSION_X, b"\0\0\0\x01y" + DIMENSION_X[5:], f"names 'y' {NOT_NEW}"),
-    "no text": (
-        DIMENSION_X,
-        b"\0\0\0\x01\xff" + DIMENSION_X[5:],
-        r"names b'\xff' among its dimensions, which is no UTF-8; expected text",
-    ),
-}
+    "no text": (DIMENSION_X, b"\0\0\0\x01\xff" + DIMENSION_X[5:],
+         r"names b'\xff' among its dimensions, which is no UTF-8; expected text"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("lie", LIES)

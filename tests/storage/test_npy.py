@@ -86,46 +86,28 @@ def with_header(text: str) -> bytes:
         (GOOD[:6] + b"\x09\x00" + GOOD[8:], DAMAGED),
         (with_header("{'descr': '<i2'}"), DAMAGED),
         (with_header("(" * 5000), DAMAGED),
-        (
-            with_header("{'descr': '<i2', 'fortran_order': False, 'shape': (-1,), }"),
-            "states the shape (-1,); expected sizes of 0 and above",
-        ),
-        (
-            with_header(f"{{'descr': '<i2', 'fortran_order': False, 'shape': {(1,) * 65}, }}") + b"12",
-            "has 65 dims; NumPy's arrays have 64 at most",
-        ),
-        (
-            with_header(f"{{'descr': '<i2', 'fortran_order': False, 'shape': (0, {1 << 63}), }}"),
-            "has a size of 64 bits on axis 1; expected 63 at most",
-        ),
-        (
-            with_header(f"{{'descr': '<i2', 'fortran_order': False, 'shape': ({10**4000}, {10**4000}), }}"),
-            "has a size of 13288 bits on axis 0; expected 63 at most",
-        ),
-        (
-            with_header(f"{{'descr': '<i2', 'fortran_order': True, 'shape': ({1 << 40}, 0, {1 << 40}), }}"),
-            EMPTY.format(f"({1 << 40}, 0, {1 << 40})"),
-        ),
-        (
-            with_header("{'descr': '<i2', 'fortran_order': False, 'shape': (True,), }"),
-            "states the shape (True,); expected sizes of 0 and above",
-        ),
+        (with_header("{'descr': '<i2', 'fortran_order': False, 'shape': (-1,), }"),
+         "states the shape (-1,); expected sizes of 0 and above"),
+        (with_header(f"{{'descr': '<i2', 'fortran_order': False, 'shape': {(1,) * 65}, }}") + b"12",
+         "has 65 dims; NumPy's arrays have 64 at most"),
+        (with_header(f"{{'descr': '<i2', 'fortran_order': False, 'shape': (0, {1 << 63}), }}"),
+         "has a size of 64 bits on axis 1; expected 63 at most"),
+        (with_header(f"{{'descr': '<i2', 'fortran_order': False, 'shape': ({10**4000}, {10**4000}), }}"),
+         "has a size of 13288 bits on axis 0; expected 63 at most"),
+        (with_header(f"{{'descr': '<i2', 'fortran_order': True, 'shape': ({1 << 40}, 0, {1 << 40}), }}"),
+         EMPTY.format(f"({1 << 40}, 0, {1 << 40})")),
+        (with_header("{'descr': '<i2', 'fortran_order': False, 'shape': (True,), }"),
+         "states the shape (True,); expected sizes of 0 and above"),
         (GOOD[:-1], "has 7 bytes of elements; expected 8 (int16 of shape (4,))"),
         (GOOD + b"\0", "has 9 bytes of elements; expected 8 (int16 of shape (4,))"),
-        (
-            with_header(f"{{'descr': '<i8', 'fortran_order': False, 'shape': ({2**62}, 4), }}"),
-            f"has 0 bytes of elements; expected {2**67} (int64 of shape ({2**62}, 4))",
-        ),
-        (
-            bytes_of(np.array([1, 2], ml_dtypes.bfloat16)),
-            (
-                "holds raw elements of 2 bytes without a type (NumPy saves bfloat16 and the narrow types so); "
-                "expected a numeric type, write such tensors as .safetensors or .pb"
-            ),
-        ),
+        (with_header(f"{{'descr': '<i8', 'fortran_order': False, 'shape': ({2**62}, 4), }}"),
+         f"has 0 bytes of elements; expected {2**67} (int64 of shape ({2**62}, 4))"),
+        (bytes_of(np.array([1, 2], ml_dtypes.bfloat16)),
+         ("holds raw elements of 2 bytes without a type (NumPy saves bfloat16 and the narrow types so); "
+          "expected a numeric type, write such tensors as .safetensors or .pb")),
         (bytes_of(np.array([None])), "holds Python objects, which are pickles and can run code; expected numbers"),
     ],
-)
+)  # fmt: skip
 def test_a_damaged_file_is_told_from_a_sound_one(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "x.npy"
     path.write_bytes(content)

@@ -94,35 +94,21 @@ HEAD = chunk(b"IHDR", struct.pack(">IIBBBBB", 2, 2, 8, 0, 0, 0, 0))
 PIXELS = zlib.compress(bytes([0, 1, 2, 0, 3, 4]))
 END = chunk(b"IEND", b"")
 DAMAGED = {
-    "a wrong checksum": (
-        HEAD + chunk(b"IDAT", PIXELS)[:-1] + b"?" + END,
-        "is a damaged PNG (b'IDAT' has a wrong checksum); expected a whole one",
-    ),
-    "cut off": (
-        HEAD + chunk(b"IDAT", PIXELS)[:-3],
-        "is cut off: it has 56 bytes, and its chunks go on; read a whole one",
-    ),
-    "too few pixels": (
-        HEAD + chunk(b"IDAT", zlib.compress(bytes(5))) + END,
-        "is a damaged PNG (its pixels are 5 bytes, and its header states 6); expected a whole one",
-    ),
-    "too many pixels": (
-        HEAD + chunk(b"IDAT", zlib.compress(bytes(7))) + END,
-        "is a damaged PNG (its pixels are 7 bytes, and its header states 6); expected a whole one",
-    ),
-    "an unknown filter": (
-        HEAD + chunk(b"IDAT", zlib.compress(bytes([0, 1, 2, 9, 3, 4]))) + END,
-        "is a damaged PNG (an unknown filter); expected a whole one",
-    ),
-    "no stream": (
-        HEAD + chunk(b"IDAT", b"none") + END,
-        "is a damaged PNG (Error -3 while decompressing data: incorrect header check); expected a whole one",
-    ),
-    "transparency": (
-        HEAD + chunk(b"tRNS", b"\0\1") + chunk(b"IDAT", PIXELS) + END,
-        "has a colour that stands for transparency, which is not taken",
-    ),
-}
+    "a wrong checksum": (HEAD + chunk(b"IDAT", PIXELS)[:-1] + b"?" + END,
+         "is a damaged PNG (b'IDAT' has a wrong checksum); expected a whole one"),
+    "cut off": (HEAD + chunk(b"IDAT", PIXELS)[:-3],
+         "is cut off: it has 56 bytes, and its chunks go on; read a whole one"),
+    "too few pixels": (HEAD + chunk(b"IDAT", zlib.compress(bytes(5))) + END,
+         "is a damaged PNG (its pixels are 5 bytes, and its header states 6); expected a whole one"),
+    "too many pixels": (HEAD + chunk(b"IDAT", zlib.compress(bytes(7))) + END,
+         "is a damaged PNG (its pixels are 7 bytes, and its header states 6); expected a whole one"),
+    "an unknown filter": (HEAD + chunk(b"IDAT", zlib.compress(bytes([0, 1, 2, 9, 3, 4]))) + END,
+         "is a damaged PNG (an unknown filter); expected a whole one"),
+    "no stream": (HEAD + chunk(b"IDAT", b"none") + END,
+         "is a damaged PNG (Error -3 while decompressing data: incorrect header check); expected a whole one"),
+    "transparency": (HEAD + chunk(b"tRNS", b"\0\1") + chunk(b"IDAT", PIXELS) + END,
+         "has a colour that stands for transparency, which is not taken"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", DAMAGED)

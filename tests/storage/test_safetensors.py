@@ -67,34 +67,21 @@ def test_the_bytes_are_the_packages_own(tmp_path: Path) -> None:
         ({"x": {}}, b"", " tensor 'x' states nothing; expected data_offsets, dtype and shape"),
         ({"x": {"dtype": "F32"}}, b"", " tensor 'x' states dtype; expected data_offsets, dtype and shape"),
         ({"x": entry(dtype=3)}, b"\0" * 8, " tensor 'x' states the dtype 3; expected one such as 'F32'"),
-        (
-            {"x": entry(shape=[-2])},
-            b"\0" * 8,
-            " tensor 'x' states the shape [-2]; expected a list of sizes of 0 and above",
-        ),
+        ({"x": entry(shape=[-2])}, b"\0" * 8,
+         " tensor 'x' states the shape [-2]; expected a list of sizes of 0 and above"),
         ({"x": entry(shape=2)}, b"\0" * 8, " tensor 'x' states the shape 2; expected a list of sizes of 0 and above"),
-        (
-            {"x": entry(shape=[True])},
-            b"\0" * 8,
-            " tensor 'x' states the shape [True]; expected a list of sizes of 0 and above",
-        ),
+        ({"x": entry(shape=[True])}, b"\0" * 8,
+         " tensor 'x' states the shape [True]; expected a list of sizes of 0 and above"),
         ({"x": entry(8, 0)}, b"\0" * 8, " tensor 'x' states the data_offsets [8, 0]; expected [begin, end]"),
         ({"x": entry(shape=[3])}, b"\0" * 8, " tensor 'x' has 8 bytes of elements; expected 12 (F32 of shape (3,))"),
-        (
-            {"x": entry(shape=[2**40, 2**40])},
-            b"\0" * 8,
-            f" tensor 'x' has 8 bytes of elements; expected {2**82} (F32 of shape ({2**40}, {2**40}))",
-        ),
+        ({"x": entry(shape=[2**40, 2**40])}, b"\0" * 8,
+         f" tensor 'x' has 8 bytes of elements; expected {2**82} (F32 of shape ({2**40}, {2**40}))"),
         ({"x": entry()}, b"\0" * 7, " has 7 bytes of elements; expected 8, as its header says"),
         ({"x": entry()}, b"\0" * 9, " has 9 bytes of elements; expected 8, as its header says"),
-        (
-            {"x": entry(), "y": entry(4, 12)},
-            b"\0" * 12,
-            " tensor 'y' starts at byte 4, inside 'x'; expected 8",
-        ),
+        ({"x": entry(), "y": entry(4, 12)}, b"\0" * 12, " tensor 'y' starts at byte 4, inside 'x'; expected 8"),
         ({"x": entry(4, 12)}, b"\0" * 12, " tensor 'x' starts at byte 4, after a gap; expected 0"),
     ],
-)
+)  # fmt: skip
 def test_a_hostile_header_is_a_clear_error(tmp_path: Path, header: Any, data: bytes, message: str) -> None:
     path = write(tmp_path / "x.safetensors", header, data)
     with pytest.raises(errors.FileFormatError) as caught:

@@ -159,65 +159,35 @@ def placed(name: str) -> Callable[[Path], None]:
 
 WRONG: dict[str, tuple[Callable[[Path], None], str]] = {
     "a shard is missing": (dropped, f"{{index}} names '{TWO}', which is not there; fetch all shards"),
-    "a tensor is in none": (
-        lost,
-        f"{{index}} promises 'embed' in '{TWO}' and 'norm' in '{TWO}', which are not there; {TORN}",
-    ),
+    "a tensor is in none": (lost,
+         f"{{index}} promises 'embed' in '{TWO}' and 'norm' in '{TWO}', which are not there; {TORN}"),
     "a tensor is not named": (unnamed, f"{{index}} does not name 'steps', which its shards hold; {TORN}"),
     "a tensor is in two": (twice, f"{{index}}: 'embed' is in '{ONE}' and in '{TWO}'; expected it once"),
-    "a name leads upwards": (
-        placed("../x.safetensors"),
-        (
-            "{index} has 'embed' in '../x.safetensors', which leads out of its folder; "
-            "expected the name of a file beside the index"
-        ),
-    ),
-    "a name is absolute": (
-        placed("/x.safetensors"),
-        (
-            "{index} has 'embed' in '/x.safetensors', which leads out of its folder; "
-            "expected the name of a file beside the index"
-        ),
-    ),
-    "a name is one of Windows": (
-        placed("c:x.safetensors"),
-        (
-            "{index} has 'embed' in 'c:x.safetensors', which leads out of its folder; "
-            "expected the name of a file beside the index"
-        ),
-    ),
-    "a name holds NUL": (
-        placed("x\0.safetensors"),
-        "{index} has 'embed' in 'x\\x00.safetensors', which is no name of a safetensors file; expected one",
-    ),
-    "a name is of another format": (
-        placed("x.bin"),
-        "{index} has 'embed' in 'x.bin', which is no name of a safetensors file; expected one",
-    ),
-    "no map": (
-        indexed({"metadata": {}}),
-        "{index} has no 'weight_map' of names of tensors and of their files; expected an index",
-    ),
-    "an empty map": (
-        indexed({"weight_map": {}}),
-        "{index} has no 'weight_map' of names of tensors and of their files; expected an index",
-    ),
-    "numbers for names": (
-        indexed({"weight_map": {"embed": 3}}),
-        "{index} has no 'weight_map' of names of tensors and of their files; expected an index",
-    ),
-    "a name twice": (
-        indexed('{"weight_map": {"embed": "a.safetensors", "embed": "b.safetensors"}}'),
-        "{index} names 'embed' twice; expected names that differ",
-    ),
-    "no JSON": (
-        indexed("{"),
-        (
-            "{index} is no JSON (Expecting property name enclosed in double quotes: line 1 column 2 (char 1)); "
-            "expected an index of safetensors files"
-        ),
-    ),
-}
+    "a name leads upwards": (placed("../x.safetensors"),
+         ("{index} has 'embed' in '../x.safetensors', which leads out of its folder; "
+          "expected the name of a file beside the index")),
+    "a name is absolute": (placed("/x.safetensors"),
+         ("{index} has 'embed' in '/x.safetensors', which leads out of its folder; "
+          "expected the name of a file beside the index")),
+    "a name is one of Windows": (placed("c:x.safetensors"),
+         ("{index} has 'embed' in 'c:x.safetensors', which leads out of its folder; "
+          "expected the name of a file beside the index")),
+    "a name holds NUL": (placed("x\0.safetensors"),
+         "{index} has 'embed' in 'x\\x00.safetensors', which is no name of a safetensors file; expected one"),
+    "a name is of another format": (placed("x.bin"),
+         "{index} has 'embed' in 'x.bin', which is no name of a safetensors file; expected one"),
+    "no map": (indexed({"metadata": {}}),
+         "{index} has no 'weight_map' of names of tensors and of their files; expected an index"),
+    "an empty map": (indexed({"weight_map": {}}),
+         "{index} has no 'weight_map' of names of tensors and of their files; expected an index"),
+    "numbers for names": (indexed({"weight_map": {"embed": 3}}),
+         "{index} has no 'weight_map' of names of tensors and of their files; expected an index"),
+    "a name twice": (indexed('{"weight_map": {"embed": "a.safetensors", "embed": "b.safetensors"}}'),
+         "{index} names 'embed' twice; expected names that differ"),
+    "no JSON": (indexed("{"),
+         ("{index} is no JSON (Expecting property name enclosed in double quotes: line 1 column 2 (char 1)); "
+          "expected an index of safetensors files")),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", WRONG)

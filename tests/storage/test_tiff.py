@@ -218,56 +218,27 @@ SAME: dict[str, tuple[list[Any], list[Any]]] = {
     "a camera of another quality": (CAMERA, [doubles(50844, 7, 8, *range(2, 92))]),
 }
 OTHER: dict[str, tuple[list[Any], list[Any], str]] = {
-    "half a pixel": (
-        GEO,
-        [SCALE, TIES, *keys((1024, 1), POINT, UTM)],
-        "transforms: (10.0, 0.0, 500000.0, 0.0, -10.0, 4600000.0) and (10.0, 0.0, 499995.0, 0.0, -10.0, 4600005.0)",
-    ),
-    "heights above a geoid": (
-        GEO,
-        VERTICAL_GEO,
-        (
-            "coordinate systems: EPSG:32633 (projected), the vertical system (GeoKey 4096) none and EPSG:32633 "
-            "(projected), the vertical system (GeoKey 4096) 5773"
-        ),
-    ),
-    "units": (
-        [SCALE, TIES, *keys(UTM, (3076, 9001))],
-        [SCALE, TIES, *keys(UTM, (3076, 9003))],
-        (
-            "coordinate systems: EPSG:32633 (projected), the linear units (GeoKey 3076) 9001 and EPSG:32633 "
-            "(projected), the linear units (GeoKey 3076) 9003"
-        ),
-    ),
-    "what only a text states": (
-        [SCALE, TIES, *keys(OWN, (3073, 0), text="ESRI PE String = one|")],
-        [SCALE, TIES, *keys(OWN, (3073, 0), text="ESRI PE String = two|")],
-        (
-            "coordinate systems: one of its own, the text (GeoKey 3073) ESRI PE String = one and one of its own, the "
-            "text (GeoKey 3073) ESRI PE String = two"
-        ),
-    ),
-    "ground control points": (
-        CONTROL,
-        [doubles(33922, 0, 0, 0, 11, 50, 0, 0, 31, 0, 10, 49.9, 0), *CONTROL[1:]],
-        "ground control points: 2 with (0.0, 0.0, 10.0, 50.0, 0.0) and 2 with (0.0, 0.0, 11.0, 50.0, 0.0)",
-    ),
-    "points and a transform": (
-        [SCALE, TIES, *CONTROL[1:]],
-        CONTROL,
-        "transforms: (10.0, 0.0, 500000.0, 0.0, -10.0, 4600000.0) and none",
-    ),
-    "cameras": (
-        CAMERA,
-        [doubles(50844, *range(3), 9, *range(4, 92))],
-        "rational polynomial cameras: one at (2.0, 3.0, 4.0) and one at (2.0, 9.0, 4.0)",
-    ),
-    "heights": (
-        [SCALE, TIES],
-        [doubles(33550, 10, 10, 2), TIES],
-        "scales and offsets of heights: (1.0, 0.0) and (2.0, 0.0)",
-    ),
-}
+    "half a pixel": (GEO, [SCALE, TIES, *keys((1024, 1), POINT, UTM)],
+         "transforms: (10.0, 0.0, 500000.0, 0.0, -10.0, 4600000.0) and (10.0, 0.0, 499995.0, 0.0, -10.0, 4600005.0)"),
+    "heights above a geoid": (GEO, VERTICAL_GEO,
+         ("coordinate systems: EPSG:32633 (projected), the vertical system (GeoKey 4096) none and EPSG:32633 "
+          "(projected), the vertical system (GeoKey 4096) 5773")),
+    "units": ([SCALE, TIES, *keys(UTM, (3076, 9001))], [SCALE, TIES, *keys(UTM, (3076, 9003))],
+         ("coordinate systems: EPSG:32633 (projected), the linear units (GeoKey 3076) 9001 and EPSG:32633 "
+          "(projected), the linear units (GeoKey 3076) 9003")),
+    "what only a text states": ([SCALE, TIES, *keys(OWN, (3073, 0), text="ESRI PE String = one|")],
+         [SCALE, TIES, *keys(OWN, (3073, 0), text="ESRI PE String = two|")],
+         ("coordinate systems: one of its own, the text (GeoKey 3073) ESRI PE String = one and one of its own, the "
+          "text (GeoKey 3073) ESRI PE String = two")),
+    "ground control points": (CONTROL, [doubles(33922, 0, 0, 0, 11, 50, 0, 0, 31, 0, 10, 49.9, 0), *CONTROL[1:]],
+         "ground control points: 2 with (0.0, 0.0, 10.0, 50.0, 0.0) and 2 with (0.0, 0.0, 11.0, 50.0, 0.0)"),
+    "points and a transform": ([SCALE, TIES, *CONTROL[1:]], CONTROL,
+         "transforms: (10.0, 0.0, 500000.0, 0.0, -10.0, 4600000.0) and none"),
+    "cameras": (CAMERA, [doubles(50844, *range(3), 9, *range(4, 92))],
+         "rational polynomial cameras: one at (2.0, 3.0, 4.0) and one at (2.0, 9.0, 4.0)"),
+    "heights": ([SCALE, TIES], [doubles(33550, 10, 10, 2), TIES],
+         "scales and offsets of heights: (1.0, 0.0) and (2.0, 0.0)"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", SAME)

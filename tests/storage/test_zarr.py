@@ -224,51 +224,30 @@ def test_pickles_within_shards_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        (
-            {"zarr_format": 4},
-            "x.zarr/zarr.json states the format 4 and the node type 'array'; expected 3, and 'array' or 'group'",
-        ),
+        ({"zarr_format": 4},
+         "x.zarr/zarr.json states the format 4 and the node type 'array'; expected 3, and 'array' or 'group'"),
         ({"attributes": [1]}, "x.zarr/zarr.json has attributes that are a JSON list; expected an object"),
         ({"data_type": "complex64", "fill_value": [0, 0]}, "complex64"),
         ({"data_type": "nonsense"}, "x.zarr is no array that zarr "),
         ({"codecs": []}, "x.zarr states the codecs []; expected a list of at least one"),
-        (
-            {"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [0, 4]}}},
-            "x.zarr states the chunk shape [0, 4]; expected a list of whole numbers from 1 on, one for each axis",
-        ),
-        (
-            {"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4]}}},
-            "x.zarr states the chunk shape (4,) of an array of shape (11, 13); expected one for each axis",
-        ),
+        ({"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [0, 4]}}},
+         "x.zarr states the chunk shape [0, 4]; expected a list of whole numbers from 1 on, one for each axis"),
+        ({"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4]}}},
+         "x.zarr states the chunk shape (4,) of an array of shape (11, 13); expected one for each axis"),
         ({"shape": [9, 13.0]}, "x.zarr states the shape [9, 13.0]; expected a list of whole numbers from 0 on"),
-        (
-            {"chunk_grid": {"name": "regular"}},
-            "x.zarr states the chunk_grid {'name': 'regular'}; expected an object with a name and a configuration",
-        ),
+        ({"chunk_grid": {"name": "regular"}},
+         "x.zarr states the chunk_grid {'name': 'regular'}; expected an object with a name and a configuration"),
         ({"codecs": [7]}, "x.zarr states the codec 7; expected an object with a name"),
-        (
-            {
-                "codecs": [
-                    {
-                        "name": "sharding_indexed",
-                        "configuration": {
-                            "chunk_shape": [2, 2],
-                            "codecs": ["bytes"],
-                            "index_codecs": ["bytes", "gzip"],
-                        },
-                    }
-                ]
-            },
-            "x.zarr states the codecs ['bytes', 'gzip'] of the index of its shards; expected bytes and crc32c",
-        ),
+        ({"codecs": [{"name": "sharding_indexed",
+                      "configuration": {"chunk_shape": [2, 2], "codecs": ["bytes"],
+                                        "index_codecs": ["bytes", "gzip"]}}]},
+         "x.zarr states the codecs ['bytes', 'gzip'] of the index of its shards; expected bytes and crc32c"),
         ({"shape": [2**70, 1]}, "x.zarr "),
-        (
-            {"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [1 << 20, 1 << 20]}}},
-            "x.zarr has chunks of the shape (1048576, 1048576), 2199023255552 bytes each, and is itself",
-        ),
+        ({"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [1 << 20, 1 << 20]}}},
+         "x.zarr has chunks of the shape (1048576, 1048576), 2199023255552 bytes each, and is itself"),
     ],
     ids=lambda one: str(one)[:30],
-)
+)  # fmt: skip
 def test_headers_that_lie_are_refused(tmp_path: Path, changes: dict[str, Any], told: str) -> None:
     assert told in the_error(header(tmp_path, **changes))
 

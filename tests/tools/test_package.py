@@ -263,31 +263,15 @@ def test_a_release_that_is_ready_has_no_fault(released: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "old", "new", "faults"),
     [
-        (
-            "src/minuend/__init__.py",
-            "1.2.3",
-            "1.2.4",
-            [
-                "CHANGELOG.md begins with 1.2.3, and src/minuend/__init__.py says 1.2.4",
-                "the tag is v1.2.3, and src/minuend/__init__.py says 1.2.4; expected the tag v1.2.4",
-            ],
-        ),
-        (
-            "src/minuend/__init__.py",
-            "1.2.3",
-            "1.2.3.dev0",
-            [
-                "src/minuend/__init__.py says 1.2.3.dev0; expected three numbers, as 0.1.0",
-                "CHANGELOG.md begins with 1.2.3, and src/minuend/__init__.py says 1.2.3.dev0",
-                "the tag is v1.2.3, and src/minuend/__init__.py says 1.2.3.dev0; expected the tag v1.2.3.dev0",
-            ],
-        ),
-        (
-            "CHANGELOG.md",
-            "## 1.2.3",
-            "## Unreleased\n\n- Left behind.\n\n## 1.2.3",
-            ["CHANGELOG.md has a part 'Unreleased'; expected 'VERSION (unreleased)' or 'VERSION (YEAR-MONTH-DAY)'"],
-        ),
+        ("src/minuend/__init__.py", "1.2.3", "1.2.4",
+         ["CHANGELOG.md begins with 1.2.3, and src/minuend/__init__.py says 1.2.4",
+          "the tag is v1.2.3, and src/minuend/__init__.py says 1.2.4; expected the tag v1.2.4"]),
+        ("src/minuend/__init__.py", "1.2.3", "1.2.3.dev0",
+         ["src/minuend/__init__.py says 1.2.3.dev0; expected three numbers, as 0.1.0",
+          "CHANGELOG.md begins with 1.2.3, and src/minuend/__init__.py says 1.2.3.dev0",
+          "the tag is v1.2.3, and src/minuend/__init__.py says 1.2.3.dev0; expected the tag v1.2.3.dev0"]),
+        ("CHANGELOG.md", "## 1.2.3", "## Unreleased\n\n- Left behind.\n\n## 1.2.3",
+         ["CHANGELOG.md has a part 'Unreleased'; expected 'VERSION (unreleased)' or 'VERSION (YEAR-MONTH-DAY)'"]),
         ("CHANGELOG.md", "- More.\n", "", ["CHANGELOG.md does not say what is new in 1.2.3"]),
         ("CHANGELOG.md", "2026-11-22", "2026-02-30", ["CHANGELOG.md dates 1.2.3 2026-02-30, which is no date"]),
         ("CHANGELOG.md", "2026-11-01", "unreleased", ["CHANGELOG.md has 1.2.2 below 1.2.3 without a date"]),
@@ -295,7 +279,7 @@ def test_a_release_that_is_ready_has_no_fault(released: Path) -> None:
         ("docs/page.md", "rev: v1.2.3", "rev: main", ["docs/page.md:4 names main; expected v1.2.3"]),
         ("docs/page.md", "==1.2.3", "==1.2.2", ["docs/page.md:5 names 1.2.2; expected 1.2.3"]),
     ],
-)
+)  # fmt: skip
 def test_a_release_that_is_not_ready_says_why(released: Path, file: str, old: str, new: str, faults: list[str]) -> None:
     rewrite(released, file, old, new)
     assert list(release.faults("v1.2.3", released, {})) == faults

@@ -1,4 +1,4 @@
-"""Deltas that lie, other bases, and work that is broken off: a clear error, and nothing is written."""
+"""Across modules: damaged deltas, other bases and interrupted work give a clear error, and nothing is written."""
 
 from __future__ import annotations
 
@@ -84,124 +84,67 @@ FILE = "d.safetensors file ''"
 X, GROWN = "d.safetensors tensor 'tensor/x'", "d.safetensors tensor 'tensor/grown'"
 DAMAGED = "; the delta is damaged"
 WRONG: dict[str, tuple[Edit, str]] = {
-    "no object": (
-        manifest_with("base", 3),
-        "d.safetensors has a manifest in which base is 3; expected a list",
-    ),
-    "a field too many": (
-        manifest_with("tensors.x.more", 1),
-        ("d.safetensors has a manifest in which tensors['x'] is {MORE}; "
-        "expected an object of stored, sha256, base, changed and norm"),
-    ),
-    "stored in no known way": (
-        manifest_with("tensors.x.stored", "xor"),
-        ("d.safetensors has a manifest in which tensors['x'].stored is 'xor'; "
-        "expected unchanged, difference or whole"),
-    ),
-    "no hash": (
-        manifest_with("tensors.x.sha256", "12"),
-        "d.safetensors has a manifest in which tensors['x'].sha256 is '12'; expected 64 hexadecimal digits",
-    ),
-    "a size below 0": (
-        manifest_with("files.0.size", -1),
-        "d.safetensors has a manifest in which files[0].size is -1; expected a whole number from 0 on",
-    ),
-    "a size that is true": (
-        manifest_with("tensors.x.base.shape", [True]),
-        "d.safetensors has a manifest in which tensors['x'].base.shape is True; expected a whole number from 0 on",
-    ),
-    "a norm below 0": (
-        manifest_with("tensors.x.norm.l2", -1.0),
-        "d.safetensors has a manifest in which tensors['x'].norm.l2 is -1.0; expected a number from 0 on",
-    ),
-    "a name that is none": (
-        manifest_with("files.0.name", 7),
-        "d.safetensors has a manifest in which files[0].name is 7; expected a text",
-    ),
-    "no files": (
-        manifest_with("files", []),
-        "d.safetensors gives the files none; expected one, or an index and its shards",
-    ),
-    "a head of more than the file": (
-        manifest_with("files.0.size", 100),
-        f"d.safetensors promises a head of {HEAD} bytes in a file of 100; expected 100 at most",
-    ),
-    "a head of more than any": (
-        lambda manifest, _: manifest["files"][0].update(size=1 << 40, head=1 << 39),
-        f"d.safetensors has heads of {1 << 39} bytes together; a delta takes 100000008 at most",
-    ),
-    "a file of another size": (
-        manifest_with("files.0.size", HEAD + 200),
-        f"{FILE} has 200 bytes of elements; expected 194, as its header says",
-    ),
-    "a name that leaves the folder": (
-        manifest_with("files.0.name", "../x.safetensors"),
-        ("d.safetensors gives a file '../x.safetensors', which leads out of its folder; "
-        "expected the name of a file beside the index"),
-    ),
-    "an absolute name": (
-        manifest_with("files.0.name", "/tmp/x.safetensors"),
-        ("d.safetensors gives a file '/tmp/x.safetensors', which leads out of its folder; "
-        "expected the name of a file beside the index"),
-    ),
-    "a name with NUL": (
-        manifest_with("files.0.name", "x\0.safetensors"),
-        "d.safetensors gives a file 'x\\x00.safetensors', which is no name of a safetensors file; expected one",
-    ),
-    "one file with a name": (
-        manifest_with("files.0.name", "x.safetensors"),
-        "d.safetensors gives the files 'x.safetensors'; expected one, or an index and its shards",
-    ),
+    "no object": (manifest_with("base", 3), "d.safetensors has a manifest in which base is 3; expected a list"),
+    "a field too many": (manifest_with("tensors.x.more", 1),
+         ("d.safetensors has a manifest in which tensors['x'] is {MORE}; "
+          "expected an object of stored, sha256, base, changed and norm")),
+    "stored in no known way": (manifest_with("tensors.x.stored", "xor"),
+         "d.safetensors has a manifest in which tensors['x'].stored is 'xor'; expected unchanged, difference or whole"),
+    "no hash": (manifest_with("tensors.x.sha256", "12"),
+         "d.safetensors has a manifest in which tensors['x'].sha256 is '12'; expected 64 hexadecimal digits"),
+    "a size below 0": (manifest_with("files.0.size", -1),
+         "d.safetensors has a manifest in which files[0].size is -1; expected a whole number from 0 on"),
+    "a size that is true": (manifest_with("tensors.x.base.shape", [True]),
+         "d.safetensors has a manifest in which tensors['x'].base.shape is True; expected a whole number from 0 on"),
+    "a norm below 0": (manifest_with("tensors.x.norm.l2", -1.0),
+         "d.safetensors has a manifest in which tensors['x'].norm.l2 is -1.0; expected a number from 0 on"),
+    "a name that is none": (manifest_with("files.0.name", 7),
+         "d.safetensors has a manifest in which files[0].name is 7; expected a text"),
+    "no files": (manifest_with("files", []),
+         "d.safetensors gives the files none; expected one, or an index and its shards"),
+    "a head of more than the file": (manifest_with("files.0.size", 100),
+         f"d.safetensors promises a head of {HEAD} bytes in a file of 100; expected 100 at most"),
+    "a head of more than any": (lambda manifest, _: manifest["files"][0].update(size=1 << 40, head=1 << 39),
+         f"d.safetensors has heads of {1 << 39} bytes together; a delta takes 100000008 at most"),
+    "a file of another size": (manifest_with("files.0.size", HEAD + 200),
+         f"{FILE} has 200 bytes of elements; expected 194, as its header says"),
+    "a name that leaves the folder": (manifest_with("files.0.name", "../x.safetensors"),
+         ("d.safetensors gives a file '../x.safetensors', which leads out of its folder; "
+          "expected the name of a file beside the index")),
+    "an absolute name": (manifest_with("files.0.name", "/tmp/x.safetensors"),
+         ("d.safetensors gives a file '/tmp/x.safetensors', which leads out of its folder; "
+          "expected the name of a file beside the index")),
+    "a name with NUL": (manifest_with("files.0.name", "x\0.safetensors"),
+         "d.safetensors gives a file 'x\\x00.safetensors', which is no name of a safetensors file; expected one"),
+    "one file with a name": (manifest_with("files.0.name", "x.safetensors"),
+         "d.safetensors gives the files 'x.safetensors'; expected one, or an index and its shards"),
     "no head": (without("file/"), f"{FILE} has no head; expected a tensor 'file/'"),
     "no entry": (without("tensor/x"), "d.safetensors holds other tensors than its manifest tells of: 'tensor/x'"),
-    "an entry too many": (
-        lambda _, entries: entries.update({"tensor/kept": b"1"}),
-        "d.safetensors holds other tensors than its manifest tells of: 'tensor/kept'",
-    ),
-    "no record": (
-        without("x"),
-        "d.safetensors has a manifest and heads that do not name the same tensors: 'x'",
-    ),
-    "unchanged from another shape": (
-        manifest_with("tensors.kept.base.shape", [3]),
-        "d.safetensors tensor 'kept' is unchanged from a base of another type or shape" + DAMAGED,
-    ),
-    "a difference from nothing": (
-        manifest_with("tensors.x.base", None),
-        "d.safetensors tensor 'x' is a difference from a base that it does not fit" + DAMAGED,
-    ),
+    "an entry too many": (lambda _, entries: entries.update({"tensor/kept": b"1"}),
+         "d.safetensors holds other tensors than its manifest tells of: 'tensor/kept'"),
+    "no record": (without("x"), "d.safetensors has a manifest and heads that do not name the same tensors: 'x'"),
+    "unchanged from another shape": (manifest_with("tensors.kept.base.shape", [3]),
+         "d.safetensors tensor 'kept' is unchanged from a base of another type or shape" + DAMAGED),
+    "a difference from nothing": (manifest_with("tensors.x.base", None),
+         "d.safetensors tensor 'x' is a difference from a base that it does not fit" + DAMAGED),
     "cut in a head": (entry_with("tensor/x", lambda raw: raw[:5]), f"{X} ends in the midst of a block{DAMAGED}"),
     "cut in a plane": (entry_with("tensor/x", lambda raw: raw[:-1]), f"{X} ends in the midst of a block{DAMAGED}"),
-    "more behind it": (
-        entry_with("tensor/x", lambda raw: raw + b"xy"),
-        f"{X} has 2 bytes beyond its last block{DAMAGED}",
-    ),
-    "a kind of block": (
-        entry_with("tensor/x", lambda raw: b"\2" + raw[1:]),
-        f"{X} has a block of kind 2; expected 0 or 1",
-    ),
-    "a plane of too many bytes": (
-        entry_with("tensor/x", lambda raw: raw[:1] + b"\x15\0\0\0" + raw[5:]),
-        f"{X} has a plane of 21 bytes for 20 elements; expected 20 at most",
-    ),
+    "more behind it": (entry_with("tensor/x", lambda raw: raw + b"xy"),
+         f"{X} has 2 bytes beyond its last block{DAMAGED}"),
+    "a kind of block": (entry_with("tensor/x", lambda raw: b"\2" + raw[1:]),
+         f"{X} has a block of kind 2; expected 0 or 1"),
+    "a plane of too many bytes": (entry_with("tensor/x", lambda raw: raw[:1] + b"\x15\0\0\0" + raw[5:]),
+         f"{X} has a plane of 21 bytes for 20 elements; expected 20 at most"),
     "a bomb": (entry_with("tensor/x", bomb), f"{X} has a plane that states {64 << 20} bytes; expected 20"),
-    "a difference in new rows": (
-        entry_with("tensor/grown", lambda raw: raw[:-12] + b"\0" + raw[-11:]),
-        f"{GROWN} has a difference where there is no base{DAMAGED}",
-    ),
-    "the hash of a tensor": (
-        manifest_with("tensors.x.sha256", SHA),
-        "d.safetensors tensor 'x' comes out with another sha256 than promised" + DAMAGED,
-    ),
-    "the hash of a file": (
-        manifest_with("files.0.sha256", SHA),
-        f"{FILE} comes out with another sha256 than promised{DAMAGED}",
-    ),
-    "the hash of the base": (
-        manifest_with("tensors.kept.base.sha256", SHA),
-        ("base.safetensors tensor 'kept' holds other elements than the base that d.safetensors was made from "
-        "(their sha256 differs); name that base"),
-    ),
+    "a difference in new rows": (entry_with("tensor/grown", lambda raw: raw[:-12] + b"\0" + raw[-11:]),
+         f"{GROWN} has a difference where there is no base{DAMAGED}"),
+    "the hash of a tensor": (manifest_with("tensors.x.sha256", SHA),
+         "d.safetensors tensor 'x' comes out with another sha256 than promised" + DAMAGED),
+    "the hash of a file": (manifest_with("files.0.sha256", SHA),
+         f"{FILE} comes out with another sha256 than promised{DAMAGED}"),
+    "the hash of the base": (manifest_with("tensors.kept.base.sha256", SHA),
+         ("base.safetensors tensor 'kept' holds other elements than the base that d.safetensors was made from "
+          "(their sha256 differs); name that base")),
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""BASE and a delta give TUNED back byte by byte, whatever the files hold."""
+"""Across modules: a base and a delta give the tuned files back byte by byte, whatever the files hold."""
 
 from __future__ import annotations
 

@@ -55,30 +55,18 @@ def test_a_negative_zero_is_one_only_as_a_float():
         ("[1e999]", "this is no JSON: the number 1e999 is beyond a double's range, at [0] (line 1, column 2)"),
         ('["a', 'this is no JSON: a string that does not end; expected ", at [0] (line 1, column 2)'),
         ('["a\\', 'this is no JSON: a string that does not end; expected ", at [0] (line 1, column 2)'),
-        (
-            '["a\tb"]',
-            (
-                "this is no JSON: the control character U+0009 in a string; write it as an escape, "
-                "at [0] (line 1, column 4)"
-            ),
-        ),
+        ('["a\tb"]',
+         "this is no JSON: the control character U+0009 in a string; write it as an escape, at [0] (line 1, column 4)"),
         ('["\\x41"]', "this is no JSON: an escape that JSON does not have, at [0] (line 1, column 3)"),
         ('["\\ud800"]', "this is no JSON: a string with half of a surrogate pair, at [0] (line 1, column 2)"),
         ("[1, /* 2]", "this is no JSON: a comment that does not end; expected */, at the top (line 1, column 5)"),
-        (
-            '{"a": 1, "a": 2}',
-            "this is no JSON: the key 'a' comes twice in one object; keep one, at the top (line 1, column 10)",
-        ),
-        (
-            '{"x": {"a": 1, "a": 2}}',
-            "this is no JSON: the key 'a' comes twice in one object; keep one, at x (line 1, column 16)",
-        ),
-        (
-            "[" * 65,
-            f"this is no JSON: it nests deeper than 64 levels, at {'[0]' * 64} (line 1, column 65)",
-        ),
+        ('{"a": 1, "a": 2}',
+         "this is no JSON: the key 'a' comes twice in one object; keep one, at the top (line 1, column 10)"),
+        ('{"x": {"a": 1, "a": 2}}',
+         "this is no JSON: the key 'a' comes twice in one object; keep one, at x (line 1, column 16)"),
+        ("[" * 65, f"this is no JSON: it nests deeper than 64 levels, at {'[0]' * 64} (line 1, column 65)"),
     ],
-)
+)  # fmt: skip
 def test_a_syntax_error_is_told_with_its_place(text, message):
     with pytest.raises(FileFormatError) as caught:
         parse(text)

@@ -454,7 +454,7 @@ def test_an_allowzero_whose_dims_are_the_inputs_own_goes_without_loss(n):
 
 
 def test_the_table_of_steps_is_what_the_tool_makes():
-    path = Path(__file__).parents[2] / "tools/conversion_steps.py"
+    path = Path(__file__).parents[3] / "tools/conversion_steps.py"
     spec = importlib.util.spec_from_file_location("conversion_steps", path)
     tool = importlib.util.module_from_spec(spec)
     sys.modules["conversion_steps"] = tool

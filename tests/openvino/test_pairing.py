@@ -54,7 +54,7 @@ KILLED = """
 import os, sys
 import numpy as np
 sys.path[:0] = sys.argv[4].split(os.pathsep)
-from test_ir_pairing import model
+from test_pairing import model
 rename, dies_after = os.replace, int(sys.argv[2])
 if sys.argv[3] == "bin first":
     from minuend.storage import writing

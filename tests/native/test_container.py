@@ -40,16 +40,10 @@ def stat(inactive: int, total: int) -> str:
 TREES = {
     "no groups": ("", "", {}, (None, None, None)),
     "no limits, version 2": ("0::/user.slice", V2, {"sys/fs/cgroup/user.slice/memory.max": "max"}, (None, None, None)),
-    "no limits, version 1": (
-        "4:memory:/\n2:cpu,cpuacct:/",
-        f"{V1['memory']}\n{V1['cpu']}",
-        {
-            "sys/fs/cgroup/memory/memory.limit_in_bytes": str(NONE),
-            "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us": "-1",
-            "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us": "100000",
-        },
-        (None, None, None),
-    ),
+    "no limits, version 1": ("4:memory:/\n2:cpu,cpuacct:/", f"{V1['memory']}\n{V1['cpu']}",
+         {"sys/fs/cgroup/memory/memory.limit_in_bytes": str(NONE), "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us": "-1",
+          "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us": "100000"},
+         (None, None, None)),
     "a pod that sees the whole hierarchy, version 2": (
         "0::/kubepods/pod7/app",
         V2,
@@ -79,46 +73,22 @@ TREES = {
         },
         (1, GIB, 424 * MIB),  # half a CPU is one thread; files that can be dropped are those of the groups below, too
     ),
-    "memory.high is a limit, and may be exceeded": (
-        "0::/a",
-        V2,
-        {
-            "sys/fs/cgroup/a/memory.max": str(GIB),
-            "sys/fs/cgroup/a/memory.high": str(200 * MIB),
-            "sys/fs/cgroup/a/memory.current": str(300 * MIB),
-            "sys/fs/cgroup/a/memory.stat": "inactive_file 0",
-        },
-        (None, 200 * MIB, -100 * MIB),
-    ),
-    "groups of another part are not this process's": (
-        "0::/a",
-        V2.replace(" / ", " /b "),
-        {"sys/fs/cgroup/memory.max": str(GIB), "sys/fs/cgroup/cpu.max": "100000 100000"},
-        (None, None, None),
-    ),
-    "a name that only begins alike is not an outer group": (
-        "0::/pods/a",
-        V2.replace(" / ", " /pod "),
-        {"sys/fs/cgroup/cpu.max": "100000 100000", "sys/fs/cgroups/a/cpu.max": "100000 100000"},
-        (None, None, None),
-    ),
-    "a mount with a space in its name, and an old hierarchy beside version 2": (
-        "4:cpu:/x\n0::/x",
-        V2.replace("/sys/fs/cgroup", "/my\\040groups") + "\n" + V1["cpu"],
-        {
-            "my groups/x/cpu.max": "max 100000",
-            "sys/fs/cgroup/cpu,cpuacct/x/cpu.cfs_quota_us": "700000",
-            "sys/fs/cgroup/cpu,cpuacct/x/cpu.cfs_period_us": "100000",
-        },
-        (7, None, None),
-    ),
-    "a limit that nobody reaches": (
-        "0::/a",
-        V2,
-        {"sys/fs/cgroup/a/cpu.max": f"{100_000 * 10**9 * 5} 100000"},
-        (None, None, None),
-    ),
-}
+    "memory.high is a limit, and may be exceeded": ("0::/a", V2,
+         {"sys/fs/cgroup/a/memory.max": str(GIB), "sys/fs/cgroup/a/memory.high": str(200 * MIB),
+          "sys/fs/cgroup/a/memory.current": str(300 * MIB), "sys/fs/cgroup/a/memory.stat": "inactive_file 0"},
+         (None, 200 * MIB, -100 * MIB)),
+    "groups of another part are not this process's": ("0::/a", V2.replace(" / ", " /b "),
+         {"sys/fs/cgroup/memory.max": str(GIB), "sys/fs/cgroup/cpu.max": "100000 100000"}, (None, None, None)),
+    "a name that only begins alike is not an outer group": ("0::/pods/a", V2.replace(" / ", " /pod "),
+         {"sys/fs/cgroup/cpu.max": "100000 100000", "sys/fs/cgroups/a/cpu.max": "100000 100000"}, (None, None, None)),
+    "a mount with a space in its name, and an old hierarchy beside version 2": ("4:cpu:/x\n0::/x",
+         V2.replace("/sys/fs/cgroup", "/my\\040groups") + "\n" + V1["cpu"],
+         {"my groups/x/cpu.max": "max 100000", "sys/fs/cgroup/cpu,cpuacct/x/cpu.cfs_quota_us": "700000",
+          "sys/fs/cgroup/cpu,cpuacct/x/cpu.cfs_period_us": "100000"},
+         (7, None, None)),
+    "a limit that nobody reaches": ("0::/a", V2, {"sys/fs/cgroup/a/cpu.max": f"{100_000 * 10**9 * 5} 100000"},
+         (None, None, None)),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("groups", "mounts", "files", "want"), TREES.values(), ids=TREES)

@@ -381,33 +381,23 @@ def test_a_reshape_by_an_input_is_inferred_as_far_as_it_can_be() -> None:
     ("build", "message"),
     [
         (lambda b, x: b.reshape("r", x, [4, -1]), "Reshape to [4, -1]: (2, 3) has 6 elements, which do not fill it"),
-        (
-            lambda b, x: b.reshape("r", x, [-1, -1]),
-            "Reshape to [-1, -1]: expected sizes, and -1 at most once for what is left",
-        ),
-        (
-            lambda b, x: b.reshape("r", x, [2, 3, 0], special_zero=True),
-            "Reshape to [2, 3, 0]: the 0 at 2 copies a dim that (2, 3) has not",
-        ),
+        (lambda b, x: b.reshape("r", x, [-1, -1]),
+         "Reshape to [-1, -1]: expected sizes, and -1 at most once for what is left"),
+        (lambda b, x: b.reshape("r", x, [2, 3, 0], special_zero=True),
+         "Reshape to [2, 3, 0]: the 0 at 2 copies a dim that (2, 3) has not"),
         (lambda b, x: b.unsqueeze("r", x, [3]), "axis 3 of Unsqueeze is out of range: expected -3 to 2"),
         (lambda b, x: b.unsqueeze("r", x, [0, -4]), "axes [0, -4] of Unsqueeze repeat"),
         (lambda b, x: b.squeeze("r", x, [2]), "axis 2 of Squeeze is out of range: expected -2 to 1"),
-        (
-            lambda b, x: b.broadcast("r", x, [2, 4]),
-            "Broadcast of (2, 3) to [2, 4]: aligned at the right, each dim must be 1 or the target's",
-        ),
+        (lambda b, x: b.broadcast("r", x, [2, 4]),
+         "Broadcast of (2, 3) to [2, 4]: aligned at the right, each dim must be 1 or the target's"),
         (lambda b, x: b.broadcast("r", x, [-1, 3]), "Broadcast to [-1, 3]: a size cannot be negative"),
         (lambda b, x: b.clamp("r", x, 2, 1), "attribute 'min' is 2.0 and 'max' is 1.0; expected min <= max"),
-        (
-            lambda b, x: b.binary("BitwiseAnd", "r", x, x),
-            "BitwiseAnd takes no element type 'f32'; expected an integer or boolean",
-        ),
-        (
-            lambda b, x: b.binary("Mod", "r", x, b.constant("k", np.int8(1))),
-            "Mod takes two operands of one element type; they are f32 and i8; convert one of them first",
-        ),
+        (lambda b, x: b.binary("BitwiseAnd", "r", x, x),
+         "BitwiseAnd takes no element type 'f32'; expected an integer or boolean"),
+        (lambda b, x: b.binary("Mod", "r", x, b.constant("k", np.int8(1))),
+         "Mod takes two operands of one element type; they are f32 and i8; convert one of them first"),
     ],
-)
+)  # fmt: skip
 def test_layers_that_their_inputs_do_not_fit_are_refused(build: Any, message: str) -> None:
     builder = Builder()
     with pytest.raises(SpecError) as found:

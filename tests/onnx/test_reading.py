@@ -178,28 +178,20 @@ def test_the_main_domain_may_be_written_ai_onnx():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (
-            lambda g: g.node.add(op_type="Neg", input=["a"], output=["c"], name="again"),
-            "graph.node[1] 'again', output 'c' is a second value of that name; expected one for each name",
-        ),
-        (
-            lambda g: g.input.append(g.input[0]),
-            "graph, input 'a' is a second value of that name; expected one for each name",
-        ),
-        (
-            lambda g: g.initializer.extend(2 * [TensorProto(name="w", data_type=1, dims=[0])]),
-            "graph, initializer 'w' is a second value of that name; expected one for each name",
-        ),
+        (lambda g: g.node.add(op_type="Neg", input=["a"], output=["c"], name="again"),
+         "graph.node[1] 'again', output 'c' is a second value of that name; expected one for each name"),
+        (lambda g: g.input.append(g.input[0]),
+         "graph, input 'a' is a second value of that name; expected one for each name"),
+        (lambda g: g.initializer.extend(2 * [TensorProto(name="w", data_type=1, dims=[0])]),
+         "graph, initializer 'w' is a second value of that name; expected one for each name"),
         (lambda g: g.input.add(), "graph, input '' has no name"),
         (lambda g: g.node[0].input.__setitem__(0, "x"), "graph.node[0] reads 'x', which nothing before it makes"),
         (lambda g: g.node[0].input.__setitem__(0, "c"), "graph.node[0] reads 'c', which nothing before it makes"),
-        (
-            lambda g: g.output[0].ClearField("type") or setattr(g.output[0], "name", "x"),
-            "graph, output 'x' is made by nothing",
-        ),
+        (lambda g: g.output[0].ClearField("type") or setattr(g.output[0], "name", "x"),
+         "graph, output 'x' is made by nothing"),
         (lambda g: g.node[0].ClearField("op_type"), "graph.node[0] has no op_type"),
     ],
-)
+)  # fmt: skip
 def test_a_name_has_one_meaning_and_is_made_before_it_is_read(change, message):
     assert broken(lambda proto: change(proto.graph)) == message
 
@@ -291,61 +283,39 @@ def test_text_is_text():
 @pytest.mark.parametrize(
     ("tensor", "message"),
     [
-        (
-            {"data_type": 99, "raw_data": b""},
-            "has the data_type 99; expected a TensorProto.DataType that the package onnx knows",
-        ),
+        ({"data_type": 99, "raw_data": b""},
+         "has the data_type 99; expected a TensorProto.DataType that the package onnx knows"),
         ({"raw_data": b""}, "has no data_type; expected a TensorProto.DataType that the package onnx knows"),
         ({"data_type": 1, "dims": [-1]}, "has the dims (-1,); expected sizes of 0 and above"),
-        (
-            {"data_type": 1, "dims": [0, 1 << 62, 1 << 62]},
-            "has the dims (0, 4611686018427387904, 4611686018427387904), whose product overflows 64 bits",
-        ),
-        (
-            {"data_type": 16, "dims": [0, (1 << 63) - 1], "raw_data": b""},
-            "has the dims (0, 9223372036854775807), whose bytes overflow 64 bits",
-        ),
-        (
-            {"data_type": 1, "dims": [1], "raw_data": b"12345"},
-            "has 5 bytes of raw_data; expected 4 (FLOAT of dims (1,))",
-        ),
-        (
-            {"data_type": 1, "dims": [2], "float_data": [1, 2, 3]},
-            "has 3 entries in float_data; expected 2 (FLOAT of dims (2,))",
-        ),
+        ({"data_type": 1, "dims": [0, 1 << 62, 1 << 62]},
+         "has the dims (0, 4611686018427387904, 4611686018427387904), whose product overflows 64 bits"),
+        ({"data_type": 16, "dims": [0, (1 << 63) - 1], "raw_data": b""},
+         "has the dims (0, 9223372036854775807), whose bytes overflow 64 bits"),
+        ({"data_type": 1, "dims": [1], "raw_data": b"12345"},
+         "has 5 bytes of raw_data; expected 4 (FLOAT of dims (1,))"),
+        ({"data_type": 1, "dims": [2], "float_data": [1, 2, 3]},
+         "has 3 entries in float_data; expected 2 (FLOAT of dims (2,))"),
         ({"data_type": 1, "dims": [1]}, "has 0 entries in float_data; expected 1 (FLOAT of dims (1,))"),
-        (
-            {"data_type": 14, "dims": [1], "float_data": [1]},
-            "has 1 entries in float_data; expected 2 (COMPLEX64 of dims (1,))",
-        ),
+        ({"data_type": 14, "dims": [1], "float_data": [1]},
+         "has 1 entries in float_data; expected 2 (COMPLEX64 of dims (1,))"),
         ({"data_type": 22, "dims": [3], "raw_data": b"1"}, "has 1 bytes of raw_data; expected 2 (INT4 of dims (3,))"),
         ({"data_type": 1, "dims": [1], "int32_data": [1]}, "has int32_data for FLOAT; expected float_data or raw_data"),
-        (
-            {"data_type": 1, "dims": [1], "float_data": [1], "raw_data": b"1234"},
-            "has both raw_data and float_data; expected one of them",
-        ),
+        ({"data_type": 1, "dims": [1], "float_data": [1], "raw_data": b"1234"},
+         "has both raw_data and float_data; expected one of them"),
         ({"data_type": 8, "dims": [1], "raw_data": b"1"}, "has raw_data for STRING; expected string_data"),
         ({"data_type": 2, "dims": [2], "int32_data": [0, 300]}, "has 300 at int32_data[1]; expected 0 to 255 (UINT8)"),
         ({"data_type": 3, "dims": [1], "int32_data": [-200]}, "has -200 at int32_data[0]; expected -128 to 127 (INT8)"),
         ({"data_type": 9, "dims": [1], "int32_data": [2]}, "has 2 at int32_data[0]; expected 0 to 1 (BOOL)"),
-        (
-            {"data_type": 10, "dims": [1], "int32_data": [0x13C00]},
-            "has 80896 at int32_data[0]; expected 0 to 65535 (FLOAT16, as a bit pattern)",
-        ),
-        (
-            {"data_type": 22, "dims": [1], "int32_data": [256]},
-            "has 256 at int32_data[0]; expected 0 to 255 (INT4 of packed elements)",
-        ),
-        (
-            {"data_type": 12, "dims": [1], "uint64_data": [(1 << 32) + 5]},
-            "has 4294967301 at uint64_data[0]; expected 0 to 4294967295 (UINT32)",
-        ),
-        (
-            {"data_type": 1, "dims": [0], "segment": TensorProto.Segment(begin=0, end=1)},
-            "is one segment of a tensor; expected a whole one",
-        ),
+        ({"data_type": 10, "dims": [1], "int32_data": [0x13C00]},
+         "has 80896 at int32_data[0]; expected 0 to 65535 (FLOAT16, as a bit pattern)"),
+        ({"data_type": 22, "dims": [1], "int32_data": [256]},
+         "has 256 at int32_data[0]; expected 0 to 255 (INT4 of packed elements)"),
+        ({"data_type": 12, "dims": [1], "uint64_data": [(1 << 32) + 5]},
+         "has 4294967301 at uint64_data[0]; expected 0 to 4294967295 (UINT32)"),
+        ({"data_type": 1, "dims": [0], "segment": TensorProto.Segment(begin=0, end=1)},
+         "is one segment of a tensor; expected a whole one"),
     ],
-)
+)  # fmt: skip
 def test_a_tensor_s_data_is_what_its_type_and_dims_say(tensor, message):
     bad = TensorProto(name="w", **tensor)
     assert broken(lambda m: m.graph.initializer.append(bad)) == f"graph, initializer 'w' {message}"

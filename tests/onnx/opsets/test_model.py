@@ -17,7 +17,7 @@ from minuend.errors import ConversionRefused, SpecError
 from minuend.onnx.opsets import convert_proto
 from minuend.onnx.opsets.schemas import newest
 
-MODELS = Path(__file__).parents[1] / "data" / "models"
+MODELS = Path(__file__).parents[2] / "data" / "models"
 NEWEST_RUN = 26
 """The newest opset that onnxruntime 1.31 runs."""
 
