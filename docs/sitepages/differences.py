@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import html
 import itertools
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 
 from minuend.cli.pages.standards import value_in_words
 from minuend.language import Language
@@ -73,10 +74,10 @@ def _page(old: OpVersion, new: OpVersion, language: Language) -> str:
     return markup.paragraphs(
         "---\norphan: true\n---",  # 55 pages are found by their table, not by the list of all pages
         f"# {_title(old, new)}",
-        f"[{versions.title(old)}](../operators/{versions.slug(old)}.md), "
+        f"[{versions.title(old)}](../operators/{versions.slug(old)}.md){tr(', ')}"
         f"[{versions.title(new)}](../operators/{versions.slug(new)}.md)",
         f"## {tr('In four lines')}",
-        "\n".join(f"- **{head}**: {line}" for head, line in meaning(old, new, language)),
+        "\n".join(f"- {language.labelled(f'**{head}**', line)}" for head, line in meaning(old, new, language)),
         f"## {tr('Side by side')}",
         tr("Signs at the left: ~ changed, − only in the first, + only in the second."),
         markup.raw(side_by_side(old, new, language)),
@@ -108,9 +109,9 @@ def _attributes(one: OpVersion, other: OpVersion) -> list[str]:
 
 
 def _come_and_gone(come: list[str], gone: list[str], language: Language) -> str:
-    parts = [language.tr("new: {names}", names=", ".join(come))] if come else []
-    parts += [language.tr("gone: {names}", names=", ".join(gone))] if gone else []
-    return "; ".join(parts) or language.tr("the same")
+    parts = [language.tr("new: {names}", names=language.tr(", ").join(come))] if come else []
+    parts += [language.tr("gone: {names}", names=language.tr(", ").join(gone))] if gone else []
+    return language.tr("; ").join(parts) or language.tr("the same")
 
 
 def _shapes(old: OpVersion, new: OpVersion, language: Language) -> str:
@@ -122,8 +123,8 @@ def _shapes(old: OpVersion, new: OpVersion, language: Language) -> str:
         ("ranks", versions.ranks(old, language), versions.ranks(new, language)),
     ):
         if was != now:
-            parts.append(f"{tr(name)}: {markup.text(was)} → {markup.text(now)}")
-    return "; ".join(parts) or tr("the same")
+            parts.append(language.labelled(tr(name), f"{markup.text(was)} → {markup.text(now)}"))
+    return tr("; ").join(parts) or tr("the same")
 
 
 def _rule(op: OpVersion) -> str:
@@ -143,7 +144,7 @@ def _models(old: OpVersion, new: OpVersion, language: Language) -> str:
         losses.append(tr("its leftover attribute is dropped, and means nothing"))
     if not losses:
         return tr("a node of the first is one of the second as it is, with the same meaning")
-    return "; ".join(losses)
+    return tr("; ").join(losses)
 
 
 # ---- side by side ---------------------------------------------------------------------------------------------
@@ -165,13 +166,18 @@ def side_by_side(old: OpVersion, new: OpVersion, language: Language) -> str:
 _SIGNS = {"equal": "", "replace": "~", "delete": "−", "insert": "+"}
 
 
+_WORD = re.compile(r"[^\s：]+：?")
+_WIDE = "："
+"""Ends a label in Chinese; no space stands behind it."""
+
+
 class _Line:
     """A line of a version, and what its words mean: ``tensor(float16)``, ``f16`` and ``FLOAT16`` are one type."""
 
     def __init__(self, text: str, op: OpVersion) -> None:
         names = {spelled: name for name, all_ in dialect(op.dialect).spellings.items() for spelled in all_}
         self.indent = (len(text) - len(text.lstrip())) // 4
-        self.words = text.split()
+        self.words = _WORD.findall(text)
         self.meaning = [self._meaning(word, names) for word in self.words]
 
     @staticmethod
@@ -199,6 +205,10 @@ def _shown(line: _Line | None, other: _Line | None) -> str:
     matcher = difflib.SequenceMatcher(None, line.meaning, (other or line).meaning, autojunk=False)
     for tag, i, j, _, _ in matcher.get_opcodes():
         if i < j:
-            part = html.escape(" ".join(line.words[i:j]))
+            part = html.escape(_joined(line.words[i:j]))
             parts.append(part if tag == "equal" else f"<mark>{part}</mark>")
-    return f'<span class="indent-{line.indent}">{" ".join(parts)}</span>'
+    return f'<span class="indent-{line.indent}">{_joined(parts)}</span>'
+
+
+def _joined(words: Iterable[str]) -> str:
+    return " ".join(words).replace(f"{_WIDE} ", _WIDE)

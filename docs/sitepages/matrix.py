@@ -36,9 +36,9 @@ NO_EXAMPLE = "no example"
 """Stands for the severity of results that differ where no witness was measured."""
 
 SCOPE = (
-    "Each cell is the worst over all values of two inputs of one shape, in the newest version of the operator that has "
-    "the type. Select a cell for its example, its older releases and the command that shows it again. DirectML was not "
-    "measured: its documents are shown."
+    "Each cell is the worst verdict over all values of two inputs of one shape, in the newest version of the operator "
+    "that has the type; its colour is the severity. Select a cell for its witness, its older releases and the command "
+    "that shows it again. DirectML was not measured: its documents are shown."
 )
 
 
@@ -66,7 +66,8 @@ def _matrix(by_runtime: dict[str, list[Cell]], language: Language) -> str:
         markup.raw(_newest_table(by_runtime, language)),
         markup.text(tr(SCOPE)),
         markup.raw(_legend(language, explained=True)),
-        tr("To see which subtractions of a model a runtime computes otherwise: {command}", command=markup.code(remedy)),
+        tr("To see which subtractions of a model a runtime computes otherwise:"),
+        markup.fence("sh", remedy),
         f"## {tr('Element type by version')}",
         markup.text(tr("x: the version takes the type. Each leads to the version's page.")),
         markup.raw(_versions_table(language)),
@@ -116,7 +117,8 @@ def _legend(language: Language, *, explained: bool) -> str:
     """The signs with their names in a line, or with their meanings in a list."""
     rows = []
     for kind, sign, name, meaning in _signs(language):
-        words = f"<span><b>{html.escape(name)}</b>: {html.escape(meaning)}</span>" if explained else html.escape(name)
+        whole = language.labelled(f"<b>{html.escape(name)}</b>", html.escape(meaning))
+        words = f"<span>{whole}</span>" if explained else html.escape(name)
         rows.append(f'<li><span class="sign v-{kind}" aria-hidden="true">{sign}</span> {words}</li>')
     return f'<ul class="legend {"explained" if explained else "short"}">{"".join(rows)}</ul>'
 
@@ -181,7 +183,7 @@ def _cell(cell: Cell | None, dtype: str, language: Language) -> str:
         return f'<td class="v-none" data-type="{dtype}"></td>'
     graded = _severity(cell)
     words = [language.tr(word) for word in (cell.verdict, graded) if word]
-    label = f"{cell.target.runtime} {cell.target.release}, {cell.dtype}: {', '.join(words)}"
+    label = f"{cell.target.runtime} {cell.target.release}, {cell.dtype}: {language.tr(', ').join(words)}"
     data = {
         "verdict": cell.verdict, "type": dtype, "operator": cell.operator, "version": " ".join(cell.opversions),
         "severity": graded,
@@ -231,13 +233,12 @@ def _witnesses(runtime: str, cells: Sequence[Cell], language: Language) -> str:
     newest = cells[-1].target
     parts = [f"# {runtime}", markup.text(source(newest, language))]
     if not newest.declared:
-        again = f"minuend prove {runtime}"
-        parts.append(
-            tr("With a release installed, this asks it every case again: {command}", command=markup.code(again))
-        )
+        parts.append(tr("With a release installed, this runs every case on it again:"))
+        parts.append(markup.fence("sh", f"minuend prove {runtime}"))
     parts.append(
         f"[{tr('The matrix')}](../matrix.md), [{tr('what changed from release to release')}](../releases/{runtime}.md)"
     )
+    parts.append(tr("For each element type: the verdict of each release, its severity and its witness."))
     for dtype in _types(cell.dtype for cell in cells):
         of_type = [cell for cell in cells if cell.dtype == dtype]
         parts += [f"## {dtype}", markup.raw(_witness_table(runtime, dtype, of_type, language))]
@@ -248,10 +249,10 @@ def source(target: Target, language: Language) -> str:
     """Where a target's facts are from, in words."""
     tr = language.tr
     if target.declared:
-        return tr("Nobody measured it; its documents say this: {source}.", source=target.source)
+        return tr("Not measured; its documents say this: {source}.", source=target.source)
     told = tr("Measured {date} on {cpu}.", date=target.date, cpu=up_to_last(target.cpu))
     beside = [up_to_last(one) for one in (target.graphs.cpus if target.graphs is not None else ()) if one != target.cpu]
-    return f"{told} {tr('Neighbours were measured on {cpu}.', cpu=', '.join(beside))}" if beside else told
+    return f"{told} {tr('Patterns of operators were measured on {cpu}.', cpu=', '.join(beside))}" if beside else told
 
 
 def _witness_table(runtime: str, dtype: str, cells: Sequence[Cell], language: Language) -> str:

@@ -71,7 +71,7 @@ SUBJECTS = (
         {},
     ),
     Subject(
-        "joining with neighbours",
+        "fusion with adjacent operators",
         lambda name: True,
         "each subtraction by itself; fused and reordered arithmetic is a deviation",
         {},

@@ -96,7 +96,7 @@ def _changed(op: OpVersion, language: Language) -> Iterator[str]:
     if at:
         old = home.versions[at - 1]
         yield language.tr("Changed from {old}:", old=old)
-        yield "\n".join(f"- {head}: {line}" for head, line in differences.meaning(old, op, language))
+        yield "\n".join(f"- {language.labelled(head, line)}" for head, line in differences.meaning(old, op, language))
 
 
 def _runtimes(op: OpVersion, language: Language) -> Iterator[str]:
@@ -106,7 +106,7 @@ def _runtimes(op: OpVersion, language: Language) -> Iterator[str]:
     if not fine and not others:
         return
     yield f"## {tr('Runtimes')}"
-    named = ", ".join(f"[{name}](../matrix/{name}.md)" for name in fine) or tr("none")
+    named = tr(", ").join(f"[{name}](../matrix/{name}.md)" for name in fine) or tr("none")
     yield tr(
         "Of {count} runtimes that read this version, the newest releases of these compute every type right: {named}. "
         "{matrix} shows the others by type.",
@@ -133,7 +133,7 @@ def _attributes(op: OpVersion, language: Language) -> str:
             markup.code(a.name),
             markup.text(a.type),
             tr("none") if a.default is None else markup.code(a.default),
-            ", ".join(markup.code(value) for value in a.values),
+            tr(", ").join(markup.code(value) for value in a.values),
             markup.text(tr(a.doc)),
         )
         for a in op.attributes
@@ -150,8 +150,8 @@ def _params(rows: Iterable[Param], language: Language) -> str:
 def _types(op: OpVersion, language: Language) -> str:
     tr = language.tr
     home = dialect(op.dialect)
-    names = ", ".join(markup.code(home.spell(name)) for name in op.types)
-    here = ", ".join(markup.code(name) for name in op.types)
+    names = tr(", ").join(markup.code(home.spell(name)) for name in op.types)
+    here = tr(", ").join(markup.code(name) for name in op.types)
     return markup.paragraphs(
         tr("A, B and C have one element type, out of these {count}:", count=len(op.types)),
         names,

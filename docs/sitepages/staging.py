@@ -39,7 +39,12 @@ def stage(folder: Path, language: Language) -> None:
             shutil.copytree(path, folder / path.name)
     for pages in MADE:
         for page in pages(language):
-            _write(folder, page)
+            _write(folder, _explained(page) if language.name == ENGLISH else page)
+
+
+def _explained(page: Page) -> Page:
+    """A page from tables, with the terms of the glossary linked; data have no links."""
+    return Page(page.path, explained(page.text, glossary())) if page.path.endswith(".md") else page
 
 
 @functools.cache

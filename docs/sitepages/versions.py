@@ -73,22 +73,23 @@ def types(op: OpVersion) -> list[str]:
 
 def lines(op: OpVersion, language: Language) -> Iterator[str]:
     """All that a version states, line by line, as differences set side by side."""
-    tr = language.tr
+    tr, labelled = language.tr, language.labelled
     yield summary(op, language)
-    yield f"{tr('Version')}:"
-    yield from (f"    {tr(key)}: {value_in_words(fact, language)}" for key, fact in op.facts.items())
-    yield f"{tr('Attributes')}: {tr('none')}" if not op.attributes else f"{tr('Attributes')}:"
+    yield labelled(tr("Version"))
+    yield from (f"    {labelled(tr(key), value_in_words(fact, language))}" for key, fact in op.facts.items())
+    yield labelled(tr("Attributes"), "" if op.attributes else tr("none"))
     for attribute in op.attributes:
-        yield f"    {attribute.name} ({attribute.type}, {default(attribute.default, language)}): {tr(attribute.doc)}"
+        stated = f"{attribute.name} ({attribute.type}, {default(attribute.default, language)})"
+        yield f"    {labelled(stated, tr(attribute.doc))}"
     for head, rows in (("Inputs", op.inputs), ("Outputs", op.outputs)):
-        yield f"{tr(head)}:"
-        yield from (f"    {row.name} ({row.type}): {tr(row.doc)}" for row in rows)
-    yield f"{tr('Type constraints')}:"
+        yield labelled(tr(head))
+        yield from (f"    {labelled(f'{row.name} ({row.type})', tr(row.doc))}" for row in rows)
+    yield labelled(tr("Type constraints"))
     yield from (f"    {name}" for name in types(op))
-    yield f"{tr('Shapes')}:"
-    yield f"    {tr('broadcasting')}: {value_in_words(op.broadcasting, language)}"
-    yield f"    {tr('inference')}: {tr(op.inference)}"
-    yield f"    {tr('ranks')}: {ranks(op, language)}"
+    yield labelled(tr("Shapes"))
+    yield f"    {labelled(tr('broadcasting'), value_in_words(op.broadcasting, language))}"
+    yield f"    {labelled(tr('inference'), tr(op.inference))}"
+    yield f"    {labelled(tr('ranks'), ranks(op, language))}"
     yield from (f"    {tr(note)}" for note in op.notes)
 
 

@@ -46,6 +46,14 @@ class Language:
         said = self._catalogue.gettext(text) if text else text
         return said.format(**values) if values else said
 
+    def labelled(self, label: str, text: str = "") -> str:
+        """Return a label, and the text behind its colon, with this language's colon.
+
+        >>> Language("en").labelled("Inputs", "A"), Language("zh_TW").labelled("輸入", "A"), Language().labelled("A")
+        ('Inputs: A', '輸入：A', 'A:')
+        """
+        return self.tr("{label}: {value}", label=label, value=text) if text else self.tr("{label}:", label=label)
+
     def missing(self) -> list[str]:
         """What has been asked for so far and the catalogue lacks, sorted."""
         known = getattr(self._catalogue, "_catalog", {})

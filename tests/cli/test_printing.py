@@ -80,7 +80,7 @@ def test_columns_say_how_wide_a_page_is_in_a_pipe_too(
 def test_every_verb_s_help_opens_with_two_examples_and_names_its_page(capfd: pytest.CaptureFixture[str]) -> None:
     verbs = {name: one for name, one in minuend.commands.items() if isinstance(one, Verb)}
     verbs |= {f"delta {name}": one for name, one in minuend.commands["delta"].commands.items()}
-    assert len(verbs) >= 17
+    assert len(verbs) >= 19
     for name, verb in verbs.items():
         _, out, _ = run(capfd, *name.split(), "--help")
         examples = out.partition("Examples:\n")[2].split("\n")[:2]
@@ -88,9 +88,18 @@ def test_every_verb_s_help_opens_with_two_examples_and_names_its_page(capfd: pyt
         assert [line.strip() for line in examples] == [f"minuend {one}" for one in verb.examples]
         for example in verb.examples:
             verb.make_context(name, shlex.split(example.removesuffix(" | source"))[len(name.split()) :])
-        assert f"The rest is told in {verb.page}." in out
+        assert f"More: {verb.page}." in out
         assert (Path(__file__).parents[2] / verb.page).exists()
         assert len(out.partition("\nOptions:\n")[2].splitlines()) <= 30, name
+
+
+def test_a_release_is_never_folded_over_two_lines(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("onnx")
+    monkeypatch.setenv("COLUMNS", "60")
+    _, out, _ = run(capfd, *CHECK)
+    assert ["openvino-cpu@2026.4.1", "different-numbers"] in [line.split()[:2] for line in out.splitlines()]
 
 
 # ---- GitHub Actions ------------------------------------------------------------------------------------------------
@@ -116,10 +125,12 @@ def test_findings_are_annotations_and_a_summary_in_github_actions(
     )
     assert run(capfd, *CHECK, "--fail-on", "unknown")[2].startswith("::warning file=")
     text = (tmp_path / "summary.md").read_text("utf-8")
+    assert "### minuend check: 2 models on onnxruntime-cpu@1.32.0, openvino-cpu@2026.4.1\n" in text
     assert "| model | place | target | verdict | reason |\n|---|---|---|---|---|\n" in text
     assert (
         text.count(f"| {MODEL} | graph.node[0] 'subtract_background' | openvino-cpu@2026.4.1 | different-numbers |")
         == 2
     )
     run(capfd, *CHECK[:3], "onnxruntime-cpu@1.32.0")
+    assert "### minuend check: 1 model on onnxruntime-cpu@1.32.0\n" in (tmp_path / "summary.md").read_text("utf-8")
     assert (tmp_path / "summary.md").read_text("utf-8").endswith("Every subtraction is right.\n\n")

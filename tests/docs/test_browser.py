@@ -217,6 +217,15 @@ def test_without_a_script_the_matrix_stands_whole(opened: Callable[..., Any]) ->
     assert page.title().startswith("ONNX Sub-14")
 
 
+@pytest.mark.parametrize(("language", "words"), [("en", "Copy"), ("zh_TW", "複製")])
+def test_a_copy_button_speaks_the_page_s_language(language: str, words: str, opened: Callable[..., Any]) -> None:
+    page = opened(f"{language}/index.html")
+    button = page.locator("button.copybtn").first
+    assert button.get_attribute("data-tooltip") == words
+    assert (button.locator("svg title").text_content() or "").startswith(words)
+    assert page.complaints == []
+
+
 @pytest.mark.parametrize("name", KINDS)
 def test_the_language_switch_stays_on_the_page(name: str, opened: Callable[..., Any]) -> None:
     page = opened(f"en/{name}.html")

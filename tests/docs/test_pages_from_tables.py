@@ -8,6 +8,7 @@ import json
 import re
 import string
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from sitepages import (
@@ -140,6 +141,19 @@ def test_side_by_side_marks_what_differs() -> None:
     assert "since_version: <mark>13</mark>" in table
 
 
+def test_side_by_side_marks_the_same_words_in_chinese() -> None:
+    pytest.importorskip("babel")
+    table = differences.side_by_side(spec("onnx", 7), spec("onnx", 13), Language("zh_TW"))
+    assert "since_version：<mark>13</mark>" in table
+    assert "可微分：<mark>是</mark>" in table
+
+
+@pytest.mark.parametrize("module", [differences.pages, operators.pages, matrix.pages])
+def test_a_label_in_chinese_has_a_full_width_colon(module: Callable[[Language], Iterator[Page]]) -> None:
+    pages = {path: text for path, text in made(module, "zh_TW").items() if path.endswith(".md")}
+    assert [path for path, text in pages.items() if re.search("[\u3400-\u9fff](?:\\*\\*|</b>)?[:;] ", text)] == []
+
+
 # ---- the matrix -----------------------------------------------------------------------------------------------
 
 
@@ -212,3 +226,15 @@ def test_terms_lead_to_the_glossary_where_a_page_has_them_first():
     text = "# A recipe\n| recipe |\n`recipe` [recipe](x.md) a recipe, a recipe\n```\nverdict\n```\n"
     assert staging.explained(text, staging.glossary()) == text.replace(" a recipe,", " a {term}`recipe`,")
     assert len(staging.glossary()) > 10
+
+
+@pytest.mark.parametrize("name", ["matrix", "matrix/openvino-cpu"])
+def test_pages_from_tables_link_terms_in_english_and_have_no_english_glossary_in_chinese(
+    name: str, tmp_path: Path
+) -> None:
+    for language in languages():
+        staging.stage(tmp_path / language, Language(language))
+    found = re.findall(r"\{term\}`(\w+)`", (tmp_path / f"en/{name}.md").read_text("utf-8"))
+    assert {"verdict", "severity", "witness"} <= set(found)
+    assert len(found) == len(set(found))
+    assert "{term}" not in (tmp_path / f"zh_TW/{name}.md").read_text("utf-8")

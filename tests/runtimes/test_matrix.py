@@ -87,7 +87,7 @@ def test_the_page_fits_80_columns_and_shows_each_release_once(capsys: pytest.Cap
     assert cli.main(["targets", "--matrix"]) == 0
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= 80
-    assert out.startswith("ok: every difference is the contract's; ≠: some are other numbers; no: it does\nnot run;")
+    assert out.startswith("ok: every result is as expected; ≠: some results differ; no: it does not run;")
     assert cli.main(["targets", "--matrix", "--target", "openvino-cpu", "--dtype", "uint8"]) == 0
     rows = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("uint8")]
     assert sum(len(row) - 1 for row in rows) == len(targets.names("openvino-cpu"))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from minuend.cli.pages.words import counted
 from minuend.errors import escaped
 from minuend.runtimes.formats import Unread
 
@@ -67,7 +68,7 @@ def _summary(gate: Gate) -> str:
 
     rows = [(report.title, one.location, one.target, one.verdict, one.reason) for report, one in _shown(gate)]
     rows += [(one.model, "", "", "cannot be read", one.message) for one in gate.models if isinstance(one, Unread)]
-    lines = [f"### minuend check: {len(gate.models)} models on {', '.join(gate.targets)}", ""]
+    lines = [f"### minuend check: {counted(len(gate.models), 'model')} on {', '.join(gate.targets)}", ""]
     if rows:
         lines += ["| model | place | target | verdict | reason |", "|---|---|---|---|---|"]
         lines += [f"| {' | '.join(map(cell, row))} |" for row in rows]

@@ -13,7 +13,14 @@ from minuend.cli.verbs import Verbs
 _AS_JSON = click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
 
 
-@click.group(cls=Verbs)
+@click.group(
+    cls=Verbs,
+    examples=(
+        "delta make base.safetensors tuned.safetensors -o d.safetensors",
+        "delta apply base.safetensors d.safetensors -o tuned.safetensors",
+    ),
+    page="docs/deltas.md",
+)
 def delta() -> None:
     """Store a checkpoint as what changed since another one, and give it back byte by byte.
 

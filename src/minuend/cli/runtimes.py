@@ -153,7 +153,16 @@ def vectors(opsets: str | None, out: str) -> None:
     show([f"{len(made)} test cases written to {out}"])
 
 
-@click.group(cls=Verbs, invoke_without_command=True, subcommand_metavar="[add FILE | remove NAME]")
+@click.group(
+    cls=Verbs,
+    invoke_without_command=True,
+    subcommand_metavar="[add FILE | remove NAME]",
+    examples=(
+        "targets --matrix --target openvino-cpu,onnxruntime-cpu --dtype uint8",
+        "targets --diff openvino-cpu@2025.0 openvino-cpu@2026.0",
+    ),
+    page="docs/runtimes.md",
+)
 @click.option("--diff", "two", nargs=2, metavar="OLD NEW", help="Show what changed from one target to another.")
 @click.option("--matrix", is_flag=True, help="Show each release's verdict on each element type.")
 @click.option("--dtype", "dtypes", metavar="TYPE[,…]", multiple=True, help="With --matrix: of these element types.")

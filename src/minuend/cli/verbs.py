@@ -15,7 +15,7 @@ _WHOLE = 10_000
 
 
 class Verb(click.Command):
-    """A verb: what every verb takes, and help that opens with examples and ends with the page that tells the rest.
+    """A verb: what every verb takes, and help that opens with examples and ends with its page.
 
     Args:
         examples: command lines, without the program's name. page: the page, as ``docs/gate.md``.
@@ -36,21 +36,20 @@ class Verb(click.Command):
         if self.page:
             formatter.write_paragraph()
             with formatter.indentation():
-                formatter.write_text(f"The rest is told in {self.page}.")
+                formatter.write_text(f"More: {self.page}.")
 
 
-class Verbs(click.Group):
+class Verbs(Verb, click.Group):
     """A group whose verbs stand in sections, each with its whole sentence.
 
     Args:
-        sections: titles, and the names of the verbs of each; those of none come last.
+        sections: titles, and the names of the verbs of each; those of none come last. Others are a verb's.
     """
 
     command_class = Verb
 
     def __init__(self, *args: Any, sections: Mapping[str, Sequence[str]] | None = None, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.params += common_options()
         self.sections = dict(sections or {})
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from minuend.runtimes.trials import Trial
 
 
+_NAMES = frozenset({0, 1})
+"""The columns of a target's name and of its verdict: a release folded over two lines reads as another."""
+
 _MOST = 3
 """Nodes that are named of those of which the same was found."""
 
@@ -75,7 +78,7 @@ def _alike(report: Report, *, whole: bool) -> Iterator[str | Table]:
     for (kind, rows), places in groups.items():
         more = [f"{len(places) - _MOST} more"] if len(places) > _MOST else []
         yield f"{listed([*places[:_MOST], *more], 'and')}: {kind}"
-        yield Table(("", "", ""), rows)
+        yield Table(("", "", ""), rows, whole=_NAMES)
 
 
 def _counts(report: Report) -> str:
@@ -113,7 +116,7 @@ def check_page(report: Report, *, whole: bool = False) -> Page:
         if not whole and all(one.verdict == "ok" and one.reason.endswith(AS_CONTRACTED) for one in found):
             continue
         page.append(f"{found[0].location}: {_kind_of(found[0])}")
-        page.append(Table(("", "", ""), tuple(map(_row, found))))
+        page.append(Table(("", "", ""), tuple(map(_row, found)), whole=_NAMES))
     return [*page, *report.notes, *report.conditions, *_runs(report), *_check_summary(report, nodes)]
 
 

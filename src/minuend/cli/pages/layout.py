@@ -33,7 +33,7 @@ _MEASURING = 1_000_000  # columns; rich never finds a table wider than its conso
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of strings under a header; columns in ``right`` hold numbers.
+    """Rows of strings under a header; columns in ``right`` hold numbers, those in ``whole`` names that never fold.
 
     A header of empty strings is not shown in text. Neighbours whose headers share a first line show it once there.
     """
@@ -41,6 +41,7 @@ class Table:
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     right: frozenset[int] = frozenset()
+    whole: frozenset[int] = frozenset()
 
 
 Page: TypeAlias = Sequence[str | Table]
@@ -49,7 +50,7 @@ Page: TypeAlias = Sequence[str | Table]
 def text(page: Page, width: int = WIDTH, *, colour: bool = False) -> str:
     """Lay a page out for a terminal of ``width`` columns; no trailing spaces, one newline at the end.
 
-    Words fold at the width; numbers never do, a table of long ones is wider.
+    Words fold at the width; numbers and names never do, a table of long ones is wider.
 
     >>> print(text(["Two types:", Table(("type", "bits"), (("int8", "8"), ("float16", "16")), frozenset({1}))]), end="")
     Two types:
@@ -94,7 +95,7 @@ def _grid(table: Table) -> Any:
             Text(f"\n{rest}" if shared else name),
             justify=justify,
             overflow="fold",
-            no_wrap=bool(split) or i in table.right,
+            no_wrap=bool(split) or i in table.right | table.whole,
             header_style="",
         )
     for row in table.rows:

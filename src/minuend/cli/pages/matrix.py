@@ -16,10 +16,10 @@ SIGNS = {"ok": "ok", "different-numbers": "≠", "not-implemented": "no", "unkno
 """What stands in a cell for a verdict."""
 
 MEANING = (
-    "ok: every difference is the contract's; ≠: some are other numbers; no: it does not run; ?: nobody measured, or no "
-    "document says, what some are; blank: no such type in what it reads. Each is the worst over all values of two "
-    "inputs of one shape, in the newest version of the operator that has the type; of DirectML, "
-    "which nobody measured, as its documents have it."
+    "ok: every result is as expected; ≠: some results differ; no: it does not run; ?: some were not measured, and are "
+    "not documented; blank: the runtime reads no such type. Each cell is the worst over all values of two inputs of "
+    "one shape, in the newest version of the operator that has the type. DirectML was not measured: its documents are "
+    "shown."
 )
 
 
