@@ -227,3 +227,23 @@ def test_axes_of_a_pad_may_come_from_outside(mode, pads):
         onnx.checker.check_model(made, full_check=True)
         values = {"x": x, "a": np.int64([axis])} | ({"q": np.int64([1, 2])} if "q" in pads else {})
         np.testing.assert_array_equal(answer(made, **values), answer(model, **values))
+
+
+def test_a_pad_that_wraps_often_stores_no_list_of_its_elements():
+    text = 'p = Constant <value_ints = [0, 100000]> () y = Pad <mode = "wrap"> (x, p)'
+    model = parse(19, text, "float[3] x", "float[A] y")
+    made, _, losses = convert_proto(model, 18)
+    assert (len(made.SerializeToString()) < 2000, losses) == (True, [])
+    x = np.float32([1, 2, 3])
+    np.testing.assert_array_equal(answer(made, x=x), answer(model, x=x))
+
+
+@pytest.mark.parametrize("mode", ["wrap", "edge"])
+def test_axes_of_a_pad_may_be_int32(mode):
+    text = f'y = Pad <mode = "{mode}"> (x, p,,a)'
+    model = parse(19, text, "float[2,3] x, int64[2] p, int32[1] a", "float[A,B] y")
+    given = {"x": np.arange(6, dtype=np.float32).reshape(2, 3), "p": np.int64([1, 2]), "a": np.int32([-1])}
+    for to in (18, 13):
+        made, _, _ = convert_proto(model, to)
+        onnx.checker.check_model(made, full_check=True)
+        np.testing.assert_array_equal(answer(made, **given), answer(model, **given))

@@ -66,6 +66,8 @@ def _broadcast_to_the_input(function: FunctionProto) -> None:
     other axes, and gives other numbers for one of [5,1] where two axes of the input have 5 elements.
     """
     nodes = {node.output[0]: node for node in function.node}
+    if "Scale2D" not in nodes:
+        return
     last = nodes[nodes["Y"].input[0]]  # of scale and bias, and laid out as the input after it
     renamed = {"NormalizedT": "Restored", "Scale2D": "Scale", "B2D": "B"}
     for node in (nodes["Scaled"], last):

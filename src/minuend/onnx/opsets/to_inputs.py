@@ -217,7 +217,10 @@ def _pads_of_all_axes(node: NodeProto, rank: int, new: Builder) -> str:
     if new.scope.constant(node.input[3]) is not None:
         at = axes_in(node, integers(node, 3, "axes", new) or [], rank)
         return put(node.input[1], [*at, *(axis + rank for axis in at)], none, "pads", new)
-    begins = new.add("Mod", [node.input[3], new.constant("rank", rank)], "begins")
+    axes = node.input[3]
+    if new.scope.element(axes) != TensorProto.INT64:
+        axes = new.add("Cast", [axes], "axes", to=int(TensorProto.INT64))
+    begins = new.add("Mod", [axes, new.constant("rank", rank)], "begins")
     ends = new.add("Add", [begins, new.constant("rank", rank)], "ends")
     return new.add("ScatterElements", [none, new.add("Concat", [begins, ends], "at", axis=0), node.input[1]], "pads")
 
@@ -246,6 +249,8 @@ def pad_without_wrapping(node: NodeProto, new: Builder) -> None:
 
 End: TypeAlias = int | str
 """How many elements are added at an end of an axis: their number, or the value that has it."""
+_LISTED = 4096
+"""The longest list of elements' numbers that is stored."""
 
 
 def _ends(pads: str, count: int, new: Builder) -> tuple[list[End], list[End]]:
@@ -273,7 +278,7 @@ def _wrapped(size: Dim, axis: int, before: End, after: End, x: str, new: Builder
             raise Refusal(f"{what} where it adds and removes along axis {axis}")
         if size == 0:
             raise Refusal(f"{INVALID}Pad with mode='wrap' repeats an axis {axis} without elements")
-        if isinstance(size, int):
+        if isinstance(size, int) and size + before + after <= _LISTED:
             return new.constant("at", [i % size for i in range(-before, size + after)])
     length = new.add("Gather", [new.add("Shape", [x], "shape"), new.constant("axis", axis)], "size")
     begin = new.constant("begin", -before) if isinstance(before, int) else new.add("Neg", [before], "begin")
