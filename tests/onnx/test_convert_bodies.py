@@ -91,3 +91,17 @@ def test_what_a_mask_excludes_is_minus_infinity_in_attentions_fourth_output(axis
         "Attention gives the lowest number of the type there"
     )
     assert (said in losses) == masked
+
+
+@pytest.mark.parametrize("element", ["int32", "int64", "float"])
+def test_squares_that_do_not_fit_wrap_and_a_loss_says_so(element):
+    """ONNX's evaluator and body wrap; onnxruntime squares in float64 where it sums one element, and clamps."""
+    model = parse(18, f"({element}[N] x) => ({element}[M] y) {{ y = ReduceSumSquare <noop_with_empty_axes = 1> (x) }}")
+    made, _, losses = convert_proto(model, 13)
+    said = "graph.node[0]: squares of integers that do not fit the type wrap; onnxruntime's ReduceSumSquare clamps them"
+    assert (said in losses) == (element != "float")
+    values = {"int32": [-46340, 46341], "int64": [94906267, 3037000500], "float": [3, 4]}[element]
+    x = np.array(values, {"float": np.float32}.get(element, element))
+    expected, came = (ReferenceEvaluator(one).run(None, {"x": x})[0] for one in (model, made))
+    np.testing.assert_array_equal(came, expected)
+    np.testing.assert_array_equal(on_onnxruntime(made, {"x": x})[0], expected)

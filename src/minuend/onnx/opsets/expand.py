@@ -14,6 +14,8 @@ from minuend.onnx.opsets import schemas
 from minuend.onnx.opsets.schemas import MAIN, Refusal
 from minuend.onnx.opsets.scope import Scope
 
+WHOLE = frozenset(onnx.TensorProto.DataType.Value(f"{kind}{bits}") for kind in ("INT", "UINT") for bits in (32, 64))
+"""The integers that are squared and summed."""
 MASKED = (1, 2)
 """The modes of Attention whose fourth output is what goes into the softmax; the two changed places once."""
 EXACT = frozenset({"CastLike", "CenterCropPad", "SequenceMap", "Trilu"})
@@ -81,8 +83,10 @@ def _broadcast_to_the_input(function: FunctionProto) -> None:
     function.node.extend(kept)
 
 
-def losses(node: NodeProto) -> list[str]:
+def losses(node: NodeProto, scope: Scope) -> list[str]:
     """What runtimes compute for a node that its function body, which has its place now, says otherwise."""
+    if node.op_type == "ReduceSumSquare" and scope.element(node.input[0]) in WHOLE:
+        return ["squares of integers that do not fit the type wrap; onnxruntime's ReduceSumSquare clamps them"]
     fourth = node.op_type == "Attention" and len(node.output) > 3 and node.output[3]
     mask = schemas.attribute(node, "is_causal", 0) or (len(node.input) > 3 and node.input[3])
     if not fourth or not mask or schemas.attribute(node, "qk_matmul_output_mode", 0) not in MASKED:

@@ -142,7 +142,7 @@ class Way:
             except Refusal as reason:
                 trouble = trouble or f"; {whose} for {title} does not help: {reason}"
                 continue
-            result.losses += expand.losses(node)
+            result.losses += expand.losses(node, self.scope)
             result.expanded.insert(0, (node.op_type, int(title.rpartition("-")[2]), len(result.nodes), whose))
             return result
         raise Refusal(why + trouble, node.op_type if trouble else "")
