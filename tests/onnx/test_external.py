@@ -116,6 +116,40 @@ def test_a_packed_type_is_unpacked(tmp_path):
     assert model.array(proto.graph.initializer[0]).astype(int).tolist() == [1, 2, -1]
 
 
+@pytest.mark.parametrize("count", [1, 3, 4, 5, 8])
+@pytest.mark.parametrize("word", ["FLOAT6E2M3", "FLOAT6E3M2"])
+def test_four_floats_of_6_bits_share_three_bytes(tmp_path, word, count):
+    """In raw data and in a file; in int32_data each one has an entry, of 6 bits."""
+    if word not in dict(TensorProto.DataType.items()):
+        pytest.skip(f"onnx {onnx.__version__} has no {word}")
+    number = TensorProto.DataType.Value(word)
+    array = np.arange(1, count + 1).astype(onnx.helper.tensor_dtype_to_np_dtype(number))
+    raw = onnx.numpy_helper.from_array(array, "w")
+    assert len(raw.raw_data) == -(-6 * count // 8)
+    typed = TensorProto(name="w", data_type=number, dims=[count], int32_data=array.view(np.uint8))
+    outside = entry(length=len(raw.raw_data))
+    outside.data_type, outside.dims[0] = number, count
+    (tmp_path / "w.bin").write_bytes(raw.raw_data)
+    for tensor in (raw, typed, outside):
+        model = read(proto_with(tensor), base_dir=tmp_path)
+        assert model.array(model.proto.graph.initializer[0]).astype(float).tolist() == array.astype(float).tolist()
+    typed.int32_data[0] = 64
+    with pytest.raises(
+        FileFormatError, match=rf"has 64 at int32_data\[0\]; expected 0 to 63 \({word}, as a bit pattern\)"
+    ):
+        read(proto_with(typed))
+    raw.raw_data += b"\0"
+    with pytest.raises(FileFormatError, match=f"bytes of raw_data; expected {-(-6 * count // 8)} "):
+        read(proto_with(raw))
+
+
+def proto_with(tensor):
+    text = '<ir_version: 14, opset_import: ["" : 28]> g (float[1] a) => (float[1] c) { c = Abs(a) }'
+    proto = onnx.parser.parse_model(text)
+    proto.graph.initializer.append(tensor)
+    return proto
+
+
 # ---- what is not ----------------------------------------------------------------------------------------------
 
 

@@ -558,6 +558,21 @@ def pools(d: Draft) -> None:
     d.outputs = d.pick([1, 1, 2]) if d.schema.max_output > 1 else 1
 
 
+@form("LayerNormalization RMSNormalization")
+def over_last_axes(d: Draft) -> None:
+    """A scale and a bias broadcast to the input, over the normalized axes or over others."""
+    shape = d.dims(1)
+    axis = d.axis(len(shape))
+    d.give(shape)
+    for _ in range(d.pick([1, 2]) if d.schema.max_input > 2 else 1):
+        begin = axis % len(shape) if d.chance(0.5) else d.source.randrange(len(shape))
+        d.give([1 if d.chance(0.2) else n for n in shape[begin:]])
+    d.state("axis", axis)
+    d.state("epsilon", 0.01, 0.4)
+    d.state("stash_type", 1, 0.3)
+    d.outputs = d.source.randint(1, d.schema.max_output) if d.chance(0.3) else 1
+
+
 @form("GlobalAveragePool GlobalMaxPool GlobalLpPool InstanceNormalization BatchNormalization LRN Dropout")
 def channels(d: Draft) -> None:
     name, since = d.schema.name, d.schema.since_version

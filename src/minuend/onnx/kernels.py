@@ -15,7 +15,17 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, helper
+from onnx import (
+    AttributeProto,
+    GraphProto,
+    ModelProto,
+    NodeProto,
+    TensorProto,
+    TypeProto,
+    ValueInfoProto,
+    helper,
+    numpy_helper,
+)
 
 from minuend.arrays.packing import pack, unpack
 from minuend.errors import ConversionRefused, DTypeError, MinuendError, SpecError
@@ -300,6 +310,8 @@ def _tensor(value: Array, name: str) -> TensorProto:
     made = TensorProto(name=name, data_type=_number(value), dims=value.shape)
     if kind.packed and kind.element is not None:
         made.raw_data = pack(kind.element, np.ascontiguousarray(value).view(np.uint8) & ((1 << kind.bits) - 1))
+    elif kind.packed:
+        made.raw_data = numpy_helper.from_array(value).raw_data
     else:
         made.raw_data = np.ascontiguousarray(value).tobytes()
     return made

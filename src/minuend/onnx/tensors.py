@@ -3,7 +3,7 @@
     data_type, dims, and the elements in one of: raw_data (little-endian), the typed field of the data type, or a file
 
 ``onnx`` parses the message but lets much pass: data that is too long, ``int32_data`` out of range, dims below 0. A
-type of fewer than 8 bits is packed, several elements to a byte, the first one lowest.
+type of fewer than 8 bits is packed, the first element lowest: several to a byte, or four of 6 bits to three bytes.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ class DataType:
         return -(-elements * self.bits // 8)
 
     def entries(self, elements: int) -> int:
-        """Entries of the typed field for so many elements."""
-        if self.packed:
+        """Entries of the typed field for so many elements; those of 6 bits have one each, others share bytes."""
+        if self.packed and self.bits != 6:
             return self.nbytes(elements)
         return elements * (2 if self.dtype.kind == "c" else 1)
 
@@ -78,7 +78,7 @@ def data_type(number: int) -> DataType | None:
     word = words[number]
     dtype = np.dtype(helper.tensor_dtype_to_np_dtype(number))
     element = _ELEMENTS.get(word)
-    bits = 0 if word == "STRING" else dtype.itemsize * 8
+    bits = 0 if word == "STRING" else 6 if word.startswith("FLOAT6") else dtype.itemsize * 8
     return DataType(word, helper.tensor_dtype_to_field(number), element.bits if element else bits, dtype, element)
 
 
@@ -196,8 +196,9 @@ def _check_length(tensor: TensorProto, kind: DataType, field: str, count: int, w
 
 def _check_range(entries: Sequence[int], kind: DataType, field: str, where: str) -> None:
     """Check that no entry is cut off: ONNX's own reader takes uint8 300 for 44."""
-    low, high = 0, (1 << (8 if kind.packed else kind.bits)) - 1
-    what = " of packed elements" if kind.packed else ", as a bit pattern"
+    shared = kind.packed and kind.bits != 6
+    low, high = 0, (1 << (8 if shared else kind.bits)) - 1
+    what = " of packed elements" if shared else ", as a bit pattern"
     if kind.dtype.kind in "iub" and not kind.packed:
         low, high = kind.element.limits if kind.element else (0, 1)
         what = ""

@@ -96,3 +96,154 @@ def test_pad_that_wraps_is_converted_upwards():
         given = {"x": np.float32([1, 2, 3]), "p": np.int64([2, 1])}
         for to in (19, 21, 25):
             np.testing.assert_array_equal(answer(convert_proto(model, to)[0], **given), answer(model, **given))
+
+
+WRAPS = [
+    ((3, 3), (1, 1, 1, 0), None), ((4, 2, 3, 2), (1, 0, 0, 1, 1, 0), (0, 2, 3)), ((3,), (7, 4), None),
+    ((2, 3), (0, 0, 0, 0), None),
+    ((5, 2), (-1, 0, -2, 3), None), ((3, 4), (2, 1), (-1,)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("to", [18, 13, 11, 8, 5])
+@pytest.mark.parametrize(("shape", "pads", "axes"), WRAPS)
+def test_pad_that_wraps_gathers_before_opset_19(shape, pads, axes, to, named):
+    dims = ",".join(f"d{i}" if named else str(n) for i, n in enumerate(shape))
+    text = f"p = Constant <value_ints = [{','.join(map(str, pads))}]> () "
+    text += "" if axes is None else f"a = Constant <value_ints = [{','.join(map(str, axes))}]> () "
+    text += f'y = Pad <mode = "wrap"> (x, p{"" if axes is None else ",,a"})'
+    model = parse(19, text, f"float[{dims}] x", f"float[{','.join('ABCD'[: len(shape)])}] y")
+    if named and to < 11 and any(pads):
+        with pytest.raises(ConversionRefused, match=r"opset 8 has no Mod|takes no tensor\(int64\)"):
+            convert_proto(model, to)
+        return
+    made, _, losses = convert_proto(model, to)
+    onnx.checker.check_model(made, full_check=True)
+    assert losses == []
+    x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    np.testing.assert_array_equal(answer(made, x=x), answer(model, x=x))
+
+
+@pytest.mark.parametrize(("pads", "dims", "why"), [
+    ("-1, 2", "3", "Pad with mode='wrap' does not say what it repeats where it adds and removes along axis 0"),
+    ("1, 1", "0", "the model is invalid: Pad with mode='wrap' repeats an axis 0 without elements"),
+])  # fmt: skip
+def test_a_pad_that_wraps_nothing_or_what_it_removes_is_refused(pads, dims, why):
+    text = f'p = Constant <value_ints = [{pads}]> () y = Pad <mode = "wrap"> (x, p)'
+    with pytest.raises(ConversionRefused) as caught:
+        convert_proto(parse(19, text, f"float[{dims}] x", "float[A] y"), 18)
+    assert why in caught.value.nodes["graph.node[1]"]
+
+
+POOL = "y = {} <ceil_mode = 1, kernel_shape = [{}], strides = [{}], pads = [{}]{}> (x)"
+
+
+@pytest.mark.parametrize(("kernel", "stride", "pads"), [(1, 2, "0,0"), (1, 3, "0,0"), (2, 3, "1,1"), (2, 2, "1,1")])
+@pytest.mark.parametrize("operator", ["AveragePool", "MaxPool"])
+def test_a_window_without_an_element_is_left_out_at_every_opset(operator, kernel, stride, pads):
+    for size in range(2, 12):
+        for before, after in ((18, 20), (20, 18), (19, 22), (22, 18)):
+            model = parse(
+                before, POOL.format(operator, kernel, stride, pads, ""), f"float[1,1,{size}] x", "float[A,B,C] y"
+            )
+            x = np.arange(1, size + 1, dtype=np.float32).reshape(1, 1, size)
+            made, _, losses = convert_proto(model, after)
+            onnx.checker.check_model(made, full_check=True)
+            np.testing.assert_array_equal(answer(made, x=x), answer(model, x=x))
+            assert losses == [] or 22 in (before, after)
+
+
+def test_a_window_of_padding_that_counts_is_one_until_opset_21():
+    text = POOL.format("AveragePool", 2, 2, "0,2", ", count_include_pad = 1")
+    with pytest.raises(ConversionRefused, match="makes 4 windows along axis 2 until opset 21 and 3 since opset 22"):
+        convert_proto(parse(19, text, "float[1,1,6] x", "float[A,B,C] y"), 22)
+    made, _, _ = convert_proto(parse(11, text, "float[1,1,6] x", "float[A,B,C] y"), 19)
+    assert made.graph.node[0].op_type == "AveragePool"
+
+
+@pytest.mark.parametrize(("before", "to", "pool"), [
+    (8, 1, "MaxPool <kernel_shape = [2, 2], storage_order = 1>"),
+    (12, 7, "MaxPool <kernel_shape = [2, 2], storage_order = 1>"),
+    (9, 1, "AveragePool <kernel_shape = [2, 2], count_include_pad = 1>"),
+    (10, 1, "AveragePool <kernel_shape = [2, 2], count_include_pad = 1, pads = [0, 0, 0, 0]>"),
+    (9, 6, 'AveragePool <kernel_shape = [2, 2], count_include_pad = 1, auto_pad = "VALID">'),
+    (10, 9, "MaxPool <kernel_shape = [2, 2], strides = [2, 2], ceil_mode = 1>"),
+    (10, 9, "AveragePool <kernel_shape = [2, 2], strides = [2, 2], ceil_mode = 1>"),
+    (18, 11, "LpPool <kernel_shape = [2, 2], strides = [2, 2], ceil_mode = 1>"),
+])  # fmt: skip
+def test_what_a_pool_states_without_effect_goes(before, to, pool):
+    model = parse(before, f"y = {pool} (x)", "float[1,2,6,6] x")
+    made, _, losses = convert_proto(model, to)
+    onnx.checker.check_model(made, full_check=True)
+    assert losses == []
+    x = np.random.default_rng(0).standard_normal((1, 2, 6, 6)).astype(np.float32)
+    came = answer(made, x=x) if to > 6 else ReferenceEvaluator(made).run(None, {"x": x})[0]
+    np.testing.assert_allclose(came, answer(model, x=x), 1e-5)
+
+
+@pytest.mark.parametrize(("before", "to", "pool", "why"), [
+    (8, 1, "y, i = MaxPool <kernel_shape = [2, 2]> (x)",
+     "output 1 of MaxPool ('i') is another one in the other version"),
+    (9, 1, "y = AveragePool <kernel_shape = [2, 2], count_include_pad = 1, pads = [1, 0, 0, 0]> (x)",
+     "AveragePool-1 has no attribute 'count_include_pad'; the node states 1"),
+    (10, 9, "y = MaxPool <kernel_shape = [2, 2], strides = [3, 2], ceil_mode = 1> (x)",
+     "MaxPool-8 has no attribute 'ceil_mode'; the node states 1"),
+])  # fmt: skip
+def test_what_a_pool_states_with_effect_is_refused(before, to, pool, why):
+    out = "float[A,B,C,D] y, int64[A,B,C,D] i" if "i =" in pool else "float[A,B,C,D] y"
+    with pytest.raises(ConversionRefused) as caught:
+        convert_proto(parse(before, pool, "float[1,2,6,6] x", out), to)
+    assert caught.value.nodes["graph.node[0]"].endswith(why)
+
+
+@pytest.mark.parametrize("to", [18, 13, 11])
+@pytest.mark.parametrize("axes", [(0, 1), (1,)])
+def test_pad_that_wraps_by_numbers_from_outside_computes_which(axes, to):
+    text = f'a = Constant <value_ints = [{",".join(map(str, axes))}]> () y = Pad <mode = "wrap"> (x, p,,a)'
+    model = parse(19, text, f"float[N,3] x, int64[{2 * len(axes)}] p", "float[A,B] y")
+    made, _, losses = convert_proto(model, to)
+    onnx.checker.check_model(made, full_check=True)
+    how = "where pads add at one end of an axis and remove at the other, it repeats what the input has"
+    loss = f"Pad with mode='wrap' is a Gather now: {how}, and runtimes may repeat what is left of it"
+    assert losses == [f"graph.node[1]: {loss}"]
+    x = np.arange(12, dtype=np.float32).reshape(4, 3)
+    for one, other in itertools.product((0, 1, 5), (0, 2)):
+        p = np.int64([one, other] * len(axes))
+        np.testing.assert_array_equal(answer(made, x=x, p=p), answer(model, x=x, p=p))
+    p = np.int64([-1, 0] * len(axes))
+    np.testing.assert_array_equal(answer(made, x=x, p=p), answer(model, x=x, p=p))
+
+
+@pytest.mark.parametrize("mode", ["wrap", "edge", "constant"])
+@pytest.mark.parametrize("pads", ["p = Constant <value_ints = [1, 2]> ()", "p = Identity (q)"])
+def test_axes_of_a_pad_may_come_from_outside(mode, pads):
+    text = f'{pads} y = Pad <mode = "{mode}"> (x, p,,a)'
+    given = "int64[1] a" + (", int64[2] q" if "q" in pads else "")
+    model = parse(19, text, f"float[2,3] x, {given}", "float[A,B] y")
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    for to, axis in itertools.product((18, 13, 11), (0, 1, -1, -2)):
+        made, _, _ = convert_proto(model, to)
+        onnx.checker.check_model(made, full_check=True)
+        values = {"x": x, "a": np.int64([axis])} | ({"q": np.int64([1, 2])} if "q" in pads else {})
+        np.testing.assert_array_equal(answer(made, **values), answer(model, **values))
+
+
+def test_a_pad_that_wraps_often_stores_no_list_of_its_elements():
+    text = 'p = Constant <value_ints = [0, 100000]> () y = Pad <mode = "wrap"> (x, p)'
+    model = parse(19, text, "float[3] x", "float[A] y")
+    made, _, losses = convert_proto(model, 18)
+    assert (len(made.SerializeToString()) < 2000, losses) == (True, [])
+    x = np.float32([1, 2, 3])
+    np.testing.assert_array_equal(answer(made, x=x), answer(model, x=x))
+
+
+@pytest.mark.parametrize("mode", ["wrap", "edge"])
+def test_axes_of_a_pad_may_be_int32(mode):
+    text = f'y = Pad <mode = "{mode}"> (x, p,,a)'
+    model = parse(19, text, "float[2,3] x, int64[2] p, int32[1] a", "float[A,B] y")
+    given = {"x": np.arange(6, dtype=np.float32).reshape(2, 3), "p": np.int64([1, 2]), "a": np.int32([-1])}
+    for to in (18, 13):
+        made, _, _ = convert_proto(model, to)
+        onnx.checker.check_model(made, full_check=True)
+        np.testing.assert_array_equal(answer(made, **given), answer(model, **given))

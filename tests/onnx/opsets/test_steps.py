@@ -378,8 +378,8 @@ REFUSED = cases("""
     ScatterElements: ScatterElements-13 has no attribute 'reduction'; the node states 'add'
 
 19 -> 18: (float[2,3,4] x, int64[6] p) => (float[P,Q,R] y)
-    y = Pad<mode="wrap">(x, p)
-    Pad: Pad-18 has no mode='wrap'
+    y = Pad<mode="other">(x, p)
+    Pad: Pad-18 has no mode='other'
 
 17 -> 15: (float[1,8,1] x) => (float[P,Q,R] y)
     y = DFT(x)
@@ -394,9 +394,9 @@ REFUSED = cases("""
     Cos: Cos-7 takes no tensor(bfloat16) as input 0 ('input')
 
 22 -> 15: (float[1,1,4] x) => (float[1,1,Z] y)
-    y = MaxPool<kernel_shape=[1], strides=[2], pads=[0,2], ceil_mode=1>(x)
-    MaxPool: MaxPool with ceil_mode=1 makes 4 windows along axis 2 until opset 21 and 3 since opset 22, which leaves \
-out a window that starts in the padding at the end
+    y = AveragePool<kernel_shape=[2], strides=[2], pads=[0,3], ceil_mode=1, count_include_pad=1>(x)
+    AveragePool: AveragePool with ceil_mode=1 makes 4 windows along axis 2 until opset 21 and 3 since opset 22, which \
+leaves out a window that starts in the padding at the end
 
 11 -> 13: (float[3] x, int64[3] i) => (float[3] y)
     y = Scatter<axis=0>(x, i, x)
@@ -546,3 +546,15 @@ def test_a_norm_over_no_axes_squares_no_large_integer(op):
     assert (ops(made), losses) == (["Abs-13"], [])
     x = np.array([-(1 << 40), 3], np.int64)
     assert on_onnxruntime(made, {"x": x})[0].tolist() == [1 << 40, 3] == on_onnxruntime(model, {"x": x})[0].tolist()
+
+
+def test_a_string_that_pads_is_refused_before_it_was_an_input():
+    model = parse(
+        13,
+        """(string[2] x) => (string[4] y) {
+        p = Constant <value_ints = [1, 1]> () v = Constant <value = string {"-"}> () y = Pad(x, p, v) }""",
+    )
+    convert_proto(model, 18)
+    for to in (10, 4):
+        with pytest.raises(ConversionRefused, match="Pad-2 keeps the value as float32, which cannot hold -"):
+            convert_proto(model, to)

@@ -14,6 +14,10 @@ from minuend.onnx.opsets import schemas
 from minuend.onnx.opsets.schemas import MAIN, Refusal
 from minuend.onnx.opsets.scope import Scope
 
+WHOLE = frozenset(onnx.TensorProto.DataType.Value(f"{kind}{bits}") for kind in ("INT", "UINT") for bits in (32, 64))
+"""The integers that are squared and summed."""
+MASKED = (1, 2)
+"""The modes of Attention whose fourth output is what goes into the softmax; the two changed places once."""
 EXACT = frozenset({"CastLike", "CenterCropPad", "SequenceMap", "Trilu"})
 """Operators whose bodies only move elements, or cast them as they do: nothing is rounded another way."""
 
@@ -52,7 +56,43 @@ def _body(op: Any, version: int, node: NodeProto, scope: Scope) -> FunctionProto
             return None
     function = FunctionProto()
     function.ParseFromString(data)
+    if node.op_type == "LayerNormalization":
+        _broadcast_to_the_input(function)
     return function
+
+
+def _broadcast_to_the_input(function: FunctionProto) -> None:
+    """Let the scale and the bias of LayerNormalization broadcast to its input, as its text says.
+
+    ONNX's body makes one row of each, and multiplies rows of the normalized axes with it. That fails for a scale over
+    other axes, and gives other numbers for one of [5,1] where two axes of the input have 5 elements.
+    """
+    nodes = {node.output[0]: node for node in function.node}
+    if "Scale2D" not in nodes:
+        return
+    last = nodes[nodes["Y"].input[0]]  # of scale and bias, and laid out as the input after it
+    renamed = {"NormalizedT": "Restored", "Scale2D": "Scale", "B2D": "B"}
+    for node in (nodes["Scaled"], last):
+        for i, name in enumerate(node.input):
+            node.input[i] = renamed.get(name, name)
+    last.output[0] = "Y"
+    whole = onnx.helper.make_node("Reshape", ["NormalizedT", "XShape"], ["Restored"])
+    rows = [whole if node.output[0] == "Scale2D" else node for node in function.node if node.output[0] != "B2D"]
+    kept = [copy.deepcopy(node) for node in rows if node is not nodes["Y"]]
+    del function.node[:]
+    function.node.extend(kept)
+
+
+def losses(node: NodeProto, scope: Scope) -> list[str]:
+    """What runtimes compute for a node that its function body, which has its place now, says otherwise."""
+    if node.op_type == "ReduceSumSquare" and scope.element(node.input[0]) in WHOLE:
+        return ["squares of integers that do not fit the type wrap; onnxruntime's ReduceSumSquare clamps them"]
+    fourth = node.op_type == "Attention" and len(node.output) > 3 and node.output[3]
+    mask = schemas.attribute(node, "is_causal", 0) or (len(node.input) > 3 and node.input[3])
+    if not fourth or not mask or schemas.attribute(node, "qk_matmul_output_mode", 0) not in MASKED:
+        return []
+    masked = "the fourth output of Attention is -inf where a mask excludes, as ONNX has it"
+    return [f"{masked}; onnxruntime's Attention gives the lowest number of the type there"]
 
 
 def instantiate(function: FunctionProto, node: NodeProto, opset: int, scope: Scope, base: str) -> list[NodeProto]:

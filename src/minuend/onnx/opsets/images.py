@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from onnx import NodeProto
 
-from minuend.onnx.opsets.inputs import axes_in, constant, given, put, rank_of, set_inputs
+from minuend.onnx.opsets.inputs import axes_in, constant, given, outputs, put, rank_of, set_inputs
 from minuend.onnx.opsets.schemas import Refusal, attribute, drop_attribute, set_attribute
 from minuend.onnx.opsets.scope import Builder
 from minuend.onnx.opsets.steps import drop_new, limit, step
@@ -47,48 +48,117 @@ def grid_modes_of_images(node: NodeProto, new: Builder) -> None:
 @step("MaxPool", at=(22, 12))
 @step("AveragePool", at=(19, 22))
 @step("AveragePool", at=(22, 19))
-@step("AveragePool", at=(11, 19))
 def no_window_in_the_padding(node: NodeProto, new: Builder) -> None:
     """Version 22 leaves out windows that would start in the padding at the end.
 
-    Where sizes are known no window may. Where one is not, runtimes decide: onnxruntime 1.31 and ONNX's evaluator leave
-    such a window out at every opset, whatever its text says, so the results stay the same; that is a loss, and said.
+    Where padding counts in an average, such a window has a value until opset 21, and no known size may make one.
+    Elsewhere it has no elements, and no value; and where a size is not known, runtimes decide. onnxruntime and ONNX's
+    inference and evaluator leave such a window out at every opset, so the results stay the same; that is a loss, and
+    said.
     """
     if not attribute(node, "ceil_mode", 0) or attribute(node, "auto_pad", b"NOTSET") != b"NOTSET":
         return
+    for w in _windows(node, new):
+        if w.stride + w.after <= w.reach:
+            continue
+        if w.size is not None:
+            count = w.rounded_up
+            start, end = (count - 1) * w.stride, w.before + w.size
+            if start < end:
+                continue
+            if start < end + w.after and attribute(node, "count_include_pad", 0):
+                raise Refusal(
+                    f"{node.op_type} with ceil_mode=1 makes {count} windows along axis {w.axis} until opset 21 and "
+                    f"{count - 1} since opset 22, which leaves out a window that starts in the padding at the end"
+                )
+        new.losses.append(
+            f"{node.op_type} with ceil_mode=1 leaves out a window that starts in the padding at the end of axis "
+            f"{w.axis}, by its text since opset 22 and by onnxruntime and ONNX's evaluator at every opset"
+        )
+
+
+@dataclass(frozen=True)
+class _Windows:
+    """How the windows of a pool go along one axis; ``reach`` is the length of one, ``size`` that of the input."""
+
+    axis: int
+    stride: int
+    reach: int
+    before: int
+    after: int
+    size: int | None
+
+    @property
+    def rounded_up(self) -> int:
+        """Their number with ceil_mode=1, by the formula of the text alone; the size has to be known."""
+        assert self.size is not None
+        return -(-(self.size + self.before + self.after - self.reach) // self.stride) + 1
+
+    @property
+    def even(self) -> bool:
+        """Whether rounding up or down gives the same number of windows, as far as is known."""
+        if self.size is None:
+            return self.stride == 1
+        return (self.size + self.before + self.after - self.reach) % self.stride == 0
+
+
+def _windows(node: NodeProto, new: Builder) -> list[_Windows]:
+    """The windows of a pool that states its padding, axis by axis."""
     kernel = attribute(node, "kernel_shape")
     n = len(kernel)
     strides, dilations = attribute(node, "strides") or [1] * n, attribute(node, "dilations") or [1] * n
     pads = attribute(node, "pads") or [0] * (2 * n)
     if not len(strides) == len(dilations) == n or len(pads) != 2 * n:
         raise Refusal(f"the model is invalid: strides, dilations or pads of {node.op_type} are not for {n} axes")
+    if least := [s for s in strides if s < 1]:
+        raise Refusal(f"the model is invalid: {node.op_type} has the stride {least[0]}")
     shape = new.scope.shape(node.input[0])
     dims = shape[2:] if shape is not None and len(shape) == n + 2 else (None,) * n
-    for axis, (k, s, d, before, after, size) in enumerate(
-        zip(kernel, strides, dilations, pads[:n], pads[n:], dims, strict=True), 2
-    ):
-        if s < 1:
-            raise Refusal(f"the model is invalid: {node.op_type} has the stride {s}")
-        reach = (k - 1) * d + 1
-        if s + after <= reach:
-            continue
-        if not isinstance(size, int):
-            new.losses.append(
-                f"{node.op_type} with ceil_mode=1 leaves out a window that starts in the padding at the end of axis "
-                f"{axis}, by its text since opset 22 and by onnxruntime and ONNX's evaluator at every opset"
-            )
-            continue
-        count = -(-(size + before + after - reach) // s) + 1
-        if (count - 1) * s >= size + before:
-            raise Refusal(
-                f"{node.op_type} with ceil_mode=1 makes {count} windows along axis {axis} until opset 21 and "
-                f"{count - 1} since opset 22, which leaves out a window that starts in the padding at the end"
-            )
+    sizes = [dim if isinstance(dim, int) else None for dim in dims]
+    return [
+        _Windows(i + 2, strides[i], (kernel[i] - 1) * dilations[i] + 1, pads[i], pads[n + i], sizes[i])
+        for i in range(n)
+    ]
+
+
+def _without_effect(node: NodeProto, new: Builder) -> tuple[str, ...]:
+    """What a pool states that changes nothing: padding counts where there is none, sizes that divide are rounded."""
+    auto = attribute(node, "auto_pad", b"NOTSET")
+    found = ["storage_order"]  # it numbers the elements of the second output
+    if auto == b"VALID" or (auto == b"NOTSET" and not any(attribute(node, "pads") or ())):
+        found.append("count_include_pad")
+    if auto == b"NOTSET" and attribute(node, "ceil_mode", 0) and all(w.even for w in _windows(node, new)):
+        found.append("ceil_mode")
+    return tuple(found)
+
+
+@step("MaxPool", at=(8, 1))
+def one_output(node: NodeProto, new: Builder) -> None:
+    outputs(node, 1, new)
+    drop_new(node, 8, 1, _without_effect(node, new))
+
+
+def plainer_pool(op_type: str, before: int, after: int) -> None:
+    """Register a step to a version of a pool that says less."""
+
+    @step(op_type, at=(before, after))
+    def drop(node: NodeProto, new: Builder) -> None:
+        drop_new(node, before, after, _without_effect(node, new))
+
+
+plainer_pool("MaxPool", 10, 8)
+plainer_pool("AveragePool", 10, 7)
+plainer_pool("AveragePool", 7, 1)
+plainer_pool("LpPool", 18, 11)
+
+
+@step("AveragePool", at=(11, 19))
+def as_it_is(node: NodeProto, new: Builder) -> None:
+    """Neither version leaves out a window that starts in the padding."""
 
 
 @step("AveragePool", at=(19, 11))
 def undilated(node: NodeProto, new: Builder) -> None:
-    no_window_in_the_padding(node, new)
     if any(d != 1 for d in attribute(node, "dilations") or ()):
         raise Refusal("AveragePool-11 has no dilations")
     drop_attribute(node, "dilations")

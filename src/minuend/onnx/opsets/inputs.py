@@ -60,6 +60,18 @@ def rank_of(node: NodeProto, what: str, new: Builder) -> int:
     return rank
 
 
+def outputs(node: NodeProto, most: int, new: Builder) -> None:
+    """Leave out the outputs beyond a count, which are others in the other version, where nobody reads them.
+
+    Raises:
+        Refusal: somebody reads one.
+    """
+    for i, name in enumerate(node.output[most:], most):
+        if name and name not in new.scope.unread:
+            raise Refusal(f"output {i} of {node.op_type} ({name!r}) is another one in the other version")
+    del node.output[most:]
+
+
 def numpy_type(number: int, node: NodeProto) -> Any:
     """NumPy's dtype for a number of ``TensorProto.DataType``.
 

@@ -15,6 +15,7 @@ from minuend.onnx.opsets.inputs import (
     first,
     given,
     numpy_type,
+    outputs,
     rank_of,
     set_inputs,
 )
@@ -24,6 +25,7 @@ from minuend.onnx.opsets.schemas import (
     attribute,
     default,
     drop_attribute,
+    flag,
     has_attribute,
     schema,
     set_attribute,
@@ -115,14 +117,14 @@ def without_hint(node: NodeProto, new: Builder) -> None:
 
 @step("BatchNormalization", "Dropout", at=(6, 7))
 def tested_only(node: NodeProto, new: Builder) -> None:
-    if not attribute(node, "is_test", 0):
+    if not flag(node, "is_test"):
         raise Refusal(f"{node.op_type}-6 without is_test=1 trains, and {node.op_type}-7 does not")
     drop_attribute(node, "is_test")
 
 
 @step("BatchNormalization", "Dropout", at=(7, 6))
 def say_tested(node: NodeProto, new: Builder) -> None:
-    _outputs(node, 1, new)
+    outputs(node, 1, new)
     set_attribute(node, "is_test", 1)
 
 
@@ -139,27 +141,19 @@ def spatial(node: NodeProto, new: Builder) -> None:
 def normalize_tested(node: NodeProto, new: Builder) -> None:
     if attribute(node, "training_mode", 0):
         raise Refusal("BatchNormalization-9 has no training_mode")
-    _outputs(node, 1, new)
+    outputs(node, 1, new)
     drop_attribute(node, "training_mode")
-
-
-def _outputs(node: NodeProto, most: int, new: Builder) -> None:
-    """Leave out the outputs beyond a count, which are others in the other version, where nobody reads them."""
-    for i, name in enumerate(node.output[most:], most):
-        if name and name not in new.scope.unread:
-            raise Refusal(f"output {i} of {node.op_type} ({name!r}) is another one in the other version")
-    del node.output[most:]
 
 
 @step("Dropout", at=(7, 10))
 @step("Dropout", at=(10, 7))
 def without_mask(node: NodeProto, new: Builder) -> None:
-    _outputs(node, 1, new)
+    outputs(node, 1, new)
 
 
 @step("Dropout", at=(10, 12))
 def dropout_to_input(node: NodeProto, new: Builder) -> None:
-    _outputs(node, 1, new)
+    outputs(node, 1, new)
     ratio = new.constant("ratio", attribute(node, "ratio", 0.5), np.float32)
     drop_attribute(node, "ratio")
     set_inputs(node, [node.input[0], ratio])
@@ -171,7 +165,7 @@ def dropout_to_attribute(node: NodeProto, new: Builder) -> None:
 
     Its mask is all ones in version 12; version 10 does not say what it is, and onnxruntime gives zeros.
     """
-    _outputs(node, 1, new)
+    outputs(node, 1, new)
     training = constant(node, 2, "training_mode", new)
     if training is not None and first(training, "training_mode of Dropout"):
         raise Refusal("Dropout-10 does not train")

@@ -129,6 +129,9 @@ class Way:
         title = f"{node.op_type}-{schemas.version_in(node.op_type, self.before)}"
         base = node.name or next((name for name in node.output if name), node.op_type)
         trouble = ""
+        for a in node.attribute:
+            if a.name in schemas.FLAGS and not a.ref_attr_name:
+                schemas.flag(node, a.name)  # the body is made for one of two values
         for function, opset, whose in expand.bodies(node, self.before, self.scope, rising=self.after > self.before):
             way = replace(self, before=opset)
             try:
@@ -139,6 +142,7 @@ class Way:
             except Refusal as reason:
                 trouble = trouble or f"; {whose} for {title} does not help: {reason}"
                 continue
+            result.losses += expand.losses(node, self.scope)
             result.expanded.insert(0, (node.op_type, int(title.rpartition("-")[2]), len(result.nodes), whose))
             return result
         raise Refusal(why + trouble, node.op_type if trouble else "")

@@ -310,6 +310,35 @@ def attribute(node: NodeProto, name: str, fallback: Any = None) -> Any:
     return fallback
 
 
+FLAGS = frozenset(
+    {
+        "align_corners",
+        "interleaved",
+        "is_causal",
+        "is_test",
+        "keepdims",
+        "noop_with_empty_axes",
+        "periodic",
+        "saturate",
+        "upper",
+    }
+)
+"""Attributes that steps and function bodies read as true or false."""
+
+
+def flag(node: NodeProto, name: str) -> bool:
+    """Return what a node states of a flag; one that is not stated is false.
+
+    Raises:
+        Refusal: it is neither 0 nor 1. onnxruntime takes such a one for false where ONNX's bodies take it for true.
+    """
+    value = attribute(node, name, 0)
+    if value not in (0, 1):
+        others = "since runtimes and ONNX's text take others differently"
+        raise Refusal(f"{node.op_type} has {name}={value}; expected 0 or 1, {others}")
+    return bool(value)
+
+
 def refers(node: NodeProto) -> bool:
     """Whether some attribute of a node is one of the function around, so that its value is not known here."""
     return any(a.ref_attr_name for a in node.attribute)

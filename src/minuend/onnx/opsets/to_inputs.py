@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import onnx
 from onnx import NodeProto, TensorProto
 
+from minuend.core.shapes import Dim
 from minuend.onnx.opsets.inputs import axes_in, constant, first, given, integers, put, rank_of, set_inputs
-from minuend.onnx.opsets.schemas import Refusal, attribute, drop_attribute, set_attribute
+from minuend.onnx.opsets.schemas import INVALID, Refusal, attribute, drop_attribute, flag, set_attribute
 from minuend.onnx.opsets.scope import Builder
-from minuend.onnx.opsets.steps import count_from_0, limit, step
+from minuend.onnx.opsets.steps import count_from_0, step
 
 REDUCES = (
     "ReduceL1",
@@ -93,7 +94,7 @@ UNREDUCED = {
 @step("ReduceSum", "Squeeze", "Unsqueeze", at=(13, 11))
 def axes_to_attribute(node: NodeProto, new: Builder) -> None:
     axes = integers(node, 1, "axes", new)
-    unreduced = not axes and attribute(node, "noop_with_empty_axes", 0)
+    unreduced = not axes and flag(node, "noop_with_empty_axes")
     drop_attribute(node, "noop_with_empty_axes")
     if unreduced:
         if node.op_type not in UNREDUCED:
@@ -171,7 +172,7 @@ def _as_float32(value: np.ndarray[Any, Any], who: str, node: NodeProto) -> float
     """The only element of a constant as the float32 that an attribute is."""
     number = first(value, "a value of " + node.op_type)
     with np.errstate(over="ignore"):
-        held = number.dtype.kind in "fiub" and np.float32(number)
+        held = np.asarray(number).dtype.kind in "fiub" and np.float32(number)  # a string is one of Python
     if held is False or not (held == number or np.isnan(number)):
         raise Refusal(f"{who} as float32, which cannot hold {number}")
     return float(held)
@@ -201,18 +202,89 @@ def pad_to_attributes(node: NodeProto, new: Builder) -> None:
 
 @step("Pad", at=(18, 13))
 def pad_all_axes(node: NodeProto, new: Builder) -> None:
-    """Pad-13 pads every axis: the pads of some are put among zeros."""
-    axes = integers(node, 3, "axes", new)
-    if axes is not None:
+    """Pad-13 pads every axis."""
+    if given(node, 3):
         rank = rank_of(node, "Pad-13", new)
-        at = axes_in(node, axes, rank)
-        at += [axis + rank for axis in at]
-        pads = put(node.input[1], at, new.constant("none", [0] * (2 * rank)), "pads", new)
-        set_inputs(node, [node.input[0], pads, given(node, 2)])
+        set_inputs(node, [node.input[0], _pads_of_all_axes(node, rank, new), given(node, 2)])
     set_inputs(node, list(node.input)[:3])
 
 
-limit("Pad", at=(19, 18), name="mode", fallback=b"constant", may=[b"constant", b"reflect", b"edge"])
+def _pads_of_all_axes(node: NodeProto, rank: int, new: Builder) -> str:
+    """The pads of some axes, put among zeros for the others; the axes may be computed."""
+    if not given(node, 3):
+        return node.input[1]
+    none = new.constant("none", [0] * (2 * rank))
+    if new.scope.constant(node.input[3]) is not None:
+        at = axes_in(node, integers(node, 3, "axes", new) or [], rank)
+        return put(node.input[1], [*at, *(axis + rank for axis in at)], none, "pads", new)
+    axes = node.input[3]
+    if new.scope.element(axes) != TensorProto.INT64:
+        axes = new.add("Cast", [axes], "axes", to=int(TensorProto.INT64))
+    begins = new.add("Mod", [axes, new.constant("rank", rank)], "begins")
+    ends = new.add("Add", [begins, new.constant("rank", rank)], "ends")
+    return new.add("ScatterElements", [none, new.add("Concat", [begins, ends], "at", axis=0), node.input[1]], "pads")
+
+
+@step("Pad", at=(19, 18))
+def pad_without_wrapping(node: NodeProto, new: Builder) -> None:
+    """Pad-18 has no mode 'wrap': the elements come by their numbers, axis by axis."""
+    mode = attribute(node, "mode", b"constant")
+    if mode in (b"constant", b"reflect", b"edge"):
+        return
+    if mode != b"wrap":
+        raise Refusal(f"Pad-18 has no mode={mode.decode('utf-8', 'replace')!r}")
+    rank = rank_of(node, "Pad-18 without mode='wrap'", new)
+    shape, x = new.scope.shape(node.input[0]) or (), node.input[0]
+    moved = [
+        row
+        for row in zip(range(rank), *_ends(_pads_of_all_axes(node, rank, new), rank, new), strict=True)
+        if row[1:] != (0, 0)
+    ]
+    for i, (axis, before, after) in enumerate(moved, 1):
+        at = _wrapped(shape[axis], axis, before, after, x, new)
+        x = new.add("Gather", [x, at], "wrapped", output=node.output[0] if i == len(moved) else "", axis=axis)
+    if not moved:
+        new.add("Identity", [x], output=node.output[0])
+
+
+End: TypeAlias = int | str
+"""How many elements are added at an end of an axis: their number, or the value that has it."""
+_LISTED = 4096
+"""The longest list of elements' numbers that is stored."""
+
+
+def _ends(pads: str, count: int, new: Builder) -> tuple[list[End], list[End]]:
+    """What a Pad adds before and after each axis."""
+    found: list[End]
+    value = new.scope.constant(pads)
+    if value is None:
+        new.losses.append(
+            "Pad with mode='wrap' is a Gather now: where pads add at one end of an axis and remove at the other, it "
+            "repeats what the input has, and runtimes may repeat what is left of it"
+        )
+        found = [new.add("Gather", [pads, new.constant("end", i)], "pads") for i in range(2 * count)]
+        return found[:count], found[count:]
+    found = [int(one) for one in value.reshape(-1)]
+    if len(found) != 2 * count:
+        raise Refusal(f"{INVALID}Pad has {len(found)} pads for {count} axes")
+    return found[:count], found[count:]
+
+
+def _wrapped(size: Dim, axis: int, before: End, after: End, x: str, new: Builder) -> str:
+    """The numbers of the elements along an axis that is repeated at its ends, or cut there."""
+    if isinstance(before, int) and isinstance(after, int):
+        if min(before, after) < 0 < max(before, after):
+            what = "Pad with mode='wrap' does not say what it repeats"
+            raise Refusal(f"{what} where it adds and removes along axis {axis}")
+        if size == 0:
+            raise Refusal(f"{INVALID}Pad with mode='wrap' repeats an axis {axis} without elements")
+        if isinstance(size, int) and size + before + after <= _LISTED:
+            return new.constant("at", [i % size for i in range(-before, size + after)])
+    length = new.add("Gather", [new.add("Shape", [x], "shape"), new.constant("axis", axis)], "size")
+    begin = new.constant("begin", -before) if isinstance(before, int) else new.add("Neg", [before], "begin")
+    end = new.add("Add", [length, new.constant("after", after) if isinstance(after, int) else after], "end")
+    every = new.add("Range", [begin, end, new.constant("one", 1)], "every")
+    return new.add("Mod", [every, length], "at")
 
 
 @step("Slice", at=(10, 1))

@@ -1,0 +1,107 @@
+"""Nodes that become ONNX's function body: where the body says otherwise than the operator's text, or than runtimes."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from onnx import ModelProto
+from onnx.reference import ReferenceEvaluator
+
+from minuend.errors import ConversionRefused
+from minuend.onnx.opsets import convert_proto
+
+SEED = np.random.default_rng(3)
+
+
+def parse(opset: int, body: str) -> ModelProto:
+    return onnx.parser.parse_model(f'<ir_version: 9, opset_import: ["" : {opset}]> g {body}')
+
+
+def on_onnxruntime(model: ModelProto, given: dict[str, np.ndarray]) -> list[np.ndarray]:
+    runtime = pytest.importorskip("onnxruntime")
+    options = runtime.SessionOptions()
+    options.log_severity_level = 4
+    options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    return runtime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"]).run(None, given)
+
+
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize(("axis", "scale", "bias"), [
+    (-1, (4, 5), (4, 5)), (3, (5,), (4, 1)), (-1, (5, 1), None), (2, (5,), (3, 1, 1)), (-2, (1, 5), (2, 3, 5, 5)),
+    (3, (1,), None),
+])  # fmt: skip
+def test_scale_and_bias_of_a_layer_normalization_broadcast_to_the_whole_input(axis, scale, bias, named):
+    """ONNX's body lays them out as rows, which fails, or adds [5,1] along the other axis of [5,5]."""
+    shape = (2, 3, 5, 5) if 4 not in (*scale, *(bias or ())) else (2, 3, 4, 5)
+    given = {"x": SEED.standard_normal(shape).astype("f4"), "s": SEED.standard_normal(scale).astype("f4")}
+    if bias is not None:
+        given["b"] = SEED.standard_normal(bias).astype("f4")
+    dims = {
+        name: ",".join(f"{name}{i}" if named else str(n) for i, n in enumerate(a.shape)) for name, a in given.items()
+    }
+    signature = ", ".join(f"float[{dims[name]}] {name}" for name in given)
+    body = f"y = LayerNormalization <axis = {axis}> ({', '.join(given)})"
+    for before, after in ((17, 13), (17, 9), (21, 11)):
+        model = parse(before, f"({signature}) => (float[{dims['x']}] y) {{ {body} }}")
+        made, _, losses = convert_proto(model, after)
+        onnx.checker.check_model(made, full_check=True)
+        (expected,), (came,) = (on_onnxruntime(one, given) for one in (model, made))
+        np.testing.assert_allclose(came, expected, 1e-4, 1e-4)
+        assert len(losses) == 1
+
+
+@pytest.mark.parametrize(("opset", "to", "node", "given", "flag"), [
+    (23, 18, "y = RotaryEmbedding <interleaved = -1> (x, c, c)", "float[1,2,3,4] x, float[1,3,2] c",
+     "RotaryEmbedding has interleaved=-1"),
+    (18, 13, "y = ReduceSum <noop_with_empty_axes = 2> (x)", "float[2,3] x", ""),
+    (13, 11, "y = ReduceSum <noop_with_empty_axes = 2> (x)", "float[2,3] x", "ReduceSum has noop_with_empty_axes=2"),
+    (18, 13, "y = ReduceMax <noop_with_empty_axes = -1> (x)", "float[2,3] x", "ReduceMax has noop_with_empty_axes=-1"),
+    (14, 13, "y = Trilu <upper = 2> (x)", "float[2,3] x", "Trilu has upper=2"),
+    (6, 7, "y = Dropout <is_test = 2> (x)", "float[2,3] x", "Dropout has is_test=2"),
+])  # fmt: skip
+def test_a_flag_that_is_neither_0_nor_1_is_not_read_for_either(opset, to, node, given, flag):
+    """Runtimes compare with 1, ONNX's bodies and evaluator with 0."""
+    model = parse(
+        opset, f"({given}) => (float[A,B] y) {{ {node} }}".replace("[A,B]", "[A,B,C,D]" if opset == 23 else "[A,B]")
+    )
+    if not flag:
+        convert_proto(model, to)  # the same version, so that nobody reads it
+        return
+    with pytest.raises(ConversionRefused) as caught:
+        convert_proto(model, to)
+    (why,) = caught.value.nodes.values()
+    assert f"{flag}; expected 0 or 1, since runtimes and ONNX's text take others differently" in why
+
+
+@pytest.mark.parametrize("axis", ["is_causal = 1, ", ""])
+def test_what_a_mask_excludes_is_minus_infinity_in_attentions_fourth_output(axis):
+    """ONNX's body and evaluator have it so; onnxruntime's Attention gives the lowest number, so there is a loss."""
+    masked = bool(axis)
+    text = "(float[1,1,2,4] q) => (float[1,1,2,4] y, float[a,b,c,d] m) "
+    node = f"{{ y, k, v, m = Attention <{axis}qk_matmul_output_mode = 2> (q, q, q) }}"
+    model = parse(23, text + node)
+    made, _, losses = convert_proto(model, 18)
+    q = SEED.standard_normal((1, 1, 2, 4)).astype("f4")
+    expected, came = (ReferenceEvaluator(one).run(None, {"q": q})[1] for one in (model, made))
+    np.testing.assert_allclose(came, expected, 1e-5)
+    assert np.isneginf(came).any() == masked
+    said = (
+        "graph.node[0]: the fourth output of Attention is -inf where a mask excludes, as ONNX has it; onnxruntime's "
+        "Attention gives the lowest number of the type there"
+    )
+    assert (said in losses) == masked
+
+
+@pytest.mark.parametrize("element", ["int32", "int64", "float"])
+def test_squares_that_do_not_fit_wrap_and_a_loss_says_so(element):
+    """ONNX's evaluator and body wrap; onnxruntime squares in float64 where it sums one element, and clamps."""
+    model = parse(18, f"({element}[N] x) => ({element}[M] y) {{ y = ReduceSumSquare <noop_with_empty_axes = 1> (x) }}")
+    made, _, losses = convert_proto(model, 13)
+    said = "graph.node[0]: squares of integers that do not fit the type wrap; onnxruntime's ReduceSumSquare clamps them"
+    assert (said in losses) == (element != "float")
+    values = {"int32": [-46340, 46341], "int64": [94906267, 3037000500], "float": [3, 4]}[element]
+    x = np.array(values, {"float": np.float32}.get(element, element))
+    expected, came = (ReferenceEvaluator(one).run(None, {"x": x})[0] for one in (model, made))
+    np.testing.assert_array_equal(came, expected)
+    np.testing.assert_array_equal(on_onnxruntime(made, {"x": x})[0], expected)
