@@ -144,6 +144,20 @@ def test_nodata_is_counted_and_given_where_none_is_stated(tmp_path: Path, kind: 
         subtract_files(path, path, out, nodata=0)
 
 
+@pytest.mark.parametrize(
+    ("kind", "dtype"),
+    [*((kind, dtype) for kind in FORMATS for dtype in ("float32", "float64")), ("zarr2", "float16"),
+     ("zarr3", "float16"), ("h5", "float16")],
+)  # fmt: skip
+def test_a_fraction_that_is_given_is_nodata_as_the_type_has_it(tmp_path: Path, kind: str, dtype: str) -> None:
+    """In JSON, xarray compares 0.1 with the 0.1 of float32, which is another number."""
+    dataset = xr.Dataset({"x": ("t", np.array([0.1, 2, 3], dtype), None, {"_FillValue": None})})
+    path, out = save(dataset, tmp_path, "a", kind), str(tmp_path / f"c.{FORMATS[kind]}")
+    (told,) = subtract_files(path, path, out, nodata=0.1).tensors
+    assert told.nodata == 1
+    assert np.array_equal(load(out).x, [np.nan, 0, 0], equal_nan=True)
+
+
 @pytest.mark.parametrize("kind", FORMATS)
 @pytest.mark.parametrize(("dtype", "value"), [("int64", 2**53 + 1), ("uint64", 2**64 - 1), ("int64", -(2**63))])
 def test_a_whole_number_is_nodata_to_its_last_digit(tmp_path: Path, kind: str, dtype: str, value: int) -> None:

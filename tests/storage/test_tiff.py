@@ -389,6 +389,24 @@ def test_bands_are_described_beside_an_image(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_control_points_in_a_local_system_are_not_those_in_none(tmp_path: Path) -> None:
+    """GDAL makes a system up for points without one, which it calls equal to every local system."""
+    rasterio = pytest.importorskip("rasterio")
+    from rasterio.control import GroundControlPoint
+    from rasterio.crs import CRS
+
+    control = [GroundControlPoint(row, col, 10 + col, 50 - row) for row, col in ((0, 0), (31, 0), (0, 31))]
+    paths = [str(tmp_path / f"{name}.tif") for name in "ab"]
+    for path, system in zip(paths, (CRS.from_user_input('LOCAL_CS["ours",UNIT["metre",1]]'), CRS()), strict=True):
+        with rasterio.open(path, "w", "GTiff", width=32, height=32, count=1, dtype="uint8") as made:
+            made.write(pixels(1, (1, 32, 32), "uint8"))
+            made.update_tags(AREA_OR_POINT="Point")
+            made.gcps = (control, system)
+    with pytest.raises(FileFormatError, match="different coordinate systems: one of its own and none"):
+        subtract_files(*paths, str(tmp_path / "c.tif"))
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_places_are_those_that_gdal_reads(tmp_path: Path) -> None:
     rasterio = pytest.importorskip("rasterio")
     from rasterio.control import GroundControlPoint
@@ -658,6 +676,18 @@ def test_tiles_that_a_file_leaves_out_are_what_gdal_reads(
     with tifffile.TiffFile(tmp_path / "c.tif") as came:
         told = came.pages[0].tags.get(42113)
         assert (told and told.value) == (nodata if dtype.startswith("float") else None)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_gdal_masks_what_has_no_data_in_a_difference(tmp_path: Path, dtype: str) -> None:
+    """It reads float16 as float32, and compares that with the nodata value that the tag states."""
+    rasterio = pytest.importorskip("rasterio")
+    array = np.array([[0.1, 2, 3]], dtype)
+    path = save(tmp_path / "a.tif", array, extratags=[nodata_tag("0.1")])
+    subtract_files(path, path, str(tmp_path / "c.tif"))
+    with rasterio.open(tmp_path / "c.tif") as file:
+        assert file.read_masks(1).tolist() == [[0, 255, 255]]
 
 
 def test_nodata_beside_an_image_fills_what_it_leaves_out(tmp_path: Path) -> None:

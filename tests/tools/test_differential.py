@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from differential import driver
+from differential.separate import Crashed, separately
 from differential.surface import Difference, Surface, from_json, to_json
 
 SURFACES = driver.surfaces()
@@ -108,6 +110,33 @@ def test_a_case_is_stored_as_the_fields_that_are_not_simplest() -> None:
     case = Sum((1, 2))
     assert to_json(case) == {"numbers": [1, 2]}
     assert from_json(Sum, to_json(case)) == case
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_crash_in_a_separate_process_is_an_error_of_its_case_alone() -> None:
+    with pytest.raises(Crashed, match="ended by SIGABRT"):
+        separately(os.abort)
+    with pytest.raises(ValueError, match="invalid literal"):
+        separately(int, "x")
+    assert separately(os.getpid) != os.getpid()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_hdf5_writes_beyond_its_memory_in_a_separate_process(tmp_path: Path) -> None:
+    """A chunk that gzip shortens is no whole number of elements, and HDF5's szip writes beyond its buffer.
+
+    The process crashes, or the file is whole or damaged: which one is chance.
+    """
+    needs(SURFACES["hdf5"])
+    from differential import hdf5_files
+
+    case = hdf5_files.Case(dtype="uint16", shape=(7, 4), layout_a="chunked", filters_a=("gzip", "szip", "shuffle"))
+    here: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hdf5_files, "write", lambda _case, side, _path: here.append(side))
+        came = hdf5_files.compare(case, tmp_path)
+    assert came.partition(":")[0] in ("equal", "h5py crashes", "h5py does not read it")
+    assert here == []
 
 
 def test_packages_that_are_missing_are_named() -> None:

@@ -12,9 +12,13 @@ import numpy as np
 
 from differential import subtracting
 from differential.labelled import FLOATS, INTEGERS, numbers
+from differential.separate import Crashed, separately
 from differential.surface import Difference, Surface
 
 Array = np.ndarray[Any, np.dtype[Any]]
+
+SEPARATE = ("h5py",)
+"""What :func:`separately` imports beforehand."""
 
 NUMBERS = (*INTEGERS, *FLOATS)
 CUSTOM = ("12 bits at 3", "24-bit float", "signed 5 bits", "big 12 bits", "wide float", "bitfield", "bfloat16")
@@ -429,30 +433,53 @@ def expected(x: Any, y: Any, overflow: str) -> Array:
 
 
 def compare(case: Case, folder: Path) -> str:
-    """Compare a case."""
-    import h5py
-
+    """Compare a case; h5py works in separate processes, since HDF5's szip writes beyond its memory."""
     paths = [f"{folder}/{side}.h5" for side in "ab"]
+    out = f"{folder}/c.h5"
+    try:
+        if failure := separately(_written, case, paths):
+            return failure
+        reason = separately(_refusal, case, paths)
+    except Crashed as crash:
+        return f"h5py crashes: {crash}"
+    if reason is None:
+        return "h5py does not read it"
+    pick = "".join(f"::{name}" for name in _picked(case))
+    came = subtracting.ours([path + pick for path in paths], out, overflow=case.overflow)
+    if outcome := subtracting.settled(came, reason, out):
+        return outcome
+    separately(_check_file, case, paths, out)
+    return "equal"
+
+
+def _written(case: Case, paths: Sequence[str]) -> str:
+    """Write both files; return why h5py does not."""
     for side, path in zip("ab", paths, strict=True):
         try:
             write(case, side, path)
         except (ValueError, TypeError, OSError, RuntimeError, NotImplementedError, AttributeError) as error:
             return f"h5py does not write it: {type(error).__name__}"
-    out = f"{folder}/c.h5"
-    pick = "".join(f"::{name}" for name in _picked(case))
+    return ""
+
+
+def _refusal(case: Case, paths: Sequence[str]) -> str | None:
+    """Return why two files must be refused, ``""`` where they must not; ``None`` where h5py does not read them."""
+    import h5py
+
     with h5py.File(paths[0]) as a, h5py.File(paths[1]) as b:
         try:
             for one in (file[name] for file in (a, b) for name in _datasets(file)):
                 _ = one[()] if not one.is_virtual and not one.external else None
-            reason = why_refused(case, a, b, bool(pick))
+            return why_refused(case, a, b, bool(_picked(case)))
         except OSError:
-            return "h5py does not read it"
-        came = subtracting.ours([path + pick for path in paths], out, overflow=case.overflow)
-        if outcome := subtracting.settled(came, reason, out):
-            return outcome
-        with h5py.File(out) as c:
-            _check(case, a, b, c)
-    return "equal"
+            return None
+
+
+def _check_file(case: Case, paths: Sequence[str], out: str) -> None:
+    import h5py
+
+    with h5py.File(paths[0]) as a, h5py.File(paths[1]) as b, h5py.File(out) as c:
+        _check(case, a, b, c)
 
 
 def _picked(case: Case) -> tuple[str, ...]:

@@ -431,7 +431,7 @@ def drawn_pixels(case: Case, side: Side, nodata: int | float | None) -> Array:
         spice = own.type(spice)
     found = elements(case.seed * 3 + side.k, own, side.shape, side.style, spice)
     if case.nbits and own.kind == "u":
-        found = found & own.type((1 << case.nbits) - 1)
+        found = found & own.type(min((1 << case.nbits) - 1, np.iinfo(own).max))  # B may be of fewer bits
     return found
 
 
@@ -573,7 +573,6 @@ def read(path: Path) -> Read:
         points, system = file.gcps
         camera = None if file.rpcs is None else shown(file.rpcs)
         masks = file.mask_flag_enums
-        system_own = None if str(file.crs).startswith('LOCAL_CS["unnamed"') else file.crs  # no more than "an image"
         tiles, packed = laid(path)
         aux = path.with_name(f"{path.name}.aux.xml")
         beside = aux.read_text("utf-8") if aux.exists() else ""
@@ -585,10 +584,10 @@ def read(path: Path) -> Read:
             nodata=tuple(file.nodatavals),
             scales=tuple(file.scales),
             offsets=tuple(file.offsets),
-            crs=system_own,
+            crs=named(file.crs),
             transform=tuple(file.transform)[:6],
             gcps=tuple(sorted((p.row, p.col, p.x, p.y, p.z) for p in points)),
-            gcps_crs=system,
+            gcps_crs=named(system),
             rpcs=camera,
             point=file.tags().get("AREA_OR_POINT") == "Point",
             tile=tiles,
@@ -599,6 +598,11 @@ def read(path: Path) -> Read:
             dtype=file.dtypes[0],
             palette="palette" in {str(one.name) for one in file.colorinterp},
         )
+
+
+def named(system: Any) -> Any:
+    """A coordinate system, ``None`` where GDAL made one up, which any local system equals: no tag states it."""
+    return None if str(system).startswith('LOCAL_CS["unnamed"') else system
 
 
 def shown(camera: Any) -> dict[str, tuple[float, ...]]:

@@ -363,7 +363,9 @@ def _packing(page: Any, band: int) -> dict[str, Any]:
 
 
 def _shown(number: int | float, element: ElementType) -> str:
-    """A nodata value as text: of floats no more digits than they have."""
+    """Return a nodata value as text: of floats no more digits than they have, but of float16, which GDAL widens."""
+    if element.name == "float16" and (own := nearest(number, element)) != number:
+        number = own
     return repr(number if element.is_integer or abs(number) < _WHOLE else float(number))
 
 

@@ -24,6 +24,7 @@ from minuend.storage import conventions
 from minuend.storage.base import Elements, Result, clipped
 from minuend.storage.conventions import FILL
 from minuend.storage.coordinates import Axis, Companion
+from minuend.storage.missing import as_element
 from minuend.storage.regions import BAND_BYTES, Region, boxes, extent, stretches
 from minuend.storage.zarr_headers import Node
 
@@ -148,11 +149,17 @@ def in_attributes(result: Result, version: int, where: str) -> dict[str, Any]:
                 "write to another format, or remove it from A"
             ) from None
         found[name] = plain
-    nodata, follows = result.about.nodata, _follows(result)
+    nodata, follows = _nodata(result), _follows(result)
     if version == 2:
         found |= {_DIMENSIONS: _called(conventions.placed(result).axes)} if follows else {}
         return found if follows or nodata is None else found | {FILL: _number_in_json(nodata)}
     return found if nodata is None else found | {FILL: _coded(nodata, result.element.memory)}
+
+
+def _nodata(result: Result) -> int | float | None:
+    """Return a nodata value as elements have it: in float32, 0.1 is another number than in JSON."""
+    nodata = result.about.nodata
+    return None if nodata is None else as_element(nodata, result.element)
 
 
 def in_json(attributes: Mapping[str, Any]) -> dict[str, Any]:
