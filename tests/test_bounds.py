@@ -163,8 +163,8 @@ import json, os, resource, sys
 import minuend, numpy, onnx, safetensors, minuend.onnx.model, minuend.openvino.model, minuend.directml.model
 from minuend.models.opening import open_model
 from minuend.storage import open_tensors
-from minuend.onnx import confined
-confined.start()
+from minuend.onnx import library_process
+library_process.start()
 if sys.argv[1].endswith((".zip", ".h5")):
     import h5py, zarr
     from minuend.storage import zarr_bounds, zarr_stores

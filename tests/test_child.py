@@ -22,7 +22,7 @@ import onnx
 import minuend as mn
 from minuend import child, cli
 from minuend.errors import LimitExceeded, Unsupported
-from minuend.onnx import apart
+from minuend.onnx import computing_process
 from minuend.openvino.builder import Builder
 from minuend.runtimes import running
 from minuend.runtimes.running import Runtime
@@ -79,17 +79,16 @@ def test_of_a_model_that_is_stopped_check_says_so_and_that_nothing_is_known() ->
     assert not report.ok
 
 
-class _Impatient(child.Watch):
+class _Impatient(child.Child):
     """Stops every model, and lets processes start."""
 
-    def _look(self) -> None:
-        if self.limits.memory is not None:
-            self.broken = "seconds"
-            self._popen.kill()
+    def request(self, *_: object, **__: object) -> None:
+        self.popen.kill()
+        self.broken = "seconds"
 
 
 def test_a_runtime_that_is_stopped_is_not_one_that_refuses_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "Watch", _Impatient)
+    monkeypatch.setattr(running, "Child", _Impatient)
     (trial,) = mn.check(SMALL, "onnxruntime-cpu@installed", run=True).trials
     assert trial.verdict == "unknown"
     assert trial.unlike.startswith("a model on onnxruntime-cpu ")
@@ -267,7 +266,7 @@ def test_a_process_outlives_the_thread_that_started_it() -> None:
 
 @linux
 def test_a_forked_process_does_not_keep_its_parent_s_children_alive() -> None:
-    one = child.Child([*child.python(), "-c", "input()"], subprocess.DEVNULL)
+    one = child.Child("nothing runs", [*child.python(), "-c", "input()"])
     try:
         pipe = one.pipe
         assert pipe is not None
@@ -297,7 +296,7 @@ def test_a_process_whose_caller_is_gone_removes_its_folder(temporary: Path) -> N
 
 def test_no_statistics_of_use_are_sent() -> None:
     script = "import os; print(os.environ['ORT_DISABLE_TELEMETRY'], os.listdir())"
-    one = child.Child([*child.python(), "-c", script], subprocess.DEVNULL)
+    one = child.Child("nothing runs", [*child.python(), "-c", script])
     assert one.popen.stdout is not None
     assert one.popen.stdout.read() == b"1 []\n"
     assert one.end(10) == 0
@@ -395,7 +394,7 @@ def test_a_module_without_metadata_is_not_taken_for_another_release(
 def test_where_no_python_starts_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     given = {name: np.ones(2, np.float32) for name in "ab"}
     mn.run(SMALL, given)
-    apart.stop()
+    computing_process.PROCESSES.stop()
     monkeypatch.setattr(sys, "executable", "/no/such/python")
     with pytest.raises(Unsupported, match="'/no/such/python' does not start: "):
         Runtime("onnxruntime-cpu")

@@ -11,19 +11,20 @@ import contextlib
 import json
 import math
 import os
+import select
 import shutil
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import IO
+from typing import IO, Any
 
 from minuend import worker
-from minuend.errors import LimitExceeded
+from minuend.errors import LimitExceeded, Unsupported
 
 MEMORY = 4 << 30
 """Bytes that running a model may take, besides those in :data:`TIMES`."""
@@ -134,16 +135,48 @@ class Watch:
         self._over.set()
         self._thread.join()
 
+    def wait(self) -> None:
+        """Wait for the process to write something, where that needs no thread."""
+
     def _look(self) -> None:
         end = math.inf if self.limits.seconds is None else time.monotonic() + self.limits.seconds
         while not self._over.wait(max(0.0, min(_EVERY, end - time.monotonic()))):
             if self._most is not None and memory_of(self._popen.pid) > self._most:
-                self.broken = "memory"
-            elif time.monotonic() >= end:
-                self.broken = "seconds"
-            if self.broken:
-                self._popen.kill()
+                self._break("memory")
                 return
+            if time.monotonic() >= end:
+                self._break("seconds")
+                return
+
+    def _break(self, which: str) -> None:
+        self.broken = which
+        self._popen.kill()
+
+
+class Wait(Watch):
+    """The same for limits without memory, without a thread: that costs ten times what a small request does."""
+
+    def __enter__(self) -> Watch:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def wait(self) -> None:
+        """Wait for the process to write something, so long at most."""
+        if self.limits.seconds is None:
+            return
+        assert self._popen.stdout is not None
+        poll = select.poll()
+        poll.register(self._popen.stdout, select.POLLIN)
+        if not poll.poll(self.limits.seconds * 1000):
+            self._break("seconds")
+
+
+def _watch(popen: subprocess.Popen[bytes], limits: Limits, given: int) -> Watch:
+    """Watch a process in the way that its limits and the system need; Windows waits for no pipe."""
+    thread = limits.memory is not None or (limits.seconds is not None and not hasattr(select, "poll"))
+    return (Watch if thread else Wait)(popen, limits, given)
 
 
 class Budget:
@@ -204,35 +237,67 @@ def import_path() -> str:
     return json.dumps([os.path.abspath(one) for one in sys.path if isinstance(one, str)])
 
 
+Message = tuple[dict[str, Any], list[bytes]]
+"""What a process is sent and sends: a head and byte strings; see :mod:`minuend.worker`."""
+
+NONE = Limits(None, None)
+"""No limits."""
+
+
 class Child:
-    """A process that answers on its standard output what comes on its standard input.
+    """A process that answers requests, one after the other: what comes on its standard input, on its standard output.
 
     Args:
-        command: what is started. errors: where its standard error goes.
+        what: what it is for, as in "HDF5 is read in a process of its own". command: what is started.
+        errors: where its standard error goes.
         environment: variables besides those of this process.
+        folder: whether it gets a temporary folder, which is its current one, and a pipe that ends it with this process.
+        greets: whether it writes a message when it is ready for requests.
 
     Attributes:
-        popen: the process. folder: its temporary files. pipe: the write end of a pipe that carries nothing, which is
-            closed when this process ends; ``None`` on other systems than Linux.
+        popen: the process. folder: its temporary files; ``""`` for none. pipe: the write end of a pipe that carries
+            nothing, which is closed when this process ends; ``None`` without a folder and on other systems than Linux.
+        broken: the limit that it exceeded, ``"memory"`` or ``"seconds"``; ``""`` where none.
+        idle: whether it can take a request: it is not at one, and none has failed.
+
+    Raises:
+        Unsupported: it does not start.
     """
 
     def __init__(
-        self, command: Sequence[str], errors: IO[bytes] | int, environment: Mapping[str, str] | None = None
+        self,
+        what: str,
+        command: Sequence[str],
+        errors: IO[bytes] | int = subprocess.DEVNULL,
+        environment: Mapping[str, str] | None = None,
+        *,
+        folder: bool = True,
+        greets: bool = False,
     ) -> None:
-        self.folder = ""
-        passed, self.pipe = _pipe()
+        self._what, self._command, self._greets = what, command, greets
+        self.folder, self.broken, self.idle = "", "", True
+        self.pipe: IO[bytes] | None = None
+        try:
+            self._start(errors, environment or {}, folder=folder)
+        except OSError as error:
+            raise Unsupported(f"{what}, and {command[0]!r} does not start: {error}") from None
+
+    def _start(self, errors: IO[bytes] | int, environment: Mapping[str, str], *, folder: bool) -> None:
+        own: dict[str, str] = {}
+        passed, self.pipe = _pipe() if folder else ([], None)
         try:  # from here on: Ctrl-C may come at any time
-            self.folder = tempfile.mkdtemp(prefix="minuend-")
-            FOLDERS.add(self.folder)
-            own = dict.fromkeys(("TMPDIR", "TEMP", "TMP", FOLDER), self.folder)
-            own.update((worker.CALLER, str(one)) for one in passed)
+            if folder:
+                self.folder = tempfile.mkdtemp(prefix="minuend-")
+                FOLDERS.add(self.folder)
+                own = {**QUIET, **dict.fromkeys(("TMPDIR", "TEMP", "TMP", FOLDER), self.folder)}
+                own.update((worker.CALLER, str(one)) for one in passed)
             self.popen = subprocess.Popen(
-                command,
+                self._command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
-                cwd=self.folder,
-                env={**os.environ, **QUIET, **own, **(environment or {})},
+                cwd=self.folder or None,
+                env={**os.environ, **own, **environment},
                 pass_fds=passed,
             )
             _close(passed)
@@ -240,6 +305,57 @@ class Child:
             self._remove()
             _close(passed)
             raise
+
+    def greeting(self, limits: Limits = NONE) -> dict[str, Any] | None:
+        """Return what the process writes when it is ready; ``None`` where it does not get there."""
+        self.idle, found = False, None
+        with _watch(self.popen, limits, 0) as watch, contextlib.suppress(ValueError, KeyError):  # of another program
+            watch.wait()
+            found = worker.read(self.popen.stdout)
+        self.idle, self._greets = found is not None, False
+        return None if found is None else found[0]
+
+    def request(
+        self,
+        head: Mapping[str, Any],
+        parts: Sequence[bytes] = (),
+        limits: Limits = NONE,
+        given: int = 0,
+        source: Callable[[int, int], bytes | memoryview] | None = None,
+    ) -> Message | None:
+        """Return the answer to a request; ``None`` where the process ended, over a limit (see ``broken``) or by itself.
+
+        Args:
+            head, parts: the request. limits: what the process may take for it, besides :data:`TIMES` the bytes
+                ``given``. source: bytes by offset and size, which the process may want before it answers.
+
+        Raises:
+            Unsupported: it ended before it was ready.
+        """
+        if self._greets and self.greeting(limits) is None:
+            self.popen.kill()
+            command = " ".join(self._command[:-1])  # without what the script is given
+            raise Unsupported(f"{self._what}, which does not start: {command} ended with status {self.popen.wait()}")
+        self.idle, answer = False, None
+        with _watch(self.popen, limits, given) as watch:
+            with contextlib.suppress(BrokenPipeError):  # it has ended, and what it wrote before can be read
+                worker.write(self.popen.stdin, head, parts)
+            answer = self._answer(watch)
+            while answer is not None and source is not None and "read" in answer[0]:
+                with contextlib.suppress(BrokenPipeError):
+                    worker.write(self.popen.stdin, {}, [source(*answer[0]["read"])])
+                answer = self._answer(watch)
+        self.broken, self.idle = watch.broken, answer is not None and not watch.broken
+        return answer
+
+    def _answer(self, watch: Watch) -> Message | None:
+        watch.wait()
+        return worker.read(self.popen.stdout)
+
+    def abandon(self) -> None:
+        """Close the pipes in a forked process: the child is the parent's, which alone waits for it."""
+        self.hang_up()
+        self.popen.returncode = 0
 
     def hang_up(self) -> None:
         """Close the pipes: the process ends when all who hold them have."""
@@ -265,7 +381,8 @@ class Child:
             self._remove()
 
     def _remove(self) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
+        if self.folder:
+            shutil.rmtree(self.folder, ignore_errors=True)
         FOLDERS.discard(self.folder)
         if self.pipe is not None:
             _PIPES.discard(self.pipe)

@@ -1,13 +1,14 @@
-"""Answers models in a process of its own, so that a runtime that crashes takes nobody with it.
+"""Answers requests in a separate process, so that a runtime or library that crashes takes nobody with it.
 
 Runs as a script under any Python from 3.10 on that has NumPy and the runtime, this package not needed:
-``python -I worker.py ADAPTER.py``. ADAPTER is a file of ``adapters``; see :mod:`minuend.runtimes.running`.
+``python -I worker.py ADAPTER.py``. ADAPTER is a file of ``adapters``; see :mod:`minuend.runtimes.running`. Other
+children run by it too: a file with ``serve_requests``. The caller's side is :class:`minuend.child.Child`.
 
 A message on standard input or output is a line of JSON that ends in the sizes of the byte strings behind it:
-``{"head": {…}, "sizes": [12, 4]}``. A request's head is a model (``form``, ``inputs``: [name, dtype, shape]…); its
-byte strings are the model, its weights, and one for each input. An answer's head is ``{"outputs": [[dtype, shape]…]}``
-with a byte string each, ``{"refused": message, "stage": "build" or "run"}``, or ``{"malformed": message}`` where the
-adapter breaks its own form.
+``{"head": {…}, "sizes": [12, 4]}``. The head of a request to a runtime is a model (``form``, ``inputs``: [name, dtype,
+shape]…); its byte strings are the model, its weights, and one for each input. An answer's head is
+``{"outputs": [[dtype, shape]…]}`` with a byte string each, ``{"refused": message, "stage": "build" or "run"}``, or
+``{"malformed": message}`` where the adapter breaks its own form.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import select
 import shutil
 import signal
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import metadata
 from typing import Any
 
@@ -149,14 +150,11 @@ def main(path: str, found: str = "") -> None:
     """Answer requests until there are no more.
 
     Args:
-        path: the adapter's file. found: the folders where modules are found, as JSON; by default this Python's own.
+        path: the file of an adapter, or of another child: that one has ``serve_requests``, which gets the server.
+        found: the folders where modules are found, as JSON; by default this Python's own.
     """
-    private = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what an adapter or its runtime prints must not run into the answers
-    os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # onnxruntime sends statistics of use else
-    leave_no_core()
-    folder, caller = own_folder(), caller_pipe()
-    try:
+    with Server() as server:
+        os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # onnxruntime sends statistics of use else
         if found.startswith("["):
             sys.path[:] = json.loads(found)
         spec = importlib.util.spec_from_file_location("adapter", path)
@@ -164,14 +162,87 @@ def main(path: str, found: str = "") -> None:
         assert spec.loader is not None
         adapter = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(adapter)
+        if hasattr(adapter, "serve_requests"):
+            adapter.serve_requests(server)
+            return
         about = {"release": release(adapter), "python": ".".join(map(str, sys.version_info[:3]))}
-        write(private, about)
-        while (request := read(sys.stdin.buffer)) is not None:
-            with ending_with_caller(caller):
-                head, parts = answer(adapter, *request, about["release"])
-            write(private, head, parts)
-    finally:
-        remove(folder)
+        server.write(about)
+        server.serve(lambda head, parts: answer(adapter, head, parts, about["release"]))
+
+
+class Server:
+    """Answers the requests that the caller sends: reads one, computes, writes the answer, reads the next one.
+
+    The answers have standard output for themselves: what else is printed goes to standard error. A crash leaves no
+    file, and the folder for temporary files that this process was given is removed at the end.
+    """
+
+    def __init__(self) -> None:
+        self._answers = os.fdopen(os.dup(1), "wb")
+        os.dup2(2, 1)
+        leave_no_core()
+        self._folder, self._caller = own_folder(), caller_pipe()
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        remove(self._folder)
+
+    def detach(self) -> None:
+        """Leave Ctrl-C to the caller, and the current folder to whoever removes it."""
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        os.chdir(os.path.abspath(os.sep))
+
+    def read(self) -> tuple[dict[str, Any], list[bytes]] | None:
+        """Read a message of the caller; ``None`` where no more come."""
+        return read(sys.stdin.buffer)
+
+    def write(self, head: Mapping[str, Any], parts: Sequence[bytes | bytearray | memoryview] = ()) -> None:
+        """Write a message to the caller."""
+        write(self._answers, head, parts)
+
+    def serve(self, work: Work, own_bytes: int | None = None) -> None:
+        """Answer requests until the caller sends no more.
+
+        Args:
+            work: what makes an answer of a request. own_bytes: where requests state bounds, the address space that this
+                process takes without one. They are ``"seconds"`` of processor time, and what exceeds these ends the
+                process; and ``"bytes"`` of memory: the answer is ``{"exceeded": True}`` where they do not suffice, and
+                ``{"refused": message}`` where the work fails.
+        """
+        while (request := self.read()) is not None:
+            with ending_with_caller(self._caller):
+                head, parts = work(*request) if own_bytes is None else _bounded(work, *request, own_bytes)
+            self.write(head, parts)
+            if own_bytes is not None:
+                _bound(0, None)  # a request larger than this one has to be read before it states its bounds
+
+
+Answer = tuple[Mapping[str, Any], Sequence[bytes | bytearray | memoryview]]
+Work = Callable[[dict[str, Any], list[bytes]], Answer]
+"""What makes an answer of a request."""
+
+
+def _bounded(work: Work, head: dict[str, Any], parts: list[bytes], own_bytes: int) -> Answer:
+    try:
+        _bound(head["seconds"], own_bytes + head["bytes"])
+        return work(head, parts)
+    except Exception as error:
+        if isinstance(error, MemoryError) or "bad_alloc" in str(error):  # of C++, in a message
+            return {"exceeded": True}, []
+        return {"refused": str(error) or type(error).__name__}, []
+
+
+def _bound(seconds: int, nbytes: int | None) -> None:
+    """Bound processor time and address space, 0 and ``None`` for no bounds, where the system has such."""
+    with contextlib.suppress(ImportError):  # Windows has none: there the caller alone bounds the time
+        import resource
+
+        signal.setitimer(signal.ITIMER_PROF, seconds)  # what nobody handles ends the process
+        hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+        wanted = [one for one in (nbytes, hard) if one is not None and one != resource.RLIM_INFINITY]
+        resource.setrlimit(resource.RLIMIT_AS, (min(wanted, default=resource.RLIM_INFINITY), hard))
 
 
 def leave_no_core() -> None:

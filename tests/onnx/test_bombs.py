@@ -15,7 +15,7 @@ import pytest
 from bombs import __file__ as bombs_file
 
 import minuend as mn
-from minuend.onnx import confined
+from minuend.onnx import library_process
 
 ROOM = 1500 << 20
 SECONDS = 30
@@ -95,16 +95,16 @@ def some_model() -> onnx.ModelProto:
 
 
 def inferred() -> list[str]:
-    return [value.name for value in confined.infer_shapes(some_model(), data_prop=True).graph.value_info]
+    return [value.name for value in library_process.infer_shapes(some_model(), data_prop=True).graph.value_info]
 
 
 def test_a_process_that_dies_is_replaced():
     assert inferred() == ["b"]
-    first = confined._process.popen
+    first = library_process._processes.idle[0].popen
     first.kill()
     first.wait()
     assert inferred() == ["b"]
-    assert confined._process.popen.pid != first.pid
+    assert library_process._processes.idle[0].popen.pid != first.pid
     assert first.stdin.closed
     assert first.stdout.closed
 
@@ -124,17 +124,18 @@ def test_a_forked_process_has_one_of_its_own():
     text = HEAD + "g (uint8[2] a) => (uint8[2] c) { b = Sub(a, a) c = Sub(a, b) }"
     code = """
 import os, sys
-from minuend.onnx import confined
+from minuend.onnx import library_process
 import onnx.parser
 model = onnx.parser.parse_model(sys.argv[1])
-infer = lambda: confined.infer_shapes(model, data_prop=True).graph.value_info[0].name
+infer = lambda: library_process.infer_shapes(model, data_prop=True).graph.value_info[0].name
 assert infer() == "b"
-ours = confined._process.popen.pid
+idle = library_process._processes.idle
+ours = idle[0].popen.pid
 child = os.fork()
 if not child:
-    os._exit(0 if confined._process is None and infer() == "b" and confined._process.popen.pid != ours else 1)
+    os._exit(0 if not idle and infer() == "b" and idle[0].popen.pid != ours else 1)
 assert os.waitpid(child, 0)[1] == 0
-assert infer() == "b" and confined._process.popen.pid == ours
+assert infer() == "b" and idle[0].popen.pid == ours
 print(ours)
 """
     child = subprocess.run([sys.executable, "-c", code, text], capture_output=True, text=True, check=True)
@@ -144,10 +145,10 @@ print(ours)
 
 def test_what_exceeds_once_is_not_asked_again():
     model = onnx.parser.parse_model(HEAD + 'g (float[2,3] x) => (float c) { c = Einsum <equation = "....->"> (x) }')
-    with pytest.raises(confined.Exceeded):
-        confined.infer_shapes(model, data_prop=True)
+    with pytest.raises(library_process.Exceeded):
+        library_process.infer_shapes(model, data_prop=True)
     start = time.monotonic()
-    with pytest.raises(confined.Exceeded) as error:
-        confined.infer_shapes(model, data_prop=True)
+    with pytest.raises(library_process.Exceeded) as error:
+        library_process.infer_shapes(model, data_prop=True)
     assert time.monotonic() - start < 0.5
     assert str(error.value).startswith("ONNX's own code takes more than 1 s or 128 MiB for this model of ")

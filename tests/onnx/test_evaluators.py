@@ -15,7 +15,7 @@ pytest.importorskip("onnxruntime")
 
 import minuend as mn
 from minuend.errors import FileFormatError, ShapeError, SpecError, Unsupported
-from minuend.onnx import apart, kernels
+from minuend.onnx import computing_process, kernels
 from minuend.onnx.model import RunError, read
 from minuend.onnx.running import EVALUATORS, values
 
@@ -43,8 +43,10 @@ def test_a_kernel_that_crashes_takes_nobody_with_it(monkeypatch):
         "import os, signal, onnxruntime as o; o.InferenceSession.run = lambda *_: os.kill(os.getpid(), signal.SIGFPE)"
     )
     model = read(HEAD + "g (float[2] a) => (float[2] c) { [heads] c = Neg(a) }")
-    apart.stop()
-    monkeypatch.setattr(apart, "_START", apart._START.replace("c.serve()", f"{crash}; c.serve()"))
+    computing_process.PROCESSES.stop()
+    monkeypatch.setattr(
+        computing_process, "_START", computing_process._START.replace("c.serve()", f"{crash}; c.serve()")
+    )
     with pytest.raises(RunError) as caught:
         model.run({"a": np.float32([1, 2])})
     monkeypatch.undo()
@@ -59,11 +61,11 @@ def test_threads_run_models_at_once_and_an_error_ends_no_process():
             pool.map(lambda n: model.run({"a": np.zeros(n, np.float32), "b": np.zeros(1, np.float32)}), range(9))
         )
     assert [len(one["c"]) for one in found] == list(range(9))
-    (kept,) = apart._idle
+    (kept,) = computing_process.PROCESSES.idle
     with pytest.raises(ShapeError) as caught:
         model.run({"a": np.zeros(2, np.float32), "b": np.zeros(3, np.float32)})
     assert caught.value.where == "graph.node[1]"
-    assert apart._idle == [kept]
+    assert computing_process.PROCESSES.idle == [kept]
 
 
 def test_what_onnxruntime_lacks_is_told_by_name_with_the_way_out():

@@ -145,16 +145,15 @@ def test_this_process_opens_no_file_with_the_library(file: str) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="processes are stopped by signals")
 def test_a_process_that_ends_is_an_error_and_the_next_one_reads_on(file: str) -> None:
     elements = open_tensors(file)["x"].elements()
-    process = hdf5_reading._process
-    assert process is not None
-    ask = process.ask
+    (process,) = hdf5_reading._processes.idle
+    request = process.request
 
-    def crashed(*given: Any) -> Any:
+    def crashed(*given: Any, **named: Any) -> Any:
         os.kill(process.popen.pid, signal.SIGSEGV)
         process.popen.wait()
-        return ask(*given)
+        return request(*given, **named)
 
-    process.ask = crashed  # type: ignore[method-assign]
+    process.request = crashed  # type: ignore[method-assign]
     process.popen.poll = lambda: None  # type: ignore[method-assign]
     with pytest.raises(FileFormatError) as caught:
         elements.read()
@@ -178,7 +177,7 @@ def test_loops_memory_and_crashes_stay_in_the_process(
     (tmp_path / "storage" / "hdf5_child.py").write_text(
         script.replace("        found = np.asarray(found, dataset.dtype)", f"        {harm}")
     )
-    hdf5_reading._stop()
+    hdf5_reading._processes.stop()
     monkeypatch.setattr(hdf5_reading, "_HERE", str(tmp_path / "storage"))
     started = time.process_time()
     with pytest.raises(FileFormatError, match="HDF5's library takes more than 3 s or 256 MiB, or crashes over it"):
@@ -215,7 +214,7 @@ def test_a_source_that_fails_while_the_process_reads_is_told(file: str, monkeypa
         raise OSError(5, "Input/output error", self.path)
 
     monkeypatch.setattr(File, "read_into", failing)
-    hdf5_reading._stop()
+    hdf5_reading._processes.stop()
     with pytest.raises(OSError, match="Input/output error") as caught:
         tensor.read()
     assert caught.value.filename == file

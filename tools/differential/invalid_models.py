@@ -25,7 +25,7 @@ from onnx.defs import OpSchema
 from differential.surface import Difference, Surface
 from minuend.actions.converting import convert
 from minuend.errors import ConversionRefused, MinuendError
-from minuend.onnx import confined
+from minuend.onnx import library_process
 from minuend.onnx.opsets import convert_proto
 from minuend.onnx.opsets.schemas import INVALID, newest, versions
 
@@ -283,8 +283,8 @@ def checker(model: ModelProto) -> str:
     typed = ModelProto()
     typed.CopyFrom(model)
     try:
-        inferred = confined.infer_shapes(model, data_prop=False).graph.output
-    except (confined.OnnxRefuses, confined.Exceeded) as error:  # some malformed nodes crash it
+        inferred = library_process.infer_shapes(model, data_prop=False).graph.output
+    except (library_process.OnnxRefuses, library_process.Exceeded) as error:  # some malformed nodes crash it
         return str(error)
     for to, from_ in zip(typed.graph.output, inferred, strict=True):
         to.type.CopyFrom(from_.type)
@@ -295,7 +295,7 @@ def checker(model: ModelProto) -> str:
     for value in (*form.graph.input, *form.graph.output):  # which the checker wants stated
         if value.type.HasField("tensor_type"):
             value.type.tensor_type.shape.SetInParent()
-    return confined.fault(typed, form)
+    return library_process.fault(typed, form)
 
 
 def compare(case: Case, folder: Path) -> str:

@@ -158,8 +158,8 @@ def watching(folder: Folder) -> Iterator[None]:
         ):  # nobody who reads a file wants Python's
             yield
     finally:
-        if "minuend.onnx.apart" in sys.modules:  # its processes' folders for temporary files lie in this one
-            sys.modules["minuend.onnx.apart"].stop()
+        if "minuend.onnx.computing_process" in sys.modules:  # its processes' folders lie in this one
+            sys.modules["minuend.onnx.computing_process"].PROCESSES.stop()
         tempfile.tempdir = before
         signal.signal(signal.SIGPROF, handler)
 

@@ -18,7 +18,7 @@ from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProt
 from onnx.helper import make_opsetid
 
 from minuend.errors import MinuendError
-from minuend.onnx import confined, tensors
+from minuend.onnx import library_process, tensors
 from minuend.onnx.call_counts import Calls, Key
 from minuend.onnx.dims import keep_common
 from minuend.onnx.evaluator import MAIN
@@ -146,10 +146,10 @@ def _infer(lean: ModelProto, local: Calls, found: Inference) -> None:
     lean.functions.extend(local.visible(lean.graph.node))
     for data_prop in (True, False):
         try:
-            graph = confined.infer_shapes(lean, data_prop=data_prop).graph
-        except confined.OnnxRefuses:  # a model that breaks a rule, of which less can be said
+            graph = library_process.infer_shapes(lean, data_prop=data_prop).graph
+        except library_process.OnnxRefuses:  # a model that breaks a rule, of which less can be said
             continue
-        except confined.Exceeded as error:
+        except library_process.Exceeded as error:
             found.exceeded = str(error)
             continue
         lean.graph.CopyFrom(graph)

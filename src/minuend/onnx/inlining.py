@@ -5,7 +5,7 @@ from __future__ import annotations
 from onnx import ModelProto, TensorProto
 
 from minuend.errors import Unsupported
-from minuend.onnx import confined
+from minuend.onnx import library_process
 from minuend.onnx.call_counts import Calls
 from minuend.onnx.opsets.scope import without_data
 
@@ -39,8 +39,8 @@ def inlined(model: ModelProto) -> ModelProto:
         for tensor in model.graph.initializer
     )
     try:
-        found = confined.inline_functions(lean)
-    except (confined.OnnxRefuses, confined.Exceeded) as error:
+        found = library_process.inline_functions(lean)
+    except (library_process.OnnxRefuses, library_process.Exceeded) as error:
         raise Unsupported(f"the calls of local functions cannot become the nodes of the functions: {error}") from None
     del found.graph.initializer[:]
     found.graph.initializer.extend(model.graph.initializer)

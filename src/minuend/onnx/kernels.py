@@ -29,7 +29,7 @@ from onnx import (
 
 from minuend.arrays.packing import pack, unpack
 from minuend.errors import ConversionRefused, DTypeError, MinuendError, SpecError
-from minuend.onnx import confined, tensors
+from minuend.onnx import library_process, tensors
 from minuend.onnx.opsets import convert_proto, schemas
 from minuend.onnx.tensors import Array, DataType
 from minuend.runtimes.registry import adapter
@@ -174,9 +174,10 @@ class Kernel:
     def _converted(self, node: NodeProto, inputs: Sequence[Any], goal: int) -> ModelProto:
         model = self._model(node, inputs, self.opset, shaped=True)
         try:
-            model = confined.infer_shapes(model, data_prop=True)  # a converter looks at the types of what comes out
+            # A converter looks at the types of what comes out
+            model = library_process.infer_shapes(model, data_prop=True)
             return convert_proto(model, goal)[0]
-        except (confined.OnnxRefuses, confined.Exceeded) as error:
+        except (library_process.OnnxRefuses, library_process.Exceeded) as error:
             reason = " ".join(str(error).split())
         except ConversionRefused as refused:
             reason = next(iter(refused.nodes.values()))

@@ -14,7 +14,7 @@ from minuend.core.shapes import Dim, Shape, format_shape, same
 from minuend.errors import ConversionRefused, FileFormatError, SpecError
 from minuend.models.graph import Attempts, Graph, Refused, Step, Value
 from minuend.names import Names
-from minuend.onnx import confined
+from minuend.onnx import library_process
 from minuend.onnx.model import Model
 from minuend.onnx.opsets import schemas
 from minuend.onnx.opsets.scope import skeleton
@@ -276,6 +276,6 @@ def _tensor(name: str, dtype: str, array: Array) -> TensorProto:
 
 def _check(proto: ModelProto, opset: int) -> None:
     """Run ONNX's checker and strict inference on the model; large constants are inputs for them."""
-    reason = confined.fault(skeleton(proto))
+    reason = library_process.fault(skeleton(proto))
     if reason:
         raise ConversionRefused(f"ONNX opset {opset}", {"graph": f"onnx.checker says: {reason}"})

@@ -9,7 +9,7 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped,u
 from onnx import ModelProto
 
 from minuend.errors import FileFormatError
-from minuend.onnx import confined, structure
+from minuend.onnx import library_process, structure
 from minuend.onnx.mending import Departure, mend
 from minuend.storage.reading import read_bytes
 
@@ -25,7 +25,7 @@ def parsed(source: Any) -> tuple[ModelProto, tuple[Departure, ...], str | None, 
     Raises:
         FileNotFoundError: no such file. FileFormatError: no ONNX model, a truncated one, or one that breaks a rule.
     """
-    confined.start()
+    library_process.start()
     path: str | None = None
     if isinstance(source, ModelProto):
         proto, name = source, "the ModelProto"
@@ -83,8 +83,8 @@ def _parse(raw: bytes, name: str) -> ModelProto:
 
 def _parse_text(text: str, name: str) -> ModelProto:
     try:
-        return confined.parse(text)
-    except (confined.OnnxRefuses, confined.Exceeded, DecodeError, UnicodeError) as error:
+        return library_process.parse(text)
+    except (library_process.OnnxRefuses, library_process.Exceeded, DecodeError, UnicodeError) as error:
         reason = " ".join(str(error).split())
         if reason == "stoll":  # the name of what ONNX reads them with
             reason = "a whole number in it does not fit 64 bits"

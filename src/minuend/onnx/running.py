@@ -17,7 +17,7 @@ from onnx.reference.op_run import OpRun
 from minuend.core.limits import MAX_BYTES
 from minuend.core.shapes import format_dim, format_shape
 from minuend.errors import MinuendError, SpecError, Unsupported, listed, near, shown
-from minuend.onnx import apart, defects, external, inference, kernels, sizes, tensors, walk
+from minuend.onnx import computing_process, defects, external, inference, kernels, sizes, tensors, walk
 from minuend.onnx.call_counts import Calls
 from minuend.onnx.dims import shape_of
 from minuend.onnx.evaluator import Evaluator
@@ -87,7 +87,7 @@ def run(
 ) -> dict[str, Any]:
     """Run a model; see :meth:`minuend.onnx.model.Model.run`. With ``keep`` it gives all that its main graph holds."""
     chosen = _check_runs(model, evaluator)
-    with apart.process() as process:  # it starts while the inputs are checked
+    with computing_process.PROCESSES.process() as process:  # it starts while the inputs are checked
         return process.run("run", model, _checked(model, inputs, max_bytes), max_bytes, keep=keep, evaluator=chosen)
 
 
@@ -97,7 +97,7 @@ def traced(model: Model, inputs: Mapping[str, Any], *, wide: bool) -> tuple[dict
     Args and errors are those of :meth:`minuend.onnx.model.Model.run`; see :func:`minuend.onnx.tracing.trace`.
     """
     chosen = _check_runs(model, None)
-    with apart.process() as process:
+    with computing_process.PROCESSES.process() as process:
         feeds = _checked(model, inputs, MAX_BYTES)
         found = process.run("trace", model, feeds, MAX_BYTES, wide=wide, evaluator=chosen)
         return found["values"], found["wide"]

@@ -5,7 +5,6 @@ Runtimes run in a child process (:mod:`minuend.worker`), under this Python or on
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import math
 import os
@@ -21,7 +20,7 @@ import numpy as np
 
 from minuend import child, worker
 from minuend.arrays.packing import pack, unpack
-from minuend.child import Child, Limits, Watch
+from minuend.child import Child, Limits
 from minuend.core.elements import ElementType
 from minuend.core.shapes import MAX_RANK
 from minuend.errors import DTypeError, LimitExceeded, MinuendError, SpecError, Unsupported, cut, listed, near, shown
@@ -229,13 +228,9 @@ class Runtime:
             self._start()
         running = self._child
         assert running is not None
-        answer = None
-        given = sum(map(len, parts))
-        with Watch(running.popen, child.current(), given) as watch, contextlib.suppress(BrokenPipeError):
-            worker.write(running.popen.stdin, head, parts)
-            answer = worker.read(running.popen.stdout)
+        answer = running.request(head, parts, child.current(), sum(map(len, parts)))
         if answer is None:
-            return self._gone(self.restart(), watch)
+            return self._gone(self.restart(), running.broken)
         self._stopped = 0
         return self.taken(*answer)
 
@@ -253,22 +248,23 @@ class Runtime:
             self._check(k, dtype, tuple(shape), part)
         return list(zip(told["outputs"], data, strict=True))
 
-    def _gone(self, status: int, watch: Watch) -> Refused:
+    def _gone(self, status: int, broken: str) -> Refused:
         """What comes of a process that ended before it answered.
 
         Raises:
             LimitExceeded: one model after the other was stopped.
         """
-        if not watch.broken:
+        if not broken:
             self._stopped = 0
             return Refused(_death(status), "run")
         self._stopped += 1
-        limit = child.exceeded(f"a model on {self.title}", watch.broken, watch.limits)
+        limits = child.current()
+        limit = child.exceeded(f"a model on {self.title}", broken, limits)
         if self._stopped >= _MOST_STOPPED:
             raise limit
-        if watch.broken == "seconds":
-            return Refused(f"the process hangs for {watch.limits.seconds:g} s", "run", limit)
-        return Refused(f"the process takes more than {child.shown_bytes(watch.limits.memory or 0)}", "run", limit)
+        if broken == "seconds":
+            return Refused(f"the process hangs for {limits.seconds:g} s", "run", limit)
+        return Refused(f"the process takes more than {child.shown_bytes(limits.memory or 0)}", "run", limit)
 
     @property
     def title(self) -> str:
@@ -313,22 +309,14 @@ class Runtime:
         command = [*child.python(self._python), worker.__file__, os.path.abspath(self.adapter.__file__)]
         if self._python is None:
             command.append(child.import_path())
-        try:
-            self._child = Child(command, self._errors, self._environment)
-        except OSError as error:
-            raise Unsupported(
-                f"{self.name} runs in a process of its own, and {command[0]!r} does not start: {error}"
-            ) from None
-        told = None
-        with Watch(self._child.popen, Limits(None, _START_SECONDS)), contextlib.suppress(ValueError, KeyError):
-            told = worker.read(self._child.popen.stdout)
-        if told is None:
+        self._child = Child(f"{self.name} runs in a process of its own", command, self._errors, self._environment)
+        about = self._child.greeting(Limits(None, _START_SECONDS))
+        if about is None:
             self._errors.seek(0)
             self.restart()
             lines = self._errors.read().decode(errors="replace").strip().splitlines()
             why = cut(lines[-1], 300) if lines else "it says nothing"
             raise Unsupported(f"{self.title} does not start under {command[0]}: {why}")
-        about: Mapping[str, Any] = told[0]
         return about
 
 

@@ -32,6 +32,7 @@ from minuend.storage.base import (
     need,
 )
 from minuend.storage.coordinates import Axis
+from minuend.storage.hdf5_child import offset_of
 from minuend.storage.hdf5_reading import Dataset, File
 from minuend.storage.pipeline import ahead, each
 from minuend.storage.reading import Array
@@ -144,18 +145,6 @@ def elements_of(where: str, dataset: Any, source: reading.Source) -> Elements:
     return stretch
 
 
-def _offset(dataset: Any) -> int | None:
-    """Where elements begin in the file, one after the other and each as in memory; ``None`` where they do not.
-
-    The package converts what NumPy has no type for, so the type in the file is compared: size, byte order, precision,
-    bit offset, padding, sign, exponent and mantissa.
-    """
-    in_memory = need("h5py", "hdf5", "a dataset").h5t.py_create(dataset.dtype)
-    plain = not dataset.chunks and dataset.id.get_type().equal(in_memory)
-    found: int | None = dataset.id.get_offset() if plain else None
-    return found
-
-
 def check_inside(dataset: Any, where: str) -> None:
     """Refuse a dataset whose elements lie in other files."""
     with told(where):
@@ -234,7 +223,7 @@ class Later(NamedTuple):
 
 def written(result: Result, dataset: Any, stream: Patient, check: Callable[[], None]) -> list[Later]:
     """Write a tensor chunk by chunk, with a check between blocks; one in one stretch is left for :func:`fill`."""
-    start = _offset(dataset)
+    start = offset_of(dataset, need("h5py", "hdf5", "a dataset"))
     if start is not None:
         return [Later(result, start)]
     for region, block in blocks(result):

@@ -1,27 +1,18 @@
-"""HDF5's library on a file that somebody else made, in a process of its own: it loops or crashes on damaged files.
+"""HDF5's library on a file that somebody else made, in a separate process: it loops or crashes on damaged files.
 
-A script: ``python -I hdf5_child.py PATHS``, where PATHS are those of modules, as JSON. It opens no file: the process
-that asks sends the bytes. Messages are those of :mod:`minuend.worker`. A request's head names the work and its bounds
-(``"seconds"`` of processor time, ``"bytes"`` of memory). Before the answer, any number of ``{"read": [offset, size]}``
-may come back, each of which is to be answered by a message with these bytes.
+:mod:`minuend.worker` runs it: ``worker.py hdf5_child.py PATHS``, where PATHS are those of modules, as JSON. It opens no
+file: the caller sends the bytes. A request's head names the work and its bounds (``"seconds"`` of processor time,
+``"bytes"`` of memory). Before the answer, any number of ``{"read": [offset, size]}`` may come back, each of which is to
+be answered by a message with these bytes.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import io
-import json
 import os
-import signal
-import sys
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any
-
-try:
-    import resource
-except ImportError:  # Windows has none
-    resource = None  # type: ignore[assignment]
 
 _BLOCK, _MOST_BLOCKS = 1 << 16, 128
 _FILTERS = ("compression", "compression_opts", "shuffle", "fletcher32")
@@ -29,41 +20,14 @@ _WRITTEN = (None, "gzip", "lzf", "szip")
 _INSTEAD = {"compression": "gzip", "compression_opts": 1}
 
 
-def main() -> None:
-    """Answer requests until there are no more."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that asks says when this one ends
-    sys.path[:] = json.loads(sys.argv[1])
-    os.chdir(os.path.abspath(os.sep))
-    if resource is not None:
-        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-    talk = Talk(os.fdopen(os.dup(1), "wb"), sys.stdin.buffer)
-    os.dup2(2, 1)  # what a library prints must not run into the answers
-    works = Works(talk)
+def serve_requests(server: Any) -> None:
+    """Answer requests; ``server`` is a :class:`minuend.worker.Server`."""
+    server.detach()
+    works = Works(server)
     own = _address_space()
-    talk.say({"ready": True})
-    while (request := talk.hear()) is not None:
-        head, _ = request
-        _confine(head["seconds"], own + head["bytes"])
-        try:
-            answer, parts = works.do(head)
-        except MemoryError:
-            answer, parts = {"exceeded": True}, []
-        except Exception as error:
-            answer, parts = {"refused": str(error) or type(error).__name__}, []
-        talk.say(answer, parts)
-        if resource is not None:
-            signal.setitimer(signal.ITIMER_PROF, 0)
+    server.write({"ready": True})
+    server.serve(works.do, own)
     os._exit(0)  # the library closes what is open behind Python's end, where nothing answers its callbacks any more
-
-
-def _confine(seconds: int, nbytes: int) -> None:
-    """Bound what follows; what exceeds the time ends the process, for nobody handles that signal."""
-    if resource is None:
-        return
-    signal.setitimer(signal.ITIMER_PROF, seconds)
-    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-    wanted = nbytes if hard == resource.RLIM_INFINITY else min(nbytes, hard)
-    resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
 
 
 def _address_space() -> int:
@@ -75,45 +39,28 @@ def _address_space() -> int:
         return 1 << 30
 
 
+def offset_of(dataset: Any, package: Any) -> int | None:
+    """Return where elements begin in the file, one after the other and each as in memory; ``None`` where they do not.
+
+    The package converts what NumPy has no type for, so the type in the file is compared: size, byte order, precision,
+    bit offset, padding, sign, exponent and mantissa.
+    """
+    plain = not dataset.chunks and dataset.id.get_type().equal(package.h5t.py_create(dataset.dtype))
+    # Behind a user block, the library gives an address for elements too that were never written
+    there = dataset.shape is not None and dataset.id.get_storage_size() > 0
+    found: int | None = dataset.id.get_offset() if plain and there else None
+    return found
+
+
 def _text(path: Any) -> str:
     return path if isinstance(path, str) else bytes(path).decode(errors="surrogateescape")
-
-
-class Talk:
-    """Messages to and from the process that asks."""
-
-    def __init__(self, out: Any, into: Any) -> None:
-        path = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "worker.py")
-        spec = importlib.util.spec_from_file_location("worker", path)
-        assert spec is not None
-        assert spec.loader is not None
-        self._worker = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(self._worker)
-        self._out, self._in = out, into
-
-    def say(self, head: Mapping[str, Any], parts: list[Any] | None = None) -> None:
-        """Send a message."""
-        self._worker.write(self._out, head, parts or [])
-
-    def hear(self) -> tuple[dict[str, Any], list[bytes]] | None:
-        """Wait for a message; ``None`` where there will be none."""
-        found: tuple[dict[str, Any], list[bytes]] | None = self._worker.read(self._in)
-        return found
-
-    def bytes_at(self, offset: int, size: int) -> bytes:
-        """Ask for bytes of the file."""
-        self.say({"read": [offset, size]})
-        found = self.hear()
-        if found is None:
-            os._exit(0)
-        return found[1][0]
 
 
 class Bytes(io.RawIOBase):
     """The file, as HDF5's library reads it: metadata in many short reads, of blocks that are kept for a while."""
 
-    def __init__(self, talk: Talk, size: int) -> None:
-        self._talk, self._size, self._at = talk, size, 0
+    def __init__(self, server: Any, size: int) -> None:
+        self._server, self._size, self._at = server, size, 0
         self._blocks: OrderedDict[int, bytes] = OrderedDict()
 
     def readable(self) -> bool:
@@ -137,7 +84,7 @@ class Bytes(io.RawIOBase):
         """Fill a buffer, as far as there are bytes: the package does not ask for the rest of a short read."""
         size = max(0, min(len(buffer), self._size - self._at))
         if size > _BLOCK:
-            buffer[:size] = self._talk.bytes_at(self._at, size)
+            buffer[:size] = self._bytes_at(self._at, size)
         done = size if size > _BLOCK else 0
         while done < size:
             number, within = divmod(self._at + done, _BLOCK)
@@ -147,10 +94,19 @@ class Bytes(io.RawIOBase):
         self._at += size
         return size
 
+    def _bytes_at(self, offset: int, size: int) -> bytes:
+        """Ask the caller for bytes of the file."""
+        self._server.write({"read": [offset, size]})
+        found = self._server.read()
+        if found is None:
+            os._exit(0)
+        data: bytes = found[1][0]
+        return data
+
     def _block(self, number: int) -> bytes:
         found = self._blocks.get(number)
         if found is None:
-            found = self._talk.bytes_at(number * _BLOCK, min(_BLOCK, self._size - number * _BLOCK))
+            found = self._bytes_at(number * _BLOCK, min(_BLOCK, self._size - number * _BLOCK))
             self._blocks[number] = found
             if len(self._blocks) > _MOST_BLOCKS:
                 self._blocks.popitem(last=False)
@@ -160,15 +116,15 @@ class Bytes(io.RawIOBase):
 class Works:
     """What can be asked of a file."""
 
-    def __init__(self, talk: Talk) -> None:
+    def __init__(self, server: Any) -> None:
         import h5py
 
-        self._package, self._talk = h5py, talk
+        self._package, self._server = h5py, server
         self._file: Any = None
         self._files: dict[int, Any] = {}
         self._parts: list[Any] = []
 
-    def do(self, head: Mapping[str, Any]) -> tuple[dict[str, Any], list[Any]]:
+    def do(self, head: Mapping[str, Any], _: list[bytes]) -> tuple[dict[str, Any], list[Any]]:
         """Answer a request."""
         self._parts = []
         for number in head.get("done", ()):
@@ -183,7 +139,7 @@ class Works:
     # ---- what a file holds ----------------------------------------------------------------------------------------
 
     def _open(self, head: Mapping[str, Any]) -> dict[str, Any]:
-        self._file = file = self._package.File(Bytes(self._talk, head["size"]), "r")
+        self._file = file = self._package.File(Bytes(self._server, head["size"]), "r")
         self._files[head["file"]] = file
         datasets: list[Any] = []
         groups: dict[str, Any] = {"": self._attributes(file)}
@@ -213,7 +169,7 @@ class Works:
                 "maxshape": dataset.maxshape, "is_virtual": dataset.is_virtual, "external": bool(dataset.external),
                 "attrs": self._attributes(dataset),
                 "is_enum": self._package.check_enum_dtype(dtype) is not None,
-                "offset": self._offset(dataset),
+                "offset": offset_of(dataset, self._package),
             }  # fmt: skip
             if chunks:
                 filters = {name: getattr(dataset, name) for name in _FILTERS}
@@ -225,18 +181,6 @@ class Works:
                     found["fill"] = self._value(dataset.fillvalue)
         except Exception as error:
             return {"error": str(error) or type(error).__name__}
-        return found
-
-    def _offset(self, dataset: Any) -> int | None:
-        """Where elements begin in the file, one after the other and each as in memory; ``None`` where they do not.
-
-        The package converts what NumPy has no type for, so the type in the file is compared: size, byte order,
-        precision, bit offset, padding, sign, exponent and mantissa.
-        """
-        plain = not dataset.chunks and dataset.id.get_type().equal(self._package.h5t.py_create(dataset.dtype))
-        # Behind a user block, the library gives an address for elements too that were never written
-        there = dataset.shape is not None and dataset.id.get_storage_size() > 0
-        found: int | None = dataset.id.get_offset() if plain and there else None
         return found
 
     def _pipeline(self, dataset: Any) -> list[list[int]] | None:
@@ -326,7 +270,3 @@ class Works:
         dataset.id.chunk_iter(add)
         self._put(np.array(rows, np.int64).tobytes())
         return {}
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""HDF5 files as they are read: the library runs in a process of its own (:mod:`~minuend.storage.hdf5_child`).
+"""HDF5 files as they are read: the library runs in a separate process (:mod:`~minuend.storage.hdf5_child`).
 
 HDF5's library loops for ever or crashes on damaged files, and takes what memory they name. So no call of it reads a
 file in this process. The child describes a file, and gives regions of datasets whose storage only the library knows.
@@ -8,13 +8,11 @@ A child that exceeds its bounds, or crashes, is an error that names the file; it
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import itertools
 import json
 import math
 import os
-import subprocess
 import sys
 import threading
 import weakref
@@ -24,7 +22,9 @@ from typing import Any
 import numpy as np
 
 from minuend import worker
-from minuend.errors import FileFormatError, Unsupported
+from minuend.child import Child
+from minuend.child_pool import Pool
+from minuend.errors import FileFormatError
 from minuend.storage.base import clipped
 from minuend.storage.hdf5_chunks import Chunks
 from minuend.storage.reading import Array, Source
@@ -41,84 +41,23 @@ _MOST_LINKS = 16
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-class Process:
+class Process(Child):
     """The child process, which reads all files."""
 
     def __init__(self) -> None:
-        script = os.path.join(_HERE, "hdf5_child.py")
-        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-        try:
-            self.popen = subprocess.Popen(
-                [sys.executable, "-I", script, json.dumps([path for path in sys.path if path])],
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment,
-            )  # fmt: skip
-        except OSError as error:
-            raise Unsupported(
-                f"HDF5 is read in a process of its own, and {sys.executable!r} does not start: {error}"
-            ) from None
-        self._greeted = False
+        paths = json.dumps([path for path in sys.path if path])
+        command = [sys.executable, "-I", worker.__file__, os.path.join(_HERE, "hdf5_child.py"), paths]
+        threads = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+        super().__init__(
+            "HDF5 is read in a process of its own", command, environment=threads, folder=False, greets=True
+        )
         self.opened: set[int] = set()
 
-    def ask(self, head: Mapping[str, Any], source: Source) -> tuple[dict[str, Any], list[bytes]] | None:
-        """Return the answer to a request, ``None`` where the process is no more; send bytes of the file meanwhile."""
-        if not self._greeted:
-            if worker.read(self.popen.stdout) is None:
-                raise Unsupported(
-                    "HDF5 is read in a process of its own, which does not start: "
-                    f"{sys.executable} -I {_HERE}/hdf5_child.py ended with status {self.popen.wait()}"
-                )
-            self._greeted = True
-        try:
-            worker.write(self.popen.stdin, head)
-            while True:
-                answer = worker.read(self.popen.stdout)
-                if answer is None or "read" not in answer[0]:
-                    return answer
-                worker.write(self.popen.stdin, {}, [source.read(*answer[0]["read"]).data])
-        except BrokenPipeError:
-            return None
 
-    def end(self) -> None:
-        """Stop the process and wait until it is gone."""
-        self.popen.kill()
-        self.forget()
-        self.popen.wait()
-
-    def forget(self) -> None:
-        """Close the pipes: the process ends when all who hold them have."""
-        for pipe in (self.popen.stdin, self.popen.stdout):
-            if pipe is not None:
-                with contextlib.suppress(OSError):
-                    pipe.close()
-
-
-_lock = threading.Lock()
-_process: Process | None = None
+_processes = Pool(Process, single=True)
 _numbers = itertools.count()
 _closed: list[int] = []
 """Files that nobody reads any more, which the child is to close at the next request."""
-
-
-def _stop() -> None:
-    global _process  # noqa: PLW0603 - one process for all of this one
-    if _process is not None:
-        _process.end()
-        _process = None
-
-
-def _after_fork() -> None:
-    """A forked process starts one of its own: two that write to one pipe would read each other's answers."""
-    global _process, _lock  # noqa: PLW0603
-    _lock = threading.Lock()
-    if _process is not None:
-        _process.forget()
-        _process.popen.returncode = 0  # it is the parent's to wait for
-        _process = None
-
-
-atexit.register(_stop)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
 
 
 class Reader:
@@ -141,24 +80,17 @@ class Reader:
         Raises:
             FileFormatError: the library exceeds its bounds or crashes. OSError: it refuses.
         """
-        global _process  # noqa: PLW0603 - one process for all of this one
         size = self.source.size
         seconds = min(_LONGEST, _SECONDS + (unpacked // _A_SECOND_OF_PARTS if unpacked else size // _A_SECOND))
         bounds = {"file": self._number, "size": size, "seconds": seconds, "bytes": _BYTES + memory}
-        with _lock:
-            answer = None
-            try:
-                if _process is None or _process.popen.poll() is not None:
-                    _stop()
-                    _process = Process()
-                if self._number not in _process.opened and work != "open":  # the one before was stopped over a request
-                    _process.ask({"work": "open", **bounds}, self.source)
-                _process.opened.add(self._number)
-                done = [_closed.pop() for _ in range(len(_closed))]
-                answer = _process.ask({"work": work, "done": done, **bounds, **told}, self.source)
-            finally:
-                if answer is None or "exceeded" in answer[0]:  # an interrupt, too: the answer would be the next one's
-                    _stop()
+        with _processes.process() as process:
+            if self._number not in process.opened and work != "open":  # the one before was stopped over a request
+                process.request({"work": "open", **bounds}, source=self._bytes)
+            process.opened.add(self._number)
+            done = [_closed.pop() for _ in range(len(_closed))]
+            answer = process.request({"work": work, "done": done, **bounds, **told}, source=self._bytes)
+            if answer is None or "exceeded" in answer[0]:
+                process.idle = False
         if answer is None or "exceeded" in answer[0]:
             raise FileFormatError(
                 f"{where} is damaged: HDF5's library takes more than {seconds} s or {bounds['bytes'] >> 20} MiB, or "
@@ -167,6 +99,9 @@ class Reader:
         if "refused" in answer[0]:
             raise OSError(answer[0]["refused"])
         return answer
+
+    def _bytes(self, offset: int, size: int) -> memoryview:
+        return self.source.read(offset, size).data
 
 
 class Reference:

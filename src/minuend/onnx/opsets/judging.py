@@ -17,7 +17,7 @@ from onnx import FunctionProto, ModelProto, NodeProto, TensorProto, TypeProto
 
 from minuend.core.shapes import format_shape
 from minuend.errors import ConversionRefused
-from minuend.onnx import confined
+from minuend.onnx import library_process
 from minuend.onnx.dims import shape_of
 from minuend.onnx.nesting import all_inputs, holders, within
 from minuend.onnx.opsets.schemas import MAIN, type_text
@@ -37,7 +37,7 @@ def judge(model: ModelProto, source: ModelProto, opset: int) -> list[str]:
     """
     try:
         return _Judge(model, source, opset).notes()
-    except confined.Exceeded as error:
+    except library_process.Exceeded as error:
         raise ConversionRefused(f"onnx:{opset}", {"model": f"the result cannot be checked: {error}"}) from None
 
 
@@ -47,7 +47,7 @@ class _Judge:
 
     def notes(self) -> list[str]:
         """What was mended, and what the checker still misses."""
-        reason = confined.fault(_lean(self.model))
+        reason = library_process.fault(_lean(self.model))
         if not reason:
             return []
         if why := _unsound(self.model):
@@ -56,9 +56,9 @@ class _Judge:
         if _declares_wrongly(self.model) and _declares_wrongly(self.source):
             found += self.forget()
         lean = _lean(self.model)
-        if left := confined.fault(lean):
-            if confined.fault(lean, _complete(lean)):
-                raise self.refusal(left, confined.fault(_lean(self.source)))
+        if left := library_process.fault(lean):
+            if library_process.fault(lean, _complete(lean)):
+                raise self.refusal(left, library_process.fault(_lean(self.source)))
             found.append(f"ONNX's checker misses something, as in the model that came: {left}")
         return found
 
@@ -86,7 +86,7 @@ class _Judge:
                     if follows is None or not _clash(value.type, follows):
                         continue
                     if not sound.is_sound(value.name):
-                        raise self.refusal(reason, confined.fault(_lean(self.source)))
+                        raise self.refusal(reason, library_process.fault(_lean(self.source)))
                     told = f"{value.name!r} was declared {_shown(value.type)}, and its node makes {_shown(follows)}"
                     if rows is holder.value_info:
                         del rows[i]
@@ -186,13 +186,13 @@ def _unsound(model: ModelProto) -> str:
     """What is wrong with a model whatever it declares and leaves out."""
     lean = _lean(model)
     form = _complete(lean)
-    return confined.fault(_undeclared(lean), form)
+    return library_process.fault(_undeclared(lean), form)
 
 
 def _declares_wrongly(model: ModelProto) -> str:
     """What is wrong with a model that is sound, because of what it declares."""
     lean = _lean(model)
-    return confined.fault(lean, _complete(lean))
+    return library_process.fault(lean, _complete(lean))
 
 
 def _undeclared(lean: ModelProto) -> ModelProto:

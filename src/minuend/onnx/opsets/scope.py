@@ -13,7 +13,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, Valu
 
 from minuend.core.shapes import Shape
 from minuend.names import Names
-from minuend.onnx import confined
+from minuend.onnx import library_process
 from minuend.onnx.call_counts import Calls
 from minuend.onnx.dims import shape_of
 from minuend.onnx.nesting import all_inputs, graphs, holders, within
@@ -268,8 +268,8 @@ def infer(model: ModelProto) -> ModelProto:
 
 def _infer(model: ModelProto) -> ModelProto:
     try:
-        return confined.infer_shapes(model, data_prop=True)
-    except (confined.OnnxRefuses, confined.Exceeded):
+        return library_process.infer_shapes(model, data_prop=True)
+    except (library_process.OnnxRefuses, library_process.Exceeded):
         return model  # the checker says what is wrong
 
 

@@ -1,10 +1,9 @@
-"""What runs in the process of :mod:`minuend.onnx.apart`: one model after the other, while there are requests."""
+"""What the process of :mod:`minuend.onnx.computing_process` does: it runs the models of requests."""
 
 from __future__ import annotations
 
 import os
 import signal
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -13,8 +12,8 @@ from onnx import ModelProto
 from minuend import worker
 from minuend.errors import MinuendError
 from minuend.onnx import running, tracing
-from minuend.onnx.apart import MARK, PLACE
 from minuend.onnx.carrying import Part, pack, unpack
+from minuend.onnx.computing_process import MARK, PLACE
 from minuend.onnx.interpreter import Interpreter
 from minuend.onnx.kernels import RunError
 from minuend.onnx.model import Model
@@ -23,20 +22,16 @@ from minuend.onnx.model import Model
 def serve() -> None:
     """Answer requests."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks, which ends this one
-    private = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a runtime prints must not run into the answers
-    worker.leave_no_core()
-    folder, caller = worker.own_folder(), worker.caller_pipe()
-    try:
-        while (request := worker.read(sys.stdin.buffer)) is not None:
-            with worker.ending_with_caller(caller):
-                tree, parts = _answer(*request)
-            worker.write(private, {"done": tree}, parts)
-    finally:
-        worker.remove(folder)
+    with worker.Server() as server:
+        server.serve(_answer)
 
 
-def _answer(asked: dict[str, Any], parts: list[bytes]) -> tuple[Any, list[Part]]:
+def _answer(asked: dict[str, Any], parts: list[bytes]) -> tuple[dict[str, Any], list[Part]]:
+    tree, found = _done(asked, parts)
+    return {"done": tree}, found
+
+
+def _done(asked: dict[str, Any], parts: list[bytes]) -> tuple[Any, list[Part]]:
     """Run a model; the answer is the values by name, or an error."""
     try:
         feeds = unpack(asked["feeds"], parts)
