@@ -105,3 +105,23 @@ def test_squares_that_do_not_fit_wrap_and_a_loss_says_so(element):
     expected, came = (ReferenceEvaluator(one).run(None, {"x": x})[0] for one in (model, made))
     np.testing.assert_array_equal(came, expected)
     np.testing.assert_array_equal(on_onnxruntime(made, {"x": x})[0], expected)
+
+
+@pytest.mark.parametrize(("dim", "shape", "why"), [
+    (5, "1,2,3,8", "RotaryEmbedding has rotary_embedding_dim=5"),
+    (0, "1,2,3,5", "RotaryEmbedding rotates heads of 5 elements"),
+    (4, "1,2,3,5", ""),
+])  # fmt: skip
+@pytest.mark.parametrize("interleaved", [0, 1])
+def test_an_odd_number_of_elements_is_not_rotated_in_pairs(dim, shape, why, interleaved):
+    attributes = f"rotary_embedding_dim = {dim}, interleaved = {interleaved}, num_heads = 2"
+    text = (
+        f"(float[{shape}] x, float[1,3,2] c) => (float[A,B,C,D] y) {{ y = RotaryEmbedding <{attributes}> (x, c, c) }}"
+    )
+    if not why:
+        convert_proto(parse(23, text), 18)
+        return
+    with pytest.raises(ConversionRefused) as caught:
+        convert_proto(parse(23, text), 18)
+    (said,) = caught.value.nodes.values()
+    assert f"{why}; expected an even number, for pairs" in said

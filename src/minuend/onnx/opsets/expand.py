@@ -83,6 +83,24 @@ def _broadcast_to_the_input(function: FunctionProto) -> None:
     function.node.extend(kept)
 
 
+def check(node: NodeProto, scope: Scope) -> None:
+    """Check what a function body takes for granted.
+
+    Raises:
+        Refusal: a flag that is neither 0 nor 1, or pairs of an odd number of elements.
+    """
+    for a in node.attribute:
+        if a.name in schemas.FLAGS and not a.ref_attr_name:
+            schemas.flag(node, a.name)
+    if node.op_type == "RotaryEmbedding" and not schemas.refers(node):
+        dim, shape = schemas.attribute(node, "rotary_embedding_dim", 0), scope.shape(node.input[0])
+        if dim % 2:
+            raise Refusal(f"RotaryEmbedding has rotary_embedding_dim={dim}; expected an even number, for pairs")
+        head = shape[3] if shape is not None and len(shape) == 4 else None
+        if not dim and isinstance(head, int) and head % 2:
+            raise Refusal(f"RotaryEmbedding rotates heads of {head} elements; expected an even number, for pairs")
+
+
 def losses(node: NodeProto, scope: Scope) -> list[str]:
     """What runtimes compute for a node that its function body, which has its place now, says otherwise."""
     if node.op_type == "ReduceSumSquare" and scope.element(node.input[0]) in WHOLE:
