@@ -74,12 +74,13 @@ def test_a_flag_that_is_neither_0_nor_1_is_not_read_for_either(opset, to, node, 
     assert f"{flag}; expected 0 or 1, since runtimes and ONNX's text take others differently" in why
 
 
-@pytest.mark.parametrize("axis", ["is_causal = 1, ", ""])
-def test_what_a_mask_excludes_is_minus_infinity_in_attentions_fourth_output(axis):
+@pytest.mark.parametrize("mode", [0, 1, 2, 3])
+@pytest.mark.parametrize("causal", [0, 1])
+def test_what_a_mask_excludes_is_minus_infinity_in_attentions_fourth_output(causal, mode):
     """ONNX's body and evaluator have it so; onnxruntime's Attention gives the lowest number, so there is a loss."""
-    masked = bool(axis)
+    masked = causal == 1 and mode == 2
     text = "(float[1,1,2,4] q) => (float[1,1,2,4] y, float[a,b,c,d] m) "
-    node = f"{{ y, k, v, m = Attention <{axis}qk_matmul_output_mode = 2> (q, q, q) }}"
+    node = f"{{ y, k, v, m = Attention <is_causal = {causal}, qk_matmul_output_mode = {mode}> (q, q, q) }}"
     model = parse(23, text + node)
     made, _, losses = convert_proto(model, 18)
     q = SEED.standard_normal((1, 1, 2, 4)).astype("f4")

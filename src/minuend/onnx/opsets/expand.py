@@ -16,8 +16,8 @@ from minuend.onnx.opsets.scope import Scope
 
 WHOLE = frozenset(onnx.TensorProto.DataType.Value(f"{kind}{bits}") for kind in ("INT", "UINT") for bits in (32, 64))
 """The integers that are squared and summed."""
-MASKED = (1, 2)
-"""The modes of Attention whose fourth output is what goes into the softmax; the two changed places once."""
+MASKED = 2
+"""The mode of Attention whose fourth output has the mask in it, before the softmax."""
 EXACT = frozenset({"CastLike", "CenterCropPad", "SequenceMap", "Trilu"})
 """Operators whose bodies only move elements, or cast them as they do: nothing is rounded another way."""
 
@@ -107,7 +107,7 @@ def losses(node: NodeProto, scope: Scope) -> list[str]:
         return ["squares of integers that do not fit the type wrap; onnxruntime's ReduceSumSquare clamps them"]
     fourth = node.op_type == "Attention" and len(node.output) > 3 and node.output[3]
     mask = schemas.attribute(node, "is_causal", 0) or (len(node.input) > 3 and node.input[3])
-    if not fourth or not mask or schemas.attribute(node, "qk_matmul_output_mode", 0) not in MASKED:
+    if not fourth or not mask or schemas.attribute(node, "qk_matmul_output_mode", 0) != MASKED:
         return []
     masked = "the fourth output of Attention is -inf where a mask excludes, as ONNX has it"
     return [f"{masked}; onnxruntime's Attention gives the lowest number of the type there"]
