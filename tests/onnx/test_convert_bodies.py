@@ -74,12 +74,13 @@ def test_a_flag_that_is_neither_0_nor_1_is_not_read_for_either(opset, to, node, 
     assert f"{flag}; expected 0 or 1, since runtimes and ONNX's text take others differently" in why
 
 
-@pytest.mark.parametrize("axis", ["is_causal = 1, ", ""])
-def test_what_a_mask_excludes_is_minus_infinity_in_attentions_fourth_output(axis):
+@pytest.mark.parametrize("mode", [0, 1, 2, 3])
+@pytest.mark.parametrize("causal", [0, 1])
+def test_what_a_mask_excludes_is_minus_infinity_in_attentions_fourth_output(causal, mode):
     """ONNX's body and evaluator have it so; onnxruntime's Attention gives the lowest number, so there is a loss."""
-    masked = bool(axis)
+    masked = causal == 1 and mode == 2
     text = "(float[1,1,2,4] q) => (float[1,1,2,4] y, float[a,b,c,d] m) "
-    node = f"{{ y, k, v, m = Attention <{axis}qk_matmul_output_mode = 2> (q, q, q) }}"
+    node = f"{{ y, k, v, m = Attention <is_causal = {causal}, qk_matmul_output_mode = {mode}> (q, q, q) }}"
     model = parse(23, text + node)
     made, _, losses = convert_proto(model, 18)
     q = SEED.standard_normal((1, 1, 2, 4)).astype("f4")
@@ -105,3 +106,23 @@ def test_squares_that_do_not_fit_wrap_and_a_loss_says_so(element):
     expected, came = (ReferenceEvaluator(one).run(None, {"x": x})[0] for one in (model, made))
     np.testing.assert_array_equal(came, expected)
     np.testing.assert_array_equal(on_onnxruntime(made, {"x": x})[0], expected)
+
+
+@pytest.mark.parametrize(("dim", "shape", "why"), [
+    (5, "1,2,3,8", "RotaryEmbedding has rotary_embedding_dim=5"),
+    (0, "1,2,3,5", "RotaryEmbedding rotates heads of 5 elements"),
+    (4, "1,2,3,5", ""),
+])  # fmt: skip
+@pytest.mark.parametrize("interleaved", [0, 1])
+def test_an_odd_number_of_elements_is_not_rotated_in_pairs(dim, shape, why, interleaved):
+    attributes = f"rotary_embedding_dim = {dim}, interleaved = {interleaved}, num_heads = 2"
+    text = (
+        f"(float[{shape}] x, float[1,3,2] c) => (float[A,B,C,D] y) {{ y = RotaryEmbedding <{attributes}> (x, c, c) }}"
+    )
+    if not why:
+        convert_proto(parse(23, text), 18)
+        return
+    with pytest.raises(ConversionRefused) as caught:
+        convert_proto(parse(23, text), 18)
+    (said,) = caught.value.nodes.values()
+    assert f"{why}; expected an even number, for pairs" in said

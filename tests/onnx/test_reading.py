@@ -402,10 +402,10 @@ def test_a_chain_of_twenty_thousand_nodes_is_read_without_recursion():
     proto = model(TEXT.replace("c = Sub(a, b)", "c0 = Sub(a, b)").replace("=> (uint8[2] c)", "=> (uint8[2] c20000)"))
     for i in range(20000):
         proto.graph.node.add(op_type="Sub", input=[f"c{i}", "b"], output=[f"c{i + 1}"])
-    start = time.perf_counter()
+    start = time.process_time()
     found = read(proto)
     assert sum(1 for _ in found.subtractions()) == 20001
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
     assert found.run({"a": np.uint8([1, 2]), "b": np.uint8([1, 1])})["c20000"].tolist() == [
         (1 - 20001) % 256,
         (2 - 20001) % 256,

@@ -372,11 +372,12 @@ def _failed(why: str) -> str:
 SILENT = (
     "Resize-10 does not say",
     "since runtimes and ONNX's text take others differently",
+    "expected an even number, for pairs",
     "the scales ('",
     "has no coordinate_transformation_mode='tf_half_pixel_for_nn'",
 )
-"""Resize-10 where it shrinks, or may; flags that are neither 0 nor 1; a mode that no later version has, which onnx's
-converter leaves standing."""
+"""Resize-10 where it shrinks, or may; flags that are neither 0 nor 1; odd pairs; a mode that no later version has,
+which onnx's converter leaves standing."""
 
 
 def _refused(case: Case, data: bytes, built: Built, expected: list[Any] | None, why: str) -> str:

@@ -16,8 +16,8 @@ from minuend.onnx.opsets.scope import Scope
 
 WHOLE = frozenset(onnx.TensorProto.DataType.Value(f"{kind}{bits}") for kind in ("INT", "UINT") for bits in (32, 64))
 """The integers that are squared and summed."""
-MASKED = (1, 2)
-"""The modes of Attention whose fourth output is what goes into the softmax; the two changed places once."""
+MASKED = 2
+"""The mode of Attention whose fourth output has the mask in it, before the softmax."""
 EXACT = frozenset({"CastLike", "CenterCropPad", "SequenceMap", "Trilu"})
 """Operators whose bodies only move elements, or cast them as they do: nothing is rounded another way."""
 
@@ -83,13 +83,31 @@ def _broadcast_to_the_input(function: FunctionProto) -> None:
     function.node.extend(kept)
 
 
+def check(node: NodeProto, scope: Scope) -> None:
+    """Check what a function body takes for granted.
+
+    Raises:
+        Refusal: a flag that is neither 0 nor 1, or pairs of an odd number of elements.
+    """
+    for a in node.attribute:
+        if a.name in schemas.FLAGS and not a.ref_attr_name:
+            schemas.flag(node, a.name)
+    if node.op_type == "RotaryEmbedding" and not schemas.refers(node):
+        dim, shape = schemas.attribute(node, "rotary_embedding_dim", 0), scope.shape(node.input[0])
+        if dim % 2:
+            raise Refusal(f"RotaryEmbedding has rotary_embedding_dim={dim}; expected an even number, for pairs")
+        head = shape[3] if shape is not None and len(shape) == 4 else None
+        if not dim and isinstance(head, int) and head % 2:
+            raise Refusal(f"RotaryEmbedding rotates heads of {head} elements; expected an even number, for pairs")
+
+
 def losses(node: NodeProto, scope: Scope) -> list[str]:
     """What runtimes compute for a node that its function body, which has its place now, says otherwise."""
     if node.op_type == "ReduceSumSquare" and scope.element(node.input[0]) in WHOLE:
         return ["squares of integers that do not fit the type wrap; onnxruntime's ReduceSumSquare clamps them"]
     fourth = node.op_type == "Attention" and len(node.output) > 3 and node.output[3]
     mask = schemas.attribute(node, "is_causal", 0) or (len(node.input) > 3 and node.input[3])
-    if not fourth or not mask or schemas.attribute(node, "qk_matmul_output_mode", 0) not in MASKED:
+    if not fourth or not mask or schemas.attribute(node, "qk_matmul_output_mode", 0) != MASKED:
         return []
     masked = "the fourth output of Attention is -inf where a mask excludes, as ONNX has it"
     return [f"{masked}; onnxruntime's Attention gives the lowest number of the type there"]

@@ -129,9 +129,7 @@ class Way:
         title = f"{node.op_type}-{schemas.version_in(node.op_type, self.before)}"
         base = node.name or next((name for name in node.output if name), node.op_type)
         trouble = ""
-        for a in node.attribute:
-            if a.name in schemas.FLAGS and not a.ref_attr_name:
-                schemas.flag(node, a.name)  # the body is made for one of two values
+        expand.check(node, self.scope)
         for function, opset, whose in expand.bodies(node, self.before, self.scope, rising=self.after > self.before):
             way = replace(self, before=opset)
             try:

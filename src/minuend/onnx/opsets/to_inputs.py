@@ -212,7 +212,7 @@ def pad_all_axes(node: NodeProto, new: Builder) -> None:
 def _pads_of_all_axes(node: NodeProto, rank: int, new: Builder) -> str:
     """The pads of some axes, put among zeros for the others; the axes may be computed."""
     if not given(node, 3):
-        return str(node.input[1])
+        return given(node, 1)
     none = new.constant("none", [0] * (2 * rank))
     if new.scope.constant(node.input[3]) is not None:
         at = axes_in(node, integers(node, 3, "axes", new) or [], rank)
