@@ -77,6 +77,30 @@ def test_a_sub_in_a_scan_body_is_right():
     assert found["last"].tolist() == [-8, -11]
 
 
+def test_an_output_that_an_iteration_leaves_out_is_an_error_that_says_so():
+    # No mode of the standard: statistics are outputs of the mode 1 alone.
+    text = """<ir_version: 10, opset_import: ["" : 15]> g (float[2,1,2] xs, float[2] k)
+      => (float[2,1,2] ys, float[2,2] ms) {
+      ys, ms = Scan <num_scan_inputs = 1, body = one (float[1,2] x) => (float[1,2] y, float[2] m) {
+        y, m, v = BatchNormalization <training_mode = -1> (x, k, k, k, k)
+      }> (xs)
+    }"""
+    with pytest.raises(SpecError, match="an iteration of Scan gives no value for an output of its body"):
+        run(text, {"xs": np.ones((2, 1, 2), np.float32), "k": np.ones(2, np.float32)})
+
+
+def test_strings_run_beside_constants_of_external_data(tmp_path):
+    text = '<ir_version: 10, opset_import: ["" : 18]> g (string[1] s) => (float[1] y) { y = CastLike(s, w) }'
+    proto = onnx.parser.parse_model(text)
+    proto.graph.initializer.append(TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[1]))
+    proto.graph.initializer[0].data_location = TensorProto.EXTERNAL
+    proto.graph.initializer[0].external_data.add(key="location", value="w.bin")
+    (tmp_path / "w.bin").write_bytes(np.float32([1]).tobytes())
+    (tmp_path / "m.onnx").write_bytes(proto.SerializeToString())
+    found = read(str(tmp_path / "m.onnx")).run({"s": np.array(["-7"], object)})
+    assert found["y"].tolist() == [-7]
+
+
 @pytest.mark.parametrize(
     ("dtype", "word", "opset"),
     [("uint8", "uint8", 14), ("bfloat16", "bfloat16", 13), ("float16", "float16", 1), ("int64", "int64", 6)],

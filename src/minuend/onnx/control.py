@@ -44,6 +44,13 @@ class Frame:
             raise SpecError("inputs", f"{self.op} takes one element there; it has the shape {array.shape}")
         return int(array.reshape(-1)[0])
 
+    def gather(self, parts: list[Array], value: Array | None) -> None:
+        """Add what one iteration gives; the operator in the body may leave an optional output out."""
+        if value is None:
+            raise SpecError("outputs", f"an iteration of {self.op} gives no value for an output of its body")
+        parts.append(value)
+        self.hold(len(parts) * value.nbytes)
+
     def stacked(self, parts: Sequence[Array], axis: int, declared: Any) -> Array:
         """What iterations gave, along a new axis; without any iteration nothing of the declared type."""
         if parts:
@@ -79,8 +86,7 @@ def _loop(frame: Frame) -> Sequence[Any]:
         again, *given = frame.run("body", [np.array(i, np.int64), np.array(on), *state])
         on, state = frame.flag(again), given[:carried]
         for parts, value in zip(gathered, given[carried:], strict=True):
-            parts.append(value)
-            frame.hold(len(parts) * value.nbytes)
+            frame.gather(parts, value)
         i += 1
     types = [value.type for value in body.output[1 + carried :]]
     return [*state, *(frame.stacked(parts, 0, type_) for parts, type_ in zip(gathered, types, strict=True))]
@@ -127,8 +133,7 @@ def _scanned(
         given = frame.run("body", [*state, *parts])
         state = given[: len(state)]
         for values, value in zip(gathered, given[len(state) :], strict=True):
-            values.append(value)
-            frame.hold(len(values) * value.nbytes)
+            frame.gather(values, value)
     types = [value.type for value in body.output[len(state) :]]
     made = zip(gathered, types, out_axes, out_directions, strict=True)
     return [*state, *(frame.stacked(v[::-1] if back else v, axis, type_) for v, type_, axis, back in made)]

@@ -350,7 +350,7 @@ def _plain(value: Any) -> tuple[Any, int | None]:
         return value, None
     if value.dtype.kind in "OUT":
         return value.astype(object), None
-    if value.dtype.kind in "biufc" and value.dtype.isbuiltin == 1:
+    if value.dtype.kind in "biufc" and value.dtype.type.__module__ == "numpy":  # little-endian ones are not "built in"
         return np.ascontiguousarray(value).reshape(value.shape), None
     return np.ascontiguousarray(value).view(f"u{value.dtype.itemsize}").reshape(value.shape), _number(value)
 
