@@ -153,8 +153,8 @@ def test_a_fraction_that_is_given_is_nodata_as_the_type_has_it(tmp_path: Path, k
     """In JSON, xarray compares 0.1 with the 0.1 of float32, which is another number."""
     dataset = xr.Dataset({"x": ("t", np.array([0.1, 2, 3], dtype), None, {"_FillValue": None})})
     path, out = save(dataset, tmp_path, "a", kind), str(tmp_path / f"c.{FORMATS[kind]}")
-    (told,) = subtract_files(path, path, out, nodata=0.1).tensors
-    assert told.nodata == 1
+    (report,) = subtract_files(path, path, out, nodata=0.1).tensors
+    assert report.nodata == 1
     assert np.array_equal(load(out).x, [np.nan, 0, 0], equal_nan=True)
 
 

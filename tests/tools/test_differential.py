@@ -139,6 +139,19 @@ def test_hdf5_writes_beyond_its_memory_in_a_separate_process(tmp_path: Path) -> 
     assert here == []
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_gdal_writes_in_a_separate_process(tmp_path: Path) -> None:
+    """It ends the process where a block of LERC is longer than it expects."""
+    needs(SURFACES["geotiff"])
+    from differential import rasters
+
+    here: list[Path] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rasters, "write", lambda path, *_: here.append(path))
+        assert rasters.compare(rasters.Case(compress="lerc"), tmp_path) == "equal"
+    assert here == []
+
+
 def test_packages_that_are_missing_are_named() -> None:
     assert SUMS.missing() == ("no-such-package",)
 
