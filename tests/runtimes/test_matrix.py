@@ -98,7 +98,7 @@ def test_in_json_each_cell_has_its_verdict_and_witness(capsys: pytest.CaptureFix
     assert cli.main(["targets", "--matrix", "--target", "ov@2026.4.1,torch", "--dtype", "uint8,nf4", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert data["version"] == 1
-    assert data["meaning"].startswith("ok: every difference")
+    assert data["meaning"].startswith("ok: every result")
     cell = next(one for one in data["cells"] if one["target"] == "openvino-cpu@2026.4.1" and one["dtype"] == "uint8")
     assert cell["witness"] == {"operands": [5, 10], "a": 5, "b": 10, "got": 0, "expected": 251}
     assert {**cell, "witness": None, "measured": None} == {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from minuend.cli.pages.words import counted
+from minuend.cli.words import counted
 from minuend.errors import escaped
 from minuend.runtimes.formats import Unread
 

@@ -13,7 +13,7 @@ from minuend.actions.difference import Watch
 from minuend.actions.picture import Picture
 from minuend.actions.tensor_pairs import Pair
 from minuend.actions.work import Observer
-from minuend.cli.pages.words import number
+from minuend.cli.words import number
 from minuend.core.policies import Overflow
 from minuend.core.shapes import format_shape
 from minuend.errors import FileFormatError, MinuendError

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from minuend.actions.checking import AS_CONTRACTED
 from minuend.cli.pages.layout import Page, Table
 from minuend.cli.pages.runs import outcome, run_lines
-from minuend.cli.pages.words import counted
+from minuend.cli.words import counted
 from minuend.errors import listed
 from minuend.plain import grouped
 from minuend.runtimes.answers import VERDICTS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from minuend.cli.pages.layout import Page, Table
-from minuend.cli.pages.words import counted
+from minuend.cli.words import counted
 from minuend.core.shapes import format_shape
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from minuend.cli.pages.layout import Page, Table
-from minuend.cli.pages.words import counted, number
+from minuend.cli.words import counted, number
 from minuend.core.shapes import format_shape
 from minuend.operators import SUBTRACT
 from minuend.plain import plain

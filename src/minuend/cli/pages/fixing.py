@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from minuend.cli.pages.runs import run_lines
-from minuend.cli.pages.words import counted
+from minuend.cli.words import counted
 
 if TYPE_CHECKING:
     from minuend.actions.fixing import Fixed

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from minuend.cli.pages.layout import Page, Table
 from minuend.cli.pages.summaries import by_type, constants, operators, some, types
-from minuend.cli.pages.words import counted, short_number
+from minuend.cli.words import counted, short_number
 from minuend.plain import grouped
 
 if TYPE_CHECKING:

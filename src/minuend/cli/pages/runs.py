@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from minuend.actions.bounds import WORDS
-from minuend.cli.pages.words import counted
+from minuend.cli.words import counted
 from minuend.errors import listed
 from minuend.runtimes.trials import closeness
 
