@@ -144,6 +144,7 @@ def test_the_filter_of_the_matrix(viewport: dict[str, int], opened: Callable[...
     choose(page, "verdict", "not-implemented")
     assert page.get_by_role("status").inner_text() == "No cell is left by this choice."
     page.get_by_role("button", name="clear").click()
+    page.wait_for_function("location.search === ''")  # the fields are empty only after the event
     assert visible_rows(page, "openvino-cpu") == every
     assert page.get_by_role("status").inner_text() == ""
     assert [page.get_by_label(label, exact=True).input_value() for label in FILTERS] == [""] * 5
