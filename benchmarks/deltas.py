@@ -25,10 +25,9 @@ import click
 import ml_dtypes
 import numpy as np
 
-from minuend.actions.deltas import apply_delta, make_delta
-from minuend.storage import planes
-from minuend.storage.delta_files import BLOCK_BYTES
-from minuend.storage.pipeline import sole
+from minuend.files.deltas import apply_delta, byte_planes, make_delta
+from minuend.files.deltas.delta_files import BLOCK_BYTES
+from minuend.files.streaming.pipeline import sole
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -142,14 +141,14 @@ def measure_sizes(case: str, nbytes: int, packed: int) -> Sizes:
     """Pack the same tensors otherwise; ``packed``: the size of the delta."""
     import zstandard
 
-    zstd = zstandard.ZstdCompressor(level=planes.LEVEL)
+    zstd = zstandard.ZstdCompressor(level=byte_planes.LEVEL)
     total = xor = plain = back = count = 0
     for _, old, new in tensors(case, nbytes):
-        a, b = (planes.bits(array.reshape(-1).view(np.uint8), array.itemsize) for array in (old, new))
+        a, b = (byte_planes.bits(array.reshape(-1).view(np.uint8), array.itemsize) for array in (old, new))
         each = BLOCK_BYTES // a.itemsize
         for start in range(0, a.size, each):
             x, y = a[start : start + each], b[start : start + each]
-            xor += len(planes.pack_smaller(x ^ y, y, planes.LEVEL))
+            xor += len(byte_planes.pack_smaller(x ^ y, y, byte_planes.LEVEL))
         plain += len(zstd.compress(b.tobytes()))
         with np.errstate(all="ignore"):
             again: Array = old + (new - old)
@@ -174,7 +173,7 @@ def measure_speeds(base: str, tuned: str, folder: Path, rounds: int) -> tuple[di
     peers: dict[str, Callable[[], object]] = {
         "make": lambda: make_delta(base, tuned, delta),
         "apply": lambda: apply_delta(base, delta, out),
-        "zstd": lambda: zstandard.ZstdCompressor(level=planes.LEVEL).compress(raw),
+        "zstd": lambda: zstandard.ZstdCompressor(level=byte_planes.LEVEL).compress(raw),
         "disk": to_disk,
     }
     seconds: dict[str, list[tuple[float, float]]] = {name: [] for name in peers}
@@ -200,7 +199,7 @@ def measure_speeds(base: str, tuned: str, folder: Path, rounds: int) -> tuple[di
 )
 def main(mib: int, rounds: int, chosen: tuple[str, ...], folder: str | None) -> None:
     """Make and apply deltas of checkpoints of every kind, and show a table in Markdown."""
-    click.echo(f"Checkpoints of {mib} MiB, {len(os.sched_getaffinity(0))} CPUs, zstd level {planes.LEVEL}.\n")
+    click.echo(f"Checkpoints of {mib} MiB, {len(os.sched_getaffinity(0))} CPUs, zstd level {byte_planes.LEVEL}.\n")
     click.echo("| weights | delta | XOR | zstd | come back | make | apply | zstd alone | disk |")
     click.echo("|---|--:|--:|--:|--:|--:|--:|--:|--:|")
     for case in chosen or CASES:

@@ -21,8 +21,8 @@ from pathlib import Path
 import click
 import numpy as np
 
-from minuend.actions.difference import subtract_files
-from minuend.storage.pipeline import sole
+from minuend.files.difference import subtract_files
+from minuend.files.streaming.pipeline import sole
 
 PROMISE = 1.5
 """Times NumPy's speed, at least."""

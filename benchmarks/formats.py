@@ -26,8 +26,8 @@ from typing import Any
 import click
 import numpy as np
 
-from minuend.actions.difference import subtract_files
-from minuend.storage.pipeline import sole
+from minuend.files.difference import subtract_files
+from minuend.files.streaming.pipeline import sole
 
 SIDE = 4096
 TILE = 512

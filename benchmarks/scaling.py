@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.machine import describe
-from minuend.actions.difference import subtract_files
-from minuend.storage.pipeline import sole
+from minuend.files.difference import subtract_files
+from minuend.files.streaming.pipeline import sole
 
 SIDE = 256
 CELLS = (4, 12, 40, 128, 400, 1264, 4096)

@@ -1,11 +1,11 @@
-"""Make the example files of arrays, as ``minuend demo`` does; see :mod:`minuend.actions.examples`."""
+"""Make the example files of arrays, as ``minuend demo`` does; see :mod:`minuend.files.examples`."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-from minuend.actions.examples import write_arrays
+from minuend.files.examples import write_arrays
 
 
 def main(folder: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from minuend.openvino.builder import Builder
+from minuend.openvino.ir.builder import Builder
 from minuend.openvino.model import Model
 
 

@@ -162,12 +162,12 @@ SCRIPT = """
 import json, os, resource, sys
 import minuend, numpy, onnx, safetensors, minuend.onnx.model, minuend.openvino.model, minuend.directml.model
 from minuend.models.opening import open_model
-from minuend.storage import open_tensors
-from minuend.onnx import library_process
+from minuend.files import open_tensors
+from minuend.onnx.processes import library_process
 library_process.start()
 if sys.argv[1].endswith((".zip", ".h5")):
     import h5py, zarr
-    from minuend.storage import zarr_bounds, zarr_stores
+    from minuend.files.formats import zarr_bounds, zarr_stores
 sent = []
 def hook(event, args):
     if event.startswith("socket.") and not (event == "socket.__new__" and args[1] == 1):  # an event loop wakes itself

@@ -22,8 +22,8 @@ import onnx
 import minuend as mn
 from minuend import child, cli
 from minuend.errors import LimitExceeded, Unsupported
-from minuend.onnx import computing_process
-from minuend.openvino.builder import Builder
+from minuend.onnx.processes import computing_process
+from minuend.openvino.ir.builder import Builder
 from minuend.runtimes import running
 from minuend.runtimes.running import Runtime
 

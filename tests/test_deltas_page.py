@@ -11,7 +11,7 @@ from told_pages import blocks, printed, text
 pytest.importorskip("safetensors")
 pytest.importorskip("zstandard")
 
-from minuend.storage.delta_files import BLOCK_BYTES
+from minuend.files.deltas.delta_files import BLOCK_BYTES
 
 
 def without_figures(shown: str) -> str:

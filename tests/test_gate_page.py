@@ -11,7 +11,7 @@ from told_pages import blocks, printed
 
 pytest.importorskip("onnx")
 
-from minuend.actions.config import parse
+from minuend.judging.configuration import parse
 
 ROOT = Path(__file__).parent.parent
 CONSOLE = blocks("gate.md", "console")

@@ -20,7 +20,7 @@ import minuend as mn
 from minuend import cli
 from minuend.errors import MinuendError
 from minuend.models.opening import open_model
-from minuend.openvino.builder import Builder
+from minuend.openvino.ir.builder import Builder
 
 W = np.float32([1, 2, 3, 4])
 

@@ -93,7 +93,7 @@ def _converted(to: str) -> Any:
 
 
 def _fixed(model: str, target: str) -> Any:
-    from minuend.actions.fixing import fix
+    from minuend.rewriting.fixing import fix
 
     return fix(model, target, run=False)
 
@@ -309,8 +309,8 @@ def inputs(folder: Path, count: int = _COUNT) -> None:
     import onnx
     from onnx import TensorProto, helper
 
-    from minuend.onnx.tensors import number
-    from minuend.openvino.builder import Builder
+    from minuend.onnx.documents.tensors import number
+    from minuend.openvino.ir.builder import Builder
 
     folder.mkdir(parents=True)
     a, b = np.arange(count, dtype=np.int32), np.full(count, 7, np.int32)

@@ -48,8 +48,8 @@ from truth import (
 
 import minuend as mn
 from minuend.errors import ConversionRefused, MinuendError
-from minuend.onnx.tensors import data_type
-from minuend.onnx.walk import walk
+from minuend.onnx.documents.tensors import data_type
+from minuend.onnx.graphs.walk import walk
 from minuend.runtimes.report import Finding
 from minuend.runtimes.running import Refused, Runtime
 

@@ -14,6 +14,7 @@ import time
 from collections.abc import Collection
 from pathlib import Path
 
+from minuend.files.transaction.writing import atomic
 from minuend.runtimes import pattern_answers, pattern_cases, targets
 from minuend.runtimes.measuring import ALL, MISSING, with_graphs
 from minuend.runtimes.measuring import measure as measure_all
@@ -21,7 +22,6 @@ from minuend.runtimes.quirks import quirks
 from minuend.runtimes.registry import adapters
 from minuend.runtimes.running import Runtime
 from minuend.runtimes.target import Target
-from minuend.storage.writing import atomic
 
 NONE = "none"
 """Nodes alone are measured."""

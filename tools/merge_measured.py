@@ -16,11 +16,11 @@ from pathlib import Path
 
 from measure_target import TARGETS, write_list
 
+from minuend.files.transaction.writing import atomic
 from minuend.runtimes import pattern_answers, target_files
 from minuend.runtimes.pattern_answers import GraphAnswers
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.target import Target
-from minuend.storage.writing import atomic
 
 
 def load(path: Path) -> Target:

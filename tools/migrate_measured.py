@@ -12,8 +12,8 @@ from pathlib import Path
 
 from measure_target import TARGETS, write_list
 
+from minuend.files.transaction.writing import atomic
 from minuend.runtimes import target_files
-from minuend.storage.writing import atomic
 
 
 def main() -> None:

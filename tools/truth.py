@@ -29,9 +29,9 @@ from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 import minuend as mn
 from minuend.core.elements import TYPES, ElementType, of_numpy
 from minuend.errors import MinuendError, SpecError
-from minuend.onnx.flow import captured
-from minuend.onnx.inference import infer_types
-from minuend.onnx.walk import Scope, walk
+from minuend.onnx.graphs.flow import captured
+from minuend.onnx.graphs.inference import infer_types
+from minuend.onnx.graphs.walk import Scope, walk
 from minuend.operators import SUBTRACT
 from minuend.runtimes import values
 from minuend.runtimes.report import Finding

@@ -19,12 +19,12 @@ from minuend.errors import (
 if TYPE_CHECKING:
     from minuend import directml, onnx, openvino
     from minuend._native import clear_cache, get_num_threads, set_cache_limit, set_num_threads
-    from minuend.actions.checking import check
-    from minuend.actions.converting import convert
-    from minuend.actions.fixing import fix
     from minuend.arrays.functions import count_overflows, subtract
     from minuend.errors import ConversionRefused
+    from minuend.judging.checking import check
+    from minuend.models.converting import convert
     from minuend.models.opening import run
+    from minuend.rewriting.fixing import fix
     from minuend.runtimes.proving import prove
     from minuend.standards.dialects import diff_versions as diff
     from minuend.standards.dialects import spec
@@ -37,13 +37,13 @@ __version__ = "0.1.0"
 _LATER = {
     "ConversionRefused": ("minuend.errors", "ConversionRefused"),
     "TensorType": ("minuend.standards.node", "TensorType"),
-    "check": ("minuend.actions.checking", "check"),
+    "check": ("minuend.judging.checking", "check"),
     "clear_cache": ("minuend._native", "clear_cache"),
-    "convert": ("minuend.actions.converting", "convert"),
+    "convert": ("minuend.models.converting", "convert"),
     "count_overflows": ("minuend.arrays.functions", "count_overflows"),
     "diff": ("minuend.standards.dialects", "diff_versions"),
     "directml": ("minuend.directml", None),
-    "fix": ("minuend.actions.fixing", "fix"),
+    "fix": ("minuend.rewriting.fixing", "fix"),
     "get_num_threads": ("minuend._native", "get_num_threads"),
     "infer": ("minuend.standards.validation", "infer"),
     "onnx": ("minuend.onnx", None),

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from benchmarks import files, formats
-from minuend.storage import open_tensors
+from minuend.files import open_tensors
 
 
 @pytest.mark.parametrize("peer", files.PEERS)

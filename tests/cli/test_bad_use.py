@@ -235,7 +235,7 @@ def fails_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     def fail(*_: Any, **__: Any) -> None:
         raise error
 
-    monkeypatch.setattr("minuend.actions.comparing.compare_files", fail)
+    monkeypatch.setattr("minuend.files.policy_comparison.compare_files", fail)
 
 
 def test_an_error_on_the_way_of_a_signal_is_the_signal(

@@ -17,7 +17,7 @@ from matplotlib.colors import to_rgb  # noqa: E402
 from matplotlib.image import imread  # noqa: E402
 
 from minuend.cli import plots  # noqa: E402
-from minuend.storage import regions  # noqa: E402
+from minuend.files.streaming import regions  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("files")
 
@@ -178,9 +178,9 @@ def test_without_a_plot_matplotlib_is_not_imported() -> None:
 
 
 def test_the_caption_says_what_a_pixel_is() -> None:
-    from minuend.actions.picture import Picture
     from minuend.core.elements import TYPES
     from minuend.core.shapes import numpy as join
+    from minuend.files.picture import Picture
 
     def caption(shape: tuple[int, ...], a: int, b: int) -> str:
         picture = Picture(TYPES["uint8"], shape, join(shape, shape), "wrap", nodata=7)

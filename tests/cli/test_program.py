@@ -87,7 +87,7 @@ def test_a_real_ctrl_c_leaves_nothing() -> None:
     slow = (
         # In the background SIGINT comes ignored, and a child inherits that.
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-        "import time; from minuend.storage import regions; regions.BLOCK_BYTES = 1000; "
+        "import time; from minuend.files.streaming import regions; regions.BLOCK_BYTES = 1000; "
         "from minuend.cli import program, progress; progress.Bar.__call__ = lambda *_: time.sleep(0.01); "
         "raise SystemExit(program.main())"
     )
@@ -111,7 +111,7 @@ def test_help_is_quick_it_imports_nothing_that_it_does_not_show() -> None:
     )
     imported = {line.rpartition("|")[2].strip() for line in work.stderr.splitlines() if "|" in line}
     assert "minuend.cli.program" in imported
-    assert not {"rich", "onnx", "safetensors", "minuend.storage", "minuend.cli.pages"} & imported
+    assert not {"rich", "onnx", "safetensors", "minuend.files", "minuend.cli.pages"} & imported
     assert work.stdout.startswith("Usage: minuend ")
 
 

@@ -10,7 +10,7 @@ import pytest
 from command_line import run
 
 from minuend.cli import progress
-from minuend.storage import regions
+from minuend.files.streaming import regions
 
 
 def test_no_progress_is_shown_where_standard_error_is_no_terminal(

@@ -78,7 +78,7 @@ CASES: dict[str, tuple[str, int]] = {
 def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from safetensors.numpy import save_file
 
-    from minuend.actions.deltas import make_delta
+    from minuend.files.deltas import make_delta
 
     folder = tmp_path_factory.mktemp("schemas")
     np.save(folder / "a.npy", np.array([5, 200, 7], np.uint8))
@@ -160,7 +160,7 @@ def test_every_kind_of_error_is_json_where_json_is_asked_for(
         raise error
 
     monkeypatch.delenv(program.TRACEBACK, raising=False)
-    monkeypatch.setattr("minuend.actions.comparing.compare_files", fail)
+    monkeypatch.setattr("minuend.files.policy_comparison.compare_files", fail)
     before = sorted(os.listdir())
     got, out, err = run(capfd, "sub", "a.npy", "b.npy", "--json")
     data = json.loads(out)

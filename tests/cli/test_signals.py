@@ -23,8 +23,9 @@ for name in ("SIGINT", "SIGTERM", "SIGHUP"):
 from minuend.cli import program as cli, progress
 from minuend.onnx import vectors
 from minuend import written
-from minuend.storage import regions, writing
-from minuend.actions import difference
+from minuend.files.streaming import regions
+from minuend.files.transaction import writing
+from minuend.files import difference
 regions.BLOCK_BYTES = 1000
 calls, helpers, started = 0, [], subprocess.Popen
 class Popen(started):

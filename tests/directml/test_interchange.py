@@ -11,9 +11,9 @@ import pytest
 import minuend as mn
 from minuend.core import shapes
 from minuend.directml import Model
+from minuend.directml.dxdispatch.views import View, fitted
 from minuend.directml.lifting import to_graph
 from minuend.directml.lowering import from_graph
-from minuend.directml.views import View, fitted
 from minuend.errors import ConversionRefused, SpecError
 from minuend.models.graph import Graph, Step, Value
 from minuend.standards.node import TensorType

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from minuend.directml import enums, structs
-from minuend.directml.enums import PREFIXES, c_name
-from minuend.directml.structs import STRUCTURES
+from minuend.directml.api import enums, structs
+from minuend.directml.api.enums import PREFIXES, c_name
+from minuend.directml.api.structs import STRUCTURES
 
 CONSTANTS = {
     "DML_TARGET_VERSION": 0x6400,

@@ -11,12 +11,12 @@ import pytest
 from mutated_documents import harmed_json, in_words
 from trials import try_each
 
-from minuend.actions.checking import check
-from minuend.actions.converting import convert
 from minuend.directml import Model
-from minuend.directml.json_reader import parse
+from minuend.directml.dxdispatch.json_reader import parse
 from minuend.directml.model import dumps
 from minuend.errors import FileFormatError, MinuendError
+from minuend.judging.checking import check
+from minuend.models.converting import convert
 
 EXAMPLES = Path(__file__).parents[2] / "examples/directml"
 

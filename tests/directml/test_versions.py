@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 import minuend as mn
-from minuend.directml.enums import DML_FEATURE_LEVEL
+from minuend.directml.api.enums import DML_FEATURE_LEVEL
 from minuend.directml.versions import DIALECT, LEVELS, number
 
 FLOATS = {"float32", "float16"}

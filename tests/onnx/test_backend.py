@@ -248,7 +248,7 @@ def test_the_backend_is_onnx_own_interface_and_has_no_other_lazy_names():
 def test_without_onnx_the_backend_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
     monkeypatch.delitem(sys.modules, "minuend.onnx.backend")
-    monkeypatch.delitem(sys.modules, "minuend.onnx.evaluator")
+    monkeypatch.delitem(sys.modules, "minuend.onnx.execution.evaluator")
     monkeypatch.delattr(mo, "backend")
     with pytest.raises(ModuleNotFoundError) as caught:
         mo.Backend  # noqa: B018

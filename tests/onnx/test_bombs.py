@@ -15,7 +15,7 @@ import pytest
 from bombs import __file__ as bombs_file
 
 import minuend as mn
-from minuend.onnx import library_process
+from minuend.onnx.processes import library_process
 
 ROOM = 1500 << 20
 SECONDS = 30
@@ -124,7 +124,7 @@ def test_a_forked_process_has_one_of_its_own():
     text = HEAD + "g (uint8[2] a) => (uint8[2] c) { b = Sub(a, a) c = Sub(a, b) }"
     code = """
 import os, sys
-from minuend.onnx import library_process
+from minuend.onnx.processes import library_process
 import onnx.parser
 model = onnx.parser.parse_model(sys.argv[1])
 infer = lambda: library_process.infer_shapes(model, data_prop=True).graph.value_info[0].name

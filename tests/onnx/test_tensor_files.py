@@ -12,8 +12,9 @@ from onnx import TensorProto, numpy_helper
 
 from minuend import errors
 from minuend.core.elements import TYPES
+from minuend.files import Result, open_tensors, write_tensors
+from minuend.files.streaming import regions
 from minuend.onnx import tensor_files
-from minuend.storage import Result, open_tensors, regions, write_tensors
 
 WORDS = errors.listed(tensor_files.WORDS.values())
 

@@ -8,11 +8,11 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from minuend.actions.difference import subtract_files
 from minuend.errors import DTypeError, FileFormatError, MinuendError
-from minuend.openvino.builder import Builder
-from minuend.storage import open_tensors
-from minuend.storage.base import Held, Stretched
+from minuend.files import open_tensors
+from minuend.files.base import Held, Stretched
+from minuend.files.difference import subtract_files
+from minuend.openvino.ir.builder import Builder
 
 W = np.arange(6, dtype=np.float32).reshape(2, 3)
 

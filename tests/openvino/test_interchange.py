@@ -12,12 +12,12 @@ from minuend.core import shapes
 from minuend.errors import ConversionRefused, SpecError
 from minuend.models.graph import Graph, Step, Value
 from minuend.openvino import Tensor
-from minuend.openvino.builder import Builder
-from minuend.openvino.ir import Type
+from minuend.openvino.ir.builder import Builder
+from minuend.openvino.ir.notation import NUMERIC
+from minuend.openvino.ir.sections import Type
 from minuend.openvino.lifting import ADVICE, to_graph
 from minuend.openvino.lowering import from_graph
 from minuend.openvino.model import Model, read
-from minuend.openvino.notation import NUMERIC
 from minuend.standards.node import TensorType
 
 F32 = np.float32

@@ -13,11 +13,11 @@ from ir_files import EDGE_A, EDGE_B, EDGE_R, TEXT, WEIGHTS, changed
 from minuend.core.elements import TYPES
 from minuend.errors import DTypeError, ResultTooLarge, ShapeError, SpecError, Unsupported
 from minuend.openvino import Tensor
-from minuend.openvino.builder import Builder
-from minuend.openvino.ir import Type
-from minuend.openvino.layers import KINDS
+from minuend.openvino.execution.layers import KINDS
+from minuend.openvino.ir.builder import Builder
+from minuend.openvino.ir.notation import NUMERIC
+from minuend.openvino.ir.sections import Type
 from minuend.openvino.model import Model, read
-from minuend.openvino.notation import NUMERIC
 from minuend.standards.node import TensorType
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "openvino"

@@ -233,7 +233,7 @@ def test_a_recipe_that_a_runtime_was_not_asked_is_not_written() -> None:
 
 
 def test_every_recipe_that_is_said_to_be_proven_is_one() -> None:
-    from minuend.actions.recipes.table import RECIPES
+    from minuend.operators.recipes import RECIPES
 
     known = {(recipe.name, dtype) for recipe in RECIPES for dtype in recipe.types}
     for name in adapters():

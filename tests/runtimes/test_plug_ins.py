@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from minuend import cli
-from minuend.actions.checking import check
 from minuend.errors import SpecError, Unsupported
+from minuend.judging.checking import check
 from minuend.runtimes import registry, targets
 from minuend.runtimes.cases import Case
 from minuend.runtimes.proving import prove

@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 
 from minuend import cli
-from minuend.actions.checking import check
-from minuend.actions.fixing import fix
 from minuend.errors import SpecError
+from minuend.judging.checking import check
 from minuend.models.matching import Match
 from minuend.models.patterns import Op, X, less
 from minuend.operators import SUBTRACT
+from minuend.rewriting.fixing import fix
 from minuend.runtimes import targets
 from minuend.runtimes.answers import WORST, Answer, Witness
 from minuend.runtimes.pattern_answers import GraphAnswers

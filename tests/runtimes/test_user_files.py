@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from minuend import cli
-from minuend.actions.checking import check
 from minuend.core.elements import TYPES
 from minuend.errors import FileFormatError, SpecError
+from minuend.judging.checking import check
 from minuend.operators import SUBTRACT
 from minuend.runtimes import targets, user_files
 from minuend.runtimes.answers import EVERY, Answer, Witness

@@ -1,6 +1,6 @@
 """The models of ``tests/data/models``: their index, inputs for them, what running and converting them gives.
 
-``tests/actions/test_corpus.py`` asserts on it and ``tools/corpus_report.py`` writes it down: one measurement.
+``tests/judging/test_corpus.py`` asserts on it and ``tools/corpus_report.py`` writes it down: one measurement.
 """
 
 from __future__ import annotations

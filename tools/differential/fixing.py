@@ -24,17 +24,17 @@ from onnx import helper
 
 import minuend as mn
 from differential.surface import Difference, Surface, running
-from minuend.actions.fixing import Fixed
-from minuend.actions.recipes.trial import asked
 from minuend.core.elements import TYPES, ElementType
 from minuend.core.policies import CONTRACTS, Contract
 from minuend.errors import MinuendError
 from minuend.models.opening import open_model
-from minuend.onnx import tensors
-from minuend.openvino.builder import Builder
+from minuend.onnx.documents import tensors
+from minuend.openvino.ir.builder import Builder
 from minuend.openvino.versions import SPELLINGS
 from minuend.operators import SUBTRACT, reference
+from minuend.rewriting.fixing import Fixed
 from minuend.runtimes import values
+from minuend.runtimes.model_runs import asked
 from minuend.runtimes.running import Runtime
 
 Array = np.ndarray[Any, np.dtype[Any]]

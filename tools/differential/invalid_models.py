@@ -23,11 +23,11 @@ from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProt
 from onnx.defs import OpSchema
 
 from differential.surface import Difference, Surface
-from minuend.actions.converting import convert
 from minuend.errors import ConversionRefused, MinuendError
-from minuend.onnx import library_process
+from minuend.models.converting import convert
 from minuend.onnx.opsets import convert_proto
 from minuend.onnx.opsets.schemas import INVALID, newest, versions
+from minuend.onnx.processes import library_process
 
 PLACES = ("graph", "body", "function")
 FORMATS = ("openvino", "directml")

@@ -396,7 +396,7 @@ def _back(case: Case, made: Chain, folder: Path) -> str:
 
 
 def _ones(type_: Any) -> Any:
-    from minuend.openvino.notation import NUMERIC
+    from minuend.openvino.ir.notation import NUMERIC
 
     dims = [dim if isinstance(dim, int) and dim < 100 else 2 for dim in type_.shape or ()]
     return np.ones(dims[:8], NUMERIC[type_.element].memory if type_.element in NUMERIC else bool)

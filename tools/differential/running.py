@@ -107,7 +107,7 @@ def is_half(value: Any) -> bool:
 
 
 KNOWN = ("onnxruntime is wrong for this",)
-"""Nodes that onnxruntime is known to compute wrongly are refused by name, as tests/onnx/test_defects.py shows."""
+"""Nodes that onnxruntime is known to compute wrongly are refused by name, see tests/onnx/execution/test_defects.py."""
 
 
 def _refused(case: Case, expected: list[Any] | str, why: str) -> str:

@@ -146,9 +146,9 @@ def ours(files: Sequence[str], out: str, block: int = 0, **options: Any) -> Any:
         files, out, options: as for the package's function. block: bytes of a block, so that small files are read and
             written in parts, as large ones are; 0: as always.
     """
-    from minuend.actions.difference import subtract_files
     from minuend.errors import MinuendError
-    from minuend.storage import regions
+    from minuend.files.difference import subtract_files
+    from minuend.files.streaming import regions
 
     before = regions.BLOCK_BYTES
     try:

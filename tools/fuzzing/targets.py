@@ -85,7 +85,7 @@ def _tensors(suffix: str, data: bytes, folder: Folder) -> object:
 
 
 def _read_all(path: str, *, every_type: bool = False) -> str:
-    from minuend.storage import open_tensors
+    from minuend.files import open_tensors
 
     found = open_tensors(path, every_type=every_type)
     seen = set()
@@ -162,7 +162,7 @@ def _hdf5() -> Iterable[bytes]:
 
 def _netcdf4() -> Iterable[bytes]:
     """What this package writes of the classic ones."""
-    from minuend.actions.difference import subtract_files
+    from minuend.files.difference import subtract_files
 
     for name in ("a", "b", "scalar"):
         path = f"{ROOT}/tests/data/netcdf/cdf2.nc::{name}"
@@ -274,7 +274,7 @@ def _png() -> Iterable[bytes]:
 def _deltas() -> Iterable[bytes]:
     from safetensors.numpy import save_file
 
-    from minuend.actions.deltas.making import make_delta
+    from minuend.files.deltas.making import make_delta
 
     with tempfile.TemporaryDirectory() as folder:
         base, tuned, out = (str(Path(folder, f"{name}.safetensors")) for name in ("base", "tuned", "d"))
@@ -286,7 +286,7 @@ def _deltas() -> Iterable[bytes]:
 
 
 def _delta(data: bytes, folder: Folder) -> object:
-    from minuend.actions.deltas.telling import delta_info
+    from minuend.files.deltas.describing import delta_info
 
     report = delta_info(folder.put("d.safetensors", data))
     return len(report.tensors)
@@ -334,8 +334,8 @@ def _onnx_seeds() -> Iterable[bytes]:
 
 def _onnx(data: bytes, folder: Folder) -> object:
     """All that is looked at in a model before somebody asks for types: no process is needed."""
+    from minuend.onnx.graphs.walk import all_tensors
     from minuend.onnx.model import read
-    from minuend.onnx.walk import all_tensors
 
     model = read(folder.put("m.onnx", data))
     repr(model), model.notes, model.sources(), model.output_names()
@@ -354,10 +354,10 @@ def _verbs(name: str, goals: Sequence[str], data: bytes, folder: Folder) -> obje
     """What a user does with a model: look at it, judge it, run it, convert it or fix it; each input goes one way."""
     from mutated_onnx import some_inputs  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
-    from minuend.actions.checking import check
-    from minuend.actions.converting import convert
-    from minuend.actions.fixing import fix
+    from minuend.judging.checking import check
+    from minuend.models.converting import convert
     from minuend.models.opening import open_model
+    from minuend.rewriting.fixing import fix
 
     model: Any = open_model(folder.put(name, data))
     feeds = some_inputs(model.proto) if hasattr(model, "proto") else {}
@@ -390,7 +390,7 @@ def _external(data: bytes, folder: Folder) -> object:
     """Keys and values of a reference, a line each, of a tensor of four float32."""
     from onnx import TensorProto
 
-    from minuend.onnx.external import DataFiles
+    from minuend.onnx.documents.external import DataFiles
 
     tensor = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[4], data_location=TensorProto.EXTERNAL)
     for line in data.decode(errors="replace").split("\n"):
@@ -443,7 +443,7 @@ def _read_dxdispatch(data: bytes, folder: Folder) -> object:
 
 
 def _json(data: bytes, folder: Folder) -> object:
-    from minuend.directml.json_reader import parse
+    from minuend.directml.dxdispatch.json_reader import parse
 
     document = parse(data.decode(errors="surrogateescape"), "m.json")
     return type(document.value).__name__, document.place(())[:7]
@@ -552,7 +552,7 @@ def _rules(text: str) -> object:
 
 
 def _goal(text: str) -> object:
-    from minuend.actions.converting import goal_of
+    from minuend.models.converting import goal_of
 
     return goal_of(text)[0]
 
@@ -567,17 +567,19 @@ def _keep_targets() -> None:
 
 def _config(text: str) -> object:
     """``minuend.toml``: read, written to, and matched against a path."""
-    from minuend.actions import config
+    from minuend.judging import configuration
 
-    found = config.parse("minuend.toml", text.encode(errors="replace").decode())
+    found = configuration.parse("minuend.toml", text.encode(errors="replace").decode())
     for one in found.accepts:
-        assert config.parse("minuend.toml", config.with_entries(config.Config(""), [one])).accepts, one
+        assert configuration.parse(
+            "minuend.toml", configuration.with_entries(configuration.Config(""), [one])
+        ).accepts, one
     rules = [len(rule.assume) for rule in found.rules_of("exports/deep/m.onnx")]
     return rules, sum(one.concerns("exports/deep/m.onnx", ["openvino-cpu@2026.4.1"]) for one in found.accepts)
 
 
 def _release(text: str) -> object:
-    from minuend.actions.checking import check_hint, find_targets
+    from minuend.judging.checking import check_hint, find_targets
 
     _keep_targets()
 
@@ -595,14 +597,14 @@ def _element(text: str) -> object:
 
 def _operand(data: bytes, folder: Folder) -> object:
     """``file::name``, within the folder: whoever runs a command may name any file."""
-    from minuend.storage import open_tensors
+    from minuend.files import open_tensors
 
     path = _text(data).replace("/", "")
     return len(open_tensors(f"{folder.path}/{path}"))
 
 
 def _inputs(data: bytes, folder: Folder) -> object:
-    from minuend.actions.running import read_inputs
+    from minuend.models.running import read_inputs
 
     texts = [text.replace("/", "").replace("=", f"={folder.path}/", 1) for text in _text(data).split("\n")]
     return len(read_inputs(texts)[0])

@@ -158,8 +158,8 @@ def watching(folder: Folder) -> Iterator[None]:
         ):  # nobody who reads a file wants Python's
             yield
     finally:
-        if "minuend.onnx.computing_process" in sys.modules:  # its processes' folders lie in this one
-            sys.modules["minuend.onnx.computing_process"].PROCESSES.stop()
+        if "minuend.onnx.processes.computing_process" in sys.modules:  # its processes' folders lie in this one
+            sys.modules["minuend.onnx.processes.computing_process"].PROCESSES.stop()
         tempfile.tempdir = before
         signal.signal(signal.SIGPROF, handler)
 

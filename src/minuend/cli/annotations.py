@@ -13,7 +13,7 @@ from minuend.errors import escaped
 from minuend.runtimes.formats import Unread
 
 if TYPE_CHECKING:
-    from minuend.actions.gate import Gate
+    from minuend.judging.gate import Gate
     from minuend.runtimes.report import Finding, Report
 
 MOST = 50

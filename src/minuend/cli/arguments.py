@@ -68,7 +68,7 @@ def limits(most: float) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 def number(text: str) -> int | float:
     """Return a number: a whole one as such, NaN and the infinities too."""
-    from minuend.storage.missing import exact
+    from minuend.files.formats.missing import exact
 
     try:
         return exact(text)

@@ -54,14 +54,14 @@ def sub(
     as s3://bucket/a.npy. file.npz::name selects one tensor of several. Tensors go together by name where both files
     name them. Without -o the overflow policies are shown side by side.
     """
-    from minuend.actions.chunked_write import refuse
-    from minuend.actions.comparing import CompareReport, compare_files
-    from minuend.actions.difference import SubReport, subtract_files
-    from minuend.actions.tensor_pairs import Rules
     from minuend.cli.pages.difference import compare_page, sub_json, sub_page
     from minuend.cli.plots import plotted
     from minuend.cli.rules import parse_rules
-    from minuend.storage.pipeline import sole
+    from minuend.files.difference import SubReport, subtract_files
+    from minuend.files.policy_comparison import CompareReport, compare_files
+    from minuend.files.streaming.chunked_write import refuse
+    from minuend.files.streaming.pipeline import sole
+    from minuend.files.tensor_pairs import Rules
 
     if plot is not None and out is None:
         raise click.UsageError("--plot draws the difference that -o writes; expected -o OUT beside it")

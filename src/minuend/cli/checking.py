@@ -20,7 +20,7 @@ from minuend.cli.verbs import Verb, completing
 from minuend.written import note_extended
 
 if TYPE_CHECKING:
-    from minuend.actions.config import Configs
+    from minuend.judging.configuration import Configs
 
 
 def assumptions(verb: Callable[..., Any]) -> Callable[..., Any]:
@@ -41,7 +41,7 @@ def assumptions(verb: Callable[..., Any]) -> Callable[..., Any]:
 
 def configs_of(config: str | None, no_config: bool, *, writes: bool = False) -> Configs:
     """Return the files that models have, or the one that is named."""
-    from minuend.actions.config import Configs
+    from minuend.judging.configuration import Configs
 
     for option, given in (("--config", config is not None), ("--write-baseline", writes)):
         if no_config and given:
@@ -123,16 +123,16 @@ def check(
     MODEL is a file, a folder or a glob. A target without a release is the newest that was measured, @installed the one
     that is installed here. Whatever is not ok on a target ends with status 1.
     """
-    from minuend.actions.checking import check_hint, find_targets
-    from minuend.actions.gate import baseline_files, check_models, verdicts_of, with_baseline
-    from minuend.actions.running import read_inputs
     from minuend.cli.pages.checking import gate_page
+    from minuend.files.transaction import output_paths
+    from minuend.files.transaction.file_lock import exclusive
+    from minuend.files.transaction.writing import together
+    from minuend.judging.checking import check_hint, find_targets
+    from minuend.judging.gate import baseline_files, check_models, verdicts_of, with_baseline
     from minuend.models.ranges.assumed import parse
+    from minuend.models.running import read_inputs
     from minuend.models.searching import search
     from minuend.runtimes.report import FINDINGS as EVERY
-    from minuend.storage import output_paths
-    from minuend.storage.file_lock import exclusive
-    from minuend.storage.writing import together
 
     chosen = find_targets(items(targets), exact=exact, strict=strict)
     check_hint(hint, chosen)

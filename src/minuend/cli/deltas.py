@@ -42,11 +42,11 @@ def delta() -> None:
 @_AS_JSON
 def make(*, base: str, tuned: str, out: str, level: int | None, as_json: bool) -> None:
     """Write what gives TUNED from BASE: a safetensors file of compressed differences of bit patterns."""
-    from minuend.actions.deltas import make_delta
     from minuend.cli.pages.deltas import make_page
+    from minuend.files.deltas import make_delta
+    from minuend.files.deltas.byte_planes import LEVEL
+    from minuend.files.streaming.pipeline import sole
     from minuend.plain import plain
-    from minuend.storage.pipeline import sole
-    from minuend.storage.planes import LEVEL
 
     with sole(), Bar("packing", nbytes=True) as bar:
         done = make_delta(base, tuned, out, level=level or LEVEL, progress=bar)
@@ -69,10 +69,10 @@ def make(*, base: str, tuned: str, out: str, level: int | None, as_json: bool) -
 @_AS_JSON
 def apply(*, base: str, delta: str, out: str, as_json: bool) -> None:
     """Write TUNED from BASE and D, byte by byte; another base is refused, and nothing written."""
-    from minuend.actions.deltas import apply_delta
     from minuend.cli.pages.deltas import apply_page
+    from minuend.files.deltas import apply_delta
+    from minuend.files.streaming.pipeline import sole
     from minuend.plain import plain
-    from minuend.storage.pipeline import sole
 
     with sole(), Bar("unpacking", nbytes=True) as bar:
         done = apply_delta(base, delta, out, progress=bar)
@@ -98,10 +98,10 @@ def verify(*, base: str, delta: str, tuned: str | None, as_json: bool) -> int:
 
     Exit status: 0 all is as D says, 1 something is not.
     """
-    from minuend.actions.deltas import verify_delta
     from minuend.cli.pages.deltas import verify_page
+    from minuend.files.deltas import verify_delta
+    from minuend.files.streaming.pipeline import sole
     from minuend.plain import plain
-    from minuend.storage.pipeline import sole
 
     with sole(), Bar("verifying", nbytes=True) as bar:
         done = verify_delta(base, delta, tuned, progress=bar)
@@ -120,8 +120,8 @@ def verify(*, base: str, delta: str, tuned: str | None, as_json: bool) -> int:
 @_AS_JSON
 def info(*, delta: str, as_json: bool) -> None:
     """Tell what is in D: of each tensor the share that changed, how far, and what it takes."""
-    from minuend.actions.deltas import delta_info
     from minuend.cli.pages.deltas import info_page
+    from minuend.files.deltas import delta_info
     from minuend.plain import plain
 
     found = delta_info(delta)

@@ -80,8 +80,8 @@ def demo(ctx: click.Context, out: str | None) -> int:
 @contextlib.contextmanager
 def _examples(out: str | None) -> Iterator[None]:
     """Make the files in a new folder, or a temporary one, and work there."""
-    from minuend.actions.examples import write_all
-    from minuend.storage.writing import new_folder
+    from minuend.files.examples import write_all
+    from minuend.files.transaction.writing import new_folder
 
     with contextlib.ExitStack() as stack:
         if out is None:

@@ -54,8 +54,8 @@ def run(
     Inputs are .npy, .npz, .safetensors or .pb files. Each output becomes a .npy file in DIR (a .pb where NumPy has no
     such type), named as the output.
     """
-    from minuend.actions.running import run_files
     from minuend.cli.pages.running import run_json, run_lines
+    from minuend.models.running import run_files
 
     ran = run_files(
         model,
@@ -93,9 +93,9 @@ def convert(*, model: str, goal: str, target: str | None, out: str, as_json: boo
     What was changed and what was lost is listed. A model that cannot be converted whole is refused, each node with its
     reason: exit status 1, and nothing is written.
     """
-    from minuend.actions.converting import convert as convert_model
-    from minuend.actions.converting import goal_of
     from minuend.cli.pages.converting import convert_json, convert_lines
+    from minuend.models.converting import convert as convert_model
+    from minuend.models.converting import goal_of
     from minuend.models.opening import check_goal, open_model
 
     dialect_name, _ = goal_of(goal)
@@ -165,11 +165,11 @@ def fix(
 
     With --assume, and the same in minuend.toml, subtractions are judged as check judges them; what was assumed is said.
     """
-    from minuend.actions.fixing import fix as fix_model
-    from minuend.actions.gate import assumed_of_one
     from minuend.cli.pages.fixing import fix_json, fix_lines
+    from minuend.judging.gate import assumed_of_one
     from minuend.models.opening import check_goal, dialect_of, open_model
     from minuend.models.ranges.assumed import parse
+    from minuend.rewriting.fixing import fix as fix_model
 
     opened = open_model(model)
     assumed, notes, read = assumed_of_one(model, opened, parse(assume), configs_of(config, no_config))

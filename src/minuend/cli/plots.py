@@ -9,19 +9,19 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from minuend.actions.difference import Watch
-from minuend.actions.picture import Picture
-from minuend.actions.tensor_pairs import Pair
-from minuend.actions.work import Observer
 from minuend.cli.words import number
 from minuend.core.policies import Overflow
 from minuend.core.shapes import format_shape
 from minuend.errors import FileFormatError, MinuendError
-from minuend.storage import SELECTOR, split
-from minuend.storage.base import need
-from minuend.storage.output_paths import refuse_inputs
-from minuend.storage.reading import Array
-from minuend.storage.writing import atomic
+from minuend.files import SELECTOR, split
+from minuend.files.base import need
+from minuend.files.difference import Watch
+from minuend.files.picture import Picture
+from minuend.files.streaming.reading import Array
+from minuend.files.streaming.region_work import Observer
+from minuend.files.tensor_pairs import Pair
+from minuend.files.transaction.output_paths import refuse_inputs
+from minuend.files.transaction.writing import atomic
 
 BELOW, ABOVE = "#2166ac", "#b2182b"
 COLOURS = (BELOW, "#92c5de", "#f7f7f7", "#f4a582", ABOVE)

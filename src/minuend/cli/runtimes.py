@@ -50,10 +50,10 @@ def prove(
     A release that nobody measured is compared with the nearest that was.
     """
     from minuend.cli.pages.proving import prove_page
+    from minuend.files.transaction import output_paths
+    from minuend.files.transaction.writing import atomic
     from minuend.runtimes import targets as known
     from minuend.runtimes.proving import prove as prove_runtime
-    from minuend.storage import output_paths
-    from minuend.storage.writing import atomic
 
     if junit is not None:
         output_paths.check([junit], files(target))
@@ -109,11 +109,11 @@ def measure(
     check, fix and prove take the FILE as a target, --target FILE; minuend targets add FILE keeps it for all of them.
     The file appears when all is measured. What is measured holds for this processor, and the file names it.
     """
+    from minuend.files.transaction import output_paths
+    from minuend.files.transaction.writing import atomic
     from minuend.runtimes import measuring
     from minuend.runtimes import targets as known
     from minuend.runtimes.running import Runtime
-    from minuend.storage import output_paths
-    from minuend.storage.writing import atomic
 
     if alone and graphs:
         raise click.UsageError("--alone leaves out what --graphs asks; expected one of them")

@@ -1,26 +1,26 @@
 """DirectML ``ELEMENT_WISE_SUBTRACT``, feature levels 1.0 to 6.4: on plain buffers, and as the C API describes it.
 
 The levels are data in :mod:`minuend.directml.versions`, the C structures and enumerations in
-:mod:`minuend.directml.structs` and :mod:`minuend.directml.enums`.
+:mod:`minuend.directml.api.structs` and :mod:`minuend.directml.api.enums`.
 """
 
-from minuend.directml import enums, structs
-from minuend.directml.desc import TensorDesc, calc_buffer_tensor_size
-from minuend.directml.enums import (
+from minuend.directml.api import enums, structs
+from minuend.directml.api.desc import TensorDesc, calc_buffer_tensor_size
+from minuend.directml.api.enums import (
     DML_FEATURE_LEVEL,
     DML_OPERATOR_TYPE,
     DML_TENSOR_DATA_TYPE,
     DML_TENSOR_FLAGS,
     DML_TENSOR_TYPE,
 )
-from minuend.directml.model import Model
-from minuend.directml.operator import element_wise_subtract
-from minuend.directml.structs import (
+from minuend.directml.api.structs import (
     DML_BUFFER_TENSOR_DESC,
     DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC,
     DML_OPERATOR_DESC,
     DML_TENSOR_DESC,
 )
+from minuend.directml.model import Model
+from minuend.directml.operator import element_wise_subtract
 
 __all__ = [
     "DML_BUFFER_TENSOR_DESC",

@@ -10,15 +10,15 @@ import numpy as np
 
 from minuend.core.elements import ElementType
 from minuend.core.shapes import numpy, size
-from minuend.directml.desc import TensorDesc
-from minuend.directml.dispatch import INPUTS, OUTPUT, TENSORS, Binding, Dispatch, Dispatchable
-from minuend.directml.enums import DML_EXECUTION_FLAGS
-from minuend.directml.execution import Execution
-from minuend.directml.json_reader import format_path
+from minuend.directml.api.desc import TensorDesc
+from minuend.directml.api.enums import DML_EXECUTION_FLAGS
+from minuend.directml.dxdispatch.dispatch import INPUTS, OUTPUT, TENSORS, Binding, Dispatch, Dispatchable
+from minuend.directml.dxdispatch.execution import Execution
+from minuend.directml.dxdispatch.json_reader import format_path
+from minuend.directml.dxdispatch.resources import Resource
+from minuend.directml.dxdispatch.views import View
 from minuend.directml.model import Model
-from minuend.directml.resources import Resource
 from minuend.directml.versions import DIALECT
-from minuend.directml.views import View
 from minuend.errors import ConversionRefused
 from minuend.models.graph import Graph, Kind, Refused, Step, Value
 from minuend.standards.node import TensorType

@@ -12,19 +12,19 @@ import numpy as np
 from minuend.core import elements
 from minuend.core.elements import ElementType
 from minuend.core.shapes import format_shape, size
-from minuend.directml.desc import TensorDesc
-from minuend.directml.dispatch import INPUTS, TENSORS
+from minuend.directml.api.desc import TensorDesc
+from minuend.directml.dxdispatch.dispatch import INPUTS, TENSORS
+from minuend.directml.dxdispatch.resources import VALUE_TYPES
+from minuend.directml.dxdispatch.views import View, crossings, fitted
 from minuend.directml.model import Model
 from minuend.directml.operator import check_descs
-from minuend.directml.resources import VALUE_TYPES
 from minuend.directml.versions import DIALECT
-from minuend.directml.views import View, crossings, fitted
 from minuend.errors import ConversionRefused, SpecError, listed
+from minuend.files.streaming.reading import Array
 from minuend.models.graph import Graph, Refused, Step, Value
 from minuend.names import Names
 from minuend.standards.dialects import dialect
 from minuend.standards.version import OpVersion
-from minuend.storage.reading import Array
 
 _ADVICE = "Leave these nodes out, or convert the model with a tool that knows all of DirectML's operators."
 

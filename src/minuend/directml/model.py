@@ -5,8 +5,9 @@
       "commands":      [ { "type": "dispatch", "dispatchable": NAME, "bindings": { "ATensor": NAME, … } },
                          { "type": "print", "resource": NAME }, … ] }
 
-Resources are buffers (:mod:`~minuend.directml.resources`), dispatchables are operators and commands run them in order
-(:mod:`~minuend.directml.dispatch`). What is not known is kept and written back; comments are not.
+Resources are buffers (:mod:`~minuend.directml.dxdispatch.resources`), dispatchables are operators and commands run
+them in order (:mod:`~minuend.directml.dxdispatch.dispatch`). What is not known is kept and written back; comments are
+not.
 """
 
 from __future__ import annotations
@@ -17,18 +18,25 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from minuend.core.limits import MAX_BYTES
-from minuend.directml.dispatch import OUTPUT, Command, Dispatch, Dispatchable, read_command, read_dispatchable
-from minuend.directml.execution import Execution
-from minuend.directml.fields import placed
-from minuend.directml.json_reader import Document, Item, format_path, parse, starts_object
+from minuend.directml.dxdispatch.dispatch import (
+    OUTPUT,
+    Command,
+    Dispatch,
+    Dispatchable,
+    read_command,
+    read_dispatchable,
+)
+from minuend.directml.dxdispatch.execution import Execution
+from minuend.directml.dxdispatch.fields import placed
+from minuend.directml.dxdispatch.json_reader import Document, Item, format_path, parse, starts_object
+from minuend.directml.dxdispatch.resources import Resource, read_resource
 from minuend.directml.operator import check_descs
-from minuend.directml.resources import Resource, read_resource
 from minuend.directml.versions import DIALECT
 from minuend.errors import FileFormatError, MinuendError, SpecError
+from minuend.files.streaming.reading import Array, read_bytes
+from minuend.files.transaction.writing import atomic
 from minuend.standards.node import Node, TensorType
 from minuend.standards.version import OpVersion
-from minuend.storage.reading import Array, read_bytes
-from minuend.storage.writing import atomic
 
 
 class Model:
@@ -36,7 +44,7 @@ class Model:
 
     Args:
         document: what the JSON says: a dict with ``resources``, ``dispatchables`` and ``commands``, or a
-            :class:`~minuend.directml.json_reader.Document`.
+            :class:`~minuend.directml.dxdispatch.json_reader.Document`.
         folder: the folder that a resource's ``sourcePath`` is read from; ``None``: such a resource is refused.
 
     Attributes:

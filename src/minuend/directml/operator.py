@@ -15,8 +15,8 @@ import numpy as np
 from minuend.arrays.overlap import null_step
 from minuend.arrays.plan import plan
 from minuend.core.shapes import Broadcast
-from minuend.directml.desc import TensorDesc
-from minuend.directml.enums import DML_TENSOR_FLAGS
+from minuend.directml.api.desc import TensorDesc
+from minuend.directml.api.enums import DML_TENSOR_FLAGS
 from minuend.errors import DTypeError, ShapeError, SpecError, listed
 from minuend.standards.dialects import dialect, spec
 from minuend.standards.validation import check_types

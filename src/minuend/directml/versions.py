@@ -11,7 +11,7 @@ from typing import Any
 
 from minuend.core import shapes
 from minuend.core.shapes import Broadcast, Shape, format_dim
-from minuend.directml.enums import DML_FEATURE_LEVEL, DML_TENSOR_DATA_TYPE, c_name
+from minuend.directml.api.enums import DML_FEATURE_LEVEL, DML_TENSOR_DATA_TYPE, c_name
 from minuend.errors import ShapeError, SpecError, listed, shown
 from minuend.operators import SUBTRACT
 from minuend.standards.dialects import Dialect

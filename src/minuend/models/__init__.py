@@ -1,5 +1,5 @@
 """Models of any dialect: opened, walked for subtractions (sites), and carried from format to format as a graph.
 
 What operands can hold (ranges) and what a subtraction is for (purpose) are worked out here for all dialects.
-It may import :mod:`minuend.storage`, :mod:`minuend.standards` and :mod:`minuend.core`.
+It may import :mod:`minuend.files`, :mod:`minuend.standards` and :mod:`minuend.core`.
 """

@@ -16,10 +16,10 @@ from typing import Any, BinaryIO, Protocol, cast
 from minuend.child import MEMORY, SECONDS, limited
 from minuend.core.limits import MAX_BYTES
 from minuend.errors import FileFormatError, listed
+from minuend.files.transaction.output_paths import check, refuse_inputs
 from minuend.standards.abilities import ability, able
 from minuend.standards.dialects import dialects
 from minuend.standards.node import Node
-from minuend.storage.output_paths import check, refuse_inputs
 
 _HEAD = 256
 
@@ -238,7 +238,7 @@ def check_goal(path: str, dialect_name: str, inputs: Iterable[str]) -> None:
 
     Raises:
         FileFormatError: another suffix, under which nobody would find the model again. MinuendError, OSError: a file
-            that it takes is an input, or cannot be written to; see :func:`minuend.storage.writing.check`.
+            that it takes is an input, or cannot be written to; see :func:`minuend.files.transaction.writing.check`.
     """
     inputs = tuple(inputs)
     refuse_inputs([path], inputs)

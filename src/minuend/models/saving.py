@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 
+from minuend.files.transaction.writing import together
 from minuend.models.opening import Model
-from minuend.storage.writing import together
 
 
 def save(model: Model, original: Model, path: str | os.PathLike[str], *, changed: bool = False) -> None:

@@ -11,7 +11,7 @@ from onnx import ModelProto, NodeProto
 from onnx.backend import base
 
 from minuend.errors import SpecError, Unsupported
-from minuend.onnx.evaluator import MAIN, Evaluator
+from minuend.onnx.execution.evaluator import MAIN, Evaluator
 
 RUNNER_OPTIONS = ("rtol", "atol")
 """Options that ONNX's test runner addresses to itself and hands to ``prepare`` as well."""

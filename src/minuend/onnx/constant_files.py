@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from minuend.errors import DTypeError, Unsupported, listed
+from minuend.files.base import Held, Tensor, TensorFile, clipped, need
+from minuend.files.formats.plain_types import plain_type
 from minuend.onnx.formats import SUFFIXES
 from minuend.onnx.versions import SPELLINGS
-from minuend.storage.base import Held, Tensor, TensorFile, clipped, need
-from minuend.storage.plain_types import plain_type
 
 if TYPE_CHECKING:
     from onnx import TensorProto
@@ -48,7 +48,7 @@ def open_file(path: str, *, every_type: bool = False) -> TensorFile:
 
 def _of_node(opener: Callable[[str, TensorProto], Tensor], node: Any) -> Tensor:
     """Return the tensor of a Constant node."""
-    from minuend.onnx.tensors import constant
+    from minuend.onnx.documents.tensors import constant
 
     name = node.output[0]
     proto = constant(node)
@@ -59,7 +59,7 @@ def _of_node(opener: Callable[[str, TensorProto], Tensor], node: Any) -> Tensor:
 
 
 def _tensor(model: Model, name: str, proto: TensorProto, *, every_type: bool) -> Tensor:
-    from minuend.onnx import tensors
+    from minuend.onnx.documents import tensors
 
     where = f"{model.name} tensor {clipped(name)}"
     kind = tensors.check(proto, where)

@@ -8,22 +8,22 @@ from typing import Any, cast
 
 from onnx import ModelProto, NodeProto
 
-from minuend.actions.checking import reads_none
-from minuend.actions.recipes.choose import Choice, choose
-from minuend.actions.recipes.compare import Spot
-from minuend.actions.recipes.work import Fold, Refusal, Work
 from minuend.core.policies import Contract
 from minuend.errors import ConversionRefused, Unsupported, listed
+from minuend.judging.checking import reads_none
 from minuend.models.opening import Model
 from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.models.sites import Site, sites
-from minuend.onnx.constant_storage import store_raw
-from minuend.onnx.inlining import inlined
+from minuend.onnx.documents.constant_storage import store_raw
+from minuend.onnx.graphs.inlining import inlined
+from minuend.onnx.graphs.walk import Scope, Subtraction, sub_nodes
 from minuend.onnx.model import Model as OnnxModel
-from minuend.onnx.opset_choice import choose_for_opset, lowest_opset, needs_modern
 from minuend.onnx.opsets import convert_proto
-from minuend.onnx.rewriting import Rewriter
-from minuend.onnx.walk import Scope, Subtraction, sub_nodes
+from minuend.onnx.rewrites.opset_choice import choose_for_opset, lowest_opset, needs_modern
+from minuend.onnx.rewrites.rewriting import Rewriter
+from minuend.rewriting.choosing import Choice, choose
+from minuend.rewriting.verification import Spot
+from minuend.rewriting.work import Fold, Refusal, Work
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.targets import Target
 from minuend.standards.node import Node

@@ -13,11 +13,12 @@ from onnx.helper import get_attribute_value
 from minuend.core.shapes import Broadcast, Shape, format_shape, numpy, size, static
 from minuend.errors import ConversionRefused, listed
 from minuend.models.graph import Attempts, Graph, Kind, Refused, Step, Value
-from minuend.onnx import tensors, walk
-from minuend.onnx.evaluator import MAIN
+from minuend.onnx.documents import tensors
+from minuend.onnx.documents.tensors import Array
+from minuend.onnx.execution.evaluator import MAIN
+from minuend.onnx.graphs import walk
 from minuend.onnx.model import Model
 from minuend.onnx.opsets import schemas
-from minuend.onnx.tensors import Array
 from minuend.onnx.versions import DIALECT
 from minuend.standards.node import Node, TensorType
 from minuend.standards.validation import validate

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from onnx import ModelProto, TensorProto
 
-from minuend.onnx.evaluator import MAIN
+from minuend.onnx.execution.evaluator import MAIN
+from minuend.onnx.graphs.nesting import holders
+from minuend.onnx.graphs.walk import all_tensors
 from minuend.onnx.model import Model
-from minuend.onnx.nesting import holders
 from minuend.onnx.opsets.schemas import newest as newest_known
-from minuend.onnx.walk import all_tensors
 from minuend.runtimes import registry, targets
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.registry import adapters

@@ -14,11 +14,11 @@ from minuend.core.shapes import Dim, Shape, format_shape, same
 from minuend.errors import ConversionRefused, FileFormatError, SpecError
 from minuend.models.graph import Attempts, Graph, Refused, Step, Value
 from minuend.names import Names
-from minuend.onnx import library_process
+from minuend.onnx.documents.tensors import Array
 from minuend.onnx.model import Model
 from minuend.onnx.opsets import schemas
 from minuend.onnx.opsets.scope import skeleton
-from minuend.onnx.tensors import Array
+from minuend.onnx.processes import library_process
 from minuend.onnx.versions import DIALECT, SPELLINGS
 from minuend.standards.node import Node, TensorType
 from minuend.standards.validation import validate

@@ -3,8 +3,8 @@
     .onnx      a ModelProto: IR version, opset imports, a graph (inputs, initializers, nodes, outputs), functions
     .onnxtxt   the same in ONNX's text form
 
-A protobuf message ends at 2 GiB: larger models keep tensors in files beside them (:mod:`minuend.onnx.external`).
-Those stay references: a tensor's data is read when something asks for it.
+A protobuf message ends at 2 GiB: larger models keep tensors in files beside them
+(:mod:`minuend.onnx.documents.external`). Those stay references: a tensor's data is read when something asks for it.
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ from onnx import ModelProto, TensorProto
 
 from minuend.core.limits import MAX_BYTES
 from minuend.models.opening import Outputs
-from minuend.onnx import external, running, saving, tensors, walk
-from minuend.onnx.external import DataFiles
-from minuend.onnx.kernels import RunError
-from minuend.onnx.mending import Departure
-from minuend.onnx.reading import parsed
-from minuend.onnx.tensors import Array
+from minuend.onnx.documents import external, saving, tensors
+from minuend.onnx.documents.external import DataFiles
+from minuend.onnx.documents.reading import parsed
+from minuend.onnx.documents.tensors import Array
+from minuend.onnx.execution import running
+from minuend.onnx.execution.kernels import RunError
+from minuend.onnx.graphs import walk
+from minuend.onnx.graphs.normalising import Departure
 from minuend.standards.node import Node
 
 
@@ -34,7 +36,7 @@ def read(source: Any, *, base_dir: str | os.PathLike[str] | None = None) -> Mode
     Args:
         source: a path (``.onnx``, or ``.onnxtxt`` for the text form), the bytes of a model, its text form as a ``str``
             (which begins with ``<``), or a ``ModelProto``, which is taken as it is, not copied, unless something in it
-            has to be mended (:mod:`minuend.onnx.mending`).
+            has to be mended (:mod:`minuend.onnx.graphs.normalising`).
         base_dir: the folder of its external data; that of the path if it is not given.
 
     Raises:
@@ -89,7 +91,7 @@ class Model:
         return [value.name for value in self.proto.graph.output]
 
     def walk(self) -> Iterator[walk.Scope]:
-        """Yield every scope that holds nodes; see :func:`minuend.onnx.walk.walk`."""
+        """Yield every scope that holds nodes; see :func:`minuend.onnx.graphs.walk.walk`."""
         return walk.walk(self)
 
     def subtractions(self) -> Iterator[Node]:
@@ -105,7 +107,7 @@ class Model:
         """Return the elements of one of its tensors, read-only; those of external data are read now.
 
         Raises:
-            FileFormatError, FileNotFoundError: see :class:`minuend.onnx.external.DataFiles`.
+            FileFormatError, FileNotFoundError: see :class:`minuend.onnx.documents.external.DataFiles`.
         """
         place = where or f"{self.name}: tensor {tensor.name!r}"
         if tensors.is_external(tensor):

@@ -8,13 +8,13 @@ from typing import Any
 
 from onnx import ModelProto, TensorProto, ValueInfoProto, helper
 
-from minuend.onnx import external, tensors
-from minuend.onnx.call_counts import Calls
-from minuend.onnx.dims import shape_of
-from minuend.onnx.graph_cases import build, graph_cases, many
-from minuend.onnx.inference import infer_types
-from minuend.onnx.tensors import is_external
-from minuend.onnx.walk import all_tensors
+from minuend.onnx.cases.graph_cases import build, graph_cases, many
+from minuend.onnx.documents import external, tensors
+from minuend.onnx.documents.tensors import is_external
+from minuend.onnx.graphs.call_counts import Calls
+from minuend.onnx.graphs.dims import shape_of
+from minuend.onnx.graphs.inference import infer_types
+from minuend.onnx.graphs.walk import all_tensors
 from minuend.runtimes.cases import Case
 from minuend.runtimes.probing import Skip, is_constant, nodes, operands
 

@@ -27,15 +27,15 @@ from minuend.models.ranges.demands import BACK, COUNTS, DEMANDS, demands, narrow
 from minuend.models.ranges.interval import Range, full, join, of_array, of_blocks
 from minuend.models.ranges.rules import RULES, Step, result
 from minuend.models.sites import Array, Site, constants_of, typed
-from minuend.onnx import tensors
-from minuend.onnx.constant_storage import ways, ways_of_operands
-from minuend.onnx.dims import shape_of
-from minuend.onnx.evaluator import MAIN
-from minuend.onnx.flow import flow_of, stored_in
+from minuend.onnx.documents import tensors
+from minuend.onnx.documents.constant_storage import ways, ways_of_operands
+from minuend.onnx.execution.evaluator import MAIN
+from minuend.onnx.graphs.dims import shape_of
+from minuend.onnx.graphs.flow import flow_of, stored_in
+from minuend.onnx.graphs.nesting import filled_in, graphs
+from minuend.onnx.graphs.walk import Scope, Subtraction, functions, subtractions, walk
 from minuend.onnx.model import Model
-from minuend.onnx.nesting import filled_in, graphs
 from minuend.onnx.opsets import schemas
-from minuend.onnx.walk import Scope, Subtraction, functions, subtractions, walk
 from minuend.standards.node import Node
 
 _MOST_ELEMENTS = 1 << 20

@@ -2,8 +2,9 @@
 
     data_type, dims, name, and the elements: raw_data (little-endian bytes), or the typed field of the element type
 
-What the elements must be is :mod:`minuend.onnx.tensors`' to say; what a file of its own may not hold (a segment, a
-reference to another file) stands here. A message ends at 2 GiB. The ``onnx`` package is imported when a file is opened.
+What the elements must be is :mod:`minuend.onnx.documents.tensors`' to say; what a file of its own may not hold (a
+segment, a reference to another file) stands here. A message ends at 2 GiB. The ``onnx`` package is imported when a
+file is opened.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ import numpy as np
 from minuend.core.elements import TYPES, ElementType
 from minuend.core.shapes import size
 from minuend.errors import DTypeError, FileFormatError, Unsupported, listed
+from minuend.files.base import NO_TEXT, Held, Result, Tensor, TensorFile, check_shape, need
+from minuend.files.formats.plain_types import PlainType, plain_type
+from minuend.files.streaming import reading
 from minuend.onnx.versions import SPELLINGS
-from minuend.storage import reading
-from minuend.storage.base import NO_TEXT, Held, Result, Tensor, TensorFile, check_shape, need
-from minuend.storage.plain_types import PlainType, plain_type
 
 if TYPE_CHECKING:
-    from minuend.onnx.tensors import DataType
+    from minuend.onnx.documents.tensors import DataType
 
 SUFFIXES = (".pb",)
 NAMED = False
@@ -50,7 +51,7 @@ def open_file(path: str, *, every_type: bool = False) -> TensorFile:
 
 def _tensor(proto: Any, path: str, every_type: bool) -> Tensor:
     """Check a message as a file of its own, and return its tensor."""
-    from minuend.onnx import tensors
+    from minuend.onnx.documents import tensors
 
     kind, element = _types(proto, path, every_type)
     shape = tuple(proto.dims)
@@ -71,7 +72,7 @@ def _tensor(proto: Any, path: str, every_type: bool) -> Tensor:
 
 def _types(proto: Any, path: str, every_type: bool) -> tuple[DataType, ElementType]:
     """Return the element type that the message states, in ONNX's table and in this package's."""
-    from minuend.onnx import tensors
+    from minuend.onnx.documents import tensors
 
     kind = tensors.data_type(proto.data_type)
     if kind is None:

@@ -11,16 +11,18 @@ from onnx import AttributeProto, NodeProto, numpy_helper
 from onnx.helper import get_attribute_value
 
 from minuend.models.tracing import Step, Trace, epsilon, exact, is_float, terms
-from minuend.onnx import defects, operator, running, tensors
-from minuend.onnx import exact as evaluator
-from minuend.onnx.evaluator import MAIN
-from minuend.onnx.flow import operator as operator_of
-from minuend.onnx.kernels import Kernel
+from minuend.onnx import operator
+from minuend.onnx.documents import tensors
+from minuend.onnx.documents.tensors import Array
+from minuend.onnx.execution import defects, running
+from minuend.onnx.execution import exact as evaluator
+from minuend.onnx.execution.evaluator import MAIN
+from minuend.onnx.execution.kernels import Kernel
+from minuend.onnx.graphs.flow import operator as operator_of
+from minuend.onnx.graphs.nesting import captured, place
+from minuend.onnx.graphs.walk import model_opsets
 from minuend.onnx.model import Model
-from minuend.onnx.nesting import captured, place
-from minuend.onnx.tensors import Array
 from minuend.onnx.versions import DIALECT
-from minuend.onnx.walk import model_opsets
 
 _SLOW = ("Conv", "ConvTranspose", "MaxPool", "AveragePool", "LSTM", "GRU", "RNN", "Resize", "Upsample", "RoiAlign",
          "GridSample", "Loop", "If", "Scan", "NonMaxSuppression", "QLinearConv", "ConvInteger")  # fmt: skip

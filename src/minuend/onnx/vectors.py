@@ -20,13 +20,13 @@ import numpy as np
 
 from minuend.core.elements import TYPES, ElementType
 from minuend.errors import SpecError, shown
+from minuend.files.base import need
+from minuend.files.transaction.writing import new_file, new_folder
 from minuend.operators.value_classes import classes
 from minuend.runtimes import cases, values
 from minuend.runtimes.values import Codes
 from minuend.standards.dialects import dialect
 from minuend.standards.version import OpVersion
-from minuend.storage.base import need
-from minuend.storage.writing import new_file, new_folder
 
 KIND = "sub"
 """The kind of the tests, as ONNX's loader calls the folder that holds them."""
@@ -160,7 +160,7 @@ def write(
 def _write_test(folder: str, test: Vector) -> None:
     from onnx import helper
 
-    from minuend.onnx import tensors
+    from minuend.onnx.documents import tensors
 
     kind = tensors.number(test.element.name)
     data = os.path.join(folder, "test_data_set_0")

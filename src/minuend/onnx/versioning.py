@@ -7,7 +7,8 @@ import math
 from onnx import ModelProto, TensorProto
 
 from minuend.errors import MinuendError
-from minuend.onnx import external, tensors, walk
+from minuend.onnx.documents import external, tensors
+from minuend.onnx.graphs import walk
 from minuend.onnx.model import Model
 from minuend.onnx.opsets.fold import SMALL
 from minuend.onnx.opsets.model import convert_proto

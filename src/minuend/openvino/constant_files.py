@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from minuend.errors import DTypeError, FileFormatError, listed
+from minuend.files.base import Tensor, TensorFile, clipped
+from minuend.files.formats.plain_types import plain_type
 from minuend.openvino.formats import SUFFIXES
-from minuend.storage.base import Tensor, TensorFile, clipped
-from minuend.storage.plain_types import plain_type
 
 if TYPE_CHECKING:
-    from minuend.openvino.ir import Layer
+    from minuend.openvino.ir.sections import Layer
 
 __all__ = ["NAMED", "SUFFIXES", "open_file"]
 
@@ -39,8 +39,8 @@ def open_file(path: str, *, every_type: bool = False) -> TensorFile:
 def _tensor(layer: Layer, path: str, every_type: bool) -> Tensor:
     import numpy as np
 
-    from minuend.openvino import layers
-    from minuend.openvino.notation import NUMERIC
+    from minuend.openvino.execution import layers
+    from minuend.openvino.ir.notation import NUMERIC
 
     word = layers.element_type(layer)
     known = {name: row for name, row in NUMERIC.items() if row.numpy is not None}  # nf4 is codes of a book

@@ -6,17 +6,17 @@ from collections.abc import Collection, Hashable, Iterable
 from functools import partial
 from typing import Any, cast
 
-from minuend.actions.recipes.choose import SPELT, Choice, choose
-from minuend.actions.recipes.compare import Spot
-from minuend.actions.recipes.work import Fold, Work
 from minuend.core.policies import Contract
 from minuend.models.opening import Model
 from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.models.sites import Site, sites
-from minuend.openvino import layers as table
-from minuend.openvino import rewriting as rewrite_openvino
-from minuend.openvino.ir import Layer, Ref
+from minuend.openvino.execution import layers as table
+from minuend.openvino.ir.sections import Layer, Ref
 from minuend.openvino.model import read
+from minuend.openvino.rewrites import rewriting as rewrite_openvino
+from minuend.rewriting.choosing import SPELT, Choice, choose
+from minuend.rewriting.verification import Spot
+from minuend.rewriting.work import Fold, Work
 from minuend.runtimes.targets import Target
 from minuend.standards.node import Node
 

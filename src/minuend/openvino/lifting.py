@@ -9,9 +9,9 @@ from minuend.core.shapes import format_shape, may_be
 from minuend.errors import ConversionRefused
 from minuend.models.graph import Attempts, Graph, Kind, Refused, Step, Value
 from minuend.names import unused
-from minuend.openvino import layers as table
-from minuend.openvino.ir import Layer, Ref
-from minuend.openvino.layers import kind_of, lacking
+from minuend.openvino.execution import layers as table
+from minuend.openvino.execution.layers import kind_of, lacking
+from minuend.openvino.ir.sections import Layer, Ref
 from minuend.openvino.model import Model
 from minuend.standards.validation import validate
 

@@ -6,8 +6,8 @@ from minuend.core.shapes import numpy
 from minuend.errors import ConversionRefused, MinuendError, SpecError
 from minuend.models.graph import Graph, Step, Value
 from minuend.names import Names
-from minuend.openvino.builder import Builder
-from minuend.openvino.ir import Ref
+from minuend.openvino.ir.builder import Builder
+from minuend.openvino.ir.sections import Ref
 from minuend.openvino.model import Model
 from minuend.openvino.tensor import Tensor
 from minuend.openvino.versions import DIALECT, SPELLINGS

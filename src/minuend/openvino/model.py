@@ -40,17 +40,19 @@ import numpy as np
 from minuend.core.limits import MAX_BYTES
 from minuend.core.shapes import format_shape
 from minuend.errors import FileFormatError, SpecError
+from minuend.files.streaming.reading import Memory, Source, open_file, read_bytes
+from minuend.files.transaction.writing import together
 from minuend.models.opening import Outputs
-from minuend.openvino import ir_writer, ir_xml, notation, pairing, running
-from minuend.openvino import layers as table
-from minuend.openvino.inference import settle
-from minuend.openvino.ir import Layer, Section, Type
-from minuend.openvino.ir_reader import Reader
-from minuend.openvino.ir_xml import Element
-from minuend.openvino.running import Value
+from minuend.openvino.execution import layers as table
+from minuend.openvino.execution import running
+from minuend.openvino.execution.inference import settle
+from minuend.openvino.execution.running import Value
+from minuend.openvino.ir import notation, pairing, writer
+from minuend.openvino.ir import xml as ir_xml
+from minuend.openvino.ir.reader import Reader
+from minuend.openvino.ir.sections import Layer, Section, Type
+from minuend.openvino.ir.xml import Element
 from minuend.standards.node import Node
-from minuend.storage.reading import Memory, Source, open_file, read_bytes
-from minuend.storage.writing import together
 
 MAX_XML = 256 << 20
 """Bytes of an ``.xml``; one layer takes about 1,000."""
@@ -59,7 +61,7 @@ MAX_XML = 256 << 20
 class Model:
     """A model as OpenVINO IR holds it.
 
-    ``read`` makes one of files, :class:`minuend.openvino.builder.Builder` one of nothing.
+    ``read`` makes one of files, :class:`minuend.openvino.ir.builder.Builder` one of nothing.
 
     Attributes:
         name: the net's name. version: the format's, 10 or 11.
@@ -239,7 +241,7 @@ class Model:
         return dict(zip(original.files, (path, _weights_path(path)), strict=True)) if same else {}
 
     def save(self, path: str | os.PathLike[str], *, inputs: Iterable[str] = ()) -> None:
-        """Write the ``.xml`` and, beside it, the ``.bin``: both or neither; see :mod:`minuend.openvino.pairing`.
+        """Write the ``.xml`` and, beside it, the ``.bin``: both or neither; see :mod:`minuend.openvino.ir.pairing`.
 
         All that was read is written, what this package has no use for too. Ports state the types that were inferred,
         and pdpd always states its axis.
@@ -261,10 +263,10 @@ class Model:
                 xml.set(name, value)
             xml_stream.write(ir_xml.to_bytes(xml))
 
-    def _written(self) -> tuple[Element, ir_writer.Weights]:
+    def _written(self) -> tuple[Element, writer.Weights]:
         self._check_whole()
         self.infer()
-        return ir_writer.net(self.name, self.version, self.attributes, self.section, self.extra, self.weights)
+        return writer.net(self.name, self.version, self.attributes, self.section, self.extra, self.weights)
 
 
 # ---- values in and out ----------------------------------------------------------------------------------------

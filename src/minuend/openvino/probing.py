@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from minuend.openvino.builder import Builder
-from minuend.openvino.notation import NUMERIC
+from minuend.openvino.ir.builder import Builder
+from minuend.openvino.ir.notation import NUMERIC
 from minuend.openvino.tensor import NARROW, Tensor
 from minuend.openvino.versions import SPELLINGS
 from minuend.runtimes.cases import Case

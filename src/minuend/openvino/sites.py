@@ -18,10 +18,10 @@ from minuend.models.ranges.conditions import Values, branches
 from minuend.models.ranges.interval import Range, full, of_blocks
 from minuend.models.ranges.rules import Step, result
 from minuend.models.sites import Array, Site, constants_of, typed
-from minuend.openvino import layers as table
-from minuend.openvino.ir import Layer, Output, Ref, Section, Type
+from minuend.openvino.execution import layers as table
+from minuend.openvino.ir.notation import NUMERIC
+from minuend.openvino.ir.sections import Layer, Output, Ref, Section, Type
 from minuend.openvino.model import Model
-from minuend.openvino.notation import NUMERIC
 from minuend.openvino.versions import SUBTRACT_1
 from minuend.standards.node import Node
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from minuend.core.limits import MAX_BYTES
 from minuend.models.tracing import Array, Step, Trace
-from minuend.openvino import running
-from minuend.openvino.ir import Ref
+from minuend.openvino.execution import running
+from minuend.openvino.ir.sections import Ref
 from minuend.openvino.model import Model
 from minuend.openvino.sites import NAMES
 

@@ -51,9 +51,10 @@ class Quirks:
 
     Attributes:
         takes_anyway: broadcasting rule → what it does with shapes that the rule forbids: it does not say so.
-        strict: a rule that models break and onnxruntime does not insist on, a kind of :mod:`minuend.onnx.mending`, or
-            a way to store constants, of :mod:`minuend.onnx.constant_storage`, or two constants of a type → the verdict
-            on such a model, and why.
+        strict: a rule that models break and onnxruntime does not insist on, a kind of
+        :mod:`minuend.onnx.graphs.normalising`, or
+            a way to store constants, of :mod:`minuend.onnx.documents.constant_storage`, or two constants of a type →
+            the verdict on such a model, and why.
         local_functions: whether it reads ONNX models with local functions.
         arrays: whether it is asked with bare arrays, for it reads no model files.
         instead: of such a one: what to do with a model, in a sentence without a full stop.

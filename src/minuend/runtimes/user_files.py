@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from minuend.errors import SpecError, listed, near, shown
+from minuend.files.transaction.writing import together
 from minuend.runtimes.registry import proper
 from minuend.runtimes.target import Target
 from minuend.runtimes.target_files import read
-from minuend.storage.writing import together
 
 FOLDER = "MINUEND_TARGETS"
 """The environment variable that names the folder."""

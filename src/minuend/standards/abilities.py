@@ -2,7 +2,7 @@
 
 Rooms ask for an ability by the file's name and never for the dialect, so that a new dialect touches its own folder
 alone. The types in the table are those of the rooms that ask: :mod:`minuend.models`, :mod:`minuend.runtimes` and
-:mod:`minuend.actions`.
+:mod:`minuend.judging`.
 
 ========================  =========================================================================================
 ``versions.py``           ``DIALECT``: the rows of its versions, its spellings, its rules of broadcasting
@@ -16,13 +16,13 @@ alone. The types in the table are those of the rooms that ask: :mod:`minuend.mod
 ``versioning.py``         ``convert(model, version)`` → model, changes, losses, within the dialect
 ``loading.py``            ``goal(target)``: the version to convert to where none is named; ``fit(model, goal)``
 ``fixing.py``             ``work(model, goal, overflow, accept, assumed)`` →
-                          :class:`minuend.actions.recipes.work.Work`; a version is a goal where there is a
+                          :class:`minuend.rewriting.work.Work`; a version is a goal where there is a
                           ``versioning.py`` too
 ``probing.py``            models for runtimes: cases, and any model as it is; see :mod:`minuend.runtimes.probing`
 ``declared.py``           ``targets()``: what documents say of runtimes that nobody measured
-``tensor_files.py``       files of tensors that the standard defines; see :class:`minuend.storage.base.Format`
+``tensor_files.py``       files of tensors that the standard defines; see :class:`minuend.files.base.Format`
 ``constant_files.py``     its models as files of tensors that are only read: their constants by name; ``open_file``
-                          as in :class:`minuend.storage.base.Format`
+                          as in :class:`minuend.files.base.Format`
 ``vectors.py``            ``write(folder, versions)``: cases as files for other people's runners
 ========================  =========================================================================================
 """

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from minuend.actions.comparing import Answers, CompareReport, Comparison
-from minuend.actions.difference import SubReport, Written
 from minuend.cli.pages.difference import compare_page, sub_page
 from minuend.cli.pages.layout import Table, text
 from minuend.core.elements import TYPES
+from minuend.files.difference import SubReport, Written
+from minuend.files.policy_comparison import Answers, CompareReport, Comparison
 
 INT8, UINT64, FLOAT = TYPES["int8"], TYPES["uint64"], TYPES["float32"]
 

@@ -2,9 +2,9 @@
 
 import copy
 
-from minuend.actions.recipes.choose import choose
-from minuend.actions.recipes.work import Work
 from minuend.models.sites import sites
+from minuend.rewriting.choosing import choose
+from minuend.rewriting.work import Work
 
 
 def work(model, goal, overflow, accept, assumed):

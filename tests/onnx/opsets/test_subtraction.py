@@ -12,7 +12,7 @@ from onnx.reference import ReferenceEvaluator
 from onnx.version_converter import convert_version
 
 from minuend.errors import ConversionRefused
-from minuend.onnx.evaluator import Evaluator
+from minuend.onnx.execution.evaluator import Evaluator
 from minuend.onnx.opsets import convert_proto
 from minuend.onnx.opsets.schemas import newest
 

@@ -6,18 +6,18 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from minuend.actions.checking import AS_CONTRACTED
 from minuend.cli.pages.layout import Page, Table
 from minuend.cli.pages.runs import outcome, run_lines
 from minuend.cli.words import counted
 from minuend.errors import listed
+from minuend.judging.checking import AS_CONTRACTED
 from minuend.plain import grouped
 from minuend.runtimes.answers import VERDICTS
 from minuend.runtimes.formats import Unread
 from minuend.standards.dialects import dialect
 
 if TYPE_CHECKING:
-    from minuend.actions.gate import Gate, Looked
+    from minuend.judging.gate import Gate, Looked
     from minuend.runtimes.report import Finding, Report
     from minuend.runtimes.trials import Trial
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from minuend.actions.converting import Converted
     from minuend.errors import ConversionRefused
+    from minuend.models.converting import Converted
 
 
 def convert_lines(converted: Converted, source: str, goal: str, written: str, nbytes: int) -> list[str]:

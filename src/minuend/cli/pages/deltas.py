@@ -9,7 +9,7 @@ from minuend.cli.words import counted
 from minuend.core.shapes import format_shape
 
 if TYPE_CHECKING:
-    from minuend.actions.deltas import ApplyReport, InfoReport, MakeReport, TensorInfo, VerifyReport
+    from minuend.files.deltas import ApplyReport, InfoReport, MakeReport, TensorInfo, VerifyReport
 
 
 def make_page(report: MakeReport) -> Page:

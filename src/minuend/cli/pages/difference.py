@@ -12,8 +12,8 @@ from minuend.operators import SUBTRACT
 from minuend.plain import plain
 
 if TYPE_CHECKING:
-    from minuend.actions.comparing import CompareReport, Comparison
-    from minuend.actions.difference import SubReport, Written
+    from minuend.files.difference import SubReport, Written
+    from minuend.files.policy_comparison import CompareReport, Comparison
 
 
 def sub_page(report: SubReport, plot: str | None = None) -> Page:

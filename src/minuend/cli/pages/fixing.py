@@ -8,7 +8,7 @@ from minuend.cli.pages.runs import run_lines
 from minuend.cli.words import counted
 
 if TYPE_CHECKING:
-    from minuend.actions.fixing import Fixed
+    from minuend.rewriting.fixing import Fixed
 
 
 def fix_lines(fixed: Fixed, source: str, written: str) -> list[str]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from minuend.actions.running import described
+from minuend.models.running import described
 
 if TYPE_CHECKING:
-    from minuend.actions.running import Ran
+    from minuend.models.running import Ran
 
 
 def run_lines(ran: Ran) -> list[str]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from minuend.actions.bounds import WORDS
 from minuend.cli.words import counted
 from minuend.errors import listed
+from minuend.judging.error_bounds import WORDS
 from minuend.runtimes.trials import closeness
 
 if TYPE_CHECKING:

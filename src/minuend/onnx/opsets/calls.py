@@ -10,9 +10,9 @@ from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TypeProto, Va
 from onnx.helper import make_opsetid
 
 from minuend.errors import ConversionRefused
-from minuend.onnx import call_counts as local_calls
-from minuend.onnx.dims import keep_common
-from minuend.onnx.nesting import fill_in, graphs, within
+from minuend.onnx.graphs import call_counts as local_calls
+from minuend.onnx.graphs.dims import keep_common
+from minuend.onnx.graphs.nesting import fill_in, graphs, within
 from minuend.onnx.opsets import schemas
 from minuend.onnx.opsets.scope import infer, own_types
 

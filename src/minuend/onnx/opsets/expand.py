@@ -9,7 +9,7 @@ from typing import Any
 import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TypeProto
 
-from minuend.onnx.nesting import fill_in, graphs
+from minuend.onnx.graphs.nesting import fill_in, graphs
 from minuend.onnx.opsets import schemas
 from minuend.onnx.opsets.schemas import MAIN, Refusal
 from minuend.onnx.opsets.scope import Scope

@@ -17,11 +17,11 @@ from onnx import FunctionProto, ModelProto, NodeProto, TensorProto, TypeProto
 
 from minuend.core.shapes import format_shape
 from minuend.errors import ConversionRefused
-from minuend.onnx import library_process
-from minuend.onnx.dims import shape_of
-from minuend.onnx.nesting import all_inputs, holders, within
+from minuend.onnx.graphs.dims import shape_of
+from minuend.onnx.graphs.nesting import all_inputs, holders, within
 from minuend.onnx.opsets.schemas import MAIN, type_text
 from minuend.onnx.opsets.scope import infer, own_types, skeleton
+from minuend.onnx.processes import library_process
 
 Types = dict[str, TypeProto]
 

@@ -13,13 +13,13 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, Valu
 
 from minuend.core.shapes import Shape
 from minuend.names import Names
-from minuend.onnx import library_process
-from minuend.onnx.call_counts import Calls
-from minuend.onnx.dims import shape_of
-from minuend.onnx.nesting import all_inputs, graphs, holders, within
+from minuend.onnx.graphs.call_counts import Calls
+from minuend.onnx.graphs.dims import shape_of
+from minuend.onnx.graphs.nesting import all_inputs, graphs, holders, within
 from minuend.onnx.opsets import schemas
 from minuend.onnx.opsets.fold import SMALL, fold
 from minuend.onnx.opsets.schemas import MAIN, malformed, refers
+from minuend.onnx.processes import library_process
 
 
 @dataclass

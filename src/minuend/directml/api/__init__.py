@@ -1,0 +1,1 @@
+"""DirectML's C API: enumerations, structures, and descriptions of tensors."""

@@ -1,0 +1,1 @@
+"""DxDispatch models: JSON, resources, dispatchables, commands, and one run of them."""

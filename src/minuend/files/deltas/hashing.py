@@ -1,0 +1,68 @@
+"""sha256 of files and tensors, several at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from minuend.files.deltas.checkpoints import Checkpoint, Part, stretches
+from minuend.files.deltas.delta_files import BLOCK_BYTES
+from minuend.files.streaming.pipeline import ahead
+from minuend.files.streaming.reading import Array
+
+Done = Callable[[int], None]
+"""Is told of bytes that are done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hashes:
+    """The sha256 of each file and of each tensor by name."""
+
+    files: dict[str, str]
+    tensors: dict[str, str]
+
+
+class Hashing:
+    """Hashes several streams of bytes at a time, each in a thread."""
+
+    def __init__(self, most: int) -> None:
+        self._pool = ThreadPoolExecutor(most, "minuend")
+
+    def __enter__(self) -> Hashing:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+    def feed(self, *streams: tuple[Any, Array]) -> None:
+        """Add bytes to each stream's hash."""
+        for done in [self._pool.submit(one.update, data.data) for one, data in streams]:
+            done.result()
+
+
+def hashes(checkpoint: Checkpoint, done: Done) -> Hashes:
+    """Hash all files and tensors of a checkpoint, each of whose bytes is read once."""
+    found = Hashes({}, {})
+    with Hashing(2) as hashing:
+        for part in checkpoint.parts:
+            found.files[part.name] = _file(part, found.tensors, hashing, done)
+    return found
+
+
+def _file(part: Part, tensors: dict[str, str], hashing: Hashing, done: Done) -> str:
+    whole = hashlib.sha256(part.source.read(0, part.start).data)
+    done(part.start)
+    places = [place for span in part.spans for place in stretches(span, BLOCK_BYTES)]
+    with contextlib.closing(ahead(lambda place: part.source.read(*place), places, BLOCK_BYTES)) as blocks:
+        for span in part.spans:
+            own = hashlib.sha256()
+            for _ in stretches(span, BLOCK_BYTES):
+                block = next(blocks)
+                hashing.feed((whole, block), (own, block))
+                done(block.size)
+            tensors[span.name] = own.hexdigest()
+    return whole.hexdigest()

@@ -1,0 +1,1 @@
+"""File formats, a module each, and what several of them share: coordinates, places, missing values."""

@@ -1,0 +1,369 @@
+"""The CF conventions, which netCDF, HDF5 and zarr files follow alike.
+
+Variables are what a file holds beside its coordinates, their bounds and the descriptions of coordinate systems; those
+belong to a variable, have to be the same on both sides, and go with A's to the difference, as dimensions and attributes
+do. ``_FillValue`` and ``missing_value`` are nodata. ``scale_factor`` times what is stored, plus ``add_offset``, is what
+numbers mean: see :mod:`minuend.files.scale_offset`. Moments (``days since 2000-01-01``) have a difference in days.
+
+A format says which axes, attributes and groups its variables have, and writes them again; what they mean is here.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, is_dataclass, replace
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minuend.core import elements
+from minuend.core.elements import ElementType
+from minuend.errors import DTypeError, FileFormatError
+from minuend.files.base import NO_TEXT, Elements, Result, Tensor, TensorFile, clipped
+from minuend.files.formats.coordinates import Axis, Companion, Coordinates
+from minuend.files.formats.missing import OneValue, as_element, flat
+from minuend.files.formats.packed import OFFSET, SCALE, scale_and_offset
+from minuend.files.streaming.reading import Array
+from minuend.files.streaming.regions import Region
+
+FILL = "_FillValue"
+_NODATA = (FILL, "missing_value")
+_QUANTISED = (
+    "_QuantizeBitGroomNumberOfSignificantDigits", "_QuantizeGranularBitRoundNumberOfSignificantDigits",
+    "_QuantizeBitRoundNumberOfSignificantBits",
+)  # fmt: skip
+_NOT_OF_A_DIFFERENCE = {*_NODATA, OFFSET, "valid_min", "valid_max", "valid_range", "actual_range", *_QUANTISED}
+"""Attributes that would be wrong of a difference: its values lie in another range, offsets cancel, and it is exact."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable of a file, not read yet.
+
+    Attributes:
+        axes, attributes: its own. tensor: looks at it. companion: it as one that belongs to another, if it is of a type
+            that is copied.
+    """
+
+    axes: tuple[Axis, ...]
+    attributes: Mapping[str, Any]
+    tensor: Callable[[], Tensor]
+    companion: Callable[[], Companion | None]
+
+
+Variables = Mapping[str, Variable]
+Groups = Mapping[str, Mapping[str, Any]]
+"""The attributes of groups by path; those of the whole file under ``""``."""
+
+
+class _File(NamedTuple):
+    variables: Variables
+    groups: Groups
+    placeable: bool
+
+
+def tensors_of(
+    path: str,
+    variables: Variables,
+    groups: Groups,
+    what: str,
+    *,
+    placeable: bool | None = None,
+    links: Mapping[str, str] = NO_TEXT,
+) -> TensorFile:
+    """Return the variables of a file that belong to no other.
+
+    Args:
+        path: the file. variables: by path, all that it holds. groups: see :data:`Groups`.
+        what: the format's word for a variable, for messages.
+        placeable: whether the file could say where elements lie; ``None``: if any of its axes has a name.
+        links: other names of variables.
+    """
+    if placeable is None:
+        placeable = any(axis.path for one in variables.values() for axis in one.axes)
+    file = _File(variables, groups, placeable)
+    belonging = _belonging(variables, groups)
+    openers = {
+        name: functools.partial(_tensor, f"{path} {what} {clipped(name)}" if name else path, name, file)
+        for name in variables
+        if name not in belonging
+    }
+    linked = {name: to for name, to in links.items() if to in openers}
+    return TensorFile(path, "" not in openers, openers, links=linked)
+
+
+# ---- what belongs to a variable ------------------------------------------------------------------------------------
+
+
+def _named(attributes: Mapping[str, Any], *keys: str) -> list[str]:
+    """Name the variables that attributes refer to; ``crs: x y`` names all three."""
+    return [name for key in keys for name in re.split(r"[\s:]+", str(attributes.get(key, ""))) if name]
+
+
+def resolve(name: str, near: str, known: Collection[str]) -> str | None:
+    """Find a path by its name in the group of another one, or in those around it."""
+    group = near.rpartition("/")[0]
+    while True:
+        path = f"{group}/{name}".lstrip("/")
+        if path in known:
+            return path
+        if not group:
+            return None
+        group = group.rpartition("/")[0]
+
+
+def _belonging(variables: Variables, groups: Groups) -> set[str]:
+    """Return the paths of the variables that belong to others, or to dimensions."""
+    found = {name for name in variables if _is_of_axis(name, variables)}
+    # xarray names the coordinates of no variable in the group's own attribute
+    near = [(name, one.attributes) for name, one in variables.items()]
+    near += [(f"{group}/".lstrip("/"), {"coordinates": one.get("coordinates", "")}) for group, one in groups.items()]
+    for name, attributes in near:
+        for other in _named(attributes, "coordinates", "bounds", "climatology", "grid_mapping"):
+            path = resolve(other, name, variables)
+            if path is not None and path != name:
+                found.add(path)
+    return found
+
+
+def _is_of_axis(name: str, variables: Variables) -> bool:
+    """Whether a variable holds the coordinates of the axis of its name."""
+    return [axis.path for axis in variables[name].axes] == [name] != [""]
+
+
+def _coordinates(name: str, one: Variable, variables: Variables) -> Coordinates | None:
+    """Gather what says where a variable's elements lie; ``None`` where nothing does."""
+    paths = [axis.path for axis in one.axes if axis.path in variables and _is_of_axis(axis.path, variables)]
+    paths += [path for other in _named(one.attributes, "coordinates") if (path := resolve(other, name, variables))]
+    labels = {path: label for path in paths if path != name and (label := variables[path].companion())}
+    labels = {path: label for path, label in labels.items() if _fits(label.axes, one.axes)}
+    bounds = [
+        bound
+        for path, label in labels.items()
+        for other in _named(label.attributes, "bounds", "climatology")
+        if (found := resolve(other, path, variables)) and (bound := variables[found].companion())
+    ]
+    system = next(
+        (
+            mapping
+            for other in _named(one.attributes, "grid_mapping")
+            if (found := resolve(other, name, variables)) and (mapping := variables[found].companion())
+        ),
+        None,
+    )
+    if not labels and system is None and not any(axis.path for axis in one.axes):
+        return None
+    return Coordinates(one.axes, {label.name: label for label in labels.values()}, system, tuple(bounds))
+
+
+def _fits(axes: Sequence[Axis], others: Sequence[Axis]) -> bool:
+    """Whether axes of one name have one length; a format that does not define dimensions has others too."""
+    sizes = {axis.path: axis.size for axis in others if axis.path}
+    return all(sizes.get(axis.path, axis.size) == axis.size for axis in axes)
+
+
+# ---- a variable ----------------------------------------------------------------------------------------------------
+
+
+def _tensor(where: str, name: str, file: _File) -> Tensor:
+    """Look at a variable and at what belongs to it."""
+    one = file.variables[name]
+    found, attributes = _of_the_sign_stated(one.tensor(), one.attributes)
+    _check_meaning(found.element, attributes, where)
+    own = {k: v for k, v in attributes.items() if k not in _NOT_OF_A_DIFFERENCE}
+    around = {group: value for group, value in file.groups.items() if not group or name.startswith(f"{group}/")}
+    scale, offset = scale_and_offset(one.attributes, where)
+    nodata = _nodata(attributes, found.element, where)
+    about = replace(
+        found.about,
+        nodata=nodata[0] if nodata else None,
+        grid=_coordinates(name, one, file.variables),
+        attributes=MappingProxyType(own),
+        groups=MappingProxyType(around),
+        placeable=file.placeable,
+        scale=scale,
+        offset=offset,
+        origin=_origin(one.attributes),
+    )
+    if len(nodata) < 2:
+        return replace(found, about=about)
+    stated = " and ".join(map(str, nodata))
+    note = f"{where} states the nodata values {stated}: its difference has {nodata[0]} for each of them"
+    return replace(
+        found,
+        about=replace(about, notes=(*about.notes, note)),
+        elements=lambda: OneValue(found.elements(), nodata[0], nodata[1:]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class OfOtherSign:
+    """Integers whose bits mean integers of another sign; see :class:`~minuend.files.base.Elements`."""
+
+    stored: Elements
+    dtype: np.dtype[Any]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of all of them."""
+        return self.stored.shape
+
+    def read(self) -> Array:
+        """Return all of them."""
+        return self._seen(self.stored.read())
+
+    def part(self, region: Region) -> Array:
+        """Return a region."""
+        return self._seen(self.stored.part(region))
+
+    def _seen(self, found: Array) -> Array:
+        """Return elements in the byte order that they have by now: zarr gives one without axes in the machine's."""
+        return found.view(self.dtype.newbyteorder(found.dtype.byteorder))
+
+
+def _of_the_sign_stated(tensor: Tensor, attributes: Mapping[str, Any]) -> tuple[Tensor, Mapping[str, Any]]:
+    """Return a tensor as ``_Unsigned`` has it, for formats that lack one sign, and the attributes without that one.
+
+    Its values of nodata are of the stored type, and mean what elements of these bits do.
+    """
+    if "_Unsigned" not in attributes:
+        return tensor, attributes
+    others = {name: value for name, value in attributes.items() if name != "_Unsigned"}
+    wanted = {"true": "uint", "false": "int"}.get(str(attributes["_Unsigned"]).lower())
+    stored = np.dtype(tensor.element.memory)
+    if stored.kind not in "iu" or wanted is None or stored.name.startswith(wanted):
+        return tensor, others
+    element = elements.TYPES[f"{wanted}{tensor.element.bits}"]
+
+    def seen() -> Elements:
+        found = tensor.elements()
+        return OfOtherSign(found, element.memory.newbyteorder(found.dtype.byteorder))
+
+    for key in others.keys() & {*_NODATA}:
+        values = [(one, as_element(one, tensor.element)) for one in flat(others[key])]
+        others[key] = [
+            one if value is None else np.array(value, stored).view(element.memory)[()] for one, value in values
+        ]
+    return replace(tensor, element=element, elements=seen), others
+
+
+def _check_meaning(element: ElementType, attributes: Mapping[str, Any], where: str) -> None:
+    """Refuse numbers that mean something else than they are."""
+    if attributes.get("dtype") == "bool" and element.is_integer:  # as xarray stores bools
+        raise DTypeError("types", elements.refusal("bool"), where=where)
+
+
+def _nodata(attributes: Mapping[str, Any], element: ElementType, where: str) -> tuple[int | float, ...]:
+    """Return the values that mean no data; the first of them is that of the difference."""
+    values: dict[Any, int | float] = {}
+    for key in _NODATA:
+        for one in flat(attributes[key]) if key in attributes else ():
+            if (
+                not isinstance(one, np.integer | np.floating) and type(one) is not int
+            ):  # JSON has longer ones than NumPy
+                raise FileFormatError(f"{where} states the {key} {attributes[key]!r}; expected a number")
+            value = as_element(one, element)
+            if value is not None:
+                values.setdefault("nan" if value != value else value, value)  # noqa: PLR0124
+    if len(values) > 1:
+        values.pop("nan", None)  # a difference of NaN is NaN whatever is stated
+    return tuple(values.values())
+
+
+def fill_of(attributes: Mapping[str, Any], dtype: np.dtype[Any]) -> Any:
+    """Return the fill value that attributes state, in a type; ``None`` where they state none that it has."""
+    fill, row = flat(attributes.get(FILL)), elements.of_numpy(dtype)
+    if row is None or len(fill) != 1 or not isinstance(fill[0], np.integer | np.floating):
+        return None
+    value = as_element(fill[0], row)
+    return None if value is None else dtype.type(value)
+
+
+_SINCE = re.compile(r"\s*(\S+)\s+since\s+\S.*", re.IGNORECASE | re.DOTALL)
+
+
+def _origin(attributes: Mapping[str, Any]) -> str:
+    """Return what moments are counted from, with the calendar; ``""`` of other numbers."""
+    units = attributes.get("units")
+    if not isinstance(units, str) or not _SINCE.fullmatch(units):
+        return ""
+    calendar = attributes.get("calendar")
+    return units if calendar is None else f"{units} ({calendar})"
+
+
+def without_origin(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the attributes of the difference of two moments: ``days since 2000-01-01`` become ``days``."""
+    found = {name: value for name, value in attributes.items() if name != "calendar"}
+    return found | {"units": _SINCE.sub(r"\1", str(found["units"]))}
+
+
+# ---- writing -------------------------------------------------------------------------------------------------------
+
+
+def placed(result: Result) -> Coordinates:
+    """Where a result's elements lie: what A says, or axes without names."""
+    grid = result.about.grid
+    if isinstance(grid, Coordinates) and tuple(axis.size for axis in grid.axes) == result.shape:
+        return grid
+    return Coordinates(tuple(Axis("", size) for size in result.shape))
+
+
+def with_names(axes: Sequence[Axis]) -> tuple[Axis, ...]:
+    """Return axes that all have names, for formats in which they must."""
+    return tuple(axis if axis.path else Axis(f"dim_{k}_of_{axis.size}", axis.size) for k, axis in enumerate(axes))
+
+
+def is_text(name: str) -> bool:
+    """Whether UTF-8 holds a name."""
+    return name == name.encode(errors="replace").decode()
+
+
+def companions(results: Sequence[Result]) -> dict[str, Companion]:
+    """Return all that belongs to results, by path."""
+    found: dict[str, Companion] = {}
+    for where in map(placed, results):
+        for one in (*where.labels.values(), *where.bounds, *([where.system] if where.system else ())):
+            found.setdefault(one.path, one)
+    return found
+
+
+def check(path: str, results: Sequence[Result]) -> None:
+    """Refuse a file in which something would be a difference and coordinates of one, and names that are no text."""
+    for name in companions(results):
+        if not is_text(name):
+            raise FileFormatError(
+                f"{path}: the name {clipped(name)} is no text that UTF-8 holds; rename the coordinates"
+            )
+    if both := companions(results).keys() & {result.name for result in results}:
+        raise FileFormatError(
+            f"{path}: {clipped(min(both))} would be a difference and coordinates; select variables by file::name"
+        )
+
+
+def attributes_of(result: Result) -> dict[str, Any]:
+    """Return what is written of a result: names of coordinates that are there, and the scale, but for nodata."""
+    where = placed(result)
+    axes = {axis.name for axis in where.axes}
+    names = " ".join(name for name in where.labels if name not in axes)
+    found = {
+        name: value
+        for name, value in result.about.attributes.items()
+        if name not in ("coordinates", "grid_mapping") and not is_dataclass(value)  # what a format keeps for itself
+    }
+    found |= {"coordinates": names} if names else {}
+    found |= {"grid_mapping": where.system.name} if where.system else {}
+    scale = result.about.scale  # which formats without attributes state elsewhere
+    return found if scale == 1 or SCALE in found else {**found, SCALE: scale}
+
+
+def groups_of(results: Sequence[Result]) -> dict[str, Mapping[str, Any]]:
+    """Return the attributes of the groups that results lie in; the first one's where several state them."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for result in results:
+        for group, attributes in result.about.groups.items():
+            if not group or result.name.startswith(f"{group}/"):
+                found.setdefault(group, {k: v for k, v in attributes.items() if k != "coordinates"})
+    return found

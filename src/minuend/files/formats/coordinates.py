@@ -1,0 +1,127 @@
+"""Where the elements of a variable lie: the names of its axes, and what numbers stand along them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from minuend.files.streaming.reading import Array
+from minuend.files.streaming.regions import Region, whole
+
+if TYPE_CHECKING:
+    from minuend.files.base import Elements
+
+NONE: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """An axis: its name with the groups that it stands in, ``""`` where it has none, and its length.
+
+    Attributes:
+        grows: whether the file's format lets it grow.
+    """
+
+    path: str
+    size: int
+    grows: bool = False
+
+    @property
+    def name(self) -> str:
+        """Its name alone."""
+        return self.path.rpartition("/")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Companion:
+    """A variable that belongs to another one: coordinates, their bounds, the description of a coordinate system.
+
+    Attributes:
+        path: its name with the groups that it stands in. axes, attributes: its own. elements: finds its values.
+    """
+
+    path: str
+    axes: tuple[Axis, ...]
+    attributes: Mapping[str, Any]
+    elements: Callable[[], Elements]
+
+    @property
+    def name(self) -> str:
+        """Its name alone."""
+        return self.path.rpartition("/")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Texts of any length as Python has them, whatever a file has; see :class:`~minuend.files.base.Elements`."""
+
+    stored: Elements
+    dtype: np.dtype[Any] = field(default_factory=lambda: np.dtype(object))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of all of them."""
+        return self.stored.shape
+
+    def read(self) -> Array:
+        """Return all of them."""
+        return self.part(whole(self.shape))
+
+    def part(self, region: Region) -> Array:
+        """Return a region."""
+        found = np.asarray(self.stored.part(region), object)
+        texts = [one.decode(errors="replace") if isinstance(one, bytes) else str(one) for one in found.flat]
+        return np.array([*texts, None], object)[:-1].reshape(found.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Letters:
+    """Texts whose letters lie along the last axis, as netCDF has them; see :class:`~minuend.files.base.Elements`."""
+
+    stored: Elements
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Texts of one length, filled with zeros."""
+        return np.dtype(f"S{max(1, self.stored.shape[-1])}")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of all texts."""
+        return self.stored.shape[:-1]
+
+    def read(self) -> Array:
+        """Return all of them."""
+        return self.part(whole(self.shape))
+
+    def part(self, region: Region) -> Array:
+        """Return a region."""
+        letters = self.stored.part((*region, slice(0, self.stored.shape[-1])))
+        if not letters.size:
+            return np.zeros(letters.shape[:-1], self.dtype)
+        return np.ascontiguousarray(letters).view(self.dtype)[..., 0]
+
+
+def text_of_letters(one: Companion) -> Companion:
+    """Return a variable of letters as one of texts: its last axis is the length of a text."""
+    attributes = {name: value for name, value in one.attributes.items() if name != "_Encoding"}  # UTF-8 from here on
+    return replace(one, axes=one.axes[:-1], attributes=attributes, elements=lambda: Texts(Letters(one.elements())))
+
+
+@dataclass(frozen=True, slots=True)
+class Coordinates:
+    """Where the elements of a variable lie.
+
+    Attributes:
+        axes: its axes. labels: coordinates by name: those of an axis bear its name. system: what describes the
+            coordinate system, ``None`` where nothing does. bounds: of the coordinates.
+    """
+
+    axes: tuple[Axis, ...]
+    labels: Mapping[str, Companion] = field(default_factory=lambda: NONE)
+    system: Companion | None = None
+    bounds: tuple[Companion, ...] = ()

@@ -1,0 +1,61 @@
+"""netCDF: variables by path, ``file.nc::group/band``; netCDF-4 through ``h5py``, classic files read by themselves.
+
+The CF conventions hold: see :mod:`.conventions`. A's dimensions, chunks, lossless filters and attributes go to the
+difference. What is written is netCDF-4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from minuend.errors import DTypeError
+from minuend.files.base import NO_TEXT, Result, Tensor, TensorFile, clipped, element_of
+from minuend.files.formats import conventions, hdf5, netcdf_classic, netcdf_hdf5
+from minuend.files.formats.conventions import Groups, Variable, Variables
+from minuend.files.formats.coordinates import Companion, text_of_letters
+from minuend.files.streaming import reading
+
+SUFFIXES = (".nc", ".nc4")
+NAMED = True
+
+
+def open_file(path: str, *, every_type: bool = False) -> TensorFile:
+    """Look at all variables of a file."""
+    source = reading.open_source(path)
+    if source.read(0, min(3, source.size)).tobytes() == netcdf_classic.MAGIC:
+        return conventions.tensors_of(path, *_classic(source, path, every_type), "variable", placeable=True)
+    found = netcdf_hdf5.variables(path, every_type=every_type, netcdf=True)
+    return conventions.tensors_of(path, found.variables, found.groups, "variable", placeable=True, links=found.links)
+
+
+def _classic(source: reading.Opened, path: str, every_type: bool) -> tuple[Variables, Groups]:
+    found, attributes = netcdf_classic.variables(source, path)
+
+    def variable(name: str, one: netcdf_classic.Variable) -> Variable:
+        def tensor() -> Tensor:
+            element = element_of(one.dtype, f"{path} variable {clipped(name)}", every_type=every_type)
+            return Tensor(name, element, one.elements.shape, lambda: one.elements)
+
+        own = Companion(name, one.axes, one.attributes, lambda: one.elements)
+        if one.dtype.kind == "S" and one.axes:
+            own = text_of_letters(own)
+        return Variable(own.axes, own.attributes, tensor, lambda: own)
+
+    return {name: variable(name, one) for name, one in found.items()}, {"": attributes}
+
+
+# ---- writing -------------------------------------------------------------------------------------------------------
+
+
+def check(path: str, results: Sequence[Result]) -> None:
+    """Refuse names that are no paths of variables, types that netCDF lacks, and dimensions of two sizes."""
+    hdf5.check(path, results)
+    for result in results:
+        if result.element.name == "float16":
+            raise DTypeError("types", f"netCDF has no word for {result.element}; write .h5", where=path)
+    netcdf_hdf5.check(path, results)
+
+
+def write_path(path: str, results: Sequence[Result], metadata: Mapping[str, str] = NO_TEXT) -> None:
+    """Write variables one after the other, with what belongs to A's."""
+    netcdf_hdf5.write(path, results, netcdf=True)

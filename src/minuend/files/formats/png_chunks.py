@@ -1,0 +1,106 @@
+"""The chunks of a PNG: whole, in order, and holding all the pixels that the header claims.
+
+The decoder is written in C, and a damaged file has crashed it; so it gets a file of the header and the pixels alone,
+which was checked to its last byte.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterator
+
+from minuend.errors import FileFormatError
+from minuend.files.streaming.reading import Source
+
+MAGIC = b"\x89PNG\r\n\x1a\n"
+_PASSES = ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2))
+"""Adam7: the first column and row of a pass, and its steps."""
+
+_FILTERS = 5
+_STEP = 1 << 20
+
+
+def checked(source: Source, path: str, shape: tuple[int, ...], itemsize: int) -> bytes:
+    """Return a file's header and pixels as a PNG without anything else.
+
+    Raises:
+        FileFormatError: damaged, cut off, or with a colour that stands for transparency.
+    """
+    header, pixels, ended = b"", [], False
+    for kind, body in _chunks(source, path):
+        if kind == b"tRNS":
+            raise FileFormatError(f"{path} has a colour that stands for transparency, which is not taken")
+        header = header or body
+        if kind == b"IDAT":
+            pixels.append(body)
+        ended = kind == b"IEND"
+    if len(header) != 13 or header[10:12] != b"\0\0" or header[12] > 1:
+        raise FileFormatError(f"{path} is a damaged PNG (its header is {header!r}); expected a whole one")
+    if not ended:
+        raise FileFormatError(f"{path} is a damaged PNG (it does not end); expected a whole one")
+    packed = b"".join(pixels)
+    _check_pixels(packed, path, list(_passes(header, shape, itemsize)))
+    return MAGIC + b"".join(_chunk(kind, body) for kind, body in ((b"IHDR", header), (b"IDAT", packed), (b"IEND", b"")))
+
+
+def _chunks(source: Source, path: str) -> Iterator[tuple[bytes, bytes]]:
+    """Every chunk up to the end, its checksum checked."""
+    at = len(MAGIC)
+    while at + 12 <= source.size:
+        length = int.from_bytes(bytes(source.read(at, 4)), "big")
+        if at + 12 + length > source.size:
+            break
+        raw = bytes(source.read(at + 4, length + 8))
+        if zlib.crc32(raw[:-4]) != int.from_bytes(raw[-4:], "big"):
+            raise FileFormatError(f"{path} is a damaged PNG ({raw[:4]!r} has a wrong checksum); expected a whole one")
+        yield raw[:4], raw[4:-4]
+        if raw[:4] == b"IEND":
+            return
+        at += 12 + length
+    raise FileFormatError(f"{path} is cut off: it has {source.size} bytes, and its chunks go on; read a whole one")
+
+
+def _passes(header: bytes, shape: tuple[int, ...], itemsize: int) -> Iterator[tuple[int, int]]:
+    """Rows, and bytes of a row with its filter, of each pass over the image."""
+    rows, columns, channels = (*shape, 1)[:3]
+    for x, y, across, down in _PASSES if header[12] else ((0, 0, 1, 1),):
+        high, wide = -(-(rows - y) // down), -(-(columns - x) // across)
+        if high > 0 and wide > 0:
+            yield high, 1 + wide * channels * itemsize
+
+
+def _check_pixels(packed: bytes, path: str, passes: list[tuple[int, int]]) -> None:
+    """Unpack the pixels once, a piece at a time: they are all there, and every row has a known filter."""
+    wanted = sum(rows * line for rows, line in passes)
+    firsts = _firsts(passes)
+    place, following = 0, next(firsts)
+    unpacking, rest = zlib.decompressobj(), packed
+    try:
+        while place <= wanted and (piece := unpacking.decompress(rest, _STEP)):
+            rest = unpacking.unconsumed_tail
+            while following < place + len(piece):
+                if piece[following - place] >= _FILTERS:
+                    raise FileFormatError(f"{path} is a damaged PNG (an unknown filter); expected a whole one")
+                following = next(firsts)
+            place += len(piece)
+    except zlib.error as error:
+        raise FileFormatError(f"{path} is a damaged PNG ({error}); expected a whole one") from None
+    if place != wanted or not unpacking.eof or unpacking.unused_data:
+        raise FileFormatError(
+            f"{path} is a damaged PNG (its pixels are {place} bytes, and its header states {wanted}); expected a whole "
+            "one"
+        )
+
+
+def _firsts(passes: list[tuple[int, int]]) -> Iterator[int]:
+    """Where each row begins; behind the last one, a place that is never reached."""
+    at = 0
+    for rows, line in passes:
+        yield from range(at, at + rows * line, line)
+        at += rows * line
+    yield 1 << 62
+
+
+def _chunk(kind: bytes, body: bytes) -> bytes:
+    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))

@@ -1,0 +1,282 @@
+"""safetensors: named tensors.
+
+    header length (u64, little-endian), header (JSON), elements
+
+The header maps each name to ``dtype``, ``shape`` and ``data_offsets`` (begin and end within the elements), and
+``__metadata__`` to free text. Tensors lie one behind the other without gaps. The header is checked here, so that an
+error can say what is wrong and where, and by the ``safetensors`` package, which has the last word on files that are
+read and on files that are written; it reads and writes whole tensors, so the elements are read and written here. The
+package maps what it is given: it gets a copy of the header, in a temporary file that nobody else can shorten.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from minuend.core.elements import TYPES, ElementType
+from minuend.core.shapes import size
+from minuend.errors import DTypeError, FileFormatError, listed
+from minuend.files.base import NO_TEXT, Result, Stretched, Tensor, TensorFile, check_shape, clipped, need, write_all
+from minuend.files.formats.plain_types import PlainType
+from minuend.files.streaming import reading
+from minuend.files.streaming.reading import Source
+from minuend.files.transaction import writing
+
+SUFFIXES = (".safetensors",)
+NAMED = True
+LONGEST_HEADER = 100_000_000
+_METADATA = "__metadata__"
+_OPEN_FILES = "/dev/fd"
+"""Where a system shows the files that a process holds open; Windows does not."""
+_NARROW = {"float8_e4m3fn": "F8_E4M3", "float8_e5m2": "F8_E5M2", "float8_e8m0fnu": "F8_E8M0"}
+_LACKED = (("BOOL", "bool", 8), ("C64", "complex64", 64))
+WORDS: dict[str, str] = {name: row.kernel.upper() for name, row in TYPES.items() if row.kernel != "table"} | _NARROW
+"""What the format calls each element type that takes whole bytes: letter and width, as the kernel's traits do."""
+_ELEMENTS = {word: TYPES[name] for name, word in WORDS.items()}
+_EVERY = _ELEMENTS | {word: PlainType(name, bits, "unsigned", "none") for word, name, bits in _LACKED}
+
+
+def open_file(path: str, *, every_type: bool = False) -> TensorFile:
+    """Check a file's header; its elements stay in the file."""
+    source = reading.open_source(path)
+    known = _EVERY if every_type else _ELEMENTS
+    found = layout(source, path, every_type=every_type)
+    openers: dict[str, Callable[[], Tensor]] = {
+        span.name: functools.partial(
+            _tensor, source, path, span.name, known=known, word=span.word, shape=span.shape, offset=span.offset
+        )
+        for span in found.spans
+    }
+    return TensorFile(path, NAMED, openers, found.metadata)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where a tensor lies in a file, from its first byte on; ``word`` is what the format calls its type."""
+
+    name: str
+    word: str
+    shape: tuple[int, ...]
+    offset: int
+    nbytes: int
+
+    @property
+    def element(self) -> ElementType | None:
+        """Its type, where this package knows it."""
+        return _EVERY.get(self.word)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What a header says: where the elements start, the tensors in the header's order, and free text."""
+
+    start: int
+    spans: tuple[Span, ...]
+    metadata: dict[str, str]
+
+
+def layout(source: Source, path: str, *, every_type: bool = False, ask: bool = True) -> Layout:
+    """Check a file's header, against the file's size too.
+
+    Args:
+        source: the file's bytes. path: what messages call it.
+        every_type: whether the sizes of types that subtraction lacks are known. ask: have the package check it too.
+
+    Raises:
+        FileFormatError: it is none, or promises what is not there. Unsupported: the package is not installed.
+    """
+    need("safetensors", "safetensors", path)
+    known = _EVERY if every_type else _ELEMENTS
+    start, header, metadata = _header(source, path)
+    found: list[Span] = []
+    for name, entry in header.items():
+        begin, end, shape, word = _entry(entry, known, f"{path} tensor {clipped(name)}")
+        found.append(Span(name, word, shape, start + begin, end - begin))
+    _check_spans(
+        sorted((s.offset - start, s.offset + s.nbytes - start, s.name) for s in found), source.size - start, path
+    )
+    if ask:
+        _ask_package(source.read(0, start).data, source.size, path)
+    return Layout(start, tuple(found), metadata)
+
+
+def _ask_package(head: Any, size: int, path: str) -> None:
+    """Have the package check a header, before a file of zeros that is as long as the elements and takes no place."""
+    package = need("safetensors", "safetensors", path)
+    with _copied(head, size) as copy:
+        try:
+            with package.safe_open(copy, framework="numpy"):
+                pass
+        except package.SafetensorError as error:
+            raise FileFormatError(f"{path} is no valid safetensors file: {error}") from None
+
+
+@contextlib.contextmanager
+def _copied(head: Any, size: int) -> Iterator[str]:
+    """Yield the path of a file that begins with a header; it has no name that a killed process would leave behind."""
+    if os.path.isdir(_OPEN_FILES):
+        with reading.unnamed() as stream:
+            stream.write(head)
+            stream.truncate(size)
+            yield f"{_OPEN_FILES}/{stream.fileno()}"
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "x.safetensors")
+        with writing.new_file(path) as stream:
+            stream.write(head)
+            stream.truncate(size)
+        yield path
+
+
+def _header(source: Source, path: str) -> tuple[int, dict[str, Any], dict[str, str]]:
+    """Return where the elements start, the header without its metadata, and that."""
+    total = source.size
+    length = int.from_bytes(source.read(0, min(8, total)).tobytes(), "little")
+    most = min(total - 8, LONGEST_HEADER)
+    if total < 8 or length > most:
+        stated = f"states a header of {length} bytes" if total >= 8 else f"has {total} bytes"
+        limit = f"{most} at the most" if total >= 8 else "8 bytes of header length, and a header"
+        raise FileFormatError(f"{path} {stated}; expected {limit}")
+    try:
+        header = json.loads(source.read(8, length).tobytes().decode(), object_pairs_hook=unique)
+    except DuplicateKeyError as error:
+        raise FileFormatError(
+            f"{path} names {error.args[0]!r} twice in its header; expected names that differ"
+        ) from None
+    except (ValueError, RecursionError) as error:
+        raise FileFormatError(f"{path} has a header that is no JSON ({error}); expected an object of tensors") from None
+    if not isinstance(header, dict):
+        raise FileFormatError(
+            f"{path} has a header that is a JSON {type(header).__name__}; expected an object of tensors"
+        )
+    metadata = header.pop(_METADATA, {})
+    if not isinstance(metadata, dict) or not all(isinstance(text, str) for text in metadata.values()):
+        raise FileFormatError(f"{path} has a {_METADATA} that is not all text; expected names and strings")
+    return 8 + length, header, metadata
+
+
+class DuplicateKeyError(Exception):
+    """A name twice in an object of JSON; the name."""
+
+
+def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of JSON, in which no name may stand twice; for ``json``'s ``object_pairs_hook``."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise DuplicateKeyError(key)
+        found[key] = value
+    return found
+
+
+def _entry(entry: Any, known: Mapping[str, ElementType], where: str) -> tuple[int, int, tuple[int, ...], str]:
+    """Check one tensor's entry: its keys, that its numbers are numbers, and that its bytes fit its shape."""
+    keys = {"dtype", "shape", "data_offsets"}
+    if not isinstance(entry, dict) or set(entry) != keys:
+        came = listed(sorted(entry), "and") or "nothing" if isinstance(entry, dict) else _shown(entry)
+        raise FileFormatError(f"{where} states {came}; expected {listed(sorted(keys), 'and')}")
+    word, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
+    if not isinstance(word, str):
+        raise FileFormatError(f"{where} states the dtype {_shown(word)}; expected one such as 'F32'")
+    if not _sizes(shape):
+        raise FileFormatError(f"{where} states the shape {_shown(shape)}; expected a list of sizes of 0 and above")
+    if not (_sizes(offsets) and len(offsets) == 2 and offsets[0] <= offsets[1] < 1 << 63):
+        raise FileFormatError(f"{where} states the data_offsets {_shown(offsets)}; expected [begin, end]")
+    begin, end = offsets
+    check_shape(shape, 1, where)
+    if (element := known.get(word)) and end - begin != size(shape) * element.itemsize:
+        raise FileFormatError(
+            f"{where} has {end - begin} bytes of elements; "
+            f"expected {size(shape) * element.itemsize} ({word} of shape {tuple(shape)})"
+        )
+    return begin, end, tuple(shape), word
+
+
+def _sizes(value: Any) -> bool:
+    return isinstance(value, list) and all(type(item) is int and item >= 0 for item in value)
+
+
+def _shown(value: Any) -> str:
+    """A value of a header, however long, for a message."""
+    text = repr(value)
+    return text if len(text) <= 200 else f"{text[:200]} …"
+
+
+def _check_spans(spans: list[tuple[int, int, str]], total: int, path: str) -> None:
+    """Check that the tensors lie one behind the other, from the first byte of the elements to the last."""
+    end = max((last for _, last, _ in spans), default=0)
+    if end != total:
+        raise FileFormatError(f"{path} has {total} bytes of elements; expected {end}, as its header says")
+    for (_, end, name), (begin, _, other) in pairwise([(0, 0, ""), *spans]):
+        if begin < end:
+            raise FileFormatError(
+                f"{path} tensor {clipped(other)} starts at byte {begin}, inside {clipped(name)}; expected {end}"
+            )
+        if begin > end:
+            raise FileFormatError(f"{path} tensor {clipped(other)} starts at byte {begin}, after a gap; expected {end}")
+
+
+def _tensor(
+    source: Source,
+    path: str,
+    name: str,
+    *,
+    known: Mapping[str, ElementType],
+    word: str,
+    shape: tuple[int, ...],
+    offset: int,
+) -> Tensor:
+    if word not in known:
+        raise DTypeError(
+            "types",
+            f"element type {_shown(word)}; expected {listed(_ELEMENTS)}",
+            where=f"{path} tensor {clipped(name)}",
+        )
+    element = known[word]
+    check_shape(shape, element.itemsize, f"{path} tensor {clipped(name)}")
+    return Tensor(name, element, shape, lambda: Stretched(source, offset, element.memory, shape))
+
+
+def check(path: str, results: Sequence[Result]) -> None:
+    """Refuse types that take no whole byte, the reserved name, and a missing package."""
+    need("safetensors", "safetensors", path)
+    for result in results:
+        if result.element.name not in WORDS:
+            raise DTypeError(
+                "types",
+                f"safetensors takes no {result.element} from this package; expected {listed(WORDS)}",
+                where=path,
+            )
+        if result.name == _METADATA:
+            raise FileFormatError(f"{path}: {_METADATA!r} is no tensor name in safetensors; rename the tensor")
+    _, head, size = _laid_out(results, NO_TEXT)
+    _ask_package(head, size, path)
+
+
+def write(stream: Any, results: Sequence[Result], metadata: Mapping[str, str] = NO_TEXT) -> None:
+    """Write header and elements; wide types first, so that each tensor is aligned, as the package does."""
+    order, head, _ = _laid_out(results, metadata)
+    stream.write(head)
+    write_all(order, stream)
+
+
+def _laid_out(results: Sequence[Result], metadata: Mapping[str, str]) -> tuple[list[Result], bytes, int]:
+    """Return the tensors in the order of the file, everything before the elements, and the size of the file."""
+    order = sorted(results, key=lambda result: (-result.element.itemsize, result.name))
+    header: dict[str, Any] = {_METADATA: dict(metadata)} if metadata else {}
+    end = 0
+    for result in order:
+        begin, end = end, end + result.nbytes
+        header[result.name] = {"dtype": WORDS[result.element.name], "shape": result.shape, "data_offsets": [begin, end]}
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    head = len(text).to_bytes(8, "little") + text
+    return order, head, len(head) + end

@@ -1,0 +1,398 @@
+"""TIFF and GeoTIFF: bands of pixels, through the ``tifffile`` package; ``imagecodecs`` brings most compressions.
+
+A file's bands are its tensors, ``1``, ``2`` and so on, each of (rows, columns). They are read and written tile by tile,
+or strip by strip, as ``tifffile`` shows them through zarr. What a GeoTIFF says of where its pixels lie goes, tag by
+tag, from A to the difference, and two files that say different things are not subtracted; GDAL's tag of the value that
+is no data goes with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import math
+import re
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from logging import ERROR, LogRecord
+from types import MappingProxyType
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+
+from minuend.core.elements import ElementType
+from minuend.errors import DTypeError, FileFormatError, MinuendError
+from minuend.files.base import NO_TEXT, About, Result, Tensor, TensorFile, check_shape, element_of, is_numpys_own, need
+from minuend.files.formats import geotiff, tiff_codecs
+from minuend.files.formats.georeference import Grid
+from minuend.files.formats.library_messages import heard
+from minuend.files.formats.missing import as_element, exact, nearest
+from minuend.files.formats.packed import scale_and_offset
+from minuend.files.formats.tiff_pages import MOST, check_chain, check_pages, plain, segments
+from minuend.files.formats.tiff_sidecars import Beside, as_number, beside
+from minuend.files.streaming import reading
+from minuend.files.streaming.pipeline import ahead
+from minuend.files.streaming.reading import Array, Source, Stream
+from minuend.files.streaming.regions import Region, boxes, whole
+
+SUFFIXES = (".tif", ".tiff")
+NAMED = True
+
+_NODATA, _METADATA = 42113, 42112
+_PALETTE = 3
+_MASK = 4
+_BESIDE = 1 | _MASK
+"""Of a page: it is an overview, or a mask, of another one."""
+
+_LOOKED_AT = 40
+"""Pages at the head of a file among which a mask is looked for: behind the image and its overviews."""
+_ITEM = re.compile(r"<Item\b([^<>]*)>([^<>]*)</Item>")
+_TILE = (256, 256)
+_LARGEST_SEGMENT = 1 << 28
+"""Bytes of a tile or strip: what a header claims has to be held to be read."""
+
+_WHOLE = 1e16
+"""Below it whole numbers are shown as such."""
+
+_CLASSIC = (1 << 32) - (1 << 25)
+"""Bytes that a file has room for whose places are 32 bits wide."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How a file stores its bands, kept from A: tile, compression by its number, tags as ``tifffile`` writes them."""
+
+    tile: tuple[int, int]
+    compression: int
+    tags: tuple[tuple[int, int, int, Any, bool], ...]
+
+
+def open_file(path: str, *, every_type: bool = False) -> TensorFile:
+    """Look at the first image of a file."""
+    package, zarr = need("tifffile", "tiff", path), need("zarr", "tiff", path)
+    source = reading.open_source(path)
+    check_chain(source, path)
+    with _told(path) as records:
+        image = _alone(package.TiffFile(Stream(source)).series[0], package)
+        return _bands(path, source, image, zarr, records, every_type=every_type)
+
+
+def _kind(page: Any) -> int:
+    """What a page is to others, as bits: a frame, whose tags are not read, is what its first page is."""
+    return int(getattr(page, "subfiletype", 0))
+
+
+def _alone(image: Any, package: Any) -> Any:
+    """An image without its overviews and masks, which the package takes for bands where they are of the same size."""
+    first, *others = map(_kind, image.pages)
+    if first & _BESIDE or not any(kind & _BESIDE for kind in others):
+        return image
+    kept = [page for page in image.pages if not _kind(page) & _BESIDE]
+    page, many = kept[0], len(kept) > 1
+    shape = (len(kept), *page.shape) if many else page.shape
+    return package.TiffPageSeries(kept, shape, page.dtype, "I" * many + page.axes)
+
+
+def _bands(
+    path: str, source: Source, image: Any, zarr: Any, records: list[LogRecord], *, every_type: bool
+) -> TensorFile:
+    """The bands of an image; what its tags say is checked."""
+    page, axes, shape, dtype = image.keyframe, image.axes, tuple(image.shape), image.keyframe.dtype
+    if dtype is None or sorted(axes)[-2:] != ["X", "Y"] or len(axes) > 3 or axes.count("X") > 1:
+        raise FileFormatError(f"{path} holds an image of the axes {axes!r}; expected rows, columns and at most bands")
+    if len(axes) == 2 and page.is_tiled and page.tiledepth > 1:
+        raise FileFormatError(f"{path} has tiles of {page.tiledepth} planes, and one plane; write tiles of one")
+    tiff_codecs.check(page, path)
+    tiff_codecs.adapt(page, path)
+    if (held := dtype.itemsize * math.prod(page.chunks)) > _LARGEST_SEGMENT:
+        raise FileFormatError(f"{path} has tiles or strips of {held} bytes; expected {_LARGEST_SEGMENT} at most")
+    axis = next((k for k, name in enumerate(axes) if name not in "YX"), None)
+    element = element_of(dtype, path, every_type=every_type)
+    rows, columns = (shape[axes.index(name)] for name in "YX")
+    check_shape((rows, columns), element.itemsize, path)
+    check_pages(image, source, (rows, columns), path)
+    around = beside(path)
+    store = functools.cache(lambda fill: zarr.open(image.aszarr(level=0, fillvalue=fill), mode="r"))
+    packaged = Packaged(path, store, threading.Lock())
+    grid = segments(page, (rows, columns)).tile
+
+    def opener(band: int) -> Tensor:
+        with _told(path):
+            stated = _stated_nodata(image, band, around)
+            about = _about(image, band, element, around, path, stated)
+            about = replace(about, notes=(*about.notes, *_warned(records, path)))
+            found = plain(image, source, (rows, columns), band) or Band(
+                packaged,
+                dtype,
+                (rows, columns),
+                axis,
+                band,
+                0 if stated is None else nearest(_exact(stated, path), element),
+            )
+        return Tensor(str(band + 1), element, (rows, columns), lambda: found, about, chunks=grid)
+
+    if (count := 1 if axis is None else shape[axis]) > MOST:
+        raise FileFormatError(f"{path} claims {count} bands; expected {MOST} at most")
+    openers = {str(k + 1): functools.partial(opener, k) for k in range(count)}
+    return TensorFile(path, True, openers, sources=around.paths)
+
+
+class Packaged(NamedTuple):
+    """A file's pixels as the package unpacks them, by what tiles hold that it leaves out; it is called in turns."""
+
+    path: str
+    pixels: Callable[[int | float], Any]
+    turn: threading.Lock
+
+
+@dataclass(frozen=True)
+class Band:
+    """One band of an image; see :class:`~minuend.files.base.Elements`."""
+
+    of: Packaged
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    axis: int | None
+    number: int
+    fill: int | float = 0
+
+    def read(self) -> Array:
+        """Return all of it."""
+        return self.part(whole(self.shape))
+
+    def part(self, region: Region) -> Array:
+        """Return a region."""
+        place: list[Any] = list(region)
+        if self.axis is not None:
+            place.insert(self.axis, self.number)
+        with self.of.turn, _told(self.of.path):
+            found: Array = np.asarray(self.of.pixels(self.fill)[tuple(place)])
+        found.flags.writeable = False
+        return found
+
+
+def check(path: str, results: Sequence[Result]) -> None:
+    """Refuse what an image cannot hold: other shapes than rows and columns, bands that differ."""
+    need("tifffile", "tiff", path)
+    first = results[0]
+    for result in results:
+        if len(result.shape) != 2 or 0 in result.shape:
+            raise FileFormatError(
+                f"{path} holds bands of rows and columns; the tensor {result.name!r} has shape {result.shape}"
+            )
+        if not is_numpys_own(result.element):
+            raise DTypeError("types", f"TIFF has no word for {result.element}; write .safetensors", where=path)
+        if (result.shape, result.element) != (first.shape, first.element):
+            raise FileFormatError(
+                f"{path} holds bands of one size and type; {first.name!r} is {first.element} of shape {first.shape} "
+                f"and {result.name!r} is {result.element} of shape {result.shape}"
+            )
+        for what, one, other in (
+            ("nodata value", repr(first.about.nodata), repr(result.about.nodata)),
+            ("place on the ground", _grid(first), _grid(result)),
+        ):
+            if one != other:
+                raise FileFormatError(
+                    f"{path} has one {what} for all bands; those of {first.name!r} and {result.name!r} differ: write "
+                    "each band to a file of its own (A.tif::1)"
+                )
+
+
+def notes(path: str, results: Sequence[Result]) -> tuple[str, ...]:
+    """Say how the image is compressed, where that is not as A is, and what of A's place it has no tags for."""
+    package, first = need("tifffile", "tiff", path), results[0]
+    found = tiff_codecs.on_writing(_layout_of(first).compression, package, path)
+    if (grid := _grid(first)) is not None and not geotiff.is_written(grid):
+        found += (f"{path} has no coordinate system: A's stands in an .aux.xml, as WKT without an EPSG code",)
+    return found
+
+
+def write(stream: BinaryIO, results: Sequence[Result], metadata: Mapping[str, str] = NO_TEXT) -> None:
+    """Write an image tile by tile, with the tiles and georeference of A, and its compression if that is exact."""
+    package = need("tifffile", "tiff", "a TIFF")
+    first, count = results[0], len(results)
+    layout = _layout_of(first)
+    tags = [tag for tag in geotiff.of_difference(layout.tags) if tag[0] != _NODATA]
+    if first.about.nodata is not None:
+        tags.append((_NODATA, 2, 0, _shown(first.about.nodata, first.element), True))
+    scales = [(k, result.about.scale) for k, result in enumerate(results) if result.about.scale != 1]
+    if scales:
+        items = "".join(f'<Item name="SCALE" sample="{k}" role="scale">{scale!r}</Item>' for k, scale in scales)
+        tags.append((_METADATA, 2, 0, f"<GDALMetadata>{items}</GDALMetadata>", True))
+    if not stream.seekable():
+        raise MinuendError("a TIFF is written with its places last, which a pipe does not take; name a file")
+    with package.TiffWriter(stream, bigtiff=count * first.nbytes > _CLASSIC) as writer:
+        writer.write(
+            _tiles(results, layout.tile),
+            shape=first.shape if count == 1 else (count, *first.shape),
+            dtype=first.element.memory,
+            tile=layout.tile,
+            compression=tiff_codecs.written(layout.compression, package),
+            photometric="minisblack",
+            planarconfig=None if count == 1 else "separate",
+            extratags=tags,
+            metadata=None,
+            software="minuend",
+        )
+
+
+def _layout_of(result: Result) -> Layout:
+    layout = result.about.attributes.get("tiff")
+    return layout if isinstance(layout, Layout) else Layout(_TILE, 1, ())
+
+
+def _grid(result: Result) -> Grid | None:
+    return result.about.grid if isinstance(result.about.grid, Grid) else None
+
+
+def _tiles(results: Sequence[Result], tile: tuple[int, int]) -> Iterator[Array]:
+    """Compute the tiles of one band after the other; those at the edges are filled up with zeros."""
+
+    def whole(piece: tuple[Result, Region]) -> Array:
+        result, region = piece
+        found = result.part(region)
+        if found.shape == tile:
+            return np.ascontiguousarray(found)
+        padded = np.zeros(tile, result.element.memory)
+        padded[: found.shape[0], : found.shape[1]] = found
+        return padded
+
+    pieces = ((result, region) for result in results for region in boxes(result.shape, tile))
+    return ahead(whole, pieces, 5 * tile[0] * tile[1] * results[0].element.itemsize)
+
+
+# ---- what a page says -----------------------------------------------------------------------------------------
+
+
+def _page_of(image: Any, band: int) -> Any:
+    """A band's own page."""
+    own = len(image.pages) > 1 and image.pages[band] is not None  # a page for each band
+    return image.pages[band].aspage() if own else image.keyframe
+
+
+def _stated_nodata(image: Any, band: int, around: Beside) -> object:
+    """The nodata value that a band states, as text; ``None`` where it states none."""
+    own = around.bands.get(band, {})
+    return own["nodata"] if "nodata" in own else _value(_page_of(image, band), _NODATA)
+
+
+def _about(image: Any, band: int, element: ElementType, around: Beside, path: str, nodata: object) -> About:
+    """What the tags of a band's own page say of it, and files beside the image."""
+    page = _page_of(image, band)
+    own = geotiff.grid_of(functools.partial(_value, page), path)
+    grid = around.placed(own)
+    layout = _layout(page)
+    if grid is not None and grid != own:
+        layout = replace(layout, tags=geotiff.tags_of(grid, own, layout.tags))
+    said = {name: value for name, value in around.bands.get(band, {}).items() if name != "nodata"}
+    sample = 0 if len(image.pages) > 1 else band
+    scale, offset = scale_and_offset(_packing(page, sample) | said, f"{path} band {band + 1}")
+    return About(
+        None if nodata is None else _number(nodata, element, path),
+        grid,
+        MappingProxyType({"tiff": layout}),
+        placeable=True,
+        scale=scale,
+        offset=offset,
+        notes=(
+            *tiff_codecs.on_reading(int(page.compression), path),
+            *_coloured(page, path),
+            *_masked(image, around, path),
+        ),
+    )
+
+
+def _coloured(page: Any, path: str) -> tuple[str, ...]:
+    """What a report says of a file whose numbers are places in a palette."""
+    if page.photometric != _PALETTE:
+        return ()
+    return (f"{path} has a palette, which the difference has not: its numbers are subtracted, not its colours",)
+
+
+def _masked(image: Any, around: Beside, path: str) -> tuple[str, ...]:
+    """What a report says of a file that masks pixels out, which nodata values alone do here."""
+    if not around.mask and not any(_kind(page) & _MASK for page in image.keyframe.parent.pages[1:_LOOKED_AT]):
+        return ()
+    return (f"{path} has a mask of pixels without data, which is not read: the difference has numbers there too",)
+
+
+def _layout(page: Any) -> Layout:
+    tile = (page.tilelength, page.tilewidth) if page.is_tiled else _TILE
+    kept = (page.tags.get(code) for code in geotiff.TAGS)
+    tags = tuple((tag.code, int(tag.dtype), tag.count, tag.value, True) for tag in kept if tag is not None)
+    return Layout(tile, int(page.compression), tags)
+
+
+def _value(page: Any, code: int) -> Any:
+    tag = page.tags.get(code)
+    return None if tag is None else tag.value
+
+
+def _number(text: object, element: ElementType, path: str) -> int | float | None:
+    """Return a nodata value as GDAL reads it: one that no element can have marks none."""
+    number = _exact(text, path)
+    return number if as_element(number, element) is not None else None
+
+
+def _exact(text: object, path: str) -> int | float:
+    try:
+        return exact(str(text).strip("\0 "))
+    except ValueError:
+        raise FileFormatError(f"{path} states the nodata value {text!r}; expected a number") from None
+
+
+def _packing(page: Any, band: int) -> dict[str, Any]:
+    """What GDAL's metadata say of a band's packed numbers, by the names of the CF conventions."""
+    found: dict[str, Any] = {}
+    for stated, text in _ITEM.findall(str(_value(page, _METADATA) or "")):
+        about = dict(re.findall(r'(\w+)="([^"]*)"', stated))
+        key = {"scale": "scale_factor", "offset": "add_offset"}.get(about.get("role", ""))
+        if key and about.get("sample", "0") == str(band):
+            found[key] = as_number(text)
+    return found
+
+
+def _shown(number: int | float, element: ElementType) -> str:
+    """Return a nodata value as text: of floats no more digits than they have, but of float16, which GDAL widens."""
+    if element.name == "float16" and (own := nearest(number, element)) != number:
+        number = own
+    return repr(number if element.is_integer or abs(number) < _WHOLE else float(number))
+
+
+def _said(record: LogRecord) -> str:
+    """A line of the package's log, without the object that it begins with."""
+    return re.sub(r"\A<tifffile\.TiffPage[^>]*> ", "", record.getMessage())
+
+
+def _warned(records: Iterable[LogRecord], path: str) -> tuple[str, ...]:
+    """The package's warnings as notes, but for those of nodata values, which it has no say in."""
+    said = map(_said, records)
+    return tuple(f"{path}: {text}" for text in said if "GDAL_NODATA" not in text)
+
+
+@contextlib.contextmanager
+def _told(path: str) -> Iterator[list[LogRecord]]:
+    """Say of which file it is what the package finds damaged, or cannot decode; yield what it logs.
+
+    What it logs as an error it leaves out and goes on: a predictor that it cannot read, for one, and numbers are wrong.
+    """
+    try:
+        with heard("tifffile") as records:
+            yield records
+        wrong = next((record for record in records if record.levelno >= ERROR), None)
+        if wrong is not None:
+            raise FileFormatError(f"{path} is damaged ({_said(wrong)}); expected a whole TIFF")
+    except (MinuendError, MemoryError):
+        raise
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise FileFormatError(f"{path} is damaged ({error}); expected a whole TIFF") from None
+    except ImportError as error:
+        raise FileFormatError(
+            f'{path} is compressed in a way that needs a package ({error}): pip install "minuend[tiff]"'
+        ) from None
+    except Exception as error:
+        told = str(error) or type(error).__name__
+        raise FileFormatError(f"{path} is no TIFF, or a damaged one ({told}); expected a whole TIFF") from None

@@ -1,0 +1,196 @@
+"""Where pixels lie: two operands that are subtracted pixel by pixel have to lie in the same places, as far as is known.
+
+Nothing is warped. A file that could say where its pixels lie and does not is refused beside one that does: nobody knows
+whether they are the same places. A format without a word for it (``.npy``) is taken pixel by pixel, as arrays are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from minuend.core.shapes import Broadcast, size, static
+from minuend.errors import FileFormatError
+from minuend.files.base import Tensor
+from minuend.files.formats import units
+from minuend.files.formats.coordinates import Axis, Companion, Coordinates
+from minuend.files.formats.georeference import Grid, difference
+from minuend.files.formats.missing import flat
+from minuend.files.streaming.regions import index, stretches
+
+
+def check(a: Tensor, b: Tensor, joined: Broadcast, paths: tuple[str, str]) -> None:
+    """Check that elements of two tensors lie in the same places.
+
+    Args:
+        a, b: the operands. joined: how they join. paths: their files.
+
+    Raises:
+        FileFormatError: they do not, or one file does not say where they lie.
+    """
+    x, y = a.about.grid, b.about.grid
+    if isinstance(x, Coordinates) and isinstance(y, Coordinates):
+        _check_coordinates(x, y, joined, paths)
+    elif isinstance(x, Grid) and isinstance(y, Grid):
+        _check_grids(x, y, joined)
+    elif x is not None and y is not None:
+        if not _repeats(a, joined) and not _repeats(b, joined):
+            raise FileFormatError(
+                f"{paths[0]} and {paths[1]} say in different ways where their elements lie, which are not compared; "
+                "bring them to one format first"
+            )
+    elif x is not None or y is not None:
+        _check_one_sided(a, b, joined, paths)
+
+
+def _check_grids(x: Grid, y: Grid, joined: Broadcast) -> None:
+    found = difference(x, y, static(joined.shape or ())[-2:])
+    if found is not None:
+        raise FileFormatError(
+            f"A and B have different {found.what}: {found.a} and {found.b}; nothing is warped, bring them to one grid "
+            "(gdalwarp) first"
+        )
+
+
+def _check_one_sided(a: Tensor, b: Tensor, joined: Broadcast, paths: tuple[str, str]) -> None:
+    for one, path, other in ((a, paths[0], paths[1]), (b, paths[1], paths[0])):
+        if one.about.grid is None and one.about.placeable and not _repeats(one, joined):
+            raise FileFormatError(
+                f"{path} has no georeference and {other} has one: nothing says that their pixels lie in the same "
+                f"places; if they do, give it that one (rio edit-info --crs like --transform like --like {other} "
+                f"{path}), or save it as .npy, which has none"
+            )
+
+
+def _check_coordinates(x: Coordinates, y: Coordinates, joined: Broadcast, paths: tuple[str, str]) -> None:
+    """Check the axes that lie along each other, and all coordinates that both sides have."""
+    shape = static(joined.shape or ())
+    for k in range(len(shape)):
+        pair = [
+            grid.axes[k - start] if 0 <= k - start < len(grid.axes) else None
+            for grid, start in ((x, joined.a_start), (y, joined.b_start))
+        ]
+        _check_axis(pair, (x, y), paths, k)
+    for name, label in x.labels.items():
+        other = y.labels.get(name)
+        if other is not None and label.axes and other.axes:
+            _check_labels(label, other)
+    systems = [None if grid.system is None else _described(grid.system) for grid in (x, y)]
+    if systems[0] != systems[1]:
+        told = [f"{path} {_system(one, systems)}" for path, one in zip(paths, systems, strict=True)]
+        raise FileFormatError(
+            f"A and B have different coordinate systems: {told[0]} and {told[1]}; nothing is warped, bring them to one "
+            "first"
+        )
+
+
+def _check_axis(pair: list[Axis | None], grids: tuple[Coordinates, Coordinates], paths: Sequence[str], k: int) -> None:
+    a, b = pair
+    if a is None or b is None or not a.path or not b.path:
+        return
+    names = [{axis.name for axis in grid.axes} for grid in grids]
+    swapped = a.name != b.name and (a.name in names[1] or b.name in names[0])  # an axis of one is not repeated then
+    if a.size != b.size and not swapped:
+        return
+    if a.name != b.name:
+        raise FileFormatError(
+            f"axis {k} is {a.name!r} in {paths[0]} and {b.name!r} in {paths[1]}; nothing is transposed, bring them to "
+            f"one order (ncpdq), or rename one of them (ncrename -d {b.name},{a.name})"
+        )
+    known = [a.name in grid.labels for grid in grids]
+    if known[0] != known[1] and a.size > 1:
+        has, lacks = paths if known[0] else reversed(paths)
+        raise FileFormatError(
+            f"{lacks} has no coordinates for {a.name!r} and {has} has some: nothing says that they are the same; copy "
+            f"them (ncks -A -v {a.name}), or save it as .npy, which has none"
+        )
+
+
+def _check_labels(one: Companion, other: Companion) -> None:
+    """Check that coordinates are the same numbers, in the same units."""
+    for key in _OF_NUMBERS:
+        came = [label.attributes.get(key) for label in (one, other)]
+        if not _same(key, *came):
+            told = ["none" if value is None else repr(value) for value in came]
+            raise FileFormatError(
+                f"A and B have coordinates {one.name!r} of different {key}: {told[0]} and {told[1]}; bring them to one "
+                "first"
+            )
+    a, b = one.elements(), other.elements()
+    if a.shape != b.shape:
+        return  # repeated, or of axes that are told apart above
+    for region in stretches(a.shape, max(a.dtype.itemsize, b.dtype.itemsize)):
+        x, y = a.part(region), b.part(region)
+        equal = x == y
+        if x.dtype.kind == y.dtype.kind == "f":
+            equal |= np.isnan(x) & np.isnan(y)
+        if not equal.all():
+            at = tuple(int(i) for i in np.argwhere(~equal)[0])
+            where = ", ".join(map(str, index(region, at)))
+            raise FileFormatError(
+                f"A and B have different coordinates {one.name!r}: at {where} A has {x[at]} and B {y[at]}; nothing is "
+                f"aligned or interpolated, bring them to one grid first (cdo, xarray's reindex), or take {one.name!r} "
+                "away (ncwa -a, for an axis of one)"
+            )
+
+
+_OF_NUMBERS = ("units", "calendar", "scale_factor", "add_offset")
+"""Attributes without which the same numbers do not mean the same."""
+
+
+def _same(key: str, one: Any, other: Any) -> bool:
+    """Whether an attribute of two variables means the same; units may be spelled in two ways."""
+    if key == "units" and isinstance(one, str) and isinstance(other, str):
+        return units.same(one.strip(), other.strip())
+    return bool(_plain(one) == _plain(other))
+
+
+def _described(system: Companion) -> dict[str, Any]:
+    return {name: _plain(value) for name, value in system.attributes.items() if name not in ("long_name", "comment")}
+
+
+def _plain(value: Any) -> Any:
+    """A text, or numbers as a list, in which NaN is equal to itself."""
+    if value is None or isinstance(value, str):
+        return value
+    return [str(one) if one != one else getattr(one, "item", lambda one=one: one)() for one in flat(value)]  # noqa: PLR0124
+
+
+def without_contradictions(own: Grid | Coordinates | None, a: Tensor, b: Tensor) -> Grid | Coordinates | None:
+    """Return where a difference lies, without single coordinates (a date, a level) in which its operands differ."""
+    x, y = a.about.grid, b.about.grid
+    if not isinstance(own, Coordinates) or not isinstance(x, Coordinates) or not isinstance(y, Coordinates):
+        return own
+    labels = {}
+    for name, label in own.labels.items():
+        one, other = x.labels.get(name), y.labels.get(name)
+        if label.axes or one is None or other is None or (not one.axes and not other.axes and _equal(one, other)):
+            labels[name] = label
+    return replace(own, labels=labels)
+
+
+def _equal(one: Companion, other: Companion) -> bool:
+    same = all(_same(key, one.attributes.get(key), other.attributes.get(key)) for key in _OF_NUMBERS)
+    return same and bool(np.array_equal(one.elements().read(), other.elements().read()))
+
+
+def _system(one: dict[str, Any] | None, systems: Sequence[dict[str, Any] | None]) -> str:
+    """Say what a coordinate system is, by the first attribute that differs."""
+    if one is None or None in systems:
+        return "states none" if one is None else f"states {one.get('grid_mapping_name', 'one')!r}"
+    names = dict.fromkeys(name for system in systems for name in system or ())
+    name = next(name for name in names if len({str((system or {}).get(name)) for system in systems}) > 1)
+    return f"states the {name} {one.get(name, 'none')!r}"
+
+
+def of_b(a: Tensor, b: Tensor, shape: tuple[int, ...]) -> bool:
+    """Whether it is B that says where the difference lies: A does not, or is repeated over it."""
+    return b.about.grid is not None and b.shape == shape and (a.about.grid is None or a.shape != shape)
+
+
+def _repeats(one: Tensor, joined: Broadcast) -> bool:
+    """Whether an operand is a number, or is repeated over the difference: it has no pixels of its own there."""
+    return size(one.shape) == 1 or one.shape != static(joined.shape or ())

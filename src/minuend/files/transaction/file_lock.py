@@ -1,0 +1,59 @@
+"""The right to change a file that is read, changed and written again: one process has it at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+
+from minuend.files.transaction.output_paths import of, place_of
+
+try:
+    import fcntl
+except ImportError:  # no such locks on Windows
+    fcntl = None  # type: ignore[assignment]
+
+
+@contextlib.contextmanager
+def exclusive(path: str) -> Iterator[None]:
+    """Wait until no other process changes a file this way, and keep others out until the block ends.
+
+    A file ``.NAME.lock`` beside it is locked and removed at the end. A process that is killed loses its lock with its
+    life. The file itself cannot be locked: it is replaced, and may not exist yet. On Windows nothing is locked.
+
+    Raises:
+        OSError: the lock cannot be made; its ``filename`` is the file.
+    """
+    if fcntl is None:
+        yield
+        return
+    place = place_of(os.path.normpath(path))
+    lock = os.path.join(place.folder, f".{place.label}.lock")
+    try:
+        descriptor = _locked(lock)
+    except OSError as error:
+        raise of(path, error) from None
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(lock)  # before it is unlocked: who waits then sees that its lock is of no file, and tries again
+        os.close(descriptor)
+
+
+def _locked(lock: str) -> int:
+    """Lock the file of this name, made if it is missing, and return its descriptor."""
+    while True:
+        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            there = os.stat(lock, follow_symlinks=False)
+            own = os.fstat(descriptor)
+            if (there.st_dev, there.st_ino) == (own.st_dev, own.st_ino):
+                return descriptor
+        except FileNotFoundError:  # its last owner removed it while this process waited
+            pass
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)

@@ -1,0 +1,264 @@
+"""Folders that are written chunk by chunk, and gone on with where a run was interrupted.
+
+    .NAME.<hex>.part/NAME     the folder itself, which takes the goal's name when it is whole
+    .NAME.<hex>.part/spare    chunks that are half written
+    .NAME.<hex>.part/journal  what is finished
+
+The journal's first line says of what: the operands' files by size and time, and every parameter. Each further line is
+one chunk with its length and checksum, added when the chunk lies in its place. A last line without its end is none.
+After a power failure the journal may be on the disk and a chunk not, or a part of it: a chunk that is not as its line
+says is written anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from minuend.errors import FileFormatError, MinuendError
+from minuend.files.base import URL
+from minuend.files.transaction.output_paths import Place, check_folder, of, place_of
+from minuend.files.transaction.writing import left_parts, lock_of, mode_of_new, remove_strays
+from minuend.written import announce
+
+_JOURNAL, _SPARE = "journal", "spare"
+
+Entry = Sequence[Any]
+"""A line of the journal: which chunk, its length and checksum, and the counts of its elements."""
+
+
+@dataclass
+class Unfinished:
+    """A folder on its way to its goal.
+
+    Attributes:
+        outer: the temporary folder. path: the folder itself in it. called: what errors call it.
+    """
+
+    outer: str
+    path: str
+    called: str
+    _journal: int = field(default=-1, repr=False)
+
+    @property
+    def spare(self) -> str:
+        """The folder for what is half written."""
+        return os.path.join(self.outer, _SPARE)
+
+    @property
+    def begun(self) -> bool:
+        """Whether there is a journal: all that stands beside the chunks is written."""
+        return self._journal >= 0
+
+    def begin(self, identity: Mapping[str, str]) -> None:
+        """Start the journal: what follows is only chunks."""
+        self._journal = _open(self.journal, os.O_CREAT | os.O_EXCL)
+        self._add(json.dumps(identity))
+
+    def add(self, entry: Entry) -> None:
+        """Note that a chunk lies in its place."""
+        self._add(json.dumps(entry))
+
+    def finished(self) -> Iterator[Entry]:
+        """Yield what an earlier run finished; to be gone through before anything is added."""
+        if not self.begun:
+            return
+        try:
+            with open(self.journal, "rb") as stream:
+                next(stream)
+                for line in stream:
+                    yield json.loads(line)
+        except ValueError:
+            raise FileFormatError(f"{self.journal} is no journal of this program; run without --resume") from None
+
+    def begun_with(self) -> dict[str, str] | None:
+        """Return what the journal is of, ``None`` where it was not begun; and make ready to write on after its last
+        whole line.
+        """
+        end = 0
+        with open(self.journal, "rb") as stream:
+            first = stream.readline()
+            stream.seek(0)
+            for line in stream:
+                end += len(line) if line.endswith(b"\n") else 0
+        if not first.endswith(b"\n"):
+            return None
+        try:
+            identity = json.loads(first)
+        except ValueError:
+            identity = None
+        if not isinstance(identity, dict):
+            raise FileFormatError(f"{self.journal} is no journal of this program; run without --resume")
+        self._journal = _open(self.journal, 0)
+        os.ftruncate(self._journal, end)
+        return identity
+
+    def close(self) -> None:
+        """Close the journal."""
+        if self.begun:
+            os.close(self._journal)
+            self._journal = -1
+
+    @property
+    def journal(self) -> str:
+        """The journal's path."""
+        return os.path.join(self.outer, _JOURNAL)
+
+    def _add(self, line: str) -> None:
+        data = f"{line}\n".encode()
+        try:
+            if os.write(self._journal, data) != len(data):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError as error:
+            raise of(self.called, error) from None
+
+
+def _open(path: str, flags: int) -> int:
+    return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | flags, 0o600)
+
+
+@contextlib.contextmanager
+def unfinished(path: str, identity: Mapping[str, str], *, resume: bool) -> Iterator[Unfinished]:
+    """Yield a folder beside a goal, which takes its name when the block ends well.
+
+    On an error that tells of the operands it goes. Interrupted by a signal or by the system (a full disk), it stays for
+    a run that goes on with it; any other run on the goal removes it.
+
+    Args:
+        path: the goal. identity: of what is written, as names and texts. resume: go on with what is left, if any.
+
+    Raises:
+        MinuendError: something is there already; what is left is of other operands or parameters, or being written.
+        OSError: see :func:`~minuend.files.transaction.output_paths.check`.
+    """
+    if os.path.lexists(os.path.normpath(path)):
+        raise MinuendError(f"{path} exists; name a folder that does not")
+    place = place_of(os.path.normpath(path))
+    check_folder(place, False)
+    with contextlib.ExitStack() as stack:
+        part = _taken_up(place, path, identity, stack) if resume else None
+        if part is None:
+            remove_strays(place)
+            part = _new(place, path, stack)
+        stack.callback(part.close)
+        try:
+            shutil.rmtree(part.spare, ignore_errors=True)
+            os.mkdir(part.spare)
+            yield part
+            os.chmod(part.path, mode_of_new(place, os.mkdir, os.rmdir))
+            announce(part.path, path)
+            os.rename(part.path, place.real)
+            shutil.rmtree(part.outer, ignore_errors=True)
+        except MinuendError:
+            shutil.rmtree(part.outer, ignore_errors=True)
+            raise
+        except BaseException as error:
+            if part.begun:
+                error.add_note(f"what is finished of {path} stays in {part.outer}; --resume goes on with it")
+            else:
+                shutil.rmtree(part.outer, ignore_errors=True)
+            raise
+
+
+def _new(place: Place, path: str, stack: contextlib.ExitStack) -> Unfinished:
+    outer = place.beside("part")
+    try:
+        os.mkdir(outer, 0o700)
+        _locked(outer, stack)
+        inner = os.path.join(outer, place.name)
+        os.mkdir(inner)
+    except OSError as error:
+        raise of(path, error) from None
+    return Unfinished(outer, inner, path)
+
+
+def _locked(outer: str, stack: contextlib.ExitStack) -> bool:
+    """Hold a part's lock, if nobody does."""
+    lock = lock_of(outer, os.O_RDONLY)
+    if lock is not None:
+        stack.callback(os.close, lock)
+    return lock is not None
+
+
+def _taken_up(place: Place, path: str, identity: Mapping[str, str], stack: contextlib.ExitStack) -> Unfinished | None:
+    """Return what an interrupted run has left, the newest where there are several."""
+    for outer in sorted(
+        left_behind(path), key=lambda one: os.stat(os.path.join(one, _JOURNAL)).st_mtime_ns, reverse=True
+    ):
+        if not _locked(outer, stack):
+            raise MinuendError(f"{path} is being written by another run; wait for its end")
+        part = Unfinished(outer, os.path.join(outer, place.name), path)
+        begun = part.begun_with()
+        if begun is None:
+            continue
+        stack.callback(part.close)
+        check_same(path, begun, identity)
+        return part
+    return None
+
+
+def left_behind(path: str) -> list[str]:
+    """Return the folders of interrupted runs on a goal that can be gone on with."""
+    left = (outer for outer, _ in left_parts(place_of(os.path.normpath(path))))
+    return [outer for outer in left if os.path.isfile(os.path.join(outer, _JOURNAL))]
+
+
+def check_same(path: str, begun: Mapping[str, str], identity: Mapping[str, str]) -> None:
+    """Check that what is left of a goal is of the same difference."""
+    names = dict.fromkeys([*identity, *begun])
+    told = [
+        f"{name} was {begun.get(name, 'not stated')} and is {identity.get(name, 'not stated')}"
+        for name in names
+        if begun.get(name) != identity.get(name)
+    ]
+    if told:
+        raise MinuendError(
+            f"what is left of {path} is of another difference: {'; '.join(told)}; run without --resume to start anew"
+        )
+
+
+# ---- what files are ------------------------------------------------------------------------------------------------
+
+
+def fingerprint(sources: Iterable[str]) -> str:
+    """Say which files these are, so that it is noticed where one has changed."""
+    digest = hashlib.sha256()
+    count = nbytes = 0
+    for name, size, mark in (one for source in sources for one in _files(source)):
+        digest.update(f"{name}\0{size}\0{mark}\n".encode(errors="surrogateescape"))
+        count, nbytes = count + 1, nbytes + size
+    return f"{count} files of {nbytes} bytes (names, sizes and times: {digest.hexdigest()[:16]})"
+
+
+def _files(source: str) -> Iterator[tuple[str, int, object]]:
+    """Yield name, size and time of all files of a source."""
+    if URL in source:
+        yield from _remote_files(source)
+    elif not os.path.isdir(source):
+        found = os.stat(source)
+        yield "", found.st_size, found.st_mtime_ns
+    for folder, inner, names in os.walk(source):
+        inner.sort()
+        for name in sorted(names):
+            path = os.path.join(folder, name)
+            found = os.stat(path)
+            yield os.path.relpath(path, source), found.st_size, found.st_mtime_ns
+
+
+def _remote_files(source: str) -> Iterator[tuple[str, int, object]]:
+    """Yield the same of an object store, with its own mark of a file's content where it has one."""
+    import fsspec
+
+    system, root = fsspec.core.url_to_fs(source)
+    alone = system.info(root)
+    files = {"": alone} if alone.get("type") == "file" else system.find(root, detail=True)
+    for name, found in sorted(files.items()):
+        marks = (found.get(key) for key in ("ETag", "etag", "md5Hash", "LastModified", "created"))
+        yield name, found.get("size") or 0, next((mark for mark in marks if mark), "")

@@ -1,0 +1,379 @@
+"""Many models against targets, as a gate in CI: what counts, what is accepted, and what is known beyond the models."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from minuend.child import MEMORY, SECONDS, limited
+from minuend.errors import FileFormatError, MinuendError, SpecError, listed, near, shown
+from minuend.judging.checking import examine
+from minuend.judging.configuration import WHOLE, Accepted, Config, Configs, baseline_reason, check_targets, with_entries
+from minuend.models.opening import Model, open_model
+from minuend.models.ranges.assumed import NONE, Assumptions, missing
+from minuend.models.searching import search
+from minuend.models.sites import value_names
+from minuend.plain import grouped
+from minuend.runtimes.answers import VERDICTS
+from minuend.runtimes.formats import Unread, junit_of_all, sarif, uri_of
+from minuend.runtimes.report import FINDINGS, Finding, Report
+from minuend.runtimes.targets import Target
+from minuend.runtimes.trials import Trial
+
+Looked: TypeAlias = Report | Unread
+"""What came of a model."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gate:
+    """What was found in some models.
+
+    Attributes:
+        models: what came of each, in the order in which they were named. targets: those that were judged, by name.
+        notes: sentences about no model: accepted findings that are gone, names that no model of these has.
+        sources: every file that a model names, and what else was read.
+    """
+
+    models: tuple[Looked, ...]
+    targets: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+
+    @property
+    def reports(self) -> tuple[Report, ...]:
+        """The reports of the models that could be read."""
+        return tuple(one for one in self.models if isinstance(one, Report))
+
+    @property
+    def unread(self) -> tuple[Unread, ...]:
+        """Those that could not."""
+        return tuple(one for one in self.models if isinstance(one, Unread))
+
+    @property
+    def ok(self) -> bool:
+        """Whether every model could be read and nothing counts."""
+        return not self.unread and all(report.ok for report in self.reports)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain data: the findings of all models, each with its model, and a summary of each model."""
+        several = len(self.models) > 1
+        notes = [
+            f"{report.title}: {note}" if several else note
+            for report in self.reports
+            for note in (*report.head, *report.notes)
+        ]
+        data: dict[str, Any] = {
+            "notes": [*notes, *self.notes],
+            "conditions": list(dict.fromkeys(told for report in self.reports for told in report.conditions)),
+            "models": [_summary(one) for one in self.models],
+            "findings": [
+                {**one.to_json(), "model": report.title} for report in self.reports for one in report.findings
+            ],
+        }
+        if runs := [{**one.to_json(), "model": report.title} for report in self.reports for one in report.trials]:
+            data["runs"] = runs
+        return data
+
+    def to_junit(self) -> str:
+        """Return it as JUnit XML, a test suite a model."""
+        return junit_of_all(self.models)
+
+    def to_sarif(self, tool_version: str) -> str:
+        """Return it as SARIF 2.1.0, paths relative to the project's folder; see :func:`project`."""
+        root = project()
+        models = [(one, uri_of(Path(os.path.abspath(path_of(one))), root)) for one in self.models]
+        return sarif(models, tool_version, f"{root.as_uri().rstrip('/')}/")
+
+
+def path_of(looked: Looked) -> str:
+    """Return the path of a model that was looked at."""
+    return looked.title if isinstance(looked, Report) else looked.model
+
+
+def _summary(looked: Looked) -> dict[str, Any]:
+    if isinstance(looked, Unread):
+        error = {"kind": looked.kind, "message": looked.message}
+        return {"path": looked.model, "ok": False, "subtractions": None, "verdicts": {}, "error": error}
+    verdicts = {
+        name: dict(Counter(one.verdict for one in found))
+        for name, found in grouped((one.target, one) for one in looked.findings).items()
+    }
+    return {
+        "path": looked.title,
+        "ok": looked.ok,
+        "subtractions": len({(one.location, one.opversion) for one in looked.findings}),
+        "verdicts": verdicts,
+        "counted": len(looked.failures) + len(looked.failed_trials),
+        "accepted": sum(bool(one.accepted) for one in looked.findings)
+        + sum(bool(one.accepted) for one in looked.trials),
+        "assumed": looked.assumed,
+    }
+
+
+def project() -> Path:
+    """Return the folder of the project: the nearest one with ``.git`` from the working directory up, or that itself."""
+    here = Path.cwd()
+    return next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
+
+
+def verdicts_of(names: Iterable[str]) -> frozenset[str]:
+    """Read which verdicts count.
+
+    Raises:
+        SpecError: none at all, or one that there is not.
+
+    >>> sorted(verdicts_of(["unknown", "invalid"]))
+    ['invalid', 'unknown']
+    """
+    known = [verdict for verdict in VERDICTS if verdict in FINDINGS]
+    found = frozenset(names)
+    for name in found - FINDINGS:
+        raise SpecError("verdicts", f"no verdict {shown(name)}{near(name, known)} counts; expected {listed(known)}")
+    if not found:
+        raise SpecError("verdicts", f"no verdict is given that counts; expected {listed(known)}")
+    return found
+
+
+# ---- looking at models ----------------------------------------------------------------------------------------
+
+
+def check_models(
+    paths: Sequence[str],
+    chosen: Sequence[Target],
+    *,
+    configs: Configs,
+    assume: Assumptions = NONE,
+    fail_on: frozenset[str] = FINDINGS,
+    hint: str = "",
+    run: bool | Literal["all"] = False,
+    inputs: Mapping[str, Any] | None = None,
+    max_memory: int | None = MEMORY,
+    max_seconds: float | None = SECONDS,
+    progress: Callable[[int, int], None] = lambda *_: None,
+) -> Gate:
+    """Judge the subtractions of models.
+
+    A model among several that cannot be read is an error of its own; of a single one the error is raised.
+
+    Args:
+        paths: of the models; see :func:`minuend.models.searching.search`. chosen: the targets.
+        configs: the files that tell of the models. assume: what is known of values besides, which counts first.
+        fail_on: the verdicts that count.
+        hint, run, inputs, max_memory, max_seconds: see :func:`minuend.judging.checking.check`.
+        progress: called with how many models are done, and of how many.
+
+    Raises:
+        SpecError: something assumed of a value that no model has, or inputs for several models. FileFormatError: a
+            malformed ``minuend.toml``. Others: see :func:`minuend.judging.checking.check`.
+    """
+    if inputs is not None and len(paths) != 1:
+        raise SpecError("inputs", f"--input tells what one model gets, and {len(paths)} are given; name one model")
+    if run:
+        from minuend.judging.run_check import installed
+
+        for target in chosen:
+            installed(target)
+    names = [target.name for target in chosen]
+    beyond = Beyond(assume)
+    looked: list[Looked] = []
+    sources: dict[str, None] = {}
+    for i, path in enumerate(paths):
+        progress(i, len(paths))
+        config = configs.of(path)
+        if config is not None:
+            check_targets(config, names)
+            sources[config.path] = None
+        sources[path] = None
+        try:
+            model = open_model(path)
+            sources.update(dict.fromkeys(model.sources()))
+            assumed = beyond.of(path, model, config)
+            with limited(max_memory, max_seconds):
+                report = examine(model, chosen, title=path, hint=hint, run=run, inputs=inputs, assumed=assumed)
+            looked.append(replace(report, fail_on=fail_on))
+        except (MinuendError, OSError, MemoryError, RecursionError) as error:
+            if len(paths) == 1:
+                raise
+            looked.append(_unread(path, error))
+    notes = tuple(beyond.notes(paths, any(isinstance(one, Unread) for one in looked)))
+    return accepted(Gate(models=tuple(looked), targets=tuple(names), notes=notes, sources=tuple(sources)), configs)
+
+
+def _unread(path: str, error: BaseException) -> Unread:
+    told = {"MemoryError": "there is not enough memory for this", "RecursionError": "it nests too deep"}.get(
+        type(error).__name__
+    )
+    system = f"{path}: {error.strerror}" if isinstance(error, OSError) and error.strerror else None
+    return Unread(path, "bad-input" if isinstance(error, MinuendError) else "system", told or system or str(error))
+
+
+@dataclass
+class Beyond:
+    """What is known of values, model by model, and which of those names no model has.
+
+    Attributes:
+        given: by the command line, for every model. absent, present: the names that
+            models lacked and had, each with its table. known: all names of the models that were asked.
+    """
+
+    given: Assumptions
+    absent: dict[tuple[str, str, str], Config | None] = field(default_factory=dict)
+    present: set[tuple[str, str, str]] = field(default_factory=set)
+    known: set[str] = field(default_factory=set)
+
+    def of(self, path: str, model: Model, config: Config | None) -> Assumptions:
+        """Return what is known of the values of a model."""
+        rules = list(config.rules_of(path)) if config is not None else []
+        if not (rules or self.given):
+            return NONE
+        names = value_names(model)
+        self.known.update(names)
+        assumed: dict[str, Any] = {}
+        for home, where, glob, given in (
+            *((config, rule.where, rule.path, rule.assume) for rule in rules),
+            (None, "", "", self.given),
+        ):
+            for name, one in given.items():
+                key = (f"{home.path}: {where}" if home is not None else "", glob, name)
+                if name in names:
+                    self.present.add(key)
+                    assumed[name] = one
+                else:
+                    self.absent[key] = home
+        return assumed
+
+    def notes(self, checked: Sequence[str], unread: bool) -> Iterator[str]:
+        """Say which names none of the models has, where another model may have them, or one that was not read.
+
+        Raises:
+            SpecError: no model can have a name: of the command line, or of a file all of whose models were checked.
+        """
+        gone = [(key, home) for key, home in self.absent.items() if key not in self.present]
+        if not unread and (lacking := [name for (where, _, name), _ in gone if not where]):
+            raise missing(lacking, self.known)
+        for (where, glob, name), home in gone:
+            if home is None:
+                yield f"--assume: no model that was read has an input or a value {shown(name)}"
+                continue
+            if not unread and not _others(home, glob, checked):
+                raise SpecError("assume", f"{where}: {missing([name], self.known)}")
+            yield f"{where}: no model that was checked has an input or a value {shown(name)}"
+
+
+def _others(config: Config, glob: str, checked: Sequence[str]) -> bool:
+    """Whether a table of a file can be about models that were not checked."""
+    try:
+        found = search([os.path.dirname(config.path) or os.curdir])
+    except FileFormatError:
+        return False
+    done = {os.path.realpath(path) for path in checked}
+    rest = (path for path in found if os.path.realpath(path) not in done)
+    return any(not glob or any(glob == rule.path for rule in config.rules_of(path)) for path in rest)
+
+
+# ---- what is accepted -----------------------------------------------------------------------------------------
+
+
+def accepted(gate: Gate, configs: Configs) -> Gate:
+    """Return what was found with the findings marked that its models' files accept, and a note for each entry gone."""
+    used: set[tuple[str, int]] = set()
+    models: list[Looked] = []
+    for one in gate.models:
+        config = configs.of(path_of(one))
+        models.append(one if config is None or isinstance(one, Unread) else _marked(one, config, used))
+    unread = {one.model for one in gate.unread}
+    gone = [
+        f"{config.path}: [[accept]] number {entry.number} ({entry}): no longer found, it can go"
+        for config in configs.all()
+        for entry in config.accepts
+        if (config.path, entry.number) not in used
+        and (
+            about := [path for path in map(path_of, gate.models) if _about(entry, config, path, configs, gate.targets)]
+        )
+        and not unread.intersection(about)
+    ]
+    return replace(gate, models=tuple(models), notes=(*gate.notes, *gone))
+
+
+def _about(entry: Accepted, config: Config, path: str, configs: Configs, targets: Sequence[str]) -> bool:
+    return configs.of(path) == config and entry.concerns(config.relative(path), targets)
+
+
+def _marked(report: Report, config: Config, used: set[tuple[str, int]]) -> Report:
+    model = config.relative(report.title)
+
+    def reason(target: str, nodes: tuple[str, ...], verdict: str) -> str:
+        covering = [one for one in config.accepts if verdict != "ok" and one.covers(model, target, nodes, verdict)]
+        used.update((config.path, one.number) for one in covering)
+        return covering[0].reason if covering else ""
+
+    findings = (replace(one, accepted=reason(one.target, called(one), one.verdict)) for one in report.findings)
+    trials = (replace(one, accepted=reason(one.target, (WHOLE,), one.verdict)) for one in report.trials)
+    return replace(report, findings=tuple(findings), trials=tuple(trials))
+
+
+def called(finding: Finding) -> tuple[str, ...]:
+    """Return what the node of a finding can be called: its name, its place, and its place without the name."""
+    names = (finding.node, finding.location, finding.location.partition(" '")[0])
+    return tuple(dict.fromkeys(name for name in names if name))
+
+
+def baseline_files(gate: Gate, configs: Configs) -> frozenset[str]:
+    """Return the files that a baseline of what was found is written to."""
+    return frozenset(configs.goal(one.title) for one in gate.reports if one.failures or one.failed_trials)
+
+
+def with_baseline(gate: Gate, configs: Configs) -> tuple[Gate, dict[str, str]]:
+    """Return what was found with every finding of today accepted, and the new texts of the files that say so, by path.
+
+    The files' entries of now are accepted first: another process may have written some since the models were judged.
+
+    Raises:
+        MinuendError: a file cannot be added to.
+    """
+    gate = accepted(gate, configs)
+    texts: dict[str, str] = {}
+    told: list[str] = []
+    for path, reports in grouped((configs.goal(one.title), one) for one in gate.reports).items():
+        config = configs.of(reports[0].title) or Config(path)
+        entries = list(dict.fromkeys(entry for report in reports for entry in _entries(report, config)))
+        if entries:
+            texts[path] = with_entries(config, entries)
+            told.append(f"{path}: {len(entries)} [[accept]] {'entry' if len(entries) == 1 else 'entries'} written")
+    for path, text in texts.items():
+        configs.adopt(path, text)
+    if not texts:
+        told.append("no entries are written: nothing counts that is not accepted")
+    marked = accepted(gate, configs)
+    return replace(marked, notes=tuple(dict.fromkeys((*marked.notes, *told)))), texts
+
+
+def _entries(report: Report, config: Config) -> Iterator[Accepted]:
+    """An entry for each finding that counts; a target without its release, so that a newer one does not ask again."""
+    model, reason = config.relative(report.title), baseline_reason()
+    names = Counter(node for node, _ in {(one.node, one.location) for one in report.findings})
+    found: Iterable[tuple[Finding | Trial, str]] = itertools.chain(
+        ((one, one.node if one.node and names[one.node] == 1 else one.location) for one in report.failures),
+        ((one, WHOLE) for one in report.failed_trials),
+    )
+    for one, node in found:
+        yield Accepted(model, node, one.target.partition("@")[0], one.verdict, reason)
+
+
+def assumed_of_one(
+    path: str, model: Model, given: Assumptions, configs: Configs
+) -> tuple[Assumptions, list[str], list[str]]:
+    """Return what is known of the values of one model, notes on names that it lacks, and the files that were read.
+
+    Raises:
+        SpecError, FileFormatError: see :func:`check_models`.
+    """
+    config = configs.of(path)
+    beyond = Beyond(given)
+    assumed = beyond.of(path, model, config)
+    return assumed, list(beyond.notes([path], False)), [one.path for one in configs.all()]

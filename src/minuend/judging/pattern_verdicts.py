@@ -1,0 +1,302 @@
+"""A subtraction in its graph: what a target does with the patterns around it, as far as that was measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from minuend.errors import listed
+from minuend.judging.recipe_patterns import proven
+from minuend.models.flow import KEEPING
+from minuend.models.matching import ADJACENT, CONVERTED, EDGE, ENDS, NARROW, ZEROS, Match
+from minuend.models.patterns import RESULT, Op, X, less
+from minuend.models.ranges.interval import Range
+from minuend.models.sites import Array, Site
+from minuend.operators import VALUE_CLASSES
+from minuend.operators.value_classes import reachable
+from minuend.runtimes.answers import EVERY, Answer
+from minuend.runtimes.pattern_answers import Answers
+from minuend.runtimes.quirks import CONSTANTS_KEPT, LESS_ITSELF, MINUS_ZERO_KEPT, ROUNDED_LAST, quirks
+from minuend.runtimes.targets import Target
+from minuend.standards.node import Node, TensorType
+
+_TOLD = 3
+"""How many neighbours that nobody measured a reason names."""
+
+
+_VANISHES = 2.0**-126
+"""Magnitudes below are zero in float32, or subnormal, which some runtimes take for zero."""
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """What the neighbours of a subtraction make of it.
+
+    Attributes:
+        verdict: of them all. reason: why, in a sentence. pattern: the one that decided, as it is printed.
+        hint: what the runtime can be told so that nothing differs; ``""`` where nothing helps.
+        unlike: of a release that nobody measured: in what those around it differ.
+    """
+
+    verdict: str
+    reason: str = ""
+    pattern: str = ""
+    hint: str = ""
+    unlike: str = ""
+
+
+FINE = Joined("ok")
+
+_MOST_ELEMENTS = 1 << 20
+"""Elements of a constant up to which it is read to see whether a runtime keeps it."""
+
+_OWN_PRECISION = "own"
+"""Stands for a hint that keeps float32: what is folded is computed before any precision is chosen."""
+
+
+def joined(site: Site, node: Node, target: Target, hint: str = "", accept: Collection[str] = ()) -> Joined:
+    """Judge a subtraction by its neighbours on a target.
+
+    Args:
+        site: the subtraction. node: its node. target: the runtime. hint: the precision that it is told, or ``""``.
+        accept: value classes whose other numbers are taken as they come.
+    """
+    known = quirks(target.runtime)
+    if not known.joins or target.declared:
+        return FINE
+    if site.constants == "both" and not (node.a.dtype in NARROW and site.matches):
+        return FINE
+    if target.graphs is None or not target.graphs.covers(node.a.dtype, site.dynamic):
+        return _unmeasured(site, node, target)
+    classes = set(reachable(node.op.computes, node.a.element, *site.operands))
+    if node.a.dtype in NARROW and (_is_zero(site.a) or _is_zero(site.b)):
+        classes |= {"rounds", "overflows"}  # what comes in more bits than its type has is rounded here
+    found = list(_each(site, node, target, hint, classes.difference(accept)))
+    if site.constants == "both" and not any(match.folded for match in site.matches):  # they come from outside a body
+        found = [replace(one, verdict=_of_a_body(one.verdict)) for one in found]
+    for verdict in ("not-implemented", "different-numbers"):
+        if wrong := [one for one in found if one.verdict == verdict]:
+            return next((one for one in wrong if not one.hint), wrong[0])
+    if unknown := [one.pattern for one in found]:
+        more = f" and {len(unknown) - _TOLD} more" if len(unknown) > _TOLD else ""
+        helps = {one.hint for one in found}
+        setting = f"; with {settings(target.runtime, *helps)} it was" if len(helps) == 1 and "" not in helps else ""
+        told = f"nobody measured {listed(unknown[:_TOLD], 'and')}{more} on {target.name}{setting}"
+        return Joined("unknown", told, unknown[0])
+    return FINE
+
+
+def _of_a_body(verdict: str) -> str:
+    """What is known of constants from around a body, where of values it is known to differ."""
+    return "unknown" if verdict == "different-numbers" else verdict
+
+
+def _unmeasured(site: Site, node: Node, target: Target) -> Joined:
+    """What is known of a release of which nodes of known shapes were measured by themselves, or in whole recipes."""
+    beside = ""
+    if not proven(site.matches, quirks(target.runtime).proven or {}) and any(one.operator for one in site.matches):
+        beside = "neighbours"
+    elif site.dynamic:
+        beside = "shapes that are known when it runs"
+    elif not node.a.element.is_integer and any(one.constant and _vanishes(one) for one in (site.a, site.b)):
+        beside = "a constant 0, or one that is 0 in float32,"
+    return Joined("unknown", f"what {target.name} makes of {beside} was not measured") if beside else FINE
+
+
+def _each(site: Site, node: Node, target: Target, hint: str, classes: Collection[str]) -> Iterator[Joined]:
+    """Every neighbour that is not fine."""
+    assert target.graphs is not None
+    for match in site.matches:
+        if not match.operator:  # by itself it is judged by what was measured of nodes
+            continue
+        if match.itself and match.operator in ("Add", "Mul") and is_right(LESS_ITSELF, node, target):
+            continue
+        if match.folded:
+            yield from _of_constants(node.a.dtype, target, match)
+            continue
+        answers = target.graphs.find(match, node.a.dtype, site.dynamic, hint)
+        if answers is None:
+            helps = "" if hint else _helps(site, node, target, match, classes)
+            yield Joined("unknown", pattern=str(match.pattern), hint=helps)
+            continue
+        wrong = {name: one for name, one in answers.items() if name == EVERY or name in classes}
+        if wrong:
+            helps = "" if hint else _helps(site, node, target, match, classes)
+            yield _said(target, str(match.pattern), wrong, helps)
+
+
+def _of_constants(dtype: str, target: Target, match: Match) -> Iterator[Joined]:
+    """A neighbour of constants of a narrow type that rounds, where that is not fine.
+
+    What was measured of values holds for constants where the runtime is known to compute them so; elsewhere nothing
+    is known but that operators which keep numbers as they are keep these.
+    """
+    assert target.graphs is not None
+    rule = quirks(target.runtime).narrow_constants
+    if rule and match.folded == CONVERTED:
+        return
+    if rule == ROUNDED_LAST and match.folded == EDGE:
+        return
+    answers = target.graphs.find(replace(match, later=False), dtype, False, _OWN_PRECISION)
+    if answers == {} and match.operator in KEEPING:
+        return
+    pattern = f"{match.pattern} of constants"
+    if rule and answers and not match.later:
+        unlike = next((one.unlike for one in answers.values() if one.unlike), "")
+        reason = f"{pattern} is computed in float32, and {dtype} is not rounded between the two"
+        yield Joined("different-numbers", reason, pattern, unlike=unlike)
+        return
+    yield Joined("unknown", pattern=pattern)
+
+
+def _helps(site: Site, node: Node, target: Target, match: Match, classes: Collection[str]) -> str:
+    """The hint under which a neighbour does no harm."""
+    assert target.graphs is not None
+    for hint in quirks(target.runtime).hints:
+        answers = target.graphs.find(match, node.a.dtype, site.dynamic, hint)
+        if answers is not None and not any(name == EVERY or name in classes for name in answers):
+            return hint
+    return ""
+
+
+def _said(target: Target, pattern: str, wrong: dict[str, Answer], hint: str) -> Joined:
+    unlike = next((one.unlike for one in wrong.values() if one.unlike), "")
+    refused = next((one for one in wrong.values() if one.verdict == "not-implemented"), None)
+    if refused is not None:
+        return Joined("not-implemented", f"{pattern}: {refused.message}", pattern, unlike=unlike)
+    words = "" if EVERY in wrong else f": {listed([VALUE_CLASSES[name].words for name in wrong], 'and')} differ"
+    if hint:
+        setting = settings(target.runtime, hint)
+        reason = f"{pattern} is computed in less than its own precision{words}; not so with {setting}"
+    else:
+        reason = f"{pattern} is computed otherwise than each by itself{words}"
+    return Joined("different-numbers", reason, pattern, hint, unlike)
+
+
+def twins(found: Sequence[Site], target: Target) -> Collection[str]:
+    """Return the places of subtractions that a target may compute with the constant of another of their shape."""
+    kinds: dict[Any, dict[float, list[str]]] = {}
+    for site in found:
+        scalars = [one for one in (site.a, site.b) if one.constant and one.lo == one.hi]
+        if isinstance(site.node, Node) and site.node.a.dtype in quirks(target.runtime).shares and len(scalars) == 1:
+            key = (site.node.a.dtype, site.constants, site.node.b.shape if site.constants == "A" else site.node.a.shape)
+            kinds.setdefault(key, {}).setdefault(float(scalars[0].lo), []).append(site.where)
+    return {where for alike in kinds.values() if len(alike) > 1 for places in alike.values() for where in places}
+
+
+def beside_zero(site: Site, node: Node, target: Target) -> Answers | None:
+    """What a target makes of a subtraction with a constant 0, which it may leave out or turn round.
+
+    ``None`` where no operand is one, or where nobody measured it.
+    """
+    sides = {"B": (site.b, node.b), "A": (site.a, node.a)}
+    side = next((side for side, (one, _) in sides.items() if one.constant and _is_zero(one)), "")
+    if target.graphs is None or not side or site.constants == "both":
+        return None
+    range_, operand = sides[side]
+    sizes = [size for size, one in (("one", True), ("array", False)) if _has_one_element(operand) in (one, None)]
+    form = next((match.form for match in site.matches if not match.operator), ADJACENT)
+    signs = _signs(range_, site.fixed()[side == "B"])
+    found: Answers = {}
+    ends = form == ENDS and side == "B" and not site.dynamic and is_right(MINUS_ZERO_KEPT, node, target)
+    for zero in (ZEROS[size][sign] for size in sizes for sign in signs if not (ends and sign)):
+        pattern = less(X, zero) if side == "B" else less(zero, X)
+        answers = target.graphs.find(Match(pattern, form, ""), node.a.dtype, site.dynamic, "")
+        if answers is None:
+            return None
+        found = {**found, **answers}
+    return found
+
+
+def is_right(what: str, node: Node, target: Target) -> bool:
+    """Whether a narrow case was measured to be right on a target."""
+    return node.a.dtype == "float32" and target.release in quirks(target.runtime).right.get(what, ())
+
+
+def keeps_constant(site: Site, node: Node, target: Target) -> bool:
+    """Whether a target computes with a stored operand as with any other value: it keeps each of its elements."""
+    if site.constants not in ("A", "B") or not is_right(CONSTANTS_KEPT, node, target):
+        return False
+    dims = (node.b if site.constants == "B" else node.a).shape
+    if dims is None or not all(isinstance(dim, int) for dim in dims):
+        return False
+    if math.prod(dim for dim in dims if isinstance(dim, int)) > _MOST_ELEMENTS:
+        return False
+    stored = site.fixed()[site.constants == "B"]
+    if stored is None or stored.size < 2 or not np.isfinite(stored).all():
+        return False
+    minus_zero = (stored == 0) & np.signbit(stored)
+    return not minus_zero.any() and not quirks(target.runtime).kept(node.a.element, stored)
+
+
+def _signs(zero: Range, stored: Array | None) -> Collection[int]:
+    """Which zeros a constant holds: +0 (0), -0 (1)."""
+    if not zero.negative_zero:
+        return (0,)
+    return (0, 1) if stored is None or not np.signbit(stored).all() else (1,)
+
+
+def _has_one_element(operand: TensorType) -> bool | None:
+    """Whether an operand has one element; ``None`` where its shape does not say."""
+    dims = operand.shape
+    if dims is None or any(not isinstance(dim, int) for dim in dims):
+        return None
+    return all(dim == 1 for dim in dims)
+
+
+def with_open_shapes(site: Site, node: Node, target: Target) -> Answers:
+    """What a target makes of a subtraction by itself where shapes are open; a class that is left out is fine."""
+    found: Answers = {}
+    for match in site.matches if site.dynamic and target.graphs is not None else ():
+        if not match.operator and target.graphs is not None:
+            found = {**found, **(target.graphs.find(match, node.a.dtype, True, "") or {})}
+    return found
+
+
+def _is_zero(range_: Range) -> bool:
+    return range_.dtype is not None and range_.lo == range_.hi == 0 and not range_.nan
+
+
+def _vanishes(range_: Range) -> bool:
+    """Whether a constant holds nothing but zeros, or what some runtimes take for them: tract leaves out such a B."""
+    return range_.dtype is not None and not range_.nan and max(abs(range_.lo), abs(range_.hi)) < _VANISHES
+
+
+def settings(runtime: str, hint: str) -> str:
+    """Return how a runtime is told a hint.
+
+    >>> settings("openvino-cpu", "f32")
+    'INFERENCE_PRECISION_HINT=f32'
+    """
+    return ", ".join(f"{name}={value}" for name, value in quirks(runtime).hints[hint].items())
+
+
+def kept_apart(site: Site, target: Target) -> bool:
+    """Whether ``Max(t, t)`` around operands and result of a subtraction was measured to keep it to itself.
+
+    What a runtime holds in more bits than its type has goes through Max as it is.
+    """
+    assert target.graphs is not None
+    assert isinstance(site.node, Node)
+    if site.node.a.dtype in NARROW:
+        return False
+    classes = reachable(site.op.computes, site.node.a.element, *site.operands)
+    for match in site.matches:
+        if match.operator:
+            continue
+        assert isinstance(match.pattern, Op)
+        operands = match.pattern.operands
+        maxima = [
+            replace(match.pattern, operands=(*operands[:i], Op("Max", (X, X)), *operands[i + 1 :]))
+            for i, one in enumerate(operands)
+            if one == X
+        ]
+        for pattern in (*maxima, Op("Max", (RESULT, RESULT)).with_result(match.pattern)):
+            answers = target.graphs.find(Match(pattern, ADJACENT, "Max"), site.node.a.dtype, site.dynamic, "")
+            if answers is None or any(name == EVERY or name in classes for name in answers):
+                return False
+    return True

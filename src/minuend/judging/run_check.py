@@ -1,0 +1,450 @@
+"""A model as it is on installed runtimes, beside the contract's own evaluation: ``check`` with ``run=True``.
+
+Every output is compared. Where one differs, the first place where numbers leave is looked for
+(:mod:`minuend.judging.locating`), and what the runtime can be told so that nothing differs. What a run shows holds for
+its inputs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from minuend.core.elements import TYPES
+from minuend.errors import LimitExceeded, MinuendError, SpecError, Unsupported, listed
+from minuend.judging.constant_operands import can_make
+from minuend.judging.contract import Tally, contracted
+from minuend.judging.error_bounds import Bounds, answered
+from minuend.judging.locating import Cuts, locate
+from minuend.judging.pattern_verdicts import joined, twins
+from minuend.judging.probe_node import Asked, ask, codes_of, pair_at
+from minuend.models.opening import Model, dialect_of
+from minuend.models.ranges.assumed import NONE, Assumptions
+from minuend.models.sites import Site
+from minuend.models.tracing import Array, Trace, tracing
+from minuend.runtimes import registry
+from minuend.runtimes.answers import Witness
+from minuend.runtimes.cases import relation_of
+from minuend.runtimes.model_runs import (
+    DIMS,
+    ORDINARY,
+    SMALL,
+    WILD,
+    RuntimeRefuses,
+    asked,
+    beyond_inputs,
+    check_size,
+    make_inputs,
+)
+from minuend.runtimes.quirks import quirks
+from minuend.runtimes.report import Finding, Report
+from minuend.runtimes.running import Runtime
+from minuend.runtimes.targets import Target
+from minuend.runtimes.trials import Answered, Place, Trial
+from minuend.standards.node import Node
+
+GIVEN = "the given ones"
+"""Which inputs were taken, where a caller gave them."""
+
+Inputs = Mapping[str, Array]
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Inputs, what they are, and what the contract gives for them."""
+
+    inputs: Inputs
+    words: str
+    trace: Trace
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What came of a model on a runtime: the trial, and what each subtraction gave that could be looked at.
+
+    ``shown`` has the first element of each that is another number: the operands, what came and what was expected.
+    """
+
+    trial: Trial
+    subtractions: Mapping[str, Tally]
+    shown: Mapping[str, Witness] = field(default_factory=dict)
+
+
+# ---- inputs -----------------------------------------------------------------------------------------------------
+
+
+def turns(model: Model, inputs: Inputs | None, assumed: Assumptions = NONE) -> list[Turn]:
+    """Return the inputs that a model is run on: the given ones; or ordinary numbers, and edges.
+
+    Edges are of use where every operator on the way to some output has one right answer.
+
+    Raises:
+        SpecError: given inputs that do not fit. MinuendError: this package cannot run the model.
+    """
+    if inputs is not None:
+        return [Turn(inputs, GIVEN, tracing(dialect_of(model)).trace(model, inputs))]
+    check_size(model)
+    first = _made(model, (ORDINARY, SMALL), assumed)
+    bounds = Bounds(first.trace)
+    if not first.inputs or not any(bounds.exact(key) for key in first.trace.outputs.values()):
+        return [first]
+    with contextlib.suppress(MinuendError):  # they are no good as indices or counts
+        return [first, _made(model, (WILD,), assumed)]
+    return [first]
+
+
+def _made(model: Model, kinds: Iterable[str], assumed: Assumptions) -> Turn:
+    """Inputs of the first kind and the first length of unknown dims with which the model runs."""
+    failure: MinuendError | None = None
+    stopped: set[str] = set()
+    for kind, dim in itertools.product(kinds, DIMS):
+        if kind in stopped:
+            continue
+        made = make_inputs(model, tuple(TYPES) if kind == WILD else (), 0, dim, kind, assumed)
+        try:
+            return Turn(made, kind, tracing(dialect_of(model)).trace(model, made, wide=kind != WILD))
+        except MinuendError as error:
+            failure = failure or error
+            stopped |= {kind} if isinstance(error, LimitExceeded) else set()  # which takes minutes
+    raise Unsupported(f"{failure}; the inputs were made, and --input gives others") from failure
+
+
+def _expecting(original: Model, turn: Turn) -> Trace:
+    """What the contract gives for a rewritten model: the outputs that the original one has."""
+    known = original.run(turn.inputs)
+    expected = {key: getattr(known[name], "codes", known[name]) for name, key in turn.trace.outputs.items()}
+    return replace(turn.trace, values={**turn.trace.values, **expected})
+
+
+# ---- one runtime ------------------------------------------------------------------------------------------------
+
+
+def installed(target: Target) -> str:
+    """Return the release of a target's runtime that is installed.
+
+    Raises:
+        Unsupported: none is. SpecError: no runtime that could be installed.
+    """
+    adapter = registry.known(target.runtime)
+    if adapter is None or adapter.ARRAYS:
+        raise SpecError("targets", f"{target.name} cannot be run here; check without running it")
+    release = registry.release(adapter)
+    if release is None:
+        raise Unsupported(
+            f"running the model on {target.runtime} needs the package {adapter.PACKAGE}, which is not installed: "
+            f"{registry.installing(adapter)}"
+        )
+    return str(release)
+
+
+def tried(
+    model: Model,
+    target: Target,
+    found: Sequence[Site] = (),
+    inputs: Inputs | None = None,
+    hint: str = "",
+    original: Model | None = None,
+    assumed: Assumptions = NONE,
+) -> Tried:
+    """Run a model as it is on a target's runtime, and compare.
+
+    Args:
+        model: the model. target: its runtime is asked, in the release that is installed.
+        found: the model's subtractions. inputs: arrays by name; ``None``: some are made. hint: what it is told.
+        original: the model whose outputs are expected, where ``model`` is a rewritten one.
+        assumed: what is known of inputs, which those that are made keep to.
+
+    Raises:
+        SpecError: inputs that do not fit. Unsupported: the runtime is not installed.
+    """
+    release = installed(target)
+    hint = hint if hint in quirks(target.runtime).hints else ""
+    trial = Trial(target=target.name, runtime=f"{target.runtime}@{release}", hint=hint)
+    if release != target.release:
+        note = f"{target.name} is judged, and {trial.runtime}, which is installed, is run: its numbers are its own"
+        trial = replace(trial, notes=(note,))
+    if inputs is None and (told := beyond_inputs(model, assumed)):
+        trial = replace(trial, notes=(*trial.notes, told))
+    try:
+        ran = turns(model, inputs, assumed)
+        if original is not None:
+            ran = [replace(turn, trace=_expecting(original, turn)) for turn in ran]
+    except MinuendError as error:
+        if inputs is not None and isinstance(error, SpecError):
+            raise
+        return Tried(replace(trial, unlike=f"there is nothing to compare with: {error}"), {})
+    with Runtime(target.runtime) as runtime:
+        return _compared(model, runtime, ran, found, trial)
+
+
+def _compared(model: Model, runtime: Runtime, ran: Sequence[Turn], found: Sequence[Site], trial: Trial) -> Tried:
+    told = {"hint": trial.hint} if trial.hint else {}
+    trial = replace(trial, inputs=" and on ".join(turn.words for turn in ran))
+    outputs: dict[str, Answered] = {}
+    tallies: dict[str, Tally | None] = {}
+    shown: dict[str, Witness] = {}
+    wrong: Cuts | None = None
+    for turn in ran:
+        try:
+            got, _ = asked(model, turn.inputs, list(model.output_names()), (), runtime, told)
+        except RuntimeRefuses as refused:
+            return Tried(replace(trial, refused=str(refused)), {})
+        except LimitExceeded as limit:
+            return Tried(replace(trial, unlike=str(limit)), {})
+        cuts = Cuts(model, turn.inputs, turn.trace, runtime, told, got, _compared_outputs(turn))
+        answers = _answers(cuts)
+        for one in answers:
+            outputs[one.name] = _added(outputs.get(one.name), one)
+        _judge(cuts, found, tallies, shown)
+        if wrong is None and any(one.different for one in answers):
+            wrong = cuts
+    trial = replace(trial, outputs=tuple(outputs.values()))
+    if wrong is not None:
+        switches = tuple(quirks(trial.runtime.partition("@")[0]).switches)
+        trial = replace(trial, places=tuple(_places(wrong)), switches=switches, gone=tuple(_gone(wrong)))
+    known = {where: tally for where, tally in tallies.items() if tally is not None}
+    return Tried(replace(trial, notes=(*trial.notes, *_first(known, shown))), known, shown)
+
+
+def _first(tallies: Mapping[str, Tally], shown: Mapping[str, Witness]) -> Iterator[str]:
+    """The first subtraction of the model that gave another number, with its operands."""
+    for where, tally in tallies.items():
+        if tally.first is not None and where in shown:
+            pair = f"{shown[where].gives}, expected {shown[where].expected}"
+            yield f"the first subtraction that leaves the contract is {where}, at {list(tally.first.index)}: {pair}"
+            return
+
+
+def _compared_outputs(turn: Turn) -> list[str]:
+    """Outputs of numbers; with edges those alone whose operators are exact: a bound for infinities says nothing."""
+    bounds, values = Bounds(turn.trace), turn.trace.values
+    return [
+        name
+        for name, key in turn.trace.outputs.items()
+        if isinstance(values[key], np.ndarray)
+        and values[key].dtype.kind not in "OUT"
+        and (turn.words != WILD or bounds.exact(key))
+    ]
+
+
+def _answers(cuts: Cuts) -> list[Answered]:
+    """Compare the outputs."""
+    bounds, found = Bounds(cuts.trace), []
+    for name in cuts.outputs:
+        key = cuts.trace.outputs[name]
+        found.append(answered(name, cuts.got[name], cuts.trace.values[key], bounds.judge(key, cuts.got[name])))
+    return found
+
+
+def _added(known: Answered | None, one: Answered) -> Answered:
+    """An output over several turns."""
+    if known is None:
+        return one
+    allowed = [bound for bound in (known.allowed, one.allowed) if bound is not None]
+    return replace(
+        known,
+        elements=known.elements + one.elements,
+        different=known.different + one.different,
+        first=known.first or one.first,
+        allowed=max(allowed, default=None),
+        farthest=max(known.farthest, one.farthest),
+        unequal=known.unequal + one.unequal,
+        ulps=max((count for count in (known.ulps, one.ulps) if count is not None), default=None),
+        distance=max(known.distance, one.distance),
+    )
+
+
+def _places(cuts: Cuts) -> Iterable[Place]:
+    """Where numbers leave on the way to each output that differs; one that an earlier place explains is left out."""
+    bounds = Bounds(cuts.trace)
+    seen: set[str] = set()
+    for one in _answers(cuts):
+        place = locate(cuts, bounds, one.name) if one.different else None
+        if place is not None and place.location not in seen:
+            seen.add(place.location)
+            yield place
+
+
+def _gone(cuts: Cuts) -> Iterable[str]:
+    """What the runtime can be told, each by itself, so that no output differs."""
+    for switch in quirks(cuts.runtime.name).switches:
+        try:
+            got, _ = asked(cuts.model, cuts.inputs, list(cuts.got), (), cuts.runtime, {**cuts.told, "switch": switch})
+        except (RuntimeRefuses, LimitExceeded):
+            continue
+        if not any(one.different for one in _answers(replace(cuts, got=got))):
+            yield switch
+
+
+# ---- subtractions -----------------------------------------------------------------------------------------------
+
+
+def _judge(cuts: Cuts, found: Sequence[Site], tallies: dict[str, Tally | None], shown: dict[str, Witness]) -> None:
+    """Compare each subtraction of the main graph on the operands that the runtime itself gave it.
+
+    ``None`` stands for one that could not be looked at: of such a one nothing is known.
+    """
+    steps = {step.where: step for step in cuts.trace.steps if step.operator == "Sub"}
+    sites = [site for site in found if site.where in steps and isinstance(site.node, Node)]
+    keys = {site.where: (*steps[site.where].inputs[:2], steps[site.where].outputs[0]) for site in sites}
+    everything = cuts.seen([key for three in keys.values() for key in three])
+    for site in sites:
+        seen = everything if everything is not None else cuts.seen(keys[site.where])
+        tally = tallies.setdefault(site.where, Tally())
+        if seen is None or keys[site.where][2] not in seen or tally is None:
+            tallies[site.where] = None
+            continue
+        a, b, c = (seen[key] if key in seen else cuts.trace.values[key] for key in keys[site.where])
+        assert isinstance(site.node, Node)
+        expected = contracted(site.node, a, b)
+        tally.add(site.where, c, expected)
+        if tally.first is not None and site.where not in shown:
+            element = site.node.a.element
+            codes = [codes_of(element, np.asarray(one)) for one in (a, b, c, expected)]
+            witness = pair_at(element, tally.first.index, codes)
+            shown |= {} if witness is None else {site.where: witness}
+
+
+def with_runs(
+    report: Report,
+    model: Model,
+    chosen: Sequence[Target],
+    found: Sequence[Site],
+    inputs: Inputs | None,
+    hint: str,
+    assumed: Assumptions = NONE,
+    every: bool = False,
+) -> Report:
+    """Return a report with what the installed runtimes of its targets give for the model as it is.
+
+    Args:
+        report: one finding for each subtraction and target, in this order. model, chosen, found: what it tells of.
+        inputs, hint, assumed: see :func:`tried`.
+        every: whether each subtraction is asked for by itself, too; else those alone of which nothing is known.
+    """
+    for one in chosen:
+        installed(one)  # before a minute is spent on another
+    findings = list(report.findings)
+    for k, target in enumerate(chosen):
+        findings[k :: len(chosen)] = with_answers(findings[k :: len(chosen)], found, target, hint, every)
+    known = {one.name: tried(model, one, found, inputs, hint, assumed=assumed) for one in chosen}
+    pairs = itertools.product(found, chosen)
+    told = tuple(with_run(finding, site, known[one.name]) for finding, (site, one) in zip(findings, pairs, strict=True))
+    return replace(report, findings=told, trials=tuple(one.trial for one in known.values()))
+
+
+def with_answers(
+    findings: Sequence[Finding], found: Sequence[Site], target: Target, hint: str, every: bool
+) -> list[Finding]:
+    """Return the findings of a target with what its installed runtime gives for subtractions by themselves.
+
+    Args:
+        findings: one for each subtraction. found: those. target, hint: what is asked. every: see :func:`with_runs`.
+    """
+    asked = [every or finding.verdict == "unknown" for finding in findings]
+    if not any(asked) or target.translate is not None or f"{target.runtime}@{installed(target)}" != target.name:
+        return list(findings)
+    mixed = twins(found, target)
+    told = hint if hint in quirks(target.runtime).hints else ""
+    results = list(findings)
+    with Runtime(target.runtime) as runtime:
+        for k, (finding, site) in enumerate(zip(findings, found, strict=True)):
+            if asked[k] and finding.verdict not in ("invalid", "not-implemented"):
+                answer = ask(site, runtime, told, known_pairs(site, target))
+                results[k] = with_answer(finding, answer, neighbours_of(site, target, hint, mixed))
+    return results
+
+
+def known_pairs(site: Site, target: Target) -> list[Witness]:
+    """Pairs that were measured to deviate on a target, of those that a subtraction's operands can make."""
+    if not isinstance(site.node, Node):
+        return []
+    relation = relation_of(site.node) or "same"
+    answers = target.answer(site.node.op, site.node.a.element, relation, site.constants).values()
+    return [one.witness for one in answers if one.witness is not None and can_make(site, one.witness)]
+
+
+def neighbours_of(site: Site, target: Target, hint: str, mixed: Collection[str]) -> str:
+    """Why a subtraction by itself does not tell how it goes in its model; ``""`` where it does."""
+    if site.where in mixed:
+        return "another subtraction of this shape has another constant"
+    around = joined(site, site.node, target, hint) if isinstance(site.node, Node) else None
+    return "" if around is None or around.verdict == "ok" else around.reason
+
+
+def with_answer(finding: Finding, answer: Asked | None, neighbours: str) -> Finding:
+    """Return a finding with what a runtime gave for its subtraction by itself.
+
+    Args:
+        neighbours: what else decides in the model: then a subtraction that is right by itself says nothing.
+    """
+    if answer is None:
+        return finding
+    told = str(answer)
+    if answer.refused:
+        return replace(finding, verdict="not-implemented", reason=told, run=told, witness=None, graph="", hint="")
+    if answer.different:
+        before = finding.reason if finding.verdict == "different-numbers" else ""
+        reason = "; ".join(filter(None, (before, told)))
+        known = finding.witness if before else None
+        return replace(finding, verdict="different-numbers", reason=reason, run=told, witness=known or answer.witness)
+    if finding.verdict == "ok":
+        return replace(finding, run=told)
+    if finding.verdict == "different-numbers":
+        return replace(finding, reason=f"{finding.reason}; {told}", run=told)
+    if neighbours or not answer.whole:
+        besides = neighbours if neighbours and neighbours not in finding.reason else ""
+        limit = "which says nothing of its neighbours" if neighbours else "on some of the shapes that it can have"
+        reason = "; ".join(filter(None, (finding.reason, besides, f"{told}, {limit}")))
+        return replace(finding, reason=reason, run=told)
+    return replace(finding, verdict="ok", reason=f"{told}; {finding.reason}", run=told)
+
+
+def with_run(finding: Finding, site: Site, one: Tried) -> Finding:
+    """Return a finding with what a run showed of it; one of another release stays as it is."""
+    tally = one.subtractions.get(site.where)
+    if one.trial.target != one.trial.runtime:
+        return finding
+    if tally is None or not tally.elements:
+        return _beside(finding, site.where, one.trial.places)
+    if tally.first is not None:
+        return _corrected(finding, tally, one.shown.get(site.where))
+    told = f"in the run all {tally.elements} elements were the contract's, on these inputs"
+    if finding.verdict == "unknown":
+        return replace(finding, verdict="ok", reason=f"{told} alone; {finding.reason}", run=told)
+    if finding.verdict == "different-numbers":
+        return replace(finding, reason=f"{finding.reason}; {told}", run=told)
+    return replace(finding, run=told)
+
+
+def _beside(finding: Finding, where: str, places: Iterable[Place]) -> Finding:
+    """A subtraction that the runtime computes with others, so that it cannot be seen, and what comes of them all."""
+    for place in places:
+        if place.location == where or any(one.startswith(f"{where} (") for one in place.together):
+            others = [one for one in place.together if not one.startswith(f"{where} (")]
+            others += [] if place.location == where else [f"{place.location} ({place.operator})"]
+            told = f"in the run it was computed with {listed(others, 'and')}, and what came of it differed"
+            if finding.verdict == "different-numbers" or (finding.verdict == "unknown" and place.location != where):
+                return replace(finding, reason=f"{finding.reason}; {told}", run=told)
+            verdict = "different-numbers" if place.location == where and not place.cut else "unknown"
+            at = f", the first at index {list(place.first.index)}: got {place.first.got}"
+            return replace(finding, verdict=verdict, reason=f"{told}{at}, expected {place.first.expected}", run=told)
+    return finding
+
+
+def _corrected(finding: Finding, tally: Tally, shown: Witness | None) -> Finding:
+    """What was measured is different: that is the verdict, whatever was known, and the pair that shows it."""
+    told = f"in the run {tally.different} of {tally.elements} elements differed"
+    first = tally.first
+    assert first is not None
+    pair = (
+        f"got {first.got}, expected {first.expected}" if shown is None else f"{shown.gives}, expected {shown.expected}"
+    )
+    where = f"{told}, the first at index {list(first.index)}: {pair}"
+    if finding.verdict == "different-numbers":
+        return replace(finding, reason=f"{finding.reason}; {where}", run=told, witness=shown or finding.witness)
+    return replace(finding, verdict="different-numbers", reason=where, run=told, witness=shown, graph="", hint="")

@@ -1,0 +1,188 @@
+"""Run a model on files: inputs from tensor files, outputs into a folder."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from minuend.child import MEMORY, SECONDS, limited
+from minuend.core import elements
+from minuend.core.shapes import format_shape
+from minuend.errors import SpecError, Unsupported, listed
+from minuend.files import Result, check_output, file_format, open_tensors, split
+from minuend.files.base import quoted
+from minuend.files.formats.plain_types import plain_type
+from minuend.files.transaction.remote import check_unchanged, watched
+from minuend.files.transaction.writing import together
+from minuend.models.opening import dialect_of, formats, open_model
+
+SUFFIXES = (".npy", ".pb")
+"""Formats that outputs are written in: the first that holds the element type."""
+
+_LONGEST = 200  # characters of an output's name that its file is called by; a file's name has 255 bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """An output that was written: its name in the model, its type in words, and its file."""
+
+    name: str
+    element: str
+    shape: tuple[int, ...]
+    path: str
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a run did.
+
+    Attributes:
+        model: the model's path. outputs: what was written. printed: what the model itself printed.
+    """
+
+    model: str
+    outputs: list[Output]
+    printed: list[str] = field(default_factory=list)
+
+
+def run_files(
+    model: str,
+    inputs: Sequence[str],
+    folder: str,
+    *,
+    max_bytes: int | None,
+    evaluator: str | None = None,
+    max_memory: int | None = MEMORY,
+    max_seconds: float | None = SECONDS,
+) -> Ran:
+    """Run a model and write its outputs to a folder, a file each.
+
+    Args:
+        model: the model's path.
+        inputs: ``NAME=FILE`` each, where a file is one of tensors and may select one by ``file::tensor``.
+        folder: where outputs are written, and files that the model itself writes; made if it is not there.
+        max_bytes: the size of the largest result that may be made; ``None`` for no limit.
+        evaluator: what computes the operators other than subtraction, where a dialect has several that can.
+        max_memory, max_seconds: see :func:`minuend.models.opening.run`.
+
+    Raises:
+        SpecError: an input without a name, twice, or of several tensors; no such evaluator. Others: see
+            :func:`minuend.models.opening.run`.
+    """
+    arrays, files = read_inputs(inputs)
+    opened = open_model(model)
+    sources = (model, *opened.sources(), *files)
+    if os.path.exists(folder) and not os.path.isdir(folder):
+        raise NotADirectoryError(f"{folder} is a file; expected a folder to write outputs to")
+    chosen = {} if evaluator is None else {"evaluator": evaluator}
+    if chosen and not hasattr(opened, "EVALUATORS"):
+        kind = formats()[dialect_of(opened)].MODELS
+        raise SpecError("evaluator", f"--evaluator chooses what computes ONNX's other operators; {kind} have none")
+    with limited(max_memory, max_seconds):
+        done = opened.execute(arrays, output_dir=folder, max_bytes=max_bytes, **chosen)
+    writers = done.writers()
+    named = {name: _results(name, value) for name, value in done.outputs.items()}
+    goals = _goals(folder, named)
+    for name, result in named.items():
+        check_output(goals[name], [result])
+    outputs: list[Callable[[BinaryIO], None]]
+    outputs = [partial(_write, goals[name], result) for name, result in named.items()]
+    with together([*goals.values(), *writers], sources, folders=True) as streams:
+        for write, stream in zip([*outputs, *writers.values()], streams, strict=True):
+            write(stream)
+    os.makedirs(folder, exist_ok=True)  # where a model has no outputs
+    written = [Output(name, str(r.element), r.shape, goals[name]) for name, r in named.items()]
+    return Ran(model, written, list(done.printed))
+
+
+def read_inputs(inputs: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
+    """Read inputs, ``NAME=FILE`` each; return the arrays by name, and the files.
+
+    Raises:
+        SpecError: an input without a name, twice, or of several tensors. Others: see
+            :func:`minuend.files.open_tensors`.
+    """
+    files = _read_names(inputs)
+    return {name: _read(name, path) for name, path in files.items()}, [split(path)[0] for path in files.values()]
+
+
+def _write(path: str, result: Result, stream: BinaryIO) -> None:
+    file_format(path).write(stream, [result])
+
+
+def _read_names(inputs: Sequence[str]) -> dict[str, str]:
+    files: dict[str, str] = {}
+    for text in inputs:
+        name, equals, path = text.partition("=")
+        if not equals or not name or not path:
+            raise SpecError("inputs", f"--input {text!r} names no input; expected NAME=FILE")
+        if name in files:
+            raise SpecError("inputs", f"--input gives {name!r} twice; give it once")
+        files[name] = path
+    return files
+
+
+@watched()
+def _read(name: str, path: str) -> Any:
+    found = open_tensors(path, every_type=True)  # a model's inputs can be of other types than subtraction's: bool
+    if len(found) != 1:
+        raise SpecError(
+            "inputs", f"input {name!r}: {path} holds {len(found)} tensors ({quoted(found)}); select one by file::name"
+        )
+    array = next(iter(found.values())).read()
+    check_unchanged()
+    return array
+
+
+def _results(name: str, value: Any) -> Result:
+    """An output as something that can be written."""
+    if not isinstance(value, np.ndarray):
+        raise Unsupported(
+            f"output {name!r} is a {type(value).__name__}, which no tensor file holds; run it from Python"
+        )
+    row = elements.of_numpy(value.dtype) or plain_type(value.dtype)
+    if row is None:
+        raise Unsupported(
+            f"output {name!r} is of {value.dtype.name}, which is no type of subtraction and is not written; "
+            "run it from Python"
+        )
+    return Result.of(name, row, value)
+
+
+def _goals(folder: str, results: Mapping[str, Result]) -> dict[str, str]:
+    """The file of each output: its name where that is a plain one, without what could lead out of the folder."""
+    goals: dict[str, str] = {}
+    for name, result in results.items():
+        stem = re.sub(r"[^A-Za-z0-9_.+-]", "_", name).lstrip(".")[:_LONGEST] or "output"
+        suffix = next((s for s in SUFFIXES if _holds(s, result)), None)
+        if suffix is None:
+            raise Unsupported(
+                f"output {name!r} is of {result.element}, which neither of {listed(SUFFIXES, 'and')} holds; "
+                "run it from Python"
+            )
+        path = os.path.join(folder, stem + suffix)
+        number = 1
+        while path in goals.values():
+            path = os.path.join(folder, f"{stem}_{number}{suffix}")
+            number += 1
+        goals[name] = path
+    return goals
+
+
+def _holds(suffix: str, result: Result) -> bool:
+    try:
+        check_output(f"x{suffix}", [result])
+    except (TypeError, ValueError, Unsupported):
+        return False
+    return True
+
+
+def described(output: Output) -> str:
+    """Say what was written where."""
+    return f"{output.name}: {output.element} {format_shape(output.shape)} → {output.path}"

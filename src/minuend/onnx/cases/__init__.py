@@ -1,0 +1,1 @@
+"""Patterns as ONNX models, which runtimes are measured with."""

@@ -1,0 +1,1 @@
+"""ONNX models and tensors as files: read, checked, with external data, and saved."""

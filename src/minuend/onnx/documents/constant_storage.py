@@ -1,0 +1,101 @@
+"""How a model stores its constants: not every runtime reads every way, and then it can be stored otherwise.
+
+A way is named so, and an adapter's ``STRICT`` says what comes of it:
+
+    uint64 in uint64_data    elements are in the field of their type, and not in ``raw_data``
+    no uint64                a tensor without elements, and without ``raw_data``
+    value_ints               an attribute of Constant that is numbers, not a tensor
+    operand of …             a subtraction reads what is stored so
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto
+from onnx.helper import make_attribute
+from onnx.numpy_helper import from_array
+
+from minuend.errors import listed
+from minuend.onnx.documents import tensors
+from minuend.onnx.execution.evaluator import MAIN
+from minuend.onnx.graphs.walk import Scope, Subtraction, all_tensors, walk
+from minuend.onnx.model import Model
+
+OPERAND = "operand of "
+
+
+def ways(model: ModelProto) -> frozenset[str]:
+    """Return every way in which a model stores constants, beside ``raw_data`` and external files.
+
+    >>> import onnx
+    >>> text = '<ir_version: 8, opset_import: ["" : 14]> g (uint32[2] a) => (uint32[2] c) <uint32[2] k = {1, 2}> {'
+    >>> sorted(ways(onnx.parser.parse_model(text + " c = Sub(a, k) }")))
+    ['uint32 in uint64_data']
+    """
+    found = {_of_tensor(tensor) for tensor, _ in all_tensors(model)}
+    return frozenset(found.union(map(_of_numbers, _constants(model))) - {""})
+
+
+def ways_of_operands(one: Subtraction) -> frozenset[str]:
+    """Return the ways in which the constants that a subtraction reads are stored, each as ``"operand of …"``."""
+    known = [_ways_by_name(scope) for scope in one.scope.around()]
+    return frozenset(OPERAND + names[name] for name in one.proto.input for names in known if names.get(name))
+
+
+def store_raw(model: Model, unread: Collection[str]) -> str:
+    """Store what is stored in some ways as ``raw_data``, in place, and return what was done; ``""`` for nothing.
+
+    Raises:
+        FileFormatError: a tensor that does not hold what it has to.
+    """
+    goal = {way.removeprefix(OPERAND) for way in unread}
+    done: Counter[str] = Counter()
+    for tensor, where in all_tensors(model.proto):
+        if (way := _of_tensor(tensor)) in goal:
+            done[way] += 1
+            raw = from_array(model.array(tensor, f"{model.name}: {where}")).raw_data
+            for field in tensors.TYPED_FIELDS:
+                tensor.ClearField(field)
+            tensor.raw_data = raw
+    for node in _constants(model.proto):
+        stated = tensors.constant(node) if (way := _of_numbers(node)) in goal else None
+        if stated is not None:
+            done[way] += 1
+            node.attribute[0].CopyFrom(make_attribute("value", stated))
+    counted = [f"{count} constant{'' if count == 1 else 's'} of {way}" for way, count in done.items()]
+    return f"{listed(counted, 'and')} became raw_data" if counted else ""
+
+
+# ---- one constant -------------------------------------------------------------------------------------------------
+
+
+def _constants(model: ModelProto) -> Iterator[NodeProto]:
+    return (node for scope in walk(model) for node in scope.nodes if _is_constant(node))
+
+
+def _is_constant(node: NodeProto) -> bool:
+    return node.op_type == "Constant" and node.domain in MAIN
+
+
+def _ways_by_name(scope: Scope) -> Mapping[str, str]:
+    """How the constants of a scope are stored; ``""`` for ``raw_data``."""
+    stored = scope.proto.initializer if isinstance(scope.proto, GraphProto) else ()
+    found = {tensor.name: _of_tensor(tensor) for tensor in stored}
+    for node in filter(_is_constant, scope.nodes):
+        tensor = next((one.t for one in node.attribute if one.name == "value"), None)
+        found[node.output[0]] = _of_numbers(node) if tensor is None else _of_tensor(tensor)
+    return found
+
+
+def _of_tensor(tensor: TensorProto) -> str:
+    kind = tensors.data_type(tensor.data_type)
+    if kind is None or kind.name is None or tensor.HasField("raw_data") or tensors.is_external(tensor):
+        return ""
+    return f"{kind.name} in {kind.field}" if math.prod(tensor.dims) else f"no {kind.name}"
+
+
+def _of_numbers(node: NodeProto) -> str:
+    return next((one.name for one in node.attribute if one.name in tensors.CONSTANTS), "")

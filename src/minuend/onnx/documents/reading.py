@@ -1,0 +1,92 @@
+"""ONNX models as they come: a file, bytes, the text form or a ModelProto; parsed, and their structure checked."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped,unused-ignore]
+from onnx import ModelProto
+
+from minuend.errors import FileFormatError
+from minuend.files.streaming.reading import read_bytes
+from minuend.onnx.graphs import structure
+from minuend.onnx.graphs.normalising import Departure, mend
+from minuend.onnx.processes import library_process
+
+_MOST_BYTES = (1 << 31) - 1
+
+
+def parsed(source: Any) -> tuple[ModelProto, tuple[Departure, ...], str | None, str]:
+    """Parse a model, of whatever it is, and check its structure.
+
+    Returns:
+        The model, which rules it broke that are mended in it, the path that it came from, and what messages call it.
+
+    Raises:
+        FileNotFoundError: no such file. FileFormatError: no ONNX model, a truncated one, or one that breaks a rule.
+    """
+    library_process.start()
+    path: str | None = None
+    if isinstance(source, ModelProto):
+        proto, name = source, "the ModelProto"
+    elif isinstance(source, bytes | bytearray | memoryview):
+        proto, name = _parse(bytes(source), "the model's bytes"), "the model's bytes"
+    elif isinstance(source, str) and source.lstrip().startswith("<"):
+        proto, name = _parse_text(source, "the model's text"), "the model's text"
+    elif isinstance(source, str | os.PathLike):
+        path = os.fsdecode(source)
+        proto, name = _read_file(path), path
+    else:
+        raise TypeError(f"an ONNX model is a path, bytes, text or a ModelProto; this is a {type(source).__name__}")
+    try:
+        structure.check_message(proto)
+        proto, departures = mend(proto, copy=proto is source)
+        structure.check_model(proto)
+    except FileFormatError as error:
+        raise FileFormatError(f"{name}: {error}") from None
+    return proto, departures, path, name
+
+
+def _read_file(path: str) -> ModelProto:
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"there is no file {path}")
+    if not os.path.isfile(path) and not os.path.isdir(path):
+        raise FileFormatError(f"{path} is no regular file")
+    nbytes = 0 if os.path.isdir(path) else os.path.getsize(path)
+    if nbytes > _MOST_BYTES:
+        raise FileFormatError(
+            f"{path} has {nbytes} bytes; a protobuf message has {_MOST_BYTES} at most, and larger models keep "
+            "their tensors in files beside them"
+        )
+    raw = read_bytes(path)
+    if path.lower().endswith(".onnxtxt"):
+        try:
+            return _parse_text(raw.decode(), path)
+        except UnicodeDecodeError as error:
+            raise FileFormatError(f"{path} is no UTF-8 text: {error.reason} at byte {error.start}") from None
+    return _parse(raw, path)
+
+
+def _parse(raw: bytes, name: str) -> ModelProto:
+    if not raw:
+        raise FileFormatError(f"{name}: it is empty; expected an ONNX model")
+    try:
+        proto: ModelProto = ModelProto.FromString(raw)
+    except DecodeError as error:
+        if "MaxDepth" in str(error):
+            raise FileFormatError(f"{name}: its messages are nested deeper than the 100 that protobuf reads") from None
+        raise FileFormatError(
+            f"{name}: it is no protobuf message, or a truncated one; expected an ONNX model"
+        ) from None
+    return proto
+
+
+def _parse_text(text: str, name: str) -> ModelProto:
+    try:
+        return library_process.parse(text)
+    except (library_process.OnnxRefuses, library_process.Exceeded, DecodeError, UnicodeError) as error:
+        reason = " ".join(str(error).split())
+        if reason == "stoll":  # the name of what ONNX reads them with
+            reason = "a whole number in it does not fit 64 bits"
+        raise FileFormatError(f"{name}: it is no model in ONNX's text form: {reason}") from None

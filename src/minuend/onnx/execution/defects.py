@@ -1,0 +1,201 @@
+"""What evaluators are known to compute wrongly: an operator, when, and why; such a node is refused by name.
+
+The rows were found by running ONNX's backend tests and random attributes through both evaluators; where they differ
+beyond rounding, the standard's text decides. ``tests/onnx/execution/test_defects.py`` shows each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Case:
+    """A node where it runs: the main domain's opset, its values, its attributes, and which outputs it asks for."""
+
+    opset: int
+    inputs: Sequence[Any]
+    stated: Mapping[str, Any]
+    outputs: Sequence[str]
+
+    def given(self, index: int) -> Any:
+        """An input, or ``None`` where it is left out."""
+        return self.inputs[index] if index < len(self.inputs) else None
+
+    def asks(self, index: int) -> bool:
+        """Whether an output is asked for."""
+        return index < len(self.outputs) and bool(self.outputs[index])
+
+    def text(self, name: str, default: str = "") -> str:
+        """An attribute that is a text."""
+        value = self.stated.get(name, default)
+        return value.decode() if isinstance(value, bytes) else str(value or default)
+
+    def numbers(self, name: str) -> list[int]:
+        """An attribute that is a list of numbers."""
+        return [int(one) for one in self.stated.get(name) or ()]
+
+    @property
+    def rank(self) -> int:
+        """The rank of the first input."""
+        return int(np.ndim(self.inputs[0]))
+
+    @property
+    def same_padding(self) -> bool:
+        """Whether the padding follows from the result's shape."""
+        return self.text("auto_pad").startswith("SAME")
+
+    @property
+    def dilated(self) -> bool:
+        """Whether the window has gaps."""
+        return any(one > 1 for one in self.numbers("dilations"))
+
+    @property
+    def last_axis(self) -> bool:
+        """Whether an axis, 1 by default, is the last one."""
+        return int(self.stated.get("axis", 1)) in (-1, self.rank - 1)
+
+
+@dataclass(frozen=True)
+class Defect:
+    """One way in which an operator goes wrong: when, and what is wrong then."""
+
+    holds: Callable[[Case], bool]
+    why: str
+
+
+def _scaled(case: Case) -> bool:
+    """A Resize by scales, in a mode that looks at the length of the result."""
+    scales = case.given(2) if case.opset > 10 else case.given(1)
+    looks = case.text("coordinate_transformation_mode") in ("align_corners", "pytorch_half_pixel", "tf_crop_and_resize")
+    return looks and scales is not None and np.size(scales) > 0
+
+
+def _stated(*names: str) -> Callable[[Case], bool]:
+    return lambda case: any(case.stated.get(name) for name in names)
+
+
+def _rows(*rows: tuple[str, Callable[[Case], bool], str]) -> Mapping[str, tuple[Defect, ...]]:
+    found: dict[str, tuple[Defect, ...]] = {}
+    for names, holds, why in rows:
+        for name in names.split():
+            found[name] = (*found.get(name, ()), Defect(holds, why))
+    return MappingProxyType(found)
+
+
+_IGNORED = "it ignores {}"
+
+REFERENCE = _rows(
+    ("BatchNormalization", lambda x: x.opset < 14, "before opset 14 it mixes the batch's own mean and variance in"),
+    (
+        "Softmax LogSoftmax Hardmax",
+        lambda x: x.opset < 13 and not x.last_axis,
+        "before opset 13 the dims from axis on are one, and it takes axis alone",
+    ),
+    ("MaxPool", lambda x: x.asks(1), "its Indices are those of one channel"),
+    ("MaxPool", lambda x: len(set(x.numbers("pads"))) > 1, "it takes pads that are not all equal in another order"),
+    (
+        "MaxPool",
+        lambda x: x.text("auto_pad", "NOTSET") != "NOTSET",
+        "its auto_pad gives another shape or other windows",
+    ),
+    ("MaxPool", _stated("ceil_mode"), "its ceil_mode gives another shape"),
+    (
+        "AveragePool",
+        lambda x: x.opset < 7 and (x.same_padding or any(x.numbers("pads"))),
+        "before opset 7 padding is not counted, and it counts it",
+    ),
+    (
+        "AveragePool LpPool",
+        lambda x: x.dilated and (bool(x.stated.get("ceil_mode")) or x.text("auto_pad", "NOTSET") != "NOTSET"),
+        "dilations with auto_pad or ceil_mode give another shape or other windows",
+    ),
+    (
+        "ConvTranspose",
+        lambda x: x.text("auto_pad", "NOTSET") != "NOTSET",
+        "its auto_pad leaves out how far the kernel reaches",
+    ),
+    ("GlobalMaxPool", lambda x: x.rank != 4, "it takes two of the dims, which are the spatial ones of rank 4 alone"),
+    ("LRN", lambda _: True, "it normalises as many channels as there are batches, over one channel too few"),
+    ("LpNormalization", lambda x: x.stated.get("p", 2) == 1, "of p = 1 it sums the numbers, not their magnitudes"),
+    (
+        "ReduceSumSquare",
+        lambda x: x.inputs[0].dtype.kind in "iu" and x.inputs[0].dtype.itemsize < 8,
+        "its result is of a wider type",
+    ),
+    ("RoiAlign", lambda x: x.opset < 16, "before opset 16 there is no half pixel, and it takes one off"),
+    ("RNN GRU LSTM", lambda x: x.given(4) is not None, _IGNORED.format("sequence_lens")),
+    ("RNN GRU LSTM", _stated("clip"), _IGNORED.format("clip")),
+    ("RNN GRU LSTM", _stated("activations"), _IGNORED.format("activations")),
+    ("LSTM", _stated("input_forget"), _IGNORED.format("input_forget")),
+    ("Resize", _scaled, "it takes the result's length without rounding it down"),
+    (
+        "Unique",
+        lambda x: x.stated.get("axis") is not None and not x.stated.get("sorted", 1),
+        "it takes the slices along another axis",
+    ),
+    ("Dropout", lambda x: x.opset < 10 and x.asks(1), "before opset 10 the mask is of the data's type"),
+    (
+        "GridSample",
+        lambda x: x.text("mode") in ("cubic", "bicubic") and x.text("padding_mode") == "border",
+        "its cubic neighbours beyond the border are other ones",
+    ),
+    (
+        "Loop",
+        lambda x: len(x.stated["body"].output) > len(x.stated["body"].input) - 1,
+        "it joins what iterations give along a dim that they have",
+    ),
+)
+"""Of ONNX's reference evaluator (onnx 1.23)."""
+
+ONNXRUNTIME = _rows(
+    (
+        "MaxPool AveragePool LpPool",
+        lambda x: x.same_padding and x.dilated,
+        "auto_pad leaves out the dilations, and the result has another shape than the input's divided by the strides",
+    ),
+    ("MaxUnpool", lambda x: x.given(2) is not None, "it takes the indices as those of output_shape"),
+    (
+        "Attention",
+        lambda x: x.asks(3) and bool(x.stated.get("is_causal")),
+        "its qk_matmul_output lacks the causal mask",
+    ),
+)
+"""Of onnxruntime (1.31.1)."""
+
+
+_TABLES = MappingProxyType({"reference": REFERENCE, "onnxruntime": ONNXRUNTIME})
+_TITLES = MappingProxyType({"reference": "ONNX's reference evaluator", "onnxruntime": "onnxruntime"})
+_WAYS = MappingProxyType(
+    {
+        "reference": "evaluator='reference' runs the model on ONNX's reference evaluator",
+        "onnxruntime": "with the package onnxruntime evaluator='onnxruntime' computes it",
+    }
+)
+
+
+def why(evaluator: str, op: str, case: Case) -> str:
+    """Why an evaluator is wrong for a node, or ``""``.
+
+    >>> why("reference", "RoiAlign", Case(10, (), {}, ("y",)))
+    'before opset 16 there is no half pixel, and it takes one off'
+    """
+    return next((defect.why for defect in _TABLES[evaluator].get(op, ()) if defect.holds(case)), "")
+
+
+def refusal(evaluator: str, op: str, case: Case) -> str:
+    """What is said where an evaluator is wrong for a node, with what can be done; ``""`` where it is not."""
+    wrong = why(evaluator, op, case)
+    other = "reference" if evaluator == "onnxruntime" else "onnxruntime"
+    return wrong and f"{_TITLES[evaluator]} is wrong for this {op}: {wrong}; {way_out(other, op, case)}"
+
+
+def way_out(other: str, op: str, case: Case) -> str:
+    """What can be done where one evaluator cannot compute a node: to ask the other, or to write the node otherwise."""
+    wrong = why(other, op, case)
+    return f"{_TITLES[other]} is wrong too: {wrong}; write the node otherwise" if wrong else _WAYS[other]

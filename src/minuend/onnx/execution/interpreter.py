@@ -1,0 +1,254 @@
+"""Models node by node: scopes, bodies and functions are followed here; a Sub is this package's, all else a kernel's.
+
+A node sees values of its own types and nothing else: nothing is fused, folded or computed in another order. A value is
+kept until its last reader has run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import ChainMap
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto
+from onnx.helper import get_attribute_value
+
+from minuend.errors import MinuendError, SpecError, Unsupported
+from minuend.onnx import operator
+from minuend.onnx.documents import tensors
+from minuend.onnx.documents.tensors import Array
+from minuend.onnx.execution import containers, control, defects, exact, sizes
+from minuend.onnx.execution.evaluator import MAIN
+from minuend.onnx.execution.kernels import OLDEST, Kernel, NoKernel, RunError
+from minuend.onnx.graphs.call_counts import Key
+from minuend.onnx.graphs.nesting import all_inputs, filled_in, name_of
+from minuend.onnx.graphs.walk import model_opsets, read_opsets
+from minuend.onnx.versions import DIALECT
+
+_LONGEST = 500
+"""Characters of another library's message that are told."""
+
+Bound = Mapping[str, AttributeProto]
+"""The attributes of a function's call, by the function's names for them."""
+
+
+class Values(ChainMap[str, Any]):
+    """The values of one scope, and those of the scopes around it; what is set or removed is the scope's own."""
+
+    def __missing__(self, name: str) -> None:
+        if name:
+            raise RunError(f"nothing computes the value {name!r}")
+
+
+@dataclass(eq=False)
+class Step:
+    """A node, ready to run.
+
+    Attributes:
+        node, place: the node, and where it stands. opsets: in force. stated: its attributes' values by name;
+            ``linked``: they depend on a function's caller. last: the values that nobody reads after it.
+        kernel: what computes it, where that is onnxruntime. exact: types for which ONNX's does.
+    """
+
+    node: NodeProto
+    place: str
+    opsets: Mapping[str, int]
+    linked: bool
+    stated: Mapping[str, Any]
+    last: list[str] = field(default_factory=list)
+    kernel: Kernel | None = None
+    exact: set[tuple[str, ...]] = field(default_factory=set)
+
+    @property
+    def where(self) -> str:
+        """The place and the name: ``"graph.node[3] 'sub_mean'"``."""
+        return f"{self.place} {self.node.name!r}" if self.node.name else self.place
+
+
+@dataclass(eq=False)
+class Plan:
+    """A graph, body or function, ready to run: its steps, and its initializers as arrays."""
+
+    proto: GraphProto | FunctionProto
+    steps: list[Step]
+    stored: dict[str, Array]
+    inputs: list[str]
+    outputs: list[str]
+
+
+class Interpreter:
+    """Runs one model.
+
+    Args:
+        model: the model, without references to files. limit: bytes that a result may take; ``None`` for no limit.
+        note: is told the place of each node that onnxruntime is given, before it is.
+    """
+
+    def __init__(self, model: ModelProto, limit: int | None, note: Callable[[str], None] = lambda _: None) -> None:
+        self.model, self.limit, self.note = model, limit, note
+        self.functions: dict[Key, FunctionProto] = {(f.domain, f.name, f.overload): f for f in model.functions}
+        self._plans: dict[int, Plan] = {}
+
+    def run(self, feeds: Mapping[str, Any], *, keep: bool = False) -> dict[str, Any]:
+        """Run the main graph.
+
+        Args:
+            feeds: the values of its inputs by name. keep: whether all values of the main graph are returned.
+
+        Returns:
+            The outputs by name, in order; with ``keep`` whatever the main graph holds or computes.
+
+        Raises:
+            RunError: a node that onnxruntime lacks or cannot compute. ResultTooLarge: a result beyond the limit.
+            SpecError: a Sub that breaks a rule of its version.
+        """
+        plan = self._plan(self.model.graph, "graph", model_opsets(self.model), keep=keep)
+        values = Values({**plan.stored, **feeds})
+        self._run(plan, values, {})
+        return dict(values) if keep else {name: values[name] for name in plan.outputs}
+
+    def _plan(
+        self, proto: GraphProto | FunctionProto, where: str, opsets: Mapping[str, int], *, keep: bool = False
+    ) -> Plan:
+        """Make a list of nodes ready, once."""
+        if id(proto) in self._plans:  # the plan holds the proto, so that no other one gets its number
+            return self._plans[id(proto)]
+        steps = []
+        for i, node in enumerate(proto.node):
+            linked = any(attribute.ref_attr_name for attribute in node.attribute)
+            stated = {} if linked else {a.name: get_attribute_value(a) for a in node.attribute}
+            steps.append(Step(node, f"{where}.node[{i}]", opsets, linked, stated))
+        inputs, outputs = ([name_of(value) for value in part] for part in (proto.input, proto.output))
+        plan = Plan(proto, steps, self._stored(proto, where), inputs, outputs)
+        if not keep:
+            _note_last(plan)
+        self._plans[id(proto)] = plan
+        return plan
+
+    def _stored(self, proto: GraphProto | FunctionProto, where: str) -> dict[str, Array]:
+        if isinstance(proto, FunctionProto):
+            return {}
+        found = {tensor.name: tensors.to_array(tensor) for tensor in proto.initializer}
+        for sparse in proto.sparse_initializer:
+            name = sparse.values.name
+            kind = tensors.data_type(sparse.values.data_type)
+            self._hold(name, math.prod(sparse.dims) * (kind.dtype.itemsize if kind else 0), where)
+            found[name] = containers.dense(sparse, f"{where}, sparse initializer {name!r}")
+        return found
+
+    # ---- running ----------------------------------------------------------------------------------------------
+
+    def _run(self, plan: Plan, values: Values, bound: Bound) -> None:
+        for step in plan.steps:
+            inputs = [values[name] for name in step.node.input]
+            try:
+                results = self._results(step, inputs, values, bound)
+            except SpecError as error:
+                raise (error if error.where else error.at(step.where)) from None
+            except MinuendError:
+                raise
+            except Exception as error:
+                reason = f"{type(error).__name__}: {' '.join(str(error).split())}"[:_LONGEST]
+                raise RunError(f"{step.node.op_type} failed: {reason}, at {step.where}") from error
+            for name, value in zip(step.node.output, results, strict=False):
+                if name:
+                    values[name] = value
+            for name in step.last:
+                values.maps[0].pop(name, None)
+
+    def _results(self, step: Step, inputs: list[Any], values: Values, bound: Bound) -> Sequence[Any]:
+        node = step.node
+        attributes = filled_in(node, bound) if step.linked else node.attribute
+        stated = {a.name: get_attribute_value(a) for a in attributes} if step.linked else step.stated
+        function = self.functions.get((node.domain, node.op_type, node.overload))
+        if function is not None:
+            return self._call(function, inputs, {a.name: a for a in attributes})
+        if node.domain not in MAIN:
+            return self._elsewhere(step, inputs, attributes)
+        self._check_result(step, inputs, stated)
+        if node.op_type == "Sub":
+            op = DIALECT.resolve(step.opsets[""])
+            a, b = inputs
+            return [operator.run(op, a, b, stated, name=node.name, where=step.where)]
+        if node.op_type in control.RULES:
+            return control.RULES[node.op_type](self._frame(step, inputs, stated, values, bound))
+        if node.op_type in containers.RULES:
+            return [containers.RULES[node.op_type](inputs, stated)]
+        case = defects.Case(step.opsets.get("", 1), inputs, stated, node.output)
+        if refused := defects.refusal("onnxruntime", node.op_type, case):
+            raise Unsupported(f"{refused}, at {step.where}")
+        return self._computed(step, inputs, attributes, case)
+
+    def _elsewhere(self, step: Step, inputs: Sequence[Any], attributes: Iterable[AttributeProto]) -> Sequence[Any]:
+        """An operator of another domain."""
+        try:
+            return self._kernel(step).run(inputs, attributes)
+        except NoKernel as error:
+            raise RunError(f"{error}, at {step.where}") from error
+
+    def _computed(
+        self, step: Step, inputs: Sequence[Any], attributes: Iterable[AttributeProto], case: defects.Case
+    ) -> Sequence[Any]:
+        """What onnxruntime gives, or, where it has no kernel, ONNX's evaluator if that is exact."""
+        types = tuple(str(getattr(value, "dtype", "")) for value in inputs)
+        if types in step.exact:
+            return exact.compute(step.node, step.opsets, inputs, attributes)
+        try:
+            return self._kernel(step).run(inputs, attributes)
+        except NoKernel as error:
+            op = step.node.op_type
+            if case.opset < OLDEST or not exact.able(op, inputs):
+                raise RunError(f"{error}; {defects.way_out('reference', op, case)}, at {step.where}") from error
+        step.exact.add(types)
+        return exact.compute(step.node, step.opsets, inputs, attributes)
+
+    def _kernel(self, step: Step) -> Kernel:
+        self.note(step.where)
+        if step.kernel is None:
+            step.kernel = Kernel(step.node, step.opsets, step.where)
+        return step.kernel
+
+    def _call(self, function: FunctionProto, inputs: Sequence[Any], stated: Bound) -> list[Any]:
+        plan = self._plan(function, f"function {function.name!r}", read_opsets(function.opset_import))
+        values = Values({**dict.fromkeys(plan.inputs), **dict(zip(plan.inputs, inputs, strict=False))})
+        defaults = {a.name: a for a in function.attribute_proto}
+        self._run(plan, values, {**defaults, **stated})
+        return [values[name] for name in plan.outputs]
+
+    def _frame(
+        self, step: Step, inputs: Sequence[Any], stated: Mapping[str, Any], values: Values, bound: Bound
+    ) -> control.Frame:
+        def run(name: str, given: Sequence[Any]) -> list[Any]:
+            plan = self._plan(stated[name], f"{step.place}.{name}", step.opsets)
+            inner = values.new_child({**plan.stored, **dict(zip(plan.inputs, given, strict=False))})
+            self._run(plan, inner, bound)
+            return [inner[name] for name in plan.outputs]
+
+        def hold(nbytes: int) -> None:
+            self._hold(step.node.output[0], nbytes, step.where, step.node.op_type)
+
+        return control.Frame(step.node.op_type, step.opsets.get("", 1), inputs, stated, run, hold)
+
+    # ---- sizes ------------------------------------------------------------------------------------------------
+
+    def _check_result(self, step: Step, inputs: Sequence[Any], stated: Mapping[str, Any]) -> None:
+        if self.limit is not None and step.node.op_type in sizes.KNOWN:
+            nbytes = sizes.result_bytes(step.node, inputs, stated)
+            if nbytes > self.limit:
+                shown = sizes.shown(step.node, inputs)
+                raise sizes.too_large(step.node.output[0], shown, nbytes, self.limit, step.where)
+
+    def _hold(self, name: str, nbytes: int, where: str, op: str = "a sparse initializer") -> None:
+        if self.limit is not None and nbytes > self.limit:
+            raise sizes.too_large(name, f"the result of {op}", nbytes, self.limit, where)
+
+
+def _note_last(plan: Plan) -> None:
+    """Note with each step which values nobody reads after it."""
+    later = set(plan.outputs)
+    for step in reversed(plan.steps):
+        for name in {*step.node.output, *all_inputs(step.node)} - later:
+            step.last.append(name)
+            later.add(name)

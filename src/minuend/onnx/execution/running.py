@@ -1,0 +1,342 @@
+"""ONNX models as they run: every Sub by this package, all else by onnxruntime or ONNX's evaluator, within bounds."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import math
+from collections.abc import Container, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto
+from onnx.helper import get_attribute_value
+from onnx.reference.op_run import OpRun
+
+from minuend.core.limits import MAX_BYTES
+from minuend.core.shapes import format_dim, format_shape
+from minuend.errors import MinuendError, SpecError, Unsupported, listed, near, shown
+from minuend.onnx.documents import external, tensors
+from minuend.onnx.documents.tensors import Array
+from minuend.onnx.execution import defects, kernels, sizes
+from minuend.onnx.execution.evaluator import Evaluator
+from minuend.onnx.execution.kernels import RunError
+from minuend.onnx.graphs import inference, walk
+from minuend.onnx.graphs.call_counts import Calls
+from minuend.onnx.graphs.dims import shape_of
+from minuend.onnx.graphs.nesting import bodies
+from minuend.onnx.processes import computing_process
+from minuend.onnx.versions import DIALECT
+
+if TYPE_CHECKING:
+    from minuend.onnx.model import Model
+
+_MOST_NODES = 1 << 18
+"""Nodes, the calls of functions followed, up to which a model with functions is run; some seconds."""
+
+
+EVALUATORS = ("onnxruntime", "reference")
+"""What can compute the operators other than Sub: the first that is installed does where nothing else is said."""
+
+
+def values(
+    model: Model, inputs: Mapping[str, Any], *, max_bytes: int | None = MAX_BYTES, evaluator: str | None = None
+) -> dict[str, Any]:
+    """Run a model and return all that its main graph computes, by name: what each node gives, and the outputs.
+
+    Args and errors are those of :meth:`minuend.onnx.model.Model.run`.
+
+    >>> from minuend.onnx.model import read
+    >>> model = read('''<ir_version: 10, opset_import: ["" : 14]> g (uint8[2] a) => (uint8[2] c) {
+    ...     b = Sub(a, a)
+    ...     c = Sub(b, a)
+    ... }''')
+    >>> {name: array.tolist() for name, array in values(model, {"a": np.uint8([1, 2])}).items()}
+    {'b': [0, 0], 'c': [255, 254]}
+    """
+    found = run(model, inputs, max_bytes, evaluator, keep=True)
+    return {name: found[name] for name in computed(model)}
+
+
+def computed(model: Model) -> list[str]:
+    """Return the names of what each node of the main graph gives, and of the outputs."""
+    given = (name for node in model.proto.graph.node for name in node.output if name)
+    return list(dict.fromkeys((*given, *model.output_names())))
+
+
+def choose(evaluator: str | None) -> str:
+    """Return which evaluator runs a model.
+
+    Raises:
+        SpecError: no such evaluator. Unsupported: it is not installed.
+    """
+    if evaluator is None:
+        return EVALUATORS[0] if kernels.release() else EVALUATORS[1]
+    if not isinstance(evaluator, str) or evaluator not in EVALUATORS:
+        meant = near(evaluator, EVALUATORS) if isinstance(evaluator, str) else ""
+        raise SpecError(
+            "evaluator", f"no evaluator {shown(evaluator)}{meant}; expected {listed(map(repr, EVALUATORS))}"
+        )
+    if evaluator == EVALUATORS[0] and kernels.release() is None:
+        raise Unsupported(
+            "evaluator='onnxruntime' needs the package onnxruntime, which is not installed: pip install onnxruntime"
+        )
+    return evaluator
+
+
+def run(
+    model: Model, inputs: Mapping[str, Any], max_bytes: int | None, evaluator: str | None = None, *, keep: bool = False
+) -> dict[str, Any]:
+    """Run a model; see :meth:`minuend.onnx.model.Model.run`. With ``keep`` it gives all that its main graph holds."""
+    chosen = _check_runs(model, evaluator)
+    with computing_process.PROCESSES.process() as process:  # it starts while the inputs are checked
+        return process.run("run", model, _checked(model, inputs, max_bytes), max_bytes, keep=keep, evaluator=chosen)
+
+
+def traced(model: Model, inputs: Mapping[str, Any], *, wide: bool) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Run a model and return all that its main graph computes, and with ``wide`` its floats in float64.
+
+    Args and errors are those of :meth:`minuend.onnx.model.Model.run`; see :func:`minuend.onnx.tracing.trace`.
+    """
+    chosen = _check_runs(model, None)
+    with computing_process.PROCESSES.process() as process:
+        feeds = _checked(model, inputs, MAX_BYTES)
+        found = process.run("trace", model, feeds, MAX_BYTES, wide=wide, evaluator=chosen)
+        return found["values"], found["wide"]
+
+
+def _check_runs(model: Model, evaluator: str | None) -> str:
+    """Check what needs no process, and return which evaluator runs the model."""
+    chosen = choose(evaluator)
+    _check_calls(model)
+    for _ in walk.sub_nodes(model.proto):  # those in branches that are not taken, too
+        pass
+    if chosen == "reference":
+        _check_reference(model)
+    return chosen
+
+
+def by_reference(model: Model, feeds: Mapping[str, Any], max_bytes: int | None, *, keep: bool) -> dict[str, Any]:
+    """Run a model on ONNX's evaluator, in this process; see :func:`run`."""
+    proto, stored = runnable(model)
+    feeds = {**stored, **feeds}
+    with _translated():
+        found = guarded(max_bytes)(proto)
+        if keep:
+            return dict(found.run(None, feeds, intermediate=True))
+        return dict(zip(model.output_names(), found.run(None, feeds), strict=True))
+
+
+def _checked(model: Model, inputs: Mapping[str, Any], max_bytes: int | None) -> dict[str, Any]:
+    """Check what is given, and what inference says of the sizes that come of it."""
+    feeds = _check_inputs(model.proto.graph, inputs)
+    if max_bytes is not None:
+        _check_sizes(model, feeds, max_bytes)
+    return feeds
+
+
+def _check_calls(model: Model) -> None:
+    """Refuse functions that call each other so often that no end would be seen."""
+    total = Calls(model.proto).total()
+    if model.proto.functions and total > _MOST_NODES:
+        raise Unsupported(
+            f"{model.name}: with the calls of its functions followed it has {total} nodes, more than the "
+            f"{_MOST_NODES} that are run"
+        )
+
+
+def _check_reference(model: Model) -> None:
+    """Refuse what ONNX's evaluator does not look at: sparse initializers, and the ``axis`` of old opsets."""
+    for sparse in model.proto.graph.sparse_initializer:
+        name = sparse.values.name
+        raise Unsupported(f"{model.name}: ONNX's evaluator takes no sparse initializer (here {name!r}); make it dense")
+    for scope in walk.walk(model.proto):
+        if scope.opset is None or DIALECT.resolve(scope.opset).broadcasting == "numpy":
+            continue
+        for i, node in enumerate(scope.nodes):
+            stated = {attribute.name: attribute.i for attribute in node.attribute}
+            if node.op_type != "Sub" and "axis" in stated and stated.get("broadcast"):
+                raise Unsupported(
+                    f"ONNX's evaluator ignores the axis of {node.op_type} in opset {scope.opset}, and would align "
+                    f"B at the right; convert the model to opset 7 or above first, at {scope.place(i)}"
+                )
+
+
+def _check_sizes(model: Model, feeds: Mapping[str, Any], limit: int) -> None:
+    """Refuse what inference already shows to be too large."""
+    given = {
+        name: onnx.helper.make_tensor_type_proto(onnx.helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
+        for name, array in feeds.items()
+        if isinstance(array, np.ndarray)
+    }
+    inferred = inference.infer_types(model, given)
+    for scope in walk.walk(model.proto):
+        types = inferred.types.get(scope.where, {})
+        for i, node in enumerate(scope.nodes):
+            for name in node.output:
+                if name in types:
+                    _check_size(name, types[name], limit, scope.place(i))
+
+
+def runnable(model: Model) -> tuple[ModelProto, dict[str, Array]]:
+    """Return the model without references to files, and the tensors that the main graph has there.
+
+    What only Shape and Size look at is not read: zeros of the same shape, which take no memory, stand for it.
+    """
+    if not any(tensors.is_external(tensor) for tensor, _ in walk.all_tensors(model.proto)):
+        return model.proto, {}
+    read, sized = _names_read(model.proto.graph), _names_read(model.proto.graph, besides=("Shape", "Size"))
+    stored = {
+        tensor.name: _stored(model, tensor, read=tensor.name in sized)
+        for tensor in model.proto.graph.initializer
+        if tensors.is_external(tensor) and tensor.name in read
+    }
+    proto = ModelProto()
+    proto.CopyFrom(model.proto)
+    keep = [tensor for tensor in proto.graph.initializer if not tensors.is_external(tensor)]
+    del proto.graph.initializer[:]
+    proto.graph.initializer.extend(keep)
+    for tensor, where in walk.all_tensors(proto):
+        if tensors.is_external(tensor):
+            place = f"{model.name}: {where}"
+            tensor.CopyFrom(external.inline(tensor, model.files.bytes(tensor, place)))
+    return proto, stored
+
+
+def _stored(model: Model, tensor: TensorProto, *, read: bool) -> Array:
+    """An initializer of the main graph that lies in a file, or what stands for it."""
+    place = f"{model.name}: graph, initializer {tensor.name!r}"
+    if read:
+        return model.array(tensor, place)
+    model.files.check(tensor, place)
+    return np.broadcast_to(np.zeros((), tensors.check(tensor, place).dtype), tuple(tensor.dims))
+
+
+def _names_read(graph: GraphProto, besides: Container[str] = ()) -> set[str]:
+    """The names that a graph's nodes, but for those of some operators, its bodies and its outputs read."""
+    names = {value.name for value in graph.output}
+    for node in graph.node:
+        if node.domain not in ("", "ai.onnx") or node.op_type not in besides:
+            names.update(node.input)
+    for body, _ in bodies(graph.node, ""):
+        names |= _names_read(body, besides)
+    return names
+
+
+# ---- inputs ---------------------------------------------------------------------------------------------------
+
+
+def _check_inputs(graph: GraphProto, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Check what is given against what the graph declares."""
+    preset = {tensor.name for tensor in graph.initializer}
+    declared = {value.name: value.type for value in graph.input}
+    wanted = [name for name in declared if name not in preset]
+    for name in inputs:
+        if name not in declared:
+            raise SpecError("inputs", f"there is no input {name!r}; expected {_names(declared)}", where="graph")
+    missing = [name for name in wanted if name not in inputs]
+    if missing:
+        raise SpecError("inputs", f"the input {missing[0]!r} is missing; expected {_names(wanted)}", where="graph")
+    sizes: dict[str, tuple[int, str]] = {}
+    return {name: _check_input(name, value, declared[name], sizes) for name, value in inputs.items()}
+
+
+def _names(names: Any) -> str:
+    return ", ".join(repr(name) for name in names) or "no inputs"
+
+
+def _check_input(name: str, value: Any, type_: TypeProto, sizes: dict[str, tuple[int, str]]) -> Any:
+    if not type_.HasField("tensor_type"):
+        return value  # a sequence, an optional, a map, or of no declared type: the evaluator's business
+    array = np.asarray(value)
+    if array.dtype.byteorder not in "=|" and not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    where = f"input {name!r}"
+    kind = tensors.data_type(type_.tensor_type.elem_type)
+    if kind is not None and kind.bits and array.dtype != kind.dtype:
+        raise SpecError("inputs", f"an array of {array.dtype} came; expected {kind.dtype} ({kind.word})", where=where)
+    shape = shape_of(type_)
+    if shape is None:
+        return array
+    wrong = len(shape) != array.ndim
+    for axis, (dim, came) in enumerate(zip(shape, array.shape, strict=not wrong)):
+        if isinstance(dim, str):
+            known, first = sizes.setdefault(dim, (came, f"axis {axis} of {name!r}"))
+            if known != came and not wrong:
+                raise SpecError(
+                    "inputs", f"axis {axis} has {came}, and {dim} is {known} by {first}; expected one size", where=where
+                )
+        elif dim is not None and dim != came:
+            wrong = True
+    if wrong:
+        raise SpecError("inputs", f"an array of shape {array.shape} came; expected {format_shape(shape)}", where=where)
+    return array
+
+
+# ---- sizes ----------------------------------------------------------------------------------------------------
+
+
+def _check_size(name: str, type_: TypeProto, limit: int, where: str) -> None:
+    kind = tensors.data_type(type_.tensor_type.elem_type) if type_.HasField("tensor_type") else None
+    shape = shape_of(type_)
+    if kind is None or shape is None:
+        return
+    known = [dim for dim in shape if isinstance(dim, int)]
+    nbytes = math.prod(known) * kind.dtype.itemsize
+    if len(known) == len(shape) and nbytes > limit:
+        dims = ", ".join(format_dim(dim) for dim in shape)
+        raise sizes.too_large(name, f"{kind.word.lower()} [{dims}]", nbytes, limit, where)
+
+
+def guarded(max_bytes: int | None) -> type[Evaluator]:
+    """Return ONNX's evaluator whose nodes refuse what it is known to compute wrongly.
+
+    A result of more than ``max_bytes`` is refused too, where that can be foreseen.
+    """
+    limit = max_bytes
+
+    class Guarded(OpRun):  # type: ignore[misc, unused-ignore]
+        where = ""
+
+        def run(self, *inputs: Any, **options: Any) -> Any:
+            node, linked = self.onnx_node, options.get("linked_attributes") or {}
+            stated = {a.name: get_attribute_value(a) for a in node.attribute if not a.ref_attr_name}
+            stated |= {a.name: linked[a.ref_attr_name] for a in node.attribute if a.ref_attr_name in linked}
+            case = defects.Case(self.run_params["opsets"].get("", 1), inputs, stated, node.output)
+            if refused := defects.refusal("reference", node.op_type, case):
+                raise Unsupported(f"{refused}, at {self.where}")
+            nbytes = 0 if limit is None else sizes.result_bytes(node, inputs, stated)
+            if limit is not None and nbytes > limit:
+                raise sizes.too_large(node.output[0], sizes.shown(node, inputs), nbytes, limit, self.where)
+            return super().run(*inputs, **options)  # type: ignore[no-untyped-call, unused-ignore]
+
+    @functools.cache
+    def guard(kind: type[OpRun]) -> type[OpRun]:
+        return type(kind.__name__, (Guarded, kind), {"__module__": kind.__module__})
+
+    class GuardedEvaluator(Evaluator):
+        def _load_impl(self, node: NodeProto, input_types: Any = None) -> Any:
+            found = super()._load_impl(node, input_types)
+            watched = node.op_type in sizes.KNOWN or node.op_type in defects.REFERENCE
+            return guard(found) if isinstance(found, type) and watched else found
+
+    return GuardedEvaluator
+
+
+@contextlib.contextmanager
+def _translated() -> Iterator[None]:
+    """Turn what ONNX's evaluator raises, which may be anything, into this package's errors."""
+    try:
+        yield
+    except MinuendError:
+        raise
+    except Exception as error:
+        cause: BaseException | None = error
+        while cause is not None and not isinstance(cause, MinuendError):
+            cause = cause.__cause__
+        if cause is not None:
+            raise cause from None
+        reason = " ".join(str(error).split())
+        short = reason if len(reason) <= 500 else f"{reason[:500]} …"
+        raise RunError(f"ONNX's reference evaluator failed: {type(error).__name__}: {short}") from error

@@ -1,0 +1,112 @@
+"""A scope of an ONNX model as a :class:`~minuend.models.flow.Flow`."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from onnx import GraphProto, NodeProto, TensorProto
+
+from minuend.models.flow import Array, Flow
+from minuend.onnx.documents import tensors
+from minuend.onnx.execution.evaluator import MAIN
+from minuend.onnx.graphs.nesting import captured, name_of
+from minuend.onnx.graphs.walk import Scope
+from minuend.onnx.model import Model
+
+_MOST_ELEMENTS = 1 << 16
+"""Elements of a stored value up to which it is read to see whether they are all equal; weights seldom are."""
+
+__all__ = ["DECIDED", "FUNCTION", "captured", "flow_of", "operator", "stored_in"]
+
+FUNCTION = "a function"
+"""What stands for the operator in whose body nodes of a function lie."""
+
+DECIDED = "If of a constant"
+"""What stands for an If that takes one branch alone."""
+
+_STEP = re.compile(r"\.node\[(\d+)\]")
+
+
+def flow_of(model: Model, scope: Scope) -> Flow:
+    """Return a scope's nodes; a node with bodies reads what they take from outside."""
+    stored = dict(stored_in(scope))
+    named = {node.output[0] for node in scope.nodes if node.op_type == "Constant" and node.output}
+    kinds = {name: tensors.data_type(p.tensor_type.elem_type) for name, p in scope.protos.items()}
+    dtypes = {name: kind.name for name, kind in kinds.items() if kind is not None and kind.name is not None}
+
+    def elements(name: str) -> Array | None:
+        tensor = stored.get(name)
+        if tensor is None or math.prod(tensor.dims) > _MOST_ELEMENTS:
+            return None
+        return model.array(tensor, f"{model.name}: {name!r}").reshape(-1)
+
+    return Flow(
+        [(operator(node), (*node.input, *captured(node)), tuple(node.output)) for node in scope.nodes],
+        named | set(stored),
+        dtypes,
+        outputs={name_of(value) for value in scope.proto.output},
+        shapes={
+            name: one.shape for name, one in scope.types.items() if one.shape is not None and None not in one.shape
+        },
+        sizes=_sizes(scope, stored),
+        elements=elements,
+        within=tuple(_within(model, scope)),
+    )
+
+
+def operator(node: NodeProto) -> str:
+    """A node's operator; one of another domain with it."""
+    return node.op_type if node.domain in MAIN else f"{node.domain}.{node.op_type}"
+
+
+def stored_in(scope: Scope) -> Iterator[tuple[str, TensorProto]]:
+    """The tensors that a scope sees, its own and those around it; an inner name hides an outer one."""
+    seen: set[str] = set()
+    for outer in scope.around():
+        if isinstance(outer.proto, GraphProto):
+            for tensor in outer.proto.initializer:
+                if tensor.name not in seen:
+                    seen.add(tensor.name)
+                    yield tensor.name, tensor
+        for node in outer.nodes:
+            if node.op_type == "Constant" and node.output and node.output[0] not in seen:
+                for attribute in node.attribute:
+                    if attribute.name == "value":
+                        seen.add(node.output[0])
+                        yield node.output[0], attribute.t
+
+
+def _sizes(scope: Scope, stored: Mapping[str, TensorProto]) -> Mapping[str, int]:
+    known = {
+        name: math.prod(dim for dim in type_.shape if isinstance(dim, int))
+        for name, type_ in scope.types.items()
+        if type_.shape is not None and all(isinstance(dim, int) for dim in type_.shape)
+    }
+    return {**known, **{name: math.prod(tensor.dims) for name, tensor in stored.items()}}
+
+
+def _within(model: Model, scope: Scope) -> Iterator[str]:
+    """The operators in whose bodies a scope lies, the outermost first.
+
+    An If whose condition no input reaches is told from others: runtimes write the branch that it takes into the graph
+    around it, so that nodes in and around it are neighbours.
+    """
+    chain = list(scope.around())[::-1]
+    if not isinstance(chain[0].proto, GraphProto):
+        yield FUNCTION
+    for around, inner in itertools.pairwise(chain):
+        number = _STEP.findall(inner.where[len(around.where) :])
+        node = around.nodes[int(number[0])] if number else None
+        name = "unknown" if node is None else operator(node)
+        yield DECIDED if name == "If" and node is not None and _decided(model, around, node) else name
+
+
+def _decided(model: Model, scope: Scope, node: NodeProto) -> bool:
+    """Whether the condition of an If is a constant, or made of constants and sizes."""
+    flow = flow_of(model, scope)
+    sizes = {name for operator_, _, outputs in flow.steps if operator_ in ("Shape", "Size") for name in outputs}
+    return any(name in replace(flow, constants={*flow.constants, *sizes}).folded for name in node.input[:1])

@@ -1,0 +1,274 @@
+"""The types of every value of a model: ONNX's own inference, helped where it knows nothing.
+
+ONNX's inference has no rule for Sub-1, ignores B in Sub-6, does not know ``ai.onnx`` or a model without imports,
+and says nothing of the inside of functions. So it is given a lean copy of the model: a limited Sub is an Identity of
+A (its result has A's shape and type, always), large data is left out, domains are written ``""``; and each function
+is inferred as a graph of its own, with what all of its calls agree on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import onnx
+from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto
+from onnx.helper import make_opsetid
+
+from minuend.errors import MinuendError
+from minuend.onnx.documents import tensors
+from minuend.onnx.execution.evaluator import MAIN
+from minuend.onnx.graphs.call_counts import Calls, Key
+from minuend.onnx.graphs.dims import keep_common
+from minuend.onnx.graphs.nesting import bodies
+from minuend.onnx.graphs.walk import Types, functions, model_opsets, read_opsets, replace_references
+from minuend.onnx.opsets.scope import without_data
+from minuend.onnx.processes import library_process
+from minuend.onnx.versions import DIALECT
+
+if TYPE_CHECKING:
+    from minuend.onnx.documents.external import DataFiles
+    from minuend.onnx.model import Model
+
+Binding = Mapping[str, AttributeProto]
+_MOST_DATA = 4096  # bytes of a tensor that inference may want to read: shapes, axes, splits
+_MOST_BINDINGS = 256
+
+
+@dataclass
+class Inference:
+    """What is known of a model.
+
+    Attributes:
+        types: of each scope by its place, the types of its values and of those around it.
+        bindings: of each function by its place, the different ways in which its calls fill its attributes in.
+        exceeded: why there are types that ONNX's inference was not let find; ``""`` where it was.
+    """
+
+    types: dict[str, Types] = field(default_factory=dict)
+    bindings: dict[str, list[Binding]] = field(default_factory=dict)
+    exceeded: str = ""
+
+
+def infer_types(model: Model | ModelProto, inputs: Types | None = None) -> Inference:
+    """Infer the types of all values of a model.
+
+    Args:
+        model: the model. inputs: types of the graph's inputs to be taken instead of the declared ones.
+    """
+    lean = _lean(model, inputs or {})
+    all_functions = list(functions(lean))
+    local = Calls(lean)
+    found = Inference()
+    calls: dict[Key, list[_Call]] = {}
+    _infer(lean, local, found)
+    _collect(lean.graph, "graph", {}, found, calls, [{}])
+    by_key = {(f.domain, f.name, f.overload): (f, where) for f, where in all_functions}
+    for key in local.callers_first():
+        function, where = by_key[key]
+        sites = calls.pop(key, [])
+        found.bindings[where] = _distinct([call.bound(function) for call in sites], where) or [_defaults(function)]
+        body = _as_model(function, sites, found.bindings[where], lean.ir_version, local)
+        given = {dim.dim_param for value in body.graph.input for dim in value.type.tensor_type.shape.dim}
+        _infer(body, local, found)
+        _rename_symbols(body.graph, given, function.name)
+        _collect(body.graph, where, {}, found, calls, found.bindings[where])
+    return found
+
+
+# ---- the lean copy --------------------------------------------------------------------------------------------
+
+
+def _lean(model: Model | ModelProto, inputs: Types) -> ModelProto:
+    proto = model if isinstance(model, ModelProto) else model.proto
+    files = None if isinstance(model, ModelProto) else model.files
+    lean = without_data(proto)
+    lean.ir_version = max(proto.ir_version, 4)
+    lean.ClearField("training_info")
+    for value in lean.graph.input:
+        if value.name in inputs:
+            value.type.CopyFrom(inputs[value.name])
+    lean.graph.initializer.extend(_lean_tensor(tensor, files) for tensor in proto.graph.initializer)
+    for holder, nodes, opsets in (
+        (lean, lean.graph.node, model_opsets(proto)),
+        *((function, function.node, read_opsets(function.opset_import)) for function in lean.functions),
+    ):
+        del holder.opset_import[:]
+        holder.opset_import.extend(make_opsetid(*item) for item in opsets.items())
+        for node in nodes:
+            _slim(node, opsets.get(""), files)
+    return lean
+
+
+def _slim(node: NodeProto, opset: int | None, files: DataFiles | None) -> None:
+    """Make a copied node lean, its bodies too."""
+    if node.domain in MAIN:
+        node.domain = ""
+        limited = opset is not None and DIALECT.resolve(opset).broadcasting == "onnx_legacy"
+        if node.op_type == "Sub" and limited and (len(node.input), len(node.output)) == (2, 1):
+            node.op_type = "Identity"
+            del node.input[1], node.attribute[:]
+    for attribute in node.attribute:
+        for tensor in (attribute.t, *attribute.tensors) if attribute.HasField("t") else attribute.tensors:
+            tensor.CopyFrom(_lean_tensor(tensor, files))
+        for graph in (attribute.g, *attribute.graphs) if attribute.HasField("g") else attribute.graphs:
+            for tensor in graph.initializer:
+                tensor.CopyFrom(_lean_tensor(tensor, files))
+            for inner in graph.node:
+                _slim(inner, opset, files)
+
+
+def _lean_tensor(tensor: TensorProto, files: DataFiles | None) -> TensorProto:
+    """Return a tensor's type, with its data where that is small."""
+    kind = tensors.data_type(tensor.data_type)
+    try:
+        count = tensors.elements(tensor.dims, tensor.name)
+    except MinuendError:
+        kind = None
+    lean = TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims)
+    if kind is None or kind.nbytes(count) > _MOST_DATA:
+        return lean
+    if not tensors.is_external(tensor):
+        lean.CopyFrom(tensor)
+    elif files is not None:
+        with contextlib.suppress(MinuendError, OSError):  # whoever needs the data is told what is wrong with it
+            lean.raw_data = files.bytes(tensor, tensor.name).tobytes()
+    return lean
+
+
+# ---- inference over one graph ---------------------------------------------------------------------------------
+
+
+def _infer(lean: ModelProto, local: Calls, found: Inference) -> None:
+    """Run ONNX's inference on a lean model's graph, in place; what it cannot infer stays open."""
+    del lean.functions[:]
+    lean.functions.extend(local.visible(lean.graph.node))
+    for data_prop in (True, False):
+        try:
+            graph = library_process.infer_shapes(lean, data_prop=data_prop).graph
+        except library_process.OnnxRefuses:  # a model that breaks a rule, of which less can be said
+            continue
+        except library_process.Exceeded as error:
+            found.exceeded = str(error)
+            continue
+        lean.graph.CopyFrom(graph)
+        break
+    del lean.functions[:]
+
+
+@dataclass
+class _Call:
+    """One call of a function: the node, the types around it, and the ways in which its own attributes are bound."""
+
+    node: NodeProto
+    types: Types
+    bindings: Sequence[Binding]
+
+    def bound(self, function: FunctionProto) -> list[Binding]:
+        """The ways in which this call fills the function's attributes in."""
+        found: list[Binding] = []
+        for outer in self.bindings:
+            values = {a.name: outer.get(a.ref_attr_name) if a.ref_attr_name else a for a in self.node.attribute}
+            stated = {name: value for name, value in values.items() if value is not None}
+            found.append({**_defaults(function), **stated})
+        return found
+
+
+def _defaults(function: FunctionProto) -> Binding:
+    return {a.name: a for a in function.attribute_proto}
+
+
+def _collect(
+    graph: GraphProto,
+    where: str,
+    outer: Types,
+    found: Inference,
+    calls: dict[Key, list[_Call]],
+    bindings: Sequence[Binding],
+) -> None:
+    """Read the inferred types of a graph and its bodies, and note every node that may call a function."""
+    types = dict(outer)
+    for tensor in graph.initializer:
+        types[tensor.name] = onnx.helper.make_tensor_type_proto(tensor.data_type, list(tensor.dims))
+    for value in (*graph.input, *graph.value_info, *graph.output):
+        if value.type.WhichOneof("value") is not None and not _less(value.type, types.get(value.name)):
+            types[value.name] = value.type
+    found.types[where] = types
+    for node in graph.node:
+        calls.setdefault((node.domain, node.op_type, node.overload), []).append(_Call(node, types, bindings))
+    for body, place in bodies(graph.node, where):
+        _collect(body, place, types, found, calls, bindings)
+
+
+def _less(new: TypeProto, old: TypeProto | None) -> bool:
+    """Whether a type says less than one that is known: an output or input declared without its shape."""
+    return old is not None and old.tensor_type.HasField("shape") and not new.tensor_type.HasField("shape")
+
+
+# ---- functions ------------------------------------------------------------------------------------------------
+
+
+def _distinct(ways: Iterable[Iterable[Binding]], where: str) -> list[Binding]:
+    seen: dict[tuple[tuple[str, bytes], ...], Binding] = {}
+    for binding in (binding for way in ways for binding in way):
+        key = tuple(sorted((name, a.SerializeToString(deterministic=True)) for name, a in binding.items()))
+        seen.setdefault(key, binding)
+        if len(seen) > _MOST_BINDINGS:
+            raise MinuendError(f"{where} is called with more than {_MOST_BINDINGS} different sets of attributes")
+    return list(seen.values())
+
+
+def _as_model(
+    function: FunctionProto, sites: Sequence[_Call], bindings: Sequence[Binding], ir_version: int, local: Calls
+) -> ModelProto:
+    """Return a function as a model, its inputs and attributes being what all calls agree on."""
+    model = ModelProto(ir_version=ir_version, opset_import=function.opset_import)
+    graph = model.graph
+    graph.name = function.name
+    for i, name in enumerate(function.input):
+        types = [call.types.get(call.node.input[i]) if i < len(call.node.input) else None for call in sites]
+        value = graph.input.add(name=name)
+        common = _common(types)
+        if common is not None:
+            value.type.CopyFrom(common)
+    graph.output.extend(onnx.ValueInfoProto(name=name) for name in function.output)
+    graph.value_info.extend(function.value_info)
+    graph.node.extend(function.node)
+    agreed = {
+        name: a
+        for name, a in bindings[0].items()
+        if all(name in other and other[name].SerializeToString() == a.SerializeToString() for other in bindings)
+    }
+    replace_references(graph.node, agreed, local.functions)
+    return model
+
+
+def _common(types: Sequence[TypeProto | None]) -> TypeProto | None:
+    """Return what several types agree on."""
+    first = next(iter(types), None)
+    if first is None or any(other is None for other in types):
+        return None
+    common = TypeProto()
+    common.CopyFrom(first)
+    for other in types[1:]:
+        assert other is not None
+        if not (common.HasField("tensor_type") and other.HasField("tensor_type")):
+            if common != other:
+                return None
+            continue
+        if common.tensor_type.elem_type != other.tensor_type.elem_type:
+            return None
+        keep_common(common.tensor_type, other.tensor_type)
+    return common
+
+
+def _rename_symbols(graph: GraphProto, given: Container[str], prefix: str) -> None:
+    """Make the names that inference gave to unknown dims the function's own: another function's are other dims."""
+    for value in (*graph.value_info, *graph.output, *graph.input):
+        for dim in value.type.tensor_type.shape.dim:
+            if dim.dim_param.startswith("unk__") and dim.dim_param not in given:
+                dim.dim_param = f"{prefix}__{dim.dim_param}"
+    for body, _ in bodies(graph.node, ""):
+        _rename_symbols(body, given, prefix)

@@ -1,0 +1,219 @@
+"""Models that break a rule of ONNX and load all the same: read as onnxruntime reads them, and a note says so.
+
+Exporters write such models, and runtimes run them; what onnxruntime refuses is refused by :mod:`structure`. Each kind
+was tried on onnxruntime 1.15.0 and 1.31.1. Other runtimes do not take every kind: their adapters say which
+(``STRICT``).
+
+    twice        a domain is imported twice, at one opset
+    unimported   a domain is used that onnxruntime knows without an import
+    unsorted     nodes of the main graph read what a later one makes; in bodies and functions onnxruntime wants order
+    captured     the same, and it is a body that reads it
+    unknown      a dim of -1, where nothing was to be stated
+    shadowed     the input of a body bears the name of a value around it
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from typing import Any
+
+from onnx import FunctionProto, GraphProto, ModelProto, TypeProto
+
+from minuend.errors import listed
+from minuend.names import Names
+from minuend.onnx.execution.evaluator import MAIN
+from minuend.onnx.graphs.nesting import all_names, captured, graphs, holders, name_of, within
+from minuend.onnx.graphs.walk import functions
+
+IMPLIED: Mapping[str, int] = {"com.microsoft": 1, "ai.onnx.ml": 3}
+"""Domains that need no import, and the opset they are read at: the newest that every release of onnxruntime has."""
+
+_SHOWN = 3
+"""So many names are listed in a note."""
+
+
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """One rule that a model breaks: its kind (see above), and what was done about it."""
+
+    kind: str
+    note: str
+
+
+def mend(model: ModelProto, *, copy: bool) -> tuple[ModelProto, tuple[Departure, ...]]:
+    """Return a model that keeps the rules, and which it broke; one that breaks none of these comes back as it is.
+
+    Args:
+        model: its text is text, and it has a graph. copy: whether the model that came is to stay as it is.
+
+    >>> import onnx
+    >>> model = onnx.parser.parse_model('''<ir_version: 10, opset_import: ["" : 14, "ai.onnx" : 14]>
+    ...     g (float a) => (float c) { c = Sub(b, a) b = Neg(a) }''')
+    >>> mended, broken = mend(model, copy=True)
+    >>> [node.op_type for node in mended.graph.node], [one.kind for one in broken]
+    (['Neg', 'Sub'], ['twice', 'unsorted'])
+    """
+    if next(_mends(model), None) is None:  # nothing is changed before the first one is told
+        return model, ()
+    mended = ModelProto()
+    if copy:
+        mended.CopyFrom(model)
+    else:
+        mended = model
+    return mended, tuple(_mends(mended))
+
+
+def _mends(model: ModelProto) -> Iterator[Departure]:
+    """Tell each departure, then mend it."""
+    yield from _twice(model.opset_import, "the model")
+    for function, where in functions(model):
+        yield from _twice(function.opset_import, where)
+    yield from _unimported(model)
+    yield from _unsorted(model.graph)
+    yield from _unknown(model)
+    yield from _shadowed(model)
+
+
+def _twice(imports: Any, where: str) -> Iterator[Departure]:
+    rows = [("" if row.domain in MAIN else row.domain, row.version) for row in imports]
+    again = [i for i, row in enumerate(rows) if row in rows[:i]]
+    if again:
+        domains = listed(dict.fromkeys(repr(rows[i][0]) for i in again), "and")
+        yield Departure("twice", f"{where} imports the domain {domains} twice, at one opset")
+        for i in reversed(again):
+            del imports[i]
+
+
+def _unimported(model: ModelProto) -> Iterator[Departure]:
+    imported = {row.domain for row in model.opset_import}
+    if not imported:  # before IR version 3 a model states none
+        return
+    used = {node.domain for graph in within(model.graph) for node in graph.node}
+    for domain, version in IMPLIED.items():
+        if domain in used and domain not in imported:
+            yield Departure(
+                "unimported",
+                f"the model uses the domain {domain!r} and does not import it; read at version {version} of it",
+            )
+            model.opset_import.add(domain=domain, version=version)
+
+
+# ---- order ----------------------------------------------------------------------------------------------------
+
+
+def _unsorted(graph: GraphProto) -> Iterator[Departure]:
+    made = {name: i for i, node in enumerate(graph.node) for name in node.output if name}
+    read = [(*node.input, *captured(node)) for node in graph.node]
+    early = (i for i, names in enumerate(read) if any(made.get(name, -1) > i for name in names))
+    first = next(early, None)
+    nodes = [] if first is None else list(graph.node)
+    needs = [{made[name] for name in names if name in made} for names in read[: len(nodes)]]
+    order = _order(needs)
+    if first is None or order is None:
+        return
+    outright = [{made[name] for name in node.input if name in made} for node in nodes]
+    by_bodies = any(j > i for i, needed in enumerate(needs) for j in needed - outright[i])
+    yield Departure(
+        "captured" if by_bodies else "unsorted",
+        f"nodes stand before those that make what they read, graph.node[{first}] is the first; they are sorted, and "
+        "numbered in that order here",
+    )
+    ordered = GraphProto(node=[nodes[i] for i in order])
+    del graph.node[:]
+    graph.node.extend(ordered.node)
+
+
+def _order(needs: list[set[int]]) -> list[int] | None:
+    """The order nearest to the one that is there in which all can run; ``None`` where they need each other."""
+    sorter = TopologicalSorter(dict(enumerate(needs)))
+    try:
+        sorter.prepare()
+    except CycleError:
+        return None
+    ready: list[int] = []
+    order: list[int] = []
+    while sorter.is_active():
+        for i in sorter.get_ready():
+            heapq.heappush(ready, i)
+        order.append(heapq.heappop(ready))
+        sorter.done(order[-1])
+    return order
+
+
+# ---- dims -----------------------------------------------------------------------------------------------------
+
+
+def _unknown(model: ModelProto) -> Iterator[Departure]:
+    found = [
+        (value.name, dim)
+        for holder in holders(model)
+        for value in (
+            *holder.value_info,
+            *(() if isinstance(holder, FunctionProto) else (*holder.input, *holder.output)),
+        )
+        for dim in _dims(value.type)
+        if dim.dim_value == -1
+    ]
+    if found:
+        names = list(dict.fromkeys(repr(name) for name, _ in found))
+        more = len(names) - _SHOWN
+        shown = f"{', '.join(names[:_SHOWN])} and {more} more" if more > 0 else listed(names, "and")
+        yield Departure("unknown", f"a dim of -1 is one that is not known, in the shape of {shown}")
+        for _, dim in found:
+            dim.ClearField("dim_value")
+
+
+def _dims(type_: TypeProto) -> Iterator[Any]:
+    kind = type_.WhichOneof("value")
+    while kind in ("sequence_type", "optional_type"):
+        type_ = getattr(type_, kind).elem_type
+        kind = type_.WhichOneof("value")
+    if kind in ("tensor_type", "sparse_tensor_type"):
+        yield from getattr(type_, kind).shape.dim
+
+
+# ---- names ----------------------------------------------------------------------------------------------------
+
+
+def _shadowed(model: ModelProto) -> Iterator[Departure]:
+    names = None
+    graphs: list[tuple[Any, str]] = [(model.graph, "graph"), *functions(model)]
+    for holder, where in graphs:
+        stored = [] if isinstance(holder, FunctionProto) else [tensor.name for tensor in holder.initializer]
+        known = {name_of(value) for value in holder.input}.union(stored)
+        for body, place, name in _hiding(holder.node, where, known):
+            yield Departure(
+                "shadowed", f"{place}: its input {name!r} bears the name of a value around it, and is another value"
+            )
+            names = names or Names(all_names(model))
+            _rename(body, name, names.fresh(name))
+
+
+def _hiding(nodes: Any, where: str, known: set[str]) -> Iterator[tuple[GraphProto, str, str]]:
+    """Every input of a body, with the body and its place, that bears a name which is known where the body stands."""
+    known = set(known)
+    for i, node in enumerate(nodes):
+        for attribute, body in graphs(node):
+            place = f"{where}.node[{i}].{attribute}"
+            for name in [value.name for value in body.input]:
+                if name in known:
+                    yield body, place, name
+            own = {value.name for value in body.input} | {tensor.name for tensor in body.initializer}
+            yield from _hiding(body.node, place, known | own)
+        known.update(node.output)
+
+
+def _rename(body: GraphProto, old: str, new: str) -> None:
+    """Rename an input of a body wherever it is read in it."""
+    for value in (*body.input, *body.initializer, *body.output, *body.value_info):
+        value.name = new if value.name == old else value.name
+    for node in body.node:
+        for i, name in enumerate(node.input):
+            if name == old:
+                node.input[i] = new
+        for _, inner in graphs(node):
+            if old not in {value.name for value in inner.input}:  # there it is a third value
+                _rename(inner, old, new)

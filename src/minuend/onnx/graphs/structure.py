@@ -1,0 +1,272 @@
+"""What a model must be before anything else is asked of it. The rules are numbered where they are kept.
+
+``onnx.checker`` keeps some of these rules, lets others pass (a domain imported twice, data that is too long) and
+knows operators, whose errors this package reports itself, where they stand.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from google.protobuf.unknown_fields import UnknownFieldSet  # type: ignore[import-untyped,unused-ignore]
+from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TypeProto
+
+from minuend.errors import FileFormatError
+from minuend.onnx.documents import external, tensors
+from minuend.onnx.execution.evaluator import MAIN
+from minuend.onnx.graphs.call_counts import Calls, Key
+from minuend.onnx.graphs.nesting import held
+from minuend.onnx.graphs.nesting import place as place_of
+from minuend.onnx.graphs.walk import functions, model_opsets, read_opsets
+
+_SHORT = {"FLOAT": "f", "INT": "i", "STRING": "s", "TENSOR": "t", "GRAPH": "g", "TYPE_PROTO": "tp"}
+_FIELDS = {kind: _SHORT.get(word, word.lower()) for word, kind in AttributeProto.AttributeType.items() if kind}
+"""The field that holds an attribute of a type; those without a short name bear the type's."""
+
+_SINGLE = ("f", "i", "s", "t", "g", "sparse_tensor", "tp")
+_MOST_DEPTH = 30
+"""Bodies in bodies; a protobuf message is read to a depth of 100, which is about as many."""
+_MOST_OPSET = (1 << 31) - 1
+"""What ONNX's own registry of operators can be asked for."""
+_MOST_CALLS_DEEP = 100
+"""Functions in functions, the bodies around their calls counted; ONNX's own checker takes no more either."""
+
+
+def check_model(model: ModelProto) -> None:
+    """Check the structure of a model; :mod:`.normalising` has put right what onnxruntime reads otherwise.
+
+    Raises:
+        FileFormatError: a rule is broken; the message tells which, and where.
+    """
+    # 1. There is an IR version.
+    if model.ir_version < 1:
+        raise FileFormatError(f"its ir_version is {model.ir_version}; expected 1 or above")
+    # 2. Each domain is imported once, at an opset of 1 or above; from IR version 3 on, imports are stated.
+    _check_imports(model.opset_import, "the model")
+    if not model.opset_import and model.ir_version >= 3:
+        raise FileFormatError(
+            f"it imports no opset and is of IR version {model.ir_version}; from 3 on opsets are stated"
+        )
+    _check_functions(model)
+    scope = _Scope(model_opsets(model), {(f.domain, f.name) for f in model.functions})
+    scope.check_graph(model.graph, "graph", set(), 0)
+    for function, where in functions(model):
+        _Scope(read_opsets(function.opset_import), scope.functions).check_function(function, where)
+
+
+def check_message(model: ModelProto) -> None:
+    """Check what has to hold before anything in a model can be looked at.
+
+    Raises:
+        FileFormatError: it does not.
+    """
+    # 0. Text is text, for protobuf's reader gives bytes for a string field that is no UTF-8; and there is a graph.
+    _check_text(model, "")
+    if not model.HasField("graph"):
+        raise FileFormatError("there is no graph in it; expected an ONNX model")
+
+
+def _check_text(message: Any, where: str) -> None:
+    for name, field in _fields(message.DESCRIPTOR):
+        is_list = field.is_repeated
+        values = getattr(message, name) if is_list else [getattr(message, name)] if message.HasField(name) else ()
+        for i, value in enumerate(values):
+            place = f"{where}.{name}[{i}]" if is_list else f"{where}.{name}"
+            if field.message_type is not None:
+                _check_text(value, place)
+            elif not isinstance(value, str):
+                raise FileFormatError(f"{place.lstrip('.')} is {value!r}; expected text in UTF-8")
+
+
+@functools.cache
+def _fields(descriptor: Any) -> list[tuple[str, Any]]:
+    """The fields of a message that are, or may hold, text."""
+    return [(f.name, f) for f in descriptor.fields if f.message_type is not None or f.type == f.TYPE_STRING]
+
+
+def _check_imports(imports: Iterable[OperatorSetIdProto], where: str) -> None:
+    seen: dict[str, str] = {}
+    for item in imports:
+        domain = "" if item.domain in MAIN else item.domain
+        if domain in seen:
+            also = f" (as {seen[domain]!r} before; both are ONNX's main domain)" if seen[domain] != item.domain else ""
+            raise FileFormatError(
+                f"{where} imports the domain {item.domain!r} twice{also}; expected one opset for each domain"
+            )
+        if not 1 <= item.version <= _MOST_OPSET:
+            wanted = "1 or above" if item.version < 1 else f"{_MOST_OPSET} at most"
+            raise FileFormatError(
+                f"{where} imports the domain {item.domain!r} at opset {item.version}; expected {wanted}"
+            )
+        seen[domain] = item.domain
+
+
+def _check_functions(model: ModelProto) -> None:
+    """Check names, imports and calls of the local functions."""
+    places: dict[Key, str] = {}
+    for function, where in functions(model):
+        key = (function.domain, function.name, function.overload)
+        # 3. A function is defined once.
+        if key in places:
+            raise FileFormatError(f"{where} of the domain {function.domain!r} is defined twice")
+        places[key] = where
+        _check_imports(function.opset_import, where)
+    # 4. Functions do not call each other in a circle, nor so deep that a stack ends.
+    local = Calls(model)
+    if circle := local.circle():
+        raise FileFormatError(f"functions may not call each other in a circle: {' → '.join(circle)}")
+    deep = [places[key] for key, depth in local.depth.items() if depth > _MOST_CALLS_DEEP]
+    if deep:
+        raise FileFormatError(f"functions call each other more than {_MOST_CALLS_DEEP} deep, at {deep[0]}")
+
+
+class _Scope:
+    """What holds for all nodes of a graph or function, bodies included."""
+
+    def __init__(self, opsets: Mapping[str, int], functions: set[tuple[str, str]]) -> None:
+        self.opsets = opsets
+        self.functions = functions
+
+    def check_function(self, function: FunctionProto, where: str) -> None:
+        names: set[str] = set()
+        for name in function.input:
+            _define(names, set(), name, f"{where}, input {name!r}")
+        for attribute in function.attribute_proto:
+            _check_attribute(attribute, f"{where}, attribute {attribute.name!r}")
+        self.check_nodes(function.node, where, names, set(), 0)
+        _check_outputs(function.output, names, where)
+
+    def check_graph(self, graph: GraphProto, where: str, outer: set[str], depth: int) -> None:
+        # 5. Bodies are not nested without end.
+        if depth > _MOST_DEPTH:
+            raise FileFormatError(f"graphs are nested more than {_MOST_DEPTH} deep, at {where}")
+        own: set[str] = set()
+        for value in graph.input:
+            _define(own, outer, value.name, f"{where}, input {value.name!r}")
+        inputs = set(own)
+        stored: set[str] = set()
+        for tensor in graph.initializer:
+            place = f"{where}, initializer {tensor.name!r}"
+            _define(stored, outer, tensor.name, place)
+            _check_tensor(tensor, place)
+        for sparse in graph.sparse_initializer:
+            place = f"{where}, sparse initializer {sparse.values.name!r}"
+            _define(stored, outer, sparse.values.name, place)
+            _check_sparse(sparse, place)
+        for value in (*graph.input, *graph.value_info, *graph.output):
+            _check_type(value.type, f"{where}, value {value.name!r}")
+        own = inputs | stored  # an input may have an initializer, as its default
+        self.check_nodes(graph.node, where, own, outer, depth)
+        _check_outputs((value.name for value in graph.output), own | outer, where)
+
+    def check_nodes(self, nodes: Any, where: str, own: set[str], outer: set[str], depth: int) -> None:
+        for i, node in enumerate(nodes):
+            place = place_of(where, i, node)
+            self.check_domain(node, place)
+            # 6. What a node reads was made before it.
+            for name in node.input:
+                if name and name not in own and name not in outer:
+                    raise FileFormatError(f"{place} reads {name!r}, which nothing before it makes")
+            stated: set[str] = set()
+            for attribute in node.attribute:
+                at = f"{place}, attribute {attribute.name!r}"
+                if attribute.name in stated:
+                    raise FileFormatError(f"{at} is stated twice")
+                stated.add(attribute.name)
+                _check_attribute(attribute, at)
+                base = f"{where}.node[{i}].{attribute.name}"
+                if attribute.HasField("g"):
+                    self.check_graph(attribute.g, base, own | outer, depth + 1)
+                for j, graph in enumerate(attribute.graphs):
+                    self.check_graph(graph, f"{base}[{j}]", own | outer, depth + 1)
+            for name in node.output:
+                if name:
+                    _define(own, outer, name, f"{place}, output {name!r}")
+
+    def check_domain(self, node: NodeProto, place: str) -> None:
+        """Check that the node's domain has an opset."""
+        if not node.op_type:
+            raise FileFormatError(f"{place} has no op_type")
+        domain = "" if node.domain in MAIN else node.domain
+        # 7. A node's domain is imported.
+        if domain not in self.opsets:
+            known = ", ".join(repr(name) for name in self.opsets) or "none"
+            raise FileFormatError(f"{place} is of the domain {node.domain!r}, which is not imported (imports: {known})")
+
+
+def _check_attribute(attribute: AttributeProto, place: str) -> None:
+    # 8. An attribute has a name, a type that is known, and a value of that type alone.
+    if not attribute.name:
+        raise FileFormatError(f"{place} has no name")
+    if any(field.field_number == AttributeProto.TYPE_FIELD_NUMBER for field in UnknownFieldSet(attribute)):
+        raise FileFormatError(f"{place} has an unknown type; expected an AttributeProto.AttributeType")
+    filled = [n for n in _FIELDS.values() if (attribute.HasField(n) if n in _SINGLE else getattr(attribute, n))]
+    if attribute.ref_attr_name:
+        if filled:
+            raise FileFormatError(f"{place} refers to {attribute.ref_attr_name!r} and has a value; expected one")
+        return
+    if attribute.type == AttributeProto.UNDEFINED:
+        raise FileFormatError(f"{place} has no type; expected an AttributeProto.AttributeType")
+    wanted = _FIELDS[attribute.type]
+    if (wrong := [name for name in filled if name != wanted]) or (wanted in _SINGLE[3:] and not filled):
+        came = f"the field {wrong[0]!r}" if wrong else "no value"
+        word = AttributeProto.AttributeType.Name(attribute.type)
+        raise FileFormatError(f"{place} is of type {word} and has {came}; expected {wanted!r}")
+    for tensor in held(attribute, "t", "tensors"):
+        _check_tensor(tensor, place)
+    for sparse in held(attribute, "sparse_tensor", "sparse_tensors"):
+        _check_sparse(sparse, place)
+    for type_ in held(attribute, "tp", "type_protos"):
+        _check_type(type_, place)
+
+
+def _define(names: set[str], outer: set[str], name: str, place: str) -> None:
+    # 9. A name has one meaning, in bodies too (static single assignment).
+    if not name:
+        raise FileFormatError(f"{place} has no name")
+    if name in names or name in outer:
+        raise FileFormatError(f"{place} is a second value of that name; expected one for each name")
+    names.add(name)
+
+
+def _check_outputs(outputs: Iterable[str], names: set[str], where: str) -> None:
+    for name in outputs:
+        # 10. What goes out was made.
+        if name not in names:
+            raise FileFormatError(f"{where}, output {name!r} is made by nothing")
+
+
+def _check_tensor(tensor: Any, place: str) -> None:
+    # 11. A tensor's data is what its type and dims say; data elsewhere is beneath the model.
+    if tensors.is_external(tensor):
+        external.reference(tensor, place)
+    else:
+        tensors.check(tensor, place)
+
+
+def _check_sparse(sparse: Any, place: str) -> None:
+    _check_tensor(sparse.values, f"{place}, values")
+    _check_tensor(sparse.indices, f"{place}, indices")
+    tensors.elements(sparse.dims, place)
+
+
+def _check_type(type_: TypeProto, place: str, depth: int = 0) -> None:
+    """Check a declared type: what it holds is known, and its dims can be sizes."""
+    if depth > _MOST_DEPTH:
+        raise FileFormatError(f"{place} has a type nested more than {_MOST_DEPTH} deep")
+    kind = type_.WhichOneof("value")
+    if kind in ("tensor_type", "sparse_tensor_type"):
+        inner = getattr(type_, kind)
+        # 12. An element type is known (0 leaves it open), and no dim is below 0.
+        if inner.elem_type and tensors.data_type(inner.elem_type) is None:
+            raise FileFormatError(
+                f"{place} has the elem_type {inner.elem_type}; expected a TensorProto.DataType that the package "
+                "onnx knows"
+            )
+        tensors.elements([dim.dim_value for dim in inner.shape.dim if dim.HasField("dim_value")], place)
+    elif kind in ("sequence_type", "optional_type"):
+        _check_type(getattr(type_, kind).elem_type, place, depth + 1)
+    elif kind == "map_type":
+        _check_type(type_.map_type.value_type, place, depth + 1)

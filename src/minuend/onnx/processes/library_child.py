@@ -1,0 +1,65 @@
+"""ONNX's C++ library on a model, in the process of :mod:`minuend.onnx.processes.library_process`.
+
+:mod:`minuend.worker` runs it, and it needs neither this package nor ``onnx`` but its compiled module alone:
+``worker.py library_child.py MODULE``. A request's head names the work (``"work"``) and its bounds (``"seconds"`` of
+processor time, ``"bytes"`` of memory and of the answer).
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.machinery
+import importlib.util
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+_OWN_BYTES = 256 << 20
+"""Address space of the process itself."""
+
+
+def serve_requests(server: Any) -> None:
+    """Answer requests; ``server`` is a :class:`minuend.worker.Server`."""
+    server.detach()
+    _onnx()
+    server.write({"ready": True})
+    server.serve(_answer, _OWN_BYTES)
+
+
+def _answer(head: Mapping[str, Any], parts: list[bytes]) -> tuple[dict[str, Any], list[bytes]]:
+    found = _WORK[head["work"]](head, *parts)
+    if len(found) > head["bytes"]:
+        raise MemoryError(f"an answer of {len(found)} bytes")
+    return {}, [found]
+
+
+@functools.cache
+def _onnx() -> Any:
+    loader = importlib.machinery.ExtensionFileLoader("onnx_cpp2py_export", sys.argv[2])
+    spec = importlib.util.spec_from_loader(loader.name, loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+def _judge(_: Mapping[str, Any], model: bytes, form: bytes) -> bytes:
+    _onnx().checker.check_model(form or model, False, False, False)
+    _onnx().shape_inference.infer_shapes(model, True, True, False)
+    _onnx().shape_inference.infer_shapes(model, True, True, True)
+    return b""
+
+
+def _parse(_: Mapping[str, Any], text: bytes, __: bytes) -> bytes:
+    good, message, model = _onnx().parser.parse_model(text.decode())
+    if not good:
+        raise ValueError(message.decode("utf-8", "replace") if isinstance(message, bytes) else message)
+    return bytes(model)
+
+
+_WORK: dict[str, Callable[[Mapping[str, Any], bytes, bytes], bytes]] = {
+    "infer": lambda head, model, _: _onnx().shape_inference.infer_shapes(model, False, False, head["data_prop"]),
+    "judge": _judge,
+    "inline": lambda _, model, __: _onnx().inliner.inline_local_functions(model, False),
+    "parse": _parse,
+}

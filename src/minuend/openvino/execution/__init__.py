@@ -1,0 +1,1 @@
+"""OpenVINO models that are run, layer after layer."""

@@ -1,0 +1,186 @@
+"""Models of OpenVINO as they run: layer after layer, by this package, within bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from minuend.child import Budget
+from minuend.core.shapes import format_shape, may_be, size, static
+from minuend.errors import ResultTooLarge, SpecError, Unsupported, listed
+from minuend.files.base import quoted
+from minuend.openvino.execution import layers as table
+from minuend.openvino.execution.inference import infer
+from minuend.openvino.execution.layers import KINDS, kind_of, lacking
+from minuend.openvino.ir import notation
+from minuend.openvino.ir.sections import Array, Layer, Section, Type
+from minuend.openvino.tensor import Tensor
+
+Value: TypeAlias = Array | Tensor
+
+
+def run(
+    section: Section, inputs: Mapping[str, Any], results: Mapping[str, Layer], max_bytes: int | None
+) -> dict[str, Value]:
+    """Compute the results, by name; see :meth:`minuend.openvino.model.Model.run`."""
+    order = section.order()
+    _check_runs(order)
+    given = _bind(section, inputs)
+    found = _evaluate(order, given, max_bytes)
+    protected = [array for _, array in given.values()]
+    return {name: _returned(found[layer], protected) for name, layer in results.items()}
+
+
+def values(section: Section, inputs: Mapping[str, Any], max_bytes: int | None) -> dict[Layer, Array]:
+    """Compute every layer that a result depends on; inputs and errors are those of :func:`run`."""
+    order = section.order()
+    _check_runs(order)
+    found = _evaluate(order, _bind(section, inputs), max_bytes, keep=True)
+    return {layer: array for layer, (_, array) in found.items()}
+
+
+def _bind(section: Section, inputs: Mapping[str, Any]) -> dict[Layer, tuple[Type, Array]]:
+    """Match arrays with Parameters."""
+    parameters = list(section.of_type("Parameter"))
+    by_name = {name: layer for layer in parameters[::-1] for name in names(layer)[::-1]}
+    bound: dict[Layer, tuple[Type, Array]] = {}
+    for name, value in inputs.items():
+        if name not in by_name:
+            known = quoted(dict.fromkeys(names(one)[0] for one in parameters)) or "none"
+            raise SpecError("inputs", f"there is no input {name!r}; expected {known}")
+        layer = by_name[name]
+        if layer in bound:
+            raise SpecError("inputs", f"{name!r} is given twice; it is one input with {quoted(names(layer))}")
+        bound[layer] = _bound(name, layer, value)
+    if absent := [names(layer)[0] for layer in parameters if layer not in bound]:
+        raise SpecError("inputs", f"no array is given for {quoted(absent)}; every input takes one")
+    return bound
+
+
+def names(layer: Layer) -> tuple[str, ...]:
+    """What an input goes by: its tensor names, then its layer's name."""
+    return tuple(dict.fromkeys((*layer.outputs[0].names, layer.name)))
+
+
+def _bound(name: str, layer: Layer, value: Any) -> tuple[Type, Array]:
+    """Check an array against the Parameter that it is for."""
+    wanted = layer.outputs[0].type
+    if isinstance(value, Tensor):
+        element, array = value.element_type, value.codes.view(value.element.memory)
+    elif isinstance(value, np.ndarray | np.generic):
+        array = np.asarray(value)
+        element = table.name_of(array.dtype) or ""
+        if not element:
+            raise SpecError("inputs", f"input {name!r} is of {array.dtype.name}, which OpenVINO has not")
+        array = array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+    else:
+        came = type(value).__name__
+        raise SpecError("inputs", f"input {name!r} is a {came}; expected a NumPy array of {wanted.element}")
+    if wanted.element not in (element, "dynamic"):
+        raise SpecError(
+            "inputs", f"input {name!r} is of {element}; expected {wanted.element}, and nothing is converted"
+        )
+    fits = wanted.shape is None or (
+        len(wanted.shape) == array.ndim
+        and all(may_be(dim, n) for dim, n in zip(wanted.shape, array.shape, strict=True))
+    )
+    if not fits:
+        raise SpecError(
+            "inputs", f"input {name!r} has shape {format_shape(array.shape)}; expected {format_shape(wanted.shape)}"
+        )
+    return Type(element, array.shape), array
+
+
+def _check_size(layer: Layer, type_: Type, max_bytes: int | None) -> None:
+    if max_bytes is None or type_.shape is None or not all(isinstance(dim, int) for dim in type_.shape):
+        return
+    needed = notation.nbytes(type_.element, size(static(type_.shape))) or 0
+    if needed > max_bytes:
+        raise ResultTooLarge(
+            f"a tensor of {type_.element} {format_shape(type_.shape)} takes {needed:,} bytes, above max_bytes "
+            f"{max_bytes:,}; pass a larger max_bytes, or None for no limit",
+            nbytes=needed,
+            limit=max_bytes,
+            where=layer.where,
+        )
+
+
+def _check_runs(order: list[Layer]) -> None:
+    if missing := sorted({lacking(layer) for layer in order if kind_of(layer) is None}):
+        raise Unsupported(
+            f"this package does not run layers of type {listed(missing, 'and')}; it runs {listed(KINDS, 'and')}; "
+            "run the model with openvino, or take the subtraction out of it"
+        )
+
+
+def _evaluate(
+    order: list[Layer], given: Mapping[Layer, tuple[Type, Array]], max_bytes: int | None, *, keep: bool = False
+) -> dict[Layer, tuple[str, Array]]:
+    """Compute layer after layer; return what reaches each Result, or with ``keep`` all.
+
+    Without, tensors are let go after their last use.
+    """
+    types = infer(order, {layer: type_ for layer, (type_, _) in given.items()})
+    for ref, type_ in types.items():
+        _check_size(ref.layer, type_, max_bytes)
+    uses: dict[Layer, int] = {}
+    for layer in order:
+        for ref in layer.sources():
+            uses[ref.layer] = uses.get(ref.layer, 0) + 1
+    held: dict[Layer, tuple[str, Array]] = {layer: (type_.element, array) for layer, (type_, array) in given.items()}
+    budget = Budget("running the model", sum(array.nbytes for _, array in given.values()))
+    memory: dict[Layer, int] = {}
+    for layer in order:
+        if layer in given:
+            continue
+        operands = [held[ref.layer] for ref in layer.sources()]
+        held[layer] = _computed(layer, operands, max_bytes)
+        memory[layer] = held[layer][1].nbytes if held[layer][1].base is None else 0  # a view takes none of its own
+        budget.check(sum(memory.values()))
+        for ref in layer.sources():
+            uses[ref.layer] -= 1
+            if not uses[ref.layer] and not keep:
+                del held[ref.layer]
+                memory.pop(ref.layer, None)
+    return held if keep else {layer: held[layer] for layer in order if layer.type == "Result"}
+
+
+def _computed(layer: Layer, operands: list[tuple[str, Array]], max_bytes: int | None) -> tuple[str, Array]:
+    kind = KINDS[layer.type]
+    arrays = [array for _, array in operands]
+    types = [Type(element, array.shape) for element, array in operands]
+    try:
+        result = kind.infer(layer, types, lambda index: arrays[index])
+        _check_size(layer, result, max_bytes)
+        _check_promise(layer, result)
+        table.check_array(result.shape or ())
+        return result.element, kind.compute(layer, arrays, types, static(result.shape or ()))
+    except SpecError as error:
+        raise (error if error.where else error.at(layer.where)) from None
+    except Unsupported as error:
+        raise Unsupported(f"{layer.where}: {error}") from None
+
+
+def _check_promise(layer: Layer, result: Type) -> None:
+    """Check that a result has the rank that was inferred, as the runtime insists: a squeezed dim turned out to be 1."""
+    promised = layer.outputs[0].type.shape if layer.outputs else None
+    if promised is not None and result.shape is not None and len(promised) != len(result.shape):
+        raise SpecError(
+            "shape",
+            f"{layer.type} gives shape {format_shape(result.shape)}, and the model's shapes promise "
+            f"{format_shape(promised)}; pass inputs that fit",
+        )
+
+
+def _returned(value: tuple[str, Array], protected: list[Array]) -> Value:
+    """A result for the caller: memory of its own, never the caller's input, the model's constants or a repeated row."""
+    element, array = value
+    own = array.flags.owndata or (array.flags.writeable and not any(np.may_share_memory(array, p) for p in protected))
+    if not own or not array.flags.writeable or any(array is p for p in protected):
+        array = np.array(array, order="C")
+    row = notation.NUMERIC.get(element)
+    if row is not None and row.numpy is None:
+        return Tensor(row, array.view(np.uint8))
+    return array

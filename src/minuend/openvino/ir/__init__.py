@@ -1,0 +1,1 @@
+"""OpenVINO IR as files and in memory: XML, layers, ports, and the ``.bin``."""

@@ -1,0 +1,1 @@
+"""Rewriting OpenVINO IR: recipes, constants and plain broadcasting in the place of layers."""

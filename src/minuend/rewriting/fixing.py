@@ -1,0 +1,265 @@
+"""Fix a model for a target: the smallest local rewrites after which its subtractions give the contract's numbers there.
+
+A subtraction is touched where the target gets values wrong that its operands can hold
+(:mod:`minuend.judging.checking`), or does not run it at all. What takes its place is a recipe
+(:mod:`minuend.operators.recipes`), a constant, or nothing but broadcasting spelt out. What no recipe keeps is
+refused, with the reason and the nearest thing that can be done.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from minuend.child import MEMORY, SECONDS, limited
+from minuend.core.policies import CONTRACTS, Contract
+from minuend.errors import MinuendError, SpecError, Unsupported, listed, near, shown
+from minuend.judging.checking import assumed_of
+from minuend.judging.run_check import tried
+from minuend.models import saving
+from minuend.models.converting import advice
+from minuend.models.opening import Model, dialect_of, formats, open_model
+from minuend.models.ranges.assumed import Assumptions
+from minuend.operators import VALUE_CLASSES
+from minuend.operators.value_classes import FLOATS as FLOAT_CLASSES
+from minuend.plain import grouped
+from minuend.rewriting.verification import Comparison, compare
+from minuend.rewriting.work import Refusal, Work
+from minuend.runtimes import targets
+from minuend.runtimes.targets import Target
+from minuend.runtimes.trials import Trial
+from minuend.standards.abilities import ability, able
+from minuend.standards.dialects import dialect as find_dialect
+
+FLOATS = "floats"
+"""Accepts all value classes of floats."""
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """A fixed model.
+
+    Attributes:
+        model: an ``onnx.ModelProto`` or a :class:`minuend.openvino.Model`.
+        changes: what was done, a sentence each; none where there was nothing to do.
+        refused: what could not be done. notes: what a reader should know besides: that there was nothing to do, and
+            which subtractions are left that are not known to be right.
+        untouched: how many subtractions were right as they are. touched: the element types of those that were
+            rewritten.
+        target: the target's name. overflow: the policy that was asked for.
+        comparison: what the target answered for the fixed model, its rewritten subtractions being looked at; ``None``
+            where it was not asked.
+        whole: what it answered for the fixed model as it is, nothing being looked at inside.
+        opened: the model with what saving it takes.
+        original: the model as it came, whose files :meth:`save` does not replace.
+        warning: that nobody measured the target's release, and whose answers stood for its own; ``""`` for a measured.
+    """
+
+    model: Any
+    changes: tuple[str, ...]
+    refused: tuple[Refusal, ...]
+    untouched: int
+    touched: tuple[str, ...]
+    target: str
+    overflow: Contract
+    comparison: Comparison | None
+    whole: Trial | None
+    opened: Model = field(repr=False)
+    original: Model = field(repr=False)
+    notes: tuple[str, ...] = ()
+    warning: str = ""
+
+    @property
+    def failed(self) -> bool:
+        """Whether something was refused, or is wrong on the target all the same."""
+        wrong = self.comparison is not None and self.comparison.failed
+        return bool(self.refused) or wrong or (self.whole is not None and _fails(self.whole))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model, whole or not at all, over none of the original's files; see the model's own ``save``.
+
+        Where nothing was changed, the original's files are copied byte for byte, if the suffix is the same; external
+        data has to stay in its folder.
+        """
+        saving.save(self.opened, self.original, path, changed=bool(self.changes))
+
+
+def fix(
+    model: Any,
+    target: str | os.PathLike[str] | Target,
+    *,
+    overflow: Contract = "wrap",
+    accept: Iterable[str] = (),
+    assume: Mapping[str, Any] | None = None,
+    run: bool = True,
+    exact: bool = False,
+    max_memory: int | None = MEMORY,
+    max_seconds: float | None = SECONDS,
+    **options: Any,
+) -> Fixed:
+    """Rewrite the subtractions that a target gets wrong.
+
+    Args:
+        model: a path, bytes, text, ``onnx.ModelProto``, ``openvino.Model``, or a model of this package; it is not
+            changed.
+        target: a runtime, ``"openvino-cpu"`` or ``"onnxruntime-cpu@1.31"``, or an opset, ``"onnx:13"``, to which the
+            model is converted, with subtractions of types that it lacks computed in types that it has.
+        overflow: ``"wrap"``, the operator's own, or ``"saturate"``: then every integer subtraction that may overflow
+            is written so that it saturates on any target.
+        accept: value classes whose other numbers are taken as they come, such as ``"negative zero"`` or
+            ``"subnormal"`` (a ``-`` for the space will do); ``"floats"`` for all of floats.
+        assume: what is known of inputs and other values beyond the model, as in
+            :func:`minuend.judging.checking.check`; the notes say which.
+        run: whether to run the fixed model on the target, where that is installed, and to compare.
+        exact: whether releases that nobody measured are refused; otherwise those around one answer for it.
+        max_memory, max_seconds: what running the model once may take, as in :func:`minuend.models.opening.run`.
+        options: what the dialect's own ``read`` takes besides.
+
+    Returns:
+        The fixed model with the changes, the refusals and the comparison. Inputs, outputs and all other nodes are as
+        they were.
+
+    Raises:
+        SpecError: no such target, policy or value class. FileNotFoundError, FileFormatError, TypeError: see
+            :func:`minuend.models.opening.open_model`. Unsupported: a model of a format that fix does not rewrite.
+        ConversionRefused: other nodes stand in the way of the opset that is asked for. LimitExceeded: a run of the
+            model was stopped, so that nothing could be compared.
+
+    >>> text = '<ir_version: 10, opset_import: ["" : 18]> g (uint8[2] a, uint8[2] b) => (uint8[2] c) { c = Sub(a, b) }'
+    >>> [node.op_type for node in fix(text, "openvino-cpu@2026.4.1", run=False).model.graph.node]
+    ['Cast', 'Cast', 'Sub', 'Constant', 'BitwiseAnd', 'Cast']
+    """
+    if not isinstance(overflow, str) or overflow not in CONTRACTS:
+        raise SpecError("overflow", f"overflow is {shown(overflow)}; expected {listed(map(repr, CONTRACTS))}")
+    accepted = value_classes(accept)
+    goal, name = (target, target.name) if isinstance(target, Target) else _goal(target, exact)
+    original = open_model(model, **options)
+    assumed = assumed_of(original, assume)
+    source = dialect_of(original)
+    fixing = ability(source, "fixing")
+    if fixing is None:
+        kinds = [formats()[one].MODELS for one in able("fixing")]
+        instead = advice(original, next(able("fixing")), "convert the model first")
+        raise Unsupported(f"fix rewrites {listed(kinds, 'and')}{instead}")
+    _check_goal(original, goal, name)
+    work: Work = fixing.work(original, goal, overflow, accepted, assumed)
+    work.run()
+    fixed = work.result()
+    comparison, whole = None, None
+    with limited(max_memory, max_seconds):
+        if run and work.changed:
+            on = goal if isinstance(goal, Target) else None
+            comparison = compare(original, fixed, on, overflow, work.touched, work.spots, assumed)
+        good = comparison is None or not (comparison.skipped or comparison.failed)
+        if run and (work.changed or work.unknown) and good:
+            whole = _whole(original, fixed, goal, overflow, assumed)
+    return Fixed(
+        model=fixed.handout,
+        changes=tuple(work.changes),
+        refused=_grouped(work.refused),
+        untouched=work.left,
+        touched=tuple(work.touched),
+        target=name,
+        overflow=overflow,
+        comparison=comparison,
+        whole=whole,
+        opened=fixed,
+        original=original,
+        notes=(*(work.unknown or (() if work.changes else (_nothing(work, name),))), *_granted(assumed)),
+        warning=goal.warning if isinstance(goal, Target) else "",
+    )
+
+
+def _whole(original: Model, fixed: Model, goal: Target | int, overflow: Contract, assumed: Assumptions) -> Trial | None:
+    """Run a fixed model as it is, where its runtime is installed; an opset has none."""
+    if isinstance(goal, int):
+        return None
+    try:
+        return tried(fixed, goal, original=original if overflow == "wrap" else None, assumed=assumed).trial
+    except MinuendError:  # the comparison says why
+        return None
+
+
+def _fails(whole: Trial) -> bool:
+    """Whether numbers still leave at a subtraction, whatever the runtime is told; other operators are not fixed."""
+    return not whole.gone and any(place.subtraction for place in whole.places)
+
+
+def value_classes(given: Iterable[str]) -> frozenset[str]:
+    """Return value classes by their names; a ``-`` or ``_`` may stand for a space, ``floats`` for all of floats.
+
+    Raises:
+        SpecError: no such class.
+
+    >>> sorted(value_classes(["negative-zero"]))
+    ['negative zero']
+    """
+    if not isinstance(given, Iterable):
+        raise TypeError(f"a {type(given).__name__} names no value classes; expected names such as 'negative-zero'")
+    found: set[str] = set()
+    for name in [given] if isinstance(given, str) else given:
+        if not isinstance(name, str):
+            raise TypeError(f"a {type(name).__name__} is no value class; expected a name such as 'negative-zero'")
+        plain = name.strip().replace("-", " ").replace("_", " ")
+        if plain == FLOATS:
+            found.update(row.name for row in FLOAT_CLASSES)
+        elif plain in VALUE_CLASSES:
+            found.add(plain)
+        else:
+            known = [*(row.replace(" ", "-") for row in VALUE_CLASSES), FLOATS]
+            meant, expected = near(name, known), listed(known)
+            raise SpecError("values", f"no value class {shown(name)}{meant} can be accepted; expected {expected}")
+    return frozenset(found)
+
+
+def _goal(name: str | os.PathLike[str], exact: bool) -> tuple[Target | int, str]:
+    """A runtime's target, or a version of a dialect whose models can be moved to it; and what that is called."""
+    home, colon, version = name.partition(":") if isinstance(name, str) else ("", "", "")
+    if not colon or targets.is_file(name):
+        found = targets.for_models(targets.find(name, exact=exact))
+        if found.runs_nothing:
+            raise SpecError("targets", found.runs_nothing)
+        return found, found.name
+    goals = [one for one in able("fixing") if one in able("versioning")]
+    if home not in goals or not version:
+        expected = listed(["a runtime,", *(f"{one}: and an {find_dialect(one).counted}" for one in goals)])
+        raise SpecError("targets", f"{shown(name)} is no goal of fix{near(home, goals)}; expected {expected}")
+    find_dialect(home).resolve(version)
+    return int(find_dialect(home).number(version)), f"{home}:{version}"
+
+
+def _check_goal(model: Model, goal: Target | int, name: str) -> None:
+    """Check that a model's dialect can be fixed for a goal."""
+    source = dialect_of(model)
+    if isinstance(goal, Target):
+        if source not in goal.dialects:
+            raise SpecError("targets", f"{goal.reads_none(source)}{advice(model, next(iter(goal.dialects)))}")
+    elif name.partition(":")[0] != source:
+        counted = find_dialect(name.partition(":")[0]).counted
+        instead = advice(model, name, "convert it instead")
+        raise SpecError("targets", f"{name} is an {counted}, and the model is {formats()[source].MODELS}{instead}")
+
+
+def _nothing(work: Work, target: str) -> str:
+    if work.refused:
+        return f"nothing: what {target} gets wrong here is refused"
+    if not work.left:
+        return f"nothing to fix for {target}: the model has no subtraction"
+    count = "its subtraction is" if work.left == 1 else f"its {work.left} subtractions are"
+    return f"nothing to fix for {target}: {count} right as {'it is' if work.left == 1 else 'they are'}"
+
+
+def _granted(assumed: Assumptions) -> list[str]:
+    told = listed([one.sentence for one in assumed.values()], "and")
+    return [f"this holds where {told}"] if assumed else []
+
+
+def _grouped(refused: Iterable[Refusal]) -> tuple[Refusal, ...]:
+    """Join refusals of one reason into one."""
+    found = grouped(((one.dtype, one.reason, one.instead), one) for one in refused)
+    return tuple(
+        Refusal(first.location, first.node, first.dtype, first.reason, first.instead, tuple(r.location for r in rest))
+        for first, *rest in found.values()
+    )

@@ -1,0 +1,198 @@
+"""A fixed model on the runtime that it was fixed for, against this package's own subtraction and own run."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from minuend.errors import LimitExceeded, MinuendError
+from minuend.judging.contract import Tally, contracted
+from minuend.models.opening import Model
+from minuend.models.ranges.assumed import NONE, Assumptions
+from minuend.runtimes import registry
+from minuend.runtimes.model_runs import DIMS, Array, asked, beyond_inputs, check_size, make_inputs
+from minuend.runtimes.running import Runtime
+from minuend.runtimes.targets import Target
+from minuend.standards.node import Node
+
+_ROUNDS, _ENOUGH = 4, 20_000
+"""How often a small model is run, and after how many elements that is enough."""
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A subtraction that was rewritten, where its operands and its result can be watched.
+
+    Attributes:
+        node: the subtraction. where: its place.
+        a, b, c: what names operands and result in the model; an array where an operand is a constant.
+    """
+
+    node: Node
+    where: str
+    a: Any
+    b: Any
+    c: Any
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What a runtime answered for a fixed model.
+
+    Attributes:
+        runtime: ``"openvino-cpu@2026.4.1"``: the release that is installed; ``"this package"`` where an opset was the
+            target.
+        subtractions: the rewritten subtractions, each on the operands that the runtime itself gave it.
+        outputs: the model's outputs against this package's run of the whole model; its other operators may round
+            otherwise there.
+        skipped: why nothing was run. unlike: why there is nothing to compare the outputs with.
+    """
+
+    runtime: str
+    subtractions: Tally = field(default_factory=Tally)
+    outputs: Tally = field(default_factory=Tally)
+    skipped: str = ""
+    unlike: str = ""
+
+    @property
+    def failed(self) -> bool:
+        """Whether a rewritten subtraction is wrong on the runtime."""
+        return self.subtractions.different > 0
+
+    @property
+    def _elsewhere(self) -> bool:
+        return self.outputs.different > 0 and self.subtractions.elements > 0 and not self.failed
+
+    def __str__(self) -> str:
+        if self.skipped:
+            return f"not run on {self.runtime}: {self.skipped}"
+        parts = []
+        if self.subtractions.elements:
+            parts.append(f"of the rewritten subtractions {self.subtractions}")
+        if self.outputs.elements:
+            elsewhere = ", as other operators may round otherwise there" if self._elsewhere else ""
+            parts.append(f"of the outputs {self.outputs}{elsewhere}")
+        if self.unlike:
+            parts.append(f"the outputs are not compared: {self.unlike}")
+        return f"run on {self.runtime}: {'; '.join(parts) or 'it has no elements'}"
+
+
+def compare(
+    original: Model,
+    fixed: Model,
+    target: Target | None,
+    overflow: str,
+    touched: Collection[str] = (),
+    spots: Sequence[Spot] = (),
+    assumed: Assumptions = NONE,
+) -> Comparison:
+    """Run a fixed model on the target, where it is installed, and compare.
+
+    Inputs of touched element types are the type's edges and random bits; others are small numbers. Outputs are expected
+    to be what this package computes for the original model, or for the fixed one where it was asked to saturate.
+    Without a target this package runs the fixed model too.
+    """
+    adapter = None if target is None else registry.known(target.runtime)
+    release = None if adapter is None else registry.release(adapter)
+    if target is not None and release is None:
+        return Comparison(target.name, skipped="it is not installed here")
+    if told := beyond_inputs(original, assumed):
+        return Comparison(target.name if target is not None else "this package", skipped=told)
+    name = "this package" if target is None else f"{target.runtime}@{release}"
+    expected_of = original if overflow == "wrap" else fixed
+    try:
+        with Runtime(target.runtime) if target is not None else contextlib.nullcontext() as runtime:
+            return _compared(name, expected_of, fixed, runtime, overflow, touched, spots, assumed)
+    except LimitExceeded:
+        raise
+    except (MinuendError, FileNotFoundError) as error:
+        return Comparison(name, skipped=str(error))
+
+
+def _compared(
+    name: str,
+    expected_of: Model,
+    fixed: Model,
+    runtime: Runtime | None,
+    overflow: str,
+    touched: Collection[str],
+    spots: Sequence[Spot],
+    assumed: Assumptions,
+) -> Comparison:
+    check_size(fixed)
+    subtractions, outputs, unlike = Tally(), Tally(), ""
+    for turn in range(_ROUNDS):
+        inputs, expected, unlike = _expected(expected_of, touched, turn, assumed)
+        names = list(fixed.output_names())
+        if runtime is None:
+            got = {key: _array(value) for key, value in fixed.run(inputs).items()}
+        else:
+            wanted = _watched(spots, {*inputs, *names})
+            got, seen = asked(fixed, inputs, names, wanted, runtime)
+            _judge(spots, {**inputs, **got}, wanted, seen, overflow, subtractions)
+        for output, want in expected.items():
+            outputs.add(repr(output), got[output], _array(want))
+        if max(subtractions.elements, outputs.elements) > _ENOUGH:
+            break
+    return Comparison(name, subtractions, outputs, unlike=unlike)
+
+
+def _watched(spots: Sequence[Spot], named: Collection[str]) -> list[Any]:
+    """What has to be watched besides inputs and outputs, each value once."""
+    found: list[Any] = []
+    for spot in spots:
+        for value in (spot.a, spot.b, spot.c):
+            known = isinstance(value, np.ndarray) or (isinstance(value, str) and value in named)
+            if not known and value not in found:
+                found.append(value)
+    return found
+
+
+def _judge(
+    spots: Sequence[Spot],
+    named: Any,
+    watched: Sequence[Any],
+    seen: Sequence[Array],
+    overflow: str,
+    tally: Tally,
+) -> None:
+    def value(of: Any) -> Array:
+        if isinstance(of, np.ndarray):
+            return of
+        return seen[watched.index(of)] if of in watched else named[of]
+
+    for spot in spots:
+        a, b, c = value(spot.a), value(spot.b), value(spot.c)
+        tally.add(spot.where, c, contracted(spot.node, a, b, overflow))
+
+
+def _expected(
+    model: Model, touched: Collection[str], turn: int, assumed: Assumptions
+) -> tuple[dict[str, Array], dict[str, Any], str]:
+    """Inputs, what this package computes of them, and why it does not.
+
+    Numbers of all sizes are no good as indices or counts, nor are all dims long: then small ones are taken.
+    """
+    failure: MinuendError | None = None
+    inputs: dict[str, Array] = {}
+    for types, dim in itertools.product((touched, ()), DIMS):
+        if isinstance(failure, LimitExceeded) and (types or dim != DIMS[0]):
+            continue
+        inputs = make_inputs(model, types, turn, dim, assumed=assumed)
+        try:
+            return inputs, model.run(inputs), ""
+        except MinuendError as error:
+            failure = error
+    if isinstance(failure, LimitExceeded):
+        raise failure
+    return inputs, {}, f"this package cannot run the model ({failure})"
+
+
+def _array(value: Any) -> Array:
+    codes = getattr(value, "codes", None)
+    return np.asarray(value if codes is None else codes)

@@ -1,0 +1,609 @@
+"""``check`` as a gate: many models, what counts, what is accepted, and the files that it writes."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from command_line import run
+
+pytest.importorskip("onnx")
+
+import minuend as mn
+from minuend.cli import program, progress
+from minuend.models.searching import search
+from minuend.runtimes.formats import sarif
+from minuend.runtimes.report import Finding, Report
+
+SUFFIXES = ".json (DirectML), .onnx (ONNX), .onnxtxt (ONNX) or .xml (OpenVINO)"
+
+
+def text(body: str = "[diff] c = Sub(a, b)", dtype: str = "uint8", names: str = "a b") -> str:
+    a, b = names.split()
+    return (
+        f'<ir_version: 10, opset_import: ["" : 14]> g ({dtype}[4] {a}, {dtype}[4] {b}) => ({dtype}[4] c) {{ {body} }}'
+    )
+
+
+WRAPS, FLOAT, NONE = text(), text(dtype="float"), text("c = Add(a, b)")
+POSITIONS = text("[shift] c = Sub(positions, b)", "int64", "positions b")
+IR = '<?xml version="1.0"?>\n<!-- an IR -->\n<net name="m" version="11"><layers/><edges/></net>\n'
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with three models, a folder with one more, and files that are no models."""
+    monkeypatch.chdir(tmp_path)
+    for path, content in {
+        "wraps.onnxtxt": WRAPS,
+        "none.onnxtxt": NONE,
+        "exports/deep/positions.onnxtxt": POSITIONS,
+        "exports/notes.json": "{}",
+        "exports/pom.xml": "<project/>",
+        "exports/ir.xml": IR,
+        "exports/.cache/old.onnxtxt": WRAPS,
+        "README.md": "# models",
+    }.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(content)
+    return tmp_path
+
+
+def check(capfd: pytest.CaptureFixture[str], command: str) -> tuple[int, str, str]:
+    return run(capfd, "check", *command.split())
+
+
+def without_processors(out: str) -> str:
+    """A page without the sentence on which processors the targets were measured, which changes with the data."""
+    return re.sub(r"measured on [^:]*: [^\n]*\n", "", out)
+
+
+def report(capfd: pytest.CaptureFixture[str], command: str) -> tuple[int, dict[str, Any]]:
+    status, out, _ = check(capfd, f"{command} --json")
+    return status, json.loads(out)
+
+
+def verdicts(data: dict[str, Any]) -> list[tuple[str, str, str]]:
+    return [(one["model"], one["target"].partition("@")[0], one["verdict"]) for one in data["findings"]]
+
+
+# ---- which models -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("here")
+def test_folders_are_searched_for_what_a_dialect_reads() -> None:
+    assert search(["."]) == [
+        "none.onnxtxt",
+        "wraps.onnxtxt",
+        os.path.join("exports", "ir.xml"),
+        os.path.join("exports", "deep", "positions.onnxtxt"),
+    ]
+
+
+@pytest.mark.usefixtures("here")
+def test_a_model_that_is_named_twice_is_looked_at_once() -> None:
+    os.symlink("wraps.onnxtxt", "link.onnxtxt")
+    assert search(["wraps.onnxtxt", "*.onnxtxt", "./wraps.onnxtxt", "."])[:2] == ["wraps.onnxtxt", "none.onnxtxt"]
+
+
+def test_a_link_to_nothing_and_what_cannot_be_looked_into_are_models(here: Path) -> None:
+    os.symlink("gone.onnx", here / "exports" / "dangling.onnx")
+    assert os.path.join("exports", "dangling.onnx") in search(["exports"])
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    "name", ["a b.onnxtxt", "modèle ü.onnxtxt", "[1].onnxtxt", "-x.onnxtxt", "100%.onnxtxt", "a'b.onnxtxt"]
+)
+def test_names_with_odd_characters_are_names(capfd: pytest.CaptureFixture[str], name: str) -> None:
+    os.mkdir("odd")
+    os.rename("wraps.onnxtxt", os.path.join("odd", name))
+    for given in (["odd"], [os.path.join("odd", name)], ["odd/*"]):
+        status, out, _ = run(capfd, "check", "--target", "openvino-cpu", "--json", "--sarif", "o.sarif", "--", *given)
+        assert (status, [one["path"] for one in json.loads(out)["models"]]) == (1, [os.path.join("odd", name)])
+        (result,) = json.loads(Path("o.sarif").read_text("utf-8"))["runs"][0]["results"]
+        uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+        assert uri.isascii()
+        assert not set(uri) & set(" []'")
+
+
+@pytest.mark.usefixtures("here")
+def test_many_models_have_one_summary_and_fine_ones_a_line(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("minuend.toml").write_text('[[model]]\npath = "exports/**"\nassume = {positions = "0..131071", b = "0..3"}\n')
+    status, out, err = check(capfd, "none.onnxtxt wraps.onnxtxt exports/deep --target openvino-cpu,onnxruntime-cpu")
+    assert (status, err) == (1, "")
+    assert max(map(len, out.splitlines())) <= 80
+    assert without_processors(out) == (
+        "none.onnxtxt has no subtraction\n"
+        "\n"
+        "wraps.onnxtxt: 1 subtraction, findings: 1 different-numbers\n"
+        "graph.node[0] 'diff': Sub-14, uint8, same shapes\n"
+        "\n"
+        "openvino-cpu@2026.4.1  different-numbers  values that wrap differ: 5 - 10 gives\n"
+        "                                          0, expected 251; constant folding\n"
+        "                                          changes this: other answers with both\n"
+        "                                          constant (ok)\n"
+        "\n"
+        "exports/deep/positions.onnxtxt: 1 subtraction, fine everywhere, where positions\n"
+        "is 0..131071 (assumed) and b is 0..3 (assumed)\n"
+        "\n"
+        "3 models: 2 fine, 1 with findings\n"
+        "openvino-cpu@2026.4.1: 1 ok, 1 different-numbers\n"
+        "onnxruntime-cpu@1.32.0: 2 ok\n"
+    )
+
+
+@pytest.mark.usefixtures("here")
+def test_a_model_that_cannot_be_read_is_an_error_of_its_own(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("broken.onnx").write_bytes(b"\x00")
+    status, data = report(capfd, "broken.onnx wraps.onnxtxt README.md no.onnx --target onnxruntime-cpu --junit j.xml")
+    assert status == 2
+    assert verdicts(data) == [("wraps.onnxtxt", "onnxruntime-cpu", "ok")]
+    assert [(one["path"], one["ok"], one.get("error", {}).get("message", "")) for one in data["models"]][1:] == [
+        ("wraps.onnxtxt", True, ""),
+        ("README.md", False, f"README.md has the suffix '.md', which names no kind of model; expected {SUFFIXES}"),
+        ("no.onnx", False, "there is no file no.onnx"),
+    ]
+    suites = ElementTree.parse("j.xml").getroot()
+    assert {name: suites.get(name) for name in ("tests", "failures", "errors", "skipped")} == {
+        "tests": "4",
+        "failures": "0",
+        "errors": "3",
+        "skipped": "0",
+    }
+    status, out, _ = check(capfd, "no.onnx wraps.onnxtxt --target onnxruntime-cpu")
+    assert without_processors(out) == (
+        "no.onnx cannot be read: there is no file no.onnx\n"
+        "wraps.onnxtxt: 1 subtraction, fine everywhere\n"
+        "\n"
+        "2 models: 1 fine, 1 not read\n"
+        "onnxruntime-cpu@1.32.0: 1 ok\n"
+    )
+
+
+@pytest.mark.usefixtures("here")
+def test_what_the_system_refuses_is_an_error_of_its_model(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: str) -> Any:
+        raise PermissionError(13, "Permission denied", path) if path == "wraps.onnxtxt" else MemoryError
+
+    monkeypatch.setattr("minuend.judging.gate.open_model", refuse)
+    status, data = report(capfd, "wraps.onnxtxt none.onnxtxt --target onnxruntime-cpu")
+    assert (status, [one["error"] for one in data["models"]]) == (
+        2,
+        [
+            {"kind": "system", "message": "wraps.onnxtxt: Permission denied"},
+            {"kind": "system", "message": "there is not enough memory for this"},
+        ],
+    )
+
+
+@pytest.mark.usefixtures("here")
+def test_two_hundred_models_show_a_bar_to_a_terminal_alone(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.mkdir("many")
+    for i in range(200):
+        Path("many", f"{i:03}.onnxtxt").write_text(NONE)
+    calls: list[tuple[int, int]] = []
+    monkeypatch.setattr(progress.Bar, "__call__", lambda _, done, total: calls.append((done, total)))
+    status, out, err = check(capfd, "many --target onnxruntime-cpu")
+    assert (status, len(out.splitlines()), err) == (0, 203, "")
+    assert calls == [(i, 200) for i in range(200)]
+
+
+@pytest.mark.usefixtures("here")
+def test_ctrl_c_in_the_middle_writes_nothing(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(_: Any, done: int, __: int) -> None:
+        if done == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(progress.Bar, "__call__", interrupt)
+    before = sorted(os.listdir())
+    status, out, err = check(capfd, ". --target openvino-cpu --sarif o.sarif --write-baseline")
+    assert (status, out, err.strip()) == (130, "", "error: interrupted; nothing was written")
+    assert sorted(os.listdir()) == before
+
+
+# ---- what counts ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("here")
+def test_fail_on_names_the_verdicts_that_count(capfd: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = check(capfd, "wraps.onnxtxt --target openvino-cpu --fail-on unknown,invalid --sarif o.sarif")
+    assert status == 0
+    assert out.splitlines()[-1] == "0 fine everywhere; not counted: 1 different-numbers"
+    (result,) = json.loads(Path("o.sarif").read_text())["runs"][0]["results"]
+    assert result["level"] == "note"
+    assert check(capfd, "wraps.onnxtxt --target openvino-cpu --fail-on unknown --fail-on different-numbers")[0] == 1
+
+
+@pytest.mark.usefixtures("here")
+def test_runs_that_differ_count_as_different_numbers(capfd: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("openvino")
+    for given, status in (("different-numbers", 1), ("unknown", 0)):
+        Path("none.onnxtxt").write_text(text("c = Add(a, b)", "float"))
+        command = f"wraps.onnxtxt none.onnxtxt --target openvino-cpu --run --fail-on {given} --sarif o.sarif"
+        got, data = report(capfd, command)
+        assert (got, [(one["model"], one["ok"]) for one in data["runs"]]) == (
+            status,
+            [("wraps.onnxtxt", False), ("none.onnxtxt", True)],
+        )
+        results = json.loads(Path("o.sarif").read_text())["runs"][0]["results"]
+        assert [(one["ruleId"], one["level"]) for one in results] == 2 * [
+            ("different-numbers", "error" if status else "note")
+        ]
+
+
+@pytest.mark.usefixtures("here")
+def test_inputs_are_for_one_model(capfd: pytest.CaptureFixture[str]) -> None:
+    status, out, err = check(capfd, "wraps.onnxtxt none.onnxtxt --target openvino-cpu --inputs a=a.npy")
+    assert (status, out) == (2, "")
+    assert err == "error: --input is for --run; expected --run beside it (minuend check --help shows the options)\n"
+
+
+# ---- what is assumed --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("here")
+def test_what_is_assumed_is_said_and_the_command_line_counts_first(capfd: pytest.CaptureFixture[str]) -> None:
+    model = "exports/deep/positions.onnxtxt"
+    assert check(capfd, f"{model} --target openvino-cpu")[0] == 1
+    Path("minuend.toml").write_text(
+        '[assume]\npositions = "0.."\n[[model]]\npath = "exports/**"\nassume = {positions = "0..9", b = 3}\n'
+    )
+    status, data = report(capfd, f"{model} --target openvino-cpu")
+    assert (status, data["models"][0]["assumed"]) == (0, ["positions is 0..9 (assumed)", "b is 3 (assumed)"])
+    assert data["findings"][0]["reason"].endswith(
+        "A is 0..9 (input), B is 3 (input), where b is 3 (assumed) and positions is 0..9 (assumed)"
+    )
+    status, data = report(capfd, f"{model} --target openvino-cpu --assume b=0..7")
+    assert (status, data["models"][0]["assumed"]) == (0, ["positions is 0..9 (assumed)", "b is 0..7 (assumed)"])
+    assert check(capfd, f"{model} --target openvino-cpu --no-config")[0] == 1
+
+
+@pytest.mark.usefixtures("here")
+def test_a_name_that_no_model_has_is_an_error_and_one_that_another_model_may_have_is_said(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    Path("minuend.toml").write_text('[assume]\npositons = "0..9"\n')
+    status, out, err = check(capfd, ". --target onnxruntime-cpu --fail-on invalid")
+    assert status == 2  # the IR is broken, and may have the name
+    os.remove("exports/ir.xml")
+    assert check(capfd, ". --target onnxruntime-cpu") == (
+        2,
+        "",
+        (
+            "error: minuend.toml: [assume]: something is assumed of 'positons' (did you mean 'positions'?), and no "
+            "model has an input or a value of that name\n"
+        ),
+    )
+    status, out, err = check(capfd, "wraps.onnxtxt --target onnxruntime-cpu")
+    assert (status, err) == (0, "")
+    assert "minuend.toml: [assume]: no model that was checked has an input or a value\n'positons'\n" in out
+    Path("minuend.toml").write_text('[[model]]\npath = "wraps.*"\nassume = {positons = "0..9"}\n')
+    status, out, err = check(capfd, "wraps.onnxtxt --target onnxruntime-cpu")
+    assert (status, out) == (2, "")
+    assert err.startswith("error: minuend.toml: [[model]] number 1: something is assumed of 'positons', and no model")
+
+
+@pytest.mark.usefixtures("here")
+def test_python_assumes_too() -> None:
+    assert not mn.check(POSITIONS, "openvino-cpu")
+    assert mn.check(POSITIONS, "openvino-cpu", assume={"positions": (0, 131071), "b": "0..3"})
+    with pytest.raises(mn.SpecError) as told:
+        mn.check(POSITIONS, "openvino-cpu", assume={"position": (0, 9)})
+    assert str(told.value).startswith("something is assumed of 'position' (did you mean 'positions'?), and no model")
+
+
+def test_values_of_an_ir_are_assumed_of_by_their_names_and_their_layers(here: Path) -> None:
+    mn.convert(POSITIONS, "openvino").save(here / "m.xml")
+    fine = {"positions": (0, 9), "b": (0, 9)}
+    assert not mn.check(here / "m.xml", "openvino-cpu")
+    assert mn.check(here / "m.xml", "openvino-cpu", assume=fine)
+    with pytest.raises(mn.SpecError, match="'nothing'"):
+        mn.check(here / "m.xml", "openvino-cpu", assume={"nothing": 1})
+
+
+@pytest.mark.usefixtures("here")
+def test_runs_keep_to_what_is_assumed() -> None:
+    pytest.importorskip("openvino")
+    import numpy as np
+
+    fine = {"positions": (10, 131071), "b": (0, 9)}
+    found = mn.check(POSITIONS, "openvino-cpu", assume=fine, run=True)
+    assert (found.ok, [trial.ok for trial in found.trials]) == (True, [True])
+    arrays = {"positions": np.full(4, 5, np.int64), "b": np.zeros(4, np.int64)}
+    with pytest.raises(mn.SpecError) as told:
+        mn.check(POSITIONS, "openvino-cpu", assume=fine, run=True, inputs=arrays)
+    assert str(told.value) == "the input 'positions' holds elements that are not 10..131071, as is assumed"
+
+
+def test_runs_do_not_keep_to_what_is_assumed_of_values_between_and_say_so() -> None:
+    pytest.importorskip("openvino")
+    model = text("s = Add(positions, b)\n[shift] c = Sub(s, b)", "int64", "positions b")
+    found = mn.check(model, "openvino-cpu", assume={"s": (0, 9), "b": (0, 9)}, run=True)
+    assert found.findings[0].reason.startswith("in the run") or found.findings[0].verdict == "ok"
+    (trial,) = found.trials
+    assert trial.notes == ("made inputs do not keep to what is assumed of 's'",)
+    fixed = mn.fix(model, "openvino-cpu", assume={"s": (0, 9), "b": (0, 9)})
+    assert fixed.comparison.skipped == "made inputs do not keep to what is assumed of 's'"
+    assert (fixed.failed, fixed.whole) == (False, None)
+
+
+@pytest.mark.usefixtures("here")
+def test_fix_assumes_the_same_and_says_so(capfd: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("openvino")
+    Path("minuend.toml").write_text('[assume]\npositions = "0..131071"\nb = "0..9"\nother = 1\n')
+    model = "exports/deep/positions.onnxtxt"
+    status, out, err = run(capfd, "fix", model, "--target", "openvino-cpu", "-o", "o.onnx")
+    assert (status, err) == (0, "")
+    assert "this holds where positions is 0..131071 (assumed) and b is 0..9 (assumed)" in out
+    assert "minuend.toml: [assume]: no model that was checked has an input or a value 'other'" in out
+    assert run(capfd, "fix", model, "--target", "openvino-cpu", "-o", "o.onnx", "--no-config")[0] == 1
+    status, out, _ = run(capfd, "fix", model, "--target", "openvino-cpu", "-o", "o.onnx", "--assume", "nothing=1")
+    assert (status, out) == (2, "")
+    before = Path("minuend.toml").read_bytes()
+    assert run(capfd, "fix", model, "--target", "openvino-cpu", "-o", "minuend.toml")[0] == 2
+    assert Path("minuend.toml").read_bytes() == before
+
+
+# ---- what is accepted -------------------------------------------------------------------------------------------
+
+ACCEPT = '[[accept]]\nmodel = "*.onnxtxt"\nnode = "diff"\ntarget = "openvino-cpu"\nreason = "frames are brighter"\n'
+
+
+@pytest.mark.usefixtures("here")
+def test_an_accepted_finding_is_shown_and_does_not_count(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("minuend.toml").write_text(ACCEPT)
+    status, out, _ = check(capfd, "wraps.onnxtxt --target openvino-cpu --junit j.xml --sarif o.sarif")
+    assert status == 0
+    assert without_processors(out) == (
+        "graph.node[0] 'diff': Sub-14, uint8, same shapes\n"
+        "\n"
+        "openvino-cpu@2026.4.1  accepted  different-numbers: frames are brighter\n"
+        "\n"
+        "wraps.onnxtxt: 1 subtraction on openvino-cpu@2026.4.1\n"
+        "0 fine everywhere; 1 accepted\n"
+    )
+    (result,) = json.loads(Path("o.sarif").read_text())["runs"][0]["results"]
+    assert (result["level"], result["suppressions"]) == (
+        "error",
+        [{"kind": "external", "status": "accepted", "justification": "frames are brighter"}],
+    )
+    (skipped,) = ElementTree.parse("j.xml").getroot().iter("skipped")
+    assert skipped.attrib["message"].startswith("accepted: frames are brighter; different-numbers; ")
+    status, data = report(capfd, "wraps.onnxtxt --target openvino-cpu,onnxruntime-cpu")
+    assert [one.get("accepted") for one in data["findings"]] == ["frames are brighter", None]
+    assert data["models"][0]["accepted"] == 1
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("entry", "status"),
+    [
+        ('node = "graph.node[0]"', 0),
+        ("node = \"graph.node[0] 'diff'\"", 0),
+        ('node = "graph.node[1]"', 1),
+        ('verdict = "different-numbers"', 0),
+        ('verdict = "unknown"', 1),
+        ('target = "openvino-cpu@2026.4"', 0),
+        ('target = "openvino-cpu@2026.3"', 1),
+        ('model = "exports/*"', 1),
+        ('model = "wraps.onnxtxt"', 0),
+    ],
+)
+def test_an_entry_is_about_what_it_names(capfd: pytest.CaptureFixture[str], entry: str, status: int) -> None:
+    Path("minuend.toml").write_text(f'[[accept]]\n{entry}\nreason = "known"\n')
+    assert check(capfd, "wraps.onnxtxt --target openvino-cpu")[0] == status
+
+
+@pytest.mark.usefixtures("here")
+def test_an_entry_whose_finding_is_gone_is_said_and_fails_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("minuend.toml").write_text(ACCEPT + ACCEPT.replace("openvino-cpu", "onnxruntime-cpu"))
+    told = "minuend.toml: [[accept]] number 2 (*.onnxtxt, diff, onnxruntime-cpu): no longer found, it can go"
+    status, data = report(capfd, "wraps.onnxtxt --target openvino-cpu,onnxruntime-cpu")
+    assert (status, data["notes"]) == (0, [told])
+    # Neither a target nor a model that was not looked at says that a finding is gone.
+    assert report(capfd, "wraps.onnxtxt --target openvino-cpu")[1]["notes"] == []
+    Path("minuend.toml").write_text(ACCEPT.replace("*.onnxtxt", "exports/*"))
+    assert report(capfd, "wraps.onnxtxt --target openvino-cpu")[1]["notes"] == []
+
+
+@pytest.mark.usefixtures("here")
+def test_a_baseline_accepts_what_is_found_today_and_nothing_later(capfd: pytest.CaptureFixture[str]) -> None:
+    os.remove("exports/ir.xml")
+    kept = "# ours\n[assume]\nb = '0..9'\n"
+    Path("minuend.toml").write_text(kept)
+    status, out, err = check(capfd, ". --target openvino-cpu --write-baseline --sarif o.sarif")
+    assert (status, err) == (0, "")
+    assert "minuend.toml: 2 [[accept]] entries written\n" in out
+    assert out.endswith("3 models: 3 fine\nopenvino-cpu@2026.4.1: 2 accepted\n")
+    written = Path("minuend.toml").read_text()
+    reason = f"baseline of {datetime.date.today().isoformat()}: known, not looked at yet"
+    assert written.startswith(kept)
+    assert tomllib.loads(written)["accept"] == [
+        {
+            "model": model,
+            "node": node,
+            "target": "openvino-cpu",
+            "verdict": "different-numbers",
+            "reason": reason,
+        }
+        for model, node in (("wraps.onnxtxt", "diff"), ("exports/deep/positions.onnxtxt", "shift"))
+    ]
+    assert all("suppressions" in one for one in json.loads(Path("o.sarif").read_text())["runs"][0]["results"])
+    assert check(capfd, ". --target openvino-cpu")[0] == 0
+    status, out, _ = check(capfd, ". --target openvino-cpu --write-baseline")
+    assert (status, Path("minuend.toml").read_text()) == (0, written)
+    assert "no entries are written: nothing counts that is not accepted\n" in out
+    Path("wraps.onnxtxt").write_text(text("[other] c = Sub(a, b)"))
+    assert check(capfd, ". --target openvino-cpu")[0] == 1
+
+
+def test_baselines_that_are_written_at_once_are_all_there(here: Path) -> None:
+    for i in range(6):
+        (here / f"m{i}.onnxtxt").write_text(WRAPS)
+    command = [sys.executable, "-m", "minuend", "check", "--target", "openvino-cpu", "--write-baseline"]
+    running = [subprocess.Popen([*command, f"m{i}.onnxtxt"], stdout=subprocess.DEVNULL) for i in range(6)]
+    assert [one.wait() for one in running] == [0] * 6
+    entries = tomllib.loads(Path("minuend.toml").read_text())["accept"]
+    assert sorted(entry["model"] for entry in entries) == [f"m{i}.onnxtxt" for i in range(6)]
+    assert not [name for name in os.listdir() if name.startswith(".")]
+
+
+@pytest.mark.usefixtures("here")
+def test_a_baseline_takes_what_another_process_accepted_meanwhile(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = '[[accept]]\nmodel = "wraps.onnxtxt"\nnode = "diff"\nverdict = "different-numbers"\nreason = "theirs"\n'
+
+    @contextlib.contextmanager
+    def late(path: str) -> Iterator[None]:
+        Path(path).write_text(theirs)
+        yield
+
+    monkeypatch.setattr("minuend.files.transaction.file_lock.exclusive", late)
+    assert check(capfd, "wraps.onnxtxt --target openvino-cpu --write-baseline")[0] == 0
+    assert Path("minuend.toml").read_text() == theirs
+
+
+@pytest.mark.usefixtures("here")
+def test_a_first_baseline_makes_the_file_at_the_top_of_the_project(capfd: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = check(capfd, "wraps.onnxtxt exports/deep --target openvino-cpu --write-baseline")
+    assert (status, out.splitlines()[-1]) == (0, "openvino-cpu@2026.4.1: 2 accepted")
+    assert len(tomllib.loads(Path("minuend.toml").read_text())["accept"]) == 2
+    assert check(capfd, "wraps.onnxtxt exports/deep --target openvino-cpu")[0] == 0
+
+
+@pytest.mark.usefixtures("here")
+def test_a_baseline_that_cannot_be_written_leaves_the_file_as_it_was(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("minuend.toml").write_text("# ours\n")
+    before = sorted(os.listdir())
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device", "minuend.toml")
+
+    monkeypatch.setattr(os, "replace", full)
+    status, out, err = check(capfd, "wraps.onnxtxt --target openvino-cpu --write-baseline")
+    assert (status, out, err) == (2, "", "error: minuend.toml: No space left on device\n")
+    assert (Path("minuend.toml").read_text(), sorted(os.listdir())) == ("# ours\n", before)
+
+
+@pytest.mark.usefixtures("here")
+def test_a_baseline_accepts_runs_too(capfd: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("openvino")
+    assert check(capfd, "wraps.onnxtxt --target openvino-cpu --run --write-baseline --config new.toml")[0] == 0
+    nodes = [entry["node"] for entry in tomllib.loads(Path("new.toml").read_text())["accept"]]
+    assert nodes == ["diff", "the whole model"]
+    status, out, _ = check(capfd, "wraps.onnxtxt --target openvino-cpu --run --config new.toml")
+    assert status == 0
+    assert "as it is on openvino-cpu@2026.4.1: different-numbers, accepted: baseline of" in out
+
+
+@pytest.mark.usefixtures("here")
+def test_outputs_replace_neither_models_nor_what_was_read(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("minuend.toml").write_text(ACCEPT)
+    before = {path: path.read_bytes() for path in Path().iterdir() if path.is_file()}
+    for option in ("--junit", "--sarif"):
+        for out in ("wraps.onnxtxt", "./none.onnxtxt", "minuend.toml"):
+            status, shown, err = check(capfd, f"*.onnxtxt --target openvino-cpu {option} {out}")
+            assert (status, shown) == (2, "")
+            assert "is also an input" in err
+    status, _, err = check(capfd, "*.onnxtxt --target openvino-cpu --write-baseline --junit minuend.toml")
+    assert status == 2
+    assert {path: path.read_bytes() for path in Path().iterdir() if path.is_file()} == before
+
+
+# ---- SARIF ------------------------------------------------------------------------------------------------------
+
+
+def fingerprints(folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    monkeypatch.chdir(folder)
+    check(capfd, "exports wraps.onnxtxt --target openvino-cpu --sarif o.sarif")
+    (log,) = json.loads(Path("o.sarif").read_text())["runs"]
+    assert log["originalUriBaseIds"] == {"%SRCROOT%": {"uri": f"{folder.as_uri()}/"}}
+    found = {}
+    for result in log["results"]:
+        place = result["locations"][0]["physicalLocation"]["artifactLocation"]
+        assert place["uriBaseId"] == "%SRCROOT%"
+        found[place["uri"]] = result["partialFingerprints"]["minuendSubtraction/v1"]
+    return found
+
+
+def test_fingerprints_survive_other_nodes_and_folders(
+    here: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, capfd: Any
+) -> None:
+    before = fingerprints(here, capfd, monkeypatch)
+    assert list(before) == ["exports/deep/positions.onnxtxt", "wraps.onnxtxt"]
+    assert len(set(before.values())) == 2
+    (here / "wraps.onnxtxt").write_text(text("t = Add(a, b)\nu = Mul(t, b)\n[diff] c = Sub(u, b)"))
+    moved = tmp_path_factory.mktemp("elsewhere") / "clone"
+    os.rename(here, moved)
+    assert fingerprints(moved, capfd, monkeypatch) == before
+
+
+def test_nodes_without_names_have_fingerprints_that_differ() -> None:
+    found = tuple(
+        Finding(target=target, verdict="unknown", location=f"graph.node[{i}]", opversion="onnx:14")
+        for i in range(3)
+        for target in ("a@1", "a@2")
+    )
+    log = json.loads(sarif([(Report(title="m", findings=found), "m.onnx")], "1"))
+    marks = [result["partialFingerprints"]["minuendSubtraction/v1"] for result in log["runs"][0]["results"]]
+    assert len(set(marks)) == 6
+
+
+@pytest.mark.usefixtures("here")
+def test_models_outside_of_the_project_have_whole_uris_and_errors_are_notified(
+    tmp_path_factory: pytest.TempPathFactory, capfd: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path_factory.mktemp("other") / "m.onnxtxt"
+    other.write_text(WRAPS)
+    status, _, _ = run(capfd, "check", str(other), "no.onnx", "--target", "openvino-cpu", "--sarif", "o.sarif")
+    (log,) = json.loads(Path("o.sarif").read_text())["runs"]
+    assert (status, log["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]) == (
+        2,
+        {"uri": other.as_uri()},
+    )
+    assert log["invocations"] == [
+        {
+            "executionSuccessful": False,
+            "toolExecutionNotifications": [
+                {
+                    "level": "error",
+                    "message": {"text": "there is no file no.onnx"},
+                    "locations": [
+                        {"physicalLocation": {"artifactLocation": {"uri": "no.onnx", "uriBaseId": "%SRCROOT%"}}}
+                    ],
+                }
+            ],
+        }
+    ]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+@pytest.mark.usefixtures("here")
+def test_a_name_that_is_no_text_is_written_as_bytes(capfd: pytest.CaptureFixture[str]) -> None:
+    os.rename("wraps.onnxtxt", b"w\xff.onnxtxt")
+    status = program.main(["check", "w\udcff.onnxtxt", "--target", "openvino-cpu", "--sarif", "o", "--junit", "j"])
+    assert (status, capfd.readouterr().err) == (1, "")
+    (result,) = json.loads(Path("o").read_text())["runs"][0]["results"]
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "w%FF.onnxtxt"
+    ElementTree.parse("j")

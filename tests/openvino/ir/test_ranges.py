@@ -1,0 +1,55 @@
+"""Across modules: ranges of an IR's operands where a comparison decides; the runtime gives nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from minuend.core.elements import TYPES
+from minuend.models.sites import sites
+from minuend.openvino.ir.builder import Builder
+from minuend.openvino.ir.sections import Ref, Type
+from minuend.runtimes.running import Refused, Runtime
+
+BOOLS, INTS = Type("boolean", (64,)), Type("i64", (64,))
+
+
+def model(broadcast: str = "numpy", flip: bool = False) -> tuple[Any, Builder]:
+    """``(x < 0 ? x + 9 : x) - 1`` of an x from -9 to 8, or its branches the other way round."""
+    builder = Builder("m")
+    x = builder.clamp("x", builder.parameter("given", "i64", (64,)), -9, 8)
+    zero, nine, one = (builder.constant(name, np.int64([n])) for name, n in (("zero", 0), ("nine", 9), ("one", 1)))
+    moved = Ref(builder.layer("Add", "moved", [x, nine], {"auto_broadcast": "numpy"}, outputs=[INTS]), 0)
+    kind, given = ("LessEqual", [zero, x]) if flip else ("Less", [x, zero])
+    below = Ref(builder.layer(kind, "below", given, {"auto_broadcast": broadcast}, outputs=[BOOLS]), 0)
+    branches = [x, moved] if flip else [moved, x]
+    chosen = Ref(builder.layer("Select", "chosen", [below, *branches], {"auto_broadcast": "numpy"}, outputs=[INTS]), 0)
+    builder.result(builder.subtract("d", chosen, one), "y")
+    builder.result(chosen, "chosen/result")
+    (site,) = sites(builder.model)
+    return site.a, builder
+
+
+@pytest.mark.parametrize("flip", [False, True])
+def test_a_select_knows_its_comparison(flip: bool) -> None:
+    found, _ = model(flip=flip)
+    assert (found.lo, found.hi) == (0, 8)
+
+
+def test_a_comparison_that_broadcasts_otherwise_says_nothing():
+    found, _ = model("pdpd")
+    assert (found.lo, found.hi) == (-9, 17)
+
+
+@pytest.mark.parametrize("flip", [False, True])
+def test_the_runtime_gives_nothing_else(flip: bool) -> None:
+    pytest.importorskip("openvino")
+    found, builder = model(flip=flip)
+    given = np.arange(-32, 32, dtype=np.int64)
+    with Runtime("openvino-cpu") as runtime:
+        answer = runtime.ask("ir", *builder.model.to_bytes(), [("given", TYPES["int64"], given.view(np.uint64))])
+    assert not isinstance(answer, Refused)
+    chosen = answer[1].codes.view(np.int64)
+    assert (int(chosen.min()), int(chosen.max())) == (found.lo, found.hi)
