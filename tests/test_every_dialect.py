@@ -374,7 +374,7 @@ ABILITIES = {
     "operator": (),
     "formats": ("SUFFIXES", "OBJECTS", "MODELS", "looks_like"),
     "model": ("read", "Model"),
-    "sites": ("sites",),
+    "occurrences": ("occurrences",),
     "lifting": ("to_graph",),
     "lowering": ("from_graph",),
     "versioning": ("convert",),

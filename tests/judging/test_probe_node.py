@@ -20,7 +20,7 @@ from minuend.errors import SpecError
 from minuend.judging import probe_node, run_check
 from minuend.judging.checking import check
 from minuend.judging.probe_node import Asked, ask
-from minuend.models.sites import sites
+from minuend.models.occurrences import occurrences
 from minuend.onnx.model import read
 from minuend.openvino.ir.builder import Builder
 from minuend.operators import SUBTRACT
@@ -48,8 +48,8 @@ def onnxruntime() -> Any:
 
 
 def asked(runtime: Runtime, body: str, inputs: str, outputs: str, **options: Any) -> Asked | None:
-    (site,) = sites(read(text(body, inputs, outputs, **options)))
-    return ask(site, runtime)
+    (occurrence,) = occurrences(read(text(body, inputs, outputs, **options)))
+    return ask(occurrence, runtime)
 
 
 # ---- one subtraction --------------------------------------------------------------------------------------------
@@ -132,8 +132,8 @@ def test_an_ir_and_the_oldest_version_are_asked_too(openvino: Runtime, onnxrunti
     builder = Builder("m")
     a, b = (builder.parameter(name, "u8", (2, 3)) for name in ("a", "b"))
     builder.result(builder.subtract("d", a, b), "y")
-    (site,) = sites(builder.model)
-    found = ask(site, openvino)
+    (occurrence,) = occurrences(builder.model)
+    found = ask(occurrence, openvino)
     assert found is not None
     assert found.witness is not None
     assert (found.witness.got, found.witness.a < found.witness.b) == (0, True)
@@ -152,8 +152,8 @@ def test_every_type_of_an_ir_is_asked(openvino: Runtime, dtype: str) -> None:
     builder = Builder("m")
     a, b = (builder.parameter(name, dtype, (2, 3)) for name in ("a", "b"))
     builder.result(builder.subtract("d", a, b), "y")
-    (site,) = sites(builder.model)
-    found = ask(site, openvino)
+    (occurrence,) = occurrences(builder.model)
+    found = ask(occurrence, openvino)
     assert found is not None
     assert found.refused or found.pairs >= 256
     if found.different and not found.odd:
@@ -324,8 +324,10 @@ def test_run_is_a_flag_that_takes_no_argument_and_run_all_is_written_with_an_equ
 
 
 def test_few_elements_are_asked_for_several_times_in_one_model():
-    (site,) = sites(read(text("c = Sub (a, b)", "float a, float b", "float c")))
-    source = probe_node._Source(site, site.node.a.element, ((), ()), [Witness(SUBTRACT, (-0.0, 0.0), 0.0, -0.0)])
+    (occurrence,) = occurrences(read(text("c = Sub (a, b)", "float a, float b", "float c")))
+    source = probe_node._Source(
+        occurrence, occurrence.node.a.element, ((), ()), [Witness(SUBTRACT, (-0.0, 0.0), 0.0, -0.0)]
+    )
     assert (source.nodes, source.rounds) == (64, 4)
-    a, b, expected = source.triple(site.node)
+    a, b, expected = source.triple(occurrence.node)
     assert (a.shape, int(a), int(b), int(expected)) == ((), 1 << 31, 0, 1 << 31)

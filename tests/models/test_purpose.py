@@ -7,12 +7,12 @@ import pytest
 from minuend.models.flow import Flow
 from minuend.models.purpose import purpose_of
 from minuend.onnx.model import read
-from minuend.onnx.sites import sites
+from minuend.onnx.occurrences import occurrences
 
 
 def purposes(body: str, inputs: str = "float[2,3,4] x", opset: int = 17) -> list[str]:
     model = read(f'<ir_version: 8, opset_import: ["" : {opset}]> g ({inputs}) => (float y) {{ {body} }}')
-    return [site.purpose for site in sites(model)]
+    return [occurrence.purpose for occurrence in occurrences(model)]
 
 
 CASES = {

@@ -28,7 +28,7 @@ from minuend.models.ranges.interval import (
     subtract,
 )
 from minuend.onnx.model import read
-from minuend.onnx.sites import value_ranges
+from minuend.onnx.occurrences import value_ranges
 from minuend.operators import SUBTRACT
 from minuend.operators.value_classes import classes as value_classes
 from minuend.operators.value_classes import reachable

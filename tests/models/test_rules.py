@@ -20,7 +20,7 @@ import onnx
 from minuend.models.ranges.demands import DEMANDS, VALID
 from minuend.models.ranges.interval import DIMS, MOST_DIM
 from minuend.onnx.model import read
-from minuend.onnx.sites import value_ranges
+from minuend.onnx.occurrences import value_ranges
 from minuend.runtimes.running import Refused, Runtime
 
 WORDS = {"bool": "bool", "float32": "float", "float16": "float16", "float64": "double", "int64": "int64",

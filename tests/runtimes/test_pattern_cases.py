@@ -9,9 +9,9 @@ from onnx.reference import ReferenceEvaluator
 
 from minuend.core.elements import TYPES
 from minuend.models.matching import ADJACENT, THROUGH, Match
+from minuend.models.occurrences import occurrences
 from minuend.models.opening import open_model
 from minuend.models.patterns import Op, X, less
-from minuend.models.sites import sites
 from minuend.runtimes import pattern_answers, pattern_cases, targets
 from minuend.runtimes.answers import EVERY, Answer
 from minuend.runtimes.pattern_answers import DEFAULTS, DYNAMIC, STATIC, GraphAnswers
@@ -113,8 +113,8 @@ def test_a_case_is_looked_up_by_the_name_that_it_was_measured_by(dtype):
             first.setdefault((way, operator, how[-2]), (expression, case))
     assert len(first) > 50
     for expression, case in first.values():
-        found = sites(open_model(pattern_cases.asking().build(case).whole.data))
-        assert expression in {str(one.pattern) for site in found for one in site.matches}
+        found = occurrences(open_model(pattern_cases.asking().build(case).whole.data))
+        assert expression in {str(one.pattern) for occurrence in found for one in occurrence.matches}
 
 
 def test_a_file_that_was_written_against_another_list_says_nothing_of_adjacent_operators():

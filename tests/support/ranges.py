@@ -13,7 +13,7 @@ from typing import Any
 
 
 @dataclass
-class Site:
+class Occurrence:
     """What is served.
 
     Attributes:
@@ -51,9 +51,9 @@ def _ranged(way: str, content: bytes, start: int, stop: int, *, later: bool) -> 
 
 
 @contextlib.contextmanager
-def served(**files: bytes) -> Iterator[Site]:
+def served(**files: bytes) -> Iterator[Occurrence]:
     """Serve files as ``/name`` until the block ends; ``a__npy`` is ``a.npy``."""
-    site = Site({f"/{name.replace('__', '.')}": content for name, content in files.items()})
+    occurrence = Occurrence({f"/{name.replace('__', '.')}": content for name, content in files.items()})
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.0"  # no connection outlives its answer
@@ -65,27 +65,27 @@ def served(**files: bytes) -> Iterator[Site]:
             self._answer(body=True)
 
         def _answer(self, *, body: bool) -> None:
-            content = site.files.get(self.path.partition("?")[0].removeprefix("/other"))
-            if site.way == "forbidden" or content is None:
+            content = occurrence.files.get(self.path.partition("?")[0].removeprefix("/other"))
+            if occurrence.way == "forbidden" or content is None:
                 self._send(403 if content else 404, b"", body)
                 return
             asked = re.fullmatch(r"bytes=(\d*)-(\d+)", self.headers.get("Range", ""))
             if body:
-                site.asked.append((self.path, self.headers.get("Range", "")))
-            if asked is None or site.way == "no ranges":
-                self._send(200, content, body, **({} if site.way == "no ranges" else {"Accept-Ranges": "bytes"}))
+                occurrence.asked.append((self.path, self.headers.get("Range", "")))
+            if asked is None or occurrence.way == "no ranges":
+                self._send(200, content, body, **({} if occurrence.way == "no ranges" else {"Accept-Ranges": "bytes"}))
                 return
             first, last = asked.groups()
             start = int(first) if first else len(content) - int(last)
             stop = min(int(last) + 1, len(content)) if first else len(content)
-            later = len(site.asked) > 1  # the first one is the look at one byte
-            if later and site.way in ("whole later", "kept to If-Range"):
-                changed = site.way == "kept to If-Range" and self.headers.get("If-Range") == '"1"'
+            later = len(occurrence.asked) > 1  # the first one is the look at one byte
+            if later and occurrence.way in ("whole later", "kept to If-Range"):
+                changed = occurrence.way == "kept to If-Range" and self.headers.get("If-Range") == '"1"'
                 self._send(200, content, body, **({"ETag": '"2"'} if changed else {}))
-            elif later and site.way in ("redirects", "mirrors") and not self.path.startswith("/other"):
+            elif later and occurrence.way in ("redirects", "mirrors") and not self.path.startswith("/other"):
                 self._send(302, b"", body, Location=f"/other{self.path}")
             else:
-                piece, headers = _ranged(site.way, content, start, stop, later=later)
+                piece, headers = _ranged(occurrence.way, content, start, stop, later=later)
                 self._send(206, piece, body, **headers)
 
         def _send(self, status: int, content: bytes, body: bool, **headers: str) -> None:
@@ -101,11 +101,11 @@ def served(**files: bytes) -> Iterator[Site]:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.daemon_threads = True
-        site.url = f"http://127.0.0.1:{server.server_port}"
+        occurrence.url = f"http://127.0.0.1:{server.server_port}"
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:
-            yield site
+            yield occurrence
         finally:
             server.shutdown()
             thread.join()

@@ -22,11 +22,11 @@ from minuend.errors import ShapeError, SpecError, Unsupported, listed, near, sho
 from minuend.judging.constant_operands import SYSTEMATIC, can_make, in_float64, on_their_numbers
 from minuend.judging.pattern_verdicts import beside_zero, joined, keeps_constant, settings, twins, with_open_shapes
 from minuend.models.converting import advice
+from minuend.models.occurrences import Array, Occurrence, occurrences, value_names
 from minuend.models.opening import Model, dialect_of, open_model
 from minuend.models.purpose import PLAIN
 from minuend.models.ranges.assumed import NONE, Assumptions, assumptions, missing
 from minuend.models.ranges.interval import Range
-from minuend.models.sites import Array, Site, sites, value_names
 from minuend.operators import VALUE_CLASSES
 from minuend.operators.value_classes import NO_VALUES, classes, reachable
 from minuend.plain import grouped
@@ -134,13 +134,15 @@ def examine(
     assumed: Assumptions = NONE,
 ) -> Report:
     """Judge every subtraction of an open model: see :func:`check`, whose arguments are read here already."""
-    found = list(sites(opened, assumed))
+    found = list(occurrences(opened, assumed))
     unread = {one.name: reads_none(opened, one) for one in chosen} if found else {}
     shared = {one.name: twins(found, one) for one in chosen}
     findings = tuple(
-        beside_twins(judge(site, one, unread[one.name], hint), shared[one.name]) for site in found for one in chosen
+        beside_twins(judge(occurrence, one, unread[one.name], hint), shared[one.name])
+        for occurrence in found
+        for one in chosen
     )
-    notes = tuple(dict.fromkeys(note for site in found for note in site.notes))
+    notes = tuple(dict.fromkeys(note for occurrence in found for note in occurrence.notes))
     granted = tuple(one.sentence for one in assumed.values())
     head = (*(one.warning for one in chosen if one.warning), *_hints(findings))
     told = tuple(conditions(findings, chosen))
@@ -272,43 +274,45 @@ def reads_none(model: Model, target: Target) -> str:
     return f"{target.reads_none(name)}{advice(model, next(iter(target.dialects)))}"
 
 
-def judge(site: Site, target: Target, unread: str = "", hint: str = "") -> Finding:
+def judge(occurrence: Occurrence, target: Target, unread: str = "", hint: str = "") -> Finding:
     """Judge one subtraction on one target.
 
     Args:
-        site: the subtraction. target: what is to run it. unread: see :func:`reads_none`. hint: see :func:`check`.
+        occurrence: the subtraction. target: what is to run it. unread: see :func:`reads_none`. hint: see :func:`check`.
     """
-    if not isinstance(site.node, Node):
-        verdict = "unknown" if isinstance(site.node, Unsupported) else "invalid"
-        return _finding(site, target, verdict, _told(site.node))
+    if not isinstance(occurrence.node, Node):
+        verdict = "unknown" if isinstance(occurrence.node, Unsupported) else "invalid"
+        return _finding(occurrence, target, verdict, _told(occurrence.node))
     try:
-        validate(site.node)
+        validate(occurrence.node)
     except SpecError as error:
         anyway = (
-            quirks(target.runtime).takes_anyway.get(site.op.broadcasting) if isinstance(error, ShapeError) else None
+            quirks(target.runtime).takes_anyway.get(occurrence.op.broadcasting)
+            if isinstance(error, ShapeError)
+            else None
         )
-        return _finding(site, target, "invalid", error.message, *([anyway] if anyway else []))
+        return _finding(occurrence, target, "invalid", error.message, *([anyway] if anyway else []))
     if target.translate is not None:
-        return _translated(site, site.node, target.translate, target)
-    if site.op.dialect not in target.dialects:
-        return _finding(site, target, "not-implemented", unread or target.reads_none(site.op.dialect))
+        return _translated(occurrence, occurrence.node, target.translate, target)
+    if occurrence.op.dialect not in target.dialects:
+        return _finding(occurrence, target, "not-implemented", unread or target.reads_none(occurrence.op.dialect))
     if unread:
-        return _finding(site, target, "not-implemented", unread)
+        return _finding(occurrence, target, "not-implemented", unread)
     for kind, (verdict, why) in quirks(target.runtime).strict.items():
-        if kind in site.departures:
-            return _finding(site, target, verdict, why)
-    relation = relation_of(site.node)
-    known = [relation] if relation is not None else possible_relations(site.node)
+        if kind in occurrence.departures:
+            return _finding(occurrence, target, verdict, why)
+    relation = relation_of(occurrence.node)
+    known = [relation] if relation is not None else possible_relations(occurrence.node)
     alone = min(
-        (_measured(site, site.node, target, one, relation is None) for one in known),
+        (_measured(occurrence, occurrence.node, target, one, relation is None) for one in known),
         key=lambda finding: WORST.index(finding.verdict),
     )
     if relation == "zero-size" or alone.verdict in WORST[:2]:  # it is wrong by itself
         return alone
-    around = joined(site, site.node, target, hint)
+    around = joined(occurrence, occurrence.node, target, hint)
     if WORST.index(alone.verdict) <= WORST.index(around.verdict):
         return alone
-    told = _finding(site, target, around.verdict, around.reason, around.unlike, relation=alone.shape_relation)
+    told = _finding(occurrence, target, around.verdict, around.reason, around.unlike, relation=alone.shape_relation)
     return replace(_with_unlike(told, around.unlike), graph=around.pattern, hint=around.hint)
 
 
@@ -335,45 +339,47 @@ def possible_relations(node: Node) -> list[str]:
     ]
 
 
-def answers_for(site: Site, node: Node, target: Target, relation: str, constants: str = "") -> dict[str, Answer]:
+def answers_for(
+    occurrence: Occurrence, node: Node, target: Target, relation: str, constants: str = ""
+) -> dict[str, Answer]:
     """Return a target's answers for the value classes that a node's operands can reach.
 
     Args:
-        site: gives what the operands can hold. node: what is asked for, the site's own or one in its place.
-        relation: of its shapes. constants: those of the site by default.
+        occurrence: gives what the operands can hold. node: what is asked for, the occurrence's own or one in its place.
+        relation: of its shapes. constants: those of the occurrence by default.
     """
     element = node.a.element
-    everything = target.judged(node.op, element, relation, constants or site.constants)
+    everything = target.judged(node.op, element, relation, constants or occurrence.constants)
     empty = relation == "zero-size"
-    classes = (NO_VALUES.name,) if empty else reachable(node.op.computes, element, *site.operands)
-    if not constants and not empty and (known := beside_zero(site, node, target)) is not None:
+    classes = (NO_VALUES.name,) if empty else reachable(node.op.computes, element, *occurrence.operands)
+    if not constants and not empty and (known := beside_zero(occurrence, node, target)) is not None:
         return {name: known.get(EVERY) or known.get(name, OK) for name in classes}
-    if not constants and not empty and keeps_constant(site, node, target):
+    if not constants and not empty and keeps_constant(occurrence, node, target):
         everything = target.judged(node.op, element, relation, "none")
-    if not constants and not empty and (exact := on_their_numbers(site, element, everything)) is not None:
+    if not constants and not empty and (exact := on_their_numbers(occurrence, element, everything)) is not None:
         return exact
-    opened = with_open_shapes(site, node, target)
+    opened = with_open_shapes(occurrence, node, target)
     return {
         name: opened[name]
         if name in opened and everything[name].verdict == "ok"
-        else _of_these(name, everything[name], site)
+        else _of_these(name, everything[name], occurrence)
         for name in classes
     }
 
 
-def _measured(site: Site, node: Node, target: Target, relation: str, guessed: bool) -> Finding:
+def _measured(occurrence: Occurrence, node: Node, target: Target, relation: str, guessed: bool) -> Finding:
     """Look the answers up, keep those for classes that can occur, and put them into words."""
-    everything = target.judged(node.op, node.a.element, relation, site.constants)
-    answers = answers_for(site, node, target, relation)
+    everything = target.judged(node.op, node.a.element, relation, occurrence.constants)
+    answers = answers_for(occurrence, node, target, relation)
     verdict = min((one.verdict for one in answers.values()), key=WORST.index, default="ok")
     shown = "" if guessed else relation
     if verdict == "ok":
-        reasons = [_why_ok(site, everything, answers), *_silence(answers)]
+        reasons = [_why_ok(occurrence, everything, answers), *_silence(answers)]
         witness = None
     elif verdict == "different-numbers":
-        name, witness = _choose(node.a.element, answers, site)
-        reasons = [_why_different(site, name, witness, answers)]
-        witness = witness if _can_occur(witness, site) else None
+        name, witness = _choose(node.a.element, answers, occurrence)
+        reasons = [_why_different(occurrence, name, witness, answers)]
+        witness = witness if _can_occur(witness, occurrence) else None
     else:
         witness = None
         telling = {one.message for one in answers.values() if one.verdict == verdict and one.message}
@@ -383,9 +389,11 @@ def _measured(site: Site, node: Node, target: Target, relation: str, guessed: bo
             reasons.append(f"this concerns {listed([_example(name, everything[name]) for name in names], 'and')}")
     if guessed and verdict != "ok":
         reasons.append(f"the shapes are known when it runs; this holds for {RELATIONS[relation].words}")
-    folding = _folding(site, node, target, relation) if verdict != "ok" or site.constants == "both" else ""
+    folding = _folding(occurrence, node, target, relation) if verdict != "ok" or occurrence.constants == "both" else ""
     unlike = next((one.unlike for one in answers.values() if one.unlike and one.verdict == verdict), "")
-    found = _finding(site, target, verdict, *reasons, unlike, folding, relation=shown or "unknown", witness=witness)
+    found = _finding(
+        occurrence, target, verdict, *reasons, unlike, folding, relation=shown or "unknown", witness=witness
+    )
     return _with_unlike(found, unlike)
 
 
@@ -402,15 +410,15 @@ def _silence(answers: Mapping[str, Answer]) -> Iterator[str]:
         yield f"as far as documented: the documents say nothing of {listed(silent, 'and')}"
 
 
-def _of_these(name: str, answer: Answer, site: Site) -> Answer:
+def _of_these(name: str, answer: Answer, occurrence: Occurrence) -> Answer:
     """An answer for a class as it holds for these operands.
 
     Where the measurement tells of which sizes operands were that deviate, others do not. Where all that it tells is one
     pair, and the operands cannot make it, it says something of its class only if that class goes wrong as a whole.
     """
-    if answer.witness is None or _can_occur(answer.witness, site):
+    if answer.witness is None or _can_occur(answer.witness, occurrence):
         return answer
-    spans = zip(answer.spans, site.operands, site.fixed(), strict=False)
+    spans = zip(answer.spans, occurrence.operands, occurrence.fixed(), strict=False)
     if name != "nan" and any(
         known and not any(_has_sizes(operand, stored, span) for span in known) for known, operand, stored in spans
     ):
@@ -429,33 +437,33 @@ def _has_sizes(operand: Range, stored: Array | None, sizes: tuple[float, float])
     return low <= sizes[1] and max(abs(operand.lo), abs(operand.hi)) >= sizes[0]
 
 
-def _choose(element: ElementType, answers: Mapping[str, Answer], site: Site) -> tuple[str, Witness | None]:
+def _choose(element: ElementType, answers: Mapping[str, Answer], occurrence: Occurrence) -> tuple[str, Witness | None]:
     """The class and the witness that show a deviation best: one that these operands can make, of plain numbers."""
-    order = [row.name for row in (*classes(site.op.computes, element), NO_VALUES)]
+    order = [row.name for row in (*classes(occurrence.op.computes, element), NO_VALUES)]
     wrong = [(name, one.witness) for name, one in answers.items() if one.verdict == "different-numbers"]
-    return min(wrong, key=lambda item: (not _can_occur(item[1], site), -order.index(item[0])))
+    return min(wrong, key=lambda item: (not _can_occur(item[1], occurrence), -order.index(item[0])))
 
 
-def _can_occur(witness: Witness | None, site: Site) -> bool:
-    return witness is not None and can_make(site, witness)
+def _can_occur(witness: Witness | None, occurrence: Occurrence) -> bool:
+    return witness is not None and can_make(occurrence, witness)
 
 
 # ---- in words -------------------------------------------------------------------------------------------------
 
 
-def _why_ok(site: Site, everything: Mapping[str, Answer], answers: Mapping[str, Answer]) -> str:
+def _why_ok(occurrence: Occurrence, everything: Mapping[str, Answer], answers: Mapping[str, Answer]) -> str:
     wrong = {name: one for name, one in everything.items() if one.verdict != "ok"}
     reasons = []
     if beyond := [VALUE_CLASSES[name].words for name in wrong if name not in answers]:
         reasons.append(f"{listed(beyond, 'and')} cannot occur")
     if elsewhere := [_example(name, wrong[name]) for name in wrong if name in answers]:
         reasons.append(f"other operands than these alone make {listed(elsewhere, 'and')}")
-    return f"{'; '.join(reasons)}: {_operands(site)}" if reasons else AS_CONTRACTED
+    return f"{'; '.join(reasons)}: {_operands(occurrence)}" if reasons else AS_CONTRACTED
 
 
-def _operands(site: Site) -> str:
-    assumed = listed(sorted(site.a.assumptions | site.b.assumptions), "and")
-    return f"A is {site.a}, B is {site.b}" + (f", where {assumed}" if assumed else "")
+def _operands(occurrence: Occurrence) -> str:
+    assumed = listed(sorted(occurrence.a.assumptions | occurrence.b.assumptions), "and")
+    return f"A is {occurrence.a}, B is {occurrence.b}" + (f", where {assumed}" if assumed else "")
 
 
 def _example(name: str, answer: Answer) -> str:
@@ -464,10 +472,10 @@ def _example(name: str, answer: Answer) -> str:
     return words if answer.witness is None else f"{words} ({_gives(answer)})"
 
 
-def _why_different(site: Site, name: str, witness: Witness | None, answers: Mapping[str, Answer]) -> str:
+def _why_different(occurrence: Occurrence, name: str, witness: Witness | None, answers: Mapping[str, Answer]) -> str:
     others = [key for key, one in answers.items() if one.verdict == "different-numbers" and key != name]
     text = f"{VALUE_CLASSES[name].words} differ"
-    if witness is not None and _can_occur(witness, site):
+    if witness is not None and _can_occur(witness, occurrence):
         text += f": {witness.gives}, expected {witness.expected}"
     elif witness is not None:
         text += ": other pairs of this kind were measured than these operands make"
@@ -475,28 +483,28 @@ def _why_different(site: Site, name: str, witness: Witness | None, answers: Mapp
         text = answers[name].message
     if others:
         text += f"; so do {listed([VALUE_CLASSES[key].words for key in others], 'and')}"
-    if not (site.a.is_full and site.b.is_full):
-        text += f"; {_operands(site)}"
+    if not (occurrence.a.is_full and occurrence.b.is_full):
+        text += f"; {_operands(occurrence)}"
     return text
 
 
-def _folding(site: Site, node: Node, target: Target, relation: str) -> str:
+def _folding(occurrence: Occurrence, node: Node, target: Target, relation: str) -> str:
     """Say whether the answer depends on which operands are constants: then folding them changes it.
 
     That of an ok node does only where both are: no runtime makes a constant of an operand that is none.
     """
-    now = answers_for(site, node, target, relation)
+    now = answers_for(occurrence, node, target, relation)
     other: dict[str, str] = {}
     for which, words in CONSTANTS.items():
-        then = answers_for(site, node, target, relation, which)
+        then = answers_for(occurrence, node, target, relation, which)
         changed = [
             then[name]
             for name in now
             if "unknown" not in (now[name].verdict, then[name].verdict) and _differ(now[name], then[name])
         ]
         if changed:
-            shown = min(changed, key=lambda one: not _can_occur(one.witness, site))
-            other[words] = _gives(shown) if _can_occur(shown.witness, site) else shown.verdict
+            shown = min(changed, key=lambda one: not _can_occur(one.witness, occurrence))
+            other[words] = _gives(shown) if _can_occur(shown.witness, occurrence) else shown.verdict
     if not other:
         return ""
     told = listed([f"{words} ({gives})" for words, gives in other.items()])
@@ -515,20 +523,25 @@ def _gives(answer: Answer) -> str:
 
 
 def _finding(
-    site: Site, target: Target, verdict: str, *reasons: str, relation: str = "", witness: Witness | None = None
+    occurrence: Occurrence,
+    target: Target,
+    verdict: str,
+    *reasons: str,
+    relation: str = "",
+    witness: Witness | None = None,
 ) -> Finding:
-    node = site.node if isinstance(site.node, Node) else None
-    purpose = () if site.purpose == PLAIN else (site.purpose,)
+    node = occurrence.node if isinstance(occurrence.node, Node) else None
+    purpose = () if occurrence.purpose == PLAIN else (occurrence.purpose,)
     return Finding(
         target=target.name,
         verdict=verdict,
-        node=site.name,
-        location=site.where,
-        dialect=site.op.dialect,
-        opversion=f"{site.op.dialect}:{site.op.version}",
+        node=occurrence.name,
+        location=occurrence.where,
+        dialect=occurrence.op.dialect,
+        opversion=f"{occurrence.op.dialect}:{occurrence.op.version}",
         dtype="" if node is None else node.a.dtype,
         shape_relation=relation or (_relation(node) if node is not None else "unknown"),
-        constants=site.constants,
+        constants=occurrence.constants,
         reason="; ".join(part for part in (*purpose, *reasons) if part),
         witness=witness,
         provenance=target.provenance,
@@ -542,12 +555,14 @@ def _relation(node: Node) -> str:
         return "unknown"
 
 
-def _translated(site: Site, node: Node, moved: Callable[[Node], tuple[Node, str]], target: Target) -> Finding:
+def _translated(
+    occurrence: Occurrence, node: Node, moved: Callable[[Node], tuple[Node, str]], target: Target
+) -> Finding:
     """Ask a target that is a standard of its own, whose operands are never constants of a model."""
     try:
         asked, sizes = moved(node)
     except Unfit as unfit:
-        return _finding(site, target, unfit.verdict, unfit.reason)
-    finding = _measured(replace(site, constants="none"), asked, target, "same", False)
+        return _finding(occurrence, target, unfit.verdict, unfit.reason)
+    finding = _measured(replace(occurrence, constants="none"), asked, target, "same", False)
     reason = "; ".join(filter(None, (finding.reason, sizes if finding.verdict == "ok" else "")))
-    return replace(finding, reason=reason, constants=site.constants, shape_relation=_relation(node))
+    return replace(finding, reason=reason, constants=occurrence.constants, shape_relation=_relation(node))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from minuend.core.elements import ElementType
-from minuend.models.sites import Array, Site
+from minuend.models.occurrences import Array, Occurrence
 from minuend.operators import SUBTRACT
 from minuend.runtimes import values
 from minuend.runtimes.answers import OK, WORST, Answer, Span, Witness
@@ -21,16 +21,18 @@ SYSTEMATIC = ("lowest subtrahend", "wraps", "beyond int32")
 """Classes all of whose members a runtime gets wrong, if any: one pair speaks for the others."""
 
 
-def on_their_numbers(site: Site, element: ElementType, everything: Mapping[str, Answer]) -> dict[str, Answer] | None:
+def on_their_numbers(
+    occurrence: Occurrence, element: ElementType, everything: Mapping[str, Answer]
+) -> dict[str, Answer] | None:
     """Return the answers for the classes that two constants' own pairs fall into.
 
     Args:
-        site: the subtraction. element: its type. everything: the answers of all classes.
+        occurrence: the subtraction. element: its type. everything: the answers of all classes.
 
     Returns:
         Class name → answer; ``None`` where the elements are not known or too many pairs differ.
     """
-    x, y = site.fixed() if site.constants == "both" else (None, None)
+    x, y = occurrence.fixed() if occurrence.constants == "both" else (None, None)
     if x is None or y is None:
         return None
     try:
@@ -42,7 +44,7 @@ def on_their_numbers(site: Site, element: ElementType, everything: Mapping[str, 
         return None
     found: dict[str, Answer] = {}
     for code_a, code_b in pairs.T.tolist():
-        name = values.class_of(site.op.computes, element, code_a, code_b)
+        name = values.class_of(occurrence.op.computes, element, code_a, code_b)
         answer = _of_pair(element, code_a, code_b, name, everything[name])
         if name not in found or WORST.index(answer.verdict) < WORST.index(found[name].verdict):
             found[name] = answer
@@ -68,11 +70,11 @@ def _of_pair(element: ElementType, x: int, y: int, name: str, answer: Answer) ->
     return Answer("unknown", message=f"pairs like {SUBTRACT.written(a, b)} are known to differ")
 
 
-def can_make(site: Site, witness: Witness) -> bool:
+def can_make(occurrence: Occurrence, witness: Witness) -> bool:
     """Whether operands can be a witness's pair: within their ranges, and among a constant's elements."""
-    if not all(one.holds(number) for one, number in zip(site.operands, witness.operands, strict=True)):
+    if not all(one.holds(number) for one, number in zip(occurrence.operands, witness.operands, strict=True)):
         return False
-    sides = zip(site.fixed(), witness.operands, strict=True)
+    sides = zip(occurrence.fixed(), witness.operands, strict=True)
     return all(stored is None or _among(stored, value) for stored, value in sides)
 
 

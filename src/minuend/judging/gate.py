@@ -14,10 +14,10 @@ from minuend.child import MEMORY, SECONDS, limited
 from minuend.errors import FileFormatError, MinuendError, SpecError, listed, near, shown
 from minuend.judging.checking import examine
 from minuend.judging.configuration import WHOLE, Accepted, Config, Configs, baseline_reason, check_targets, with_entries
+from minuend.models.occurrences import value_names
 from minuend.models.opening import Model, open_model
 from minuend.models.ranges.assumed import NONE, Assumptions, missing
 from minuend.models.searching import search
-from minuend.models.sites import value_names
 from minuend.plain import grouped
 from minuend.runtimes.answers import VERDICTS
 from minuend.runtimes.formats import Unread, junit_of_all, sarif, uri_of

@@ -13,9 +13,9 @@ from minuend.errors import listed
 from minuend.judging.recipe_patterns import proven
 from minuend.models.flow import KEEPING
 from minuend.models.matching import ADJACENT, CONVERTED, EDGE, ENDS, NARROW, ZEROS, Match
+from minuend.models.occurrences import Array, Occurrence
 from minuend.models.patterns import RESULT, Op, X, less
 from minuend.models.ranges.interval import Range
-from minuend.models.sites import Array, Site
 from minuend.operators import VALUE_CLASSES
 from minuend.operators.value_classes import reachable
 from minuend.runtimes.answers import EVERY, Answer
@@ -58,25 +58,27 @@ _OWN_PRECISION = "own"
 """Stands for a hint that keeps float32: what is folded is computed before any precision is chosen."""
 
 
-def joined(site: Site, node: Node, target: Target, hint: str = "", accept: Collection[str] = ()) -> Joined:
+def joined(occurrence: Occurrence, node: Node, target: Target, hint: str = "", accept: Collection[str] = ()) -> Joined:
     """Judge a subtraction by its neighbours on a target.
 
     Args:
-        site: the subtraction. node: its node. target: the runtime. hint: the precision that it is told, or ``""``.
+        occurrence, node: what is judged. target: the runtime. hint: the precision that is set there, or ``""``.
         accept: value classes whose other numbers are taken as they come.
     """
     known = quirks(target.runtime)
     if not known.joins or target.declared:
         return FINE
-    if site.constants == "both" and not (node.a.dtype in NARROW and site.matches):
+    if occurrence.constants == "both" and not (node.a.dtype in NARROW and occurrence.matches):
         return FINE
-    if target.graphs is None or not target.graphs.covers(node.a.dtype, site.dynamic):
-        return _unmeasured(site, node, target)
-    classes = set(reachable(node.op.computes, node.a.element, *site.operands))
-    if node.a.dtype in NARROW and (_is_zero(site.a) or _is_zero(site.b)):
+    if target.graphs is None or not target.graphs.covers(node.a.dtype, occurrence.dynamic):
+        return _unmeasured(occurrence, node, target)
+    classes = set(reachable(node.op.computes, node.a.element, *occurrence.operands))
+    if node.a.dtype in NARROW and (_is_zero(occurrence.a) or _is_zero(occurrence.b)):
         classes |= {"rounds", "overflows"}  # what comes in more bits than its type has is rounded here
-    found = list(_each(site, node, target, hint, classes.difference(accept)))
-    if site.constants == "both" and not any(match.folded for match in site.matches):  # they come from outside a body
+    found = list(_each(occurrence, node, target, hint, classes.difference(accept)))
+    if occurrence.constants == "both" and not any(
+        match.folded for match in occurrence.matches
+    ):  # they come from outside a body
         found = [replace(one, verdict=_of_a_body(one.verdict)) for one in found]
     for verdict in ("not-implemented", "different-numbers"):
         if wrong := [one for one in found if one.verdict == verdict]:
@@ -95,22 +97,24 @@ def _of_a_body(verdict: str) -> str:
     return "unknown" if verdict == "different-numbers" else verdict
 
 
-def _unmeasured(site: Site, node: Node, target: Target) -> Joined:
+def _unmeasured(occurrence: Occurrence, node: Node, target: Target) -> Joined:
     """What is known of a release of which nodes of known shapes were measured by themselves, or in whole recipes."""
     beside = ""
-    if not proven(site.matches, quirks(target.runtime).proven or {}) and any(one.operator for one in site.matches):
+    if not proven(occurrence.matches, quirks(target.runtime).proven or {}) and any(
+        one.operator for one in occurrence.matches
+    ):
         beside = "neighbours"
-    elif site.dynamic:
+    elif occurrence.dynamic:
         beside = "shapes that are known when it runs"
-    elif not node.a.element.is_integer and any(one.constant and _vanishes(one) for one in (site.a, site.b)):
+    elif not node.a.element.is_integer and any(one.constant and _vanishes(one) for one in (occurrence.a, occurrence.b)):
         beside = "a constant 0, or one that is 0 in float32,"
     return Joined("unknown", f"what {target.name} makes of {beside} was not measured") if beside else FINE
 
 
-def _each(site: Site, node: Node, target: Target, hint: str, classes: Collection[str]) -> Iterator[Joined]:
+def _each(occurrence: Occurrence, node: Node, target: Target, hint: str, classes: Collection[str]) -> Iterator[Joined]:
     """Every neighbour that is not fine."""
     assert target.graphs is not None
-    for match in site.matches:
+    for match in occurrence.matches:
         if not match.operator:  # by itself it is judged by what was measured of nodes
             continue
         if match.itself and match.operator in ("Add", "Mul") and is_right(LESS_ITSELF, node, target):
@@ -118,14 +122,14 @@ def _each(site: Site, node: Node, target: Target, hint: str, classes: Collection
         if match.folded:
             yield from _of_constants(node.a.dtype, target, match)
             continue
-        answers = target.graphs.find(match, node.a.dtype, site.dynamic, hint)
+        answers = target.graphs.find(match, node.a.dtype, occurrence.dynamic, hint)
         if answers is None:
-            helps = "" if hint else _helps(site, node, target, match, classes)
+            helps = "" if hint else _helps(occurrence, node, target, match, classes)
             yield Joined("unknown", pattern=str(match.pattern), hint=helps)
             continue
         wrong = {name: one for name, one in answers.items() if name == EVERY or name in classes}
         if wrong:
-            helps = "" if hint else _helps(site, node, target, match, classes)
+            helps = "" if hint else _helps(occurrence, node, target, match, classes)
             yield _said(target, str(match.pattern), wrong, helps)
 
 
@@ -153,11 +157,11 @@ def _of_constants(dtype: str, target: Target, match: Match) -> Iterator[Joined]:
     yield Joined("unknown", pattern=pattern)
 
 
-def _helps(site: Site, node: Node, target: Target, match: Match, classes: Collection[str]) -> str:
+def _helps(occurrence: Occurrence, node: Node, target: Target, match: Match, classes: Collection[str]) -> str:
     """The hint under which a neighbour does no harm."""
     assert target.graphs is not None
     for hint in quirks(target.runtime).hints:
-        answers = target.graphs.find(match, node.a.dtype, site.dynamic, hint)
+        answers = target.graphs.find(match, node.a.dtype, occurrence.dynamic, hint)
         if answers is not None and not any(name == EVERY or name in classes for name in answers):
             return hint
     return ""
@@ -177,35 +181,43 @@ def _said(target: Target, pattern: str, wrong: dict[str, Answer], hint: str) -> 
     return Joined("different-numbers", reason, pattern, hint, unlike)
 
 
-def twins(found: Sequence[Site], target: Target) -> Collection[str]:
+def twins(found: Sequence[Occurrence], target: Target) -> Collection[str]:
     """Return the places of subtractions that a target may compute with the constant of another of their shape."""
     kinds: dict[Any, dict[float, list[str]]] = {}
-    for site in found:
-        scalars = [one for one in (site.a, site.b) if one.constant and one.lo == one.hi]
-        if isinstance(site.node, Node) and site.node.a.dtype in quirks(target.runtime).shares and len(scalars) == 1:
-            key = (site.node.a.dtype, site.constants, site.node.b.shape if site.constants == "A" else site.node.a.shape)
-            kinds.setdefault(key, {}).setdefault(float(scalars[0].lo), []).append(site.where)
+    for occurrence in found:
+        scalars = [one for one in (occurrence.a, occurrence.b) if one.constant and one.lo == one.hi]
+        if (
+            isinstance(occurrence.node, Node)
+            and occurrence.node.a.dtype in quirks(target.runtime).shares
+            and len(scalars) == 1
+        ):
+            key = (
+                occurrence.node.a.dtype,
+                occurrence.constants,
+                occurrence.node.b.shape if occurrence.constants == "A" else occurrence.node.a.shape,
+            )
+            kinds.setdefault(key, {}).setdefault(float(scalars[0].lo), []).append(occurrence.where)
     return {where for alike in kinds.values() if len(alike) > 1 for places in alike.values() for where in places}
 
 
-def beside_zero(site: Site, node: Node, target: Target) -> Answers | None:
+def beside_zero(occurrence: Occurrence, node: Node, target: Target) -> Answers | None:
     """What a target makes of a subtraction with a constant 0, which it may leave out or turn round.
 
     ``None`` where no operand is one, or where nobody measured it.
     """
-    sides = {"B": (site.b, node.b), "A": (site.a, node.a)}
+    sides = {"B": (occurrence.b, node.b), "A": (occurrence.a, node.a)}
     side = next((side for side, (one, _) in sides.items() if one.constant and _is_zero(one)), "")
-    if target.graphs is None or not side or site.constants == "both":
+    if target.graphs is None or not side or occurrence.constants == "both":
         return None
     range_, operand = sides[side]
     sizes = [size for size, one in (("one", True), ("array", False)) if _has_one_element(operand) in (one, None)]
-    form = next((match.form for match in site.matches if not match.operator), ADJACENT)
-    signs = _signs(range_, site.fixed()[side == "B"])
+    form = next((match.form for match in occurrence.matches if not match.operator), ADJACENT)
+    signs = _signs(range_, occurrence.fixed()[side == "B"])
     found: Answers = {}
-    ends = form == ENDS and side == "B" and not site.dynamic and is_right(MINUS_ZERO_KEPT, node, target)
+    ends = form == ENDS and side == "B" and not occurrence.dynamic and is_right(MINUS_ZERO_KEPT, node, target)
     for zero in (ZEROS[size][sign] for size in sizes for sign in signs if not (ends and sign)):
         pattern = less(X, zero) if side == "B" else less(zero, X)
-        answers = target.graphs.find(Match(pattern, form, ""), node.a.dtype, site.dynamic, "")
+        answers = target.graphs.find(Match(pattern, form, ""), node.a.dtype, occurrence.dynamic, "")
         if answers is None:
             return None
         found = {**found, **answers}
@@ -217,16 +229,16 @@ def is_right(what: str, node: Node, target: Target) -> bool:
     return node.a.dtype == "float32" and target.release in quirks(target.runtime).right.get(what, ())
 
 
-def keeps_constant(site: Site, node: Node, target: Target) -> bool:
+def keeps_constant(occurrence: Occurrence, node: Node, target: Target) -> bool:
     """Whether a target computes with a stored operand as with any other value: it keeps each of its elements."""
-    if site.constants not in ("A", "B") or not is_right(CONSTANTS_KEPT, node, target):
+    if occurrence.constants not in ("A", "B") or not is_right(CONSTANTS_KEPT, node, target):
         return False
-    dims = (node.b if site.constants == "B" else node.a).shape
+    dims = (node.b if occurrence.constants == "B" else node.a).shape
     if dims is None or not all(isinstance(dim, int) for dim in dims):
         return False
     if math.prod(dim for dim in dims if isinstance(dim, int)) > _MOST_ELEMENTS:
         return False
-    stored = site.fixed()[site.constants == "B"]
+    stored = occurrence.fixed()[occurrence.constants == "B"]
     if stored is None or stored.size < 2 or not np.isfinite(stored).all():
         return False
     minus_zero = (stored == 0) & np.signbit(stored)
@@ -248,10 +260,10 @@ def _has_one_element(operand: TensorType) -> bool | None:
     return all(dim == 1 for dim in dims)
 
 
-def with_open_shapes(site: Site, node: Node, target: Target) -> Answers:
+def with_open_shapes(occurrence: Occurrence, node: Node, target: Target) -> Answers:
     """What a target makes of a subtraction by itself where shapes are open; a class that is left out is fine."""
     found: Answers = {}
-    for match in site.matches if site.dynamic and target.graphs is not None else ():
+    for match in occurrence.matches if occurrence.dynamic and target.graphs is not None else ():
         if not match.operator and target.graphs is not None:
             found = {**found, **(target.graphs.find(match, node.a.dtype, True, "") or {})}
     return found
@@ -275,17 +287,17 @@ def settings(runtime: str, hint: str) -> str:
     return ", ".join(f"{name}={value}" for name, value in quirks(runtime).hints[hint].items())
 
 
-def kept_apart(site: Site, target: Target) -> bool:
+def kept_apart(occurrence: Occurrence, target: Target) -> bool:
     """Whether ``Max(t, t)`` around operands and result of a subtraction was measured to keep it to itself.
 
     What a runtime holds in more bits than its type has goes through Max as it is.
     """
     assert target.graphs is not None
-    assert isinstance(site.node, Node)
-    if site.node.a.dtype in NARROW:
+    assert isinstance(occurrence.node, Node)
+    if occurrence.node.a.dtype in NARROW:
         return False
-    classes = reachable(site.op.computes, site.node.a.element, *site.operands)
-    for match in site.matches:
+    classes = reachable(occurrence.op.computes, occurrence.node.a.element, *occurrence.operands)
+    for match in occurrence.matches:
         if match.operator:
             continue
         assert isinstance(match.pattern, Op)
@@ -296,7 +308,9 @@ def kept_apart(site: Site, target: Target) -> bool:
             if one == X
         ]
         for pattern in (*maxima, Op("Max", (RESULT, RESULT)).with_result(match.pattern)):
-            answers = target.graphs.find(Match(pattern, ADJACENT, "Max"), site.node.a.dtype, site.dynamic, "")
+            answers = target.graphs.find(
+                Match(pattern, ADJACENT, "Max"), occurrence.node.a.dtype, occurrence.dynamic, ""
+            )
             if answers is None or any(name == EVERY or name in classes for name in answers):
                 return False
     return True

@@ -14,8 +14,8 @@ import numpy as np
 from minuend.core.elements import ElementType
 from minuend.errors import SpecError
 from minuend.judging.contract import contracted
+from minuend.models.occurrences import Array, Occurrence
 from minuend.models.ranges.interval import Range
-from minuend.models.sites import Array, Site
 from minuend.operators import SUBTRACT, reference
 from minuend.operators import codes as of_codes
 from minuend.runtimes import values
@@ -72,18 +72,18 @@ class Asked:
         return told if self.witness is None else f"{told}, as {self.witness.gives}, expected {self.witness.expected}"
 
 
-def ask(site: Site, runtime: Runtime, hint: str = "", known: Sequence[Witness] = ()) -> Asked | None:
+def ask(occurrence: Occurrence, runtime: Runtime, hint: str = "", known: Sequence[Witness] = ()) -> Asked | None:
     """Ask a runtime for a subtraction by itself; ``None`` where that cannot be done.
 
     Args:
-        site: the subtraction. runtime: what is asked. hint: the precision that it is told.
+        occurrence: the subtraction. runtime: what is asked. hint: the precision that it is told.
         known: pairs that deviate elsewhere, which are taken first.
     """
-    node = site.node
+    node = occurrence.node
     shapes = _shapes(node) if isinstance(node, Node) else None
     if shapes is None or not isinstance(node, Node):
         return None
-    source = _Source(site, node.a.element, shapes, known)
+    source = _Source(occurrence, node.a.element, shapes, known)
     if source.is_empty:
         return None
     found = Asked(whole=relation_of(node) is not None)
@@ -94,7 +94,7 @@ def ask(site: Site, runtime: Runtime, hint: str = "", known: Sequence[Witness] =
             return None
         if triples[0][2].size == 0:
             return None
-        answer = _answer(site, node, runtime, hint, triples)
+        answer = _answer(occurrence, node, runtime, hint, triples)
         if isinstance(answer, Refused) and answer.limit is not None:
             return None
         found = _added(found, answer, node.a.element, triples)
@@ -166,16 +166,18 @@ def _inside(range_: Range) -> list[int | float]:
 class _Source:
     """Operands for a subtraction, others each time: pairs that deviate elsewhere, then all others, mixed."""
 
-    def __init__(self, site: Site, element: ElementType, shapes: Shapes, known: Sequence[Witness]) -> None:
-        self.element, self.shapes, self.stored = element, shapes, site.fixed()
-        self.pools = [_pool(element, one, kept) for one, kept in zip((site.a, site.b), self.stored, strict=True)]
+    def __init__(self, occurrence: Occurrence, element: ElementType, shapes: Shapes, known: Sequence[Witness]) -> None:
+        self.element, self.shapes, self.stored = element, shapes, occurrence.fixed()
+        self.pools = [
+            _pool(element, one, kept) for one, kept in zip((occurrence.a, occurrence.b), self.stored, strict=True)
+        ]
         self.counts = [math.prod(shape) for shape in shapes]
-        self.rng = np.random.default_rng(zlib.crc32(site.where.encode()))
+        self.rng = np.random.default_rng(zlib.crc32(occurrence.where.encode()))
         self.free = all(kept is None for kept in self.stored)
         self.pairs = self._mixed([self._codes_of(one) for one in known]) if self.free else []
         self.taken = 0
         settled = [kept is not None for kept in self.stored]
-        own = {"none": False, "A": not settled[0], "B": not settled[1], "both": not all(settled)}[site.constants]
+        own = {"none": False, "A": not settled[0], "B": not settled[1], "both": not all(settled)}[occurrence.constants]
         alone = own or all(settled)
         self.nodes = 1 if alone else max(1, min(_NODES, _ENOUGH // max(1, *self.counts)))
         self.rounds = 1 if all(settled) else _ROUNDS * (4 if own else 1)
@@ -224,10 +226,12 @@ class _Source:
 Triple: TypeAlias = tuple[Codes, Codes, Codes]
 
 
-def _answer(site: Site, node: Node, runtime: Runtime, hint: str, triples: Sequence[Triple]) -> list[Output] | Refused:
-    shapes = (tuple(node.a.shape or ()), tuple(node.b.shape or ())) if site.dynamic else None
+def _answer(
+    occurrence: Occurrence, node: Node, runtime: Runtime, hint: str, triples: Sequence[Triple]
+) -> list[Output] | Refused:
+    shapes = (tuple(node.a.shape or ()), tuple(node.b.shape or ())) if occurrence.dynamic else None
     case = Chosen(
-        node.op, node.a.element, "same", site.constants, triples=triples, stated=node.attributes, shapes=shapes
+        node.op, node.a.element, "same", occurrence.constants, triples=triples, stated=node.attributes, shapes=shapes
     )
     asking = probing(node.op.dialect)
     fed = [(name, case.element, one) for name, side, one in operands([case]) if not is_constant(case, side)]

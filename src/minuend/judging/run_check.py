@@ -22,9 +22,9 @@ from minuend.judging.error_bounds import Bounds, answered
 from minuend.judging.locating import Cuts, locate
 from minuend.judging.pattern_verdicts import joined, twins
 from minuend.judging.probe_node import Asked, ask, codes_of, pair_at
+from minuend.models.occurrences import Occurrence
 from minuend.models.opening import Model, dialect_of
 from minuend.models.ranges.assumed import NONE, Assumptions
-from minuend.models.sites import Site
 from minuend.models.tracing import Array, Trace, tracing
 from minuend.runtimes import registry
 from minuend.runtimes.answers import Witness
@@ -144,7 +144,7 @@ def installed(target: Target) -> str:
 def tried(
     model: Model,
     target: Target,
-    found: Sequence[Site] = (),
+    found: Sequence[Occurrence] = (),
     inputs: Inputs | None = None,
     hint: str = "",
     original: Model | None = None,
@@ -181,7 +181,7 @@ def tried(
         return _compared(model, runtime, ran, found, trial)
 
 
-def _compared(model: Model, runtime: Runtime, ran: Sequence[Turn], found: Sequence[Site], trial: Trial) -> Tried:
+def _compared(model: Model, runtime: Runtime, ran: Sequence[Turn], found: Sequence[Occurrence], trial: Trial) -> Tried:
     told = {"hint": trial.hint} if trial.hint else {}
     trial = replace(trial, inputs=" and on ".join(turn.words for turn in ran))
     outputs: dict[str, Answered] = {}
@@ -283,37 +283,44 @@ def _gone(cuts: Cuts) -> Iterable[str]:
 # ---- subtractions -----------------------------------------------------------------------------------------------
 
 
-def _judge(cuts: Cuts, found: Sequence[Site], tallies: dict[str, Tally | None], shown: dict[str, Witness]) -> None:
+def _judge(
+    cuts: Cuts, found: Sequence[Occurrence], tallies: dict[str, Tally | None], shown: dict[str, Witness]
+) -> None:
     """Compare each subtraction of the main graph on the operands that the runtime itself gave it.
 
     ``None`` stands for one that could not be looked at: of such a one nothing is known.
     """
     steps = {step.where: step for step in cuts.trace.steps if step.operator == "Sub"}
-    sites = [site for site in found if site.where in steps and isinstance(site.node, Node)]
-    keys = {site.where: (*steps[site.where].inputs[:2], steps[site.where].outputs[0]) for site in sites}
+    occurrences = [
+        occurrence for occurrence in found if occurrence.where in steps and isinstance(occurrence.node, Node)
+    ]
+    keys = {
+        occurrence.where: (*steps[occurrence.where].inputs[:2], steps[occurrence.where].outputs[0])
+        for occurrence in occurrences
+    }
     everything = cuts.seen([key for three in keys.values() for key in three])
-    for site in sites:
-        seen = everything if everything is not None else cuts.seen(keys[site.where])
-        tally = tallies.setdefault(site.where, Tally())
-        if seen is None or keys[site.where][2] not in seen or tally is None:
-            tallies[site.where] = None
+    for occurrence in occurrences:
+        seen = everything if everything is not None else cuts.seen(keys[occurrence.where])
+        tally = tallies.setdefault(occurrence.where, Tally())
+        if seen is None or keys[occurrence.where][2] not in seen or tally is None:
+            tallies[occurrence.where] = None
             continue
-        a, b, c = (seen[key] if key in seen else cuts.trace.values[key] for key in keys[site.where])
-        assert isinstance(site.node, Node)
-        expected = contracted(site.node, a, b)
-        tally.add(site.where, c, expected)
-        if tally.first is not None and site.where not in shown:
-            element = site.node.a.element
+        a, b, c = (seen[key] if key in seen else cuts.trace.values[key] for key in keys[occurrence.where])
+        assert isinstance(occurrence.node, Node)
+        expected = contracted(occurrence.node, a, b)
+        tally.add(occurrence.where, c, expected)
+        if tally.first is not None and occurrence.where not in shown:
+            element = occurrence.node.a.element
             codes = [codes_of(element, np.asarray(one)) for one in (a, b, c, expected)]
             witness = pair_at(element, tally.first.index, codes)
-            shown |= {} if witness is None else {site.where: witness}
+            shown |= {} if witness is None else {occurrence.where: witness}
 
 
 def with_runs(
     report: Report,
     model: Model,
     chosen: Sequence[Target],
-    found: Sequence[Site],
+    found: Sequence[Occurrence],
     inputs: Inputs | None,
     hint: str,
     assumed: Assumptions = NONE,
@@ -333,12 +340,15 @@ def with_runs(
         findings[k :: len(chosen)] = with_answers(findings[k :: len(chosen)], found, target, hint, every)
     known = {one.name: tried(model, one, found, inputs, hint, assumed=assumed) for one in chosen}
     pairs = itertools.product(found, chosen)
-    told = tuple(with_run(finding, site, known[one.name]) for finding, (site, one) in zip(findings, pairs, strict=True))
+    told = tuple(
+        with_run(finding, occurrence, known[one.name])
+        for finding, (occurrence, one) in zip(findings, pairs, strict=True)
+    )
     return replace(report, findings=told, trials=tuple(one.trial for one in known.values()))
 
 
 def with_answers(
-    findings: Sequence[Finding], found: Sequence[Site], target: Target, hint: str, every: bool
+    findings: Sequence[Finding], found: Sequence[Occurrence], target: Target, hint: str, every: bool
 ) -> list[Finding]:
     """Return the findings of a target with what its installed runtime gives for subtractions by themselves.
 
@@ -352,27 +362,27 @@ def with_answers(
     told = hint if hint in quirks(target.runtime).hints else ""
     results = list(findings)
     with Runtime(target.runtime) as runtime:
-        for k, (finding, site) in enumerate(zip(findings, found, strict=True)):
+        for k, (finding, occurrence) in enumerate(zip(findings, found, strict=True)):
             if asked[k] and finding.verdict not in ("invalid", "not-implemented"):
-                answer = ask(site, runtime, told, known_pairs(site, target))
-                results[k] = with_answer(finding, answer, neighbours_of(site, target, hint, mixed))
+                answer = ask(occurrence, runtime, told, known_pairs(occurrence, target))
+                results[k] = with_answer(finding, answer, neighbours_of(occurrence, target, hint, mixed))
     return results
 
 
-def known_pairs(site: Site, target: Target) -> list[Witness]:
+def known_pairs(occurrence: Occurrence, target: Target) -> list[Witness]:
     """Pairs that were measured to deviate on a target, of those that a subtraction's operands can make."""
-    if not isinstance(site.node, Node):
+    if not isinstance(occurrence.node, Node):
         return []
-    relation = relation_of(site.node) or "same"
-    answers = target.answer(site.node.op, site.node.a.element, relation, site.constants).values()
-    return [one.witness for one in answers if one.witness is not None and can_make(site, one.witness)]
+    relation = relation_of(occurrence.node) or "same"
+    answers = target.answer(occurrence.node.op, occurrence.node.a.element, relation, occurrence.constants).values()
+    return [one.witness for one in answers if one.witness is not None and can_make(occurrence, one.witness)]
 
 
-def neighbours_of(site: Site, target: Target, hint: str, mixed: Collection[str]) -> str:
+def neighbours_of(occurrence: Occurrence, target: Target, hint: str, mixed: Collection[str]) -> str:
     """Why a subtraction by itself does not tell how it goes in its model; ``""`` where it does."""
-    if site.where in mixed:
+    if occurrence.where in mixed:
         return "another subtraction of this shape has another constant"
-    around = joined(site, site.node, target, hint) if isinstance(site.node, Node) else None
+    around = joined(occurrence, occurrence.node, target, hint) if isinstance(occurrence.node, Node) else None
     return "" if around is None or around.verdict == "ok" else around.reason
 
 
@@ -404,15 +414,15 @@ def with_answer(finding: Finding, answer: Asked | None, neighbours: str) -> Find
     return replace(finding, verdict="ok", reason=f"{told}; {finding.reason}", run=told)
 
 
-def with_run(finding: Finding, site: Site, one: Tried) -> Finding:
+def with_run(finding: Finding, occurrence: Occurrence, one: Tried) -> Finding:
     """Return a finding with what a run showed of it; one of another release stays as it is."""
-    tally = one.subtractions.get(site.where)
+    tally = one.subtractions.get(occurrence.where)
     if one.trial.target != one.trial.runtime:
         return finding
     if tally is None or not tally.elements:
-        return _beside(finding, site.where, one.trial.places)
+        return _beside(finding, occurrence.where, one.trial.places)
     if tally.first is not None:
-        return _corrected(finding, tally, one.shown.get(site.where))
+        return _corrected(finding, tally, one.shown.get(occurrence.where))
     told = f"in the run all {tally.elements} elements were the contract's, on these inputs"
     if finding.verdict == "unknown":
         return replace(finding, verdict="ok", reason=f"{told} alone; {finding.reason}", run=told)

@@ -11,9 +11,9 @@ from onnx import ModelProto, NodeProto
 from minuend.core.policies import Contract
 from minuend.errors import ConversionRefused, Unsupported, listed
 from minuend.judging.checking import reads_none
+from minuend.models.occurrences import Occurrence, occurrences
 from minuend.models.opening import Model
 from minuend.models.ranges.assumed import NONE, Assumptions
-from minuend.models.sites import Site, sites
 from minuend.onnx.documents.constant_storage import store_raw
 from minuend.onnx.graphs.inlining import inlined
 from minuend.onnx.graphs.walk import Scope, Subtraction, sub_nodes
@@ -82,9 +82,9 @@ class OnnxWork(Work):
         if not quirks(target.runtime).local_functions:
             why = f"{target.name} has no local functions"
         elif any(
-            isinstance(site.node, Unsupported)
-            for site in sites(self.model, self.assumed)
-            if site.where.startswith("function")
+            isinstance(occurrence.node, Unsupported)
+            for occurrence in occurrences(self.model, self.assumed)
+            if occurrence.where.startswith("function")
         ):
             why = "their calls are of several types"
         if why:
@@ -126,29 +126,31 @@ class OnnxWork(Work):
 
     def _modernise(self, target: Target) -> None:
         """Bring a model whose Subs broadcast by the old rule to the lowest opset that the target runs."""
-        found = list(sites(self.model, self.assumed))
-        old = [site for site in found if needs_modern(site, target, self.overflow, self.accept)]
+        found = list(occurrences(self.model, self.assumed))
+        old = [occurrence for occurrence in found if needs_modern(occurrence, target, self.overflow, self.accept)]
         if not old:
             return
         try:
             self._convert(lowest_opset(found, target))
         except ConversionRefused as refusal:
             told = listed([f"{place}: {reason}" for place, reason in refusal.nodes.items()], "and")
-            for site in old:
+            for occurrence in old:
                 self.refuse(
-                    site,
+                    occurrence,
                     Choice(
                         "refuse",
-                        f"{target.name} does not run {site.op} as it is defined, and the model cannot be brought to a "
-                        f"later opset: {told}",
+                        f"{target.name} does not run {occurrence.op} as it is defined, and the model cannot be "
+                        f"brought to a later opset: {told}",
                         instead="rewrite those nodes first",
                     ),
                 )
             return
-        self.touched.update(dict.fromkeys(site.node.a.dtype for site in old if isinstance(site.node, Node)))
+        self.touched.update(
+            dict.fromkeys(occurrence.node.a.dtype for occurrence in old if isinstance(occurrence.node, Node))
+        )
 
-    def key(self, site: Site) -> Hashable:
-        one = cast(Subtraction, site.live)
+    def key(self, occurrence: Occurrence) -> Hashable:
+        one = cast(Subtraction, occurrence.live)
         return _key(one.scope, one.proto)
 
     def _rewritten(self) -> None:
@@ -169,39 +171,39 @@ class OnnxWork(Work):
     def _rewrite(self) -> None:
         rewriter = Rewriter(self.model)
         unread = reads_none(cast(Model, self.model), self.goal) if isinstance(self.goal, Target) else ""
-        for site in list(sites(self.model, self.assumed)):
-            node, one = site.node, cast(Subtraction, site.live)
+        for occurrence in list(occurrences(self.model, self.assumed)):
+            node, one = occurrence.node, cast(Subtraction, occurrence.live)
             fold: Fold | None = None
             if isinstance(self.goal, int):
-                choice = choose_for_opset(site, self.goal, self.overflow, partial(rewriter.writable, one))
+                choice = choose_for_opset(occurrence, self.goal, self.overflow, partial(rewriter.writable, one))
             else:
                 fold = Fold(self.goal, node, partial(rewriter.folded, one, cast(Node, node), self.overflow))
                 choice = choose(
-                    site,
+                    occurrence,
                     self.goal,
                     self.overflow,
                     self.accept,
                     writable=partial(rewriter.writable, one),
                     foldable=fold,
-                    rejected=self.rejected.get(site.where, {}),
+                    rejected=self.rejected.get(occurrence.where, {}),
                     unread=unread,
                 )
             if choice.action == "refuse" or not isinstance(node, Node):
-                self.refuse(site, choice)
+                self.refuse(occurrence, choice)
             elif choice.action == "leave":
-                self.leave(site, choice)
+                self.leave(occurrence, choice)
                 self._left.append(_key(one.scope, one.proto))
             elif choice.action == "fold" and fold is not None:
-                self._watch(site.where, node, one, rewriter)
+                self._watch(occurrence.where, node, one, rewriter)
                 rewriter.fold(one, fold.array)
-                self.note(site, "became a constant", choice.reason)
+                self.note(occurrence, "became a constant", choice.reason)
             elif choice.recipe is not None:
-                self._watch(site.where, node, one, rewriter)
+                self._watch(occurrence.where, node, one, rewriter)
                 made = rewriter.write(one, node.a.element, choice.recipe)
                 name = choice.recipe.name
-                self.written |= {_key(one.scope, n): (site.where, name) for n in made if n.op_type == "Sub"}
+                self.written |= {_key(one.scope, n): (occurrence.where, name) for n in made if n.op_type == "Sub"}
                 kinds = ", ".join(n.op_type for n in made)
-                self.note(site, f"became {kinds} ({choice.recipe.name})", choice.reason)
+                self.note(occurrence, f"became {kinds} ({choice.recipe.name})", choice.reason)
         rewriter.apply()
         self._take(self.model.proto)
 

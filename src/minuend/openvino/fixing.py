@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any, cast
 
 from minuend.core.policies import Contract
+from minuend.models.occurrences import Occurrence, occurrences
 from minuend.models.opening import Model
 from minuend.models.ranges.assumed import NONE, Assumptions
-from minuend.models.sites import Site, sites
 from minuend.openvino.execution import layers as table
 from minuend.openvino.ir.sections import Layer, Ref
 from minuend.openvino.model import read
@@ -41,8 +41,8 @@ class OpenVinoWork(Work):
         self.model.infer()
         return cast(Model, self.model)
 
-    def key(self, site: Site) -> Hashable:
-        return id(site.live)
+    def key(self, occurrence: Occurrence) -> Hashable:
+        return id(occurrence.live)
 
     def run(self) -> None:
         self.settle(self._rewrite, self._take)
@@ -51,28 +51,28 @@ class OpenVinoWork(Work):
         assert isinstance(self.goal, Target)
         target = self.goal
         rewriter = rewrite_openvino.Rewriter(self.model)
-        for site in list(sites(self.model, self.assumed)):
-            node, layer = site.node, cast(Layer | None, site.live)
+        for occurrence in list(occurrences(self.model, self.assumed)):
+            node, layer = occurrence.node, cast(Layer | None, occurrence.live)
             spelled = rewrite_openvino.spelled(node) if isinstance(node, Node) else None
             fold = Fold(target, node, partial(rewriter.folded, layer, node, self.overflow))
-            asked = (site, target, self.overflow, self.accept)
-            rejected = self.rejected.get(site.where, {})
+            asked = (occurrence, target, self.overflow, self.accept)
+            rejected = self.rejected.get(occurrence.where, {})
             choice = choose(*asked, writable=lambda *_: True, foldable=fold, spelled=spelled, rejected=rejected)
             if choice.action == "leave":
-                self.leave(site, choice)
+                self.leave(occurrence, choice)
                 self.left += 1
             elif choice.action == "refuse" or not isinstance(node, Node):
-                self.refuse(site, choice)
+                self.refuse(occurrence, choice)
             elif layer is None:
                 why = f"{choice.reason}; it stands in a body of another layer, which is kept as its file has it"
                 inside = Choice("refuse", why, instead="fix the ONNX model that the IR was made from")
-                self.refuse(site, inside)
+                self.refuse(occurrence, inside)
             else:
-                self._write(site, node, layer, choice, fold, rewriter)
+                self._write(occurrence, node, layer, choice, fold, rewriter)
 
     def _write(
         self,
-        site: Site,
+        occurrence: Occurrence,
         node: Node,
         layer: Layer,
         choice: Choice,
@@ -82,20 +82,20 @@ class OpenVinoWork(Work):
         a, b = layer.sources()
         if choice.action == "spell":
             rewriter.spell(layer, node)
-            self._written(site, [layer], SPELT)
-            self.note(site, "has its broadcasting spelt out", choice.reason)
+            self._written(occurrence, [layer], SPELT)
+            self.note(occurrence, "has its broadcasting spelt out", choice.reason)
         elif choice.action == "fold":
             rewriter.fold(layer, node.a.element, fold.array)
-            self.note(site, "became a Const", choice.reason)
+            self.note(occurrence, "became a Const", choice.reason)
         elif choice.recipe is not None:
             made = rewriter.write(layer, node, node.a.element, choice.recipe)
-            self._written(site, made, choice.recipe.name)
+            self._written(occurrence, made, choice.recipe.name)
             kinds = ", ".join(one.type for one in made)
-            self.note(site, f"became {kinds} ({choice.recipe.name})", choice.reason)
-        self.spots.append(Spot(node, site.where, _watched(a), _watched(b), Ref(rewriter.last, 0)))
+            self.note(occurrence, f"became {kinds} ({choice.recipe.name})", choice.reason)
+        self.spots.append(Spot(node, occurrence.where, _watched(a), _watched(b), Ref(rewriter.last, 0)))
 
-    def _written(self, site: Site, made: Iterable[Layer], name: str) -> None:
-        self.written.update({id(one): (site.where, name) for one in made if one.type == "Subtract"})
+    def _written(self, occurrence: Occurrence, made: Iterable[Layer], name: str) -> None:
+        self.written.update({id(one): (occurrence.where, name) for one in made if one.type == "Subtract"})
 
 
 work = OpenVinoWork

@@ -9,7 +9,7 @@ from minuend.models.tracing import Array, Step, Trace
 from minuend.openvino.execution import running
 from minuend.openvino.ir.sections import Ref
 from minuend.openvino.model import Model
-from minuend.openvino.sites import NAMES
+from minuend.openvino.occurrences import NAMES
 
 
 def trace(model: Model, inputs: Mapping[str, Array], *, wide: bool = True) -> Trace:

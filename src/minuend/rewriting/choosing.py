@@ -13,8 +13,8 @@ from minuend.core.policies import Contract
 from minuend.errors import SpecError, listed
 from minuend.judging.checking import answers_for, beside_twins, judge, possible_relations
 from minuend.judging.pattern_verdicts import joined, kept_apart, settings
+from minuend.models.occurrences import Array, Occurrence
 from minuend.models.ranges.interval import Range, full, within
-from minuend.models.sites import Array, Site
 from minuend.operators import VALUE_CLASSES, value_classes
 from minuend.operators.recipes import APART, OWN, Recipe, recipes
 from minuend.operators.value_classes import reachable
@@ -58,7 +58,7 @@ class Choice:
 
 
 def choose(
-    site: Site,
+    occurrence: Occurrence,
     target: Target,
     overflow: Contract,
     accept: Collection[str],
@@ -72,7 +72,7 @@ def choose(
     """Choose for one subtraction of a model and one runtime.
 
     Args:
-        site: the subtraction. target: the runtime. overflow: the contract's policy.
+        occurrence: the subtraction. target: the runtime. overflow: the contract's policy.
         accept: value classes whose other numbers are taken as they come.
         writable: whether the model's format can say a recipe there.
         foldable: of a subtraction of two constants, why the result cannot stand in the model, or ``""``.
@@ -80,43 +80,43 @@ def choose(
         rejected: recipes, and :data:`SPELT`, that :func:`doubt` found not to be right there, each with the reason.
         unread: why the target reads nothing of the model, or ``""``.
     """
-    finding = judge(site, target)
-    node = site.node
+    finding = judge(occurrence, target)
+    node = occurrence.node
     if unread:
         return Choice("refuse", unread)
     if not isinstance(node, Node) or finding.verdict == "invalid":
         return Choice("refuse", finding.reason, instead="make the model valid and its types known first")
     element = node.a.element
-    wrong = wrong_classes(site, node, target, accept)
-    saturates = overflow == "saturate" and "wraps" in reachable(site.op.computes, element, *site.operands)
+    wrong = wrong_classes(occurrence, node, target, accept)
+    saturates = overflow == "saturate" and "wraps" in reachable(occurrence.op.computes, element, *occurrence.operands)
     if not wrong and not saturates and finding.graph and finding.verdict in _WRONG:
-        return _apart(site, element, target, finding, writable, rejected)
+        return _apart(occurrence, element, target, finding, writable, rejected)
     if not wrong and not saturates:
-        narrowed = _leave_or_narrow(site, element, target, overflow, writable, rejected)
+        narrowed = _leave_or_narrow(occurrence, element, target, overflow, writable, rejected)
         unknown = narrowed.action == "leave" and finding.verdict == "unknown"
         return replace(narrowed, reason=finding.reason) if unknown else narrowed
-    after = wrong_classes(site, spelled, target, accept) if spelled is not None else wrong
+    after = wrong_classes(occurrence, spelled, target, accept) if spelled is not None else wrong
     reason = SATURATE if saturates else told(wrong, target)
     if spelled is not None and not after and not saturates and SPELT not in rejected:
         return Choice("spell", reason)
-    if site.constants == "both" and not foldable():
+    if occurrence.constants == "both" and not foldable():
         return Choice("fold", reason, classes=tuple(wrong))
-    chosen, nearest = _recipe(site, node, spelled, target, overflow, accept, after, saturates, writable, rejected)
+    chosen, nearest = _recipe(occurrence, node, spelled, target, overflow, accept, after, saturates, writable, rejected)
     if chosen is not None:
-        return Choice("write", _proved(chosen, site) or reason, chosen, classes=tuple(wrong))
+        return Choice("write", _proved(chosen, occurrence) or reason, chosen, classes=tuple(wrong))
     if saturates and after:
         reason += f", and {told(after, target)}"
     if element.is_integer and element.bits == 64 and "beyond int32" in after:
-        reason += f"; A is {site.a} and B is {site.b}"
-    why = f"{reason}; {foldable()}" if site.constants == "both" else reason
-    instead = _instead(element, target, after, nearest, site.constants == "both")
+        reason += f"; A is {occurrence.a} and B is {occurrence.b}"
+    why = f"{reason}; {foldable()}" if occurrence.constants == "both" else reason
+    instead = _instead(element, target, after, nearest, occurrence.constants == "both")
     if rejected and target.graphs is None:
         instead = f"measure the release that is installed (minuend measure {target.runtime} -o FILE) and fix for FILE"
     return Choice("refuse", why + _doubted(rejected), instead=instead, classes=tuple(after))
 
 
 def _recipe(
-    site: Site,
+    occurrence: Occurrence,
     node: Node,
     spelled: Node | None,
     target: Target,
@@ -130,16 +130,16 @@ def _recipe(
     """Return the first recipe that leaves nothing wrong; where none does, the least that one of floats leaves wrong."""
     element = node.a.element
     nearest: Set[str] | None = None
-    beside = joined(site, node, target).verdict in _WRONG and not element.is_integer
+    beside = joined(occurrence, node, target).verdict in _WRONG and not element.is_integer
     known = quirks(target.runtime)
-    for recipe in recipes(element, overflow) if _holds(element, wrong, site) else ():
+    for recipe in recipes(element, overflow) if _holds(element, wrong, occurrence) else ():
         # What is subtracted in its own type is joined with its neighbours still.
         if (saturates and recipe.overflow is None and not recipe.proof) or (beside and recipe.wide == OWN):
             continue
         reads = known.reads((step.op for step in recipe.steps), target.release)
         if not reads or recipe.name in rejected or not writable(element, recipe):
             continue
-        left = _left(recipe, site, spelled or node, target, wrong, accept)
+        left = _left(recipe, occurrence, spelled or node, target, wrong, accept)
         if not left:
             return recipe, None
         if left <= set(FLOATS) and (nearest is None or len(left) < len(nearest)):
@@ -147,16 +147,18 @@ def _recipe(
     return None, nearest
 
 
-def _holds(element: ElementType, wrong: Mapping[str, Answer], site: Site) -> bool:
+def _holds(element: ElementType, wrong: Mapping[str, Answer], occurrence: Occurrence) -> bool:
     """Whether a target holds tensors of a type, so that a recipe can start from them.
 
     A runtime that lacks Sub of a narrow type lacks the type; older ones fold its constants to nonsense.
     """
     lacks = any(one.verdict == "not-implemented" for one in wrong.values())
-    return element.bits >= 8 or not (lacks or site.constants == "both")
+    return element.bits >= 8 or not (lacks or occurrence.constants == "both")
 
 
-def wrong_classes(site: Site, node: Node, target: Target, accept: Collection[str] = ()) -> dict[str, Answer]:
+def wrong_classes(
+    occurrence: Occurrence, node: Node, target: Target, accept: Collection[str] = ()
+) -> dict[str, Answer]:
     """Return the value classes that the operands can reach and that go wrong, with the target's answers."""
     try:
         relation = relation_of(node)
@@ -164,25 +166,31 @@ def wrong_classes(site: Site, node: Node, target: Target, accept: Collection[str
         return {}
     found: dict[str, Answer] = {}
     for one in [relation] if relation is not None else possible_relations(node):
-        for name, answer in answers_for(site, node, target, one).items():
+        for name, answer in answers_for(occurrence, node, target, one).items():
             if answer.verdict != "ok" and not (name in accept and answer.verdict in _ACCEPTABLE):
                 found.setdefault(name, answer)
     return found
 
 
-def doubt(site: Site, target: Target, accept: Collection[str], shared: Collection[str] = ()) -> str:
+def doubt(occurrence: Occurrence, target: Target, accept: Collection[str], shared: Collection[str] = ()) -> str:
     """Return why a subtraction that was rewritten is not known to be right on a target, or ``""`` where it is.
 
     Args:
-        site: the subtraction in the rewritten model. target: the runtime.
+        occurrence: the subtraction in the rewritten model. target: the runtime.
         accept: value classes whose other numbers are taken as they come. shared: see :func:`beside_twins`.
     """
-    finding = beside_twins(judge(site, target), shared)
+    finding = beside_twins(judge(occurrence, target), shared)
     if finding.verdict == "ok":
         return ""
-    excusable = accept and finding.verdict in _ACCEPTABLE and not site.departures & quirks(target.runtime).strict.keys()
-    if excusable and isinstance(site.node, Node) and not wrong_classes(site, site.node, target, accept):
-        return joined(site, site.node, target, accept=accept).reason
+    excusable = (
+        accept and finding.verdict in _ACCEPTABLE and not occurrence.departures & quirks(target.runtime).strict.keys()
+    )
+    if (
+        excusable
+        and isinstance(occurrence.node, Node)
+        and not wrong_classes(occurrence, occurrence.node, target, accept)
+    ):
+        return joined(occurrence, occurrence.node, target, accept=accept).reason
     return finding.reason
 
 
@@ -221,7 +229,7 @@ def told(wrong: Mapping[str, Answer], target: Target) -> str:
 
 
 def _leave_or_narrow(
-    site: Site,
+    occurrence: Occurrence,
     element: ElementType,
     target: Target,
     overflow: Contract,
@@ -229,15 +237,15 @@ def _leave_or_narrow(
     rejected: Mapping[str, str],
 ) -> Choice:
     """A target that computes 64 bits in 32 gets what was proven written into the model."""
-    assert isinstance(site.node, Node)
-    if element.is_integer and element.bits == 64 and in_int32(site, element):
-        everywhere = wrong_classes(replace(site, operands=(full(element.name),) * 2), site.node, target)
+    assert isinstance(occurrence.node, Node)
+    if element.is_integer and element.bits == 64 and in_int32(occurrence, element):
+        everywhere = wrong_classes(replace(occurrence, operands=(full(element.name),) * 2), occurrence.node, target)
         if everywhere.get("beyond int32", Answer("ok")).verdict == "different-numbers":
             for recipe in recipes(element, overflow):
-                known = quirks(target.runtime).left_wrong(recipe.name, element, site.constants)
+                known = quirks(target.runtime).left_wrong(recipe.name, element, occurrence.constants)
                 fits = recipe.proof and recipe.name not in rejected and writable(element, recipe)
                 if fits and not known:
-                    return Choice("write", _proved(recipe, site), recipe)
+                    return Choice("write", _proved(recipe, occurrence), recipe)
     return Choice("leave")
 
 
@@ -245,49 +253,59 @@ _WRONG = ("different-numbers", "not-implemented")
 
 
 def _apart(
-    site: Site, element: ElementType, target: Target, finding: Finding, writable: Writable, rejected: Mapping[str, str]
+    occurrence: Occurrence,
+    element: ElementType,
+    target: Target,
+    finding: Finding,
+    writable: Writable,
+    rejected: Mapping[str, str],
 ) -> Choice:
     """Keep a subtraction apart from its neighbours, where what does so is itself measured to be kept."""
     if finding.hint:
         setting = settings(target.runtime, finding.hint)
         return Choice("refuse", finding.reason, instead=f"run the model with {setting}; no rewriting helps")
     recipe = next((one for one in recipes(element, "wrap") if one.name == APART), None)
-    if recipe is not None and not rejected and writable(element, recipe) and kept_apart(site, target):
+    if recipe is not None and not rejected and writable(element, recipe) and kept_apart(occurrence, target):
         return Choice("write", finding.reason, recipe)
     return Choice(
         "refuse", finding.reason + _doubted(rejected), instead=f"run the model on another runtime than {target.name}"
     )
 
 
-def in_int32(site: Site, element: ElementType) -> bool:
-    reached = reachable(site.op.computes, element, *site.operands)
+def in_int32(occurrence: Occurrence, element: ElementType) -> bool:
+    reached = reachable(occurrence.op.computes, element, *occurrence.operands)
     return "beyond int32" not in reached and "wraps" not in reached
 
 
-def _proved(recipe: Recipe, site: Site) -> str:
+def _proved(recipe: Recipe, occurrence: Occurrence) -> str:
     if not recipe.proof:
         return ""
-    assumed = listed(sorted(site.a.assumptions | site.b.assumptions), "and")
-    return f"A is {site.a} and B is {site.b}" + (f", where {assumed}" if assumed else "")
+    assumed = listed(sorted(occurrence.a.assumptions | occurrence.b.assumptions), "and")
+    return f"A is {occurrence.a} and B is {occurrence.b}" + (f", where {assumed}" if assumed else "")
 
 
 def _left(
-    recipe: Recipe, site: Site, node: Node, target: Target, wrong: Mapping[str, Answer], accept: Collection[str]
+    recipe: Recipe,
+    occurrence: Occurrence,
+    node: Node,
+    target: Target,
+    wrong: Mapping[str, Answer],
+    accept: Collection[str],
 ) -> Set[str]:
     """The value classes that are still wrong with a recipe."""
     element = node.a.element
-    if recipe.proof and not in_int32(site, element):
+    if recipe.proof and not in_int32(occurrence, element):
         return {"beyond int32"}
-    reached = set(reachable(site.op.computes, element, *site.operands))
-    known = quirks(target.runtime).left_wrong(recipe.name, element, site.constants)
+    reached = set(reachable(occurrence.op.computes, element, *occurrence.operands))
+    known = quirks(target.runtime).left_wrong(recipe.name, element, occurrence.constants)
     left = (known & reached).difference(accept)
     if recipe.wide == OWN:
         return left | {name for name in wrong if name not in recipe.cures}
     wide = TYPES[recipe.wide]
     widened = replace(
-        site,
-        operands=tuple(_widened(one, element, wide) for one in site.operands),
-        fixed=lambda: (_stored(site.fixed()[0], wide), _stored(site.fixed()[1], wide)),
+        occurrence,
+        operands=tuple(_widened(one, element, wide) for one in occurrence.operands),
+        fixed=lambda: (_stored(occurrence.fixed()[0], wide), _stored(occurrence.fixed()[1], wide)),
     )
     a, b = (TensorType(wide.name, type_.shape) for type_ in (node.a, node.b))
     moved = replace(node, operands=(a, b))

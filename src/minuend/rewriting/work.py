@@ -12,9 +12,9 @@ from minuend.arrays.functions import compute
 from minuend.core.policies import Contract
 from minuend.core.shapes import size
 from minuend.judging.pattern_verdicts import twins
+from minuend.models.occurrences import Occurrence, occurrences
 from minuend.models.opening import Model
 from minuend.models.ranges.assumed import NONE, Assumptions
-from minuend.models.sites import Site, sites
 from minuend.operators.recipes import MOST_FOLDED
 from minuend.rewriting.choosing import Choice, doubt
 from minuend.rewriting.verification import Spot
@@ -85,7 +85,7 @@ class Work:
         """Return the model as it is now."""
         raise NotImplementedError
 
-    def key(self, site: Site) -> Hashable:
+    def key(self, occurrence: Occurrence) -> Hashable:
         """Return what finds a subtraction in the model, however the nodes around it are numbered."""
         raise NotImplementedError
 
@@ -112,7 +112,7 @@ class Work:
         """The places of subtractions that the target may mix up with others; few targets do."""
         if not isinstance(self.goal, Target) or not quirks(self.goal.runtime).shares:
             return ()
-        return twins(list(sites(self.result(), self.assumed)), self.goal)
+        return twins(list(occurrences(self.result(), self.assumed)), self.goal)
 
     def _doubts(self, before: Collection[str]) -> list[tuple[str, str, str]]:
         """What was written and is not known to be right on the target: place, recipe, and why.
@@ -122,33 +122,33 @@ class Work:
         """
         if not self.written or not isinstance(self.goal, Target):
             return []
-        found = list(sites(self.result(), self.assumed))
+        found = list(occurrences(self.result(), self.assumed))
         shared = twins(found, self.goal)
         doubts = []
-        for site in found:
-            where, name = self.written.get(self.key(site), ("", ""))
-            if where and (why := doubt(site, self.goal, self.accept, () if where in before else shared)):
+        for occurrence in found:
+            where, name = self.written.get(self.key(occurrence), ("", ""))
+            if where and (why := doubt(occurrence, self.goal, self.accept, () if where in before else shared)):
                 doubts.append((where, name, why))
-            elif where in before and (why := doubt(site, self.goal, self.accept, shared)):
+            elif where in before and (why := doubt(occurrence, self.goal, self.accept, shared)):
                 self.unknown.append(f"{where} is rewritten, and still not known to be right: {why}")
         return doubts
 
-    def leave(self, site: Site, choice: Choice) -> None:
+    def leave(self, occurrence: Occurrence, choice: Choice) -> None:
         """Take note of a subtraction that stays as it is."""
         if choice.reason:
-            self.unknown.append(f"{site.where} is left as it is, and not known to be right: {choice.reason}")
+            self.unknown.append(f"{occurrence.where} is left as it is, and not known to be right: {choice.reason}")
 
-    def note(self, site: Site, what: str, why: str) -> None:
+    def note(self, occurrence: Occurrence, what: str, why: str) -> None:
         """Take note of a change."""
-        assert isinstance(site.node, Node)
+        assert isinstance(occurrence.node, Node)
         self.changed = True
-        self.touched[site.node.a.dtype] = None
-        self.changes.append(f"{site.where}: {site.op} of {site.node.a.dtype} {what}, because {why}")
+        self.touched[occurrence.node.a.dtype] = None
+        self.changes.append(f"{occurrence.where}: {occurrence.op} of {occurrence.node.a.dtype} {what}, because {why}")
 
-    def refuse(self, site: Site, choice: Choice) -> None:
+    def refuse(self, occurrence: Occurrence, choice: Choice) -> None:
         """Take note of a refusal."""
-        dtype = site.node.a.dtype if isinstance(site.node, Node) else ""
-        self.refused.append(Refusal(site.where, site.name, dtype, choice.reason, choice.instead))
+        dtype = occurrence.node.a.dtype if isinstance(occurrence.node, Node) else ""
+        self.refused.append(Refusal(occurrence.where, occurrence.name, dtype, choice.reason, choice.instead))
 
 
 def difference(node: Node, operands: Sequence[Any], overflow: Contract) -> Any:

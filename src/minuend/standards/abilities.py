@@ -9,7 +9,7 @@ alone. The types in the table are those of the rooms that ask: :mod:`minuend.mod
 ``operator.py``           the operator as a function of arrays
 ``formats.py``            how its models look from outside; it imports nothing
 ``model.py``              ``read(source, **options)`` → ``Model``: :class:`minuend.models.opening.Model`
-``sites.py``              ``sites(model, assumed)``: every subtraction with what its operands can hold;
+``occurrences.py``              ``occurrences(model, assumed)``: every subtraction with what its operands can hold;
                           ``names(model)``: of the values that something can be assumed of
 ``lifting.py``            ``to_graph(model)``: the graph that formats convert through
 ``lowering.py``           ``from_graph(graph, version)`` → model, changes, losses

@@ -2,7 +2,7 @@
 
 import copy
 
-from minuend.models.sites import sites
+from minuend.models.occurrences import occurrences
 from minuend.rewriting.choosing import choose
 from minuend.rewriting.work import Work
 
@@ -25,14 +25,19 @@ class FourthWork(Work):
 
     def run(self):
         """Write a recipe for each MINUS that needs one."""
-        for site in sites(self.model, self.assumed):
+        for occurrence in occurrences(self.model, self.assumed):
             choice = choose(
-                site, self.goal, self.overflow, self.accept, writable=lambda *_: True, foldable=lambda: "no constants"
+                occurrence,
+                self.goal,
+                self.overflow,
+                self.accept,
+                writable=lambda *_: True,
+                foldable=lambda: "no constants",
             )
             if choice.action == "leave":
                 self.left += 1
             elif choice.recipe is None:
-                self.refuse(site, choice)
+                self.refuse(occurrence, choice)
             else:
-                self.model.recipes[site.live] = choice.recipe.name
-                self.note(site, f"is computed {choice.recipe.name}", choice.reason)
+                self.model.recipes[occurrence.live] = choice.recipe.name
+                self.note(occurrence, f"is computed {choice.recipe.name}", choice.reason)

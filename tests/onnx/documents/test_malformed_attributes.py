@@ -10,7 +10,7 @@ import pytest
 from onnx import AttributeProto, ModelProto, SparseTensorProto, TensorProto, TypeProto, helper
 
 import minuend as mn
-from minuend.models.sites import sites
+from minuend.models.occurrences import occurrences
 from minuend.onnx.model import read
 
 HEAD = '<ir_version: 8, opset_import: ["" : %d]> g (%s) => (float c) { %s z = Sub(r, r) c = ReduceSum(z) }'
@@ -128,7 +128,7 @@ def test_no_attribute_makes_a_traceback_or_takes_for_ever(kind):
     for what, model in changed(kind):
         start = time.process_time()
         raw = model.SerializeToString()
-        refused(what, lambda raw=raw: list(sites(read(raw))))
+        refused(what, lambda raw=raw: list(occurrences(read(raw))))
         refused(what, lambda raw=raw: mn.check(raw, "openvino-cpu@2026.4.1"))
         for goal in ("onnx:21", "onnx:9", "onnx:5", "openvino"):
             refused(f"{what} to {goal}", lambda raw=raw, goal=goal: mn.convert(raw, goal))

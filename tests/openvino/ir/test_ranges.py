@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from minuend.core.elements import TYPES
-from minuend.models.sites import sites
+from minuend.models.occurrences import occurrences
 from minuend.openvino.ir.builder import Builder
 from minuend.openvino.ir.sections import Ref, Type
 from minuend.runtimes.running import Refused, Runtime
@@ -28,8 +28,8 @@ def model(broadcast: str = "numpy", flip: bool = False) -> tuple[Any, Builder]:
     chosen = Ref(builder.layer("Select", "chosen", [below, *branches], {"auto_broadcast": "numpy"}, outputs=[INTS]), 0)
     builder.result(builder.subtract("d", chosen, one), "y")
     builder.result(chosen, "chosen/result")
-    (site,) = sites(builder.model)
-    return site.a, builder
+    (occurrence,) = occurrences(builder.model)
+    return occurrence.a, builder
 
 
 @pytest.mark.parametrize("flip", [False, True])

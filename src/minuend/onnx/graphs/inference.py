@@ -68,9 +68,11 @@ def infer_types(model: Model | ModelProto, inputs: Types | None = None) -> Infer
     by_key = {(f.domain, f.name, f.overload): (f, where) for f, where in all_functions}
     for key in local.callers_first():
         function, where = by_key[key]
-        sites = calls.pop(key, [])
-        found.bindings[where] = _distinct([call.bound(function) for call in sites], where) or [_defaults(function)]
-        body = _as_model(function, sites, found.bindings[where], lean.ir_version, local)
+        calls_of_one = calls.pop(key, [])
+        found.bindings[where] = _distinct([call.bound(function) for call in calls_of_one], where) or [
+            _defaults(function)
+        ]
+        body = _as_model(function, calls_of_one, found.bindings[where], lean.ir_version, local)
         given = {dim.dim_param for value in body.graph.input for dim in value.type.tensor_type.shape.dim}
         _infer(body, local, found)
         _rename_symbols(body.graph, given, function.name)
@@ -221,14 +223,14 @@ def _distinct(ways: Iterable[Iterable[Binding]], where: str) -> list[Binding]:
 
 
 def _as_model(
-    function: FunctionProto, sites: Sequence[_Call], bindings: Sequence[Binding], ir_version: int, local: Calls
+    function: FunctionProto, calls_of_one: Sequence[_Call], bindings: Sequence[Binding], ir_version: int, local: Calls
 ) -> ModelProto:
     """Return a function as a model, its inputs and attributes being what all calls agree on."""
     model = ModelProto(ir_version=ir_version, opset_import=function.opset_import)
     graph = model.graph
     graph.name = function.name
     for i, name in enumerate(function.input):
-        types = [call.types.get(call.node.input[i]) if i < len(call.node.input) else None for call in sites]
+        types = [call.types.get(call.node.input[i]) if i < len(call.node.input) else None for call in calls_of_one]
         value = graph.input.add(name=name)
         common = _common(types)
         if common is not None:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from minuend.core.policies import Contract
 from minuend.errors import SpecError
 from minuend.judging.checking import judge
-from minuend.models.sites import Site
+from minuend.models.occurrences import Occurrence
 from minuend.onnx.rewrites import recipes as builder
 from minuend.onnx.versions import DIALECT
 from minuend.operators.recipes import OWN, recipes
@@ -19,19 +19,21 @@ from minuend.standards.validation import validate
 from minuend.standards.version import OpVersion
 
 
-def needs_modern(site: Site, target: Target, overflow: Contract, accept: Collection[str]) -> bool:
+def needs_modern(occurrence: Occurrence, target: Target, overflow: Contract, accept: Collection[str]) -> bool:
     """Whether a Sub that broadcasts by the old rule cannot stay as it is."""
-    if not isinstance(site.node, Node) or site.op.broadcasting != "onnx_legacy":
+    if not isinstance(occurrence.node, Node) or occurrence.op.broadcasting != "onnx_legacy":
         return False
-    if judge(site, target).verdict == "invalid":
+    if judge(occurrence, target).verdict == "invalid":
         return False
-    saturates = overflow == "saturate" and "wraps" in reachable(site.op.computes, site.node.a.element, *site.operands)
-    return saturates or bool(wrong_classes(site, site.node, target, accept))
+    saturates = overflow == "saturate" and "wraps" in reachable(
+        occurrence.op.computes, occurrence.node.a.element, *occurrence.operands
+    )
+    return saturates or bool(wrong_classes(occurrence, occurrence.node, target, accept))
 
 
-def lowest_opset(found: Iterable[Site], target: Target) -> int:
+def lowest_opset(found: Iterable[Occurrence], target: Target) -> int:
     """Return the lowest opset with NumPy's broadcasting at which the target runs the most of some subtractions."""
-    dtypes = {site.node.a.dtype for site in found if isinstance(site.node, Node)}
+    dtypes = {occurrence.node.a.dtype for occurrence in found if isinstance(occurrence.node, Node)}
     modern = [op for op in DIALECT.versions if op.broadcasting == "numpy"]
 
     def run(op: OpVersion) -> int:
@@ -44,9 +46,9 @@ def lowest_opset(found: Iterable[Site], target: Target) -> int:
 # ---- opsets as goals --------------------------------------------------------------------------------------------
 
 
-def choose_for_opset(site: Site, opset: int, overflow: Contract, writable: Writable) -> Choice:
+def choose_for_opset(occurrence: Occurrence, opset: int, overflow: Contract, writable: Writable) -> Choice:
     """Choose for one Sub of a model that goes to another opset."""
-    node = site.node
+    node = occurrence.node
     if not isinstance(node, Node):
         return Choice("refuse", str(node), instead="make the model valid and its types known first")
     try:
@@ -58,13 +60,13 @@ def choose_for_opset(site: Site, opset: int, overflow: Contract, writable: Writa
     saturates = (
         overflow == "saturate"
         and element.is_integer
-        and "wraps" in reachable(site.op.computes, element, *site.operands)
+        and "wraps" in reachable(occurrence.op.computes, element, *occurrence.operands)
     )
     if not lacks and not saturates:
         return Choice("leave")
     reason = f"{op} takes no {element}" if lacks else SATURATE
     for recipe in recipes(element, overflow):
-        if recipe.proof and not in_int32(site, element):
+        if recipe.proof and not in_int32(occurrence, element):
             continue
         if recipe.wide == OWN and (lacks or recipe.overflow is None):
             continue

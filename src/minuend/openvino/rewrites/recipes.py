@@ -11,7 +11,7 @@ from minuend.core.elements import TYPES, ElementType
 from minuend.openvino.execution.layers import rule
 from minuend.openvino.ir.builder import Builder
 from minuend.openvino.ir.sections import Layer, Ref, Type
-from minuend.openvino.sites import NAMES
+from minuend.openvino.occurrences import NAMES
 from minuend.openvino.versions import SPELLINGS
 from minuend.operators.recipes import OWN, Recipe, main_step, number
 

@@ -1,8 +1,8 @@
 """Every MINUS with what its operands can hold: everything."""
 
+from minuend.models.occurrences import Occurrence
 from minuend.models.purpose import PLAIN
 from minuend.models.ranges.interval import full
-from minuend.models.sites import Site
 
 
 def names(model):
@@ -10,11 +10,11 @@ def names(model):
     return ()
 
 
-def sites(model, assumed):
+def occurrences(model, assumed):
     """Yield every MINUS."""
     for node in model.subtractions():
         a, b = full(node.a.dtype, "input"), full(node.b.dtype, "input")
-        yield Site(
+        yield Occurrence(
             op=node.op,
             name=node.name,
             where=node.where,

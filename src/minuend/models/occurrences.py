@@ -1,7 +1,7 @@
 """Where a model subtracts: each node with what its operands can hold and which of them are constants of the model.
 
-A dialect that has models has a ``sites.py`` with ``sites(model, assumed) -> Iterator[Site]`` and ``names(model)``,
-those of the values that something can be assumed of; this module finds it.
+A dialect that has models has an ``occurrences.py``. Its ``occurrences(model, assumed)`` yields them, and its
+``names(model)`` are those of the values that something can be assumed of. This module finds it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Constants = Literal["none", "A", "B", "both"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Site:
+class Occurrence:
     """One subtraction of a model.
 
     Attributes:
@@ -85,13 +85,13 @@ def typed(range_: Range, dtype: str | None, why: str = "input") -> Range:
     return range_ if range_.dtype == dtype or dtype is None else full(dtype, why)
 
 
-def sites(model: Any, assumed: Assumptions = NONE) -> Iterator[Site]:
+def occurrences(model: Any, assumed: Assumptions = NONE) -> Iterator[Occurrence]:
     """Yield every subtraction of a model of any dialect; values that have no such name are assumed nothing of."""
-    found: Iterator[Site] = ability(dialect_of(model), "sites").sites(model, assumed)
+    found: Iterator[Occurrence] = ability(dialect_of(model), "occurrences").occurrences(model, assumed)
     return found
 
 
 def value_names(model: Any) -> Collection[str]:
     """Return the names of the inputs and values of a model that something can be assumed of."""
-    names: Collection[str] = ability(dialect_of(model), "sites").names(model)
+    names: Collection[str] = ability(dialect_of(model), "occurrences").names(model)
     return names

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from minuend.directml.model import Model, level
+from minuend.models.occurrences import Occurrence
 from minuend.models.purpose import PLAIN
 from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.models.ranges.interval import full
-from minuend.models.sites import Site
 
 
 def names(_: Model) -> tuple[str, ...]:
@@ -16,11 +16,11 @@ def names(_: Model) -> tuple[str, ...]:
     return ()
 
 
-def sites(model: Model, _: Assumptions = NONE) -> Iterator[Site]:
+def occurrences(model: Model, _: Assumptions = NONE) -> Iterator[Occurrence]:
     """Yield every dispatchable that subtracts."""
     for node in model.subtractions():
         op, refused = level(model.dispatchables[node.name])
-        yield Site(
+        yield Occurrence(
             op=op,
             name=node.name,
             where=node.where,

@@ -20,13 +20,13 @@ from onnx.helper import get_attribute_value
 from minuend.errors import SpecError, Unsupported
 from minuend.models.flow import Flow
 from minuend.models.matching import matches
+from minuend.models.occurrences import Array, Occurrence, constants_of, typed
 from minuend.models.purpose import purpose_of
 from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.models.ranges.conditions import CONDITIONS, Values, branches
 from minuend.models.ranges.demands import BACK, COUNTS, DEMANDS, demands, narrowed
 from minuend.models.ranges.interval import Range, full, join, of_array, of_blocks
 from minuend.models.ranges.rules import RULES, Step, result
-from minuend.models.sites import Array, Site, constants_of, typed
 from minuend.onnx.documents import tensors
 from minuend.onnx.documents.constant_storage import ways, ways_of_operands
 from minuend.onnx.execution.evaluator import MAIN
@@ -66,7 +66,7 @@ def _constants(model: Model) -> set[str]:
     return stored if model.proto.ir_version <= 3 else stored - {value.name for value in model.proto.graph.input}
 
 
-def sites(model: Model, assumed: Assumptions = NONE) -> Iterator[Site]:
+def occurrences(model: Model, assumed: Assumptions = NONE) -> Iterator[Occurrence]:
     """Yield every Sub of a model, in the graph, in bodies and in functions.
 
     Raises:
@@ -88,7 +88,7 @@ def sites(model: Model, assumed: Assumptions = NONE) -> Iterator[Site]:
         a, b = typed(a, dtype), typed(b, dtype)
         constants = constants_of(a, b)
         own = ways_of_operands(one) if stored else frozenset()
-        yield Site(
+        yield Occurrence(
             op=one.op,
             name=one.proto.name,
             where=one.where,

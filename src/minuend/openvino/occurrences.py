@@ -12,12 +12,12 @@ from typing import Any
 from minuend.errors import SpecError, Unsupported
 from minuend.models.flow import Flow
 from minuend.models.matching import matches
+from minuend.models.occurrences import Array, Occurrence, constants_of, typed
 from minuend.models.purpose import purpose_of
 from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.models.ranges.conditions import Values, branches
 from minuend.models.ranges.interval import Range, full, of_blocks
 from minuend.models.ranges.rules import Step, result
-from minuend.models.sites import Array, Site, constants_of, typed
 from minuend.openvino.execution import layers as table
 from minuend.openvino.ir.notation import NUMERIC
 from minuend.openvino.ir.sections import Layer, Output, Ref, Section, Type
@@ -83,7 +83,7 @@ def _called(layer: Layer, port: Output) -> tuple[str, ...]:
     return (*port.names, *((layer.name,) if len(layer.outputs) == 1 else ()))
 
 
-def sites(model: Model, assumed: Assumptions = NONE) -> Iterator[Site]:
+def occurrences(model: Model, assumed: Assumptions = NONE) -> Iterator[Occurrence]:
     """Yield every Subtract that a result depends on, those in bodies of other layers too."""
     missing = [] if model.missing is None else [_MISSING]
     for within, section in model._sections():
@@ -97,7 +97,7 @@ def sites(model: Model, assumed: Assumptions = NONE) -> Iterator[Site]:
             node = _node(model, layer, within)
             dtype = node.a.dtype if isinstance(node, Node) else None
             a, b = (typed(values.get(ref) or Range(None), dtype) for ref in layer.sources())
-            yield Site(
+            yield Occurrence(
                 op=SUBTRACT_1,
                 name=layer.name,
                 where=node.where if isinstance(node, Node) else f"{within}{layer.where}",
