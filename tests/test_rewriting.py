@@ -42,8 +42,8 @@ def pairs(dtype, within_int32=False):
     element = TYPES[dtype]
     operands = values.of(SUBTRACT, element)
     n = len(operands.codes)
-    a = np.concatenate([np.repeat(operands.codes, n), operands.more_a])
-    b = np.concatenate([np.tile(operands.codes, n), operands.more_b])
+    a = np.concatenate([np.repeat(operands.codes, n), operands.more[0]])
+    b = np.concatenate([np.tile(operands.codes, n), operands.more[1]])
     classes = np.concatenate([operands.classes.reshape(-1), operands.more_classes])
     if within_int32:
         kept = np.array(

@@ -12,7 +12,7 @@ from minuend import TensorType, spec
 from minuend.core.elements import TYPES
 from minuend.operators import SUBTRACT, VALUE_CLASSES, reference
 from minuend.operators import codes as of_codes
-from minuend.operators.operator import Operation
+from minuend.operators.operator import Computed
 from minuend.operators.value_classes import classes as value_classes
 from minuend.runtimes import cases, values
 from minuend.runtimes.cases import CONSTANTS, RELATIONS, Case, relation_of, relations
@@ -62,7 +62,7 @@ def case(
 def test_a_pair_has_the_class_that_its_values_say(dtype: str, a: int, b: int, name: str) -> None:
     element = TYPES[dtype]
     x, y, c = (of_codes.decode(element, code) for code in (a, b, reference.apply(SUBTRACT, element, (a, b))))
-    pair = Operation(SUBTRACT, element, (x, y), c, SUBTRACT.exact(x, y))
+    pair = Computed(SUBTRACT, element, (x, y), c, SUBTRACT.exact(x, y))
     assert next(row.name for row in value_classes(SUBTRACT, element) if row.holds(pair)) == name
 
 
@@ -88,8 +88,8 @@ def test_narrow_integers_are_taken_whole_and_answers_are_exact(dtype: str) -> No
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_expected_answers_of_wide_floats_are_the_processors(dtype: str) -> None:
     operands = values.of(SUBTRACT, TYPES[dtype])
-    codes = np.concatenate([np.repeat(operands.codes, len(operands.codes)), operands.more_a])
-    others = np.concatenate([np.tile(operands.codes, len(operands.codes)), operands.more_b])
+    codes = np.concatenate([np.repeat(operands.codes, len(operands.codes)), operands.more[0]])
+    others = np.concatenate([np.tile(operands.codes, len(operands.codes)), operands.more[1]])
     expected = np.concatenate([operands.expected.reshape(-1), operands.more_expected])
     with np.errstate(all="ignore"):
         answers = codes.view(dtype) - others.view(dtype)

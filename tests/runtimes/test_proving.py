@@ -92,7 +92,7 @@ def broken(case: Case, *wrong: tuple[float, float]) -> Judged:
     """A float32 case judged on answers of which some pairs' are wrong by their last bit."""
     (operation,) = case.operations
     codes = operation.expected.copy()
-    a, b = operation.spread_a.view(np.float32), operation.spread_b.view(np.float32)
+    a, b = operation.spread[0].view(np.float32), operation.spread[1].view(np.float32)
     for x, y in wrong:
         codes[(a == np.float32(x)) & (b == np.float32(y))] ^= 1
     return judge(case, [Output(case.element, codes)])
@@ -180,7 +180,7 @@ def test_cases_that_are_answered_alike_share_a_row_and_a_witness_that_holds_for_
     judged = []
     for relation, constants in itertools.product(("same", "one-sided", "rank 0"), ("none", "A")):
         case = sub14("uint8", relation, constants)
-        exact = [op.spread_a.astype(int) - op.spread_b for op in case.operations]
+        exact = [op.spread[0].astype(int) - op.spread[1] for op in case.operations]
         judged.append(judge(case, [Output(UINT8, np.asarray(np.clip(e, 0, 255), np.uint8)) for e in exact]))
     case = sub14("uint8", "same", "both")
     judged.append(judge(case, right(case)))

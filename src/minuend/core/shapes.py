@@ -21,6 +21,9 @@ from typing import TypeAlias
 from minuend.errors import ShapeError, shown
 from minuend.text import INT64
 
+ONE_OPERAND = "one operand"
+"""Stands for a rule of broadcasting where there is nothing to join: the result has the operand's shape."""
+
 MAX_RANK = 64
 """The most dims that NumPy's arrays have; models may state more."""
 

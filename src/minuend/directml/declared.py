@@ -15,7 +15,7 @@ from minuend.core.elements import TYPES
 from minuend.core.shapes import Shape, bounds, size
 from minuend.directml.versions import DIALECT, LEVELS, MAX_ELEMENTS
 from minuend.errors import SpecError, listed
-from minuend.operators import SUBTRACT, value_classes
+from minuend.operators import SUBTRACT
 from minuend.operators.value_classes import classes
 from minuend.runtimes import cases
 from minuend.runtimes.answers import EVERY, OK, Answer
@@ -28,7 +28,7 @@ from minuend.standards.version import OpVersion
 _PLAIN = ("in range", "lowest subtrahend", "beyond int32", "ordinary", "rounds", "no values")
 """The classes whose answer follows from the element type alone: a type that is taken holds these differences."""
 
-_SILENT = frozenset(row.name for row in value_classes.FLOATS if row.name not in _PLAIN)
+_SILENT = frozenset(row.name for row in SUBTRACT.float_classes if row.name not in _PLAIN)
 """The classes of floats of which the documents say nothing."""
 
 _STRIDED = ("same", "scalar", "one-sided", "two-sided")

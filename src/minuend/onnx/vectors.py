@@ -102,20 +102,18 @@ def _of_shapes(op: OpVersion, opset: int, element: ElementType) -> Iterator[Vect
 
 def _few(operands: values.Operands) -> values.Operands:
     """The operands of each class's best pairs alone, with the tables that go with them."""
-    telling = [i for pair in operands.telling(1, 0) for i in pair]
+    telling = [i for chosen in operands.telling(1, 0) for i in chosen]
     at = np.array(list(dict.fromkeys([*telling, *range(_SIDE)])))
     at = at[at < len(operands.codes)]
-    grid = np.ix_(at, at)
-    none = operands.more_a[:0]
+    grid = np.ix_(*(at,) * operands.operator.arity)
     return replace(
         operands,
         codes=operands.codes[at],
         expected=operands.expected[grid],
         classes=operands.classes[grid],
         rank=operands.rank[grid],
-        more_a=none,
-        more_b=none,
-        more_expected=none,
+        more=tuple(codes[:0] for codes in operands.more),
+        more_expected=operands.more_expected[:0],
         more_classes=operands.more_classes[:0],
     )
 

@@ -33,7 +33,7 @@ class Extent(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class Computed:
     """An operator on operands, with the contract's result.
 
     Attributes:
@@ -49,7 +49,7 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True)
-class Operands:
+class OperandExtents:
     """What is known of an operator's operands."""
 
     operator: Operator
@@ -85,8 +85,8 @@ class ValueClass:
 
     name: str
     words: str
-    holds: Callable[[Operation], bool]
-    may_occur: Callable[[Operands], bool] = lambda operands: True
+    holds: Callable[[Computed], bool]
+    may_occur: Callable[[OperandExtents], bool] = lambda operands: True
     occurs: Callable[[ElementType], bool] = lambda element: True
 
 
@@ -99,7 +99,8 @@ class Operator:
         symbol: how it is written: between two operands, or before one.
         compute: the operator on Python's numbers: exact on ``int`` and ``Fraction``, IEEE 754 on ``float``.
         directions: for each operand 1 or -1: whether the result grows or falls with it.
-        value_classes: the classes of operations, integers' first, in the order in which they count.
+        integer_classes, float_classes: the classes of operations on either kind of types, in the order in which they
+            count.
     """
 
     name: str
@@ -107,7 +108,13 @@ class Operator:
     symbol: str
     compute: Callable[..., Any]
     directions: tuple[int, ...]
-    value_classes: tuple[ValueClass, ...]
+    integer_classes: tuple[ValueClass, ...]
+    float_classes: tuple[ValueClass, ...]
+
+    @property
+    def value_classes(self) -> tuple[ValueClass, ...]:
+        """The classes of operations on any type."""
+        return (*self.integer_classes, *self.float_classes)
 
     @property
     def arity(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 
 from minuend.operators.operator import Operator, ValueClass, fits
-from minuend.operators.value_classes import FLOATS, INTEGERS
+from minuend.operators.value_classes import INTEGERS, float_classes
 
 _LOWEST_SUBTRAHEND = ValueClass(
     "lowest subtrahend",  # runtimes that add -B instead wrap there twice
@@ -21,5 +21,6 @@ SUBTRACT = Operator(
     symbol="-",
     compute=operator.sub,
     directions=(1, -1),
-    value_classes=(_LOWEST_SUBTRAHEND, *INTEGERS, *FLOATS),
+    integer_classes=(_LOWEST_SUBTRAHEND, *INTEGERS),
+    float_classes=float_classes("difference"),
 )

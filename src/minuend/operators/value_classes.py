@@ -14,22 +14,22 @@ import numpy as np
 
 from minuend.core.elements import TYPES, ElementType
 from minuend.operators import codes
-from minuend.operators.operator import Extent, Operands, Operation, Operator, Value, ValueClass, fits
+from minuend.operators.operator import Computed, Extent, OperandExtents, Operator, Value, ValueClass, fits
 
 # ---- integers -------------------------------------------------------------------------------------------------
 
 
-def _may_wrap(o: Operands) -> bool:
+def _may_wrap(o: OperandExtents) -> bool:
     low, high = o.element.limits
     return o.results[0] < low or o.results[1] > high
 
 
-def _beyond_int32(o: Operation) -> bool:
+def _beyond_int32(o: Computed) -> bool:
     low, high = TYPES["int32"].limits
     return any(not low <= value <= high for value in (*o.operands, o.exact or 0))
 
 
-def _may_be_beyond_int32(o: Operands) -> bool:
+def _may_be_beyond_int32(o: OperandExtents) -> bool:
     low, high = TYPES["int32"].limits
     return any(not low <= end <= high for end in (*o.ends, *o.results))
 
@@ -98,11 +98,11 @@ def _has_zeros(element: ElementType) -> bool:
     return element.format is not None and element.format.signed
 
 
-def _without_value(o: Operation) -> bool:
+def _without_value(o: Computed) -> bool:
     return any(map(_is_nan, o.operands)) or (_is_nan(o.result) and not _too_large(o))
 
 
-def _may_have_no_value(o: Operands) -> bool:
+def _may_have_no_value(o: OperandExtents) -> bool:
     corners = itertools.product(*((float(one.lo), float(one.hi)) for one in o.extents))
     infinite = any(math.isnan(o.operator.compute(*one)) for one in corners if any(map(math.isinf, one)))
     odd = o.element.format is not None and not o.element.format.signed  # a result below 0 is NaN there
@@ -115,7 +115,7 @@ def _is_subnormal(element: ElementType, value: Value) -> bool:
     return 0 < abs(float(value)) < _least_normal(element)  # float64 holds every element type's numbers
 
 
-def _may_be_subnormal(o: Operands) -> bool:
+def _may_be_subnormal(o: OperandExtents) -> bool:
     f = o.element.format
     if f is None:
         return False
@@ -140,7 +140,7 @@ def _between(lo: float | Fraction, hi: float | Fraction, bound: Fraction) -> boo
     return (hi > 0 and lo < bound) or (lo < 0 and hi > -bound)
 
 
-def _too_large(o: Operation) -> bool:
+def _too_large(o: Computed) -> bool:
     """Whether operands are finite, and the result is none of the type's numbers because it is too large."""
     if o.exact is None:
         return False
@@ -148,7 +148,7 @@ def _too_large(o: Operation) -> bool:
     return _is_infinite(o.result) or not -most <= o.exact <= most
 
 
-def _may_be_too_large(o: Operands) -> bool:
+def _may_be_too_large(o: OperandExtents) -> bool:
     if o.element.bits < 16:
         return True
     if _hands_on(o):
@@ -157,7 +157,7 @@ def _may_be_too_large(o: Operands) -> bool:
     return low < -most or high > most
 
 
-def _hands_on(o: Operands) -> bool:
+def _hands_on(o: OperandExtents) -> bool:
     """Whether an operand is 0 and no other number, so that the result is the other or its negative."""
     return any(one.lo == one.hi == 0 and not one.nan for one in o.extents)
 
@@ -167,77 +167,79 @@ def _float32(value: Value) -> float:
         return float(np.float32(float(value)))
 
 
-def _beyond_float32(o: Operation) -> bool:
+def _beyond_float32(o: Computed) -> bool:
     if any(_float32(value) != value for value in (*o.operands, o.result)):
         return True
     return _float32(o.operator.compute(*map(_float32, o.operands))) != o.result
 
 
-def _may_be_beyond_float32(o: Operands) -> bool:
+def _may_be_beyond_float32(o: OperandExtents) -> bool:
     single = TYPES["float32"].format
     assert single is not None
     return o.element.name == "float64" and not _exact_below(o, single.mantissa + 1)
 
 
-def _may_round(o: Operands) -> bool:
+def _may_round(o: OperandExtents) -> bool:
     f = o.element.format
     if f is None or o.element.bits < 16:
         return True
     return not (_hands_on(o) or _exact_below(o, f.mantissa + 1))
 
 
-def _exact_below(o: Operands, bits: int) -> bool:
+def _exact_below(o: OperandExtents, bits: int) -> bool:
     """Whether operands and result are whole numbers of at most ``bits`` bits, which such a float holds."""
     return o.whole and all(abs(end) <= 2**bits for end in (*o.ends, *o.results))
 
 
-FLOATS = (
-    ValueClass(
-        "nan",
-        "NaN, or a difference without a value",
-        _without_value,
-        _may_have_no_value,
-        lambda element: _special(element) != "finite",
-    ),
-    ValueClass(
-        "infinite",
-        "infinite operands",
-        lambda o: any(map(_is_infinite, o.operands)),
-        lambda o: any(map(math.isinf, o.ends)),
-        lambda element: _special(element) == "ieee",
-    ),
-    ValueClass(
-        "negative zero",
-        "negative zero",
-        lambda o: any(map(_is_negative_zero, (*o.operands, o.result))),
-        lambda o: any(one.negative_zero for one in o.extents),
-        _has_zeros,
-    ),
-    ValueClass(
-        "subnormal",
-        "subnormal numbers",
-        lambda o: any(_is_subnormal(o.element, value) for value in (*o.operands, o.result)),
-        _may_be_subnormal,
-        _has_zeros,
-    ),
-    ValueClass(
-        "overflows",
-        "differences too large for the type",
-        _too_large,
-        _may_be_too_large,
-        lambda element: element.levels is not None or _has_zeros(element),
-    ),
-    ValueClass(
-        "beyond float32",
-        "values beyond float32",
-        _beyond_float32,
-        _may_be_beyond_float32,
-        lambda element: element.name == "float64",
-    ),
-    ValueClass("rounds", "differences that round", lambda o: o.result != o.exact, _may_round),
-    ValueClass("ordinary", "exact differences", lambda o: True),
-)
-"""Classes of floats, in the order in which they count."""
+def float_classes(result: str) -> tuple[ValueClass, ...]:
+    """Return the classes of floats, in the order in which they count; sentences call what is computed a ``result``."""
+    return (
+        ValueClass(
+            "nan",
+            f"NaN, or a {result} without a value",
+            _without_value,
+            _may_have_no_value,
+            lambda element: _special(element) != "finite",
+        ),
+        ValueClass(
+            "infinite",
+            "infinite operands",
+            lambda o: any(map(_is_infinite, o.operands)),
+            lambda o: any(map(math.isinf, o.ends)),
+            lambda element: _special(element) == "ieee",
+        ),
+        ValueClass(
+            "negative zero",
+            "negative zero",
+            lambda o: any(map(_is_negative_zero, (*o.operands, o.result))),
+            lambda o: any(one.negative_zero for one in o.extents),
+            _has_zeros,
+        ),
+        ValueClass(
+            "subnormal",
+            "subnormal numbers",
+            lambda o: any(_is_subnormal(o.element, value) for value in (*o.operands, o.result)),
+            _may_be_subnormal,
+            _has_zeros,
+        ),
+        ValueClass(
+            "overflows",
+            f"{result}s too large for the type",
+            _too_large,
+            _may_be_too_large,
+            lambda element: element.levels is not None or _has_zeros(element),
+        ),
+        ValueClass(
+            "beyond float32",
+            "values beyond float32",
+            _beyond_float32,
+            _may_be_beyond_float32,
+            lambda element: element.name == "float64",
+        ),
+        ValueClass("rounds", f"{result}s that round", lambda o: o.result != o.exact, _may_round),
+        ValueClass("ordinary", f"exact {result}s", lambda o: True),
+    )
+
 
 NO_VALUES = ValueClass("no values", "empty tensors", lambda o: False)
 """The only class of empty tensors: there is nothing in them but a shape."""
@@ -246,14 +248,8 @@ NO_VALUES = ValueClass("no values", "empty tensors", lambda o: False)
 @functools.cache
 def classes(operator: Operator, element: ElementType) -> tuple[ValueClass, ...]:
     """Return the classes that an operator's operations on an element type fall into, in the order of their rules."""
-    floats = {row.name for row in FLOATS}
-    kind = [row for row in operator.value_classes if (row.name in floats) != element.is_integer]
+    kind = operator.integer_classes if element.is_integer else operator.float_classes
     return tuple(row for row in kind if row.occurs(element))
-
-
-def classify(operation: Operation) -> ValueClass:
-    """Return the class that an operation falls into."""
-    return next(row for row in classes(operation.operator, operation.element) if row.holds(operation))
 
 
 def reachable(operator: Operator, element: ElementType, *extents: Extent) -> tuple[str, ...]:
@@ -266,5 +262,5 @@ def reachable(operator: Operator, element: ElementType, *extents: Extent) -> tup
     >>> reachable(OPERATORS["subtract"], TYPES["uint8"], Range("uint8", 128, 255), Range("uint8", 0, 127))
     ('in range',)
     """
-    operands = Operands(operator, element, extents)
+    operands = OperandExtents(operator, element, extents)
     return tuple(row.name for row in classes(operator, element) if row.may_occur(operands))

@@ -15,7 +15,7 @@ from minuend.judging.checking import answers_for, beside_twins, judge, possible_
 from minuend.judging.pattern_verdicts import joined, kept_apart, settings
 from minuend.models.occurrences import Array, Occurrence
 from minuend.models.ranges.interval import Range, full, within
-from minuend.operators import VALUE_CLASSES, value_classes
+from minuend.operators import SUBTRACT, VALUE_CLASSES
 from minuend.operators.recipes import APART, OWN, Recipe, recipes
 from minuend.operators.value_classes import reachable
 from minuend.plain import grouped
@@ -347,4 +347,4 @@ def _instead(
     return f"run the model on another runtime than {target.name}"
 
 
-FLOATS = tuple(row.name for row in value_classes.FLOATS)
+FLOATS = tuple(row.name for row in SUBTRACT.float_classes)

@@ -22,8 +22,7 @@ from minuend.models import saving
 from minuend.models.converting import advice
 from minuend.models.opening import Model, dialect_of, formats, open_model
 from minuend.models.ranges.assumed import Assumptions
-from minuend.operators import VALUE_CLASSES
-from minuend.operators.value_classes import FLOATS as FLOAT_CLASSES
+from minuend.operators import SUBTRACT, VALUE_CLASSES
 from minuend.plain import grouped
 from minuend.rewriting.verification import Comparison, compare
 from minuend.rewriting.work import Refusal, Work
@@ -204,7 +203,7 @@ def value_classes(given: Iterable[str]) -> frozenset[str]:
             raise TypeError(f"a {type(name).__name__} is no value class; expected a name such as 'negative-zero'")
         plain = name.strip().replace("-", " ").replace("_", " ")
         if plain == FLOATS:
-            found.update(row.name for row in FLOAT_CLASSES)
+            found.update(row.name for row in SUBTRACT.float_classes)
         elif plain in VALUE_CLASSES:
             found.add(plain)
         else:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from minuend.core.elements import TYPES, ElementType
-from minuend.core.shapes import Broadcast, Shape, numpy
+from minuend.core.shapes import ONE_OPERAND, Broadcast, Shape, numpy
 from minuend.errors import SpecError
 from minuend.operators import VALUE_CLASSES
 from minuend.operators.operator import Operator, ValueClass
@@ -50,34 +50,48 @@ _PAIRS = (3, 5)
 
 @dataclass(frozen=True)
 class Operation:
-    """One subtraction of a case.
+    """One node of a case.
 
     Attributes:
-        a, b: codes of the operands, in their shapes. spread_a, spread_b: the same over the answer's elements.
+        operands: codes of each, in its shape. spread: the same over the answer's elements.
         expected: codes of the answer, in its shape.
         classes: of each element, the index of its class in :func:`~minuend.operators.value_classes.classes`.
         rank: of each element, how good a witness it makes; lower is better.
     """
 
-    a: Codes
-    b: Codes
+    operands: tuple[Codes, ...]
     expected: Codes
     classes: Codes
     rank: Codes
-    spread_a: Codes
-    spread_b: Codes
+    spread: tuple[Codes, ...]
+
+    @property
+    def a(self) -> Codes:
+        """The first operand's codes."""
+        return self.operands[0]
+
+    @property
+    def b(self) -> Codes:
+        """The second operand's codes."""
+        return self.operands[1]
 
 
 Layout = Callable[[Operands], list[Operation]]
 
 
-def _over(operands: Operands, i: Codes, j: Codes, b_start: int | None = None) -> Operation:
-    """The operation whose operands are ``codes[i]`` and ``codes[j]``; B starts at an axis of A, or both at the end."""
-    aligned = j if b_start is None else j.reshape(j.shape + (1,) * (i.ndim - j.ndim - b_start))
-    x, y = np.broadcast_arrays(i, aligned)
-    codes = operands.codes
-    judged = (table[x, y] for table in (operands.expected, operands.classes, operands.rank))
-    return Operation(*map(np.asarray, (codes[i], codes[j], *judged, codes[x], codes[y])))
+def _over(operands: Operands, *chosen: Codes, b_start: int | None = None) -> Operation:
+    """The operation whose operands are ``codes[i]`` for each ``i``; B starts at an axis of A, or both at the end."""
+    aligned = list(chosen)
+    if b_start is not None:
+        i, j = chosen
+        aligned[1] = j.reshape(j.shape + (1,) * (i.ndim - j.ndim - b_start))
+    spread = np.broadcast_arrays(*aligned)
+    tables = (operands.expected, operands.classes, operands.rank)
+    expected, classes, rank = (np.asarray(table[tuple(spread)]) for table in tables)
+    of = operands.codes
+    return Operation(
+        tuple(np.asarray(of[i]) for i in chosen), expected, classes, rank, tuple(np.asarray(of[i]) for i in spread)
+    )
 
 
 def _all(operands: Operands) -> Codes:
@@ -86,18 +100,13 @@ def _all(operands: Operands) -> Codes:
 
 def _same(operands: Operands) -> list[Operation]:
     n = len(operands.codes)
-    grid = _over(operands, np.repeat(_all(operands), n), np.tile(_all(operands), n))
-    later = np.arange(len(operands.more_a)) + 4 * n
-    joined = (
-        (grid.a, operands.more_a),
-        (grid.b, operands.more_b),
-        (grid.expected, operands.more_expected),
-        (grid.classes, operands.more_classes),
-        (grid.rank, later),
-        (grid.a, operands.more_a),
-        (grid.b, operands.more_b),
-    )
-    return [Operation(*(np.concatenate(parts) for parts in joined))]
+    every = np.indices((n,) * operands.operator.arity)
+    grid = _over(operands, *(axis.reshape(-1) for axis in every))
+    codes = tuple(np.concatenate(parts) for parts in zip(grid.operands, operands.more, strict=True))
+    later = np.arange(len(operands.more_expected)) + 4 * n
+    pairs = ((grid.expected, operands.more_expected), (grid.classes, operands.more_classes), (grid.rank, later))
+    expected, classes, rank = map(np.concatenate, pairs)
+    return [Operation(codes, expected, classes, rank, codes)]
 
 
 def _scalar_b(operands: Operands) -> list[Operation]:
@@ -112,7 +121,7 @@ def _scalar_a(operands: Operands) -> list[Operation]:
 
 def _table(a: Callable[[Codes], Codes], b: Callable[[Codes], Codes], b_start: int | None = None) -> Layout:
     """The layout of one operation: A and B, each made of the numbers of all operands."""
-    return lambda operands: [_over(operands, a(_all(operands)), b(_all(operands)), b_start)]
+    return lambda operands: [_over(operands, a(_all(operands)), b(_all(operands)), b_start=b_start)]
 
 
 def _rows(every: Codes) -> Codes:
@@ -132,12 +141,12 @@ _prefix_alone = _table(lambda every: _columns(np.append(every, every[:1]))[:-1],
 
 
 def _rank_0(operands: Operands) -> list[Operation]:
-    return [_over(operands, np.array(i), np.array(j)) for i, j in operands.telling(*_PAIRS)]
+    return [_over(operands, *map(np.array, chosen)) for chosen in operands.telling(*_PAIRS)]
 
 
 def _zero_size(operands: Operands) -> list[Operation]:
-    empty = np.zeros((0, 3), np.intp)
-    return [_over(operands, empty, np.arange(3) % len(operands.codes))]
+    shapes = (np.zeros((0, 3), np.intp), np.arange(3) % len(operands.codes))
+    return [_over(operands, *shapes[: operands.operator.arity])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,11 +171,16 @@ def _both(first: Layout, second: Layout) -> Layout:
     return lambda operands: first(operands) + second(operands)
 
 
+def _every(layout: Layout) -> Mapping[str, Layout]:
+    """The layout of a relation that is alike under every rule."""
+    return dict.fromkeys(("onnx_legacy", "numpy", ONE_OPERAND), layout)
+
+
 _LEGACY = {"onnx_legacy": {"broadcast": 1}}
 _FROM_0 = {"axis": 0}
 
 _RELATIONS = (
-    Relation("same", "same shapes", {"onnx_legacy": _same, "numpy": _same}),
+    Relation("same", "same shapes", _every(_same)),
     Relation("scalar", "one a scalar", {"onnx_legacy": _scalar_b, "numpy": _both(_scalar_b, _scalar_a)}, _LEGACY),
     Relation("one-sided", "one-sided", {"onnx_legacy": _suffix_b, "numpy": _both(_suffix_b, _suffix_a)}, _LEGACY),
     Relation("two-sided", "two-sided", {"numpy": _two_sided}),
@@ -186,8 +200,8 @@ _RELATIONS = (
         {"pdpd": {"auto_broadcast": "pdpd", **_FROM_0}},
         alone=True,
     ),
-    Relation("zero-size", "empty tensors", {"onnx_legacy": _zero_size, "numpy": _zero_size}, _LEGACY, alone=True),
-    Relation("rank 0", "two scalars", {"onnx_legacy": _rank_0, "numpy": _rank_0}),
+    Relation("zero-size", "empty tensors", _every(_zero_size), _LEGACY, alone=True),
+    Relation("rank 0", "two scalars", _every(_rank_0)),
 )
 
 RELATIONS: Mapping[str, Relation] = MappingProxyType({row.name: row for row in _RELATIONS})

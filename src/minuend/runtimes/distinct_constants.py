@@ -19,6 +19,7 @@ from minuend.operators import reference
 from minuend.runtimes import values
 from minuend.runtimes.cases import Case, Operation
 from minuend.runtimes.given_cases import Chosen
+from minuend.runtimes.probing import SIDES
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.running import Output, Refused, Runtime
 from minuend.runtimes.values import Codes
@@ -49,7 +50,7 @@ def unshared(runtime: Runtime, case: Case, outputs: Sequence[Output], together: 
 
 def _constant(operation: Operation, side: str) -> int | None:
     """The constant on a side of an operation, where it is a scalar."""
-    codes = operation.a if side == "A" else operation.b
+    codes = operation.operands[SIDES.index(side)]
     return int(codes.reshape(-1)[0]) if codes.size == 1 else None
 
 
@@ -61,7 +62,7 @@ def _constants(together: Sequence[Case], side: str) -> list[int]:
 
 def _explaining(case: Case, operation: Operation, got: Codes, wrong: Codes, constants: Sequence[int]) -> Iterator[int]:
     """Yield the constants with which most of the wrong elements would be right, the others being known deviations."""
-    a, b = (spread[wrong].tolist() for spread in (operation.spread_a, operation.spread_b))
+    a, b = (codes[wrong].tolist() for codes in operation.spread)
     for other in constants:
         pairs = [(other, y) for y in b] if case.constants == "A" else [(x, other) for x in a]
         expected = np.array([reference.apply(case.op.computes, case.element, pair) for pair in pairs], got.dtype)
@@ -71,8 +72,9 @@ def _explaining(case: Case, operation: Operation, got: Codes, wrong: Codes, cons
 
 def _with(operation: Operation, side: str, code: int) -> Operation:
     """The operation with another constant; what is expected of it keeps its shape alone."""
-    name = "a" if side == "A" else "b"
-    return replace(operation, **{name: np.full_like(getattr(operation, name), code)})
+    operands = list(operation.operands)
+    operands[SIDES.index(side)] = np.full_like(operands[SIDES.index(side)], code)
+    return replace(operation, operands=tuple(operands))
 
 
 def _alone(runtime: Runtime, case: Case, operation: Operation) -> Output | None:
@@ -83,7 +85,7 @@ def _alone(runtime: Runtime, case: Case, operation: Operation) -> Output | None:
             element=case.element,
             relation=case.relation,
             constants=case.constants,
-            triples=[(operation.a, operation.b, operation.expected)],
+            triples=[(*operation.operands, operation.expected)],
             stated=case.attributes,
         )
     )

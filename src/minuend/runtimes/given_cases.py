@@ -21,9 +21,9 @@ class Chosen(Case):
         stated: the node's attributes. shapes: those of the operands as a model states them, where dims are open.
     """
 
-    triples: Sequence[tuple[Codes, Codes, Codes]]
+    triples: Sequence[tuple[Codes, ...]]
     stated: Mapping[str, Any]
-    shapes: tuple[tuple[Any, ...], tuple[Any, ...]] | None = None
+    shapes: tuple[tuple[Any, ...], ...] | None = None
 
     @property
     def attributes(self) -> Mapping[str, Any]:
@@ -34,7 +34,11 @@ class Chosen(Case):
     def operations(self) -> tuple[Operation, ...]:
         """The subtractions, whose elements nobody sorted into classes."""
         unsorted = np.zeros(0, np.int8)
-        return tuple(Operation(a, b, expected, unsorted, unsorted, a, b) for a, b, expected in self.triples)
+        return tuple(
+            Operation(codes, expected, unsorted, unsorted, codes)
+            for *operands, expected in self.triples
+            if (codes := tuple(operands))
+        )
 
     def dims(self, side: str) -> tuple[Any, ...] | None:
         """The shape of an operand as the model states it."""

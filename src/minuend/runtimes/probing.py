@@ -16,6 +16,9 @@ from minuend.runtimes.values import Codes
 from minuend.standards.abilities import ability
 from minuend.standards.dialects import dialect
 
+SIDES = ("A", "B")
+"""How cases call the operands."""
+
 
 class Skip(MinuendError):
     """A model that is not run here; the message says why."""
@@ -104,5 +107,5 @@ def nodes(together: Sequence[Case]) -> Iterator[tuple[int, Case, Operation]]:
 def operands(together: Sequence[Case]) -> Iterator[tuple[str, str, Codes]]:
     """Yield name, side (``"A"`` or ``"B"``) and codes of every operand, in the order of the nodes."""
     for i, _, operation in nodes(together):
-        yield f"a{i}", "A", operation.a
-        yield f"b{i}", "B", operation.b
+        for side, codes in zip(SIDES, operation.operands, strict=False):
+            yield f"{side.lower()}{i}", side, codes

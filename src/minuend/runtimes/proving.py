@@ -88,7 +88,7 @@ def judge(case: Case, outputs: list[Output] | Refused) -> Judged:
                     "different-numbers",
                     found[0],
                     "",
-                    by_operand(_spans(case, bad, order.index(row), side) for side in "ab"),
+                    by_operand(_spans(case, bad, order.index(row), k) for k in range(case.op.computes.arity)),
                 )
     return Judged(case, answers, witnesses)
 
@@ -107,14 +107,14 @@ def _misshapen(case: Case, outputs: list[Output]) -> str:
 
 def _witnesses(case: Case, pairs: list[tuple[Operation, Output]], bad: list[Codes], index: int) -> tuple[Witness, ...]:
     """The best witnesses of a class, over all operations of a case."""
-    found: dict[tuple[int, int], tuple[int, int, int]] = {}
+    found: dict[tuple[int, ...], tuple[int, int, int]] = {}
     for (operation, output), mask in zip(pairs, bad, strict=True):
         places = np.nonzero((mask & (operation.classes == index)).reshape(-1))[0]
         ranks = operation.rank.reshape(-1)[places]
-        a, b = operation.spread_a.reshape(-1), operation.spread_b.reshape(-1)
+        operands = [codes.reshape(-1) for codes in operation.spread]
         got, expected = output.codes.reshape(-1), operation.expected.reshape(-1)
         for place in places[np.argsort(ranks, kind="stable")[:_KEPT]]:
-            key = (int(a[place]), int(b[place]))
+            key = tuple(int(codes[place]) for codes in operands)
             found.setdefault(key, (int(operation.rank.reshape(-1)[place]), int(got[place]), int(expected[place])))
     best = sorted(found.items(), key=lambda item: item[1][0])[:_KEPT]
     number = functools.partial(values.number, case.element)
@@ -124,7 +124,7 @@ def _witnesses(case: Case, pairs: list[tuple[Operation, Output]], bad: list[Code
     )
 
 
-def _spans(case: Case, bad: list[Codes], index: int, side: str) -> tuple[Span, ...] | None:
+def _spans(case: Case, bad: list[Codes], index: int, operand: int) -> tuple[Span, ...] | None:
     """Which magnitudes of an operand deviate in a class, over all operations of a case.
 
     Two scalars are asked a few pairs: that a magnitude is fine with one partner says nothing of others.
@@ -133,7 +133,7 @@ def _spans(case: Case, bad: list[Codes], index: int, side: str) -> tuple[Span, .
         return None
     asked: dict[float, bool] = {}
     for operation, mask in zip(case.operations, bad, strict=True):
-        spread, chosen = getattr(operation, f"spread_{side}"), operation.classes == index
+        spread, chosen = operation.spread[operand], operation.classes == index
         for part, deviates in ((chosen, False), (chosen & mask, True)):
             for code in np.unique(spread[part]).tolist():
                 if (size := _size(case.element, code)) is not None:

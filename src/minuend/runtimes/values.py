@@ -7,6 +7,7 @@ expected answer and its class (:mod:`minuend.operators.value_classes`).
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import random
 from dataclasses import dataclass
@@ -18,8 +19,8 @@ import numpy as np
 from minuend.core.elements import ElementType
 from minuend.operators import codes as of_codes
 from minuend.operators import reference
-from minuend.operators.operator import Operation, Operator
-from minuend.operators.value_classes import classes, classify
+from minuend.operators.operator import Computed, Operator
+from minuend.operators.value_classes import classes
 
 Codes = np.ndarray[Any, np.dtype[Any]]
 
@@ -28,20 +29,21 @@ Codes = np.ndarray[Any, np.dtype[Any]]
 _FRIENDLY = ((5, 10), (100, -100))
 """Pairs that explain themselves; where one shows a deviation, it is the witness."""
 
-_RANDOM_PAIRS = 4096
+_RANDOM = 4096
 
 
 @dataclass(frozen=True)
 class Operands:
-    """Operands of one element type, and for every pair of them the expected answer and the class.
+    """Operands of one element type, and for every combination of them the expected answer and the class.
 
     Attributes:
         operator, element: what is computed, of which type.
         codes: (n,) the operands' codes, the ones that read best first.
-        expected: (n, n) codes of the results for ``codes[i]`` and ``codes[j]`` by the reference.
-        classes: (n, n) indices into ``classes(operator, element)``.
-        rank: (n, n) which pair makes the better witness: lower is better.
-        more_a, more_b, more_expected, more_classes: (m,) pairs of random bits beside them.
+        expected: codes of the results by the reference, with an axis of n for each operand: for ``codes[i]`` and
+            ``codes[j]`` of two.
+        classes: of the same shape, indices into ``classes(operator, element)``.
+        rank: of the same shape, which operands make the better witness: lower is better.
+        more: for each operand (m,) codes of random bits. more_expected, more_classes: (m,) of those.
     """
 
     operator: Operator
@@ -50,30 +52,29 @@ class Operands:
     expected: Codes
     classes: Codes
     rank: Codes
-    more_a: Codes
-    more_b: Codes
+    more: tuple[Codes, ...]
     more_expected: Codes
     more_classes: Codes
 
-    def telling(self, best: int, others: int) -> list[tuple[int, int]]:
-        """Return the indices ``(i, j)`` of some pairs of each class: its best ones, then others from all over it.
+    def telling(self, best: int, others: int) -> list[tuple[int, ...]]:
+        """Return the indices of some operands of each class: ``(i, j)`` of its best ones, then others from all over it.
 
-        The best pairs of the classes come first, so that a prefix of the list holds some of each.
+        The best ones of the classes come first, so that a prefix of the list holds some of each.
         """
-        found: list[tuple[int, int]] = []
-        later: list[tuple[int, int]] = []
+        found: list[tuple[int, ...]] = []
+        later: list[tuple[int, ...]] = []
         for index in range(len(classes(self.operator, self.element))):
-            rows, columns = np.nonzero(self.classes == index)
-            order = np.argsort(self.rank[rows, columns], kind="stable")
+            places = np.argwhere(self.classes == index)
+            order = np.argsort(self.rank[tuple(places.T)], kind="stable")
             spread = np.linspace(best, max(order.size - 1, best), others).astype(int)
             spread = spread[spread < order.size]
-            found += [(int(rows[k]), int(columns[k])) for k in order[:best]]
-            later += [(int(rows[k]), int(columns[k])) for k in order[spread]]
+            found += [tuple(map(int, places[k])) for k in order[:best]]
+            later += [tuple(map(int, places[k])) for k in order[spread]]
         return list(dict.fromkeys(found + later))
 
 
 def of(operator: Operator, element: ElementType, *, full: bool = True) -> Operands:
-    """Return the operands that cases of an operator of two operands are made of.
+    """Return the operands that cases of an operator are made of.
 
     Args:
         operator: what is computed. element: the element type.
@@ -88,42 +89,42 @@ def _of(operator: Operator, element: ElementType, full: bool) -> Operands:
     chosen = range(1 << element.bits) if narrow and (full or element.bits <= 4) else _edges(element)
     codes = sorted(chosen, key=lambda code: _plainness(element, code))
     source = random.Random(f"minuend {element.name}")
-    more = [(source.getrandbits(element.bits), source.getrandbits(element.bits)) for _ in range(_RANDOM_PAIRS)]
+    more = [tuple(source.getrandbits(element.bits) for _ in range(operator.arity)) for _ in range(_RANDOM)]
     if narrow or not full:
         more = []
-    expected, classes = _answers(operator, element, [(a, b) for a in codes for b in codes])
+    expected, classes = _answers(operator, element, list(itertools.product(codes, repeat=operator.arity)))
     more_expected, more_classes = _answers(operator, element, more)
     unsigned = np.dtype(f"u{element.itemsize}")
     n = len(codes)
-    rank = np.add.outer(np.arange(n), np.arange(n))
+    shape = (n,) * operator.arity
+    rank: Codes = np.indices(shape).sum(0)
     decoded = [of_codes.decode(element, code) for code in codes]
-    for k, (x, y) in enumerate(_FRIENDLY):
-        if x in decoded and y in decoded:
-            rank[decoded.index(x), decoded.index(y)] = k - len(_FRIENDLY)
+    for k, friendly in enumerate(_FRIENDLY):
+        if operator.arity == len(friendly) and all(one in decoded for one in friendly):
+            rank[tuple(map(decoded.index, friendly))] = k - len(_FRIENDLY)
     return Operands(
         operator,
         element,
         np.array(codes, unsigned),
-        np.array(expected, unsigned).reshape(n, n),
-        np.array(classes, np.int8).reshape(n, n),
+        np.array(expected, unsigned).reshape(shape),
+        np.array(classes, np.int8).reshape(shape),
         rank,
-        np.array([a for a, _ in more], unsigned),
-        np.array([b for _, b in more], unsigned),
+        tuple(np.array([one[k] for one in more], unsigned) for k in range(operator.arity)),
         np.array(more_expected, unsigned),
         np.array(more_classes, np.int8),
     )
 
 
-def _answers(operator: Operator, element: ElementType, pairs: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
-    """The expected code and the class's index of every pair; codes are decoded once each."""
+def _answers(operator: Operator, element: ElementType, every: list[tuple[int, ...]]) -> tuple[list[int], list[int]]:
+    """The expected code of operands, and the index of their class; codes are decoded once each."""
     value = functools.cache(functools.partial(of_codes.decode, element))
-    expected = [reference.apply(operator, element, pair) for pair in pairs]
+    expected = [reference.apply(operator, element, operands) for operands in every]
     order = classes(operator, element)
     found = []
-    for pair, answer in zip(pairs, expected, strict=True):
-        operands = tuple(map(value, pair))
-        operation = Operation(operator, element, operands, value(answer), operator.exact(*operands))
-        found.append(next(i for i, row in enumerate(order) if row.holds(operation)))
+    for codes, answer in zip(every, expected, strict=True):
+        operands = tuple(map(value, codes))
+        computed = Computed(operator, element, operands, value(answer), operator.exact(*operands))
+        found.append(next(i for i, row in enumerate(order) if row.holds(computed)))
     return expected, found
 
 
@@ -135,9 +136,8 @@ def class_of(operator: Operator, element: ElementType, *codes: int) -> str:
     >>> class_of(SUBTRACT, TYPES["uint8"], 5, 10), class_of(SUBTRACT, TYPES["int8"], 0xFF, 0x80)
     ('wraps', 'lowest subtrahend')
     """
-    operands = tuple(of_codes.decode(element, code) for code in codes)
-    result = of_codes.decode(element, reference.apply(operator, element, codes))
-    return classify(Operation(operator, element, operands, result, operator.exact(*operands))).name
+    _, (index,) = _answers(operator, element, [codes])
+    return classes(operator, element)[index].name
 
 
 def _plainness(element: ElementType, code: int) -> tuple[int, float, str]:
