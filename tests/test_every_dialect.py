@@ -33,7 +33,9 @@ from minuend.standards.version import OpVersion
 DIALECTS = dialects()
 every_dialect = pytest.mark.parametrize("name", DIALECTS)
 every_version = pytest.mark.parametrize(
-    "row", [row for home in DIALECTS.values() for row in home.versions], ids=lambda row: f"{row.dialect}:{row.version}"
+    "row",
+    [row for home in DIALECTS.values() for row in home.versions()],
+    ids=lambda row: f"{row.dialect}:{row.version}",
 )
 
 
@@ -65,8 +67,8 @@ def test_a_dialect_is_a_folder_with_versions_and_an_operator(name):
 @every_version
 def test_a_row_names_its_dialect_and_is_complete(row):
     home = DIALECTS[row.dialect]
-    assert row in home.versions
-    assert row.operator == home.versions[0].operator
+    assert row in home.versions()
+    assert row.operator == home.versions()[0].operator
     assert row.types
     assert len(row.inputs) == 2
     assert len(row.outputs) == 1
@@ -86,13 +88,13 @@ def test_rows_and_tables_are_frozen(name):
     home = DIALECTS[name]
     with pytest.raises(dataclasses.FrozenInstanceError):
         home.name = "other"
-    for row in home.versions:
+    for row in home.versions():
         with pytest.raises(dataclasses.FrozenInstanceError):
             row.types = ()
         assert all(
             type(getattr(row, part)) is not list for part in ("types", "attributes", "inputs", "outputs", "notes")
         )
-    for table in (home.spellings, home.refused, home.versions[0].facts):
+    for table in (home.spellings, home.refused, home.versions()[0].facts):
         with pytest.raises(TypeError):
             table["x"] = "y"
 
@@ -103,13 +105,13 @@ def test_rows_and_tables_are_frozen(name):
 @every_dialect
 def test_versions_ascend_and_each_is_found_by_its_own_number(name):
     home = DIALECTS[name]
-    numbers = [home.number(row.version) for row in home.versions]
+    numbers = [home.number(row.version) for row in home.versions()]
     assert numbers == sorted(set(numbers))
-    for row in home.versions:
+    for row in home.versions():
         assert home.resolve(row.version) is row
         assert home.resolve(str(row.version)) is row
         assert mn.spec(name, row.version) is row
-    assert home.resolve() is home.resolve(None) is home.versions[-1]
+    assert home.resolve() is home.resolve(None) is home.versions()[-1]
 
 
 @every_dialect
@@ -120,13 +122,13 @@ def test_what_is_no_version_is_refused_in_the_same_words(name, version):
         home.resolve(version)
     # what follows is the dialect's own, and asserted in full in its own tests
     assert str(caught.value).startswith(f"{home.title} has no {home.counted} {version!r}")
-    assert f"; expected {home.versions[0].version}" in str(caught.value)
+    assert f"; expected {home.versions()[0].version}" in str(caught.value)
     assert caught.value.rule == "version"
 
 
 @every_dialect
 def test_a_later_version_takes_every_type_of_an_earlier_one(name):
-    versions = DIALECTS[name].versions
+    versions = DIALECTS[name].versions()
     for old, new in itertools.pairwise(versions):
         assert set(old.types) <= set(new.types)
 
@@ -198,7 +200,7 @@ def test_a_type_outside_the_row_is_refused_under_the_dialect_s_name(row):
         if dtype not in row.types:
             with pytest.raises(DTypeError) as caught:
                 validate(node(row, dtype))
-            later = [v.version for v in home.versions if dtype in v.types]
+            later = [v.version for v in home.versions() if dtype in v.types]
             came = f" (it came with {home.counted} {later[0]})" if later else ""
             assert str(caught.value) == (
                 f"{row} takes no element type {home.spell(dtype)}{came}; expected {listed(map(home.spell, row.types))}"
@@ -214,12 +216,12 @@ def test_the_difference_of_equal_shapes_is_the_same_in_every_dialect(dtype):
     results = {
         row.dialect: compute(element, validate(node(row, dtype)), a, b, None)
         for home in DIALECTS.values()
-        for row in home.versions
+        for row in home.versions()
         if dtype in row.types
     }
     results["onnx.sub"] = mn.onnx.sub(a, b)
     results["openvino.subtract"] = mn.openvino.subtract(a, b)
-    if dtype in DIALECTS["directml"].versions[-1].types:
+    if dtype in DIALECTS["directml"].versions()[-1].types:
         desc = mn.directml.TensorDesc(dtype, SHAPE)
         output = np.zeros_like(a)
         mn.directml.element_wise_subtract(desc, desc, desc, a, b, output)

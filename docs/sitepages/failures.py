@@ -75,13 +75,13 @@ def failures(op: OpVersion) -> Iterator[Failure]:
 
 def _attributes(op: OpVersion) -> list[str]:
     """Attributes that other versions of the dialect have, or one that none has."""
-    known = {a.name for version in dialect(op.dialect).versions for a in version.attributes}
+    known = {a.name for version in dialect(op.dialect).versions() for a in version.attributes}
     return sorted(known - set(op.attributes.names)) or ["alpha"]
 
 
 def _types(op: OpVersion) -> list[str]:
     """The first type that a later version takes, or that another dialect's does."""
-    others = [version for home in dialects().values() for version in home.versions]
-    nearby = [*dialect(op.dialect).versions, *others]
+    others = [version for home in dialects().values() for version in home.versions()]
+    nearby = [*dialect(op.dialect).versions(), *others]
     known = [name for version in nearby for name in TYPES if name in version.types and name not in op.types]
     return known[:1]

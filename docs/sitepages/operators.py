@@ -33,17 +33,17 @@ def _index(language: Language) -> Page:
         tr("What each version of subtraction allows, in three standards, made from the tables that the code runs on.")
     )
     for home in versions.homes():
-        parts.append(f"## {home.title}: {home.versions[0].operator}")
+        parts.append(f"## {home.title}: {home.versions()[0].operator}")
         rows = [
             (
                 f"[{op}]({versions.slug(op)}.md)",
                 markup.text(versions.force(op, language)),
                 markup.text(versions.summary(op, language)),
             )
-            for op in reversed(home.versions)
+            for op in reversed(home.versions())
         ]
         parts.append(markup.table([tr("version"), tr("in force"), tr("summary")], rows))
-    names = [_entry(op) for home in versions.homes() for op in reversed(home.versions)]
+    names = [_entry(op) for home in versions.homes() for op in reversed(home.versions())]
     parts.append(markup.fence("{toctree}", ":hidden:\n\n" + "\n".join(names)))
     return Page("operators/index.md", markup.paragraphs(*parts))
 
@@ -92,9 +92,9 @@ def _page(op: OpVersion, language: Language) -> str:
 def _changed(op: OpVersion, language: Language) -> Iterator[str]:
     """What came with this version, in four lines."""
     home = dialect(op.dialect)
-    at = home.versions.index(op)
+    at = home.versions().index(op)
     if at:
-        old = home.versions[at - 1]
+        old = home.versions()[at - 1]
         yield language.tr("Changed from {old}:", old=old)
         yield "\n".join(f"- {language.labelled(head, line)}" for head, line in differences.meaning(old, op, language))
 

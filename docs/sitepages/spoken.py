@@ -24,7 +24,7 @@ def texts() -> list[str]:
     for op in versions.every_version():
         standards.spec_page(op, language)
     for home in homes:
-        for old, new in itertools.permutations(home.versions, 2):
+        for old, new in itertools.permutations(home.versions(), 2):
             standards.diff_page(old, new, diff(old, new), language)
-        standards.diff_page(home.versions[0], home.versions[0], [], language)
+        standards.diff_page(home.versions()[0], home.versions()[0], [], language)
     return sorted(language.asked - {""})

@@ -30,7 +30,7 @@ def homes() -> list[Dialect]:
 
 def every_version() -> list[OpVersion]:
     """All versions, dialect by dialect, oldest first."""
-    return [version for home in homes() for version in home.versions]
+    return [version for home in homes() for version in home.versions()]
 
 
 def slug(op: OpVersion) -> str:
@@ -47,7 +47,7 @@ def force(op: OpVersion, language: Language) -> str:
     """From when to when a version is in force."""
     home = dialect(op.dialect)
     counted = language.tr(home.counted)
-    later = home.versions[home.versions.index(op) + 1 :]
+    later = home.versions()[home.versions().index(op) + 1 :]
     if later:
         sentence = "In force from {counted} {version} on, until {counted} {next} changes it."
         return language.tr(sentence, counted=counted, version=op.version, next=later[0].version)

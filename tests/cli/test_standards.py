@@ -15,7 +15,7 @@ from minuend.standards import dialects
 def test_spec_shows_every_type_of_every_version(capfd: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capfd, "spec", "--json")
     rows = json.loads(out)["versions"]
-    versions = [version for home in dialects.dialects().values() for version in home.versions]
+    versions = [version for home in dialects.dialects().values() for version in home.versions()]
     assert status == 0
     assert [(row["dialect"], row["version"], row["types"]) for row in rows] == [
         (version.dialect, version.version, list(version.types)) for version in versions
@@ -32,7 +32,7 @@ def test_spec_shows_every_type_of_every_version(capfd: pytest.CaptureFixture[str
 def test_spec_of_a_version_shows_all_its_row_in_the_dialects_words(
     capfd: pytest.CaptureFixture[str], home: dialects.Dialect
 ) -> None:
-    for version in home.versions:
+    for version in home.versions():
         status, out, _ = run(capfd, "spec", f"{home.name}:{version.version}")
         flat = " ".join(out.split())
         wanted = [home.spell(name) for name in version.types] + [*version.notes, *map(str, version.facts)]

@@ -27,7 +27,7 @@ ALL_LEVELS = "1.0, 2.0, 2.1, 3.0, 3.1, 4.0, 4.1, 5.0, 5.1, 5.2, 6.0, 6.1, 6.2, 6
 
 
 def test_there_is_one_row_for_each_level_that_changed_something():
-    assert [row.version for row in DIALECT.versions] == list(ROWS)
+    assert [row.version for row in DIALECT.versions()] == list(ROWS)
 
 
 @pytest.mark.parametrize("level", ROWS)
@@ -73,7 +73,7 @@ def test_no_level_means_the_newest():
 
 
 def test_every_row_states_what_holds_at_all_levels():
-    for row in DIALECT.versions:
+    for row in DIALECT.versions():
         assert (row.dialect, row.operator) == ("directml", "ELEMENT_WISE_SUBTRACT")
         assert row.inputs.names == ("ATensor", "BTensor")
         assert row.outputs.names == ("OutputTensor",)

@@ -16,7 +16,7 @@ from minuend.files.streaming import regions
 from minuend.files.streaming.regions import Region
 
 X = np.arange(6, dtype=np.int16)
-FILES = [suffix for suffix in files.formats() if suffix not in (".zarr", ".tif", ".tiff", ".png")]
+FILES = [suffix for suffix in files.file_formats() if suffix not in (".zarr", ".tif", ".tiff", ".png")]
 """All formats but images (test_tiff.py), and but the one whose "files" are folders (test_zarr.py, test_chunks.py)."""
 RESULT = Result.of("x", TYPES["int16"], X)
 
@@ -40,10 +40,10 @@ def test_a_suffix_that_names_no_format_is_refused(tmp_path: Path, name: str, cam
     message = f"{path} has {came}, which names no format; expected "
     with pytest.raises(errors.FileFormatError) as caught:
         open_tensors(str(path))
-    assert str(caught.value) == message + errors.listed([*files.formats(), ".onnx", ".onnxtxt", ".xml"])
+    assert str(caught.value) == message + errors.listed([*files.file_formats(), ".onnx", ".onnxtxt", ".xml"])
     with pytest.raises(errors.FileFormatError) as caught:
         write_tensors(str(path), [RESULT])
-    assert str(caught.value) == message + errors.listed(files.formats())
+    assert str(caught.value) == message + errors.listed(files.file_formats())
 
 
 @pytest.mark.parametrize("suffix", files.models())
@@ -53,7 +53,7 @@ def test_models_are_not_written(tmp_path: Path, suffix: str) -> None:
         write_tensors(str(path), [RESULT])
     assert str(caught.value) == (
         f"{path} is called as a model is, whose constants are read and not written; "
-        f"write to {errors.listed(files.formats())}"
+        f"write to {errors.listed(files.file_formats())}"
     )
     assert file_names(tmp_path) == []
 

@@ -15,7 +15,7 @@ from minuend.errors import DTypeError, MinuendError, ScalarRangeError, ShapeErro
 from minuend.onnx import sub
 from minuend.onnx.versions import DIALECT
 
-ROWS = DIALECT.versions
+ROWS = DIALECT.versions()
 
 
 # ---- the examples of the pages --------------------------------------------------------------------------------

@@ -12,22 +12,27 @@ from minuend.onnx.versions import DIALECT
 from minuend.standards import spelling
 
 OPSETS = range(1, onnx.defs.onnx_opset_version() + 1)
-VERSIONS = DIALECT.versions
+VERSIONS = DIALECT.rows
 by_version = pytest.mark.parametrize("row", VERSIONS, ids=str)
 
 
 def schema_of(row) -> OpSchema:
-    return onnx.defs.get_schema("Sub", row.version, "")
+    return onnx.defs.get_schema(row.operator, row.version, "")
 
 
-def test_the_rows_are_all_versions_that_onnx_has():
-    registered = [s.since_version for s in onnx.defs.get_all_schemas_with_history() if s.name == "Sub"]
-    assert sorted(registered) == [row.version for row in VERSIONS] == [1, 6, 7, 13, 14]
+LADDERS = {"Sub": [1, 6, 7, 13, 14], "Add": [1, 6, 7, 13, 14], "Neg": [1, 6, 13]}
 
 
+@pytest.mark.parametrize("name", LADDERS)
+def test_the_rows_are_all_versions_that_onnx_has(name):
+    registered = [s.since_version for s in onnx.defs.get_all_schemas_with_history() if s.name == name]
+    assert sorted(registered) == [row.version for row in DIALECT.versions(name)] == LADDERS[name]
+
+
+@pytest.mark.parametrize("name", LADDERS)
 @pytest.mark.parametrize("opset", OPSETS)
-def test_an_opset_means_the_version_that_onnx_looks_up(opset):
-    assert DIALECT.resolve(opset).version == onnx.defs.get_schema("Sub", opset, "").since_version
+def test_an_opset_means_the_version_that_onnx_looks_up(opset, name):
+    assert DIALECT.resolve(opset, name).version == onnx.defs.get_schema(name, opset, "").since_version
 
 
 @by_version
@@ -64,7 +69,12 @@ def test_inputs_and_outputs_are_single_required_and_of_one_type(row):
             assert r.min_arity == 1
             differentiable = r.differentiation_category == OpSchema.DifferentiationCategory.Differentiable
             assert differentiable is row.facts["differentiable"]
-    assert (schema.min_input, schema.max_input, schema.min_output, schema.max_output) == (2, 2, 1, 1)
+    assert (schema.min_input, schema.max_input, schema.min_output, schema.max_output) == (
+        row.computes.arity,
+        row.computes.arity,
+        1,
+        1,
+    )
 
 
 @by_version

@@ -22,7 +22,7 @@ ALL_TYPES = listed(TYPES)
 
 def test_subtract_has_one_version() -> None:
     assert dialect("openvino") is DIALECT
-    assert [str(version) for version in DIALECT.versions] == ["Subtract-1"]
+    assert [str(version) for version in DIALECT.versions()] == ["Subtract-1"]
     assert spec("openvino") is SUBTRACT_1
 
 

@@ -122,7 +122,7 @@ def test_onnxruntime_has_no_sub_below_opset_7_and_none_of_bfloat16() -> None:
     target = targets.find("onnxruntime-cpu@1.31.1")
     for opversion, dtype in (("onnx:1", "float32"), ("onnx:6", "int64"), ("onnx:14", "bfloat16")):
         assert {a.verdict for a in target.answer(opversion, dtype, "same", "none").values()} == {"not-implemented"}
-    for dtype in dialect("onnx").versions[-1].types:
+    for dtype in dialect("onnx").versions()[-1].types:
         if dtype != "bfloat16":
             assert {a.verdict for a in target.answer("onnx:14", dtype, "one-sided", "B").values()} == {"ok"}
 

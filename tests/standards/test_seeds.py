@@ -187,4 +187,4 @@ def test_directml_s_levels_have_their_ranks_and_types(level):
 
 
 def test_directml_has_no_other_levels_that_change_the_operator():
-    assert [row.version for row in dialect("directml").versions] == list(FACTS["004"]["levels"])[::-1]
+    assert [row.version for row in dialect("directml").versions()] == list(FACTS["004"]["levels"])[::-1]

@@ -204,10 +204,10 @@ def test_an_optional_attribute_without_default_may_be_stated_as_none():
 
 def test_an_attribute_that_came_later_says_so(monkeypatch):
     home = dialect("onnx")
-    newer = home.versions[-1].evolve(99, attributes=Rows([Attr("flag", "INT", 0)]))
-    monkeypatch.setattr(module, "dialect", lambda _: dataclasses.replace(home, versions=(*home.versions, newer)))
+    newer = home.versions()[-1].evolve(99, attributes=Rows([Attr("flag", "INT", 0)]))
+    monkeypatch.setattr(module, "dialect", lambda _: dataclasses.replace(home, rows=(*home.rows, newer)))
     with pytest.raises(SpecError) as caught:
-        validate(Node(op=home.versions[0], operands=(F, F), attributes={"flag": 1}))
+        validate(Node(op=home.versions()[0], operands=(F, F), attributes={"flag": 1}))
     assert str(caught.value) == (
         "Sub-1 takes no attribute 'flag' (it came in version 99); it takes axis, broadcast and consumed_inputs"
     )

@@ -14,7 +14,7 @@ from minuend.operators import SUBTRACT
 from minuend.standards.dialects import dialects
 from minuend.standards.version import Attr, Change, OpVersion, Param, Rows, diff
 
-PAIRS = [(old, new) for home in dialects().values() for old, new in itertools.product(home.versions, repeat=2)]
+PAIRS = [(old, new) for home in dialects().values() for old, new in itertools.product(home.versions(), repeat=2)]
 
 FIRST = OpVersion(
     dialect="test",

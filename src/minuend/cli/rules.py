@@ -38,7 +38,7 @@ def parse_rules(text: str) -> tuple[OpVersion, dict[str, Any]]:
 
 def _is_version(home: Dialect, word: str) -> bool:
     """Whether a first item is a version: neither name=value nor the value of an attribute."""
-    values = [value for version in home.versions for attr in version.attributes for value in attr.values]
+    values = [value for version in home.versions() for attr in version.attributes for value in attr.values]
     return "=" not in word and word.lower() not in values
 
 

@@ -12,7 +12,7 @@ from minuend.cli.printing import show, show_json, show_lines, warn
 from minuend.cli.verbs import Verb, completing
 from minuend.errors import SpecError
 from minuend.language import Language, chosen
-from minuend.standards.dialects import dialect, dialects
+from minuend.standards.dialects import dialect, dialects, split_version
 from minuend.standards.version import OpVersion
 from minuend.standards.version import diff as changes_between
 
@@ -46,7 +46,7 @@ def spec(version: str | None, html: bool, as_json: bool, lang: str | None) -> No
     if html:
         _open(op, version, language)
     elif as_json:
-        show_json(spec_json([op] if op else [version for home in homes for version in home.versions]))
+        show_json(spec_json([op] if op else [version for home in homes for version in home.versions()]))
     else:
         show(spec_page(op, language) if op else matrix_page(homes, language))
 
@@ -55,7 +55,7 @@ def _open(op: OpVersion | None, version: str | None, language: Language) -> None
     from minuend.cli.site import page
     from minuend.cli.site import show as show_page
 
-    newest = dialect(version).versions[-1] if version is not None and op is None else op
+    newest = dialect(version).versions()[-1] if version is not None and op is None else op
     name = "matrix" if newest is None else f"operators/{newest.dialect}-{newest.version}"
     found = page(name, language.name)
     show_page(found)
@@ -93,8 +93,8 @@ def _language(stated: str | None) -> Language:
 
 
 def _resolve(text: str) -> OpVersion:
-    name, colon, version = text.partition(":")
-    found = dialect(name).resolve(version if colon else None)
-    if colon and (why := dialect(name).beyond(version)):
+    home, operator, version = split_version(text)
+    found = home.resolve(version, operator)
+    if version is not None and (why := home.beyond(version)):
         warn(f"{why}; this is {found.operator}-{found.version}, the newest of those that are")
     return found

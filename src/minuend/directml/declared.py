@@ -122,9 +122,9 @@ def _rows(op: OpVersion, relations: tuple[str, ...]) -> Iterator[Row]:
 
 
 def _onnxruntime_rows() -> Iterator[Row]:
-    taken = DIALECT.versions[-1].types  # the provider registers what the newest DirectML takes
+    taken = DIALECT.versions()[-1].types  # the provider registers what the newest DirectML takes
     constants = tuple(cases.CONSTANTS)
-    for op in dialect("onnx").versions:
+    for op in dialect("onnx").versions():
         name, relations = f"onnx:{op.version}", cases.relations(op)
         for dtype in op.types:
             if str(op.version) not in _ONNXRUNTIME_VERSIONS:

@@ -211,13 +211,13 @@ def to_graph(model: Model) -> Graph:
     """
     goal = "a graph"
     foreign = {
-        format_path(one.item.path): f"{one.type}; only {DIALECT.versions[-1].operator} is converted"
+        format_path(one.item.path): f"{one.type}; only {DIALECT.versions()[-1].operator} is converted"
         for one in model.dispatchables.values()
         if not one.subtracts
     }
     if foreign:
         raise ConversionRefused(goal, foreign, _ADVICE)
-    Execution(model.resources, model.dispatchables, model.commands, {}, DIALECT.versions[-1], None, ()).check_rules()
+    Execution(model.resources, model.dispatchables, model.commands, {}, DIALECT.versions()[-1], None, ()).check_rules()
     name = os.path.splitext(os.path.basename(model.path))[0] or "directml"
     lifting = _Lifting(model, Graph(name))
     lifting.run()

@@ -218,7 +218,7 @@ class _Lowering:
         element = buffer.element if buffer.element.is_integer else elements.TYPES[f"uint{buffer.element.bits}"]
         spelled = dialect(self.op.dialect).spell(element.name)
         if element.name not in self.op.types:
-            later = [row for row in DIALECT.versions if element.name in row.types]
+            later = [row for row in DIALECT.versions() if element.name in row.types]
             came = f" from feature level {later[0].version} on" if later else " at no feature level"
             raise Refused(
                 f"it needs a copy of {buffer.name!r}, which is a subtraction of 0 as {spelled}; that is there{came}"
@@ -294,7 +294,7 @@ def from_graph(graph: Graph, version: object = None) -> tuple[Model, list[str], 
 
 def _advice(graph: Graph, refused: OpVersion) -> str:
     """What to do about a level that does not take a graph: name the lowest that does, where one does."""
-    for op in DIALECT.versions[DIALECT.versions.index(refused) + 1 :]:
+    for op in DIALECT.versions()[DIALECT.versions().index(refused) + 1 :]:
         lowering = _Lowering(graph, op)
         lowering.run()
         if not lowering.nodes:

@@ -214,14 +214,14 @@ class Model:
         Raises:
             SpecError, DTypeError, ShapeError: one of them runs at none.
         """
-        rows = [DIALECT.versions[0]]
+        rows = [DIALECT.versions()[0]]
         for one in self.dispatchables.values():
             if one.subtracts:
                 row, refused = level(one)
                 if refused is not None:
                     raise refused
                 rows.append(row)
-        return str(max(rows, key=DIALECT.versions.index).version)
+        return str(max(rows, key=DIALECT.versions().index).version)
 
     def save(self, path: str | os.PathLike[str], *, inputs: Iterable[str] = ()) -> None:
         """Write the model as JSON, whole or not at all.
@@ -262,14 +262,14 @@ def _decoded(data: bytes, name: str) -> str:
 def level(one: Dispatchable) -> tuple[OpVersion, SpecError | None]:
     """Return the lowest feature level that takes a subtraction; the newest with what it refuses, where none does."""
     refused = None
-    for row in DIALECT.versions:
+    for row in DIALECT.versions():
         try:
             check_descs(row, one.descs)
         except SpecError as error:
             refused = placed(error, one.item)
         else:
             return row, None
-    return DIALECT.versions[-1], refused
+    return DIALECT.versions()[-1], refused
 
 
 def dumps(value: Any, indent: str = "") -> str:

@@ -132,7 +132,7 @@ def _check_ranks(op: OpVersion, descs: Descs) -> None:
 def _more(op: OpVersion, rank: int) -> str:
     if rank < op.ranks[0]:
         return ", put 1s before the sizes"
-    later = [v for v in dialect(op.dialect).versions if v.ranks[1] is not None and rank <= v.ranks[1]]
+    later = [v for v in dialect(op.dialect).versions() if v.ranks[1] is not None and rank <= v.ranks[1]]
     return f", more come with feature level {later[0].version}" if later else ""
 
 

@@ -100,7 +100,7 @@ def split(path: str) -> tuple[str, str | None]:
 
 
 @functools.cache
-def formats() -> Mapping[str, Callable[[], Format]]:
+def file_formats() -> Mapping[str, Callable[[], Format]]:
     """Return what finds the module of each suffix that is read and written: this folder's, and what dialects define."""
 
     def own(name: str) -> Callable[[], Format]:
@@ -130,15 +130,14 @@ def file_format(path: str) -> Format:
         FileFormatError: none does.
     """
     if _suffix(path, models()):
-        raise FileFormatError(
-            f"{path} is called as a model is, whose constants are read and not written; write to {listed(formats())}"
-        )
-    return _module(path, formats())
+        told = f"{path} is called as a model is, whose constants are read and not written"
+        raise FileFormatError(f"{told}; write to {listed(file_formats())}")
+    return _module(path, file_formats())
 
 
 def _input_format(path: str) -> Format:
     """Return the module that reads what a path's suffix tells, or a folder without one."""
-    known = {**formats(), **models()}
+    known = {**file_formats(), **models()}
     if URL in path and (found := _suffix(path, models())):
         raise FileFormatError(f"{path} is a model ({found}), which is read from a file of this machine; copy it here")
     return _shards() if os.path.isdir(path) and _suffix(path, known) is None else _module(path, known)
@@ -146,15 +145,15 @@ def _input_format(path: str) -> Format:
 
 def _goal_format(path: str, results: Sequence[Result]) -> Format:
     """Return the module that writes results to a path; without a suffix it is a folder for shards, if A has such."""
-    if _suffix(path, formats()) is None and any(result.about.shard for result in results):
+    if _suffix(path, file_formats()) is None and any(result.about.shard for result in results):
         return _shards()
     return file_format(path)
 
 
 def chunked_format(path: str) -> ChunkedFormat | None:
     """Return the module that writes files of a path's suffix chunk by chunk, in any order; ``None``: it does not."""
-    found = _suffix(path, formats())
-    home = None if found is None else formats()[found]()
+    found = _suffix(path, file_formats())
+    home = None if found is None else file_formats()[found]()
     return cast(ChunkedFormat, home) if hasattr(home, "Goal") else None
 
 
@@ -194,7 +193,7 @@ def check_output(path: str, results: Sequence[Result], inputs: Iterable[str] = (
     refuse_inputs([path], inputs)
     check_names(path, results)
     if not home.NAMED and len(results) != 1:
-        many = [suffix for suffix, module in formats().items() if module().NAMED]
+        many = [suffix for suffix, module in file_formats().items() if module().NAMED]
         raise FileFormatError(
             f"{path} holds one tensor and there are {len(results)} ({quoted(r.name for r in results)}); "
             f"write to {listed(many)}, or select one by file{SELECTOR}name"

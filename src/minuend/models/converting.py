@@ -71,7 +71,7 @@ def convert(model: Any, to: str, *, target: str | None = None) -> Converted:
     version = version if limit is None else str(limit.version)
     if source == name and versioning is not None:
         result, changes, losses = versioning.convert(opened, version)
-    elif source == name and len(goal.versions) == 1:
+    elif source == name and len(goal.versions()) == 1:
         raise SpecError("to", f"the model is {goal.title}'s already, which has one version; nothing to convert")
     else:
         graph = _able(source, "lifting").to_graph(opened)

@@ -58,7 +58,7 @@ def vectors(opsets: Sequence[int] | None = None) -> Iterator[Vector]:
         SpecError: an opset that does not exist.
     """
     home = dialect("onnx")
-    for opset in opsets or [int(version.version) for version in home.versions]:
+    for opset in opsets or [int(version.version) for version in home.versions()]:
         op = home.resolve(opset)
         for name in op.types:
             yield from _of_values(op, opset, TYPES[name])

@@ -1,4 +1,4 @@
-"""OpenVINO ``Subtract``: its one version.
+"""OpenVINO ``Subtract``, ``Add`` and ``Negative``: the one version of each.
 
 Sources: the operator's page (Subtract-1), the page on broadcasting rules, and what the runtime was measured to do.
 ``types`` and ``attributes`` decide what validation lets pass.
@@ -11,9 +11,10 @@ from types import MappingProxyType
 from typing import Any
 
 from minuend.core import shapes
-from minuend.core.elements import TYPES
-from minuend.core.shapes import Broadcast, Shape
-from minuend.operators import SUBTRACT
+from minuend.core.elements import TYPES, ElementType
+from minuend.core.shapes import ONE_OPERAND, Broadcast, Shape
+from minuend.operators import ADD, NEGATIVE, SUBTRACT
+from minuend.operators.operator import Operator
 from minuend.standards.dialects import Dialect
 from minuend.standards.version import Attr, OpVersion, Param, Rows
 from minuend.text import whole_number
@@ -74,57 +75,106 @@ _RULES: Mapping[str, Callable[[Shape, Shape, int], Broadcast]] = MappingProxyTyp
     }
 )
 
-SUBTRACT_1 = OpVersion(
+_ATTRIBUTES = Rows(
+    [
+        Attr(
+            "auto_broadcast",
+            "string",
+            "numpy",
+            doc="how the shapes join: none (they are equal), numpy, or pdpd (B into A); case does not matter",
+            values=tuple(_RULES),
+        ),
+        Attr(
+            "axis",
+            "int",
+            -1,
+            doc="where B's first dim sits in A under pdpd, -1 for A's suffix; no other rule reads it. "
+            "The operator's page does not list it, the page on broadcasting does; "
+            "the IR attribute is written auto_broadcast.auto_broadcast_axis",
+        ),
+    ]
+)
+
+
+def _arithmetic(computes: Operator, name: str, a: str, b: str, c: str, formula: str) -> OpVersion:
+    """The one version of an operator of two operands.
+
+    Args:
+        computes, name: the operator, and OpenVINO's name of it. a, b, c: what operands and result are, in words.
+        formula: as the operator's page has it.
+    """
+    return OpVersion(
+        dialect="openvino",
+        operator=name,
+        computes=computes,
+        version=1,
+        types=tuple(SPELLINGS),
+        attributes=_ATTRIBUTES,
+        inputs=Rows(
+            [
+                Param("1", "T", f"a, {a}; required, of any shape and rank"),
+                Param("2", "T", f"b, {b}; required, of any shape and rank"),
+            ]
+        ),
+        outputs=Rows([Param("1", "T", f"the {c}, of the shape in which the inputs join")]),
+        broadcasting=f"{', '.join(list(_RULES)[:-1])} or {list(_RULES)[-1]}, as auto_broadcast says",
+        inference="broadcast shape",
+        notes=(
+            "A zero dim joins a 1 and gives 0; under pdpd a 1 of A against a 0 of B is the one case where A changes.",
+            "Under pdpd rank(B) <= rank(A) holds with B's trailing 1s counted, as the runtime does.",
+        ),
+        facts=MappingProxyType(
+            {
+                "name": name,
+                "versioned name": f"{name}-1",
+                "category": "Arithmetic binary",
+                "short description": f"element-wise {c} of two tensors that auto_broadcast may join",
+                "formula": f"o[i] = {formula}",
+                "type constraint": "T",
+                "constrained to": "any numeric type",
+                "opsets": f"opset{OPSETS[0]} to opset{OPSETS[-1]}",
+            }
+        ),
+    )
+
+
+SUBTRACT_1 = _arithmetic(
+    SUBTRACT, "Subtract", "what is subtracted from", "what is subtracted", "difference", "a[i] - b[i]"
+)
+ADD_1 = _arithmetic(ADD, "Add", "the first summand", "the second summand", "sum", "a[i] + b[i]")
+
+
+def _is_signed(element: ElementType) -> bool:
+    return element.kind != "unsigned" and (element.format is None or element.format.signed)
+
+
+NEGATIVE_1 = OpVersion(
     dialect="openvino",
-    operator="Subtract",
-    computes=SUBTRACT,
+    operator="Negative",
+    computes=NEGATIVE,
     version=1,
-    types=tuple(SPELLINGS),
-    attributes=Rows(
-        [
-            Attr(
-                "auto_broadcast",
-                "string",
-                "numpy",
-                doc="how the shapes join: none (they are equal), numpy, or pdpd (B into A); case does not matter",
-                values=tuple(_RULES),
-            ),
-            Attr(
-                "axis",
-                "int",
-                -1,
-                doc="where B's first dim sits in A under pdpd, -1 for A's suffix; no other rule reads it. "
-                "The operator's page does not list it, the page on broadcasting does; "
-                "the IR attribute is written auto_broadcast.auto_broadcast_axis",
-            ),
-        ]
-    ),
-    inputs=Rows(
-        [
-            Param("1", "T", "a, what is subtracted from; required, of any shape and rank"),
-            Param("2", "T", "b, what is subtracted; required, of any shape and rank"),
-        ]
-    ),
-    outputs=Rows([Param("1", "T", "the difference, of the shape in which the inputs join")]),
-    broadcasting=f"{', '.join(list(_RULES)[:-1])} or {list(_RULES)[-1]}, as auto_broadcast says",
-    inference="broadcast shape",
-    notes=(
-        "A zero dim joins a 1 and gives 0; under pdpd a 1 of A against a 0 of B is the one case where A changes.",
-        "Under pdpd rank(B) <= rank(A) holds with B's trailing 1s counted, as the runtime does.",
-    ),
+    types=tuple(name for name in SPELLINGS if _is_signed(TYPES[name])),
+    inputs=Rows([Param("1", "T", "what is negated; required, of any shape and rank")]),
+    outputs=Rows([Param("1", "T", "the negative, of the input's shape and type")]),
+    broadcasting=ONE_OPERAND,
+    inference="shape of X",
+    notes=("A model with an unsigned type passes validation, and does not compile.",),
     facts=MappingProxyType(
         {
-            "name": "Subtract",
-            "versioned name": "Subtract-1",
-            "category": "Arithmetic binary",
-            "short description": "element-wise difference of two tensors that auto_broadcast may join",
-            "formula": "o[i] = a[i] - b[i]",
+            "name": "Negative",
+            "versioned name": "Negative-1",
+            "category": "Arithmetic unary",
+            "short description": "element-wise negative of a tensor",
+            "formula": "o[i] = -a[i]",
             "type constraint": "T",
-            "constrained to": "any numeric type",
+            "constrained to": "any signed numeric type",
             "opsets": f"opset{OPSETS[0]} to opset{OPSETS[-1]}",
         }
     ),
 )
+
+
+_ROWS = (SUBTRACT_1, ADD_1, NEGATIVE_1)
 
 
 def broadcast(op: OpVersion, a: Shape, b: Shape, attributes: Mapping[str, Any]) -> Broadcast:
@@ -134,24 +184,26 @@ def broadcast(op: OpVersion, a: Shape, b: Shape, attributes: Mapping[str, Any]) 
 
 
 def number(version: object) -> int:
-    """Read the operator's version: 1, ``"1"``, ``"Subtract-1"``, or an opset that holds it, such as ``"opset8"``.
+    """Read an operator's version: 1, ``"1"``, ``"Subtract-1"``, or an opset that holds it, such as ``"opset8"``.
 
     Raises:
         ValueError: none of these. Version 2 does not exist, so it is not taken for the newest.
     """
     if isinstance(version, str) and version.startswith("opset"):
         fits = whole_number(version.removeprefix("opset")) in OPSETS
+    elif isinstance(version, str):
+        fits = version in ("1", *map(str, _ROWS))
     else:
-        fits = version in ("1", "Subtract-1") if isinstance(version, str) else type(version) is int and version == 1
+        fits = type(version) is int and version == 1
     if not fits:
-        raise ValueError("no version of Subtract")
+        raise ValueError("no version of an operator")
     return 1
 
 
 DIALECT = Dialect(
     name="openvino",
     title="OpenVINO",
-    versions=(SUBTRACT_1,),
+    rows=_ROWS,
     number=number,
     counted="operator version",
     broadcast=broadcast,

@@ -8,7 +8,9 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+from collections.abc import Mapping
 from fractions import Fraction
+from types import MappingProxyType
 
 import numpy as np
 
@@ -243,6 +245,17 @@ def float_classes(result: str) -> tuple[ValueClass, ...]:
 
 NO_VALUES = ValueClass("no values", "empty tensors", lambda o: False)
 """The only class of empty tensors: there is nothing in them but a shape."""
+
+
+@functools.cache
+def words(operator: Operator) -> Mapping[str, str]:
+    """Return how sentences call the members of an operator's classes, by the names of these.
+
+    >>> from minuend.operators import ADD
+    >>> words(ADD)["rounds"]
+    'sums that round'
+    """
+    return MappingProxyType({row.name: row.words for row in (*operator.value_classes, NO_VALUES)})
 
 
 @functools.cache

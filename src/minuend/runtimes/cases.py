@@ -18,9 +18,9 @@ import numpy as np
 from minuend.core.elements import TYPES, ElementType
 from minuend.core.shapes import ONE_OPERAND, Broadcast, Shape, numpy
 from minuend.errors import SpecError
-from minuend.operators import VALUE_CLASSES
+from minuend.operators import SUBTRACT
 from minuend.operators.operator import Operator, ValueClass
-from minuend.operators.value_classes import NO_VALUES, classes
+from minuend.operators.value_classes import NO_VALUES, classes, words
 from minuend.runtimes import values
 from minuend.runtimes.values import Codes, Operands
 from minuend.standards.dialects import dialect
@@ -37,6 +37,9 @@ CONSTANTS: Mapping[str, str] = MappingProxyType(
     }
 )
 """Which operands are constants of the model, and how a sentence says it."""
+
+_OF_ONE = ("none", "A")
+"""Which operands are constants where there is one."""
 
 _SCALARS = 16
 """How many values a scalar takes; each needs a node of its own."""
@@ -239,7 +242,7 @@ class Case:
     @property
     def opversion(self) -> str:
         """The version as targets name it: ``"onnx:14"``."""
-        return f"{self.op.dialect}:{self.op.version}"
+        return self.op.key
 
     @property
     def id(self) -> str:
@@ -248,7 +251,7 @@ class Case:
 
     def id_of(self, value_class: str) -> str:
         """The sentence for one value class: ``"… B constant: values that wrap"``."""
-        return f"{self.id}: {VALUE_CLASSES[value_class].words}"
+        return f"{self.id}: {words(self.op.computes)[value_class]}"
 
     @property
     def attributes(self) -> Mapping[str, Any]:
@@ -301,19 +304,26 @@ def relations(op: OpVersion) -> tuple[str, ...]:
     return tuple(row.name for row in _RELATIONS if _rule(op, row) is not None)
 
 
-def cases(dialect_name: str, *, full: bool = True, constants: tuple[str, ...] = tuple(CONSTANTS)) -> Iterator[Case]:
+def cases(
+    dialect_name: str,
+    *,
+    full: bool = True,
+    constants: tuple[str, ...] = tuple(CONSTANTS),
+    operator: str = SUBTRACT.name,
+) -> Iterator[Case]:
     """Yield every case of a dialect: a version's types, in the order of its row, under each relation it knows.
 
     Args:
         dialect_name: ``"onnx"`` or ``"openvino"``. full: all pairs of 8-bit types; otherwise their edges.
-        constants: names in :data:`CONSTANTS`.
+        constants: names in :data:`CONSTANTS`. operator: its name in the array API standard.
 
     >>> next(iter(cases("onnx"))).id
     'Sub-1 of float16, same shapes, no constants'
     """
-    for op in dialect(dialect_name).versions:
+    for op in dialect(dialect_name).versions(operator):
+        own = constants if op.computes.arity > 1 else tuple(which for which in constants if which in _OF_ONE)
         for name in op.types:
-            for which in constants:
+            for which in own:
                 for relation in relations(op):
                     yield Case(op, TYPES[name], relation, which, full)
 
@@ -335,6 +345,8 @@ def relation_of(node: Node) -> str | None:
     'one-sided'
     """
     joined = validate(node)
+    if node.op.computes.arity == 1:
+        return _of_one(node.a.shape)
     a, b = node.a.shape, node.b.shape
     if a is None or b is None or joined.assumptions:
         return None
@@ -345,6 +357,13 @@ def relation_of(node: Node) -> str | None:
     if all(dim == 1 for dim in b) or all(dim == 1 for dim in a):
         return "scalar"
     return _apart(node, a, b, joined) or _sides(a, b, joined)
+
+
+def _of_one(shape: Shape) -> str | None:
+    """The relation of an operator's only operand."""
+    if shape is None:
+        return None
+    return "zero-size" if any(dim == 0 for dim in shape) else "same" if shape else "rank 0"
 
 
 def _apart(node: Node, a: tuple[Any, ...], b: tuple[Any, ...], joined: Broadcast) -> str | None:

@@ -120,7 +120,7 @@ def _versions(target: Target, dtype: str) -> Iterator[str]:
     """The newest version that has a type, of each format that a target reads; of a standard's level, its own."""
     for name in target.dialects:
         asked = {version for row in target.rows for version in row.opversions}
-        having = [one for one in dialect(name).versions if dtype in one.types and _said(one) in asked]
+        having = [one for one in dialect(name).versions() if dtype in one.types and _said(one) in asked]
         if having:
             yield _said(having[-1])
 

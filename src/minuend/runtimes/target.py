@@ -14,7 +14,7 @@ from minuend.runtimes import cases
 from minuend.runtimes.answers import EVERY, OK, Answer, Verdict
 from minuend.runtimes.pattern_answers import GraphAnswers
 from minuend.runtimes.processor import up_to_last
-from minuend.standards.dialects import dialect
+from minuend.standards.dialects import dialect, parse_version
 from minuend.standards.node import Node
 from minuend.standards.spelling import find as find_type
 from minuend.standards.version import OpVersion
@@ -139,7 +139,7 @@ class Target:
             if name not in known:
                 raise SpecError("targets", f"{name!r} is none of {listed(known)}")
         op = version_of(opversion)
-        row = self._index.get((f"{op.dialect}:{op.version}", element.name, relation, constants))
+        row = self._index.get((op.key, element.name, relation, constants))
         names = [row.name for row in classes(op.computes, element)]
         if relation == "zero-size":
             names = [NO_VALUES.name]
@@ -175,7 +175,4 @@ def keys(row: Row) -> Iterator[tuple[str, str, str, str]]:
 
 def version_of(version: object) -> OpVersion:
     """Return a version row that is given as itself, or as ``"onnx:14"``."""
-    if isinstance(version, OpVersion):
-        return version
-    name, _, number = str(version).partition(":")
-    return dialect(name).resolve(number or None)
+    return version if isinstance(version, OpVersion) else parse_version(str(version))

@@ -109,7 +109,7 @@ def _form(data: Any) -> Any:
 
 @functools.cache
 def _row_form() -> Mapping[str, Any]:
-    versions = {f"{home.name}:{row.version}" for home in dialects().values() for row in home.versions}
+    versions = {row.key for home in dialects().values() for row in home.rows}
     known = dict(zip(_NAMES, (versions, TYPES, cases.RELATIONS, cases.CONSTANTS), strict=True))
     names = {name: schema.Names(frozenset(each)) for name, each in known.items()}
     return {**names, "answers": pattern_answers.answers_form()}

@@ -16,6 +16,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from minuend.errors import SpecError, listed, near, shown
+from minuend.operators import SUBTRACT
+from minuend.plain import grouped
 from minuend.standards.version import Change, OpVersion, diff
 
 if TYPE_CHECKING:
@@ -24,12 +26,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Dialect:
-    """One standard's view of the operator.
+    """One standard's view of the operators.
 
     Attributes:
         name: the folder's name.
         title: the standard's own name.
-        versions: oldest first.
+        rows: the versions of every operator, one operator after the other, each from its oldest on.
         number: reads a version as users write it (``13``, ``"13"``, ``"4.1"``, ``"DML_FEATURE_LEVEL_4_1"``)
             into something that sorts; raises ``ValueError`` where it is none.
         counted: what a version counts, for messages: ``"opset"``, ``"feature level"``.
@@ -41,7 +43,7 @@ class Dialect:
 
     name: str
     title: str
-    versions: tuple[OpVersion, ...]
+    rows: tuple[OpVersion, ...]
     number: Callable[[object], Any]
     counted: str
     broadcast: Callable[[OpVersion, Shape, Shape, Mapping[str, Any]], Broadcast]
@@ -59,25 +61,51 @@ class Dialect:
             return ""
         return f"{self.counted} {shown(version)} of {self.title} is not known; the newest known is {self.newest}"
 
-    def resolve(self, version: object = None) -> OpVersion:
-        """Return the newest version that is not above ``version``; ``None`` means the newest of all.
+    @functools.cached_property
+    def operators(self) -> Mapping[str, tuple[OpVersion, ...]]:
+        """The versions of each operator, oldest first, by its name in the array API standard."""
+        return MappingProxyType(
+            {name: tuple(rows) for name, rows in grouped((r.computes.name, r) for r in self.rows).items()}
+        )
+
+    def versions(self, operator: str = SUBTRACT.name) -> tuple[OpVersion, ...]:
+        """Return an operator's versions, oldest first.
+
+        Args:
+            operator: its name in the array API standard, or the dialect's own: ``"add"``, ``"Add"``.
 
         Raises:
-            SpecError: not a version, or one from before the operator existed.
+            SpecError: the dialect has no such operator.
         """
+        own = {
+            one: name for name, rows in self.operators.items() for one in (name, rows[0].operator, rows[0].short_name)
+        }
+        if not isinstance(operator, str) or operator not in own:
+            meant = near(operator, own) if isinstance(operator, str) else ""
+            known = listed(rows[0].short_name for rows in self.operators.values())
+            raise SpecError("operator", f"{self.title} has no operator {shown(operator)} here{meant}; expected {known}")
+        return self.operators[own[operator]]
+
+    def resolve(self, version: object = None, operator: str = SUBTRACT.name) -> OpVersion:
+        """Return the newest version of an operator that is not above ``version``; ``None`` means the newest of all.
+
+        Raises:
+            SpecError: no such operator, not a version, or one from before the operator existed.
+        """
+        versions = self.versions(operator)
         if version is None:
-            return self.versions[-1]
-        first = self.versions[0]
+            return versions[-1]
+        first = versions[0]
         try:
             wanted = self.number(version)
-            found = [v for v in self.versions if self.number(v.version) <= wanted]
+            found = [v for v in versions if self.number(v.version) <= wanted]
         except SpecError:  # the dialect says more of it than the sentence below
             raise
         except ValueError:
             found = []
         if not found:
-            known = listed((v.version for v in self.versions), "and")
-            above = f" or above (versions: {known})" if len(self.versions) > 1 else ", the only one"
+            known = listed((v.version for v in versions), "and")
+            above = f" or above (versions: {known})" if len(versions) > 1 else ", the only one"
             raise SpecError(
                 "version",
                 f"{self.title} has no {self.counted} {shown(version)} with {first.operator}; "
@@ -111,35 +139,65 @@ def dialect(name: str) -> Dialect:
     raise SpecError("dialect", f"no dialect {shown(name)}{meant}; expected {listed(sorted(dialects()))}")
 
 
-def spec(dialect_name: str, version: object = None) -> OpVersion:
-    """Return the version of subtraction in force at a dialect's version number.
+def parse_version(text: str) -> OpVersion:
+    """Read a version as people name it: ``"onnx:14"`` is Sub-14; another operator is named, as in ``"onnx:Add-14"``.
+
+    A feature level of DirectML stands behind an ``@``, ``"directml:ADD@5.1"``. Without a version it is the newest.
+
+    Raises:
+        SpecError: no such dialect, operator or version.
+
+    >>> str(parse_version("onnx:10")), str(parse_version("onnx:Add-10")), str(parse_version("openvino:Negative-1"))
+    ('Sub-7', 'Add-7', 'Negative-1')
+    """
+    home, operator, version = split_version(text)
+    return home.resolve(version, operator)
+
+
+def split_version(text: str) -> tuple[Dialect, str, str | None]:
+    """Return the dialect, operator and version that :func:`parse_version` reads; ``None`` stands for the newest."""
+    name, colon, rest = text.partition(":")
+    home = dialect(name)
+    for operator in {one: None for row in home.rows for one in (row.operator, row.short_name)}:
+        if rest == operator:
+            return home, operator, None
+        if rest.startswith((f"{operator}-", f"{operator}@")):
+            return home, operator, rest[len(operator) + 1 :]
+    return home, SUBTRACT.name, rest if colon else None
+
+
+def spec(dialect_name: str, version: object = None, operator: str = SUBTRACT.name) -> OpVersion:
+    """Return the version of an operator in force at a dialect's version number.
 
     Args:
         dialect_name: ``"onnx"``, ``"openvino"`` or ``"directml"``.
         version: an ONNX opset number, OpenVINO's 1, a DirectML feature level such as ``"4.1"``; ``None`` is the newest.
+        operator: its name in the array API standard, or the dialect's own.
 
     Raises:
-        SpecError: no such dialect or version.
+        SpecError: no such dialect, operator or version.
 
     >>> spec("onnx", 10).version
     7
     >>> "bfloat16" in spec("onnx", 13).types, "uint8" in spec("onnx", 13).types
     (True, False)
+    >>> str(spec("onnx", 12, "negative")), str(spec("openvino", operator="Add"))
+    ('Neg-6', 'Add-1')
     """
-    return dialect(dialect_name).resolve(version)
+    return dialect(dialect_name).resolve(version, operator)
 
 
-def diff_versions(dialect_name: str, old: object, new: object) -> list[Change]:
-    """List what changed in a dialect from one version to another.
+def diff_versions(dialect_name: str, old: object, new: object, operator: str = SUBTRACT.name) -> list[Change]:
+    """List what changed of an operator in a dialect from one version to another.
 
     Returns:
         One :class:`~minuend.standards.version.Change` a field: ``.field``, ``.added``, ``.removed``. Empty where both
         numbers mean the same version.
 
     Raises:
-        SpecError: no such dialect or version.
+        SpecError: no such dialect, operator or version.
 
     >>> [str(change) for change in diff_versions("onnx", 7, 13) if change.field == "types"]
     ['types: +bfloat16']
     """
-    return diff(spec(dialect_name, old), spec(dialect_name, new))
+    return diff(spec(dialect_name, old, operator), spec(dialect_name, new, operator))

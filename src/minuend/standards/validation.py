@@ -23,8 +23,10 @@ def validate(node: Node) -> Broadcast:
     home = dialect(node.op.dialect)
     try:
         check_attributes(node.op, node.attributes)
-        check_types(node.op, node.a.dtype, node.b.dtype)
-        check_ranks(node.op, (node.a.shape, node.b.shape))
+        check_types(node.op, *(one.dtype for one in node.operands))
+        check_ranks(node.op, tuple(one.shape for one in node.operands))
+        if node.op.computes.arity == 1:
+            return Broadcast(node.a.shape)
         return home.broadcast(node.op, node.a.shape, node.b.shape, node.attributes)
     except SpecError as error:
         raise error.at(node.where) from None
@@ -64,6 +66,7 @@ def infer_node(node: Node) -> TensorType:
     answer = {
         "element type only": Broadcast(None),
         "shape of A": Broadcast(node.a.shape, assumptions=joined.assumptions),
+        "shape of X": joined,
         "broadcast shape": joined,
     }[node.op.inference]
     return TensorType(node.a.dtype, answer.shape, answer.assumptions)
@@ -111,7 +114,7 @@ def _check_value(op: OpVersion, attr: Attr, value: Any) -> None:
 
 def _history(op: OpVersion, name: str) -> str:
     """Say in which version an attribute came or went."""
-    versions = dialect(op.dialect).versions
+    versions = dialect(op.dialect).versions(op.operator)
     having = [i for i, version in enumerate(versions) if name in version.attributes.names]
     if not having:
         return ""
@@ -120,11 +123,11 @@ def _history(op: OpVersion, name: str) -> str:
     return f" (it came in version {versions[having[0]].version})"
 
 
-def check_types(op: OpVersion, a: str, b: str) -> None:
-    """Check the two operands' element types."""
+def check_types(op: OpVersion, a: str, b: str = "") -> None:
+    """Check the operands' element types."""
     home = dialect(op.dialect)
     # 3. A and B have one element type; nothing is promoted.
-    if a != b:
+    if b and a != b:
         raise DTypeError(
             "types",
             f"{op} takes two operands of one element type; A is {home.spell(a)} and B is {home.spell(b)}; "
@@ -132,7 +135,7 @@ def check_types(op: OpVersion, a: str, b: str) -> None:
         )
     # 4. The element type is one that the version's row lists.
     if a not in op.types:
-        later = [version for version in home.versions if a in version.types]
+        later = [version for version in home.versions(op.operator) if a in version.types]
         came = f" (it came with {home.counted} {later[0].version})" if later else ""
         allowed = listed(home.spell(t) for t in op.types)
         raise DTypeError("types", f"{op} takes no element type {home.spell(a)}{came}; expected {allowed}")

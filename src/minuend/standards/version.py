@@ -82,7 +82,7 @@ class Param:
 
 @dataclass(frozen=True, kw_only=True)
 class OpVersion:
-    """One version of subtraction in one standard.
+    """One version of an operator in one standard.
 
     Attributes:
         dialect: ``"onnx"``, ``"openvino"`` or ``"directml"``.
@@ -92,8 +92,8 @@ class OpVersion:
         types: the element types allowed, by this package's names.
         attributes, inputs, outputs: rows, also looked up by name.
         broadcasting: the rule in force, by its name in :mod:`minuend.core.shapes`.
-        inference: what the standard's shape inference answers: ``"element type only"``, ``"shape of A"``,
-            ``"broadcast shape"``.
+        inference: what the standard's shape inference answers: ``"element type only"``, ``"shape of A"``, ``"shape of
+            X"``, ``"broadcast shape"``.
         ranks: lowest and highest rank; ``None`` for no limit.
         notes: what else holds for this version, a sentence each.
         facts: what the standard's page states besides (domain, since_version, category, header, …).
@@ -118,6 +118,18 @@ class OpVersion:
 
     def __str__(self) -> str:
         return f"{self.operator}-{self.version}"
+
+    @property
+    def short_name(self) -> str:
+        """The operator's name as people write it: ``Add``, ``ADD``."""
+        return self.operator.removeprefix("ELEMENT_WISE_")
+
+    @property
+    def key(self) -> str:
+        """The version as people and files name it: ``"onnx:14"`` of subtraction, ``"onnx:Add-14"`` of others."""
+        if self.computes.name == "subtract":
+            return f"{self.dialect}:{self.version}"
+        return f"{self.dialect}:{self.short_name}{'-' if isinstance(self.version, int) else '@'}{self.version}"
 
     def evolve(
         self,

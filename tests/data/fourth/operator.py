@@ -11,4 +11,4 @@ def minus(x, y):
     """Subtract by the newest edition's rules."""
     a, b, element = operands(x, y)
     types = (TensorType(element, a.shape), TensorType(element, b.shape))
-    return compute(element, validate(Node(op=DIALECT.versions[-1], operands=(types[0], types[1]))), a, b, None)
+    return compute(element, validate(Node(op=DIALECT.versions()[-1], operands=(types[0], types[1]))), a, b, None)

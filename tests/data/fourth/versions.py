@@ -22,7 +22,7 @@ SPELLINGS = {"float32": ("REAL",), "int8": ("TINY",)}
 DIALECT = Dialect(
     name="fourth",
     title="Fourth",
-    versions=(FIRST, FIRST.evolve(2, add_types=("int8",), remove_attributes=("axis",))),
+    rows=(FIRST, FIRST.evolve(2, add_types=("int8",), remove_attributes=("axis",))),
     number=int,
     counted="edition",
     broadcast=lambda op, a, b, attributes: shapes.numpy(a, b),

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from peak_memory import PEAK
 
 from minuend.errors import FileFormatError
 from minuend.files import open_tensors
@@ -196,10 +197,10 @@ def test_of_large_files_a_few_blocks_are_in_memory(tmp_path: Path) -> None:
             stream.write(header.getvalue())
             stream.truncate(stream.tell() + (400 << 20))
     code = (
-        "import resource, sys; from minuend.files.policy_comparison import compare_files\n"
-        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "import sys; from minuend.files.policy_comparison import compare_files\n"
+        f"before = {PEAK}\n"
         "compare_files(*sys.argv[1:])\n"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"
+        f"print({PEAK} - before)"
     )
     files = [str(tmp_path / f"{name}.npy") for name in "ab"]
     done = subprocess.run([sys.executable, "-c", code, *files], capture_output=True, text=True, check=True, timeout=120)

@@ -19,7 +19,7 @@ def matrix_page(homes: Sequence[Dialect], language: Language) -> Page:
     A single dialect's types are named as it names them.
     """
     tr = language.tr
-    versions = [version for home in homes for version in home.versions]
+    versions = [version for home in homes for version in home.versions()]
     names = [name for name in TYPES if any(name in version.types for version in versions)]
     spell = homes[0].spell if len(homes) == 1 else str
     heads = tuple(f"{version.dialect}\n{version.version}" for version in versions)
@@ -72,7 +72,8 @@ def spec_page(op: OpVersion, language: Language) -> Page:
 def _title(op: OpVersion, home: Dialect, language: Language) -> str:
     tr = language.tr
     names = {"title": home.title, "op": op, "counted": tr(home.counted), "version": op.version}
-    later = home.versions[home.versions.index(op) + 1 :]
+    versions = home.versions(op.operator)
+    later = versions[versions.index(op) + 1 :]
     if later:
         return tr(
             "{title} {op}: since {counted} {version}, until {counted} {next} changes it", next=later[0].version, **names

@@ -46,7 +46,7 @@ def operators(names: Iterable[str], dtypes: set[str]) -> str:
 
 
 def _span(home: str, found: set[str], dtypes: set[str]) -> str:
-    having = [str(version.version) for version in dialect(home).versions if dtypes & set(version.types)]
+    having = [str(version.version) for version in dialect(home).versions() if dtypes & set(version.types)]
     shown = [version for version in having if version in found]
     return home if shown == having else " ".join((home, *shown))
 

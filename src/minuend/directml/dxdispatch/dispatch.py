@@ -18,7 +18,7 @@ from minuend.directml.dxdispatch.resources import Resource
 from minuend.directml.versions import DIALECT
 from minuend.errors import listed
 
-_OP = DIALECT.versions[-1]
+_OP = DIALECT.versions()[-1]
 INPUTS: tuple[str, ...] = _OP.inputs.names
 OUTPUT: str = _OP.outputs.names[0]
 TENSORS = (*INPUTS, OUTPUT)

@@ -34,7 +34,7 @@ def needs_modern(occurrence: Occurrence, target: Target, overflow: Contract, acc
 def lowest_opset(found: Iterable[Occurrence], target: Target) -> int:
     """Return the lowest opset with NumPy's broadcasting at which the target runs the most of some subtractions."""
     dtypes = {occurrence.node.a.dtype for occurrence in found if isinstance(occurrence.node, Node)}
-    modern = [op for op in DIALECT.versions if op.broadcasting == "numpy"]
+    modern = [op for op in DIALECT.versions() if op.broadcasting == "numpy"]
 
     def run(op: OpVersion) -> int:
         answers = [target.answer(op, dtype, "same", "none") for dtype in dtypes if dtype in op.types]
@@ -74,6 +74,6 @@ def choose_for_opset(occurrence: Occurrence, opset: int, overflow: Contract, wri
             continue
         if writable(element, recipe) and builder.legal(recipe, element, opset):
             return Choice("write", reason, recipe)
-    least = next((v.version for v in DIALECT.versions if int(v.version) > opset and element.name in v.types), None)
+    least = next((v.version for v in DIALECT.versions() if int(v.version) > opset and element.name in v.types), None)
     instead = f"take opset {least} or above" if least else "take a later opset"
     return Choice("refuse", f"{reason}, and opset {opset} has not the operators to compute it", instead=instead)
