@@ -162,7 +162,7 @@ def test_results_of_another_shape_type_or_number_are_told() -> None:
         "the result has shape (65536,), not (256, 256)": [Output(UINT8, good.codes.reshape(-1))],
         "the result is of int8, not of uint8": [Output(TYPES["int8"], good.codes)],
         "the result is of an unknown element type, not of uint8": [Output(None, good.codes)],
-        "2 results for 1 subtractions": [good, good],
+        "2 results for 1 nodes": [good, good],
     }
     for message, outputs in told.items():
         assert judge(case, outputs).answers == {EVERY: Answer("different-numbers", message=message)}

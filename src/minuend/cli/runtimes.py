@@ -13,6 +13,15 @@ from minuend.cli.verbs import Verb, Verbs, completing
 from minuend.errors import MinuendError, shown
 from minuend.text import whole_number
 
+operator_option = click.option(
+    "--operator",
+    metavar="NAME",
+    default="subtract",
+    show_default=True,
+    help="What is computed: subtract, add or negative.",
+)
+"""The operator that a runtime is asked about."""
+
 
 @click.command(
     cls=Verb,
@@ -28,6 +37,7 @@ from minuend.text import whole_number
 )
 @click.option("--all", "everything", is_flag=True, help="Run every case; by default a sample of each kind.")
 @click.option("--quick", is_flag=True, help="Take the edges of 8-bit types in place of all 65,536 pairs.")
+@operator_option
 @click.option("--junit", type=path, metavar="FILE", help="Write a JUnit report.")
 @limits(CASE_SECONDS)
 @click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
@@ -36,6 +46,7 @@ def prove(
     target: str | None,
     everything: bool,
     quick: bool,
+    operator: str,
     junit: str | None,
     max_memory: int | None,
     max_seconds: float | None,
@@ -63,6 +74,7 @@ def prove(
             runtime,
             all=everything,
             quick=quick,
+            operator=operator,
             ledger=ledger,
             max_memory=max_memory,
             max_seconds=max_seconds,
@@ -87,7 +99,8 @@ def prove(
 @click.option("-o", "--output", "out", type=path, metavar="FILE", required=True, help="The file to write.")
 @click.option("--python", metavar="PYTHON", help="The Python whose release is measured; by default this one.")
 @click.option("--isa", default="", metavar="SET", help="Let the runtime use no newer instruction set, as avx2.")
-@click.option("--alone", is_flag=True, help="Leave out subtractions with neighbours: minutes instead of an hour.")
+@click.option("--alone", is_flag=True, help="Leave out patterns with adjacent operators: minutes instead of an hour.")
+@operator_option
 @click.option(
     "--graphs",
     type=click.Choice(["all", "missing"]),
@@ -100,6 +113,7 @@ def measure(
     python: str | None,
     isa: str,
     alone: bool,
+    operator: str,
     graphs: str | None,
     max_memory: int | None,
     max_seconds: float | None,
@@ -111,6 +125,7 @@ def measure(
     """
     from minuend.files.transaction import output_paths
     from minuend.files.transaction.writing import atomic
+    from minuend.operators import by_name
     from minuend.runtimes import measuring
     from minuend.runtimes import targets as known
     from minuend.runtimes.running import Runtime
@@ -121,7 +136,7 @@ def measure(
     before = known.read(out) if graphs else None
     with limited(max_memory, max_seconds), Runtime(runtime, python, isa) as asked, Bar("measuring") as bar:
         if before is None:
-            found = measuring.measure(asked, alone=alone, progress=bar)
+            found = measuring.measure(asked, alone=alone, operator=by_name(operator), progress=bar)
         else:
             found = measuring.with_graphs(asked, before, graphs or measuring.ALL, progress=bar)
     with atomic(out, files(python)) as stream:

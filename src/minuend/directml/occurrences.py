@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from minuend.directml.model import Model, level
 from minuend.models.occurrences import Occurrence
 from minuend.models.purpose import PLAIN
 from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.models.ranges.interval import full
+from minuend.operators import SUBTRACT
+from minuend.operators.operator import Operator
 
 
 def names(_: Model) -> tuple[str, ...]:
@@ -16,9 +18,11 @@ def names(_: Model) -> tuple[str, ...]:
     return ()
 
 
-def occurrences(model: Model, _: Assumptions = NONE) -> Iterator[Occurrence]:
-    """Yield every dispatchable that subtracts."""
-    for node in model.subtractions():
+def occurrences(
+    model: Model, _: Assumptions = NONE, operators: Collection[Operator] = (SUBTRACT,)
+) -> Iterator[Occurrence]:
+    """Yield every dispatchable that subtracts; of other operators none is read here."""
+    for node in model.subtractions() if SUBTRACT in operators else ():
         op, refused = level(model.dispatchables[node.name])
         yield Occurrence(
             op=op,

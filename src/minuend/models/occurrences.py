@@ -1,4 +1,4 @@
-"""Where a model subtracts: each node with what its operands can hold and which of them are constants of the model.
+"""Where an operator stands in a model: each node with what its operands can hold, and which are constants of the model.
 
 A dialect that has models has an ``occurrences.py``. Its ``occurrences(model, assumed)`` yields them, and its
 ``names(model)`` are those of the values that something can be assumed of. This module finds it.
@@ -17,6 +17,8 @@ from minuend.models.matching import Match
 from minuend.models.opening import dialect_of
 from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.models.ranges.interval import Range, full
+from minuend.operators import SUBTRACT
+from minuend.operators.operator import Operator
 from minuend.standards.abilities import ability
 from minuend.standards.node import Node
 from minuend.standards.version import OpVersion
@@ -27,7 +29,7 @@ Constants = Literal["none", "A", "B", "both"]
 
 @dataclass(frozen=True, kw_only=True)
 class Occurrence:
-    """One subtraction of a model.
+    """One node of a judged operator in a model.
 
     Attributes:
         op: the version that governs it. name: the node's own, or ``""``. where: its place in its file.
@@ -50,7 +52,7 @@ class Occurrence:
     purpose: str
     notes: tuple[str, ...] = ()
     matches: tuple[Match, ...] = ()
-    fixed: Callable[[], tuple[Array | None, Array | None]] = lambda: (None, None)
+    fixed: Callable[[], tuple[Array | None, ...]] = lambda: (None, None)
     departures: frozenset[str] = frozenset()
     live: Any = None
 
@@ -73,11 +75,11 @@ class Occurrence:
         return any(shape is None or any(not isinstance(dim, int) for dim in shape) for shape in shapes)
 
 
-def constants_of(a: Range, b: Range) -> Constants:
-    """Return which of two operands are constants."""
-    if a.constant and b.constant:
+def constants_of(a: Range, b: Range | None = None) -> Constants:
+    """Return which operands are constants; an only one is ``"A"``."""
+    if b is not None and a.constant and b.constant:
         return "both"
-    return "A" if a.constant else "B" if b.constant else "none"
+    return "A" if a.constant else "B" if b is not None and b.constant else "none"
 
 
 def typed(range_: Range, dtype: str | None, why: str = "input") -> Range:
@@ -85,9 +87,16 @@ def typed(range_: Range, dtype: str | None, why: str = "input") -> Range:
     return range_ if range_.dtype == dtype or dtype is None else full(dtype, why)
 
 
-def occurrences(model: Any, assumed: Assumptions = NONE) -> Iterator[Occurrence]:
-    """Yield every subtraction of a model of any dialect; values that have no such name are assumed nothing of."""
-    found: Iterator[Occurrence] = ability(dialect_of(model), "occurrences").occurrences(model, assumed)
+def occurrences(
+    model: Any, assumed: Assumptions = NONE, operators: Collection[Operator] = (SUBTRACT,)
+) -> Iterator[Occurrence]:
+    """Yield every node of some operators of a model of any dialect.
+
+    Args:
+        model: the model. assumed: what is known of values; of names that it lacks nothing is. operators: those that
+            are judged; a dialect that converts no other yields subtractions alone.
+    """
+    found: Iterator[Occurrence] = ability(dialect_of(model), "occurrences").occurrences(model, assumed, operators)
     return found
 
 

@@ -1,7 +1,7 @@
-"""Every Sub of an ONNX model with what its operands can hold, followed through bodies and calls of functions.
+"""Every node of the judged operators of an ONNX model with what its operands can hold.
 
-Only what a Sub depends on is looked at, and a constant's elements are read when a rule asks for them: the weights of
-a large model stay in their files.
+Values are followed through bodies and calls of functions. Only what such a node depends on is looked at, and a
+constant's elements are read when a rule asks for them: the weights of a large model stay in their files.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from collections import ChainMap
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -36,6 +36,8 @@ from minuend.onnx.graphs.nesting import filled_in, graphs
 from minuend.onnx.graphs.walk import Scope, Subtraction, functions, subtractions, walk
 from minuend.onnx.model import Model
 from minuend.onnx.opsets import schemas
+from minuend.operators import SUBTRACT
+from minuend.operators.operator import Operator
 from minuend.standards.node import Node
 
 _MOST_ELEMENTS = 1 << 20
@@ -66,34 +68,36 @@ def _constants(model: Model) -> set[str]:
     return stored if model.proto.ir_version <= 3 else stored - {value.name for value in model.proto.graph.input}
 
 
-def occurrences(model: Model, assumed: Assumptions = NONE) -> Iterator[Occurrence]:
-    """Yield every Sub of a model, in the graph, in bodies and in functions.
+def occurrences(
+    model: Model, assumed: Assumptions = NONE, operators: Collection[Operator] = (SUBTRACT,)
+) -> Iterator[Occurrence]:
+    """Yield every node of some operators of a model, in the graph, in bodies and in functions.
 
     Raises:
-        SpecError: a Sub without two inputs and one output. FileFormatError: constants that cannot be read.
+        SpecError: a node with more or fewer inputs than its operator has. FileFormatError: constants that cannot be
+            read.
     """
-    found = list(subtractions(model))
+    found = list(subtractions(model, operators))
     if not found:
         return
-    analysis = _Analysis(model, assumed)
+    analysis = _Analysis(model, assumed, operators)
     analysis.run()
     flows: dict[str, Flow] = {}
     stored = ways(model.proto)
     departures = stored.union(broken.kind for broken in model.departures)
     for one in found:
-        a, b = analysis.operands(one)
         flow = flows.get(one.scope.where) or flows.setdefault(one.scope.where, flow_of(model, one.scope))
         node = _node(one)
         dtype = node.a.dtype if isinstance(node, Node) else None
-        a, b = typed(a, dtype), typed(b, dtype)
-        constants = constants_of(a, b)
+        operands = tuple(typed(operand, dtype) for operand in analysis.operands(one))
+        constants = constants_of(*operands)
         own = ways_of_operands(one) if stored else frozenset()
         yield Occurrence(
             op=one.op,
             name=one.proto.name,
             where=one.where,
             node=node,
-            operands=(a, b),
+            operands=operands,
             constants=constants,
             purpose=purpose_of(flow, one.index),
             matches=matches(flow, one.index),
@@ -104,16 +108,15 @@ def occurrences(model: Model, assumed: Assumptions = NONE) -> Iterator[Occurrenc
         )
 
 
-def _fixed(model: Model, one: Subtraction) -> tuple[Array | None, Array | None]:
+def _fixed(model: Model, one: Subtraction) -> tuple[Array | None, ...]:
     """The elements of the operands that are stored in the model, and not too many."""
     stored = dict(stored_in(one.scope))
-    a, b = (
+    return tuple(
         model.array(tensor, f"{model.name}: {name!r}")
         if (tensor := stored.get(name)) is not None and math.prod(tensor.dims) <= _MOST_ELEMENTS
         else None
         for name in one.proto.input
     )
-    return a, b
 
 
 def value_ranges(model: Model, names: Sequence[str]) -> dict[str, Range]:
@@ -176,14 +179,17 @@ class _Frame:
 
 
 class _Analysis:
-    def __init__(self, model: Model, assumed: Assumptions = NONE) -> None:
+    def __init__(
+        self, model: Model, assumed: Assumptions = NONE, operators: Collection[Operator] = (SUBTRACT,)
+    ) -> None:
         self.model = model
+        self.judged = {one.onnx for one in operators}
         self.assumed = assumed
         self.scopes = {scope.where: scope for scope in walk(model)}
         self.functions: dict[Key, tuple[FunctionProto, str]] = {
             (f.domain, f.name, f.overload): (f, where) for f, where in functions(model.proto)
         }
-        self.found: dict[tuple[str, int], tuple[Range, Range]] = {}
+        self.found: dict[tuple[str, int], tuple[Range, ...]] = {}
         self.calls = 0
         self.called: set[str] = set()
         self.opened: set[str] = set()
@@ -192,7 +198,7 @@ class _Analysis:
         self.makers: dict[str, Mapping[str, NodeProto]] = {}
 
     def run(self, wanted: Sequence[str] = ()) -> _Frame:
-        """Follow the whole model, as far as its Sub nodes and the wanted values of the graph depend on it.
+        """Follow the whole model, as far as its judged nodes and the wanted values of the graph depend on it.
 
         It is followed once more where what the values of the graph are used for says more of them than what makes them.
         """
@@ -246,10 +252,10 @@ class _Analysis:
         asked = self.demands.get(name) if frame.scope.where == "graph" else None
         return found if asked is None else narrowed(found, asked)
 
-    def operands(self, one: Subtraction) -> tuple[Range, Range]:
-        """What a Sub's operands can hold, in all of its calls together."""
+    def operands(self, one: Subtraction) -> tuple[Range, ...]:
+        """What a node's operands can hold, in all of its calls together."""
         found = self.found.get((one.scope.where, one.index))
-        return found if found is not None else (Range(None), Range(None))
+        return found if found is not None else tuple(Range(None) for _ in one.types)
 
     # ---- a scope ----------------------------------------------------------------------------------------------
 
@@ -271,13 +277,13 @@ class _Analysis:
         return found
 
     def _needs(self, scope: Scope, wanted: Sequence[str]) -> set[str]:
-        """The names that a Sub within the scope, or a wanted one, depends on."""
+        """The names that a judged node within the scope, or a wanted one, depends on."""
         need = set(wanted)
         for i in reversed(range(len(scope.nodes))):
             node = scope.nodes[i]
             main = node.domain in MAIN
             inner = self._bodies(scope, i)
-            if (main and node.op_type == "Sub") or self._function(node) is not None or inner:
+            if (main and node.op_type in self.judged) or self._function(node) is not None or inner:
                 need.update(node.input)
                 for body in inner:
                     need |= self._needs(body, [v.name for v in body.proto.output])
@@ -308,7 +314,7 @@ class _Analysis:
             need = self._needs(scope, wanted)
         for i, node in enumerate(scope.nodes):
             main = node.domain in MAIN
-            if main and node.op_type == "Sub":
+            if main and node.op_type in self.judged:
                 self._record(frame, i, node)
             called = self._function(node)
             inner = self._bodies(scope, i)
@@ -333,12 +339,11 @@ class _Analysis:
             frame.values[name] = self.assumed[name].meet(self.value(frame, name))
 
     def _record(self, frame: _Frame, i: int, node: NodeProto) -> None:
-        a, b = (self.value(frame, name) for name in node.input)
+        operands = tuple(self.value(frame, name) for name in node.input)
         key = (frame.scope.where, i)
         if key in self.found:
-            before = self.found[key]
-            a, b = join([before[0], a]), join([before[1], b])
-        self.found[key] = (a, b)
+            operands = tuple(join(pair) for pair in zip(self.found[key], operands, strict=True))
+        self.found[key] = operands
 
     def value(self, frame: _Frame, name: str) -> Range:
         """What a value can hold in a frame."""

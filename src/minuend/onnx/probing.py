@@ -1,4 +1,4 @@
-"""ONNX models for runtimes: cases as Subs, and any model in one piece."""
+"""ONNX models for runtimes: cases as models, and any model in one piece."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from minuend.onnx.graphs.dims import shape_of
 from minuend.onnx.graphs.inference import infer_types
 from minuend.onnx.graphs.walk import all_tensors
 from minuend.runtimes.cases import Case
-from minuend.runtimes.probing import Skip, is_constant, nodes, operands
+from minuend.runtimes.probing import SIDES, Skip, is_constant, nodes, operands
 
 FORM = "onnx"
 
@@ -56,7 +56,9 @@ def case_model(together: Sequence[Case]) -> tuple[bytes, bytes]:
         else:
             inputs.append(helper.make_tensor_value_info(name, kind, first.dims(side) or codes.shape))
     for i, case, operation in nodes(together):
-        made.append(helper.make_node("Sub", [f"a{i}", f"b{i}"], [f"c{i}"], name=f"sub{i}", **case.attributes))
+        given = [f"{side.lower()}{i}" for side, _ in zip(SIDES, operation.operands, strict=False)]
+        called = f"{case.op.operator.lower()}{i}"
+        made.append(helper.make_node(case.op.operator, given, [f"c{i}"], name=called, **case.attributes))
         opened = first.dims("A") is not None  # then the result's is what it turns out to be
         outputs.append(helper.make_tensor_value_info(f"c{i}", kind, None if opened else operation.expected.shape))
     graph = helper.make_graph(made, "case", inputs, outputs, initializers)

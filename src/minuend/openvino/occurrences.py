@@ -1,10 +1,10 @@
-"""Every Subtract of an IR with what its operands can hold."""
+"""Every layer of the judged operators of an IR with what its operands can hold."""
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -22,7 +22,9 @@ from minuend.openvino.execution import layers as table
 from minuend.openvino.ir.notation import NUMERIC
 from minuend.openvino.ir.sections import Layer, Output, Ref, Section, Type
 from minuend.openvino.model import Model
-from minuend.openvino.versions import SUBTRACT_1
+from minuend.openvino.versions import DIALECT
+from minuend.operators import SUBTRACT
+from minuend.operators.operator import Operator
 from minuend.standards.node import Node
 
 NAMES: Mapping[str, str] = MappingProxyType(
@@ -83,27 +85,30 @@ def _called(layer: Layer, port: Output) -> tuple[str, ...]:
     return (*port.names, *((layer.name,) if len(layer.outputs) == 1 else ()))
 
 
-def occurrences(model: Model, assumed: Assumptions = NONE) -> Iterator[Occurrence]:
-    """Yield every Subtract that a result depends on, those in bodies of other layers too."""
+def occurrences(
+    model: Model, assumed: Assumptions = NONE, operators: Collection[Operator] = (SUBTRACT,)
+) -> Iterator[Occurrence]:
+    """Yield every layer of some operators that a result depends on, those in bodies of other layers too."""
+    rows = {DIALECT.resolve(None, one.name).operator: DIALECT.resolve(None, one.name) for one in operators}
     missing = [] if model.missing is None else [_MISSING]
     for within, section in model._sections():
         order = section.order()
-        subtracts = [layer for layer in order if layer.type == "Subtract"]
-        if not subtracts:
+        judged = [layer for layer in order if layer.type in rows]
+        if not judged:
             continue
-        values = _follow(order, subtracts, assumed)
+        values = _follow(order, judged, assumed)
         flow, numbers = _flow(section, within)
-        for layer in subtracts:
+        for layer in judged:
             node = _node(model, layer, within)
             dtype = node.a.dtype if isinstance(node, Node) else None
-            a, b = (typed(values.get(ref) or Range(None), dtype) for ref in layer.sources())
+            operands = tuple(typed(values.get(ref) or Range(None), dtype) for ref in layer.sources())
             yield Occurrence(
-                op=SUBTRACT_1,
+                op=rows[layer.type],
                 name=layer.name,
                 where=node.where if isinstance(node, Node) else f"{within}{layer.where}",
                 node=node,
-                operands=(a, b),
-                constants=constants_of(a, b),
+                operands=operands,
+                constants=constants_of(*operands),
                 purpose=purpose_of(flow, numbers[layer]),
                 matches=matches(flow, numbers[layer]),
                 fixed=functools.cache(functools.partial(_fixed, layer)),
@@ -118,13 +123,12 @@ _MISSING = (
 )
 
 
-def _fixed(layer: Layer) -> tuple[Array | None, Array | None]:
+def _fixed(layer: Layer) -> tuple[Array | None, ...]:
     """The elements of the operands that are Const layers."""
-    a, b = (
+    return tuple(
         table.elements(ref.layer) if ref.layer.type == "Const" and not ref.layer.is_missing else None
         for ref in layer.sources()
     )
-    return a, b
 
 
 def _node(model: Model, layer: Layer, within: str) -> Node | SpecError | Unsupported:

@@ -1,4 +1,4 @@
-"""OpenVINO IR for runtimes: cases as Subtracts, and any model with more results."""
+"""OpenVINO IR for runtimes: cases as models, and any model with more results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from minuend.openvino.ir.notation import NUMERIC
 from minuend.openvino.tensor import NARROW, Tensor
 from minuend.openvino.versions import SPELLINGS
 from minuend.runtimes.cases import Case
-from minuend.runtimes.probing import Skip, is_constant, nodes
+from minuend.runtimes.probing import SIDES, Skip, is_constant, nodes
 
 FORM = "ir"
 
@@ -47,13 +47,15 @@ def case_model(together: Sequence[Case]) -> tuple[bytes, bytes]:
     builder, element = Builder("case"), together[0].element
     for i, case, operation in nodes(together):
         operands = []
-        for side, name, codes in (("A", f"a{i}", operation.a), ("B", f"b{i}", operation.b)):
+        for side, codes in zip(SIDES, operation.operands, strict=False):
+            name = f"{side.lower()}{i}"
             if is_constant(case, side):
                 stored = Tensor(element, codes) if element in NARROW else codes.view(element.memory)
                 operands.append(builder.constant(name, stored, names=[name]))
             else:
                 operands.append(builder.parameter(name, SPELLINGS[element.name][0], case.dims(side) or codes.shape))
-        joined = builder.subtract(f"sub{i}", *operands, **case.attributes, names=[f"c{i}"])
+        called = f"{case.op.computes.onnx.lower()}{i}"
+        joined = builder.elementwise(case.op.operator, called, operands, names=[f"c{i}"], **case.attributes)
         builder.result(joined, f"r{i}")
     data, weights = builder.model.to_bytes()
     # Readers take a file of no bytes for a missing one, though empty constants need none.

@@ -32,7 +32,8 @@ def unshared(runtime: Runtime, case: Case, outputs: Sequence[Output], together: 
         runtime: the runtime. case, outputs: a case and its results. together: the cases that shared its model.
     """
     found = list(outputs)
-    if case.constants not in ("A", "B") or case.element.name not in quirks(runtime.name).shares:
+    single = case.op.computes.arity == 1  # its constant is folded: no value meets it
+    if single or case.constants not in ("A", "B") or case.element.name not in quirks(runtime.name).shares:
         return found
     constants = _constants(together, case.constants)
     for i, (operation, output) in enumerate(zip(case.operations, outputs, strict=True)):

@@ -11,6 +11,8 @@ from dataclasses import replace
 from datetime import date
 
 from minuend.errors import SpecError
+from minuend.operators import SUBTRACT
+from minuend.operators.operator import Operator
 from minuend.runtimes import pattern_cases
 from minuend.runtimes.answers import Answer, by_operand, joined_spans
 from minuend.runtimes.merging import merge
@@ -24,21 +26,23 @@ ALL, MISSING = "all", "missing"
 """Which graph cases are asked: each, or those that a target has no answers for."""
 
 
-def measure(asked: Runtime, *, alone: bool = False, progress: Progress | None = None) -> Target:
-    """Ask a runtime everything.
+def measure(
+    asked: Runtime, *, alone: bool = False, operator: Operator = SUBTRACT, progress: Progress | None = None
+) -> Target:
+    """Ask a runtime everything about an operator.
 
     Args:
-        asked: the runtime. alone: leave out what stands around subtractions.
+        asked: the runtime. alone: leave out patterns. operator: what is computed; patterns are of subtraction alone.
         progress: called with the number of cases done and of all.
 
     Returns:
         What it does; :func:`minuend.runtimes.targets.dump` writes it.
     """
-    rows = rows_of(judge_all(asked, progress=progress))
+    rows = rows_of(judge_all(asked, operator=operator, progress=progress))
     sets = tuple(sorted(extensions(asked.cpu), key=asked.cpu.index))
     today = date.today().isoformat()
     found = Target(asked.name, asked.release, rows, date=today, cpu=asked.cpu, isa=sets, python=asked.python)
-    return found if alone else with_graphs(asked, found, progress=progress)
+    return found if alone or operator is not SUBTRACT else with_graphs(asked, found, progress=progress)
 
 
 def with_graphs(

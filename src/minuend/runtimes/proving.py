@@ -16,8 +16,9 @@ import numpy as np
 from minuend.child import CASE_SECONDS, MEMORY, limited
 from minuend.core.elements import ElementType
 from minuend.errors import SpecError
-from minuend.operators import SUBTRACT, VALUE_CLASSES
+from minuend.operators import SUBTRACT, VALUE_CLASSES, by_name
 from minuend.operators import codes as of_codes
+from minuend.operators.operator import Operator
 from minuend.operators.value_classes import classes
 from minuend.plain import grouped
 from minuend.runtimes import cases, pattern_answers, pattern_cases, targets, values
@@ -96,7 +97,7 @@ def judge(case: Case, outputs: list[Output] | Refused) -> Judged:
 def _misshapen(case: Case, outputs: list[Output]) -> str:
     """Say which result has not the type or shape that it should have."""
     if len(outputs) != len(case.operations):
-        return f"{len(outputs)} results for {len(case.operations)} subtractions"
+        return f"{len(outputs)} results for {len(case.operations)} nodes"
     for operation, output in zip(case.operations, outputs, strict=True):
         if output.element is not case.element:
             return f"the result is of {output.element or 'an unknown element type'}, not of {case.element}"
@@ -184,14 +185,16 @@ def _size(element: ElementType, code: int) -> float | None:
 Expected = Callable[[Case], Mapping[str, Answer]]
 
 
-def judge_all(runtime: Runtime, *, full: bool = True, progress: Progress | None = None) -> list[Judged]:
-    """Ask a runtime every case that it can be asked.
+def judge_all(
+    runtime: Runtime, *, full: bool = True, operator: Operator = SUBTRACT, progress: Progress | None = None
+) -> list[Judged]:
+    """Ask a runtime every case of an operator that it can be asked.
 
     Args:
-        runtime: the runtime. full: all pairs of 8-bit types; otherwise their edges.
+        runtime: the runtime. full: all pairs of 8-bit types; otherwise their edges. operator: what is computed.
         progress: called with the number of cases done and of all.
     """
-    asked = list(runtime.cases(full=full))
+    asked = list(runtime.cases(full=full, operator=operator))
     return judge_cases(Workers(runtime, 1), asked, step=Steps(progress, len(asked)))
 
 
@@ -286,6 +289,7 @@ def prove(
     *,
     all: bool = False,  # noqa: A002 - as on the command line
     quick: bool = False,
+    operator: str = SUBTRACT.name,
     ledger: Target | None = None,
     max_memory: int | None = MEMORY,
     max_seconds: float | None = CASE_SECONDS,
@@ -298,6 +302,7 @@ def prove(
             alias.
         all: ask every case and every graph; otherwise a sample of each kind, the same one every time.
         quick: take the edges of 8-bit types in place of all 65,536 pairs.
+        operator: ``"subtract"``, ``"add"`` or ``"negative"``. Patterns are asked about subtraction alone.
         ledger: the known deviations; by default the measured target of the same release, and where nobody measured
             that, the nearest release's: then what differs from it is what is reported.
         max_memory, max_seconds: what one case may take, as in :func:`minuend.models.opening.run`; one that is stopped
@@ -309,16 +314,18 @@ def prove(
         ledger does not list is unexpected, and so is a listed one that is gone; ``.ok`` tells whether there are any.
 
     Raises:
-        SpecError: no such runtime, or a ledger of another one. Unsupported: it is not installed.
+        SpecError: no such runtime or operator, or a ledger of another runtime. Unsupported: it is not installed.
     """
     start = time.perf_counter()
+    computed = by_name(operator)
     with limited(max_memory, max_seconds), Runtime(runtime) as asked, Workers(asked) as workers:
         name = f"{asked.name}@{asked.release}"
         if ledger is None:
             ledger = _nearest(asked.name, asked.release)
+            ledger = None if ledger is None else targets.of(ledger, computed)
         elif ledger.runtime != asked.name:
             raise SpecError("targets", f"{ledger.name} is compared with; expected a target of {asked.name}")
-        questions = _questions(asked, all, quick)
+        questions = _questions(asked, all, quick, computed)
         step = Steps(progress, len(questions))
         judged = judge_cases(workers, questions.cases, expected=lambda case: _listed(case, ledger), step=step)
         joined = _ask_graphs(workers, questions.graphs, step) if questions.graphs else None
@@ -341,6 +348,7 @@ def prove(
             "graphs": 0 if joined is None else len(joined.cells),
             "pairs": sum(cases.count(one.case) for one in judged),
             "seconds": round(time.perf_counter() - start, 1),
+            "operator": computed.name,
             "all": all,
             "quick": quick,
         },
@@ -373,9 +381,9 @@ class _Questions:
         return (f"{told}; to run them too: minuend prove {runtime} --all",)
 
 
-def _questions(asked: Runtime, everything: bool, quick: bool) -> _Questions:
-    joins = quirks(asked.name).joins
-    every = list(asked.cases(full=not quick))
+def _questions(asked: Runtime, everything: bool, quick: bool, operator: Operator) -> _Questions:
+    joins = quirks(asked.name).joins and operator is SUBTRACT
+    every = list(asked.cases(full=not quick, operator=operator))
     rows = pattern_cases.rows_for(asked) if joins else []
     chosen, few = (every, rows) if everything else (sample(every), sample_graphs(rows))
     types = pattern_cases.asking().GRAPH_TYPES if joins else ()

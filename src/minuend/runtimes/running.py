@@ -24,6 +24,8 @@ from minuend.child import Child, Limits
 from minuend.core.elements import ElementType
 from minuend.core.shapes import MAX_RANK
 from minuend.errors import DTypeError, LimitExceeded, MinuendError, SpecError, Unsupported, cut, listed, near, shown
+from minuend.operators import SUBTRACT
+from minuend.operators.operator import Operator
 from minuend.runtimes import registry
 from minuend.runtimes.cases import CONSTANTS, RELATIONS, Case, cases
 from minuend.runtimes.probing import is_constant, operands, probing
@@ -135,11 +137,11 @@ class Runtime:
         process, self._child = self._child, None
         return 0 if process is None else process.end(_END_SECONDS)
 
-    def cases(self, *, full: bool = True) -> Iterator[Case]:
-        """Yield the cases that this runtime can be asked."""
+    def cases(self, *, full: bool = True, operator: Operator = SUBTRACT) -> Iterator[Case]:
+        """Yield the cases of an operator that this runtime can be asked."""
         allowed = tuple(which for which in CONSTANTS if which in self.adapter.CONSTANTS)
         for dialect_name in self.adapter.DIALECTS:
-            for case in cases(dialect_name, full=full, constants=allowed):
+            for case in cases(dialect_name, full=full, constants=allowed, operator=operator.name):
                 if self.adapter.RULES is None or case.attributes.get("auto_broadcast", "numpy") in self.adapter.RULES:
                     yield case
 
@@ -361,7 +363,7 @@ _NOISE = (
     (r"0x[0-9a-f]{6,}", "0x…"),
     (r"\[\d+(, ?\d+)*\]|\{\d+(, ?\d+)*\}|\(\d+(, ?\d+)+,?\)", "[…]"),  # shapes
     (r"ortshared_\w+", "a0"),
-    (r"(?<![A-Za-z0-9])([abc]|sub)\d+(?!\w)", r"\g<1>0"),  # the nodes of a case say the same
+    (r"(?<![A-Za-z0-9])([abc]|sub|add|neg)\d+(?!\w)", r"\g<1>0"),  # the nodes of a case say the same
     (r"\s+", " "),
 )
 """What changes from case to case and release to release, and says nothing to a user."""

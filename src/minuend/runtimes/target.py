@@ -84,6 +84,11 @@ class Target:
         """Whose models it reads."""
         return tuple(dict.fromkeys(version.partition(":")[0] for row in self.rows for version in row.opversions))
 
+    @functools.cached_property
+    def operators(self) -> frozenset[str]:
+        """The operators of which it says anything, by their names in the array API standard."""
+        return frozenset(version_of(version).computes.name for row in self.rows for version in row.opversions)
+
     def reads_none(self, dialect_name: str) -> str:
         """What is said where it does not read a dialect's models."""
         return f"{self.runtime} reads no {dialect(dialect_name).title} models"

@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from minuend.errors import FileFormatError, SpecError, Unsupported, listed, near, shown
+from minuend.operators import SUBTRACT
+from minuend.operators.operator import Operator
 from minuend.runtimes import registry, user_files
 from minuend.runtimes.answers import Answer
 from minuend.runtimes.merging import merge
@@ -30,7 +32,7 @@ from minuend.standards.abilities import ability, able
 
 __all__ = [
     "FORMAT", "INSTALLED", "Row", "Target", "TargetChange", "Unfit", "diff", "dump", "find", "for_models", "is_file",
-    "keys", "load", "names", "nearest", "read",
+    "keys", "load", "names", "nearest", "of", "read",
 ]  # fmt: skip
 
 INSTALLED = "installed"
@@ -47,8 +49,11 @@ def _in(folder: Any) -> Mapping[str, Any]:
 
 
 @functools.cache
-def _packaged() -> Mapping[str, Any]:
-    return _in(resources.files("minuend.runtimes").joinpath("measured"))
+def _packaged(operator: str = SUBTRACT.name) -> Mapping[str, Any]:
+    folder = resources.files("minuend.runtimes").joinpath("measured")
+    if operator != SUBTRACT.name:
+        folder = folder.joinpath(operator)
+    return _in(folder) if folder.is_dir() else {}
 
 
 @functools.cache
@@ -123,8 +128,8 @@ def _load(name: str) -> Target:
 
 
 @functools.lru_cache(maxsize=16)
-def _packaged_target(name: str) -> Target:
-    return target_of(json.loads(_packaged()[name].read_text("utf-8")))  # the tests load these with all checks
+def _packaged_target(name: str, operator: str = SUBTRACT.name) -> Target:
+    return target_of(json.loads(_packaged(operator)[name].read_text("utf-8")))  # the tests load these with all checks
 
 
 @functools.lru_cache(maxsize=16)
@@ -196,6 +201,21 @@ def _no_such(name: str, runtime: str) -> SpecError:
     other = "" if meant else "; minuend measure asks another runtime through a module of yours (docs/runtimes.md)"
     expected = f"expected {listed(runtimes)}, each with an @release if need be"
     return SpecError("targets", f"no target {shown(name)}{meant}; {expected}{other}")
+
+
+def of(target: Target, operator: Operator) -> Target | None:
+    """Return what is known of an operator on a target's release; ``None`` where nothing is.
+
+    A file holds the rows of one operator or of several. Operators other than subtraction have files of their own here.
+
+    >>> from minuend.operators import ADD, SUBTRACT
+    >>> found = find("openvino-cpu@2026.4.1")
+    >>> of(found, SUBTRACT) is found, of(found, ADD).answer("openvino:Add-1", "int8", "same", "none")["wraps"].verdict
+    (True, 'different-numbers')
+    """
+    if operator.name in target.operators:
+        return target
+    return _packaged_target(target.name, operator.name) if target.name in _packaged(operator.name) else None
 
 
 def for_models(target: Target) -> Target:

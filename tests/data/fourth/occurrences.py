@@ -10,7 +10,7 @@ def names(model):
     return ()
 
 
-def occurrences(model, assumed):
+def occurrences(model, assumed, operators=()):
     """Yield every MINUS."""
     for node in model.subtractions():
         a, b = full(node.a.dtype, "input"), full(node.b.dtype, "input")

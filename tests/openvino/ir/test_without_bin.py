@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from minuend.openvino.sites import sites
+from minuend.openvino.occurrences import occurrences
 
 import minuend as mn
 from minuend.errors import FileFormatError
@@ -43,9 +43,9 @@ def test_it_is_checked_and_a_note_says_what_is_unknown(alone: Path) -> None:
 
 def test_its_constants_can_be_anything(alone: Path) -> None:
     """With the .bin the constant is seen to hold no -0 and nothing that is clamped; without, it may."""
-    (site,) = sites(read(alone))
-    assert site.b.constant
-    assert site.b.is_full
+    (occurrence,) = occurrences(read(alone))
+    assert occurrence.b.constant
+    assert occurrence.b.is_full
 
 
 @pytest.mark.parametrize("stated", [False, True], ids=["as openvino writes it", "with the size that minuend states"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +20,14 @@ from onnx import (
 )
 from onnx.helper import get_attribute_value
 
-from minuend.errors import DTypeError, SpecError, Unsupported
+from minuend.errors import DTypeError, SpecError, Unsupported, listed
 from minuend.onnx.documents import tensors
 from minuend.onnx.execution.evaluator import MAIN
 from minuend.onnx.graphs.dims import shape_of
 from minuend.onnx.graphs.nesting import bodies, fill_in, filled_in, graphs, held, place
 from minuend.onnx.versions import DIALECT
+from minuend.operators import SUBTRACT
+from minuend.operators.operator import Operator
 from minuend.standards.node import Node, TensorType
 from minuend.standards.version import OpVersion
 
@@ -169,25 +171,24 @@ def all_tensors(model: ModelProto) -> Iterator[tuple[TensorProto, str]]:
                     yield sparse.indices, f"{where}, indices"
 
 
-# ---- Sub nodes ------------------------------------------------------------------------------------------------
+# ---- operators ------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Subtraction:
-    """One Sub node where it stands.
+    """One node of an operator where it stands.
 
     Attributes:
         scope, index: its scope and its number there. op: the version in force. attributes: as stated; a node of a
             function whose callers fill attributes in comes once for each different way in which they do.
-        a, b: the operands' types; ``None`` where the element type is not known or not one that subtraction has.
+        types: the operands'; ``None`` where the element type is not known or not one that operators take.
     """
 
     scope: Scope
     index: int
     op: OpVersion
     attributes: Mapping[str, Any]
-    a: TensorType | None
-    b: TensorType | None
+    types: tuple[TensorType | None, ...]
 
     @property
     def proto(self) -> NodeProto:
@@ -204,20 +205,23 @@ class Subtraction:
         """Return it as a :class:`~minuend.standards.node.Node`.
 
         Raises:
-            DTypeError: an operand of a type that no Sub takes. Unsupported: element types that cannot be inferred.
+            DTypeError: an operand of a type that the operator takes in no version. Unsupported: element types that
+                cannot be inferred.
         """
-        a, b = self.a or self._like(0, self.b), self.b or self._like(1, self.a)
-        if a is None or b is None:
+        known = next(filter(None, self.types), None)
+        operands = [own or self._like(i, known) for i, own in enumerate(self.types)]
+        types = tuple(one for one in operands if one is not None)
+        if len(types) < len(operands):
             exceeded = self.scope.inferred().exceeded
             why = f" ({exceeded})" if exceeded else ""
             raise Unsupported(
-                f"the element type of {self.proto.input[0]!r} and {self.proto.input[1]!r} cannot be inferred{why}; "
+                f"the element type of {listed(map(repr, self.proto.input), 'and')} cannot be inferred{why}; "
                 f"state one of them in value_info, at {self.where}"
             )
-        return Node(op=self.op, operands=(a, b), attributes=self.attributes, name=self.proto.name, where=self.where)
+        return Node(op=self.op, operands=types, attributes=self.attributes, name=self.proto.name, where=self.where)
 
     def _like(self, operand: int, other: TensorType | None) -> TensorType | None:
-        """An operand without a known type has the other one's element type, since Sub has one for both."""
+        """An operand without a known type has another one's element type, since an operator has one for all."""
         proto = self.scope.protos.get(self.proto.input[operand])
         if proto is not None and proto.WhichOneof("value"):
             kind = tensors.data_type(proto.tensor_type.elem_type) if proto.HasField("tensor_type") else None
@@ -231,43 +235,48 @@ class Subtraction:
         return None if known is None else TensorType(known.dtype)
 
 
-def subtractions(model: Model | ModelProto) -> Iterator[Subtraction]:
-    """Yield every Sub node of a model, in the graph, in bodies and in functions.
+def subtractions(model: Model | ModelProto, operators: Collection[Operator] = (SUBTRACT,)) -> Iterator[Subtraction]:
+    """Yield every node of some operators of a model, in the graph, in bodies and in functions.
 
     Raises:
-        SpecError: a Sub node without two inputs and one output, each with a name.
+        SpecError: a node without as many inputs as the operator has operands, and one output, each with a name.
     """
-    for scope, i, op in sub_nodes(model):
+    for scope, i, op in sub_nodes(model, operators):
         node = scope.nodes[i]
-        a, b = (scope.types.get(name) for name in node.input)
+        types = tuple(scope.types.get(name) for name in node.input)
         for attributes in _bound_attributes(scope, node):
-            yield Subtraction(scope, i, op, attributes, a, b)
+            yield Subtraction(scope, i, op, attributes, types)
 
 
-def sub_nodes(model: Model | ModelProto) -> Iterator[tuple[Scope, int, OpVersion]]:
-    """Yield the scope, number and version of every Sub node, without a look at types.
+def sub_nodes(
+    model: Model | ModelProto, operators: Collection[Operator] = (SUBTRACT,)
+) -> Iterator[tuple[Scope, int, OpVersion]]:
+    """Yield the scope, number and version of every node of some operators, without a look at types.
 
     Raises:
-        SpecError: a Sub node without two inputs and one output, each with a name.
+        SpecError: a node without as many inputs as the operator has operands, and one output, each with a name.
     """
+    names = {one.onnx for one in operators}
     for scope in walk(model):
         for i, node in enumerate(scope.nodes):
-            if node.op_type == "Sub" and node.domain in MAIN:
-                op = DIALECT.resolve(scope.opset)
+            if node.op_type in names and node.domain in MAIN:
+                op = DIALECT.resolve(scope.opset, node.op_type)
                 check_form(op, node, scope.place(i))
                 yield scope, i, op
 
 
 def check_form(op: OpVersion, node: NodeProto, where: str) -> None:
-    """Check that a Sub node has two inputs and one output, each with a name.
+    """Check that a node has as many inputs as its operator has operands, and one output, each with a name.
 
     Raises:
         SpecError: it has not.
     """
-    if (len(node.input), len(node.output)) != (2, 1):
+    count = len(op.inputs)
+    if (len(node.input), len(node.output)) != (count, 1):
+        inputs = f"{count} input{'' if count == 1 else 's'}"
         raise SpecError(
             "inputs",
-            f"{op} takes 2 inputs and has 1 output; the node has {len(node.input)} and {len(node.output)}",
+            f"{op} takes {inputs} and has 1 output; the node has {len(node.input)} and {len(node.output)}",
             where=where,
         )
     if not all((*node.input, *node.output)):

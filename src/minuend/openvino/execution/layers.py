@@ -175,15 +175,15 @@ def tensor_type(type_: Type) -> TensorType:
 
 
 def node(layer: Layer, types: Sequence[Type]) -> Node:
-    """Return a Subtract as the waist has it: types as inferred, attributes as stated.
+    """Return a layer of an operator as the waist has it: types as inferred, attributes as stated.
 
-    Where one type is not known yet it is the other's, as the runtime infers.
+    Where one type is not known yet it is another's, as the runtime infers.
     """
-    a, b = (
-        tensor_type(Type(other.element, own.shape) if own.element == "dynamic" else own)
-        for own, other in (types, types[::-1])
-    )
-    return Node(op=SUBTRACT_1, operands=(a, b), attributes=broadcasting(layer), name=layer.name, where=layer.where)
+    known = next((one.element for one in types if one.element != "dynamic"), "dynamic")
+    operands = tuple(tensor_type(Type(known, own.shape) if own.element == "dynamic" else own) for own in types)
+    stated = broadcasting(layer) if len(operands) > 1 else {}
+    op = DIALECT.resolve(None, layer.type)
+    return Node(op=op, operands=operands, attributes=stated, name=layer.name, where=layer.where)
 
 
 def _infer_subtract(layer: Layer, types: Sequence[Type], known: Known) -> Type:

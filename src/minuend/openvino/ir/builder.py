@@ -120,11 +120,29 @@ class Builder:
         axis: int | None = None,
         names: Iterable[str] | None = None,
     ) -> Ref:
-        """Add ``a - b``. The axis is that of pdpd; -1 is its default by the standard's text, and written."""
-        data = {"auto_broadcast": auto_broadcast}
-        if auto_broadcast.lower() == "pdpd" or axis is not None:
-            data[table.AXIS] = str(-1 if axis is None else axis)
-        return Ref(self.layer("Subtract", name, [a, b], data, names=names), 0)
+        """Add ``a - b``; see :meth:`elementwise`."""
+        return self.elementwise("Subtract", name, [a, b], auto_broadcast=auto_broadcast, axis=axis, names=names)
+
+    def elementwise(
+        self,
+        kind: str,
+        name: str,
+        operands: Sequence[Ref],
+        *,
+        auto_broadcast: str = "numpy",
+        axis: int | None = None,
+        names: Iterable[str] | None = None,
+    ) -> Ref:
+        """Add an element-wise operator.
+
+        The axis is that of pdpd; -1 is its default by the standard's text, and written. One operand has neither.
+        """
+        data: dict[str, str] = {}
+        if len(operands) > 1:
+            data["auto_broadcast"] = auto_broadcast
+            if auto_broadcast.lower() == "pdpd" or axis is not None:
+                data[table.AXIS] = str(-1 if axis is None else axis)
+        return Ref(self.layer(kind, name, [*operands], data, names=names), 0)
 
     def binary(self, kind: str, name: str, a: Ref, b: Ref) -> Ref:
         """Add Mod, FloorMod or BitwiseAnd, broadcast by numpy's rule."""
