@@ -330,7 +330,7 @@ def test_of_two_scalars_no_sizes_are_told(fake: ModuleType) -> None:
 
 
 def test_deviations_are_unlisted_listed_or_gone(fake: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Runtime, "cases", lambda self, *, full: iter(only("uint8", "int8")))
+    monkeypatch.setattr(Runtime, "cases", lambda self, **_: iter(only("uint8", "int8")))
     report = prove("fake")
     assert [(f.dtype, f.value_class, f.verdict, f.unexpected) for f in report.findings] == [
         ("uint8", "wraps", "different-numbers", "not listed"),
@@ -344,7 +344,7 @@ def test_deviations_are_unlisted_listed_or_gone(fake: ModuleType, monkeypatch: p
     assert prove("fake", ledger=ledger).ok
     more = {**wraps, "in range": Answer("different-numbers", Witness(SUBTRACT, (0, 0), 1, 0))}
     ledger = Target("fake", "1.0", (Row(("openvino:1",), ("uint8", "int8"), ("same",), ("none",), more),))
-    monkeypatch.setattr(Runtime, "cases", lambda self, *, full: iter([Case(c.op, c.element, c.relation, "none") for c in only("uint8")]))  # fmt: skip # noqa: E501
+    monkeypatch.setattr(Runtime, "cases", lambda self, **_: iter([Case(c.op, c.element, c.relation, "none") for c in only("uint8")]))  # fmt: skip # noqa: E501
     report = prove("fake", ledger=ledger)
     assert [f.unexpected for f in report.failures] == ["listed as different-numbers, but gone"]
     assert [f.verdict for f in report.failures] == ["ok"]
@@ -353,14 +353,14 @@ def test_deviations_are_unlisted_listed_or_gone(fake: ModuleType, monkeypatch: p
 def test_the_edges_alone_do_not_show_that_a_deviation_is_gone(
     fake: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Runtime, "cases", lambda self, *, full: iter(only("uint8")))
+    monkeypatch.setattr(Runtime, "cases", lambda self, **_: iter(only("uint8")))
     answers = {name: Answer("different-numbers", Witness(SUBTRACT, (0, 0), 1, 0)) for name in ("wraps", "in range")}
     ledger = Target("fake", "1.0", (Row(("openvino:1",), ("uint8",), ("same",), ("none",), answers),))
     assert prove("fake", quick=True, ledger=ledger).ok
 
 
 def test_the_page_groups_what_deviates_and_shows_a_witness(fake: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Runtime, "cases", lambda self, *, full: iter(only("uint8", "float32")))
+    monkeypatch.setattr(Runtime, "cases", lambda self, **_: iter(only("uint8", "float32")))
     report = prove("fake", quick=True)
     page = text(prove_page(report)).splitlines()
     head = page.index("Numbers that differ from the contract:")
@@ -372,7 +372,7 @@ def test_the_page_groups_what_deviates_and_shows_a_witness(fake: ModuleType, mon
 def test_the_command_ends_in_1_where_something_is_not_listed(
     fake: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(Runtime, "cases", lambda self, *, full: iter(only("uint8")))
+    monkeypatch.setattr(Runtime, "cases", lambda self, **_: iter(only("uint8")))
     junit = tmp_path / "report.xml"
     assert cli.main(["prove", "fake", "--quick", "--json", "--junit", str(junit)]) == 1
     data = json.loads(capsys.readouterr().out)
@@ -391,7 +391,7 @@ def test_numbers_that_do_not_repeat_in_a_new_process_are_not_taken_for_facts(
 ) -> None:
     case = only("uint8")[0]
     answers = iter([[Output(UINT8, np.zeros_like(case.operations[0].expected))], right(case)])
-    monkeypatch.setattr(Runtime, "cases", lambda self, *, full: iter([case]))
+    monkeypatch.setattr(Runtime, "cases", lambda self, **_: iter([case]))
     monkeypatch.setattr(Runtime, "run", lambda self, asked: next(answers))
     monkeypatch.setattr(Runtime, "_run", lambda self, together: next(answers))
     assert prove("fake").ok

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, TypeAlias
 
-SYMBOLS: Mapping[str, str] = {"Sub": "-"}
-"""How a judged operator of two operands is written between them, by its name."""
+from minuend.operators import BY_ONNX, SUBTRACT
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +98,8 @@ class Op:
 
     def __str__(self) -> str:
         shown = ["" if one is None else str(one) for one in self.operands]
-        if self.judged and len(shown) == 2:
-            return f" {SYMBOLS[self.operator]} ".join(shown)
+        if self.judged:
+            return BY_ONNX[self.operator].written(*shown)
         name = self.operator if self.types is None else "{} from {} to {}".format(self.operator, *self.types)
         place = f"input {self.place}: " if self.place else ""
         return f"{name}({place}{', '.join(shown)})"
@@ -175,7 +174,7 @@ def less(a: Term, b: Term) -> Op:
     >>> str(less(Op("Mul", (X, Const.SCALAR)), Const.ARRAY))
     'Mul(x, scalar) - array'
     """
-    return Op("Sub", (a, b), judged=True)
+    return Op(SUBTRACT.onnx, (a, b), judged=True)
 
 
 def of_side(side: str, term: Term, other: Term) -> Op:
@@ -218,7 +217,7 @@ def judged(pattern: Pattern) -> str:
         case Distant():
             return pattern.judged.operator
         case _:
-            return "Sub"
+            return SUBTRACT.onnx
 
 
 def operators(pattern: Pattern) -> tuple[str, ...]:

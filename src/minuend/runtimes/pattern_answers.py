@@ -16,6 +16,7 @@ from minuend.models.matching import ADJACENT, ARITHMETIC, LINEAR, NARROW, THROUG
 from minuend.models.patterns import Const, Op, Pattern, X, judged, less, pattern_of, plain, replaced
 from minuend.operators import BY_ONNX
 from minuend.operators import VALUE_CLASSES as CLASSES
+from minuend.plain import grouped
 from minuend.runtimes.answers import ANSWER, EVERY, Answer, answer_of, plain_answer
 from minuend.runtimes.merging import merge
 from minuend.runtimes.schema import Below, Names, Under
@@ -218,13 +219,14 @@ def load(data: Mapping[str, Any], hints: bool, cases: Iterable[Key] | None = Non
             left_out = set(map(tuple, row["unmeasured"]))
             cells = {key: found for key, found in cells.items() if (key[1], key[2]) not in left_out}
             continue
-        for operator, keys in itertools.groupby(_keys(row, patterns), lambda key: judged(key[0])):
+        for operator, own in grouped((judged(patterns[i]), patterns[i]) for i in row["patterns"]).items():
+            keys = itertools.product(own, *(row[name] for name in _NAMES))
             if "answers" not in row:
                 for key in keys:
                     cells.pop(key, None)
                 continue
-            own = {name: answer_of(one, BY_ONNX[operator]) for name, one in row["answers"].items()}
-            cells |= dict.fromkeys(keys, own)
+            answers = {name: answer_of(one, BY_ONNX[operator]) for name, one in row["answers"].items()}
+            cells |= dict.fromkeys(keys, answers)
     return GraphAnswers(cells, tuple(filter(None, data.get("graphs_cpu", "").split(BETWEEN_CPUS))))
 
 
