@@ -11,6 +11,8 @@ import pytest
 from minuend import cli, spec
 from minuend.core.elements import TYPES
 from minuend.errors import SpecError
+from minuend.operators import NEGATIVE, OPERATORS, SUBTRACT
+from minuend.operators.operator import Operator
 from minuend.runtimes import measuring, pattern_cases, proving, running, targets
 from minuend.runtimes.cases import Case
 from minuend.runtimes.pattern_answers import GraphAnswers
@@ -21,9 +23,9 @@ from minuend.runtimes.running import Runtime
 ORT = pytest.importorskip("onnxruntime")
 
 
-def few(self: Runtime, *, full: bool) -> Iterator[Case]:
-    for dtype in ("uint8", "float32"):
-        yield Case(spec("onnx", 14), TYPES[dtype], "same", "none")
+def few(self: Runtime, *, full: bool, operator: Operator = SUBTRACT) -> Iterator[Case]:
+    for dtype in ("uint8", "float32") if operator is not NEGATIVE else ("int8",):
+        yield Case(spec("onnx", 14, operator.name), TYPES[dtype], "same", "none")
 
 
 @pytest.fixture(autouse=True)
@@ -174,3 +176,20 @@ def test_neighbours_that_the_nearest_release_was_not_asked_of_do_not_count() -> 
         ledger = targets.Target(known.runtime, known.release, known.rows, graphs=graphs_of)
         (finding,) = proving._graph_findings(GraphAnswers(wrong), "openvino-cpu@2026.3.0", {}, ledger)
         assert finding.unexpected == unexpected
+
+
+@pytest.mark.parametrize("name", ["add", "negative"])
+def test_another_operator_is_measured_and_proved(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "ort.json"
+    assert cli.main(["measure", "ort", "--operator", name, "-o", str(out)]) == 0
+    found = targets.read(out)
+    assert found.operators == {name}
+    assert found.graphs is None
+    assert targets.of(found, OPERATORS[name]) is found
+    assert cli.main(["prove", "ort", "--operator", name, "--target", str(out), "--json"]) == 0
+    assert f'"operator": "{name}"' in capsys.readouterr().out
+
+
+def test_an_operator_that_is_none_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["measure", "ort", "--operator", "adds", "-o", str(tmp_path / "x.json")]) == 2
+    assert "no operator 'adds' (did you mean 'add'?); expected subtract, add or negative" in capsys.readouterr().err

@@ -117,7 +117,7 @@ def test_the_example_is_measured_to_what_it_ships(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     every = Runtime.cases
-    monkeypatch.setattr(Runtime, "cases", lambda self, *, full: (c for c in every(self, full=full) if _few(c)))
+    monkeypatch.setattr(Runtime, "cases", lambda self, **stated: (c for c in every(self, **stated) if _few(c)))
     out = tmp_path / "echo.json"
     assert cli.main(["measure", "echo", "-o", str(out)]) == 0
     assert capsys.readouterr().out.startswith("echo@1.2 on ")

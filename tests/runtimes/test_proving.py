@@ -421,7 +421,7 @@ def broken_in_onnx(fake: ModuleType, monkeypatch: pytest.MonkeyPatch) -> ModuleT
     """The runtime of all defects, asked ONNX's versions; what hangs is left out."""
     every = Runtime.cases
 
-    def cases(self: Runtime, *, full: bool) -> Iterator[Case]:
+    def cases(self: Runtime, *, full: bool, **_: object) -> Iterator[Case]:
         return (case for case in every(self, full=full) if case.element.name != "uint32")
 
     monkeypatch.setattr(fake, "DIALECTS", ("onnx",))
