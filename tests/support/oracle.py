@@ -257,3 +257,10 @@ def _offset(index: tuple[int, ...], shape: tuple[int, ...], start: int) -> int:
     for axis, n in enumerate(shape):
         offset = offset * n + (index[start + axis] if n != 1 else 0)
     return offset
+
+
+def same_floats(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
+    """Whether two arrays hold the same floats, the signs of zeros included; any NaN is like any other."""
+    numbers = ~np.isnan(one)
+    signs = np.array_equal(np.signbit(one[numbers]), np.signbit(other[numbers]))
+    return bool(np.array_equal(one, other, equal_nan=True) and signs)
