@@ -128,7 +128,10 @@ def _hdf5(**options: object) -> bytes:
     stream = io.BytesIO()
     with h5py.File(stream, "w") as file:
         one = file.create_dataset("x", (10,), "<u4", chunks=(10,), compression=9, **options)
-        one.id.write_direct_chunk((0,), chunk)
+        try:
+            one.id.write_direct_chunk((0,), chunk)
+        except OSError as error:
+            pytest.skip(f"this release of HDF5 writes no such chunk: {error}")
     return stream.getvalue()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 from onnx import TensorProto, helper
 
@@ -42,7 +44,9 @@ def test_the_installed_release_loads_so_much_and_no_more(runtime):
 
     def loads(opset: int, ir_version: int) -> bool:
         try:
-            adapter(runtime).prepare({"form": "onnx", "inputs": []}, model(opset, ir_version), b"")
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # tvm loads what its checker does not know, and says so
+                adapter(runtime).prepare({"form": "onnx", "inputs": []}, model(opset, ir_version), b"")
         except Exception:  # what a runtime raises is its own
             return False
         return True

@@ -16,7 +16,9 @@ from typing import Any
 
 _BLOCK, _MOST_BLOCKS = 1 << 16, 128
 _FILTERS = ("compression", "compression_opts", "shuffle", "fletcher32")
-_WRITTEN = (None, "gzip", "lzf", "szip")
+_WRITTEN = ("FILTER_DEFLATE", "FILTER_SHUFFLE", "FILTER_FLETCHER32", "FILTER_LZF", "FILTER_SZIP", "FILTER_SCALEOFFSET")
+"""What h5py writes by name, or leaves out without harm; older releases name no other compression at all."""
+
 _INSTEAD = {"compression": "gzip", "compression_opts": 1}
 
 
@@ -173,7 +175,8 @@ class Works:
             }  # fmt: skip
             if chunks:
                 filters = {name: getattr(dataset, name) for name in _FILTERS}
-                if filters["compression"] not in _WRITTEN:  # one of a plug-in, which h5py does not write by name
+                known = {getattr(self._package.h5z, name) for name in _WRITTEN}
+                if not known.issuperset(code for code, *_ in self._filters(dataset)):  # one of a plug-in, or N-bit
                     filters |= _INSTEAD
                 found["filters"] = filters
                 found["direct"] = self._pipeline(dataset)
@@ -183,11 +186,15 @@ class Works:
             return {"error": str(error) or type(error).__name__}
         return found
 
+    def _filters(self, dataset: Any) -> list[Any]:
+        """Return the filters of a dataset's chunks, each with its code first."""
+        listed = dataset.id.get_create_plist()
+        return [listed.get_filter(k) for k in range(listed.get_nfilters())]
+
     def _pipeline(self, dataset: Any) -> list[list[int]] | None:
         """Return the filters of chunks that need no library, each with its first parameter; ``None`` of others."""
-        package, listed = self._package, dataset.id.get_create_plist()
+        package, found = self._package, self._filters(dataset)
         known = (package.h5z.FILTER_DEFLATE, package.h5z.FILTER_SHUFFLE, package.h5z.FILTER_FLETCHER32)
-        found = [listed.get_filter(k) for k in range(listed.get_nfilters())]
         codes = [one[0] for one in found]
         stored = dataset.id.get_type().equal(package.h5t.py_create(dataset.dtype, logical=True))
         if dataset.dtype.kind not in "iuf" or not stored or not hasattr(dataset.id, "chunk_iter"):
