@@ -17,12 +17,13 @@ if sys.platform != "linux":
     pytest.skip("the scripts stand on Linux", allow_module_level=True)
 pytest.importorskip("onnx")
 pytest.importorskip("safetensors")
-h5py = pytest.importorskip("h5py")
+pytest.importorskip("h5py")
 pytest.importorskip("zarr")
 pytest.importorskip("fsspec")
 pytest.importorskip("aiohttp")
 
 import faults
+import h5py
 from faults import JOBS, Broken, Job, Stage
 
 SEED = 3
