@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any, Protocol, TypeAlias
 
 from minuend.core.elements import ElementType
+from minuend.operators.recipe import Recipe
 
 Value: TypeAlias = int | Fraction | float
 """An element's value: an ``int``, an exact ``Fraction``, or the ``float`` -0.0, inf, -inf or nan."""
@@ -100,6 +101,7 @@ class Operator:
         compute: the operator on Python's numbers: exact on ``int`` and ``Fraction``, IEEE 754 on ``float``.
         directions: for each operand 1 or -1: whether the result grows or falls with it.
         value_classes: the classes of operations, integers' first, in the order in which they count.
+        recipes: how to write it with other operators, the best first.
     """
 
     name: str
@@ -108,6 +110,7 @@ class Operator:
     compute: Callable[..., Any]
     directions: tuple[int, ...]
     value_classes: tuple[ValueClass, ...]
+    recipes: tuple[Recipe, ...] = ()
 
     @property
     def arity(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 
 from minuend.operators.operator import Operator, ValueClass, fits
+from minuend.operators.subtract_recipes import RECIPES
 from minuend.operators.value_classes import FLOATS, INTEGERS
 
 _LOWEST_SUBTRAHEND = ValueClass(
@@ -22,4 +23,5 @@ SUBTRACT = Operator(
     compute=operator.sub,
     directions=(1, -1),
     value_classes=(_LOWEST_SUBTRAHEND, *INTEGERS, *FLOATS),
+    recipes=RECIPES,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal, TypeAlias
@@ -16,7 +16,7 @@ from minuend.judging.pattern_verdicts import joined, kept_apart, settings
 from minuend.models.occurrences import Array, Occurrence
 from minuend.models.ranges.interval import Range, full, within
 from minuend.operators import VALUE_CLASSES, value_classes
-from minuend.operators.recipes import APART, OWN, Recipe, recipes
+from minuend.operators.recipe import Recipe
 from minuend.operators.value_classes import reachable
 from minuend.plain import grouped
 from minuend.runtimes.answers import Answer
@@ -128,15 +128,15 @@ def _recipe(
     rejected: Mapping[str, str],
 ) -> tuple[Recipe | None, Set[str] | None]:
     """Return the first recipe that leaves nothing wrong; where none does, the least that one of floats leaves wrong."""
-    element = node.a.element
+    element, operator = node.a.element, occurrence.op.computes
     nearest: Set[str] | None = None
     beside = joined(occurrence, node, target).verdict in _WRONG and not element.is_integer
     known = quirks(target.runtime)
-    for recipe in recipes(element, overflow) if _holds(element, wrong, occurrence) else ():
+    for recipe in _serving(occurrence, element, overflow) if _holds(element, wrong, occurrence) else ():
         # What is subtracted in its own type is joined with its neighbours still.
-        if (saturates and recipe.overflow is None and not recipe.proof) or (beside and recipe.wide == OWN):
+        if (saturates and recipe.overflow is None and not recipe.proof) or (beside and recipe.wide is None):
             continue
-        reads = known.reads((step.op for step in recipe.steps), target.release)
+        reads = known.reads((step.op for step in recipe.traced(operator, element).steps), target.release)
         if not reads or recipe.name in rejected or not writable(element, recipe):
             continue
         left = _left(recipe, occurrence, spelled or node, target, wrong, accept)
@@ -145,6 +145,10 @@ def _recipe(
         if left <= set(FLOATS) and (nearest is None or len(left) < len(nearest)):
             nearest = left
     return None, nearest
+
+
+def _serving(occurrence: Occurrence, element: ElementType, overflow: Contract) -> Iterator[Recipe]:
+    return (one for one in occurrence.op.computes.recipes if one.serves(element, overflow))
 
 
 def _holds(element: ElementType, wrong: Mapping[str, Answer], occurrence: Occurrence) -> bool:
@@ -241,7 +245,7 @@ def _leave_or_narrow(
     if element.is_integer and element.bits == 64 and in_int32(occurrence, element):
         everywhere = wrong_classes(replace(occurrence, operands=(full(element.name),) * 2), occurrence.node, target)
         if everywhere.get("beyond int32", Answer("ok")).verdict == "different-numbers":
-            for recipe in recipes(element, overflow):
+            for recipe in _serving(occurrence, element, overflow):
                 known = quirks(target.runtime).left_wrong(recipe.name, element, occurrence.constants)
                 fits = recipe.proof and recipe.name not in rejected and writable(element, recipe)
                 if fits and not known:
@@ -264,7 +268,7 @@ def _apart(
     if finding.hint:
         setting = settings(target.runtime, finding.hint)
         return Choice("refuse", finding.reason, instead=f"run the model with {setting}; no rewriting helps")
-    recipe = next((one for one in recipes(element, "wrap") if one.name == APART), None)
+    recipe = next((one for one in _serving(occurrence, element, "wrap") if one.isolates), None)
     if recipe is not None and not rejected and writable(element, recipe) and kept_apart(occurrence, target):
         return Choice("write", finding.reason, recipe)
     return Choice(
@@ -299,8 +303,8 @@ def _left(
     reached = set(reachable(occurrence.op.computes, element, *occurrence.operands))
     known = quirks(target.runtime).left_wrong(recipe.name, element, occurrence.constants)
     left = (known & reached).difference(accept)
-    if recipe.wide == OWN:
-        return left | {name for name in wrong if name not in recipe.cures}
+    if recipe.wide is None:
+        return left | {name for name in wrong if name not in recipe.corrects}
     wide = TYPES[recipe.wide]
     widened = replace(
         occurrence,

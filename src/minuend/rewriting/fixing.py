@@ -2,7 +2,7 @@
 
 A subtraction is touched where the target gets values wrong that its operands can hold
 (:mod:`minuend.judging.checking`), or does not run it at all. What takes its place is a recipe
-(:mod:`minuend.operators.recipes`), a constant, or nothing but broadcasting spelt out. What no recipe keeps is
+(:mod:`minuend.operators.recipe`), a constant, or nothing but broadcasting spelt out. What no recipe keeps is
 refused, with the reason and the nearest thing that can be done.
 """
 

@@ -15,13 +15,15 @@ from minuend.judging.pattern_verdicts import twins
 from minuend.models.occurrences import Occurrence, occurrences
 from minuend.models.opening import Model
 from minuend.models.ranges.assumed import NONE, Assumptions
-from minuend.operators.recipes import MOST_FOLDED
 from minuend.rewriting.choosing import Choice, doubt
 from minuend.rewriting.verification import Spot
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.targets import Target
 from minuend.standards.node import Node
 from minuend.standards.validation import validate
+
+_MOST_FOLDED = 64 << 20
+"""Bytes of a constant that may replace an operator of constants (or as many as the largest operand has)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +159,7 @@ def difference(node: Node, operands: Sequence[Any], overflow: Contract) -> Any:
     dims = [dim for dim in joined.shape or () if isinstance(dim, int)]
     if joined.shape is None or len(dims) < len(joined.shape):
         return None
-    if size(dims) * node.a.element.itemsize > max(MOST_FOLDED, *(x.nbytes for x in operands)):
+    if size(dims) * node.a.element.itemsize > max(_MOST_FOLDED, *(x.nbytes for x in operands)):
         return None
     return compute(node.a.element, joined, operands[0], operands[1], None, overflow)
 

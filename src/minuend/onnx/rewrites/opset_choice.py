@@ -8,9 +8,8 @@ from minuend.core.policies import Contract
 from minuend.errors import SpecError
 from minuend.judging.checking import judge
 from minuend.models.occurrences import Occurrence
-from minuend.onnx.rewrites import recipes as builder
+from minuend.onnx.rewrites.emitter import legal
 from minuend.onnx.versions import DIALECT
-from minuend.operators.recipes import OWN, recipes
 from minuend.operators.value_classes import reachable
 from minuend.rewriting.choosing import SATURATE, Choice, Writable, in_int32, wrong_classes
 from minuend.runtimes.targets import Target
@@ -65,14 +64,14 @@ def choose_for_opset(occurrence: Occurrence, opset: int, overflow: Contract, wri
     if not lacks and not saturates:
         return Choice("leave")
     reason = f"{op} takes no {element}" if lacks else SATURATE
-    for recipe in recipes(element, overflow):
-        if recipe.proof and not in_int32(occurrence, element):
+    for recipe in occurrence.op.computes.recipes:
+        if not recipe.serves(element, overflow) or (recipe.proof and not in_int32(occurrence, element)):
             continue
-        if recipe.wide == OWN and (lacks or recipe.overflow is None):
+        if recipe.wide is None and (lacks or recipe.overflow is None):
             continue
         if saturates and recipe.overflow is None and not recipe.proof:
             continue
-        if writable(element, recipe) and builder.legal(recipe, element, opset):
+        if writable(element, recipe) and legal(recipe, op.computes, element, opset):
             return Choice("write", reason, recipe)
     least = next((v.version for v in DIALECT.versions if int(v.version) > opset and element.name in v.types), None)
     instead = f"take opset {least} or above" if least else "take a later opset"

@@ -14,8 +14,8 @@ from minuend.onnx.execution.evaluator import MAIN
 from minuend.onnx.graphs import walk
 from minuend.onnx.graphs.nesting import all_names
 from minuend.onnx.model import Model
-from minuend.onnx.rewrites import recipes as builder
-from minuend.operators.recipes import Recipe
+from minuend.onnx.rewrites.emitter import NodeEmitter, constant, legal, take_over
+from minuend.operators.recipe import Recipe
 from minuend.rewriting.work import difference
 from minuend.standards.node import Node
 
@@ -34,13 +34,14 @@ class Rewriter:
 
     def writable(self, one: walk.Subtraction, element: ElementType, recipe: Recipe) -> bool:
         """Whether the opset in force has the operators of a recipe."""
-        return one.op.broadcasting == "numpy" and builder.legal(recipe, element, one.scope.opset or 0)
+        return one.op.broadcasting == "numpy" and legal(recipe, one.op.computes, element, one.scope.opset or 0)
 
     def write(self, one: walk.Subtraction, element: ElementType, recipe: Recipe) -> list[NodeProto]:
         """Plan a recipe for a Sub; return the new nodes but for constants."""
-        nodes = builder.build(recipe, element, one.proto, self._names.fresh, one.scope.opset or 0)
-        self._planned.append((one, nodes))
-        return [node for node in nodes if node.op_type != "Constant"]
+        emitter = NodeEmitter(one.proto, self._names.fresh, one.scope.opset or 0)
+        recipe.write(one.op.computes, element, one.proto.input, emitter)
+        self._planned.append((one, emitter.nodes))
+        return [node for node in emitter.nodes if node.op_type != "Constant"]
 
     # ---- constants --------------------------------------------------------------------------------------------
 
@@ -69,8 +70,8 @@ class Rewriter:
 
     def fold(self, one: walk.Subtraction, array: Any) -> None:
         """Plan a constant in the place of a Sub."""
-        made = builder.constant(one.proto.output[0], array)
-        builder.take_over(made, one.proto)
+        made = constant(one.proto.output[0], array)
+        take_over(made, one.proto)
         self._planned.append((one, [made]))
 
     def apply(self) -> None:

@@ -13,9 +13,9 @@ from minuend.openvino.execution import layers as table
 from minuend.openvino.ir.builder import Builder
 from minuend.openvino.ir.sections import Layer, Ref
 from minuend.openvino.model import Model
-from minuend.openvino.rewrites import recipes as builder
+from minuend.openvino.rewrites.emitter import LayerEmitter
 from minuend.openvino.tensor import NARROW, Tensor
-from minuend.operators.recipes import Recipe
+from minuend.operators.recipe import Recipe
 from minuend.rewriting.work import difference
 from minuend.standards.node import Node, TensorType
 from minuend.standards.validation import validate
@@ -41,8 +41,8 @@ class Rewriter:
         adding = Builder(model=self.model)
         a, b = layer.sources()
         b = self._aligned(layer, node, b, adding)
-        last = builder.build(recipe, element, layer, a, b, adding, self._names.fresh)
-        self._put(layer, last, start)
+        last = recipe.write(node.op.computes, element, (a, b), LayerEmitter(layer, adding, self._names.fresh))
+        self._put(layer, last.layer, start)
         return [made for made in self._made if made.type != "Const"]
 
     def spell(self, layer: Layer, node: Node) -> None:
