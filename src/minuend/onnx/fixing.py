@@ -1,4 +1,4 @@
-"""fix for ONNX models: functions put in place, old opsets left behind, Subs rewritten."""
+"""fix for ONNX models: functions inlined, old opsets converted, Subs rewritten."""
 
 from __future__ import annotations
 
@@ -72,13 +72,13 @@ class OnnxWork(Work):
         if not self.refused:
             self._rewritten()
         if isinstance(self.target, Target) and needless and not (self.touched or self.refused or self.unknown):
-            self._start()  # the functions were put in place to see what their calls are of, and nothing was wrong
+            self._start()  # the functions were inlined to learn the types of their calls, and nothing was wrong
         if isinstance(self.target, int):
             self._reach(self.target)
         self.left = sum(one not in self._moved for one in self._left)
 
     def _inline(self, target: Target) -> bool:
-        """Put the bodies of functions in the places of their calls, where the target or the types want it.
+        """Inline functions, where the target or the types of their calls need it.
 
         Returns:
             Whether the target does not need it, so that it is undone where nothing is rewritten.

@@ -66,7 +66,7 @@ class OpenVinoWork(Work):
             elif choice.action == "refuse":
                 self.refuse(occurrence, choice)
             elif layer is None:
-                why = f"{choice.reason}; it stands in a body of another layer, which is kept as its file has it"
+                why = f"{choice.reason}; it is in a body of another layer, which fix does not rewrite"
                 inside = Choice("refuse", why, instead="fix the ONNX model that the IR was made from")
                 self.refuse(occurrence, inside)
             else:

@@ -52,8 +52,8 @@ class Fixed:
         comparison: the results of the fixed model on the target, those of its rewritten subtractions among them;
             ``None`` where it was not run.
         whole: the results of the fixed model unmodified, its outputs alone.
-        opened: the model with what saving it takes.
-        original: the model as it came, whose files :meth:`save` does not replace.
+        opened: the fixed model as this package's own, which can be saved.
+        original: the model as it was read, whose files :meth:`save` does not replace.
         warning: that the target's release is not measured, and which one's verdicts are used; else ``""``.
     """
 

@@ -45,7 +45,7 @@ class Spot:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What a runtime answered for a fixed model.
+    """The results of a fixed model on a runtime.
 
     Attributes:
         runtime: ``"openvino-cpu@2026.4.1"``: the release that is installed; ``"this package"`` where an opset was the

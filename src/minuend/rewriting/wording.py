@@ -34,7 +34,7 @@ def deviation(wrong: Mapping[str, Answer], target: Target) -> str:
     differ = [name for name in names if wrong[name].verdict == "different-numbers"]
     if not differ:
         words = listed([VALUE_CLASSES[name].words for name in names], "and")
-        return f"nobody knows what {target.name} makes of {words}"
+        return f"{target.name} is not measured for {words}"
     plainest = ("wraps", *differ[::-1])
     name = next((one for one in plainest if one in differ and wrong[one].witness is not None), differ[0])
     w = wrong[name].witness

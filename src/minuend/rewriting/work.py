@@ -90,7 +90,7 @@ class Work:
         raise NotImplementedError
 
     def key(self, occurrence: Occurrence) -> Hashable:
-        """Return what finds a subtraction in the model, however the nodes around it are numbered."""
+        """Return what finds a subtraction in the model, even where nodes are renumbered."""
         raise NotImplementedError
 
     def choose(

@@ -1,4 +1,4 @@
-"""Which opset fix takes an ONNX model to, and what a Sub needs to go there."""
+"""The opset that fix converts an ONNX model to, and what a Sub needs there."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def lowest_opset(found: Iterable[Occurrence], target: Target) -> int:
 
 
 def choose_for_opset(occurrence: Occurrence, opset: int, overflow: Contract, writable: Writable) -> Choice:
-    """Choose for one Sub of a model that goes to another opset."""
+    """Choose for one Sub of a model that is converted to another opset."""
     node = occurrence.node
     if not isinstance(node, Node):
         return Choice("refuse", str(node), instead="make the model valid and its types known first")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, MutableSequence
 
 from onnx import GraphProto, NodeProto
 
@@ -87,7 +86,7 @@ class Rewriter:
         self._planned.clear()
 
 
-def _replace(nodes: Any, planned: Mapping[int, list[NodeProto]]) -> None:
+def _replace(nodes: MutableSequence[NodeProto], planned: Mapping[int, list[NodeProto]]) -> None:
     first = min(planned)
     later: list[NodeProto] = []
     for i in range(first, len(nodes)):
