@@ -14,15 +14,14 @@ from onnx import helper
 from minuend.arrays.packing import pack, unpack
 from minuend.core.elements import TYPES
 from minuend.onnx.documents import tensors
-from minuend.onnx.rewrites import recipes as in_onnx
+from minuend.onnx.rewrites.emitter import NodeEmitter, legal
 from minuend.openvino.ir.builder import Builder
-from minuend.openvino.ir.sections import Ref
-from minuend.openvino.rewrites import recipes as in_openvino
+from minuend.openvino.rewrites.emitter import LayerEmitter
 from minuend.openvino.tensor import Tensor
 from minuend.openvino.versions import SPELLINGS
 from minuend.operators import SUBTRACT, VALUE_CLASSES, reference
 from minuend.operators import codes as of_codes
-from minuend.operators.recipes import RECIPES, main_step, number, recipes
+from minuend.operators.subtract_recipes import RECIPES
 from minuend.operators.value_classes import classes as value_classes
 from minuend.runtimes import values
 from minuend.runtimes.quirks import quirks
@@ -92,9 +91,15 @@ def counter():
     return lambda base: f"{base}__{next(numbers)}"
 
 
+def onnx_nodes(recipe, dtype, node, opset):
+    """The nodes of a recipe in the place of a Sub."""
+    emitter = NodeEmitter(node, counter(), opset)
+    assert recipe.write(SUBTRACT, TYPES[dtype], node.input, emitter) == node.output[0]
+    return emitter.nodes
+
+
 def onnx_model(recipe, dtype, a, b, constants, opset=NEWEST, dynamic=False, wide=False):
     """A recipe as a model, its result as it is or as float32."""
-    element = TYPES[dtype]
     kind = tensors.number(dtype)
     inputs, initializers = [], []
     for name, codes, side in (("a", a, "A"), ("b", b, "B")):
@@ -104,7 +109,7 @@ def onnx_model(recipe, dtype, a, b, constants, opset=NEWEST, dynamic=False, wide
             dims = [None] * codes.ndim if dynamic else codes.shape
             inputs.append(helper.make_tensor_value_info(name, kind, dims))
     node = helper.make_node("Sub", ["a", "b"], ["c"], name="sub")
-    nodes = in_onnx.build(recipe, element, node, counter(), opset)
+    nodes = onnx_nodes(recipe, dtype, node, opset)
     out, out_kind = "c", kind
     if wide:
         nodes.append(helper.make_node("Cast", ["c"], ["wide"], to=onnx.TensorProto.FLOAT))
@@ -131,8 +136,7 @@ def ir_model(recipe, dtype, a, b, constants, dynamic):
     left, right = operand("a", a, "A"), operand("b", b, "B")
     layer = builder.subtract("c", left, right).layer
     builder.model.layers.remove(layer)
-    last = in_openvino.build(recipe, element, layer, left, right, builder, counter())
-    builder.result(Ref(last, 0), "r")
+    builder.result(recipe.write(SUBTRACT, element, (left, right), LayerEmitter(layer, builder, counter())), "r")
     return builder.model.to_bytes()
 
 
@@ -179,7 +183,9 @@ def cases(wanted):
     return found
 
 
-ONNX_CASES = cases(lambda recipe, dtype: TYPES[dtype].kernel != "table" and in_onnx.legal(recipe, TYPES[dtype], NEWEST))
+ONNX_CASES = cases(
+    lambda recipe, dtype: TYPES[dtype].kernel != "table" and legal(recipe, SUBTRACT, TYPES[dtype], NEWEST)
+)
 IR_CASES = cases(lambda recipe, dtype: dtype in SPELLINGS)
 
 
@@ -232,7 +238,7 @@ OLDER_CASES = [
     pytest.param(*case.values, opset, id=f"{case.id} {opset}")
     for case in ONNX_CASES
     for opset in (7, 13)
-    if in_onnx.legal(case.values[0], TYPES[case.values[1]], opset)
+    if legal(case.values[0], SUBTRACT, TYPES[case.values[1]], opset)
     and not quirks("onnxruntime-cpu").left_wrong(case.values[0].name, TYPES[case.values[1]], "none")
 ]
 
@@ -271,27 +277,16 @@ def test_every_limit_names_recipes_types_and_classes_that_there_are():
         assert set(row.classes) <= set(VALUE_CLASSES)
 
 
-def test_a_recipe_ends_in_the_result_and_subtracts():
-    for recipe in RECIPES:
-        made = ["a", "b"]
-        for step in recipe.steps:
-            for given in step.inputs:
-                assert given in made or number(given, TYPES[recipe.types[0]]) is not None
-            made.append(step.output)
-        assert made[-1] == "c"
-        assert main_step(recipe).op == "Sub"
-
-
 def test_integers_of_8_and_16_bits_have_recipes_for_both_policies():
     for dtype in ("int8", "uint8", "int16", "uint16"):
         for overflow in ("wrap", "saturate"):
-            assert next(recipes(TYPES[dtype], overflow)).wide == "int32"
+            assert next(one for one in RECIPES if one.serves(TYPES[dtype], overflow)).wide == "int32"
 
 
 def test_a_node_keeps_its_name_documentation_and_metadata_in_the_recipe():
     node = helper.make_node("Sub", ["a", "b"], ["c"], name="sub_mean", doc_string="less the mean")
     node.metadata_props.add(key="k", value="v")
-    nodes = in_onnx.build(next(recipes(TYPES["uint8"], "wrap")), TYPES["uint8"], node, counter(), NEWEST)
+    nodes = onnx_nodes(next(one for one in RECIPES if "uint8" in one.types), "uint8", node, NEWEST)
     (heir,) = (made for made in nodes if made.op_type == "Sub")
     assert (heir.name, heir.doc_string, heir.metadata_props[0].value) == ("sub_mean", "less the mean", "v")
     assert nodes[-1].output == ["c"]

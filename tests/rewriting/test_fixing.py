@@ -36,7 +36,7 @@ def kinds(fixed):
 
 
 def checked(fixed):
-    """ONNX's checker and strict inference have nothing against the model."""
+    """ONNX's checker and strict inference accept the model."""
     onnx.checker.check_model(fixed.model, full_check=True)
     onnx.shape_inference.infer_shapes(fixed.model, check_type=True, strict_mode=True)
     return fixed
@@ -50,7 +50,7 @@ def tallied(fixed):
 
 
 @pytest.fixture(scope="module")
-def ask():
+def query():
     """Runs a model on an installed runtime."""
     running = {}
 
@@ -78,7 +78,7 @@ _NUMPY = {"u8": "uint8", "i8": "int8", "i64": "int64", "f32": "float32", "i32": 
 
 @pytest.mark.parametrize("overflow", ["wrap", "saturate"])
 @pytest.mark.parametrize("constant", [False, True])
-def test_after_fix_two_runtimes_give_identical_bytes_over_all_pairs(overflow, constant, ask):
+def test_after_fix_two_runtimes_give_identical_bytes_over_all_pairs(overflow, constant, query):
     a, b = (side.ravel() for side in np.meshgrid(np.arange(256), np.arange(256)))
     frame, background = (np.resize(side, SHAPE).astype(np.uint8) for side in (a, b))
     assert len(np.unique(frame.ravel().astype(int) * 256 + background.ravel())) == 65536
@@ -91,7 +91,7 @@ def test_after_fix_two_runtimes_give_identical_bytes_over_all_pairs(overflow, co
     assert fixed.refused == ()
     assert (fixed.model.graph.input, fixed.model.graph.output) == (model.graph.input, model.graph.output)
     raw = fixed.model.SerializeToString()
-    answers = [ask(name, "onnx", raw, b"", inputs)[0] for name in ("onnxruntime-cpu", "openvino-cpu")]
+    answers = [query(name, "onnx", raw, b"", inputs)[0] for name in ("onnxruntime-cpu", "openvino-cpu")]
     exact = frame.astype(np.int16) - background
     want = (exact % 256 if overflow == "wrap" else np.clip(exact, 0, 255)).astype(np.uint8)
     assert answers[0].tobytes() == answers[1].tobytes() == want.tobytes()
@@ -172,7 +172,7 @@ def test_a_bfloat16_sub_that_onnxruntime_refuses_runs_after_fix_bit_exact():
 
 
 @pytest.mark.parametrize("axis", [0, 1])
-def test_an_opset_6_model_that_onnxruntime_refuses_runs_after_fix(axis, ask):
+def test_an_opset_6_model_that_onnxruntime_refuses_runs_after_fix(axis, query):
     model = text(
         "(float[3,3,4] a, float[3] b) => (float[3,3,4] c)",
         f"c = Sub <axis: int = {axis}, broadcast: int = 1> (a, b)",
@@ -182,7 +182,7 @@ def test_an_opset_6_model_that_onnxruntime_refuses_runs_after_fix(axis, ask):
     assert fixed.model.opset_import[0].version == 7
     assert fixed.refused == ()
     a, b = np.arange(36, dtype=np.float32).reshape(3, 3, 4), np.float32([1, 20, 300])
-    (got,) = ask("onnxruntime-cpu", "onnx", fixed.model.SerializeToString(), b"", {"a": a, "b": b})
+    (got,) = query("onnxruntime-cpu", "onnx", fixed.model.SerializeToString(), b"", {"a": a, "b": b})
     assert np.array_equal(got, a - b.reshape((3, 1, 1) if axis == 0 else (3, 1)))
 
 
@@ -215,7 +215,7 @@ def test_what_no_opset_below_can_say_is_refused_and_the_model_stays_as_it_was():
     assert (fixed.changes, fixed.notes) == ((), ("nothing: what onnx:5 gets wrong here is refused",))
 
 
-def test_a_subtraction_that_became_another_version_is_not_told_to_be_left_as_it_is(tmp_path, capsys):
+def test_a_subtraction_that_became_another_version_is_not_reported_as_left(tmp_path, capsys):
     limited = "c = Sub(a, b) e = Sub <broadcast: int = 1> (c, d)"
     signature = "(float[2,3] a, float[2,3] b, float[3] d) => (float[2,3] e)"
     source, out = tmp_path / "m.onnxtxt", tmp_path / "f.onnx"
@@ -236,7 +236,7 @@ def test_a_subtraction_that_became_another_version_is_not_told_to_be_left_as_it_
 # ---- 64 bits ----------------------------------------------------------------------------------------------------
 
 
-def test_an_int64_mask_subtraction_with_a_provable_range_is_narrowed(ask):
+def test_an_int64_mask_subtraction_with_a_provable_range_is_narrowed(query):
     body = "one = Constant <value = int64 {1}> () k = Cast <to = 7> (m) c = Sub(one, k)"
     fixed = checked(fix(text("(bool[5] m) => (int64[5] c)", body), OPENVINO, run=False))
     assert kinds(fixed) == ["Constant", "Cast", "Cast", "Cast", "Sub", "Cast"]
@@ -247,7 +247,7 @@ def test_an_int64_mask_subtraction_with_a_provable_range_is_narrowed(ask):
         ),
     )
     m = np.array([True, False, True, True, False])
-    (got,) = ask("openvino-cpu", "onnx", fixed.model.SerializeToString(), b"", {"m": m})
+    (got,) = query("openvino-cpu", "onnx", fixed.model.SerializeToString(), b"", {"m": m})
     assert np.array_equal(got, 1 - m.astype(np.int64))
 
 
@@ -458,7 +458,7 @@ def test_small_integers_of_an_ir_are_fixed(element, overflow, tmp_path):
 
 
 @pytest.mark.parametrize("element", ["f32", "i32"])
-def test_pdpd_is_spelt_out(element, ask):
+def test_pdpd_is_spelt_out(element, query):
     model = ir(element, (3, 3, 4), (3,), "pdpd", 1)
     fixed = fix(model, OPENVINO, run=False)
     (layer,) = (layer for layer in fixed.model.layers if layer.type == "Subtract")
@@ -473,7 +473,7 @@ def test_pdpd_is_spelt_out(element, ask):
     ]
     a = np.arange(36, dtype=_NUMPY[element]).reshape(3, 3, 4)
     b = np.array([1, 20, 300], a.dtype)
-    (got,) = ask("openvino-cpu", "ir", *fixed.model.to_bytes(), {"a": a, "b": b})
+    (got,) = query("openvino-cpu", "ir", *fixed.model.to_bytes(), {"a": a, "b": b})
     assert np.array_equal(got, a - b[:, None])
 
 
@@ -514,13 +514,13 @@ def test_an_ir_of_int64_is_refused():
         ("directml@5.1", {}, "directml runs no models; fix an ONNX model for onnxruntime-directml and convert it"),
     ],
 )
-def test_a_wrong_use_is_told(target, options, message):
+def test_a_wrong_use_is_reported(target, options, message):
     with pytest.raises(SpecError) as caught:
         fix(EXAMPLE, target, **options)
     assert str(caught.value) == message
 
 
-def test_an_opset_is_no_goal_of_an_ir():
+def test_an_opset_is_no_target_of_an_ir():
     with pytest.raises(SpecError) as caught:
         fix(ir("u8", (3,), (3,)), "onnx:13")
     assert str(caught.value) == (
@@ -568,7 +568,7 @@ def run(capfd, *argv):
     return status, captured.out, captured.err
 
 
-def test_the_command_writes_the_fixed_model_and_tells_of_it(tmp_path, capfd):
+def test_the_command_writes_the_fixed_model_and_reports_it(tmp_path, capfd):
     pytest.importorskip("openvino")
     out = str(tmp_path / "out.onnx")
     status, told, _ = run(
@@ -674,7 +674,7 @@ def test_an_old_release_gets_types_that_it_lacks_through_types_that_it_has():
     ]
 
 
-def test_what_a_release_was_not_measured_with_is_not_written():
+def test_what_was_not_measured_on_a_release_is_not_written():
     target = replace(targets.find(OPENVINO), graphs=None)
     (refusal,) = fix(text("(uint8[3] a, uint8[3] b) => (uint8[3] c)", "c = Sub(a, b)"), target, run=False).refused
     assert str(refusal) == (

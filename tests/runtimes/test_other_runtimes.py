@@ -233,8 +233,6 @@ def test_a_recipe_that_a_runtime_was_not_asked_is_not_written() -> None:
 
 
 def test_every_recipe_that_is_said_to_be_proven_is_one() -> None:
-    from minuend.operators.recipes import RECIPES
-
-    known = {(recipe.name, dtype) for recipe in RECIPES for dtype in recipe.types}
+    known = {(recipe.name, dtype) for recipe in SUBTRACT.recipes for dtype in recipe.types}
     for name in adapters():
         assert {(recipe, one) for recipe, types in (quirks(name).proven or {}).items() for one in types} <= known

@@ -1,14 +1,14 @@
-"""A recipe in a graph of nothing else: what then stands beside each of its subtractions.
+"""The patterns that a recipe makes around its own subtractions, in a graph of nothing else.
 
 Some runtimes were run with whole recipes (``PROVEN`` in their adapters) and not with single adjacent operators. What is
-known of those is known of a subtraction that has nothing else beside it than such a recipe gives it.
+known of those holds for a subtraction whose adjacent operators all are of such a recipe.
 """
 
 from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -16,14 +16,15 @@ from minuend.core.elements import TYPES
 from minuend.models.flow import Array, Flow
 from minuend.models.matching import Match, matches
 from minuend.models.patterns import Pattern
-from minuend.operators.recipes import OWN, RECIPES, Recipe, number
+from minuend.operators import SUBTRACT
+from minuend.operators.recipe import Recipe
 
-_OPERANDS: Mapping[str, Array | None] = {"x": None, "scalar": np.array([5.0]), "array": np.array([5.0, 7.0])}
+_OPERANDS: Sequence[Array | None] = (None, np.array([5.0]), np.array([5.0, 7.0]))
 """What an operand is: an input, or a constant of one number or of more."""
 
 
 def proven(found: Collection[Match], runs: Mapping[str, Collection[str]]) -> bool:
-    """Return whether everything beside a subtraction is of one recipe that a runtime was run with.
+    """Return whether all operators adjacent to a subtraction are of one recipe that a runtime was run with.
 
     Args:
         found: the patterns around it. runs: the recipes, by their names, and the element types that they were run with.
@@ -42,36 +43,26 @@ def proven(found: Collection[Match], runs: Mapping[str, Collection[str]]) -> boo
 @functools.cache
 def _patterns(name: str, dtype: str) -> frozenset[Pattern]:
     """The patterns around the subtractions of a recipe, whatever its operands are."""
-    recipe = next(one for one in RECIPES if one.name == name and dtype in one.types)
+    recipe = next(one for one in SUBTRACT.recipes if one.name == name and dtype in one.types)
     found: set[Pattern] = set()
-    for a, b in itertools.product(_OPERANDS, _OPERANDS):
-        flow = _flow(recipe, dtype, {"a": _OPERANDS[a], "b": _OPERANDS[b]})
+    for operands in itertools.product(_OPERANDS, repeat=SUBTRACT.arity):
+        flow = _flow(recipe, dtype, operands)
         for i, (operator, _, _) in enumerate(flow.steps):
-            if operator == "Sub":
+            if operator == SUBTRACT.onnx:
                 found.update(one.pattern for one in matches(flow, i) if one.operator)
     return frozenset(found)
 
 
-def _flow(recipe: Recipe, dtype: str, operands: Mapping[str, Array | None]) -> Flow:
-    """A recipe's steps as the nodes of a graph; its numbers are constants that are named by themselves."""
-    element = TYPES[dtype]
-    stored = {name: array for name, array in operands.items() if array is not None}
-    kinds = dict.fromkeys(operands, dtype)
-    steps = []
-    for step in recipe.steps:
-        kinds[step.output] = own = dtype if step.dtype == OWN else step.dtype
-        for given in step.inputs:
-            value = number(given, element)
-            if value is not None:
-                stored[f"{own} {given}"] = np.array([value])
-                kinds[f"{own} {given}"] = own
-        names = tuple(str(one) if str(one) in kinds else f"{own} {one}" for one in step.inputs)
-        steps.append((step.op, names, (step.output,)))
+def _flow(recipe: Recipe, dtype: str, operands: Sequence[Array | None]) -> Flow:
+    """A recipe as the nodes of a graph."""
+    trace = recipe.traced(SUBTRACT, TYPES[dtype])
+    stored = {name: np.array([number]) for name, number in trace.numbers.items()}
+    stored |= {name: array for name, array in zip(trace.operands, operands, strict=True) if array is not None}
     return Flow(
-        steps,
+        [(step.op, step.inputs, (step.output,)) for step in trace.steps],
         frozenset(stored),
-        kinds,
-        outputs=("c",),
+        trace.dtypes,
+        outputs=(trace.steps[-1].output,),
         sizes={name: array.size for name, array in stored.items()},
         elements=stored.get,
     )

@@ -1,10 +1,10 @@
-"""fix for ONNX models: functions put in place, old opsets left behind, Subs rewritten."""
+"""fix for ONNX models: functions inlined, old opsets converted, Subs rewritten."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable
 from functools import partial
-from typing import Any, cast
+from typing import cast
 
 from onnx import ModelProto, NodeProto
 
@@ -21,7 +21,7 @@ from minuend.onnx.model import Model as OnnxModel
 from minuend.onnx.opsets import convert_proto
 from minuend.onnx.rewrites.opset_choice import choose_for_opset, lowest_opset, needs_modern
 from minuend.onnx.rewrites.rewriting import Rewriter
-from minuend.rewriting.choosing import Choice, choose
+from minuend.rewriting.choosing import Choice
 from minuend.rewriting.verification import Spot
 from minuend.rewriting.work import Fold, Refusal, Work
 from minuend.runtimes.quirks import quirks
@@ -30,51 +30,58 @@ from minuend.standards.node import Node
 
 
 class OnnxWork(Work):
-    """An ONNX model on its way to a runtime or an opset."""
+    """An ONNX model that is fixed for a runtime or an opset."""
 
     def __init__(
-        self, model: Any, goal: Target | int, overflow: Contract, accept: Collection[str], assumed: Assumptions = NONE
+        self,
+        model: OnnxModel,
+        target: Target | int,
+        overflow: Contract,
+        accept: Collection[str],
+        assumed: Assumptions = NONE,
     ) -> None:
-        super().__init__(goal, overflow, accept, assumed)
+        super().__init__(target, overflow, accept, assumed)
         self.original = model
         self._left: list[tuple[str, str]] = []
         self._moved: set[tuple[str, str]] = set()
         self._start()
 
     def _start(self) -> None:
-        """Begin with a copy of the model as it came."""
+        """Begin with a copy of the model as it was read."""
         proto = ModelProto()
         proto.CopyFrom(self.original.proto)
-        self.changes[:] = self.original.notes  # it was mended when it was read: what is written is not what came
+        self.changes[:] = (
+            self.original.notes
+        )  # it was normalised when it was read: what is written is not what was read
         self.changed = bool(self.original.notes)
         self._take(proto)
 
     def _take(self, proto: ModelProto) -> None:
-        """Go on with another proto, whose files are the original's."""
-        came = self.original
-        self.model = OnnxModel(proto, folder=came.folder, path=came.path, name=came.name)
+        """Continue with another proto, whose files are the original's."""
+        original = self.original
+        self.model = OnnxModel(proto, folder=original.folder, path=original.path, name=original.name)
 
     def result(self) -> Model:
         return cast(Model, self.model)
 
     def run(self) -> None:
-        if isinstance(self.goal, Target):
-            spare = self._inline(self.goal)
-            self._store(self.goal)
-            self._modernise(self.goal)
+        if isinstance(self.target, Target):
+            needless = self._inline(self.target)
+            self._store(self.target)
+            self._modernise(self.target)
         if not self.refused:
             self._rewritten()
-        if isinstance(self.goal, Target) and spare and not (self.touched or self.refused or self.unknown):
-            self._start()  # the functions were put in place to see what their calls are of, and nothing was wrong
-        if isinstance(self.goal, int):
-            self._reach(self.goal)
+        if isinstance(self.target, Target) and needless and not (self.touched or self.refused or self.unknown):
+            self._start()  # the functions were inlined to learn the types of their calls, and nothing was wrong
+        if isinstance(self.target, int):
+            self._reach(self.target)
         self.left = sum(one not in self._moved for one in self._left)
 
     def _inline(self, target: Target) -> bool:
-        """Put the bodies of functions in the places of their calls, where the target or the types want it.
+        """Inline functions, where the target or the types of their calls need it.
 
         Returns:
-            Whether the target does without it, so that it is for nothing where nothing is rewritten.
+            Whether the target does not need it, so that it is undone where nothing is rewritten.
         """
         if not self.model.proto.functions:
             return False
@@ -102,7 +109,7 @@ class OnnxWork(Work):
             self.changes.append(f"{done}, which {target.name} reads")
 
     def _reach(self, opset: int) -> None:
-        """Convert to the opset that is asked for; what stands in the way is refused, and the model stays as it was."""
+        """Convert to the opset; what cannot be converted is refused, and the model stays as it was."""
         try:
             self._convert(opset)
         except ConversionRefused as refusal:
@@ -133,14 +140,14 @@ class OnnxWork(Work):
         try:
             self._convert(lowest_opset(found, target))
         except ConversionRefused as refusal:
-            told = listed([f"{place}: {reason}" for place, reason in refusal.nodes.items()], "and")
+            reasons = listed([f"{place}: {reason}" for place, reason in refusal.nodes.items()], "and")
             for occurrence in old:
                 self.refuse(
                     occurrence,
                     Choice(
                         "refuse",
                         f"{target.name} does not run {occurrence.op} as it is defined, and the model cannot be "
-                        f"brought to a later opset: {told}",
+                        f"brought to a later opset: {reasons}",
                         instead="rewrite those nodes first",
                     ),
                 )
@@ -154,15 +161,15 @@ class OnnxWork(Work):
         return _key(one.scope, one.proto)
 
     def _rewritten(self) -> None:
-        """Rewrite; what is written goes again where it is not known to be right."""
+        """Rewrite; what is not known to be right is reverted."""
         proto = self.model.proto
         before = ModelProto(functions=proto.functions)
         before.graph.node.extend(proto.graph.node)
 
         def undo() -> None:
-            for field, kept in ((proto.graph.node, before.graph.node), (proto.functions, before.functions)):
+            for field, saved in ((proto.graph.node, before.graph.node), (proto.functions, before.functions)):
                 del field[:]
-                field.extend(kept)
+                field.extend(saved)
             self._left.clear()
             self._take(proto)
 
@@ -170,45 +177,41 @@ class OnnxWork(Work):
 
     def _rewrite(self) -> None:
         rewriter = Rewriter(self.model)
-        unread = reads_none(cast(Model, self.model), self.goal) if isinstance(self.goal, Target) else ""
+        unread = reads_none(cast(Model, self.model), self.target) if isinstance(self.target, Target) else ""
         for occurrence in list(occurrences(self.model, self.assumed)):
-            node, one = occurrence.node, cast(Subtraction, occurrence.live)
-            fold: Fold | None = None
-            if isinstance(self.goal, int):
-                choice = choose_for_opset(occurrence, self.goal, self.overflow, partial(rewriter.writable, one))
+            one = cast(Subtraction, occurrence.live)
+            fold = Fold(occurrence, self.target, partial(rewriter.folded, one, overflow=self.overflow))
+            writable = partial(rewriter.writable, one)
+            if isinstance(self.target, int):
+                choice = choose_for_opset(occurrence, self.target, self.overflow, writable)
             else:
-                fold = Fold(self.goal, node, partial(rewriter.folded, one, cast(Node, node), self.overflow))
-                choice = choose(
-                    occurrence,
-                    self.goal,
-                    self.overflow,
-                    self.accept,
-                    writable=partial(rewriter.writable, one),
-                    foldable=fold,
-                    rejected=self.rejected.get(occurrence.where, {}),
-                    unread=unread,
-                )
-            if choice.action == "refuse" or not isinstance(node, Node):
+                choice = self.choose(occurrence, writable=writable, foldable=fold, unread=unread)
+            if choice.action == "refuse":
                 self.refuse(occurrence, choice)
             elif choice.action == "leave":
                 self.leave(occurrence, choice)
                 self._left.append(_key(one.scope, one.proto))
-            elif choice.action == "fold" and fold is not None:
-                self._watch(occurrence.where, node, one, rewriter)
-                rewriter.fold(one, fold.array)
-                self.note(occurrence, "became a constant", choice.reason)
-            elif choice.recipe is not None:
-                self._watch(occurrence.where, node, one, rewriter)
-                made = rewriter.write(one, node.a.element, choice.recipe)
-                name = choice.recipe.name
-                self.written |= {_key(one.scope, n): (occurrence.where, name) for n in made if n.op_type == "Sub"}
-                kinds = ", ".join(n.op_type for n in made)
-                self.note(occurrence, f"became {kinds} ({choice.recipe.name})", choice.reason)
+            else:
+                self._replace(occurrence, choice, fold, rewriter)
         rewriter.apply()
         self._take(self.model.proto)
 
+    def _replace(self, occurrence: Occurrence, choice: Choice, fold: Fold, rewriter: Rewriter) -> None:
+        node, one = cast(Node, occurrence.node), cast(Subtraction, occurrence.live)
+        self._watch(occurrence.where, node, one, rewriter)
+        if choice.recipe is None:
+            assert fold.array is not None
+            rewriter.fold(one, fold.array)
+            self.note(occurrence, "became a constant", choice.reason)
+            return
+        made, name = rewriter.write(one, node.a.element, choice.recipe), choice.recipe.name
+        self.written |= {
+            _key(one.scope, new): (occurrence.where, name) for new in made if new.op_type == one.proto.op_type
+        }
+        self.note(occurrence, f"became {', '.join(new.op_type for new in made)} ({name})", choice.reason)
+
     def _watch(self, where: str, node: Node, one: Subtraction, rewriter: Rewriter) -> None:
-        if one.scope.where == "graph" and isinstance(self.goal, Target):
+        if one.scope.where == "graph" and isinstance(self.target, Target):
             stored = [rewriter.constant(one.scope, name) for name in one.proto.input]
             a, b = (name if array is None else array for name, array in zip(one.proto.input, stored, strict=True))
             self.spots.append(Spot(node, where, a, b, one.proto.output[0]))
@@ -218,7 +221,7 @@ work = OnnxWork
 
 
 def _key(scope: Scope, node: NodeProto) -> tuple[str, str]:
-    """What a Sub is found by after a conversion: its graph or function, and its output; places may be others then."""
+    """What finds a Sub after a conversion, which may change places: its graph or function, and its output."""
     *_, outermost = scope.around()
     return outermost.where, node.output[0]
 

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any, Protocol, TypeAlias
 
 from minuend.core.elements import ElementType
+from minuend.operators.recipe import Recipe
 
 Value: TypeAlias = int | Fraction | float
 """An element's value: an ``int``, an exact ``Fraction``, or the ``float`` -0.0, inf, -inf or nan."""
@@ -101,6 +102,7 @@ class Operator:
         directions: for each operand 1 or -1: whether the result grows or falls with it.
         integer_classes, float_classes: the classes of operations on either kind of types, in the order in which they
             count.
+        recipes: how to write it with other operators, the best first.
     """
 
     name: str
@@ -110,6 +112,7 @@ class Operator:
     directions: tuple[int, ...]
     integer_classes: tuple[ValueClass, ...]
     float_classes: tuple[ValueClass, ...]
+    recipes: tuple[Recipe, ...] = ()
 
     @property
     def value_classes(self) -> tuple[ValueClass, ...]:

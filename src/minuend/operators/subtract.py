@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 
 from minuend.operators.operator import Operator, ValueClass, fits
+from minuend.operators.subtract_recipes import RECIPES
 from minuend.operators.value_classes import INTEGERS, float_classes
 
 _LOWEST_SUBTRAHEND = ValueClass(
@@ -23,4 +24,5 @@ SUBTRACT = Operator(
     directions=(1, -1),
     integer_classes=(_LOWEST_SUBTRAHEND, *INTEGERS),
     float_classes=float_classes("difference"),
+    recipes=RECIPES,
 )

@@ -1,15 +1,15 @@
-"""Fix a model for a target: the smallest local rewrites after which its subtractions give the contract's numbers there.
+"""Fix a model for a target: the smallest local rewrites after which its subtractions give the expected results there.
 
-A subtraction is touched where the target gets values wrong that its operands can hold
-(:mod:`minuend.judging.checking`), or does not run it at all. What takes its place is a recipe
-(:mod:`minuend.operators.recipes`), a constant, or nothing but broadcasting spelt out. What no recipe keeps is
-refused, with the reason and the nearest thing that can be done.
+A subtraction is rewritten where the target gets values wrong that its operands can hold
+(:mod:`minuend.judging.checking`), or does not run it at all. It becomes a recipe (:mod:`minuend.operators.recipe`), a
+constant, or the same subtraction with its broadcasting spelt out. What no recipe makes right is refused, with the
+reason and the nearest thing that can be done.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -43,17 +43,17 @@ class Fixed:
     Attributes:
         model: an ``onnx.ModelProto`` or a :class:`minuend.openvino.Model`.
         changes: what was done, a sentence each; none where there was nothing to do.
-        refused: what could not be done. notes: what a reader should know besides: that there was nothing to do, and
-            which subtractions are left that are not known to be right.
+        refused: what could not be done. notes: that there was nothing to do, and which subtractions are left that are
+            not known to be right.
         untouched: how many subtractions were right as they are. touched: the element types of those that were
             rewritten.
-        target: the target's name. overflow: the policy that was asked for.
-        comparison: what the target answered for the fixed model, its rewritten subtractions being looked at; ``None``
-            where it was not asked.
-        whole: what it answered for the fixed model as it is, nothing being looked at inside.
-        opened: the model with what saving it takes.
-        original: the model as it came, whose files :meth:`save` does not replace.
-        warning: that nobody measured the target's release, and whose answers stood for its own; ``""`` for a measured.
+        target: the target's name. overflow: the policy.
+        comparison: the results of the fixed model on the target, those of its rewritten subtractions among them;
+            ``None`` where it was not run.
+        whole: the results of the fixed model unmodified, its outputs alone.
+        opened: the fixed model as this package's own, which can be saved.
+        original: the model as it was read, whose files :meth:`save` does not replace.
+        warning: that the target's release is not measured, and which one's verdicts are used; else ``""``.
     """
 
     model: Any
@@ -107,14 +107,14 @@ def fix(
             model is converted, with subtractions of types that it lacks computed in types that it has.
         overflow: ``"wrap"``, the operator's own, or ``"saturate"``: then every integer subtraction that may overflow
             is written so that it saturates on any target.
-        accept: value classes whose other numbers are taken as they come, such as ``"negative zero"`` or
-            ``"subnormal"`` (a ``-`` for the space will do); ``"floats"`` for all of floats.
+        accept: value classes whose deviations are accepted, such as ``"negative zero"`` or ``"subnormal"`` (a ``-`` for
+            the space will do); ``"floats"`` for all of floats.
         assume: what is known of inputs and other values beyond the model, as in
             :func:`minuend.judging.checking.check`; the notes say which.
         run: whether to run the fixed model on the target, where that is installed, and to compare.
-        exact: whether releases that nobody measured are refused; otherwise those around one answer for it.
+        exact: whether releases that are not measured are refused; otherwise the verdicts of adjacent ones are used.
         max_memory, max_seconds: what running the model once may take, as in :func:`minuend.models.opening.run`.
-        options: what the dialect's own ``read`` takes besides.
+        options: more arguments of the dialect's own ``read``.
 
     Returns:
         The fixed model with the changes, the refusals and the comparison. Inputs, outputs and all other nodes are as
@@ -123,8 +123,8 @@ def fix(
     Raises:
         SpecError: no such target, policy or value class. FileNotFoundError, FileFormatError, TypeError: see
             :func:`minuend.models.opening.open_model`. Unsupported: a model of a format that fix does not rewrite.
-        ConversionRefused: other nodes stand in the way of the opset that is asked for. LimitExceeded: a run of the
-            model was stopped, so that nothing could be compared.
+        ConversionRefused: other nodes cannot be converted to the opset. LimitExceeded: a run of the model was stopped,
+            so that nothing could be compared.
 
     >>> text = '<ir_version: 10, opset_import: ["" : 18]> g (uint8[2] a, uint8[2] b) => (uint8[2] c) { c = Sub(a, b) }'
     >>> [node.op_type for node in fix(text, "openvino-cpu@2026.4.1", run=False).model.graph.node]
@@ -133,27 +133,16 @@ def fix(
     if not isinstance(overflow, str) or overflow not in CONTRACTS:
         raise SpecError("overflow", f"overflow is {shown(overflow)}; expected {listed(map(repr, CONTRACTS))}")
     accepted = value_classes(accept)
-    goal, name = (target, target.name) if isinstance(target, Target) else _goal(target, exact)
+    wanted, name = (target, target.name) if isinstance(target, Target) else _wanted(target, exact)
     original = open_model(model, **options)
     assumed = assumed_of(original, assume)
-    source = dialect_of(original)
-    fixing = ability(source, "fixing")
-    if fixing is None:
-        kinds = [formats()[one].MODELS for one in able("fixing")]
-        instead = advice(original, next(able("fixing")), "convert the model first")
-        raise Unsupported(f"fix rewrites {listed(kinds, 'and')}{instead}")
-    _check_goal(original, goal, name)
-    work: Work = fixing.work(original, goal, overflow, accepted, assumed)
+    work = _work(original, wanted, name, overflow, accepted, assumed)
     work.run()
     fixed = work.result()
     comparison, whole = None, None
     with limited(max_memory, max_seconds):
-        if run and work.changed:
-            on = goal if isinstance(goal, Target) else None
-            comparison = compare(original, fixed, on, overflow, work.touched, work.spots, assumed)
-        good = comparison is None or not (comparison.skipped or comparison.failed)
-        if run and (work.changed or work.unknown) and good:
-            whole = _whole(original, fixed, goal, overflow, assumed)
+        if run:
+            comparison, whole = _verified(original, fixed, work)
     return Fixed(
         model=fixed.handout,
         changes=tuple(work.changes),
@@ -167,22 +156,48 @@ def fix(
         opened=fixed,
         original=original,
         notes=(*(work.unknown or (() if work.changes else (_nothing(work, name),))), *_granted(assumed)),
-        warning=goal.warning if isinstance(goal, Target) else "",
+        warning=wanted.warning if isinstance(wanted, Target) else "",
     )
 
 
-def _whole(original: Model, fixed: Model, goal: Target | int, overflow: Contract, assumed: Assumptions) -> Trial | None:
-    """Run a fixed model as it is, where its runtime is installed; an opset has none."""
-    if isinstance(goal, int):
-        return None
+def _work(
+    original: Model,
+    wanted: Target | int,
+    name: str,
+    overflow: Contract,
+    accepted: Collection[str],
+    assumed: Assumptions,
+) -> Work:
+    """The work on a model, in its dialect's own class."""
+    source = dialect_of(original)
+    fixing = ability(source, "fixing")
+    if fixing is None:
+        kinds = [formats()[one].MODELS for one in able("fixing")]
+        instead = advice(original, next(able("fixing")), "convert the model first")
+        raise Unsupported(f"fix rewrites {listed(kinds, 'and')}{instead}")
+    _check_dialect(original, wanted, name)
+    work: Work = fixing.work(original, wanted, overflow, accepted, assumed)
+    return work
+
+
+def _verified(original: Model, fixed: Model, work: Work) -> tuple[Comparison | None, Trial | None]:
+    """Run a fixed model on its target, where that is installed; an opset has none."""
+    comparison, target = None, work.target if isinstance(work.target, Target) else None
+    if work.changed:
+        comparison = compare(original, fixed, target, work.overflow, work.touched, work.spots, work.assumed)
+        if comparison.skipped or comparison.failed:
+            return comparison, None
+    if target is None or not (work.changed or work.unknown):
+        return comparison, None
     try:
-        return tried(fixed, goal, original=original if overflow == "wrap" else None, assumed=assumed).trial
-    except MinuendError:  # the comparison says why
-        return None
+        expected = original if work.overflow == "wrap" else None
+        return comparison, tried(fixed, target, original=expected, assumed=work.assumed).trial
+    except MinuendError:  # the comparison reports why
+        return comparison, None
 
 
 def _fails(whole: Trial) -> bool:
-    """Whether numbers still leave at a subtraction, whatever the runtime is told; other operators are not fixed."""
+    """Whether a subtraction still differs, under every setting; other operators are not fixed."""
     return not whole.gone and any(place.subtraction for place in whole.places)
 
 
@@ -213,28 +228,28 @@ def value_classes(given: Iterable[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _goal(name: str | os.PathLike[str], exact: bool) -> tuple[Target | int, str]:
-    """A runtime's target, or a version of a dialect whose models can be moved to it; and what that is called."""
+def _wanted(name: str | os.PathLike[str], exact: bool) -> tuple[Target | int, str]:
+    """A runtime's target, or a version of a dialect whose models can be converted to it; and its name."""
     home, colon, version = name.partition(":") if isinstance(name, str) else ("", "", "")
     if not colon or targets.is_file(name):
         found = targets.for_models(targets.find(name, exact=exact))
         if found.runs_nothing:
             raise SpecError("targets", found.runs_nothing)
         return found, found.name
-    goals = [one for one in able("fixing") if one in able("versioning")]
-    if home not in goals or not version:
-        expected = listed(["a runtime,", *(f"{one}: and an {find_dialect(one).counted}" for one in goals)])
-        raise SpecError("targets", f"{shown(name)} is no goal of fix{near(home, goals)}; expected {expected}")
+    versioned = [one for one in able("fixing") if one in able("versioning")]
+    if home not in versioned or not version:
+        expected = listed(["a runtime,", *(f"{one}: and an {find_dialect(one).counted}" for one in versioned)])
+        raise SpecError("targets", f"{shown(name)} is no goal of fix{near(home, versioned)}; expected {expected}")
     find_dialect(home).resolve(version)
     return int(find_dialect(home).number(version)), f"{home}:{version}"
 
 
-def _check_goal(model: Model, goal: Target | int, name: str) -> None:
-    """Check that a model's dialect can be fixed for a goal."""
+def _check_dialect(model: Model, wanted: Target | int, name: str) -> None:
+    """Check that models of a dialect can be fixed for a target."""
     source = dialect_of(model)
-    if isinstance(goal, Target):
-        if source not in goal.dialects:
-            raise SpecError("targets", f"{goal.reads_none(source)}{advice(model, next(iter(goal.dialects)))}")
+    if isinstance(wanted, Target):
+        if source not in wanted.dialects:
+            raise SpecError("targets", f"{wanted.reads_none(source)}{advice(model, next(iter(wanted.dialects)))}")
     elif name.partition(":")[0] != source:
         counted = find_dialect(name.partition(":")[0]).counted
         instead = advice(model, name, "convert it instead")
@@ -251,8 +266,7 @@ def _nothing(work: Work, target: str) -> str:
 
 
 def _granted(assumed: Assumptions) -> list[str]:
-    told = listed([one.sentence for one in assumed.values()], "and")
-    return [f"this holds where {told}"] if assumed else []
+    return [f"this holds where {listed([one.sentence for one in assumed.values()], 'and')}"] if assumed else []
 
 
 def _grouped(refused: Iterable[Refusal]) -> tuple[Refusal, ...]:

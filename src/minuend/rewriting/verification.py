@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -24,25 +24,28 @@ _ROUNDS, _ENOUGH = 4, 20_000
 """How often a small model is run, and after how many elements that is enough."""
 
 
+Watched: TypeAlias = Hashable | Array
+"""What finds a value in a model: a name or a reference; an array where the value is a constant."""
+
+
 @dataclass(frozen=True)
 class Spot:
     """A subtraction that was rewritten, where its operands and its result can be watched.
 
     Attributes:
-        node: the subtraction. where: its place.
-        a, b, c: what names operands and result in the model; an array where an operand is a constant.
+        node: the subtraction. where: its place. a, b, c: its operands and its result.
     """
 
     node: Node
     where: str
-    a: Any
-    b: Any
-    c: Any
+    a: Watched
+    b: Watched
+    c: Watched
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What a runtime answered for a fixed model.
+    """The results of a fixed model on a runtime.
 
     Attributes:
         runtime: ``"openvino-cpu@2026.4.1"``: the release that is installed; ``"this package"`` where an opset was the
@@ -94,15 +97,15 @@ def compare(
     """Run a fixed model on the target, where it is installed, and compare.
 
     Inputs of touched element types are the type's edges and random bits; others are small numbers. Outputs are expected
-    to be what this package computes for the original model, or for the fixed one where it was asked to saturate.
+    to be what this package computes for the original model, or for the fixed one where that saturates.
     Without a target this package runs the fixed model too.
     """
     adapter = None if target is None else registry.known(target.runtime)
     release = None if adapter is None else registry.release(adapter)
     if target is not None and release is None:
         return Comparison(target.name, skipped="it is not installed here")
-    if told := beyond_inputs(original, assumed):
-        return Comparison(target.name if target is not None else "this package", skipped=told)
+    if why := beyond_inputs(original, assumed):
+        return Comparison(target.name if target is not None else "this package", skipped=why)
     name = "this package" if target is None else f"{target.runtime}@{release}"
     expected_of = original if overflow == "wrap" else fixed
     try:
@@ -126,8 +129,8 @@ def _compared(
 ) -> Comparison:
     check_size(fixed)
     subtractions, outputs, unlike = Tally(), Tally(), ""
-    for turn in range(_ROUNDS):
-        inputs, expected, unlike = _expected(expected_of, touched, turn, assumed)
+    for attempt in range(_ROUNDS):
+        inputs, expected, unlike = _expected(expected_of, touched, attempt, assumed)
         names = list(fixed.output_names())
         if runtime is None:
             got = {key: _array(value) for key, value in fixed.run(inputs).items()}
@@ -142,29 +145,24 @@ def _compared(
     return Comparison(name, subtractions, outputs, unlike=unlike)
 
 
-def _watched(spots: Sequence[Spot], named: Collection[str]) -> list[Any]:
-    """What has to be watched besides inputs and outputs, each value once."""
-    found: list[Any] = []
-    for spot in spots:
-        for value in (spot.a, spot.b, spot.c):
-            known = isinstance(value, np.ndarray) or (isinstance(value, str) and value in named)
-            if not known and value not in found:
-                found.append(value)
-    return found
+def _watched(spots: Sequence[Spot], named: Collection[str]) -> list[Hashable]:
+    """What has to be watched in addition to inputs and outputs, each value once."""
+    values = [value for spot in spots for value in (spot.a, spot.b, spot.c) if not isinstance(value, np.ndarray)]
+    return list(dict.fromkeys(value for value in values if not (isinstance(value, str) and value in named)))
 
 
 def _judge(
     spots: Sequence[Spot],
-    named: Any,
-    watched: Sequence[Any],
+    named: Mapping[str, Array],
+    watched: Sequence[Hashable],
     seen: Sequence[Array],
     overflow: str,
     tally: Tally,
 ) -> None:
-    def value(of: Any) -> Array:
+    def value(of: Watched) -> Array:
         if isinstance(of, np.ndarray):
             return of
-        return seen[watched.index(of)] if of in watched else named[of]
+        return seen[watched.index(of)] if of in watched else named[str(of)]
 
     for spot in spots:
         a, b, c = value(spot.a), value(spot.b), value(spot.c)
@@ -172,18 +170,18 @@ def _judge(
 
 
 def _expected(
-    model: Model, touched: Collection[str], turn: int, assumed: Assumptions
+    model: Model, touched: Collection[str], attempt: int, assumed: Assumptions
 ) -> tuple[dict[str, Array], dict[str, Any], str]:
     """Inputs, what this package computes of them, and why it does not.
 
-    Numbers of all sizes are no good as indices or counts, nor are all dims long: then small ones are taken.
+    Large numbers fail as indices or counts, and some dims may not be long: then smaller ones are tried.
     """
     failure: MinuendError | None = None
     inputs: dict[str, Array] = {}
     for types, dim in itertools.product((touched, ()), DIMS):
         if isinstance(failure, LimitExceeded) and (types or dim != DIMS[0]):
             continue
-        inputs = make_inputs(model, types, turn, dim, assumed=assumed)
+        inputs = make_inputs(model, types, attempt, dim, assumed=assumed)
         try:
             return inputs, model.run(inputs), ""
         except MinuendError as error:

@@ -1,4 +1,4 @@
-"""One model on its way through fix: what was changed, what was refused, what stays."""
+"""One model that is fixed: what was changed, what was refused, what stays."""
 
 from __future__ import annotations
 
@@ -6,22 +6,24 @@ import copy
 from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from minuend.arrays.functions import compute
 from minuend.core.policies import Contract
 from minuend.core.shapes import size
 from minuend.judging.pattern_verdicts import twins
-from minuend.models.occurrences import Occurrence, occurrences
+from minuend.models.occurrences import Array, Occurrence, occurrences
 from minuend.models.opening import Model
 from minuend.models.ranges.assumed import NONE, Assumptions
-from minuend.operators.recipes import MOST_FOLDED
-from minuend.rewriting.choosing import Choice, doubt
+from minuend.rewriting.choosing import Choice, Request, Writable, choose
+from minuend.rewriting.deviations import doubt
 from minuend.rewriting.verification import Spot
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.targets import Target
 from minuend.standards.node import Node
 from minuend.standards.validation import validate
+
+_MOST_FOLDED = 64 << 20
+"""Bytes of a constant that may replace an operator of constants (or as many as the largest operand has)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,28 +44,30 @@ class Refusal:
 
     def __str__(self) -> str:
         more = f" and {len(self.others)} more like it" if self.others else ""
-        told = f"{self.location}{more}: {self.reason}"
-        return f"{told}; {self.instead}" if self.instead else told
+        text = f"{self.location}{more}: {self.reason}"
+        return f"{text}; {self.instead}" if self.instead else text
 
 
 _PROGRESS = ("changes", "refused", "left", "unknown", "touched", "spots", "changed", "written")
-"""What rewriting takes note of."""
+"""What is recorded while a model is rewritten."""
 
 
 class Work:
-    """One model on its way; a dialect has its own.
+    """One model that is fixed; each dialect has its own subclass.
 
     Attributes:
-        goal: the target, or an opset. overflow, accept: what is asked for. assumed: what is known of values.
-        changes, refused: so far. left: how many subtractions stay as they are; unknown: those of
-            them of which nobody knows what they give, a sentence each. touched: the element types of those
-            that were rewritten. spots: where those can be watched. changed: whether the model is another one now.
+        target: the runtime, or an opset. overflow, accept: the options of fix. assumed: what is known of values.
+        changes, refused: so far. left: how many subtractions stay as they are. unknown: a sentence for each of them
+            whose result on the target is not known. touched: the element types of those that were rewritten.
+            spots: where those can be watched. changed: whether the model is another one now.
+        written: what finds an operator that was written → its place and its recipe's name.
+        rejected: place → recipes that are not right there, each with the reason.
     """
 
     def __init__(
-        self, goal: Target | int, overflow: Contract, accept: Collection[str], assumed: Assumptions = NONE
+        self, target: Target | int, overflow: Contract, accept: Collection[str], assumed: Assumptions = NONE
     ) -> None:
-        self.goal = goal
+        self.target = target
         self.overflow = overflow
         self.accept = accept
         self.assumed = assumed
@@ -86,14 +90,38 @@ class Work:
         raise NotImplementedError
 
     def key(self, occurrence: Occurrence) -> Hashable:
-        """Return what finds a subtraction in the model, however the nodes around it are numbered."""
+        """Return what finds a subtraction in the model, even where nodes are renumbered."""
         raise NotImplementedError
 
+    def choose(
+        self,
+        occurrence: Occurrence,
+        *,
+        writable: Writable,
+        foldable: Callable[[], str],
+        spelled: Node | None = None,
+        unread: str = "",
+    ) -> Choice:
+        """Choose for one occurrence and the target runtime; see :class:`minuend.rewriting.choosing.Request`."""
+        assert isinstance(self.target, Target)
+        request = Request(
+            occurrence=occurrence,
+            target=self.target,
+            overflow=self.overflow,
+            accept=self.accept,
+            writable=writable,
+            foldable=foldable,
+            spelled=spelled,
+            rejected=self.rejected.get(occurrence.where, {}),
+            unread=unread,
+        )
+        return choose(request)
+
     def settle(self, rewrite: Callable[[], None], undo: Callable[[], None]) -> None:
-        """Rewrite until the target is known to be right with all that is written: what it is not is tried no more.
+        """Rewrite until all that is written is known to be right on the target; what is not is not tried again.
 
         Args:
-            rewrite: rewrites the subtractions of the model as it was read. undo: takes that back.
+            rewrite: rewrites the subtractions of the model as it was read. undo: reverts that.
         """
         before = {name: copy.copy(getattr(self, name)) for name in _PROGRESS}
         mixed = self._twins()
@@ -109,76 +137,80 @@ class Work:
                 setattr(self, name, copy.copy(value))
 
     def _twins(self) -> Collection[str]:
-        """The places of subtractions that the target may mix up with others; few targets do."""
-        if not isinstance(self.goal, Target) or not quirks(self.goal.runtime).shares:
+        """The places of subtractions that the target may take for others; few targets do."""
+        if not isinstance(self.target, Target) or not quirks(self.target.runtime).shares:
             return ()
-        return twins(list(occurrences(self.result(), self.assumed)), self.goal)
+        return twins(list(occurrences(self.result(), self.assumed)), self.target)
 
     def _doubts(self, before: Collection[str]) -> list[tuple[str, str, str]]:
         """What was written and is not known to be right on the target: place, recipe, and why.
 
         Args:
-            before: places that the target may have mixed up already: no recipe is at fault there, and a note says it.
+            before: places that the target may have taken for others already: a note reports it, and no recipe is
+                rejected.
         """
-        if not self.written or not isinstance(self.goal, Target):
+        if not self.written or not isinstance(self.target, Target):
             return []
         found = list(occurrences(self.result(), self.assumed))
-        shared = twins(found, self.goal)
+        shared = twins(found, self.target)
         doubts = []
         for occurrence in found:
             where, name = self.written.get(self.key(occurrence), ("", ""))
-            if where and (why := doubt(occurrence, self.goal, self.accept, () if where in before else shared)):
+            if where and (why := doubt(occurrence, self.target, self.accept, () if where in before else shared)):
                 doubts.append((where, name, why))
-            elif where in before and (why := doubt(occurrence, self.goal, self.accept, shared)):
+            elif where in before and (why := doubt(occurrence, self.target, self.accept, shared)):
                 self.unknown.append(f"{where} is rewritten, and still not known to be right: {why}")
         return doubts
 
     def leave(self, occurrence: Occurrence, choice: Choice) -> None:
-        """Take note of a subtraction that stays as it is."""
+        """Record a subtraction that stays as it is."""
         if choice.reason:
             self.unknown.append(f"{occurrence.where} is left as it is, and not known to be right: {choice.reason}")
 
     def note(self, occurrence: Occurrence, what: str, why: str) -> None:
-        """Take note of a change."""
+        """Record a change."""
         assert isinstance(occurrence.node, Node)
         self.changed = True
         self.touched[occurrence.node.a.dtype] = None
         self.changes.append(f"{occurrence.where}: {occurrence.op} of {occurrence.node.a.dtype} {what}, because {why}")
 
     def refuse(self, occurrence: Occurrence, choice: Choice) -> None:
-        """Take note of a refusal."""
+        """Record a refusal."""
         dtype = occurrence.node.a.dtype if isinstance(occurrence.node, Node) else ""
         self.refused.append(Refusal(occurrence.where, occurrence.name, dtype, choice.reason, choice.instead))
 
 
-def difference(node: Node, operands: Sequence[Any], overflow: Contract) -> Any:
-    """The difference of two constants; ``None`` where its shape is open or it would be too large."""
+def difference(node: Node, operands: Sequence[Array], overflow: Contract) -> Array | None:
+    """Return the difference of two constants; ``None`` where its shape is open or it would be too large."""
     joined = validate(node)
     dims = [dim for dim in joined.shape or () if isinstance(dim, int)]
     if joined.shape is None or len(dims) < len(joined.shape):
         return None
-    if size(dims) * node.a.element.itemsize > max(MOST_FOLDED, *(x.nbytes for x in operands)):
+    if size(dims) * node.a.element.itemsize > max(_MOST_FOLDED, *(x.nbytes for x in operands)):
         return None
     return compute(node.a.element, joined, operands[0], operands[1], None, overflow)
 
 
 @dataclass(frozen=True)
 class Fold:
-    """The difference of two constants, computed when somebody asks.
+    """The difference of two constants, computed at the first use.
 
-    Calling it says why the result cannot stand in the model as a constant, or ``""``.
+    Calling it returns why the result cannot be a constant of the model, or ``""``.
     """
 
-    goal: Target
-    node: Any
-    compute: Callable[[], Any]
+    occurrence: Occurrence
+    target: Target | int
+    compute: Callable[[Node], Array | None]
 
     @cached_property
-    def array(self) -> Any:
+    def array(self) -> Array | None:
         """The result; ``None`` where it cannot be computed beforehand."""
-        return self.compute()
+        assert isinstance(self.occurrence.node, Node)
+        return self.compute(self.occurrence.node)
 
     def __call__(self) -> str:
         if self.array is None:
             return "its operands are computed from constants, or the result is too large to be stored"
-        return quirks(self.goal.runtime).kept(self.node.a.element, self.array)
+        assert isinstance(self.occurrence.node, Node)
+        assert isinstance(self.target, Target)
+        return quirks(self.target.runtime).kept(self.occurrence.node.a.element, self.array)

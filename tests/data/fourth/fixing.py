@@ -3,20 +3,19 @@
 import copy
 
 from minuend.models.occurrences import occurrences
-from minuend.rewriting.choosing import choose
 from minuend.rewriting.work import Work
 
 
-def work(model, goal, overflow, accept, assumed):
+def work(model, target, overflow, accept, assumed):
     """Return a model on its way to a runtime."""
-    return FourthWork(model, goal, overflow, accept, assumed)
+    return FourthWork(model, target, overflow, accept, assumed)
 
 
 class FourthWork(Work):
     """A model on its way."""
 
-    def __init__(self, model, goal, overflow, accept, assumed):
-        super().__init__(goal, overflow, accept, assumed)
+    def __init__(self, model, target, overflow, accept, assumed):
+        super().__init__(target, overflow, accept, assumed)
         self.model = copy.deepcopy(model)
 
     def result(self):
@@ -26,14 +25,7 @@ class FourthWork(Work):
     def run(self):
         """Write a recipe for each MINUS that needs one."""
         for occurrence in occurrences(self.model, self.assumed):
-            choice = choose(
-                occurrence,
-                self.goal,
-                self.overflow,
-                self.accept,
-                writable=lambda *_: True,
-                foldable=lambda: "no constants",
-            )
+            choice = self.choose(occurrence, writable=lambda *_: True, foldable=lambda: "no constants")
             if choice.action == "leave":
                 self.left += 1
             elif choice.recipe is None:

@@ -1,18 +1,20 @@
-"""Which opset fix takes an ONNX model to, and what a Sub needs to go there."""
+"""The opset that fix converts an ONNX model to, and what a Sub needs there."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+from minuend.core.elements import ElementType
 from minuend.core.policies import Contract
 from minuend.errors import SpecError
 from minuend.judging.checking import judge
 from minuend.models.occurrences import Occurrence
-from minuend.onnx.rewrites import recipes as builder
+from minuend.onnx.rewrites.emitter import legal
 from minuend.onnx.versions import DIALECT
-from minuend.operators.recipes import OWN, recipes
-from minuend.operators.value_classes import reachable
-from minuend.rewriting.choosing import SATURATE, Choice, Writable, in_int32, wrong_classes
+from minuend.operators.recipe import Recipe
+from minuend.rewriting.choosing import Choice, Writable
+from minuend.rewriting.deviations import in_int32, reached, wrong_classes
+from minuend.rewriting.wording import SATURATE
 from minuend.runtimes.targets import Target
 from minuend.standards.node import Node
 from minuend.standards.validation import validate
@@ -20,14 +22,12 @@ from minuend.standards.version import OpVersion
 
 
 def needs_modern(occurrence: Occurrence, target: Target, overflow: Contract, accept: Collection[str]) -> bool:
-    """Whether a Sub that broadcasts by the old rule cannot stay as it is."""
+    """Return whether a Sub that broadcasts by the old rule cannot stay as it is."""
     if not isinstance(occurrence.node, Node) or occurrence.op.broadcasting != "onnx_legacy":
         return False
     if judge(occurrence, target).verdict == "invalid":
         return False
-    saturates = overflow == "saturate" and "wraps" in reachable(
-        occurrence.op.computes, occurrence.node.a.element, *occurrence.operands
-    )
+    saturates = overflow == "saturate" and "wraps" in reached(occurrence, occurrence.node.a.element)
     return saturates or bool(wrong_classes(occurrence, occurrence.node, target, accept))
 
 
@@ -43,11 +43,11 @@ def lowest_opset(found: Iterable[Occurrence], target: Target) -> int:
     return int(max(modern, key=lambda op: (run(op), -int(op.version))).version)
 
 
-# ---- opsets as goals --------------------------------------------------------------------------------------------
+# ---- opsets as targets ------------------------------------------------------------------------------------------
 
 
 def choose_for_opset(occurrence: Occurrence, opset: int, overflow: Contract, writable: Writable) -> Choice:
-    """Choose for one Sub of a model that goes to another opset."""
+    """Choose for one Sub of a model that is converted to another opset."""
     node = occurrence.node
     if not isinstance(node, Node):
         return Choice("refuse", str(node), instead="make the model valid and its types known first")
@@ -57,23 +57,23 @@ def choose_for_opset(occurrence: Occurrence, opset: int, overflow: Contract, wri
         return Choice("refuse", error.message, instead="make the model valid first")
     element, op = node.a.element, DIALECT.resolve(opset)
     lacks = element.name not in op.types
-    saturates = (
-        overflow == "saturate"
-        and element.is_integer
-        and "wraps" in reachable(occurrence.op.computes, element, *occurrence.operands)
-    )
+    saturates = overflow == "saturate" and element.is_integer and "wraps" in reached(occurrence, element)
     if not lacks and not saturates:
         return Choice("leave")
     reason = f"{op} takes no {element}" if lacks else SATURATE
-    for recipe in recipes(element, overflow):
-        if recipe.proof and not in_int32(occurrence, element):
-            continue
-        if recipe.wide == OWN and (lacks or recipe.overflow is None):
-            continue
-        if saturates and recipe.overflow is None and not recipe.proof:
-            continue
-        if writable(element, recipe) and builder.legal(recipe, element, opset):
+    for recipe in op.computes.recipes:
+        helps = recipe.serves(element, overflow) and _helps(recipe, occurrence, element, lacks, saturates)
+        if helps and writable(element, recipe) and legal(recipe, op.computes, element, opset):
             return Choice("write", reason, recipe)
     least = next((v.version for v in DIALECT.versions() if int(v.version) > opset and element.name in v.types), None)
     instead = f"take opset {least} or above" if least else "take a later opset"
     return Choice("refuse", f"{reason}, and opset {opset} has not the operators to compute it", instead=instead)
+
+
+def _helps(recipe: Recipe, occurrence: Occurrence, element: ElementType, lacks: bool, saturates: bool) -> bool:
+    """Whether a recipe helps where an opset lacks the type, or where it has to saturate."""
+    if recipe.proof:
+        return in_int32(occurrence, element)
+    if recipe.wide is None and (lacks or recipe.overflow is None):
+        return False
+    return not saturates or recipe.overflow is not None

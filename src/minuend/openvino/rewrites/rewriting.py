@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from minuend.core.elements import ElementType
 from minuend.core.policies import Contract
@@ -11,11 +10,11 @@ from minuend.errors import SpecError
 from minuend.names import Names
 from minuend.openvino.execution import layers as table
 from minuend.openvino.ir.builder import Builder
-from minuend.openvino.ir.sections import Layer, Ref
+from minuend.openvino.ir.sections import Array, Layer, Ref
 from minuend.openvino.model import Model
-from minuend.openvino.rewrites import recipes as builder
+from minuend.openvino.rewrites.emitter import LayerEmitter
 from minuend.openvino.tensor import NARROW, Tensor
-from minuend.operators.recipes import Recipe
+from minuend.operators.recipe import Recipe
 from minuend.rewriting.work import difference
 from minuend.standards.node import Node, TensorType
 from minuend.standards.validation import validate
@@ -41,8 +40,8 @@ class Rewriter:
         adding = Builder(model=self.model)
         a, b = layer.sources()
         b = self._aligned(layer, node, b, adding)
-        last = builder.build(recipe, element, layer, a, b, adding, self._names.fresh)
-        self._put(layer, last, start)
+        last = recipe.write(node.op.computes, element, (a, b), LayerEmitter(layer, adding, self._names.fresh))
+        self._put(layer, last.layer, start)
         return [made for made in self._made if made.type != "Const"]
 
     def spell(self, layer: Layer, node: Node) -> None:
@@ -67,8 +66,8 @@ class Rewriter:
 
     # ---- constants --------------------------------------------------------------------------------------------
 
-    def folded(self, layer: Layer | None, node: Any, overflow: Contract) -> Any:
-        """The difference of two constants; ``None`` where an operand is computed or the result would be too large.
+    def folded(self, layer: Layer | None, node: Node, overflow: Contract) -> Array | None:
+        """Return the difference of two constants; ``None`` where an operand is computed, or the result is too large.
 
         A Subtract in a body of another layer has no ``layer`` that can be rewritten.
         """
@@ -76,7 +75,7 @@ class Rewriter:
             return None
         return difference(node, [table.elements(ref.layer) for ref in layer.sources()], overflow)
 
-    def fold(self, layer: Layer, element: ElementType, array: Any) -> None:
+    def fold(self, layer: Layer, element: ElementType, array: Array) -> None:
         """Put a constant in a Subtract's place."""
         start = len(self.model.layers)
         value = Tensor(element, array) if element in NARROW else array
@@ -86,7 +85,7 @@ class Rewriter:
     # ---- places -----------------------------------------------------------------------------------------------
 
     def _put(self, old: Layer, new: Layer, start: int) -> None:
-        """Let a new layer feed what an old one fed, under its names, and take the old one out."""
+        """Replace an old layer with a new one, which gets its readers and its names."""
         new.name = old.name
         new.attributes.update(old.attributes)
         new.extra = [child for child in old.extra if child.tag != "data"]
@@ -102,7 +101,7 @@ class Rewriter:
         self.last = new
 
     def _move(self, old: Layer, start: int) -> None:
-        """Put the layers that were added at the end to where an old one stands."""
+        """Move the layers that were added at the end to the place of an old one."""
         layers = self.model.layers
         self._made = layers[start:]
         del layers[start:]

@@ -1,0 +1,71 @@
+"""What a target gets wrong of an occurrence: the value classes, and whether a rewritten occurrence is right."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from minuend.core.elements import ElementType
+from minuend.errors import SpecError
+from minuend.judging.checking import answers_for, beside_twins, judge, possible_relations
+from minuend.judging.pattern_verdicts import joined
+from minuend.models.occurrences import Occurrence
+from minuend.operators.value_classes import reachable
+from minuend.runtimes.answers import Answer
+from minuend.runtimes.cases import relation_of
+from minuend.runtimes.quirks import quirks
+from minuend.runtimes.targets import Target
+from minuend.standards.node import Node
+
+WRONG = ("different-numbers", "not-implemented")
+"""Verdicts on patterns that a rewriting may help against."""
+
+_ACCEPTABLE = ("different-numbers", "unknown")
+
+
+def reached(occurrence: Occurrence, element: ElementType) -> Collection[str]:
+    """Return the value classes that an occurrence's operands can reach."""
+    return reachable(occurrence.op.computes, element, *occurrence.operands)
+
+
+def in_int32(occurrence: Occurrence, element: ElementType) -> bool:
+    """Return whether operands and results are proven to stay in int32."""
+    return not {"beyond int32", "wraps"} & set(reached(occurrence, element))
+
+
+def acceptable(wrong: Mapping[str, Answer]) -> bool:
+    """Return whether a user may accept all of some deviations."""
+    return all(one.verdict in _ACCEPTABLE for one in wrong.values())
+
+
+def wrong_classes(
+    occurrence: Occurrence, node: Node, target: Target, accept: Collection[str] = ()
+) -> dict[str, Answer]:
+    """Return the value classes that the operands can reach and that go wrong, with the target's answers."""
+    try:
+        relation = relation_of(node)
+    except SpecError:
+        return {}
+    found: dict[str, Answer] = {}
+    for one in [relation] if relation is not None else possible_relations(node):
+        for name, answer in answers_for(occurrence, node, target, one).items():
+            if answer.verdict != "ok" and not (name in accept and answer.verdict in _ACCEPTABLE):
+                found.setdefault(name, answer)
+    return found
+
+
+def doubt(occurrence: Occurrence, target: Target, accept: Collection[str], shared: Collection[str] = ()) -> str:
+    """Return why an occurrence that was rewritten is not known to be right on a target, or ``""`` where it is.
+
+    Args:
+        occurrence: one in the rewritten model. target: the runtime.
+        accept: value classes whose deviations are accepted. shared: see :func:`beside_twins`.
+    """
+    finding = beside_twins(judge(occurrence, target), shared)
+    if finding.verdict == "ok":
+        return ""
+    node = occurrence.node
+    broken = occurrence.departures & quirks(target.runtime).strict.keys()
+    excusable = accept and finding.verdict in _ACCEPTABLE and not broken
+    if excusable and isinstance(node, Node) and not wrong_classes(occurrence, node, target, accept):
+        return joined(occurrence, node, target, accept=accept).reason
+    return finding.reason
