@@ -79,7 +79,7 @@ def occurrences(model: Model, assumed: Assumptions = NONE) -> Iterator[Occurrenc
     analysis.run()
     flows: dict[str, Flow] = {}
     stored = ways(model.proto)
-    departures = stored.union(broken.kind for broken in model.departures)
+    violations = stored.union(broken.kind for broken in model.departures)
     for one in found:
         a, b = analysis.operands(one)
         flow = flows.get(one.scope.where) or flows.setdefault(one.scope.where, flow_of(model, one.scope))
@@ -99,7 +99,7 @@ def occurrences(model: Model, assumed: Assumptions = NONE) -> Iterator[Occurrenc
             matches=matches(flow, one.index),
             fixed=functools.cache(functools.partial(_fixed, model, one)),
             notes=model.notes,
-            departures=departures.union(own, {f"two constants of {dtype}"} if constants == "both" else ()),
+            violations=violations.union(own, {f"two constants of {dtype}"} if constants == "both" else ()),
             live=one,
         )
 

@@ -11,8 +11,9 @@ from typing import Literal, TypeAlias
 from minuend.core.elements import TYPES, ElementType
 from minuend.core.policies import Contract
 from minuend.errors import SpecError, listed
-from minuend.judging.checking import answers_for, beside_twins, judge, possible_relations
-from minuend.judging.pattern_verdicts import joined, kept_apart, settings
+from minuend.judging.checking import with_shared_constants
+from minuend.judging.node_verdicts import answers_for, judge, possible_relations
+from minuend.judging.pattern_verdicts import isolated_by_max, pattern_verdict, settings
 from minuend.models.occurrences import Array, Occurrence
 from minuend.models.ranges.interval import Range, full, within
 from minuend.operators import VALUE_CLASSES, value_classes
@@ -130,7 +131,7 @@ def _recipe(
     """Return the first recipe that leaves nothing wrong; where none does, the least that one of floats leaves wrong."""
     element = node.a.element
     nearest: Set[str] | None = None
-    beside = joined(occurrence, node, target).verdict in _WRONG and not element.is_integer
+    beside = pattern_verdict(occurrence, node, target).verdict in _WRONG and not element.is_integer
     known = quirks(target.runtime)
     for recipe in recipes(element, overflow) if _holds(element, wrong, occurrence) else ():
         # What is subtracted in its own type is joined with its neighbours still.
@@ -177,20 +178,20 @@ def doubt(occurrence: Occurrence, target: Target, accept: Collection[str], share
 
     Args:
         occurrence: the subtraction in the rewritten model. target: the runtime.
-        accept: value classes whose other numbers are taken as they come. shared: see :func:`beside_twins`.
+        accept: value classes whose other numbers are taken as they come. shared: see :func:`with_shared_constants`.
     """
-    finding = beside_twins(judge(occurrence, target), shared)
+    finding = with_shared_constants(judge(occurrence, target), shared)
     if finding.verdict == "ok":
         return ""
     excusable = (
-        accept and finding.verdict in _ACCEPTABLE and not occurrence.departures & quirks(target.runtime).strict.keys()
+        accept and finding.verdict in _ACCEPTABLE and not occurrence.violations & quirks(target.runtime).strict.keys()
     )
     if (
         excusable
         and isinstance(occurrence.node, Node)
         and not wrong_classes(occurrence, occurrence.node, target, accept)
     ):
-        return joined(occurrence, occurrence.node, target, accept=accept).reason
+        return pattern_verdict(occurrence, occurrence.node, target, accept=accept).reason
     return finding.reason
 
 
@@ -265,7 +266,7 @@ def _apart(
         setting = settings(target.runtime, finding.hint)
         return Choice("refuse", finding.reason, instead=f"run the model with {setting}; no rewriting helps")
     recipe = next((one for one in recipes(element, "wrap") if one.name == APART), None)
-    if recipe is not None and not rejected and writable(element, recipe) and kept_apart(occurrence, target):
+    if recipe is not None and not rejected and writable(element, recipe) and isolated_by_max(occurrence, target):
         return Choice("write", finding.reason, recipe)
     return Choice(
         "refuse", finding.reason + _doubted(rejected), instead=f"run the model on another runtime than {target.name}"

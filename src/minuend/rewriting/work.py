@@ -11,7 +11,7 @@ from typing import Any
 from minuend.arrays.functions import compute
 from minuend.core.policies import Contract
 from minuend.core.shapes import size
-from minuend.judging.pattern_verdicts import twins
+from minuend.judging.pattern_verdicts import sharing_constants
 from minuend.models.occurrences import Occurrence, occurrences
 from minuend.models.opening import Model
 from minuend.models.ranges.assumed import NONE, Assumptions
@@ -112,7 +112,7 @@ class Work:
         """The places of subtractions that the target may mix up with others; few targets do."""
         if not isinstance(self.goal, Target) or not quirks(self.goal.runtime).shares:
             return ()
-        return twins(list(occurrences(self.result(), self.assumed)), self.goal)
+        return sharing_constants(list(occurrences(self.result(), self.assumed)), self.goal)
 
     def _doubts(self, before: Collection[str]) -> list[tuple[str, str, str]]:
         """What was written and is not known to be right on the target: place, recipe, and why.
@@ -123,7 +123,7 @@ class Work:
         if not self.written or not isinstance(self.goal, Target):
             return []
         found = list(occurrences(self.result(), self.assumed))
-        shared = twins(found, self.goal)
+        shared = sharing_constants(found, self.goal)
         doubts = []
         for occurrence in found:
             where, name = self.written.get(self.key(occurrence), ("", ""))

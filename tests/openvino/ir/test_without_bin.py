@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from minuend.openvino.sites import sites
 
 import minuend as mn
 from minuend.errors import FileFormatError
 from minuend.openvino.ir.builder import Builder
 from minuend.openvino.ir.sections import Ref
 from minuend.openvino.model import read
-from minuend.openvino.sites import sites
 
 NOTE = (
     "the constants are not there (no .bin beside the .xml): each can hold any number here, and shapes that depend on "

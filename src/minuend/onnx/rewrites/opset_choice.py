@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 
 from minuend.core.policies import Contract
 from minuend.errors import SpecError
-from minuend.judging.checking import judge
+from minuend.judging.node_verdicts import judge
 from minuend.models.occurrences import Occurrence
 from minuend.onnx.rewrites import recipes as builder
 from minuend.onnx.versions import DIALECT
