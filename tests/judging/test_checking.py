@@ -24,8 +24,25 @@ from minuend.openvino.ir.builder import Builder
 from minuend.operators import SUBTRACT
 from minuend.rewriting.fixing import fix
 from minuend.runtimes import targets
+from minuend.runtimes.adapters import openvino_cpu
 from minuend.runtimes.answers import Answer, Witness
 from minuend.runtimes.quirks import quirks
+from minuend.runtimes.reasons import (
+    AsContracted,
+    Concerns,
+    DialectNotRead,
+    FoldingDiffers,
+    NotInStandard,
+    NotMeasured,
+    OtherOperandsDiffer,
+    OutOfReach,
+    Purpose,
+    RuleBroken,
+    RuntimeMessage,
+    ShapesAtRunTime,
+    TakenAnyway,
+    ValuesDiffer,
+)
 from minuend.runtimes.targets import Row, Target
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -80,16 +97,16 @@ def test_a_target_that_saturates_is_different_numbers_with_the_witness_and_what_
         "uint8",
     )
     assert str(finding.witness) == "5 - 10: got 0, expected 251"
-    assert finding.reason == (
-        "values that wrap differ: 5 - 10 gives 0, expected 251; "
-        "constant folding changes this: other answers with both constant (ok)"
-    )
+    assert finding.reasons == (ValuesDiffer(("wraps",), finding.witness), FoldingDiffers((("both", "ok"),)))
+    assert (finding.code, finding.severity, finding.operator) == ("values-differ", "numbers", "subtract")
+    assert [str(one) for one in finding.operands] == ["0..255 (input)"] * 2
     assert (finding.opversion, finding.shape_relation, finding.constants) == ("onnx:14", "same", "none")
 
 
 def test_a_target_that_wraps_is_ok():
     finding = only(check(model("y = Sub (a, b)"), EXACT))
-    assert (finding.verdict, finding.reason, finding.witness) == ("ok", "the contract's numbers", None)
+    assert (finding.verdict, finding.reasons, finding.witness) == ("ok", (AsContracted(),), None)
+    assert (finding.severity, finding.actions) == (None, ())
 
 
 def test_operands_that_cannot_overflow_are_ok_and_the_reason_says_why():
@@ -99,7 +116,8 @@ def test_operands_that_cannot_overflow_are_ok_and_the_reason_says_why():
     )
     finding = only(check(model(body), SATURATES))
     assert finding.verdict == "ok"
-    assert finding.reason == ("values that wrap cannot occur: A is 128..255 (Clip), B is 0..127 (constant)")
+    assert finding.reasons == (OutOfReach(("wraps",), (), finding.operands),)
+    assert [str(one) for one in finding.operands] == ["128..255 (Clip)", "0..127 (constant)"]
 
 
 def test_an_ok_node_says_nothing_of_constants_that_it_does_not_have():
@@ -108,17 +126,15 @@ def test_an_ok_node_says_nothing_of_constants_that_it_does_not_have():
     for one, constants in ((text, "none"), (text.replace("y = Sub (a, b)", zero), "B")):
         finding = only(check(one, "openvino-cpu@2026.4.1"))
         assert (finding.verdict, finding.constants) == ("ok", constants)
-        assert "folding" not in finding.reason, finding.reason
+        assert "folding-differs" not in {one.code for one in finding.reasons}
 
 
 def test_two_constants_are_judged_as_both():
     body = "j = Constant <value = uint8[3] {5, 5, 5}> ()\nk = Constant <value = uint8[3] {10, 1, 2}> ()\ny = Sub (j, k)"
     finding = only(check(model(body), SATURATES))
     assert (finding.verdict, finding.constants) == ("ok", "both")
-    assert finding.reason == (
-        "the contract's numbers; constant folding changes this: other answers with no constants (5 - 10 gives 0), "
-        "A constant (5 - 10 gives 0) or B constant (5 - 10 gives 0)"
-    )
+    pair = Witness(SUBTRACT, (5, 10), 0, 251)
+    assert finding.reasons == (AsContracted(), FoldingDiffers((("none", pair), ("A", pair), ("B", pair))))
 
 
 def test_what_is_computed_from_constants_alone_is_a_constant():
@@ -128,13 +144,14 @@ def test_what_is_computed_from_constants_alone_is_a_constant():
 
 def test_a_refused_type_is_not_implemented_in_the_runtimes_words():
     finding = only(check(model("y = Sub (a, b)", "int8[2] a, int8[2] b"), SATURATES))
-    assert (finding.verdict, finding.reason) == ("not-implemented", "no kernel for this")
+    assert (finding.verdict, finding.reasons) == ("not-implemented", (RuntimeMessage("no kernel for this"),))
 
 
 def test_what_nobody_measured_is_unknown():
     finding = only(check(model("y = Sub (a, b)", "float16[2] a, float16[2] b"), EXACT))
-    assert finding.verdict == "unknown"
-    assert finding.reason.startswith("exact@1.0 was not measured for this; this concerns ")
+    assert (finding.verdict, finding.reasons[0]) == ("unknown", NotMeasured("exact@1.0"))
+    assert [one.code for one in finding.reasons] == ["not-measured", "concerns"]
+    assert [one.kind for one in finding.actions] == ["run", "measure"]
 
 
 def test_a_node_that_breaks_its_version_is_invalid_and_says_what_openvino_makes_of_it():
@@ -144,12 +161,13 @@ def test_a_node_that_breaks_its_version_is_invalid_and_says_what_openvino_makes_
     reason = (
         "shapes (2, 3) and (3,) must be equal (no broadcasting): the ranks are 2 and 1; set broadcast=1 to let B repeat"
     )
-    assert [f.reason for f in check(text, EXACT)] == [reason]
+    assert [f.reasons for f in check(text, EXACT)] == [(RuleBroken("broadcasting", reason),)]
     openvino = replace(SATURATES, runtime="openvino-cpu")
     finding = only(check(text, openvino))
     assert finding.verdict == "invalid"
-    assert finding.reason == (
-        f"{reason}; openvino's ONNX reader takes it all the same and joins the shapes by NumPy's rule"
+    assert finding.reasons == (
+        RuleBroken("broadcasting", reason),
+        TakenAnyway(openvino_cpu.TAKES_ANYWAY["onnx_legacy"]),
     )
 
 
@@ -161,7 +179,7 @@ def test_types_that_differ_are_invalid():
 def test_shapes_that_are_known_when_it_runs_are_judged_by_the_worst_they_can_be():
     finding = only(check(model("y = Sub (a, b)", "uint8[N] a, uint8[M] b"), SATURATES))
     assert (finding.verdict, finding.shape_relation) == ("different-numbers", "unknown")
-    assert "the shapes are known when it runs; this holds for same shapes" in finding.reason
+    assert ShapesAtRunTime("same") in finding.reasons
     assert only(check(model("y = Sub (a, b)", "uint8[N] a, uint8[M] b"), EXACT)).verdict == "ok"
 
 
@@ -169,10 +187,9 @@ def test_an_unknown_dim_is_taken_to_fit_int32_and_the_reason_says_so():
     body = "s = Shape (a)\nk = Constant <value_int = 1> ()\ny = Sub (s, k)"
     finding = only(check(model(body, "uint8[N] a"), SATURATES))
     assert finding.verdict == "ok"
-    assert finding.reason == (
-        "shape arithmetic; values beyond int32 cannot occur: A is 0..1073741823 (Shape), B is 1 (constant), "
-        "where no dim is above 1073741823"
-    )
+    assert finding.reasons == (Purpose("shape arithmetic"), OutOfReach(("beyond int32",), (), finding.operands))
+    assert [str(one) for one in finding.operands] == ["0..1073741823 (Shape)", "1 (constant)"]
+    assert finding.operands[0].assumptions == {"no dim is above 1073741823"}
 
 
 def test_a_full_int64_input_reaches_beyond_int32():
@@ -189,9 +206,8 @@ def test_a_deviation_among_plain_numbers_that_these_operands_cannot_make_is_unkn
     body = "o = Constant <value = float {1.0}> ()\nc = Cast <to = 1> (a)\ny = Sub (o, c)"
     finding = only(check(model(body), clamps))
     assert finding.verdict == "unknown"
-    assert finding.reason == (
-        "other operands than these are known to differ; this concerns exact differences (3e+38 - 0.0 gives 2e+38)"
-    )
+    pair = Witness(SUBTRACT, (3e38, 0.0), 2e38, 3e38)
+    assert finding.reasons == (OtherOperandsDiffer(), Concerns((("ordinary", pair),)))
 
 
 def test_a_deviation_that_operands_of_these_sizes_cannot_make_is_ok() -> None:
@@ -200,13 +216,8 @@ def test_a_deviation_that_operands_of_these_sizes_cannot_make_is_ok() -> None:
     clamps = Target("clamps", "1.0", (row,))
     body = "o = Constant <value = float {{{}}}> ()\nc = Cast <to = 1> (a)\ny = Sub (o, c)"
     one, large = (only(check(model(body.format(v)), clamps)) for v in ("1.0", "3.1e38"))
-    assert (one.verdict, one.reason) == (
-        "ok",
-        (
-            "other operands than these alone make exact differences (3e+38 - 0.0 gives 2e+38): "
-            "A is 1 (constant), B is 0..255 (uint8 input)"
-        ),
-    )
+    assert (one.verdict, one.reasons) == ("ok", (OutOfReach((), (("ordinary", huge.witness),), one.operands),))
+    assert [str(range_) for range_ in one.operands] == ["1 (constant)", "0..255 (uint8 input)"]
     assert large.verdict == "different-numbers"
 
 
@@ -225,8 +236,10 @@ def test_one_minus_x_and_x_minus_a_mean_are_right_on_openvino() -> None:
     for body in (ONE_MINUS.format("1.0"), "m = Constant <value = float {0.485}> ()\ny = Sub (x, m)"):
         finding = only(check(model(body, "float[4] x"), OPENVINO))
         assert finding.verdict == "ok"
-        assert finding.reason.startswith("other operands than these alone make negative zero (-0.0 - 0.0 gives 0.0)")
-        assert "(constant)" in finding.reason
+        (reason,) = (one for one in finding.reasons if isinstance(one, OutOfReach))
+        name, witness = reason.examples[0]
+        assert (name, str(witness)) == ("negative zero", "-0.0 - 0.0: got 0.0, expected -0.0")
+        assert [one.constant for one in reason.operands].count(True) == 1
 
 
 def test_an_exported_models_one_minus_a_gate_is_right_on_openvino() -> None:
@@ -238,7 +251,7 @@ def test_an_exported_models_one_minus_a_gate_is_right_on_openvino() -> None:
     assert found
     for finding in found:
         assert finding.verdict == "ok"
-        assert "A is 1 (constant), B is 0..1 (Sigmoid)" in finding.reason
+        assert [str(one) for one in finding.operands] == ["1 (constant)", "0..1 (Sigmoid)"]
 
 
 # ---- where nodes stand ----------------------------------------------------------------------------------------
@@ -295,7 +308,7 @@ def test_a_branch_between_constants_is_no_constant():
     """
     finding = only(check(text, SATURATES))
     assert (finding.constants, finding.verdict) == ("none", "different-numbers")
-    assert "A is 3..255 (input or constant), B is 3..9 (constant)" in finding.reason
+    assert [str(one) for one in finding.operands] == ["3..255 (input or constant)", "3..9 (constant)"]
 
 
 def test_a_loop_carries_anything_but_counts_its_rounds():
@@ -311,11 +324,10 @@ def test_a_loop_carries_anything_but_counts_its_rounds():
         }>
     }
     """
-    found = [(finding.verdict, finding.reason.partition(":")[0]) for finding in check(text, SATURATES)]
-    assert found == [
-        ("ok", "values beyond int32 cannot occur"),
-        ("different-numbers", "values beyond int32 differ"),
-    ]
+    first, second = check(text, SATURATES)
+    assert (first.verdict, first.code, first.reasons[0].values) == ("ok", "out-of-reach", ("beyond int32",))
+    assert (second.verdict, second.code) == ("different-numbers", "other-pairs-differ")
+    assert second.reasons[0].values == ("beyond int32",)
 
 
 # ---- dialects -------------------------------------------------------------------------------------------------
@@ -323,10 +335,11 @@ def test_a_loop_carries_anything_but_counts_its_rounds():
 
 def test_a_runtime_that_reads_another_format_says_convert_first():
     finding = only(check(EXAMPLES / "openvino" / "thermometers.xml", EXACT))
-    assert (finding.verdict, finding.reason) == (
+    assert (finding.verdict, finding.reasons) == (
         "not-implemented",
-        "exact reads no OpenVINO models; convert it first: minuend convert --to onnx",
+        (DialectNotRead("exact", "OpenVINO", to="onnx"),),
     )
+    assert [one.command for one in finding.actions] == ["minuend convert MODEL --to onnx -o OUT"]
 
 
 def test_a_model_that_cannot_be_converted_is_not_told_to_be():
@@ -335,13 +348,15 @@ def test_a_model_that_cannot_be_converted_is_not_told_to_be():
     product = builder.binary("Multiply", "scaled", builder.subtract("c", a, b), b)
     builder.result(builder.clamp("clamped", product, 0, 1))
     finding = only(check(builder.model, EXACT))
-    assert (finding.verdict, finding.reason) == (
-        "not-implemented",
-        (
-            "exact reads no OpenVINO models, and minuend convert --to onnx refuses this one: layer 3 'scaled': "
-            "other formats are not given a Multiply by this package (and 1 more)"
-        ),
+    refusal = (
+        "minuend convert --to onnx refuses this one: layer 3 'scaled': "
+        "other formats are not given a Multiply by this package (and 1 more)"
     )
+    assert (finding.verdict, finding.reasons) == (
+        "not-implemented",
+        (DialectNotRead("exact", "OpenVINO", refusal=refusal),),
+    )
+    assert finding.actions == ()
     with pytest.raises(SpecError) as refused:
         fix(builder.model, EXACT)
     assert refused.value.message == finding.reason
@@ -376,7 +391,7 @@ def test_an_ir_is_followed_through_its_own_layers(tmp_path: Path) -> None:
         (tmp_path / "m.bin").write_bytes(bytes([stored]))
         finding = only(check(tmp_path / "m.xml", SATURATES))
         assert (finding.verdict, finding.location, finding.constants) == (verdict, "layer 3 's'", "B")
-        assert f"A is 100..200 (Clamp), B is {stored} (constant)" in finding.reason
+        assert [str(one) for one in finding.operands] == ["100..200 (Clamp)", f"{stored} (constant)"]
 
 
 def test_directml_is_asked_by_level_type_rank_and_fixed_sizes():
@@ -384,17 +399,14 @@ def test_directml_is_asked_by_level_type_rank_and_fixed_sizes():
     found = [(f.target, f.verdict) for f in check(text, ["directml@5.0", "directml@5.1"])]
     assert found == [("directml@5.0", "not-implemented"), ("directml@5.1", "unknown")]
     ranks = only(check(model("y = Sub (a, b)", "float[1,1,1,1,2] a, float[2] b"), "directml@1.0"))
-    assert (ranks.verdict, ranks.reason) == (
+    assert (ranks.verdict, ranks.reasons) == (
         "not-implemented",
-        "ATensor of ELEMENT_WISE_SUBTRACT-1.0 has rank 5; expected 4",
+        (NotInStandard("ATensor of ELEMENT_WISE_SUBTRACT-1.0 has rank 5; expected 4"),),
     )
     low = check(model("k = Constant <value = uint8 {255}> ()\ny = Sub (k, a)", "uint8[2] a"), "directml@5.1")
     assert only(low).verdict == "ok"
     empty = only(check(model("y = Sub (a, b)", "uint8[0] a, uint8[0] b"), "directml@5.1"))
-    assert (empty.verdict, empty.reason) == (
-        "not-implemented",
-        "DirectML has no empty tensors; leave the operator out",
-    )
+    assert (empty.verdict, empty.code) == ("not-implemented", "not-in-standard")
 
 
 SIZES = "this holds where no size is 0 and there are at most 4294967295 elements, for DirectML has no other tensors"
@@ -481,7 +493,7 @@ def test_exported_models_have_a_verdict_for_every_node_and_target():
     for path in sorted((Path(__file__).parents[1] / "data" / "models").glob("*.onnx"))[::5]:
         report = check(path, ["onnxruntime-cpu", "openvino-cpu"])
         assert len(report) == 2 * len(list(read(path).subtractions()))
-        assert all(finding.reason and finding.shape_relation for finding in report)
+        assert all(finding.code and finding.reason and finding.shape_relation for finding in report)
         verdicts |= {finding.verdict for finding in report}
     assert "ok" in verdicts
     assert "invalid" not in verdicts
@@ -521,8 +533,8 @@ def test_json_has_the_fields_that_programs_rely_on():
     assert (data["version"], data["tool"], len(data["findings"])) == (1, "minuend 1", 2)
     for finding in data["findings"]:
         assert set(finding) == {
-            "target", "node", "location", "dialect", "opversion", "dtype", "shape_relation", "constants", "verdict",
-            "reason", "witness", "measured",
+            "target", "node", "location", "dialect", "operator", "opversion", "dtype", "shape_relation", "constants",
+            "verdict", "severity", "code", "reason", "actions", "operands", "witness", "measured",
         }  # fmt: skip
     assert data["findings"][1]["witness"] == {"operands": [5, 10], "a": 5, "b": 10, "got": 0, "expected": 251}
     assert data["findings"][1]["measured"] == {"release": "2.1", "date": "2026-01-02", "cpu": "a cpu"}

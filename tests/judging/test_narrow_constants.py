@@ -8,6 +8,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 import minuend as mn
 from minuend import check
+from minuend.models.patterns import Op, X, less
+from minuend.runtimes.reasons import ConstantsNotRounded, Folded
 from minuend.runtimes.running import Runtime
 
 ONNXRUNTIME, OPENVINO = "onnxruntime-cpu@1.31.1", "openvino-cpu@2026.4.1"
@@ -70,10 +72,9 @@ def test_constants_that_are_rounded_before_a_subtraction_are_not_on_either_runti
 
 def test_the_reason_names_the_node_before_and_the_rounding_that_is_left_out():
     finding = judged(model("m = Mul(w, k)", "c = Sub(w, m)"), OPENVINO)
-    assert finding.reason == (
-        "x - Mul(x, x) of constants is computed in float32, and float16 is not rounded between the two"
-    )
-    assert finding.graph == "x - Mul(x, x) of constants"
+    pattern = Folded(less(X, Op("Mul", (X, X))))
+    assert finding.reasons == (ConstantsNotRounded(pattern, "float16"),)
+    assert (finding.pattern, finding.graph) == (pattern, "x - Mul(x, x) of constants")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,9 @@ from onnx import TensorProto, helper
 
 from minuend import check, fix
 from minuend.errors import SpecError
+from minuend.models.patterns import Const, Op, X, less
 from minuend.runtimes import targets
+from minuend.runtimes.reasons import ConstantsMixedUp, PatternNotMeasured, PatternsNotMeasured, PrecisionLower
 
 OPENVINO, ONNXRUNTIME = "openvino-cpu@2026.4.1", "onnxruntime-cpu@1.32.0"
 CONSTANTS = (
@@ -50,7 +52,8 @@ def test_openvino_joins_what_onnxruntime_does_not(body, inputs, decided):
             "",
             None,
         )
-        assert f"{decided} is computed otherwise than each by itself: " in finding.reason
+        assert finding.code == "pattern-computed-otherwise"
+        assert finding.reasons[-1].values
 
 
 @pytest.mark.parametrize(
@@ -71,9 +74,9 @@ def test_a_precision_that_is_less_by_default_is_said_first_with_the_setting():
     report = check(MATMUL, OPENVINO)
     (finding,) = report
     assert (finding.verdict, finding.hint) == ("different-numbers", "f32")
-    assert finding.reason == (
-        "MatMul(x, x) - k is computed in less than its own precision; not so with INFERENCE_PRECISION_HINT=f32"
-    )
+    setting = (("INFERENCE_PRECISION_HINT", "f32"),)
+    assert finding.reasons == (PrecisionLower(less(Op("MatMul", (X, X)), Const.ANY), setting),)
+    assert [(one.kind, one.setting) for one in finding.actions] == [("set", setting)]
     (head,) = report.head
     assert head == (
         "on openvino-cpu@2026.4.1 1 subtraction is right only with INFERENCE_PRECISION_HINT=f32, which is not its "
@@ -101,7 +104,8 @@ def test_a_coarse_operator_takes_along_what_hangs_together_with_it(dims, body, e
     text = model(body, dims=dims)
     (finding,) = check(text, OPENVINO)
     assert (finding.verdict, finding.graph) == ("unknown", expression)
-    assert finding.reason.endswith(f" on {OPENVINO}; with INFERENCE_PRECISION_HINT=f32 it was")
+    (reason,) = (one for one in finding.reasons if isinstance(one, PatternNotMeasured))
+    assert (reason.target, reason.setting) == (OPENVINO, (("INFERENCE_PRECISION_HINT", "f32"),))
     assert verdicts(text, OPENVINO, hint="f32") == ["ok"]
 
 
@@ -131,14 +135,14 @@ def test_what_no_case_covers_is_unknown():
     text = model("t = Tan(x) y = Sub(t, c)").replace('"" : 17', '"" : 17, "mine" : 1').replace("Tan", "mine.Tan")
     (finding,) = check(text, ONNXRUNTIME)
     assert (finding.verdict, finding.graph) == ("unknown", "mine.Tan(x) - k")
-    assert finding.reason == f"nobody measured mine.Tan(x) - k on {ONNXRUNTIME}"
+    assert finding.reasons == (PatternNotMeasured((finding.pattern,), ONNXRUNTIME),)
 
 
 def test_a_release_whose_graphs_nobody_measured_is_unknown_but_for_what_stands_alone():
     old = replace(targets.find(OPENVINO), release="2026.4.1", graphs=None)
     joined = model("t = Relu(x) y = Sub(t, c)")
     (finding,) = check(joined, old)
-    assert (finding.verdict, finding.reason) == ("unknown", f"what {OPENVINO} makes of neighbours was not measured")
+    assert (finding.verdict, finding.reasons) == ("unknown", (PatternsNotMeasured(OPENVINO),))
     assert verdicts(model("y = Sub(a, b)", "ab"), old) == ["ok"]
 
 
@@ -241,10 +245,7 @@ def test_float16_subtractions_of_one_shape_with_other_scalars_are_unknown_on_ope
     proto = helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)])
     found = list(check(proto, OPENVINO))
     assert [one.verdict for one in found] == ["unknown", "unknown"]
-    assert found[0].reason == (
-        "another subtraction of this shape has another float16 constant, and openvino-cpu@2026.4.1 can compute one "
-        "with the constant of the other; it does so for few pairs of constants, which nobody has listed"
-    )
+    assert found[0].reasons == (ConstantsMixedUp("float16", OPENVINO),)
     graph.initializer[1].CopyFrom(helper.make_tensor("e", TensorProto.FLOAT16, [], [1.5]))
     assert [one.verdict for one in check(helper.make_model(graph, ir_version=8), OPENVINO)] == ["ok", "ok"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,14 @@ from minuend.onnx.model import read
 from minuend.openvino.ir.builder import Builder
 from minuend.operators import SUBTRACT
 from minuend.runtimes.answers import Witness
+from minuend.runtimes.reasons import (
+    NothingStated,
+    PatternsNotMeasured,
+    ProbeAgrees,
+    ProbeDiffers,
+    ProbeRefused,
+    RunDiffers,
+)
 from minuend.runtimes.report import Finding
 from minuend.runtimes.running import Runtime
 
@@ -172,44 +181,46 @@ def test_operands_that_another_rule_joins_are_not_read_along_numpy_s():
 
 # ---- in a report ------------------------------------------------------------------------------------------------
 
-UNKNOWN = Finding(target=OPENVINO, verdict="unknown", reason="nobody knows")
+NOBODY, AROUND = NothingStated(OPENVINO), PatternsNotMeasured(OPENVINO)
+UNKNOWN = Finding(target=OPENVINO, verdict="unknown", reasons=(NOBODY,))
 FINE, WRONG = Asked(40), Asked(40, 2, Witness(SUBTRACT, (5, 10), 0, 251))
-TOLD = "measured here: by itself, none of 40 pairs of operands from its ranges differs"
 
 
 def test_an_unknown_becomes_what_was_seen():
-    answered = run_check.with_answer(UNKNOWN, FINE, "")
-    assert (answered.verdict, answered.reason) == ("ok", f"{TOLD}; nobody knows")
-    answered = run_check.with_answer(UNKNOWN, WRONG, "")
-    assert (answered.verdict, str(answered.witness)) == ("different-numbers", "5 - 10: got 0, expected 251")
-    assert answered.reason == (
-        "measured here: by itself, 2 of 40 pairs of operands from its ranges differ, as 5 - 10 gives 0, expected 251"
-    )
-    answered = run_check.with_answer(UNKNOWN, Asked(refused="no kernel"), "")
-    assert (answered.verdict, answered.reason) == (
-        "not-implemented",
-        "measured here: by itself it is refused: no kernel",
-    )
-    assert run_check.with_answer(UNKNOWN, None, "") is UNKNOWN
+    answered = run_check.with_answer(UNKNOWN, FINE, None)
+    assert (answered.verdict, answered.reasons) == ("ok", (ProbeAgrees(40), NOBODY))
+    answered = run_check.with_answer(UNKNOWN, WRONG, None)
+    assert (answered.verdict, answered.witness) == ("different-numbers", WRONG.witness)
+    assert answered.reasons == (ProbeDiffers(2, 40, WRONG.witness),)
+    answered = run_check.with_answer(UNKNOWN, Asked(refused="no kernel"), None)
+    assert (answered.verdict, answered.reasons) == ("not-implemented", (ProbeRefused("no kernel"),))
+    assert run_check.with_answer(UNKNOWN, None, None) is UNKNOWN
+
+
+def test_a_deviation_that_is_seen_adds_to_one_that_is_known_and_the_worse_severity_counts():
+    known, seen = Witness(SUBTRACT, (-0.0, 0.0), 0.0, -0.0), Witness(SUBTRACT, (5.0, 1.0), 2.0, 4.0)
+    finding = replace(UNKNOWN, verdict="different-numbers", dtype="float32", witness=known, severity="sign-of-zero")
+    answered = run_check.with_answer(finding, Asked(40, 2, seen), None)
+    assert answered.reasons == (NOBODY, ProbeDiffers(2, 40, seen))
+    assert (answered.witness, answered.severity) == (known, "numbers")
 
 
 def test_a_subtraction_that_is_right_by_itself_says_nothing_of_its_neighbours():
-    answered = run_check.with_answer(UNKNOWN, FINE, "nobody measured Det(x) - x")
-    assert (answered.verdict, answered.reason) == (
-        "unknown",
-        f"nobody knows; nobody measured Det(x) - x; {TOLD}, which says nothing of its neighbours",
-    )
-    some = run_check.with_answer(UNKNOWN, Asked(40, whole=False), "")
-    assert (some.verdict, some.reason) == ("unknown", f"nobody knows; {TOLD}, on some of the shapes that it can have")
+    answered = run_check.with_answer(UNKNOWN, FINE, AROUND)
+    assert (answered.verdict, answered.reasons) == ("unknown", (NOBODY, AROUND, ProbeAgrees(40, "patterns")))
+    again = run_check.with_answer(answered, FINE, AROUND)
+    assert again.reasons.count(AROUND) == 1
+    some = run_check.with_answer(UNKNOWN, Asked(40, whole=False), None)
+    assert (some.verdict, some.reasons) == ("unknown", (NOBODY, ProbeAgrees(40, "shapes")))
 
 
 def test_an_unknown_neighbour_stays_unknown_where_the_whole_cannot_be_looked_at(monkeypatch):
     model = text("s = Det (x)\ny = Sub (s, b)", "float[2,2] x, float b", "float y")
     monkeypatch.setattr(run_check, "_judge", lambda cuts, found, tallies, shown: None)
     (finding,) = check(model, ONNXRUNTIME, run=True).findings
-    assert finding.verdict == "unknown"
-    assert finding.reason.startswith(f"nobody measured Det(x) - x on {ONNXRUNTIME}; measured here: by itself, none of ")
-    assert finding.reason.endswith(" pairs of operands from its ranges differs, which says nothing of its neighbours")
+    assert (finding.verdict, finding.code, finding.graph) == ("unknown", "pattern-not-measured", "Det(x) - x")
+    assert isinstance(finding.reasons[-1], ProbeAgrees)
+    assert finding.reasons[-1].limit == "patterns"
 
 
 def test_with_all_each_subtraction_is_asked_and_a_witness_is_found():
@@ -217,14 +228,14 @@ def test_with_all_each_subtraction_is_asked_and_a_witness_is_found():
     plain, known = (
         check(text(body, "uint8[2] x", "uint8[2] y"), OPENVINO, run=run).findings[0] for run in (True, "all")
     )
-    assert "measured here" not in plain.reason
+    assert not {"probe-differs", "probe-agrees"} & {one.code for one in plain.reasons}
     assert known.verdict == "different-numbers"
-    assert "measured here: by itself, " in known.reason
+    assert "probe-differs" in {one.code for one in known.reasons}
     assert known.witness is not None
     assert known.witness.a in (3, 4)
     fine = text("y = Sub (a, b)", "int32[2] a, int32[2] b", "int32[2] y")
     (finding,) = check(fine, OPENVINO, run="all").findings
-    assert (finding.verdict, "measured here" in finding.reason) == ("ok", False)
+    assert (finding.verdict, [one.code for one in finding.reasons]) == ("ok", ["as-contracted"])
 
 
 def test_run_takes_nothing_else():
@@ -236,7 +247,7 @@ def test_run_takes_nothing_else():
 def test_another_release_is_not_asked_for():
     model = text("y = Sub (a, b)", "uint8[2] a, uint8[2] b", "uint8[2] y")
     (finding,) = check(model, "onnxruntime-cpu@1.23.2", run="all").findings
-    assert "measured here" not in finding.reason + finding.run
+    assert finding.seen is None
 
 
 # ---- the first that leaves --------------------------------------------------------------------------------------
@@ -255,10 +266,8 @@ def test_the_first_subtraction_that_leaves_is_named_with_index_and_operands():
         "5 - 10: got 0, expected 251", "5 - 10: got 0, expected 251", "1 - 9: got 0, expected 248"
     ]  # fmt: skip
     last = report.findings[-1]
-    assert last.reason.endswith(
-        "in the run 3 of 4 elements differed, the first at index [0, 0]: 1 - 9 gives 0, expected 248"
-    )
-    assert last.run == "in the run 3 of 4 elements differed"
+    assert last.reasons[-1] == RunDiffers(3, 4, (0, 0), last.witness)
+    assert last.seen == RunDiffers(3, 4)
 
 
 def test_operands_are_named_where_they_are_broadcast_and_of_64_bits():
@@ -301,7 +310,7 @@ def test_subtractions_in_bodies_are_asked_by_themselves_and_the_whole_names_the_
     assert len(inside) == 2
     for finding in inside:
         assert finding.verdict == "different-numbers"
-        assert "measured here: by itself, " in finding.reason
+        assert "probe-differs" in {one.code for one in finding.reasons}
         assert finding.witness is not None
     (last,) = (one for one in report.findings if one.location == "graph.node[2]")
     assert str(last.witness) == "1 - 9: got 0, expected 248"

@@ -27,6 +27,7 @@ from minuend.onnx.model import read
 from minuend.openvino.ir.builder import Builder
 from minuend.rewriting.fixing import fix
 from minuend.runtimes import targets
+from minuend.runtimes.reasons import ProbeAgrees, RunAgrees, RunAloneAgrees, RunDiffers, RunTogetherDiffers
 from minuend.runtimes.registry import adapter
 from minuend.runtimes.trials import Different, Place, Trial
 
@@ -72,7 +73,7 @@ def test_a_model_that_is_right_is_confirmed_to_the_bit():
     )
     (output,) = trial.outputs
     assert (output.elements, output.different, output.allowed) == (70, 0, None)
-    assert report.findings[0].run == "in the run all 70 elements were the contract's, on these inputs"
+    assert report.findings[0].seen == RunAgrees(70)
 
 
 def test_what_a_runtime_computes_together_is_named_together():
@@ -87,7 +88,7 @@ def test_what_a_runtime_computes_together_is_named_together():
     assert (place.first.index, place.first.got, place.first.expected) == ((0, 1), "-1.9921722", "-2.0")
     assert trial.gone == ()
     assert report.findings[0].verdict == "different-numbers"
-    assert report.findings[0].run == "in the run it was computed with graph.node[1] (Add), and what came of it differed"
+    assert report.findings[0].seen == RunTogetherDiffers(("graph.node[1] (Add)",))
 
 
 def test_other_operators_are_located_where_the_subtractions_are_right():
@@ -99,7 +100,7 @@ def test_other_operators_are_located_where_the_subtractions_are_right():
     assert (place.location, place.operator, place.subtraction) == ("graph.node[1]", "Mul", False)
     assert (place.first.got, place.first.expected, place.different) == ("255", "144", 16)
     assert not report.ok
-    assert report.findings[0].reason.endswith("; in the run all 16 elements were the contract's, on these inputs")
+    assert report.findings[0].reasons[-1] == RunAgrees(16)
 
 
 def test_a_model_without_subtractions_can_fail_by_its_run_alone(tmp_path, capfd):
@@ -135,9 +136,10 @@ def test_an_unknown_is_ok_only_on_these_inputs():
     assert static.verdict == "unknown"
     assert trial.ok
     assert finding.verdict == "ok"
-    begins = f"in the run all 1 elements were the contract's, on these inputs alone; {static.reason}; measured here: "
-    assert finding.reason.startswith(begins)
-    assert finding.reason.endswith(", which says nothing of its neighbours")
+    first, *middle, last = finding.reasons
+    assert (first, tuple(middle)) == (RunAloneAgrees(1), static.reasons)
+    assert isinstance(last, ProbeAgrees)
+    assert last.limit == "patterns"
 
 
 # ---- bounds -----------------------------------------------------------------------------------------------------
@@ -190,7 +192,7 @@ def test_an_ir_is_run_as_it_is():
     report, trial = ran(builder.model, inputs={"a": np.uint8([5, 9]), "b": np.uint8([10, 9])})
     (place,) = trial.places
     assert (place.operator, place.first.got, place.first.expected) == ("Sub", "0", "251")
-    assert report.findings[0].run == "in the run 1 of 2 elements differed"
+    assert report.findings[0].seen == RunDiffers(1, 2)
 
 
 def test_external_data_open_dims_and_bfloat16_outputs(tmp_path):

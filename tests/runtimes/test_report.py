@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from xml.etree import ElementTree
 
+from minuend.models.ranges.interval import Range
 from minuend.operators import SUBTRACT
 from minuend.runtimes.answers import Witness
+from minuend.runtimes.reasons import RuntimeMessage
 from minuend.runtimes.report import Finding, Report
 
 MEASURED = {"release": "2026.4.1", "date": "2026-11-21", "cpu": "a processor"}
@@ -16,14 +18,19 @@ WRAPS = Finding(
     node="diff",
     location="graph.node[0]",
     dialect="onnx",
+    operator="subtract",
     opversion="onnx:14",
     dtype="uint8",
     shape_relation="same",
     constants="none",
-    reason="it saturates",
+    reasons=(RuntimeMessage("it saturates"),),
+    severity="numbers",
+    operands=(Range("uint8", 5, 255, why="Clip"), Range("uint8", 10, 10, constant=True, why="constant")),
     witness=Witness(SUBTRACT, (5, 10), 0, 251),
     provenance=MEASURED,
 )
+REFUSED = RuntimeMessage("it refuses int4")
+PLAIN = {"nan": False, "negative_zero": False}
 FINE = Finding(target="onnxruntime-cpu@1.31.1", verdict="ok", node="diff", location="graph.node[0]")
 
 
@@ -60,17 +67,26 @@ def test_json_holds_every_field_of_the_contract() -> None:
         "node": "diff",
         "location": "graph.node[0]",
         "dialect": "onnx",
+        "operator": "subtract",
         "opversion": "onnx:14",
         "dtype": "uint8",
         "shape_relation": "same",
         "constants": "none",
         "verdict": "different-numbers",
+        "severity": "numbers",
+        "code": "runtime-message",
         "reason": "it saturates",
+        "actions": [{"kind": "fix", "command": "minuend fix MODEL --target openvino-cpu@2026.4.1 -o OUT"}],
+        "operands": [
+            {"dtype": "uint8", "low": 5, "high": 255, "source": "Clip", **PLAIN, "constant": False},
+            {"dtype": "uint8", "low": 10, "high": 10, "source": "constant", **PLAIN, "constant": True},
+        ],
         "witness": {"operands": [5, 10], "a": 5, "b": 10, "got": 0, "expected": 251},
         "measured": MEASURED,
     }
     assert data["findings"][1]["measured"] == "declared"
-    assert data["findings"][1]["witness"] is None
+    fine = data["findings"][1]
+    assert (fine["witness"], fine["severity"], fine["code"], fine["actions"]) == (None, None, "", [])
 
 
 def test_junit_has_a_test_for_each_finding_and_fails_those_that_count() -> None:
@@ -81,7 +97,7 @@ def test_junit_has_a_test_for_each_finding_and_fails_those_that_count() -> None:
 
 
 def test_junit_skips_what_is_known_and_does_not_count() -> None:
-    known = Finding(target="numpy@2.4", verdict="not-implemented", case="Sub of int4", reason="it refuses int4")
+    known = Finding(target="numpy@2.4", verdict="not-implemented", case="Sub of int4", reasons=(REFUSED,))
     counted = Finding(target="numpy@2.4", verdict="not-implemented", case="Sub of int8", unexpected="not listed")
     suite = ElementTree.fromstring(Report(title="prove", findings=(known, counted), strict=True).to_junit())
     assert [suite.attrib[name] for name in ("tests", "failures", "skipped")] == ["2", "1", "1"]
@@ -91,7 +107,9 @@ def test_junit_skips_what_is_known_and_does_not_count() -> None:
 
 
 def test_junit_survives_control_characters_of_a_message() -> None:
-    finding = Finding(target="t", verdict="not-implemented", node="n", reason="bad \x00\x1b thing <&>")
+    finding = Finding(
+        target="t", verdict="not-implemented", node="n", reasons=(RuntimeMessage("bad \x00\x1b thing <&>"),)
+    )
     suite = ElementTree.fromstring(Report(title="check", findings=(finding,)).to_junit())
     assert next(suite.iter("failure")).text == "bad  thing <&>"
 

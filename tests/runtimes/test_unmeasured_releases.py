@@ -17,6 +17,7 @@ from minuend.rewriting.fixing import fix
 from minuend.runtimes import targets
 from minuend.runtimes.answers import WORST, Answer, Witness
 from minuend.runtimes.pattern_answers import GraphAnswers
+from minuend.runtimes.reasons import AsContracted, Concerns, DocumentsSilent, ReleasesDiffer, Stated, Undocumented
 from minuend.runtimes.target import Row, Target
 from minuend.runtimes.unmeasured_releases import Inferred, inferred, parts
 
@@ -71,8 +72,8 @@ def test_of_two_that_agree_the_sizes_of_both_deviate() -> None:
 def test_where_one_is_right_and_one_is_not_the_worse_is_given(taken: Answer) -> None:
     for older, newer in ((taken, None), (None, taken)):
         found = wraps(between(older, newer))
-        assert replace(found, unlike="") == taken
-        assert "the worse answer is taken" in found.unlike
+        assert replace(found, unlike=None) == taken
+        assert found.unlike.taken == ""
 
 
 def test_no_pair_of_answers_makes_an_ok_that_one_of_them_denies() -> None:
@@ -94,14 +95,14 @@ def test_where_neither_is_right_the_nearer_one_is_given(asked: str, nearer: str)
     found = between(SATURATES, LACKS, asked)
     assert found.nearer.release == nearer
     assert wraps(found).verdict == wraps(found.nearer).verdict
-    assert wraps(found).unlike.endswith(f"the answer of {nearer} is taken")
+    assert wraps(found).unlike.taken == nearer
 
 
 def test_other_numbers_for_one_pair_are_no_agreement() -> None:
-    assert wraps(between(SATURATES, CRAZY)).unlike == (
-        "nobody measured 1.1, and 1.0 gives other numbers (5 - 10 gives 0), 1.2 gives other numbers (5 - 10 gives 7): "
-        "the answer of 1.0 is taken"
+    older, newer = (
+        Stated(number, "different-numbers", one.witness) for number, one in (("1.0", SATURATES), ("1.2", CRAZY))
     )
+    assert wraps(between(SATURATES, CRAZY)).unlike == ReleasesDiffer("1.1", older, newer, taken="1.0")
 
 
 def test_beyond_the_ends_the_last_one_answers_with_a_warning() -> None:
@@ -134,7 +135,7 @@ def test_graphs_follow_the_same_rules_and_what_one_lacks_is_unknown() -> None:
     for pair in ((fine, wrong), (wrong, fine)):
         found = find(*pair)
         assert found is not None
-        assert (found["nan"].verdict, "worse" in found["nan"].unlike) == ("different-numbers", True)
+        assert (found["nan"].verdict, found["nan"].unlike.taken) == ("different-numbers", "")
     assert find(fine, none) is find(none, wrong) is None
     assert inferred("1.1", release("1.0", None, GraphAnswers(fine)), release("1.2")).graphs is None
     assert inferred("2", release("1.0", None, GraphAnswers(fine)), None).graphs is not None
@@ -252,13 +253,11 @@ def test_what_documents_are_silent_about_is_told_and_unknown_if_asked_strictly()
     text = SUB.replace("uint8", "float")
     (finding,) = check(text, "directml@5.1")
     assert finding.verdict == "ok"
-    assert finding.reason == (
-        "the contract's numbers; as far as documented: the documents say nothing of NaN, or a difference without a "
-        "value, infinite operands, negative zero, subnormal numbers and differences too large for the type"
-    )
+    silent = ("nan", "infinite", "negative zero", "subnormal", "overflows")
+    assert finding.reasons == (AsContracted(), DocumentsSilent(silent))
     (strictly,) = check(text, "directml@5.1", strict=True)
     assert strictly.verdict == "unknown"
-    assert strictly.reason.startswith("the documents do not say what these differences are; this concerns NaN, ")
+    assert strictly.reasons == (Undocumented(), Concerns(tuple((name, None) for name in silent)))
     for strict in (False, True):  # what wraps is no curiosity of floats
         assert [one.verdict for one in check(SUB, "directml@5.1", strict=strict)] == ["unknown"]
     assert fix(text, "onnxruntime-directml", run=False).refused == ()

@@ -13,6 +13,7 @@ from minuend.models.occurrences import Array, Occurrence
 from minuend.operators import SUBTRACT
 from minuend.runtimes import values
 from minuend.runtimes.answers import OK, WORST, Answer, Span, Witness
+from minuend.runtimes.reasons import PairsLikeItDiffer
 
 _MOST_PAIRS = 4096
 """Different pairs up to which each is looked at."""
@@ -67,7 +68,7 @@ def _of_pair(element: ElementType, x: int, y: int, name: str, answer: Answer) ->
         return OK
     if name in SYSTEMATIC:
         return Answer("different-numbers", message=answer.message)
-    return Answer("unknown", message=f"pairs like {SUBTRACT.written(a, b)} are known to differ")
+    return Answer("unknown", reason=PairsLikeItDiffer(SUBTRACT.written(a, b)))
 
 
 def can_make(occurrence: Occurrence, witness: Witness) -> bool:

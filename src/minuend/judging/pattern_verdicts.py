@@ -3,53 +3,67 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from minuend.errors import listed
 from minuend.judging.recipe_patterns import proven
 from minuend.models.flow import KEEPING
 from minuend.models.matching import ADJACENT, CONVERTED, EDGE, ENDS, NARROW, ZEROS, Match
 from minuend.models.occurrences import Array, Occurrence
-from minuend.models.patterns import RESULT, Op, X, less
+from minuend.models.patterns import RESULT, Op, Pattern, X, less
 from minuend.models.ranges.interval import Range
-from minuend.operators import VALUE_CLASSES
 from minuend.operators.value_classes import reachable
 from minuend.runtimes.answers import EVERY, Answer
 from minuend.runtimes.pattern_answers import Answers
 from minuend.runtimes.quirks import CONSTANTS_KEPT, LESS_ITSELF, MINUS_ZERO_KEPT, ROUNDED_LAST, quirks
+from minuend.runtimes.reasons import (
+    ConstantsNotRounded,
+    DynamicShapesNotMeasured,
+    Folded,
+    PatternComputedOtherwise,
+    PatternNotMeasured,
+    PatternRefused,
+    PatternsNotMeasured,
+    PrecisionLower,
+    Reason,
+    ReleasesDiffer,
+    Setting,
+    ZeroNotMeasured,
+)
+from minuend.runtimes.rendering import english
 from minuend.runtimes.targets import Target
 from minuend.standards.node import Node, TensorType
-
-_TOLD = 3
-"""How many neighbours that nobody measured a reason names."""
-
 
 _VANISHES = 2.0**-126
 """Magnitudes below are zero in float32, or subnormal, which some runtimes take for zero."""
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
-    """What the neighbours of a subtraction make of it.
+class PatternVerdict:
+    """What the patterns around an occurrence make of it.
 
     Attributes:
-        verdict: of them all. reason: why, in a sentence. pattern: the one that decided, as it is printed.
-        hint: what the runtime can be told so that nothing differs; ``""`` where nothing helps.
-        unlike: of a release that nobody measured: in what those around it differ.
+        verdict: of them all. why: the reason. pattern: the one that decided.
+        hint: the precision hint with which nothing differs; ``""`` where none helps.
+        unlike: of a release that was not measured: how those around it differ.
     """
 
     verdict: str
-    reason: str = ""
-    pattern: str = ""
+    why: Reason | None = None
+    pattern: Pattern | Folded | None = None
     hint: str = ""
-    unlike: str = ""
+    unlike: ReleasesDiffer | None = None
+
+    @property
+    def reason(self) -> str:
+        """Why, in an English sentence."""
+        return "" if self.why is None else english([self.why])
 
 
-FINE = Joined("ok")
+FINE = PatternVerdict("ok")
 
 _MOST_ELEMENTS = 1 << 20
 """Elements of a constant up to which it is read to see whether a runtime keeps it."""
@@ -58,8 +72,10 @@ _OWN_PRECISION = "own"
 """Stands for a hint that keeps float32: what is folded is computed before any precision is chosen."""
 
 
-def joined(occurrence: Occurrence, node: Node, target: Target, hint: str = "", accept: Collection[str] = ()) -> Joined:
-    """Judge a subtraction by its neighbours on a target.
+def pattern_verdict(
+    occurrence: Occurrence, node: Node, target: Target, hint: str = "", accept: Collection[str] = ()
+) -> PatternVerdict:
+    """Judge an occurrence by the patterns around it on a target.
 
     Args:
         occurrence, node: what is judged. target: the runtime. hint: the precision that is set there, or ``""``.
@@ -83,12 +99,10 @@ def joined(occurrence: Occurrence, node: Node, target: Target, hint: str = "", a
     for verdict in ("not-implemented", "different-numbers"):
         if wrong := [one for one in found if one.verdict == verdict]:
             return next((one for one in wrong if not one.hint), wrong[0])
-    if unknown := [one.pattern for one in found]:
-        more = f" and {len(unknown) - _TOLD} more" if len(unknown) > _TOLD else ""
+    if unknown := tuple(one.pattern for one in found if one.pattern is not None):
         helps = {one.hint for one in found}
-        setting = f"; with {settings(target.runtime, *helps)} it was" if len(helps) == 1 and "" not in helps else ""
-        told = f"nobody measured {listed(unknown[:_TOLD], 'and')}{more} on {target.name}{setting}"
-        return Joined("unknown", told, unknown[0])
+        setting = setting_of(target.runtime, *helps) if len(helps) == 1 else ()
+        return PatternVerdict("unknown", PatternNotMeasured(unknown, target.name, setting), unknown[0])
     return FINE
 
 
@@ -97,22 +111,22 @@ def _of_a_body(verdict: str) -> str:
     return "unknown" if verdict == "different-numbers" else verdict
 
 
-def _unmeasured(occurrence: Occurrence, node: Node, target: Target) -> Joined:
-    """What is known of a release of which nodes of known shapes were measured by themselves, or in whole recipes."""
-    beside = ""
-    if not proven(occurrence.matches, quirks(target.runtime).proven or {}) and any(
-        one.operator for one in occurrence.matches
-    ):
-        beside = "neighbours"
-    elif occurrence.dynamic:
-        beside = "shapes that are known when it runs"
-    elif not node.a.element.is_integer and any(one.constant and _vanishes(one) for one in (occurrence.a, occurrence.b)):
-        beside = "a constant 0, or one that is 0 in float32,"
-    return Joined("unknown", f"what {target.name} makes of {beside} was not measured") if beside else FINE
+def _unmeasured(occurrence: Occurrence, node: Node, target: Target) -> PatternVerdict:
+    """What is known of a release of which nodes of known shapes were measured in isolation, or in whole recipes."""
+    in_recipes = proven(occurrence.matches, quirks(target.runtime).proven or {})
+    if not in_recipes and any(one.operator for one in occurrence.matches):
+        return PatternVerdict("unknown", PatternsNotMeasured(target.name))
+    if occurrence.dynamic:
+        return PatternVerdict("unknown", DynamicShapesNotMeasured(target.name))
+    if not node.a.element.is_integer and any(one.constant and _vanishes(one) for one in occurrence.operands):
+        return PatternVerdict("unknown", ZeroNotMeasured(target.name))
+    return FINE
 
 
-def _each(occurrence: Occurrence, node: Node, target: Target, hint: str, classes: Collection[str]) -> Iterator[Joined]:
-    """Every neighbour that is not fine."""
+def _each(
+    occurrence: Occurrence, node: Node, target: Target, hint: str, classes: Collection[str]
+) -> Iterator[PatternVerdict]:
+    """Every pattern that is not fine."""
     assert target.graphs is not None
     for match in occurrence.matches:
         if not match.operator:  # by itself it is judged by what was measured of nodes
@@ -125,16 +139,16 @@ def _each(occurrence: Occurrence, node: Node, target: Target, hint: str, classes
         answers = target.graphs.find(match, node.a.dtype, occurrence.dynamic, hint)
         if answers is None:
             helps = "" if hint else _helps(occurrence, node, target, match, classes)
-            yield Joined("unknown", pattern=str(match.pattern), hint=helps)
+            yield PatternVerdict("unknown", pattern=match.pattern, hint=helps)
             continue
         wrong = {name: one for name, one in answers.items() if name == EVERY or name in classes}
         if wrong:
             helps = "" if hint else _helps(occurrence, node, target, match, classes)
-            yield _said(target, str(match.pattern), wrong, helps)
+            yield _deviating(target, match.pattern, wrong, helps)
 
 
-def _of_constants(dtype: str, target: Target, match: Match) -> Iterator[Joined]:
-    """A neighbour of constants of a narrow type that rounds, where that is not fine.
+def _of_constants(dtype: str, target: Target, match: Match) -> Iterator[PatternVerdict]:
+    """A pattern of constants of a narrow type that rounds, where that is not fine.
 
     What was measured of values holds for constants where the runtime is known to compute them so; elsewhere nothing
     is known but that operators which keep numbers as they are keep these.
@@ -148,17 +162,20 @@ def _of_constants(dtype: str, target: Target, match: Match) -> Iterator[Joined]:
     answers = target.graphs.find(replace(match, later=False), dtype, False, _OWN_PRECISION)
     if answers == {} and match.operator in KEEPING:
         return
-    pattern = f"{match.pattern} of constants"
+    pattern = Folded(match.pattern)
     if rule and answers and not match.later:
-        unlike = next((one.unlike for one in answers.values() if one.unlike), "")
-        reason = f"{pattern} is computed in float32, and {dtype} is not rounded between the two"
-        yield Joined("different-numbers", reason, pattern, unlike=unlike)
+        reason = ConstantsNotRounded(pattern, dtype)
+        yield PatternVerdict("different-numbers", reason, pattern, unlike=_unlike(answers))
         return
-    yield Joined("unknown", pattern=pattern)
+    yield PatternVerdict("unknown", pattern=pattern)
+
+
+def _unlike(answers: Mapping[str, Answer]) -> ReleasesDiffer | None:
+    return next((one.unlike for one in answers.values() if one.unlike), None)
 
 
 def _helps(occurrence: Occurrence, node: Node, target: Target, match: Match, classes: Collection[str]) -> str:
-    """The hint under which a neighbour does no harm."""
+    """The hint under which a pattern is fine."""
     assert target.graphs is not None
     for hint in quirks(target.runtime).hints:
         answers = target.graphs.find(match, node.a.dtype, occurrence.dynamic, hint)
@@ -167,22 +184,19 @@ def _helps(occurrence: Occurrence, node: Node, target: Target, match: Match, cla
     return ""
 
 
-def _said(target: Target, pattern: str, wrong: dict[str, Answer], hint: str) -> Joined:
-    unlike = next((one.unlike for one in wrong.values() if one.unlike), "")
+def _deviating(target: Target, pattern: Pattern, wrong: Mapping[str, Answer], hint: str) -> PatternVerdict:
     refused = next((one for one in wrong.values() if one.verdict == "not-implemented"), None)
     if refused is not None:
-        return Joined("not-implemented", f"{pattern}: {refused.message}", pattern, unlike=unlike)
-    words = "" if EVERY in wrong else f": {listed([VALUE_CLASSES[name].words for name in wrong], 'and')} differ"
-    if hint:
-        setting = settings(target.runtime, hint)
-        reason = f"{pattern} is computed in less than its own precision{words}; not so with {setting}"
-    else:
-        reason = f"{pattern} is computed otherwise than each by itself{words}"
-    return Joined("different-numbers", reason, pattern, hint, unlike)
+        reason = PatternRefused(pattern, refused.message)
+        return PatternVerdict("not-implemented", reason, pattern, unlike=_unlike(wrong))
+    values = () if EVERY in wrong else tuple(wrong)
+    setting = setting_of(target.runtime, hint)
+    why = PrecisionLower(pattern, setting, values) if setting else PatternComputedOtherwise(pattern, values)
+    return PatternVerdict("different-numbers", why, pattern, hint, _unlike(wrong))
 
 
-def twins(found: Sequence[Occurrence], target: Target) -> Collection[str]:
-    """Return the places of subtractions that a target may compute with the constant of another of their shape."""
+def sharing_constants(found: Sequence[Occurrence], target: Target) -> Collection[str]:
+    """Return the places of occurrences that a target may compute with the constant of another of their shape."""
     kinds: dict[Any, dict[float, list[str]]] = {}
     for occurrence in found:
         scalars = [one for one in (occurrence.a, occurrence.b) if one.constant and one.lo == one.hi]
@@ -200,10 +214,10 @@ def twins(found: Sequence[Occurrence], target: Target) -> Collection[str]:
     return {where for alike in kinds.values() if len(alike) > 1 for places in alike.values() for where in places}
 
 
-def beside_zero(occurrence: Occurrence, node: Node, target: Target) -> Answers | None:
-    """What a target makes of a subtraction with a constant 0, which it may leave out or turn round.
+def answers_for_zero(occurrence: Occurrence, node: Node, target: Target) -> Answers | None:
+    """Return what a target makes of a subtraction with a constant 0, which it may leave out or reverse.
 
-    ``None`` where no operand is one, or where nobody measured it.
+    ``None`` where no operand is one, or where it was not measured.
     """
     sides = {"B": (occurrence.b, node.b), "A": (occurrence.a, node.a)}
     side = next((side for side, (one, _) in sides.items() if one.constant and _is_zero(one)), "")
@@ -284,13 +298,22 @@ def settings(runtime: str, hint: str) -> str:
     >>> settings("openvino-cpu", "f32")
     'INFERENCE_PRECISION_HINT=f32'
     """
-    return ", ".join(f"{name}={value}" for name, value in quirks(runtime).hints[hint].items())
+    return ", ".join(f"{name}={value}" for name, value in setting_of(runtime, hint))
 
 
-def kept_apart(occurrence: Occurrence, target: Target) -> bool:
-    """Whether ``Max(t, t)`` around operands and result of a subtraction was measured to keep it to itself.
+def setting_of(runtime: str, hint: str) -> Setting:
+    """Return the settings of a runtime that a hint stands for; none for ``""``.
 
-    What a runtime holds in more bits than its type has goes through Max as it is.
+    >>> setting_of("openvino-cpu", "f32"), setting_of("openvino-cpu", "")
+    ((('INFERENCE_PRECISION_HINT', 'f32'),), ())
+    """
+    return tuple(quirks(runtime).hints[hint].items()) if hint else ()
+
+
+def isolated_by_max(occurrence: Occurrence, target: Target) -> bool:
+    """Whether ``Max(t, t)`` around operands and result of a subtraction was measured to isolate it.
+
+    What a runtime computes in more bits than its type has goes through Max unchanged.
     """
     assert target.graphs is not None
     assert isinstance(occurrence.node, Node)

@@ -23,6 +23,7 @@ from minuend.runtimes.answers import Witness
 from minuend.runtimes.cases import relation_of
 from minuend.runtimes.given_cases import Chosen
 from minuend.runtimes.probing import is_constant, operands, probing
+from minuend.runtimes.reasons import ProbeAgrees, ProbeDiffers, ProbeRefused, ProbeResultDiffers, Reason
 from minuend.runtimes.running import Output, Refused, Runtime
 from minuend.runtimes.values import Codes
 from minuend.standards.node import Node
@@ -61,15 +62,14 @@ class Asked:
     refused: str = ""
     whole: bool = True
 
-    def __str__(self) -> str:
+    @property
+    def reason(self) -> Reason:
+        """What it says of the occurrence."""
         if self.refused:
-            return f"measured here: by itself it is refused: {self.refused}"
+            return ProbeRefused(self.refused)
         if self.odd:
-            return f"measured here: by itself, {self.odd}"
-        many = f"{self.different} of {self.pairs}" if self.different else f"none of {self.pairs}"
-        verb = "differ" if self.different else "differs"
-        told = f"measured here: by itself, {many} pairs of operands from its ranges {verb}"
-        return told if self.witness is None else f"{told}, as {self.witness.gives}, expected {self.witness.expected}"
+            return ProbeResultDiffers(self.odd)
+        return ProbeDiffers(self.different, self.pairs, self.witness) if self.different else ProbeAgrees(self.pairs)
 
 
 def ask(occurrence: Occurrence, runtime: Runtime, hint: str = "", known: Sequence[Witness] = ()) -> Asked | None:

@@ -15,12 +15,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from minuend.core.elements import TYPES
-from minuend.errors import LimitExceeded, MinuendError, SpecError, Unsupported, listed
+from minuend.errors import LimitExceeded, MinuendError, SpecError, Unsupported
 from minuend.judging.constant_operands import can_make
 from minuend.judging.contract import Tally, contracted
 from minuend.judging.error_bounds import Bounds, answered
 from minuend.judging.locating import Cuts, locate
-from minuend.judging.pattern_verdicts import joined, twins
+from minuend.judging.pattern_verdicts import pattern_verdict, sharing_constants
 from minuend.judging.probe_node import Asked, ask, codes_of, pair_at
 from minuend.models.occurrences import Occurrence
 from minuend.models.opening import Model, dialect_of
@@ -41,8 +41,18 @@ from minuend.runtimes.model_runs import (
     make_inputs,
 )
 from minuend.runtimes.quirks import quirks
+from minuend.runtimes.reasons import (
+    AnotherConstant,
+    ProbeAgrees,
+    Reason,
+    RunAgrees,
+    RunAloneAgrees,
+    RunDiffers,
+    RunTogetherDiffers,
+)
 from minuend.runtimes.report import Finding, Report
 from minuend.runtimes.running import Runtime
+from minuend.runtimes.severity import Severity, worst, worst_of
 from minuend.runtimes.targets import Target
 from minuend.runtimes.trials import Answered, Place, Trial
 from minuend.standards.node import Node
@@ -358,14 +368,14 @@ def with_answers(
     asked = [every or finding.verdict == "unknown" for finding in findings]
     if not any(asked) or target.translate is not None or f"{target.runtime}@{installed(target)}" != target.name:
         return list(findings)
-    mixed = twins(found, target)
+    sharing = sharing_constants(found, target)
     told = hint if hint in quirks(target.runtime).hints else ""
     results = list(findings)
     with Runtime(target.runtime) as runtime:
         for k, (finding, occurrence) in enumerate(zip(findings, found, strict=True)):
             if asked[k] and finding.verdict not in ("invalid", "not-implemented"):
                 answer = ask(occurrence, runtime, told, known_pairs(occurrence, target))
-                results[k] = with_answer(finding, answer, neighbours_of(occurrence, target, hint, mixed))
+                results[k] = with_answer(finding, answer, reason_around(occurrence, target, hint, sharing))
     return results
 
 
@@ -378,40 +388,42 @@ def known_pairs(occurrence: Occurrence, target: Target) -> list[Witness]:
     return [one.witness for one in answers if one.witness is not None and can_make(occurrence, one.witness)]
 
 
-def neighbours_of(occurrence: Occurrence, target: Target, hint: str, mixed: Collection[str]) -> str:
-    """Why a subtraction by itself does not tell how it goes in its model; ``""`` where it does."""
-    if occurrence.where in mixed:
-        return "another subtraction of this shape has another constant"
-    around = joined(occurrence, occurrence.node, target, hint) if isinstance(occurrence.node, Node) else None
-    return "" if around is None or around.verdict == "ok" else around.reason
+def reason_around(occurrence: Occurrence, target: Target, hint: str, sharing: Collection[str]) -> Reason | None:
+    """Return why an occurrence in isolation does not show how it computes in its model; ``None`` where it does."""
+    if occurrence.where in sharing:
+        return AnotherConstant()
+    if not isinstance(occurrence.node, Node):
+        return None
+    around = pattern_verdict(occurrence, occurrence.node, target, hint)
+    return None if around.verdict == "ok" else around.why
 
 
-def with_answer(finding: Finding, answer: Asked | None, neighbours: str) -> Finding:
-    """Return a finding with what a runtime gave for its subtraction by itself.
+def with_answer(finding: Finding, answer: Asked | None, around: Reason | None) -> Finding:
+    """Return a finding with what a runtime gave for its occurrence in isolation.
 
     Args:
-        neighbours: what else decides in the model: then a subtraction that is right by itself says nothing.
+        around: what else decides in the model: then an occurrence that is right in isolation says nothing.
     """
     if answer is None:
         return finding
-    told = str(answer)
+    seen = answer.reason
+    finding = replace(finding, seen=seen)
     if answer.refused:
-        return replace(finding, verdict="not-implemented", reason=told, run=told, witness=None, graph="", hint="")
+        return replace(
+            finding, verdict="not-implemented", reasons=(seen,), witness=None, severity=None, pattern=None, hint=""
+        )
     if answer.different:
-        before = finding.reason if finding.verdict == "different-numbers" else ""
-        reason = "; ".join(filter(None, (before, told)))
-        known = finding.witness if before else None
-        return replace(finding, verdict="different-numbers", reason=reason, run=told, witness=known or answer.witness)
+        known = finding.witness if finding.verdict == "different-numbers" else None
+        return _deviating(finding, seen, known or answer.witness, answer.witness)
     if finding.verdict == "ok":
-        return replace(finding, run=told)
+        return finding
     if finding.verdict == "different-numbers":
-        return replace(finding, reason=f"{finding.reason}; {told}", run=told)
-    if neighbours or not answer.whole:
-        besides = neighbours if neighbours and neighbours not in finding.reason else ""
-        limit = "which says nothing of its neighbours" if neighbours else "on some of the shapes that it can have"
-        reason = "; ".join(filter(None, (finding.reason, besides, f"{told}, {limit}")))
-        return replace(finding, reason=reason, run=told)
-    return replace(finding, verdict="ok", reason=f"{told}; {finding.reason}", run=told)
+        return replace(finding, reasons=(*finding.reasons, seen))
+    if around is not None or not answer.whole:
+        besides = () if around is None or around in finding.reasons else (around,)
+        limited = ProbeAgrees(answer.pairs, "shapes" if around is None else "patterns")
+        return replace(finding, reasons=(*finding.reasons, *besides, limited))
+    return replace(finding, verdict="ok", reasons=(seen, *finding.reasons))
 
 
 def with_run(finding: Finding, occurrence: Occurrence, one: Tried) -> Finding:
@@ -420,41 +432,65 @@ def with_run(finding: Finding, occurrence: Occurrence, one: Tried) -> Finding:
     if one.trial.target != one.trial.runtime:
         return finding
     if tally is None or not tally.elements:
-        return _beside(finding, occurrence.where, one.trial.places)
+        return _together(finding, occurrence.where, one.trial.places)
     if tally.first is not None:
         return _corrected(finding, tally, one.shown.get(occurrence.where))
-    told = f"in the run all {tally.elements} elements were the contract's, on these inputs"
+    finding = replace(finding, seen=RunAgrees(tally.elements))
     if finding.verdict == "unknown":
-        return replace(finding, verdict="ok", reason=f"{told} alone; {finding.reason}", run=told)
+        return replace(finding, verdict="ok", reasons=(RunAloneAgrees(tally.elements), *finding.reasons))
     if finding.verdict == "different-numbers":
-        return replace(finding, reason=f"{finding.reason}; {told}", run=told)
-    return replace(finding, run=told)
+        return replace(finding, reasons=(*finding.reasons, RunAgrees(tally.elements)))
+    return finding
 
 
-def _beside(finding: Finding, where: str, places: Iterable[Place]) -> Finding:
-    """A subtraction that the runtime computes with others, so that it cannot be seen, and what comes of them all."""
+def _together(finding: Finding, where: str, places: Iterable[Place]) -> Finding:
+    """An occurrence that the runtime computes with other nodes, so that only the result of all can be seen."""
     for place in places:
         if place.location == where or any(one.startswith(f"{where} (") for one in place.together):
             others = [one for one in place.together if not one.startswith(f"{where} (")]
             others += [] if place.location == where else [f"{place.location} ({place.operator})"]
-            told = f"in the run it was computed with {listed(others, 'and')}, and what came of it differed"
+            seen = RunTogetherDiffers(tuple(others))
+            finding = replace(finding, seen=seen)
             if finding.verdict == "different-numbers" or (finding.verdict == "unknown" and place.location != where):
-                return replace(finding, reason=f"{finding.reason}; {told}", run=told)
+                return replace(finding, reasons=(*finding.reasons, seen))
             verdict = "different-numbers" if place.location == where and not place.cut else "unknown"
-            at = f", the first at index {list(place.first.index)}: got {place.first.got}"
-            return replace(finding, verdict=verdict, reason=f"{told}{at}, expected {place.first.expected}", run=told)
+            first = place.first
+            shown = replace(seen, index=first.index, got=first.got, expected=first.expected)
+            severity = _severity(finding, None) if verdict == "different-numbers" else None
+            return replace(finding, verdict=verdict, reasons=(shown,), severity=severity)
     return finding
 
 
-def _corrected(finding: Finding, tally: Tally, shown: Witness | None) -> Finding:
-    """What was measured is different: that is the verdict, whatever was known, and the pair that shows it."""
-    told = f"in the run {tally.different} of {tally.elements} elements differed"
+def _corrected(finding: Finding, tally: Tally, witness: Witness | None) -> Finding:
+    """What a run shows is different: that is the verdict, whatever was known, and the operands that show it."""
     first = tally.first
     assert first is not None
-    pair = (
-        f"got {first.got}, expected {first.expected}" if shown is None else f"{shown.gives}, expected {shown.expected}"
-    )
-    where = f"{told}, the first at index {list(first.index)}: {pair}"
+    seen = RunDiffers(tally.different, tally.elements)
+    where = replace(seen, index=first.index, witness=witness)
+    if witness is None:
+        where = replace(where, got=first.got, expected=first.expected)
     if finding.verdict == "different-numbers":
-        return replace(finding, reason=f"{finding.reason}; {where}", run=told, witness=shown or finding.witness)
-    return replace(finding, verdict="different-numbers", reason=where, run=told, witness=shown, graph="", hint="")
+        return _deviating(replace(finding, seen=seen), where, witness or finding.witness, witness)
+    return _deviating(replace(finding, seen=seen, pattern=None, hint=""), where, witness, witness)
+
+
+def _deviating(finding: Finding, why: Reason, shown: Witness | None, found: Witness | None) -> Finding:
+    """A finding of what a runtime was seen to do: it adds to a deviation that is known, and replaces what was not.
+
+    Args:
+        why: what was seen. shown: the witness that is reported. found: the one that was seen, which has a severity.
+    """
+    known = finding.reasons if finding.verdict == "different-numbers" else ()
+    return replace(
+        finding,
+        verdict="different-numbers",
+        reasons=(*known, why),
+        witness=shown,
+        severity=_severity(finding, found),
+    )
+
+
+def _severity(finding: Finding, witness: Witness | None) -> Severity | None:
+    """The worst that is known of a finding, with another deviation that was seen."""
+    element = TYPES.get(finding.dtype)
+    return finding.severity if element is None else worst([finding.severity, worst_of(element, [witness])])

@@ -37,7 +37,7 @@ class Occurrence:
         operands: what each of them can hold. constants: which of them are fixed in the model.
         purpose: what it is there for, in words. notes: what a reader should know of it besides.
         matches: the patterns around it in the graph.
-        departures: kinds of rules that its model breaks and some runtimes insist on, ways in which it stores constants
+        violations: kinds of rules that its model breaks and some runtimes insist on, ways in which it stores constants
             that some do not read, and ``"two constants of uint8"``.
         fixed: the elements of each operand that is stored in the model; asked seldom, for it reads them.
         live: the node itself, as the dialect's ``fixing`` rewrites it; ``None`` where it cannot.
@@ -53,7 +53,7 @@ class Occurrence:
     notes: tuple[str, ...] = ()
     matches: tuple[Match, ...] = ()
     fixed: Callable[[], tuple[Array | None, ...]] = lambda: (None, None)
-    departures: frozenset[str] = frozenset()
+    violations: frozenset[str] = frozenset()
     live: Any = None
 
     @property

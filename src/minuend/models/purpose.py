@@ -94,3 +94,6 @@ _TESTS = (
     ("shape arithmetic", _is_shape),
 )
 """What a subtraction can be there for, in the order in which it is asked."""
+
+PURPOSES = tuple(name for name, _ in _TESTS)
+"""Every purpose but :data:`PLAIN`."""

@@ -84,7 +84,7 @@ def occurrences(
     analysis.run()
     flows: dict[str, Flow] = {}
     stored = ways(model.proto)
-    departures = stored.union(broken.kind for broken in model.departures)
+    violations = stored.union(broken.kind for broken in model.departures)
     for one in found:
         flow = flows.get(one.scope.where) or flows.setdefault(one.scope.where, flow_of(model, one.scope))
         node = _node(one)
@@ -103,7 +103,7 @@ def occurrences(
             matches=matches(flow, one.index),
             fixed=functools.cache(functools.partial(_fixed, model, one)),
             notes=model.notes,
-            departures=departures.union(own, {f"two constants of {dtype}"} if constants == "both" else ()),
+            violations=violations.union(own, {f"two constants of {dtype}"} if constants == "both" else ()),
             live=one,
         )
 

@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias
 
 from minuend.core.elements import TYPES, ElementType
 from minuend.core.policies import Contract
-from minuend.judging.checking import judge
-from minuend.judging.pattern_verdicts import joined, kept_apart, settings
+from minuend.judging.node_verdicts import judge
+from minuend.judging.pattern_verdicts import isolated_by_max, pattern_verdict, settings
 from minuend.models.occurrences import Array, Occurrence
 from minuend.models.ranges.interval import Range, full, within
 from minuend.operators.recipe import Recipe
@@ -153,7 +153,7 @@ def _recipe(request: Request) -> tuple[Recipe | None, Set[str] | None]:
     """Return the first recipe that leaves nothing wrong; where none does, the least that one of floats leaves wrong."""
     element, operator, target = request.element, request.occurrence.op.computes, request.target
     nearest: Set[str] | None = None
-    fused = not element.is_integer and joined(request.occurrence, request.node, target).verdict in WRONG
+    fused = not element.is_integer and pattern_verdict(request.occurrence, request.node, target).verdict in WRONG
     for recipe in request.recipes() if _has_type(request) else ():
         # What computes in its own type is still fused with adjacent operators.
         if (request.saturates and recipe.overflow is None and not recipe.proof) or (fused and recipe.wide is None):
@@ -198,7 +198,7 @@ def _isolated(request: Request, finding: Finding) -> Choice:
         setting = settings(request.target.runtime, finding.hint)
         return Choice("refuse", finding.reason, instead=f"run the model with {setting}; no rewriting helps")
     recipe = next((one for one in request.recipes("wrap") if one.isolates), None)
-    if recipe is not None and not request.rejected and kept_apart(request.occurrence, request.target):
+    if recipe is not None and not request.rejected and isolated_by_max(request.occurrence, request.target):
         return Choice("write", finding.reason, recipe)
     advice = f"run the model on another runtime than {request.target.name}"
     return Choice("refuse", finding.reason + rejections(request.rejected), instead=advice)

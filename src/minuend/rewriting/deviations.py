@@ -6,8 +6,9 @@ from collections.abc import Collection, Mapping
 
 from minuend.core.elements import ElementType
 from minuend.errors import SpecError
-from minuend.judging.checking import answers_for, beside_twins, judge, possible_relations
-from minuend.judging.pattern_verdicts import joined
+from minuend.judging.checking import with_shared_constants
+from minuend.judging.node_verdicts import answers_for, judge, possible_relations
+from minuend.judging.pattern_verdicts import pattern_verdict
 from minuend.models.occurrences import Occurrence
 from minuend.operators.value_classes import reachable
 from minuend.runtimes.answers import Answer
@@ -58,14 +59,14 @@ def doubt(occurrence: Occurrence, target: Target, accept: Collection[str], share
 
     Args:
         occurrence: one in the rewritten model. target: the runtime.
-        accept: value classes whose deviations are accepted. shared: see :func:`beside_twins`.
+        accept: value classes whose deviations are accepted. shared: see :func:`with_shared_constants`.
     """
-    finding = beside_twins(judge(occurrence, target), shared)
+    finding = with_shared_constants(judge(occurrence, target), shared)
     if finding.verdict == "ok":
         return ""
     node = occurrence.node
-    broken = occurrence.departures & quirks(target.runtime).strict.keys()
+    broken = occurrence.violations & quirks(target.runtime).strict.keys()
     excusable = accept and finding.verdict in _ACCEPTABLE and not broken
     if excusable and isinstance(node, Node) and not wrong_classes(occurrence, node, target, accept):
-        return joined(occurrence, node, target, accept=accept).reason
+        return pattern_verdict(occurrence, node, target, accept=accept).reason
     return finding.reason

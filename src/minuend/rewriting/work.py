@@ -10,7 +10,7 @@ from functools import cached_property
 from minuend.arrays.functions import compute
 from minuend.core.policies import Contract
 from minuend.core.shapes import size
-from minuend.judging.pattern_verdicts import twins
+from minuend.judging.pattern_verdicts import sharing_constants
 from minuend.models.occurrences import Array, Occurrence, occurrences
 from minuend.models.opening import Model
 from minuend.models.ranges.assumed import NONE, Assumptions
@@ -140,7 +140,7 @@ class Work:
         """The places of subtractions that the target may take for others; few targets do."""
         if not isinstance(self.target, Target) or not quirks(self.target.runtime).shares:
             return ()
-        return twins(list(occurrences(self.result(), self.assumed)), self.target)
+        return sharing_constants(list(occurrences(self.result(), self.assumed)), self.target)
 
     def _doubts(self, before: Collection[str]) -> list[tuple[str, str, str]]:
         """What was written and is not known to be right on the target: place, recipe, and why.
@@ -152,7 +152,7 @@ class Work:
         if not self.written or not isinstance(self.target, Target):
             return []
         found = list(occurrences(self.result(), self.assumed))
-        shared = twins(found, self.target)
+        shared = sharing_constants(found, self.target)
         doubts = []
         for occurrence in found:
             where, name = self.written.get(self.key(occurrence), ("", ""))

@@ -6,11 +6,14 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from minuend.operators.operator import Operator
 from minuend.plain import LEFT_OUT
 from minuend.runtimes.schema import NUMBER
+
+if TYPE_CHECKING:
+    from minuend.runtimes.reasons import Reason, ReleasesDiffer
 
 Verdict = Literal["ok", "different-numbers", "not-implemented", "invalid", "unknown"]
 VERDICTS: tuple[str, ...] = ("ok", "different-numbers", "not-implemented", "invalid", "unknown")
@@ -84,13 +87,16 @@ class Answer:
             span reaches to the next magnitude that was tried and was fine with every partner, which is not in it; what
             lies between was not tried. ``None`` for an operand of which only NaN deviates; empty where
             nothing is known.
+        reason: why nothing is known, where no message says it. unlike: of a release that was not measured: how those
+            around it differ.
     """
 
     verdict: str
     witness: Witness | None = None
     message: str = ""
     spans: Spans = ()
-    unlike: str = field(default="", kw_only=True)
+    reason: Reason | None = field(default=None, kw_only=True)
+    unlike: ReleasesDiffer | None = field(default=None, kw_only=True)
 
     @property
     def a_spans(self) -> tuple[Span, ...] | None:

@@ -16,7 +16,7 @@ import numpy as np
 from minuend.child import CASE_SECONDS, MEMORY, limited
 from minuend.core.elements import ElementType
 from minuend.errors import SpecError
-from minuend.operators import SUBTRACT, VALUE_CLASSES, by_name
+from minuend.operators import SUBTRACT, by_name
 from minuend.operators import codes as of_codes
 from minuend.operators.operator import Operator
 from minuend.operators.value_classes import classes
@@ -30,9 +30,11 @@ from minuend.runtimes.pattern_answers import DEFAULTS, GraphAnswers, Key
 from minuend.runtimes.pattern_cases import GraphCase
 from minuend.runtimes.processor import extensions
 from minuend.runtimes.quirks import quirks
+from minuend.runtimes.reasons import ClassesDiffer, ConstantsMixedUpOften, RuntimeMessage
 from minuend.runtimes.report import Finding, Report
 from minuend.runtimes.running import Output, Refused, Runtime, model_of
 from minuend.runtimes.sampling import sample, sample_graphs
+from minuend.runtimes.severity import worst_of
 from minuend.runtimes.targets import Target
 from minuend.runtimes.unmeasured_releases import inferred
 from minuend.runtimes.values import Codes
@@ -453,9 +455,9 @@ def _graph_findings(
                 target=name,
                 verdict=verdict,
                 node=str(pattern),
-                graph=str(pattern),
+                pattern=pattern,
                 dtype=dtype,
-                reason=listed_words(answers),
+                reasons=(ClassesDiffer(tuple(answers)),) if answers else (),
                 provenance=provenance,
                 case=", ".join(part for part in (f"{pattern} of {dtype}", setting, form) if part),
                 unexpected=unexpected,
@@ -473,7 +475,7 @@ def _mixed_up_findings(found: Iterable[MixedUp], name: str, provenance: dict[str
                 target=name,
                 verdict="different-numbers",
                 dtype=one.dtype,
-                reason=f"{one.wrong} of {one.asked} were computed with the constant of another",
+                reasons=(ConstantsMixedUpOften(one.wrong, one.asked),),
                 provenance=provenance,
                 case=f"many subtractions of {one.dtype} of one shape in a model, each with a scalar of its own",
                 unexpected="" if one.dtype in quirks(name.partition("@")[0]).shares else "not listed",
@@ -491,12 +493,6 @@ def _unlike(known: Mapping[str, Answer] | None, answers: Mapping[str, Answer], o
     if other:
         return f"on {other} {', '.join(known) or 'nothing'} different, now {', '.join(answers) or 'nothing'}"
     return f"listed with {', '.join(known) or 'nothing'} different, now {', '.join(answers) or 'nothing'}"
-
-
-def listed_words(answers: Mapping[str, Answer]) -> str:
-    """Say which value classes differ."""
-    words = [VALUE_CLASSES[name].words if name in VALUE_CLASSES else name for name in answers]
-    return f"{', '.join(words)} differ" if words else ""
 
 
 def _ledger_note(name: str, ledger: Target | None) -> str:
@@ -544,12 +540,14 @@ def _finding(
         verdict=answer.verdict,
         node=f"{case.op}",
         dialect=case.op.dialect,
+        operator=case.op.computes.name,
         opversion=case.opversion,
         dtype=case.element.name,
         shape_relation=case.relation,
         constants=case.constants,
-        reason=answer.message,
+        reasons=(RuntimeMessage(answer.message),) if answer.message else (),
         witness=answer.witness,
+        severity=worst_of(case.element, [answer.witness]) if answer.verdict == "different-numbers" else None,
         provenance=provenance,
         case=case.id_of(value_class) if value_class else case.id,
         value_class=value_class,

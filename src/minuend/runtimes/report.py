@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from minuend.language import Language
 from minuend.plain import as_json
+from minuend.runtimes import rendering
+from minuend.runtimes.actions import Action, actions
 from minuend.runtimes.answers import VERDICTS, Witness
+from minuend.runtimes.reasons import Reason, deciding
 from minuend.runtimes.trials import Trial
+
+if TYPE_CHECKING:
+    from minuend.models.patterns import Pattern
+    from minuend.models.ranges.interval import Range
+    from minuend.runtimes.reasons import Folded
+    from minuend.runtimes.severity import Severity
 
 FINDINGS = frozenset(VERDICTS) - {"ok"}
 """Verdicts that count unless it is said otherwise."""
@@ -15,18 +25,20 @@ FINDINGS = frozenset(VERDICTS) - {"ok"}
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One verdict.
+    """One verdict, as data; :mod:`minuend.runtimes.rendering` makes a sentence of its reasons.
 
     Attributes:
         target: ``"openvino-cpu@2026.4.1"``.
         verdict: one of :data:`minuend.runtimes.answers.VERDICTS`.
         node: the node's name; for ``prove`` the case's sentence. location: its place, ``"graph.node[3]"``.
-        dialect, opversion, dtype, shape_relation, constants: what the node is; ``opversion`` reads ``"onnx:14"``.
-        reason: why, in a sentence. witness: a pair that shows it.
+        dialect, operator, opversion, dtype, shape_relation, constants: what the node is; ``operator`` is the name of
+            the array API standard, ``opversion`` reads ``"onnx:14"``.
+        reasons: why. witness: operands that show it. severity: of a deviation, the worst that is known.
+        operands: what each operand can hold.
         provenance: ``"declared"``, or the release, date and processor of the measurement; with ``"inferred"``, why that
-            is taken for a release that nobody measured.
-        graph: the neighbour that decided, as an expression. hint: what the runtime can be told so that it is fine.
-        run: what a run of the whole model showed of it.
+            is taken for a release that was not measured.
+        pattern: the one that decided. hint: the precision hint of the runtime with which it is fine.
+        seen: what a run of the whole model showed of it.
         case: the sentence of the case (``prove``). unexpected: why a finding of ``prove`` counts; empty: it is known.
         accepted: why somebody accepts it, so that it does not count.
     """
@@ -36,20 +48,53 @@ class Finding:
     node: str = ""
     location: str = ""
     dialect: str = ""
+    operator: str = ""
     opversion: str = ""
     dtype: str = ""
     shape_relation: str = ""
     constants: str = ""
-    reason: str = ""
+    reasons: tuple[Reason, ...] = ()
     witness: Witness | None = None
+    severity: Severity | None = None
+    operands: tuple[Range, ...] = ()
     provenance: str | dict[str, str] = "declared"
-    graph: str = ""
+    pattern: Pattern | Folded | None = None
     hint: str = ""
-    run: str = ""
+    seen: Reason | None = None
     case: str = ""
     value_class: str = ""
     unexpected: str = ""
     accepted: str = ""
+
+    @property
+    def code(self) -> str:
+        """The code of the reason that decided; ``""`` where there is none."""
+        found = deciding(self.reasons)
+        return "" if found is None else found.code
+
+    @property
+    def reason(self) -> str:
+        """Why, in an English sentence."""
+        return rendering.english(self.reasons)
+
+    def reason_in(self, language: Language) -> str:
+        """Return why, in a sentence of a language."""
+        return rendering.sentence(self.reasons, language)
+
+    @property
+    def graph(self) -> str:
+        """The pattern that decided, as it is printed."""
+        return "" if self.pattern is None else str(self.pattern)
+
+    @property
+    def run(self) -> str:
+        """What a run of the whole model showed of it, in an English sentence."""
+        return "" if self.seen is None else rendering.english([self.seen])
+
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        """What can be done about it."""
+        return actions(self.target, self.verdict, self.reasons, inferred=bool(self.inferred))
 
     @property
     def declared(self) -> bool:
@@ -68,8 +113,9 @@ class Finding:
 
     def to_json(self) -> dict[str, Any]:
         """Return the finding as plain data."""
-        names = ("target", "node", "location", "dialect", "opversion", "dtype", "shape_relation", "constants")
-        data: dict[str, Any] = {name: getattr(self, name) for name in (*names, "verdict", "reason")}
+        data: dict[str, Any] = {name: getattr(self, name) for name in _KEYS}
+        data["actions"] = [one.to_json() for one in self.actions]
+        data["operands"] = [_plain_range(one) for one in self.operands]
         data["witness"] = None if self.witness is None else self.witness.to_json()
         data["measured"] = self.provenance
         if self.graph:
@@ -81,6 +127,31 @@ class Finding:
         if self.accepted:
             data |= {"accepted": self.accepted}
         return data
+
+
+_KEYS = (
+    "target",
+    "node",
+    "location",
+    "dialect",
+    "operator",
+    "opversion",
+    "dtype",
+    "shape_relation",
+    "constants",
+    "verdict",
+    "severity",
+    "code",
+    "reason",
+)
+"""What of a finding is in its JSON as it is."""
+
+
+def _plain_range(one: Range) -> dict[str, Any]:
+    if one.dtype is None:
+        return {"dtype": None, "constant": one.constant, "source": one.why}
+    known = {name: getattr(one, name) for name in ("dtype", "nan", "negative_zero", "constant")}
+    return {**known, "low": one.lo, "high": one.hi, "source": one.why}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,12 +6,15 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from minuend.core.elements import ElementType
 from minuend.operators import codes as of_codes
 from minuend.operators.operator import Value
 from minuend.operators.value_classes import largest, least_normal
+
+if TYPE_CHECKING:
+    from minuend.runtimes.answers import Witness
 
 Severity = Literal["sign-of-zero", "rounding", "subnormal", "edge", "numbers"]
 
@@ -77,6 +80,20 @@ def worst(severities: Iterable[Severity | None]) -> Severity | None:
     ('edge', None)
     """
     return max(severities, key=rank, default=None)
+
+
+def worst_of(element: ElementType, witnesses: Iterable[Witness | None]) -> Severity | None:
+    """Return the worst that some deviations of an element type show; ``None`` stands for one without a witness.
+
+    Every deviation of integers is ``numbers``.
+
+    >>> from minuend.core.elements import TYPES
+    >>> worst_of(TYPES["int8"], [None]), worst_of(TYPES["float32"], [None])
+    ('numbers', None)
+    """
+    if element.is_integer:
+        return "numbers"
+    return worst(None if one is None else severity(element, one.operands, one.got, one.expected) for one in witnesses)
 
 
 def rank(one: Severity | None) -> int:

@@ -14,6 +14,7 @@ from minuend.runtimes import cases
 from minuend.runtimes.answers import EVERY, OK, Answer, Verdict
 from minuend.runtimes.pattern_answers import GraphAnswers
 from minuend.runtimes.processor import up_to_last
+from minuend.runtimes.reasons import NotDeclared, NotMeasured
 from minuend.standards.dialects import dialect, parse_version
 from minuend.standards.node import Node
 from minuend.standards.spelling import find as find_type
@@ -149,8 +150,8 @@ class Target:
         if relation == "zero-size":
             names = [NO_VALUES.name]
         if row is None:
-            how = "declared" if self.declared else "measured"
-            return dict.fromkeys(names, Answer("unknown", message=f"{self.name} was not {how} for this"))
+            reason = NotDeclared(self.name) if self.declared else NotMeasured(self.name)
+            return dict.fromkeys(names, Answer("unknown", reason=reason))
         if EVERY in row.answers:
             return dict.fromkeys(names, row.answers[EVERY])
         return {name: row.answers.get(name, OK) for name in names}

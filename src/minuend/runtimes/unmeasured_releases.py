@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from minuend.models.matching import Match
 from minuend.runtimes.answers import OK, WORST, Answer, by_operand, joined_spans
 from minuend.runtimes.pattern_answers import Answers, GraphAnswers
+from minuend.runtimes.reasons import ReleasesDiffer, Stated
 from minuend.runtimes.target import Target
 
 RELEASE = re.compile(r"[0-9]{1,9}([.+-][0-9A-Za-z]{1,60}){0,8}")
@@ -25,14 +26,6 @@ RELEASE = re.compile(r"[0-9]{1,9}([.+-][0-9A-Za-z]{1,60}){0,8}")
 
 _NUMBER = re.compile("[0-9]{1,9}")
 """A part of a release that is compared as a number."""
-
-_GIVES = {
-    "ok": "gives the contract's numbers",
-    "different-numbers": "gives other numbers",
-    "not-implemented": "does not run it",
-    "unknown": "was not asked",
-    "invalid": "takes it for invalid",
-}
 
 
 def parts(release: str) -> tuple[tuple[int, str], ...]:
@@ -112,14 +105,14 @@ class Inferred(Target):
         if agree(older, newer):
             spans = itertools.zip_longest(older.spans, newer.spans)
             return replace(older, spans=by_operand(_both(*one) for one in spans))
-        told = [f"{one.release} {_gives(known)}" for one, known in ((self.older, older), (self.newer, newer))]
+        stated = _stated(self.older, older), _stated(self.newer, newer)
         if "ok" in (older.verdict, newer.verdict):
             taken = min(older, newer, key=lambda one: WORST.index(one.verdict))
-            why = "the worse answer is taken"
+            name = ""
         else:
             taken = older if self.nearer is self.older else newer
-            why = f"the answer of {self.nearer.release} is taken"
-        return replace(taken, unlike=f"nobody measured {self.release}, and {told[0]}, {told[1]}: {why}")
+            name = self.nearer.release
+        return replace(taken, unlike=ReleasesDiffer(self.release, *stated, name))
 
 
 def inferred(release: str, older: Target | None, newer: Target | None) -> Inferred:
@@ -176,9 +169,8 @@ def _both(older: object, newer: object) -> tuple[tuple[float, float], ...] | Non
     return joined_spans(older, newer) if isinstance(older, tuple) and isinstance(newer, tuple) else None
 
 
-def _gives(answer: Answer) -> str:
-    pair = f" ({answer.witness.gives})" if answer.witness is not None and answer.verdict != "ok" else ""
-    return f"{_GIVES[answer.verdict]}{pair}"
+def _stated(target: Target, answer: Answer) -> Stated:
+    return Stated(target.release, answer.verdict, None if answer.verdict == "ok" else answer.witness)
 
 
 def _distance(one: Target, release: str) -> tuple[int, ...]:

@@ -10,10 +10,10 @@ from minuend.cli.pages.layout import Page, Table
 from minuend.cli.pages.runs import outcome, run_lines
 from minuend.cli.words import counted
 from minuend.errors import listed
-from minuend.judging.checking import AS_CONTRACTED
 from minuend.plain import grouped
 from minuend.runtimes.answers import VERDICTS
 from minuend.runtimes.formats import Unread
+from minuend.runtimes.reasons import AsContracted
 from minuend.standards.dialects import dialect
 
 if TYPE_CHECKING:
@@ -113,11 +113,16 @@ def check_page(report: Report, *, whole: bool = False) -> Page:
     nodes = grouped(((finding.location, finding.opversion), finding) for finding in report.findings)
     page: list[str | Table] = [*report.head]
     for found in nodes.values():
-        if not whole and all(one.verdict == "ok" and one.reason.endswith(AS_CONTRACTED) for one in found):
+        if not whole and all(_is_plain(one) for one in found):
             continue
         page.append(f"{found[0].location}: {_kind_of(found[0])}")
         page.append(Table(("", "", ""), tuple(map(_row, found)), whole=_NAMES))
     return [*page, *report.notes, *report.conditions, *_runs(report), *_check_summary(report, nodes)]
+
+
+def _is_plain(finding: Finding) -> bool:
+    """Whether there is nothing to say of a node but that it is fine."""
+    return finding.verdict == "ok" and any(isinstance(one, AsContracted) for one in finding.reasons[-1:])
 
 
 def _row(finding: Finding) -> tuple[str, str, str]:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from minuend.core.elements import ElementType
 from minuend.core.policies import Contract
 from minuend.errors import SpecError
-from minuend.judging.checking import judge
+from minuend.judging.node_verdicts import judge
 from minuend.models.occurrences import Occurrence
 from minuend.onnx.rewrites.emitter import legal
 from minuend.onnx.versions import DIALECT

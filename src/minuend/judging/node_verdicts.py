@@ -1,0 +1,348 @@
+"""One node on one target: the verdict and its reasons, by what was measured of nodes and of patterns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from minuend.core.elements import ElementType
+from minuend.errors import ShapeError, SpecError, Unsupported
+from minuend.judging.constant_operands import SYSTEMATIC, can_make, in_float64, on_their_numbers
+from minuend.judging.pattern_verdicts import answers_for_zero, keeps_constant, pattern_verdict, with_open_shapes
+from minuend.models.occurrences import Array, Occurrence
+from minuend.models.purpose import PLAIN
+from minuend.models.ranges.interval import Range
+from minuend.operators.value_classes import NO_VALUES, classes, reachable
+from minuend.runtimes.answers import EVERY, OK, WORST, Answer, Witness
+from minuend.runtimes.cases import CONSTANTS, relation_of
+from minuend.runtimes.quirks import quirks
+from minuend.runtimes.reasons import (
+    AsContracted,
+    Concerns,
+    DialectNotRead,
+    DocumentsSilent,
+    FoldingDiffers,
+    NothingStated,
+    NotInStandard,
+    NotUnderstood,
+    OtherOperandsDiffer,
+    OtherPairsDiffer,
+    OutOfReach,
+    Purpose,
+    Reason,
+    ReleasesDiffer,
+    ResultDiffers,
+    RuleBroken,
+    RuntimeMessage,
+    ShapesAtRunTime,
+    SizesAssumed,
+    TakenAnyway,
+    Undocumented,
+    UnsupportedForm,
+    ValuesDiffer,
+)
+from minuend.runtimes.rendering import english
+from minuend.runtimes.report import Finding
+from minuend.runtimes.severity import Severity, worst_of
+from minuend.runtimes.target import SILENT, Target, Unfit
+from minuend.standards.dialects import dialect
+from minuend.standards.node import Node
+from minuend.standards.validation import validate
+
+
+def judge(occurrence: Occurrence, target: Target, unread: Reason | None = None, hint: str = "") -> Finding:
+    """Judge one occurrence of an operator on one target.
+
+    Args:
+        occurrence: what is judged. target: what is to run it. unread: why the target does not read the model at all.
+        hint: see :func:`minuend.judging.checking.check`.
+    """
+    node = occurrence.node
+    if isinstance(node, SpecError):
+        return _finding(occurrence, target, "invalid", RuleBroken(node.rule, node.message))
+    if isinstance(node, Unsupported):
+        return _finding(occurrence, target, "unknown", NotUnderstood(str(node)))
+    try:
+        validate(node)
+    except SpecError as error:
+        return _finding(occurrence, target, "invalid", *_broken(error, occurrence, target))
+    if target.translate is not None:
+        return _translated(occurrence, node, target.translate, target)
+    if unread is None and occurrence.op.dialect not in target.dialects:
+        unread = DialectNotRead(target.runtime, dialect(occurrence.op.dialect).title)
+    if unread is not None:
+        return _finding(occurrence, target, "not-implemented", unread)
+    for form, (verdict, statement) in quirks(target.runtime).strict.items():
+        if form in occurrence.violations:
+            return _finding(occurrence, target, verdict, UnsupportedForm(form, statement))
+    return _by_measurement(occurrence, node, target, hint)
+
+
+def _broken(error: SpecError, occurrence: Occurrence, target: Target) -> Iterator[Reason]:
+    yield RuleBroken(error.rule, error.message)
+    anyway = quirks(target.runtime).takes_anyway.get(occurrence.op.broadcasting)
+    if anyway and isinstance(error, ShapeError):
+        yield TakenAnyway(anyway)
+
+
+def _by_measurement(occurrence: Occurrence, node: Node, target: Target, hint: str) -> Finding:
+    """Judge a node by what was measured of nodes, and of the patterns around it."""
+    relation = relation_of(node)
+    known = [relation] if relation is not None else possible_relations(node)
+    alone = min(
+        (_measured(occurrence, node, target, one, relation is None) for one in known),
+        key=lambda finding: WORST.index(finding.verdict),
+    )
+    if relation == "zero-size" or alone.verdict in WORST[:2]:  # it is wrong in isolation
+        return alone
+    around = pattern_verdict(occurrence, node, target, hint)
+    if WORST.index(alone.verdict) <= WORST.index(around.verdict):
+        return alone
+    severity = worst_of(node.a.element, [None]) if around.verdict == "different-numbers" else None
+    found = _finding(
+        occurrence, target, around.verdict, around.why, around.unlike, relation=alone.shape_relation, severity=severity
+    )
+    return replace(_with_unlike(found, around.unlike), pattern=around.pattern, hint=around.hint)
+
+
+def possible_relations(node: Node) -> list[str]:
+    """The relations that shapes which are not fixed can turn out to have; of empty tensors nothing can be wrong."""
+    rule = node.attribute("auto_broadcast") if "auto_broadcast" in node.op.attributes.names else node.op.broadcasting
+    if rule == "none" or (rule == "onnx_legacy" and not node.attribute("broadcast")):
+        return ["same"]
+    if rule == "pdpd":
+        return ["pdpd", "pdpd alone"]
+    if rule == "onnx_legacy":
+        return ["scalar", "one-sided", *(["legacy axis", "legacy axis alone"] if "axis" in node.attributes else [])]
+    ranks = (node.a.rank, node.b.rank)
+    return [
+        *(["rank 0"] if ranks in ((None, None), (0, None), (None, 0)) else []),
+        "same",
+        "scalar",
+        "one-sided",
+        "two-sided",
+    ]
+
+
+def answers_for(
+    occurrence: Occurrence, node: Node, target: Target, relation: str, constants: str = ""
+) -> dict[str, Answer]:
+    """Return a target's answers for the value classes that a node's operands can reach.
+
+    Args:
+        occurrence: gives what the operands can hold. node: what is asked for, the occurrence's own or one in its place.
+        relation: of its shapes. constants: those of the occurrence by default.
+    """
+    element = node.a.element
+    everything = target.judged(node.op, element, relation, constants or occurrence.constants)
+    empty = relation == "zero-size"
+    classes = (NO_VALUES.name,) if empty else reachable(node.op.computes, element, *occurrence.operands)
+    if not constants and not empty and (known := answers_for_zero(occurrence, node, target)) is not None:
+        return {name: known.get(EVERY) or known.get(name, OK) for name in classes}
+    if not constants and not empty and keeps_constant(occurrence, node, target):
+        everything = target.judged(node.op, element, relation, "none")
+    if not constants and not empty and (exact := on_their_numbers(occurrence, element, everything)) is not None:
+        return exact
+    opened = with_open_shapes(occurrence, node, target)
+    return {
+        name: opened[name]
+        if name in opened and everything[name].verdict == "ok"
+        else _of_these(name, everything[name], occurrence)
+        for name in classes
+    }
+
+
+def _measured(occurrence: Occurrence, node: Node, target: Target, relation: str, guessed: bool) -> Finding:
+    """Look the answers up, and keep those for value classes that can occur."""
+    everything = target.judged(node.op, node.a.element, relation, occurrence.constants)
+    answers = answers_for(occurrence, node, target, relation)
+    verdict = min((one.verdict for one in answers.values()), key=WORST.index, default="ok")
+    deciding = {name: one for name, one in answers.items() if one.verdict == verdict}
+    witness, severity = None, None
+    if verdict == "ok":
+        reasons = _why_ok(occurrence, everything, answers)
+    elif verdict == "different-numbers":
+        name, witness = _choose(node.a.element, deciding, occurrence)
+        reasons = [_why_different(occurrence, name, deciding)]
+        witness = witness if _can_occur(witness, occurrence) else None
+        severity = worst_of(node.a.element, [one.witness for one in deciding.values()])
+    else:
+        stated = {_stated(one) for one in deciding.values()} - {None}
+        reasons = sorted(filter(None, stated), key=str) or [NothingStated(target.name)]
+        if verdict == "unknown":
+            reasons.append(Concerns(tuple((name, everything[name].witness) for name in deciding)))
+    if guessed and verdict != "ok":
+        reasons.append(ShapesAtRunTime(relation))
+    unlike = next((one.unlike for one in deciding.values() if one.unlike), None)
+    folding = (
+        _folding(occurrence, node, target, relation) if verdict != "ok" or occurrence.constants == "both" else None
+    )
+    found = _finding(
+        occurrence,
+        target,
+        verdict,
+        *reasons,
+        unlike,
+        folding,
+        relation="unknown" if guessed else relation,
+        witness=witness,
+        severity=severity,
+    )
+    return _with_unlike(found, unlike)
+
+
+def _with_unlike(finding: Finding, unlike: ReleasesDiffer | None) -> Finding:
+    """A finding of a release between two, where these do not agree."""
+    if unlike is None or isinstance(finding.provenance, str):
+        return finding
+    return replace(finding, provenance={**finding.provenance, "inferred": english([unlike])})
+
+
+def _stated(answer: Answer) -> Reason | None:
+    """Why an answer is no better."""
+    if answer.reason is not None:
+        return answer.reason
+    if answer.message == SILENT:
+        return Undocumented()
+    return RuntimeMessage(answer.message) if answer.message else None
+
+
+def _of_these(name: str, answer: Answer, occurrence: Occurrence) -> Answer:
+    """An answer for a class as it holds for these operands.
+
+    Where the measurement tells of which sizes operands were that deviate, others do not. Where all that it tells is one
+    pair, and the operands cannot make it, it says something of its class only if that class goes wrong as a whole.
+    """
+    if answer.witness is None or _can_occur(answer.witness, occurrence):
+        return answer
+    spans = zip(answer.spans, occurrence.operands, occurrence.fixed(), strict=False)
+    if name != "nan" and any(
+        known and not any(_has_sizes(operand, stored, span) for span in known) for known, operand, stored in spans
+    ):
+        return OK
+    if name in SYSTEMATIC or any(answer.spans):
+        return answer
+    return Answer("unknown", reason=OtherOperandsDiffer())
+
+
+def _has_sizes(operand: Range, stored: Array | None, sizes: tuple[float, float]) -> bool:
+    """Whether an operand can have a magnitude between two; a stored one has those of its elements."""
+    if stored is not None:
+        magnitudes = np.abs(in_float64(stored))
+        return bool(((magnitudes >= sizes[0]) & (magnitudes <= sizes[1])).any())
+    low = 0 if operand.lo <= 0 <= operand.hi else min(abs(operand.lo), abs(operand.hi))
+    return low <= sizes[1] and max(abs(operand.lo), abs(operand.hi)) >= sizes[0]
+
+
+def _choose(element: ElementType, answers: Mapping[str, Answer], occurrence: Occurrence) -> tuple[str, Witness | None]:
+    """The class and the witness that show a deviation best: one that these operands can make, of plain numbers."""
+    order = [row.name for row in (*classes(occurrence.op.computes, element), NO_VALUES)]
+    wrong = [(name, one.witness) for name, one in answers.items() if one.verdict == "different-numbers"]
+    return min(wrong, key=lambda item: (not _can_occur(item[1], occurrence), -order.index(item[0])))
+
+
+def _can_occur(witness: Witness | None, occurrence: Occurrence) -> bool:
+    return witness is not None and can_make(occurrence, witness)
+
+
+# ---- reasons --------------------------------------------------------------------------------------------------
+
+
+def _why_ok(occurrence: Occurrence, everything: Mapping[str, Answer], answers: Mapping[str, Answer]) -> list[Reason]:
+    wrong = {name: one for name, one in everything.items() if one.verdict != "ok"}
+    excluded = tuple(name for name in wrong if name not in answers)
+    elsewhere = tuple((name, one.witness) for name, one in wrong.items() if name in answers)
+    reached: Reason = OutOfReach(excluded, elsewhere, occurrence.operands) if wrong else AsContracted()
+    silent = tuple(name for name, one in answers.items() if one.message == SILENT)
+    return [reached, DocumentsSilent(silent)] if silent else [reached]
+
+
+def _why_different(occurrence: Occurrence, name: str, different: Mapping[str, Answer]) -> Reason:
+    others = tuple(key for key in different if key != name)
+    operands = () if all(one.is_full for one in occurrence.operands) else occurrence.operands
+    answer = different[name]
+    if answer.witness is None and answer.message:
+        return ResultDiffers(answer.message, others, operands)
+    if answer.witness is None or _can_occur(answer.witness, occurrence):
+        return ValuesDiffer((name,), answer.witness, others, operands)
+    return OtherPairsDiffer((name,), others, operands)
+
+
+def _folding(occurrence: Occurrence, node: Node, target: Target, relation: str) -> FoldingDiffers | None:
+    """Return how the answer depends on which operands are constants: then folding them changes it.
+
+    That of an ok node does only where both are: no runtime makes a constant of an operand that is none.
+    """
+    now = answers_for(occurrence, node, target, relation)
+    other: list[tuple[str, Witness | str]] = []
+    for which in CONSTANTS:
+        then = answers_for(occurrence, node, target, relation, which)
+        changed = [
+            then[name]
+            for name in now
+            if "unknown" not in (now[name].verdict, then[name].verdict) and _differ(now[name], then[name])
+        ]
+        if changed:
+            shown = min(changed, key=lambda one: not _can_occur(one.witness, occurrence))
+            possible = shown.witness if _can_occur(shown.witness, occurrence) else None
+            other.append((which, possible or shown.verdict))
+    return FoldingDiffers(tuple(other)) if other else None
+
+
+def _differ(now: Answer, then: Answer) -> bool:
+    if now.verdict != then.verdict or now.witness is None or then.witness is None:
+        return now.verdict != then.verdict
+    same_pair = now.witness.operands == then.witness.operands
+    return same_pair and str(now.witness.got) != str(then.witness.got)
+
+
+def _finding(
+    occurrence: Occurrence,
+    target: Target,
+    verdict: str,
+    *reasons: Reason | None,
+    relation: str = "",
+    witness: Witness | None = None,
+    severity: Severity | None = None,
+) -> Finding:
+    node = occurrence.node if isinstance(occurrence.node, Node) else None
+    purpose = None if occurrence.purpose == PLAIN else Purpose(occurrence.purpose)
+    return Finding(
+        target=target.name,
+        verdict=verdict,
+        node=occurrence.name,
+        location=occurrence.where,
+        dialect=occurrence.op.dialect,
+        operator=occurrence.op.computes.name,
+        opversion=f"{occurrence.op.dialect}:{occurrence.op.version}",
+        dtype="" if node is None else node.a.dtype,
+        shape_relation=relation or (_relation(node) if node is not None else "unknown"),
+        constants=occurrence.constants,
+        reasons=tuple(one for one in (purpose, *reasons) if one is not None),
+        witness=witness,
+        severity=severity,
+        operands=() if node is None else occurrence.operands,
+        provenance=target.provenance,
+    )
+
+
+def _relation(node: Node) -> str:
+    try:
+        return relation_of(node) or "unknown"
+    except SpecError:
+        return "unknown"
+
+
+def _translated(
+    occurrence: Occurrence, node: Node, moved: Callable[[Node], tuple[Node, str]], target: Target
+) -> Finding:
+    """Ask a target that is a standard of its own, whose operands are never constants of a model."""
+    try:
+        asked, sizes = moved(node)
+    except Unfit as unfit:
+        return _finding(occurrence, target, unfit.verdict, NotInStandard(unfit.reason))
+    finding = _measured(replace(occurrence, constants="none"), asked, target, "same", False)
+    reasons = (*finding.reasons, SizesAssumed(sizes)) if sizes and finding.verdict == "ok" else finding.reasons
+    return replace(finding, reasons=reasons, constants=occurrence.constants, shape_relation=_relation(node))

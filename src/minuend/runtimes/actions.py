@@ -1,0 +1,68 @@
+"""Actions: what can be done about a finding, as commands and settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from minuend.runtimes import reasons as because
+from minuend.runtimes.reasons import Reason, Setting, deciding
+
+Kind = Literal["convert", "fix", "measure", "run", "set"]
+"""Change the model's format, rewrite it, measure the installed release, run it there, or set a runtime's option."""
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """Something to do.
+
+    Attributes:
+        kind: what it does. command: a command line; ``MODEL`` and ``OUT`` stand for paths. setting: of a runtime.
+    """
+
+    kind: Kind
+    command: str = ""
+    setting: Setting = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the action as plain data, without what is empty."""
+        setting = {"setting": dict(self.setting)} if self.setting else {}
+        return {"kind": self.kind, **({"command": self.command} if self.command else {}), **setting}
+
+
+def actions(target: str, verdict: str, reasons: Iterable[Reason], *, inferred: bool = False) -> tuple[Action, ...]:
+    """Return what can be done about a verdict, the most useful first.
+
+    Args:
+        target, verdict, reasons: of the finding. inferred: whether other releases were measured in its place.
+
+    >>> [one.command for one in actions("tract@0.23.9", "unknown", [because.PatternsNotMeasured("tract@0.23.9")])]
+    ['minuend check MODEL --target tract@installed --run']
+    """
+    return () if verdict in ("ok", "invalid") else tuple(_actions(target, verdict, deciding(reasons), inferred))
+
+
+def _actions(target: str, verdict: str, reason: Reason | None, inferred: bool) -> Iterator[Action]:
+    runtime = target.partition("@")[0]
+    match reason:
+        case because.DialectNotRead(to=to):
+            if to:
+                yield Action("convert", f"minuend convert MODEL --to {to} -o OUT")
+            return
+        case because.VersionNotLoaded():
+            yield Action("convert", f"minuend convert MODEL --to onnx --target {target} -o OUT")
+            return
+        case because.NotInStandard() | because.NotUnderstood():
+            return
+        case because.PrecisionLower(setting=setting) | because.PatternNotMeasured(setting=setting) if setting:
+            yield Action("set", setting=setting)
+            return
+        case because.NotDeclared() | because.Undocumented():
+            return
+    if verdict == "unknown":
+        yield Action("run", f"minuend check MODEL --target {runtime}@installed --run")
+    else:
+        yield Action("fix", f"minuend fix MODEL --target {target} -o OUT")
+    if inferred or isinstance(reason, because.NotMeasured):
+        yield Action("measure", f"minuend measure {runtime} -o FILE")

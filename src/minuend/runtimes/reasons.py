@@ -1,0 +1,506 @@
+"""Reasons: why a verdict is what it is, as data. :mod:`minuend.runtimes.rendering` makes sentences of them.
+
+The family is closed: a class for each kind of reason, with a code of its own. Facts of one kind have one name in all
+classes, by which they are rendered: ``values`` are names of value classes, ``operands`` ranges, ``message`` is what a
+runtime or a rule says itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from minuend.models.patterns import Pattern
+    from minuend.models.ranges.interval import Range
+    from minuend.runtimes.answers import Witness
+
+Setting: TypeAlias = "tuple[tuple[str, str], ...]"
+"""Names of a runtime's settings, each with its value."""
+
+Example: TypeAlias = "tuple[str, Witness | None]"
+"""A value class, and operands that are known to deviate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """A pattern of constants, which the runtime folds.
+
+    >>> from minuend.models.patterns import X, Const, less
+    >>> str(Folded(less(X, Const.ARRAY)))
+    'x - array of constants'
+    """
+
+    pattern: Pattern
+
+    def __str__(self) -> str:
+        return f"{self.pattern} of constants"
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A reason.
+
+    Attributes:
+        code: names the kind of reason; stable from release to release.
+        decides: whether a verdict can rest on it; others say more about what was decided.
+    """
+
+    code: ClassVar[str] = ""
+    decides: ClassVar[bool] = True
+
+
+def deciding(reasons: Iterable[Reason]) -> Reason | None:
+    """Return the reason that decided a verdict, the first one that can.
+
+    >>> deciding((Purpose("mean subtraction"), AsContracted())).code
+    'as-contracted'
+    """
+    return next((one for one in reasons if one.decides), None)
+
+
+# ---- the node and its model ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Purpose(Reason):
+    """What the operator is there for, by a name of :mod:`minuend.models.purpose`."""
+
+    code = "purpose"
+    decides = False
+    purpose: str
+
+
+@dataclass(frozen=True)
+class RuleBroken(Reason):
+    """The node breaks a rule of its standard."""
+
+    code = "rule-broken"
+    rule: str
+    message: str
+
+
+@dataclass(frozen=True)
+class NotUnderstood(Reason):
+    """This package cannot say what the node computes."""
+
+    code = "not-understood"
+    message: str
+
+
+@dataclass(frozen=True)
+class TakenAnyway(Reason):
+    """The runtime does not insist on the rule that is broken."""
+
+    code = "taken-anyway"
+    decides = False
+    statement: str
+
+
+@dataclass(frozen=True)
+class UnsupportedForm(Reason):
+    """The runtime does not read how the model is written; ``form`` is a violation or a way to store constants."""
+
+    code = "unsupported-form"
+    form: str
+    statement: str
+
+
+@dataclass(frozen=True)
+class DialectNotRead(Reason):
+    """The runtime reads other formats; ``to`` is what the model can be converted to, else ``refusal`` says why not."""
+
+    code = "dialect-not-read"
+    runtime: str
+    dialect: str
+    to: str = ""
+    refusal: str = ""
+
+
+@dataclass(frozen=True)
+class VersionNotLoaded(Reason):
+    """The release does not load the model's version."""
+
+    code = "version-not-loaded"
+    message: str
+
+
+@dataclass(frozen=True)
+class NotInStandard(Reason):
+    """The target is a standard that does not have the node."""
+
+    code = "not-in-standard"
+    message: str
+
+
+@dataclass(frozen=True)
+class SizesAssumed(Reason):
+    """The verdict holds for some sizes of open shapes."""
+
+    code = "sizes-assumed"
+    decides = False
+    message: str
+
+
+# ---- the values ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class AsContracted(Reason):
+    """The runtime gives what the contract defines."""
+
+    code = "as-contracted"
+
+
+@dataclass(frozen=True)
+class OutOfReach(Reason):
+    """What deviates is out of the operands' reach: whole value classes, and operands of others."""
+
+    code = "out-of-reach"
+    values: tuple[str, ...]
+    examples: tuple[Example, ...]
+    operands: tuple[Range, ...]
+
+
+@dataclass(frozen=True)
+class ValuesDiffer(Reason):
+    """Value classes that the operands reach differ: the one that shows it best, and others."""
+
+    code = "values-differ"
+    values: tuple[str, ...]
+    witness: Witness | None = None
+    others: tuple[str, ...] = ()
+    operands: tuple[Range, ...] = ()
+
+
+@dataclass(frozen=True)
+class OtherPairsDiffer(Reason):
+    """A value class that the operands reach differs; the operands that were measured are none of theirs."""
+
+    code = "other-pairs-differ"
+    values: tuple[str, ...]
+    others: tuple[str, ...] = ()
+    operands: tuple[Range, ...] = ()
+
+
+@dataclass(frozen=True)
+class ResultDiffers(Reason):
+    """The result has another type or shape."""
+
+    code = "result-differs"
+    message: str
+    others: tuple[str, ...] = ()
+    operands: tuple[Range, ...] = ()
+
+
+@dataclass(frozen=True)
+class RuntimeMessage(Reason):
+    """What the runtime says, or what was found when it was measured."""
+
+    code = "runtime-message"
+    message: str
+
+
+@dataclass(frozen=True)
+class NotMeasured(Reason):
+    """The target has no answer for nodes of this kind."""
+
+    code = "not-measured"
+    target: str
+
+
+@dataclass(frozen=True)
+class NotDeclared(Reason):
+    """The target's documents have no answer for nodes of this kind."""
+
+    code = "not-declared"
+    target: str
+
+
+@dataclass(frozen=True)
+class OtherOperandsDiffer(Reason):
+    """Operands that the node cannot have are known to differ."""
+
+    code = "other-operands-differ"
+
+
+@dataclass(frozen=True)
+class PairsLikeItDiffer(Reason):
+    """Operands similar to the constants are known to differ."""
+
+    code = "pairs-like-it-differ"
+    operation: str
+
+
+@dataclass(frozen=True)
+class Undocumented(Reason):
+    """The target's documents do not say what the results are."""
+
+    code = "undocumented"
+
+
+@dataclass(frozen=True)
+class NothingStated(Reason):
+    """The target says nothing at all."""
+
+    code = "nothing-stated"
+    target: str
+
+
+@dataclass(frozen=True)
+class Concerns(Reason):
+    """Which value classes a verdict is about."""
+
+    code = "concerns"
+    decides = False
+    examples: tuple[Example, ...]
+
+
+@dataclass(frozen=True)
+class DocumentsSilent(Reason):
+    """The verdict takes for right what the target's documents leave open."""
+
+    code = "documents-silent"
+    decides = False
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ShapesAtRunTime(Reason):
+    """The shapes are open; the verdict holds for one relation between them."""
+
+    code = "shapes-at-run-time"
+    decides = False
+    relation: str
+
+
+@dataclass(frozen=True)
+class FoldingDiffers(Reason):
+    """The answer depends on which operands are constants; each alternative with a witness or its verdict."""
+
+    code = "folding-differs"
+    decides = False
+    answers: tuple[tuple[str, Witness | str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """What a measured release says: its verdict, and a witness where it deviates."""
+
+    release: str
+    verdict: str
+    witness: Witness | None
+
+
+@dataclass(frozen=True)
+class ReleasesDiffer(Reason):
+    """The measured releases around one that was not measured differ.
+
+    Attributes:
+        taken: the release whose answer is taken; ``""`` for that of the worse answer.
+    """
+
+    code = "releases-differ"
+    decides = False
+    release: str
+    older: Stated
+    newer: Stated
+    taken: str
+
+
+# ---- patterns and other nodes ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PatternNotMeasured(Reason):
+    """Patterns of the graph were not measured; with a setting they were, where it is named."""
+
+    code = "pattern-not-measured"
+    patterns: tuple[Pattern | Folded, ...]
+    target: str
+    setting: Setting = ()
+
+
+@dataclass(frozen=True)
+class PatternsNotMeasured(Reason):
+    """No pattern was measured on the target."""
+
+    code = "patterns-not-measured"
+    target: str
+
+
+@dataclass(frozen=True)
+class DynamicShapesNotMeasured(Reason):
+    """No open shapes were measured on the target."""
+
+    code = "dynamic-shapes-not-measured"
+    target: str
+
+
+@dataclass(frozen=True)
+class ZeroNotMeasured(Reason):
+    """No constant 0 was measured on the target."""
+
+    code = "zero-not-measured"
+    target: str
+
+
+@dataclass(frozen=True)
+class PatternRefused(Reason):
+    """The runtime refuses a pattern."""
+
+    code = "pattern-refused"
+    pattern: Pattern
+    message: str
+
+
+@dataclass(frozen=True)
+class PatternComputedOtherwise(Reason):
+    """The runtime computes a pattern otherwise than its operators; without ``values`` all of them may differ."""
+
+    code = "pattern-computed-otherwise"
+    pattern: Pattern
+    values: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class PrecisionLower(Reason):
+    """The runtime computes a pattern in less than its own precision, unless it has a setting."""
+
+    code = "precision-lower"
+    pattern: Pattern
+    setting: Setting
+    values: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ConstantsNotRounded(Reason):
+    """The runtime folds constants of a narrow type in float32, without rounding between operators."""
+
+    code = "constants-not-rounded"
+    pattern: Folded
+    dtype: str
+
+
+@dataclass(frozen=True)
+class ConstantsMixedUp(Reason):
+    """The runtime can compute the node with the constant of another node."""
+
+    code = "constants-mixed-up"
+    dtype: str
+    target: str
+
+
+@dataclass(frozen=True)
+class AnotherConstant(Reason):
+    """Another node of this shape has another constant, so that a node in isolation says nothing."""
+
+    code = "another-constant"
+    decides = False
+
+
+# ---- runs ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ProbeRefused(Reason):
+    """The installed runtime refuses the node in isolation."""
+
+    code = "probe-refused"
+    message: str
+
+
+@dataclass(frozen=True)
+class ProbeResultDiffers(Reason):
+    """The installed runtime gives the node in isolation another type or shape."""
+
+    code = "probe-result-differs"
+    message: str
+
+
+@dataclass(frozen=True)
+class ProbeDiffers(Reason):
+    """The installed runtime gives other numbers for the node in isolation."""
+
+    code = "probe-differs"
+    different: int
+    pairs: int
+    witness: Witness | None = None
+
+
+@dataclass(frozen=True)
+class ProbeAgrees(Reason):
+    """The installed runtime gives the expected numbers for the node in isolation.
+
+    Attributes:
+        limit: what this says nothing of: the patterns of the model, or other shapes that it can have.
+    """
+
+    code = "probe-agrees"
+    pairs: int
+    limit: Literal["", "patterns", "shapes"] = ""
+
+
+@dataclass(frozen=True)
+class RunAgrees(Reason):
+    """In a run of the model all results of the node were expected."""
+
+    code = "run-agrees"
+    elements: int
+
+
+@dataclass(frozen=True)
+class RunAloneAgrees(Reason):
+    """A run is all that is known, and in it all results of the node were expected."""
+
+    code = "run-alone-agrees"
+    elements: int
+
+
+@dataclass(frozen=True)
+class RunDiffers(Reason):
+    """In a run of the model some results of the node differed: the first with its operands, if they are known."""
+
+    code = "run-differs"
+    different: int
+    elements: int
+    index: tuple[int, ...] | None = None
+    witness: Witness | None = None
+    got: str = ""
+    expected: str = ""
+
+
+@dataclass(frozen=True)
+class RunTogetherDiffers(Reason):
+    """In a run of the model the node was computed together with others, and the result differed."""
+
+    code = "run-together-differs"
+    nodes: tuple[str, ...]
+    index: tuple[int, ...] | None = None
+    got: str = ""
+    expected: str = ""
+
+
+# ---- proofs ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ClassesDiffer(Reason):
+    """Value classes that differ on a runtime that is proven."""
+
+    code = "classes-differ"
+    classes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ConstantsMixedUpOften(Reason):
+    """How many nodes a runtime computed with the constant of another node."""
+
+    code = "constants-mixed-up-often"
+    wrong: int
+    nodes_tried: int
+
+
+REASONS: tuple[type[Reason], ...] = tuple(Reason.__subclasses__())
+"""Every kind of reason."""
