@@ -24,6 +24,8 @@ from minuend.models.converting import advice
 from minuend.models.occurrences import occurrences, value_names
 from minuend.models.opening import Model, dialect_of, open_model
 from minuend.models.ranges.assumed import NONE, Assumptions, assumptions, missing
+from minuend.operators import SUBTRACT, by_name
+from minuend.operators.operator import Operator
 from minuend.plain import grouped
 from minuend.runtimes import targets
 from minuend.runtimes.quirks import quirks
@@ -48,6 +50,7 @@ def check(
     exact: bool = False,
     strict: bool = False,
     assume: Mapping[str, Any] | None = None,
+    operators: Iterable[str] = (SUBTRACT.name,),
     max_memory: int | None = MEMORY,
     max_seconds: float | None = SECONDS,
     **options: Any,
@@ -70,6 +73,7 @@ def check(
             about (NaN, subnormal numbers, …) makes a subtraction unknown.
         assume: what is known of inputs and other values beyond the model, by their names: ``(0, 131071)``,
             ``(0, None)`` or ``"0..131071"``. No element is then anything else, and none is NaN.
+        operators: which are judged: ``"subtract"``, ``"add"``, ``"negative"``. A run is of subtraction alone.
         max_memory, max_seconds: what running the model once may take, as in :func:`minuend.models.opening.run`. A
             model that is stopped is no error: its trial says so, and is unknown.
         options: what the dialect's own ``read`` takes besides.
@@ -97,7 +101,10 @@ def check(
     opened = open_model(model, **options)
     assumed = assumed_of(opened, assume)
     with limited(max_memory, max_seconds):
-        return examine(opened, chosen, title=_title(model), hint=hint, run=run, inputs=inputs, assumed=assumed)
+        judged = tuple(dict.fromkeys(map(by_name, operators)))
+        return examine(
+            opened, chosen, title=_title(model), hint=hint, run=run, inputs=inputs, assumed=assumed, operators=judged
+        )
 
 
 def assumed_of(model: Model, given: Mapping[str, Any] | None) -> Assumptions:
@@ -122,9 +129,10 @@ def examine(
     run: bool | Literal["all"] = False,
     inputs: Mapping[str, Any] | None = None,
     assumed: Assumptions = NONE,
+    operators: Collection[Operator] = (SUBTRACT,),
 ) -> Report:
-    """Judge every subtraction of an open model: see :func:`check`, whose arguments are read here already."""
-    found = list(occurrences(opened, assumed))
+    """Judge every occurrence of some operators in an open model: see :func:`check`, whose arguments are read here."""
+    found = list(occurrences(opened, assumed, operators))
     why = {one.name: unread(opened, one) for one in chosen} if found else {}
     sharing = {one.name: sharing_constants(found, one) for one in chosen}
     findings = tuple(
@@ -141,6 +149,8 @@ def examine(
         if inputs is not None:
             raise SpecError("inputs", "inputs are for a run; expected run=True beside them")
         return report
+    if set(operators) != {SUBTRACT}:
+        raise SpecError("run", "a run compares subtraction alone; leave out the run, or the other operators")
     from minuend.judging.run_check import with_runs
 
     _check_inputs(inputs or {}, assumed)

@@ -10,7 +10,7 @@ import numpy as np
 
 from minuend.core.elements import ElementType
 from minuend.models.occurrences import Array, Occurrence
-from minuend.operators import SUBTRACT
+from minuend.operators.operator import Operator
 from minuend.runtimes import values
 from minuend.runtimes.answers import OK, WORST, Answer, Span, Witness
 from minuend.runtimes.reasons import PairsLikeItDiffer
@@ -46,7 +46,7 @@ def on_their_numbers(
     found: dict[str, Answer] = {}
     for code_a, code_b in pairs.T.tolist():
         name = values.class_of(occurrence.op.computes, element, code_a, code_b)
-        answer = _of_pair(element, code_a, code_b, name, everything[name])
+        answer = _of_pair(occurrence.op.computes, element, (code_a, code_b), name, everything[name])
         if name not in found or WORST.index(answer.verdict) < WORST.index(found[name].verdict):
             found[name] = answer
     return found
@@ -56,11 +56,11 @@ def _codes(array: Any, element: ElementType) -> Any:
     return np.ascontiguousarray(array).reshape(-1).view(f"u{element.itemsize}")
 
 
-def _of_pair(element: ElementType, x: int, y: int, name: str, answer: Answer) -> Answer:
+def _of_pair(operator: Operator, element: ElementType, codes: tuple[int, int], name: str, answer: Answer) -> Answer:
     """An answer for a class as it holds for one pair of it."""
     if answer.verdict != "different-numbers":
         return answer
-    a, b = (values.number(element, code) for code in (x, y))
+    a, b = (values.number(element, code) for code in codes)
     witness = answer.witness
     if witness is not None and [*map(str, witness.operands)] == [str(a), str(b)]:
         return answer
@@ -68,7 +68,7 @@ def _of_pair(element: ElementType, x: int, y: int, name: str, answer: Answer) ->
         return OK
     if name in SYSTEMATIC:
         return Answer("different-numbers", message=answer.message)
-    return Answer("unknown", reason=PairsLikeItDiffer(SUBTRACT.written(a, b)))
+    return Answer("unknown", reason=PairsLikeItDiffer(operator.written(a, b)))
 
 
 def can_make(occurrence: Occurrence, witness: Witness) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from minuend.core.elements import ElementType
+from minuend.core.shapes import ONE_OPERAND
 from minuend.errors import ShapeError, SpecError, Unsupported
 from minuend.judging.constant_operands import SYSTEMATIC, can_make, in_float64, on_their_numbers
 from minuend.judging.pattern_verdicts import answers_for_zero, keeps_constant, pattern_verdict, with_open_shapes
@@ -15,6 +16,7 @@ from minuend.models.occurrences import Array, Occurrence
 from minuend.models.purpose import PLAIN
 from minuend.models.ranges.interval import Range
 from minuend.operators.value_classes import NO_VALUES, classes, reachable
+from minuend.runtimes import targets
 from minuend.runtimes.answers import EVERY, OK, WORST, Answer, Witness
 from minuend.runtimes.cases import CONSTANTS, relation_of
 from minuend.runtimes.quirks import quirks
@@ -26,6 +28,7 @@ from minuend.runtimes.reasons import (
     FoldingDiffers,
     NothingStated,
     NotInStandard,
+    NotMeasured,
     NotUnderstood,
     OtherOperandsDiffer,
     OtherPairsDiffer,
@@ -68,6 +71,9 @@ def judge(occurrence: Occurrence, target: Target, unread: Reason | None = None, 
         validate(node)
     except SpecError as error:
         return _finding(occurrence, target, "invalid", *_broken(error, occurrence, target))
+    measured = targets.of(target, occurrence.op.computes)
+    if measured is None:
+        return _finding(occurrence, target, "unknown", NotMeasured(target.name))
     if target.translate is not None:
         return _translated(occurrence, node, target.translate, target)
     if unread is None and occurrence.op.dialect not in target.dialects:
@@ -77,7 +83,7 @@ def judge(occurrence: Occurrence, target: Target, unread: Reason | None = None, 
     for form, (verdict, statement) in quirks(target.runtime).strict.items():
         if form in occurrence.violations:
             return _finding(occurrence, target, verdict, UnsupportedForm(form, statement))
-    return _by_measurement(occurrence, node, target, hint)
+    return _by_measurement(occurrence, node, measured, hint)
 
 
 def _broken(error: SpecError, occurrence: Occurrence, target: Target) -> Iterator[Reason]:
@@ -110,6 +116,8 @@ def _by_measurement(occurrence: Occurrence, node: Node, target: Target, hint: st
 def possible_relations(node: Node) -> list[str]:
     """The relations that shapes which are not fixed can turn out to have; of empty tensors nothing can be wrong."""
     rule = node.attribute("auto_broadcast") if "auto_broadcast" in node.op.attributes.names else node.op.broadcasting
+    if rule == ONE_OPERAND:
+        return ["same", "rank 0"]
     if rule == "none" or (rule == "onnx_legacy" and not node.attribute("broadcast")):
         return ["same"]
     if rule == "pdpd":
@@ -316,7 +324,7 @@ def _finding(
         location=occurrence.where,
         dialect=occurrence.op.dialect,
         operator=occurrence.op.computes.name,
-        opversion=f"{occurrence.op.dialect}:{occurrence.op.version}",
+        opversion=occurrence.op.key,
         dtype="" if node is None else node.a.dtype,
         shape_relation=relation or (_relation(node) if node is not None else "unknown"),
         constants=occurrence.constants,

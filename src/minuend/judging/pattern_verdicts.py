@@ -15,6 +15,7 @@ from minuend.models.matching import ADJACENT, CONVERTED, EDGE, ENDS, NARROW, ZER
 from minuend.models.occurrences import Array, Occurrence
 from minuend.models.patterns import RESULT, Op, Pattern, X, less
 from minuend.models.ranges.interval import Range
+from minuend.operators import SUBTRACT
 from minuend.operators.value_classes import reachable
 from minuend.runtimes.answers import EVERY, Answer
 from minuend.runtimes.pattern_answers import Answers
@@ -89,7 +90,7 @@ def pattern_verdict(
     if target.graphs is None or not target.graphs.covers(node.a.dtype, occurrence.dynamic):
         return _unmeasured(occurrence, node, target)
     classes = set(reachable(node.op.computes, node.a.element, *occurrence.operands))
-    if node.a.dtype in NARROW and (_is_zero(occurrence.a) or _is_zero(occurrence.b)):
+    if node.a.dtype in NARROW and any(map(_is_zero, occurrence.operands)):
         classes |= {"rounds", "overflows"}  # what comes in more bits than its type has is rounded here
     found = list(_each(occurrence, node, target, hint, classes.difference(accept)))
     if occurrence.constants == "both" and not any(
@@ -199,13 +200,15 @@ def sharing_constants(found: Sequence[Occurrence], target: Target) -> Collection
     """Return the places of occurrences that a target may compute with the constant of another of their shape."""
     kinds: dict[Any, dict[float, list[str]]] = {}
     for occurrence in found:
-        scalars = [one for one in (occurrence.a, occurrence.b) if one.constant and one.lo == one.hi]
+        pair = len(occurrence.operands) == 2
+        scalars = [one for one in occurrence.operands if pair and one.constant and one.lo == one.hi]
         if (
             isinstance(occurrence.node, Node)
             and occurrence.node.a.dtype in quirks(target.runtime).shares
             and len(scalars) == 1
         ):
             key = (
+                occurrence.op.computes.name,
                 occurrence.node.a.dtype,
                 occurrence.constants,
                 occurrence.node.b.shape if occurrence.constants == "A" else occurrence.node.a.shape,
@@ -219,7 +222,8 @@ def answers_for_zero(occurrence: Occurrence, node: Node, target: Target) -> Answ
 
     ``None`` where no operand is one, or where it was not measured.
     """
-    sides = {"B": (occurrence.b, node.b), "A": (occurrence.a, node.a)}
+    known = zip("AB", occurrence.operands, node.operands, strict=False)
+    sides = {side: (one, operand) for side, one, operand in reversed([*known])}
     side = next((side for side, (one, _) in sides.items() if one.constant and _is_zero(one)), "")
     if target.graphs is None or not side or occurrence.constants == "both":
         return None
@@ -240,7 +244,8 @@ def answers_for_zero(occurrence: Occurrence, node: Node, target: Target) -> Answ
 
 def is_right(what: str, node: Node, target: Target) -> bool:
     """Whether a narrow case was measured to be right on a target."""
-    return node.a.dtype == "float32" and target.release in quirks(target.runtime).right.get(what, ())
+    known = node.op.computes is SUBTRACT and node.a.dtype == "float32"
+    return known and target.release in quirks(target.runtime).right.get(what, ())
 
 
 def keeps_constant(occurrence: Occurrence, node: Node, target: Target) -> bool:

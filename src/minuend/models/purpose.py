@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from minuend.models.flow import SHAPES, Flow
+from minuend.operators import SUBTRACT
 
 PLAIN = "plain"
 """What is said where nothing is recognised."""
@@ -35,7 +36,10 @@ def purpose_of(flow: Flow, index: int) -> str:
     >>> purpose_of(Flow([("ReduceMean", ("x",), ("m",)), ("Sub", ("x", "m"), ("y",))], ()), 1)
     'mean subtraction'
     """
-    _, (a, b), (result, *_) = flow.steps[index]
+    operator, operands, (result, *_) = flow.steps[index]
+    if operator != SUBTRACT.onnx:
+        return PLAIN
+    a, b = operands
     for words, test in _TESTS:
         if test(flow, a, b, result):
             return words
