@@ -66,7 +66,7 @@ def test_spec_takes_the_operator_before_the_version_or_as_an_option(
 @pytest.mark.parametrize(
     ("argv", "why"),
     [
-        (["spec", "--operator", "ad"], "no operator 'ad' (did you mean 'add'?); expected subtract, add or negative"),
+        (["spec", "--operator", "ad"], f"no operator 'ad' (did you mean 'add'?); expected {listed(OPERATORS)}"),
         (["spec", "directml", "--operator", "add"], "DirectML has no operator 'add' here; expected SUBTRACT"),
         (["spec", "onnx:Add-14", "--operator", "negative"],
          "onnx:Add-14 is not a version of negative; leave --operator or Add out"),
@@ -93,7 +93,7 @@ def test_versions_are_completed_with_their_operators() -> None:
     assert offered("onnx:Neg") == ["onnx:Neg-1", "onnx:Neg-6", "onnx:Neg-13"]
     every = [row.key for home in dialects.dialects().values() for row in home.rows]
     assert [name for home in dialects.dialects() for name in offered(f"{home}:")] == every
-    assert [str(dialects.parse_version(name)) for name in offered("openvino:")] == ["Subtract-1", "Add-1", "Negative-1"]
+    assert [dialects.parse_version(name).key for name in every] == every
 
 
 @pytest.mark.parametrize("home", dialects.dialects().values(), ids=lambda home: home.name)
