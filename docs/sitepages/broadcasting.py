@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from minuend.core.shapes import Broadcast, Shape, format_shape
+from minuend.core.shapes import ONE_OPERAND, Broadcast, Shape, format_shape
 from minuend.errors import SpecError
 from minuend.language import Language
 from minuend.standards.node import Node, TensorType
@@ -63,6 +63,7 @@ RULES: Mapping[str, tuple[str, ...]] = {
             "repeats an input along a dim is a stride of 0."
         ),
     ),
+    ONE_OPERAND: ("There is nothing to join: Y has X's shape.",),
 }
 """A rule's name → what it says, a paragraph each."""
 
@@ -147,16 +148,19 @@ _DIRECTML = (
 
 
 def cases(op: OpVersion) -> tuple[Case, ...]:
-    """The shapes that show a version's rule."""
+    """The shapes that show a version's rule; none where there is nothing to join."""
+    if op.broadcasting == ONE_OPERAND:
+        return ()
     by_dialect = {"openvino": _OPENVINO, "directml": _DIRECTML}
     return by_dialect.get(op.dialect, _LEGACY if op.broadcasting == "onnx_legacy" else _NUMPY)
 
 
 def rules(op: OpVersion) -> tuple[str, ...]:
     """The names of a version's rules, as :data:`RULES` has them."""
-    if op.dialect == "directml":
-        return ("directml",)
-    return ("none", "numpy", "pdpd") if op.dialect == "openvino" else (op.broadcasting,)
+    if op.broadcasting == ONE_OPERAND:
+        return (ONE_OPERAND,)
+    by_dialect = {"openvino": ("none", "numpy", "pdpd"), "directml": ("directml",)}
+    return by_dialect.get(op.dialect, (op.broadcasting,))
 
 
 def joined(op: OpVersion, case: Case) -> Broadcast | SpecError:
@@ -180,6 +184,8 @@ def section(op: OpVersion, language: Language) -> Iterator[str]:
             yield f"### auto_broadcast={name}"
         yield from (markup.text(tr(sentence)) for sentence in RULES[name])
     answers = [(case, joined(op, case)) for case in cases(op)]
+    if not answers:
+        return
     yield f"### {tr('Shapes that join')}"
     yield _accepted(op, [case for case, answer in answers if isinstance(answer, Broadcast)], language)
     yield f"### {tr('Shapes that do not')}"
@@ -227,7 +233,7 @@ def _pictures(op: OpVersion, language: Language) -> Iterator[str]:
     for case, answer in drawn:
         if isinstance(answer, Broadcast) and case.a is not None and case.b is not None:
             a, b = _static(case.a), _static(case.b)
-            title = caption(a, b, answer) + (f" ({_stated(case)})" if case.attributes else "")
+            title = caption(op.computes, a, b, answer) + (f" ({_stated(case)})" if case.attributes else "")
             yield markup.raw(f"<figure>{picture(a, b, answer, title)}<figcaption>{title}</figcaption></figure>")
 
 

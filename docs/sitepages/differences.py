@@ -1,4 +1,4 @@
-"""What differs between any two versions: four lines of what it means, then both texts side by side."""
+"""What differs between any two versions of an operator: four lines of what it means, then both texts side by side."""
 
 from __future__ import annotations
 
@@ -10,17 +10,24 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from minuend.cli.pages.standards import value_in_words
 from minuend.language import Language
+from minuend.operators import OPERATORS
 from minuend.standards.dialects import dialect
 from minuend.standards.version import OpVersion
-from sitepages import markup, versions
+from sitepages import markup, versions, words
 from sitepages.page import Page
 
 
 def pages(language: Language) -> Iterator[Page]:
     """The index, and a page for each pair, the older one (or the earlier dialect's) first."""
     yield _index(language)
-    for old, new in itertools.combinations(versions.every_version(), 2):
+    for old, new in pairs():
         yield Page(f"differences/{slug(old, new)}.md", _page(old, new, language))
+
+
+def pairs() -> Iterator[tuple[OpVersion, OpVersion]]:
+    """Any two versions of one operator."""
+    for operator in OPERATORS:
+        yield from itertools.combinations(versions.of_operator(operator), 2)
 
 
 def slug(old: OpVersion, new: OpVersion) -> str:
@@ -37,7 +44,7 @@ def _title(old: OpVersion, new: OpVersion) -> str:
 def section(op: OpVersion, language: Language) -> Iterator[str]:
     """The section of a version's page: a link to each difference that it is one side of."""
     tr = language.tr
-    everyone = versions.every_version()
+    everyone = versions.of_operator(op.computes.name)
     near: list[str] = []
     far: list[str] = []
     for other in everyone:
@@ -54,25 +61,25 @@ def section(op: OpVersion, language: Language) -> Iterator[str]:
 
 def _index(language: Language) -> Page:
     tr = language.tr
-    everyone = versions.every_version()
-    rows = []
-    for at, old in enumerate(everyone[:-1]):
-        cells = [f"[≠]({slug(old, new)}.md)" if new in everyone[at + 1 :] else "" for new in everyone[1:]]
-        rows.append([f"**{versions.slug(old)}**", *cells])
-    return Page(
-        "differences/index.md",
-        markup.paragraphs(
-            f"# {tr('Differences')}",
-            tr("Any two versions, within a standard and across: from the one at the left to the one above."),
-            markup.table([tr("from"), *(versions.slug(op) for op in everyone[1:])], rows),
-        ),
-    )
+    parts = [
+        f"# {tr('Differences')}",
+        tr("Any two versions of an operator, in a standard and across: from the one at the left to the one above."),
+    ]
+    for operator in OPERATORS:
+        everyone = versions.of_operator(operator)
+        rows = []
+        for at, old in enumerate(everyone[:-1]):
+            cells = [f"[≠]({slug(old, new)}.md)" if new in everyone[at + 1 :] else "" for new in everyone[1:]]
+            rows.append([f"**{versions.slug(old)}**", *cells])
+        parts.append(f"## {tr(words.WORDS[operator].title)}")
+        parts.append(markup.table([tr("from"), *(versions.slug(op) for op in everyone[1:])], rows))
+    return Page("differences/index.md", markup.paragraphs(*parts))
 
 
 def _page(old: OpVersion, new: OpVersion, language: Language) -> str:
     tr = language.tr
     return markup.paragraphs(
-        "---\norphan: true\n---",  # 55 pages are found by their table, not by the list of all pages
+        "---\norphan: true\n---",  # they are found by their tables, not by the list of all pages
         f"# {_title(old, new)}",
         f"[{versions.title(old)}](../operators/{versions.slug(old)}.md){tr(', ')}"
         f"[{versions.title(new)}](../operators/{versions.slug(new)}.md)",
@@ -137,7 +144,9 @@ def _models(old: OpVersion, new: OpVersion, language: Language) -> str:
     tr = language.tr
     losses = [tr("its types have to be among the new version's")] if set(old.types) - set(new.types) else []
     if old.dialect != new.dialect:
-        losses.insert(0, tr("its file becomes the other standard's, by minuend convert"))
+        crosses = words.of(old).crosses
+        way = "its file becomes the other standard's, by minuend convert"
+        losses.insert(0, tr(way if crosses else "minuend convert does not move the operator to another standard"))
     elif old.broadcasting != new.broadcasting:
         losses.append(tr("nodes that set axis or broadcast are rewritten, by minuend convert"))
     elif set(old.attributes.names) - set(new.attributes.names):

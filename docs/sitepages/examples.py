@@ -1,4 +1,7 @@
-"""Examples of each version: calls, and a model, run when the site is built."""
+"""Examples of each version, run when the site is built: calls, and a model.
+
+An operator that has no function yet is shown as data, with results of the reference.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,10 @@ from dataclasses import dataclass, field
 
 from minuend.core.elements import TYPES
 from minuend.language import Language
+from minuend.operators import SUBTRACT
 from minuend.standards.dialects import dialect
 from minuend.standards.version import OpVersion
-from sitepages import markup
+from sitepages import markup, versions
 from sitepages.transcripts import NO_FILES, session
 
 _VECTORS = ("a = np.array([1, 2, 3], np.float32)", "b = np.array([3, 2, 1], np.float32)")
@@ -39,7 +43,42 @@ def section(op: OpVersion, language: Language) -> Iterator[str]:
 
 def examples(op: OpVersion) -> Iterator[Example]:
     """The examples of a version."""
-    yield from {"onnx": _onnx, "openvino": _openvino, "directml": _directml}[op.dialect](op)
+    calls = {"onnx": _onnx, "openvino": _openvino, "directml": _directml}
+    yield from (calls[op.dialect] if op.computes is SUBTRACT else _data)(op)
+
+
+# ---- operators without a function -----------------------------------------------------------------------------
+
+
+def _data(op: OpVersion) -> Iterator[Example]:
+    row = f'op = mn.spec("{op.dialect}", {op.version!r}, "{op.short_name}")'
+    yield Example("The version as data", (row, "op.types", "op.broadcasting", "op.inference", "op.key"))
+    known = versions.siblings(op)
+    if len(known) > 1:
+        at = max(known.index(op), 1)
+        numbers = ", ".join(repr(one.version) for one in known[at - 1 : at + 1])
+        call = f'mn.diff("{op.dialect}", {numbers}, "{op.short_name}")'
+        yield Example("What changed, as data", (f'print(*{call}, sep="\\n")',))
+    yield Example("Results of the contract", (*_REFERENCE, row, *_results(op)))
+
+
+_REFERENCE = ("from minuend.core.elements import TYPES", "from minuend.operators.reference import of_values")
+
+
+def _results(op: OpVersion) -> Iterator[str]:
+    """Calls of the reference with small numbers, for a float and for the narrowest integer type of a byte or more."""
+    integers = [TYPES[name] for name in op.types if TYPES[name].is_integer and TYPES[name].bits >= 8]
+    for name, values in (("float32", (2.5, 0.5)), ("float16", (65504.0, 65504.0))):
+        yield f"float({_call(op, name, values)})"
+    if integers:
+        element = min(integers, key=lambda one: one.bits)
+        low, high = element.limits
+        yield _call(op, element.name, (high, 1))
+        yield _call(op, element.name, (low, low))
+
+
+def _call(op: OpVersion, name: str, values: tuple[float, ...]) -> str:
+    return f'of_values(op.computes, TYPES["{name}"], {values[: op.computes.arity]})'
 
 
 # ---- ONNX -----------------------------------------------------------------------------------------------------

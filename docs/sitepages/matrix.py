@@ -16,6 +16,7 @@ import minuend
 from minuend.cli.pages.matrix import MEANING, SIGNS
 from minuend.core.elements import TYPES
 from minuend.language import Language
+from minuend.operators import SUBTRACT
 from minuend.plain import grouped, plain
 from minuend.runtimes.matrix import Cell, matrix
 from minuend.runtimes.processor import up_to_last
@@ -31,6 +32,9 @@ KINDS = {"ok": "ok", "different-numbers": "different", "not-implemented": "no", 
 
 GRADES: Mapping[Severity, str] = {"sign-of-zero": "±0", "rounding": "≈", "subnormal": "→0", "edge": "∞", "numbers": "≠"}
 """What stands in a cell for a severity, which is its class in the style sheet, too."""
+
+OPERATOR = SUBTRACT.name
+"""The operator that the matrix is of: of this one most releases were measured."""
 
 NO_EXAMPLE = "no example"
 """Stands for the severity of results that differ where no witness was measured."""
@@ -88,16 +92,11 @@ def _filter(language: Language) -> str:
         "left": tr("cells: {count}", count="{count}"),
     }  # fmt: skip
     names = {name: tr(name) for name in (*SIGNS, *GRADES, NO_EXAMPLE)}
-    names |= {_version_name(op): versions.title(op) for op in versions.every_version()}
+    names |= {op.key: versions.title(op) for op in versions.of_operator(OPERATOR)}
     words["names"] = json.dumps(names, ensure_ascii=False)
     words["order"] = json.dumps([*GRADES, NO_EXAMPLE])
     data = "".join(f' data-{name}="{html.escape(word)}"' for name, word in words.items())
     return f'<div id="matrix-filter"{data}></div>'
-
-
-def _version_name(op: OpVersion) -> str:
-    """A version as cells name it: ``onnx:14``."""
-    return f"{op.dialect}:{op.version}"
 
 
 def _signs(language: Language) -> list[tuple[str, str, str, str]]:
@@ -144,7 +143,7 @@ def _newest_table(by_runtime: dict[str, list[Cell]], language: Language) -> str:
 
 
 def _versions_table(language: Language) -> str:
-    known = versions.every_version()
+    known = versions.of_operator(OPERATOR)
     heads = "".join(
         f'<th scope="col" data-table="{op.dialect}"><a href="operators/{versions.slug(op)}.html">'
         f"{html.escape(dialect(op.dialect).title)} {op.version}</a></th>"
@@ -161,7 +160,7 @@ def _versions_table(language: Language) -> str:
 def _version_cell(taken: bool, op: OpVersion) -> str:
     if not taken:
         return '<td class="v-none"></td>'
-    data = f'data-verdict="ok" data-operator="{op.computes.name}" data-version="{_version_name(op)}"'
+    data = f'data-verdict="ok" data-operator="{op.computes.name}" data-version="{op.key}"'
     return f'<td class="v-ok" {data}><a href="operators/{versions.slug(op)}.html">x</a></td>'
 
 
@@ -315,7 +314,7 @@ def as_data(by_runtime: dict[str, list[Cell]]) -> dict[str, Any]:
         "version": 1,
         "tool": f"minuend {minuend.__version__}",
         "meaning": MEANING,
-        "versions": [_version(op) for op in versions.every_version()],
+        "versions": [_version(op) for op in versions.of_operator(OPERATOR)],
         "cells": [
             {**plain(cell.to_json()), "page": f"matrix/{runtime}.html#{anchor(cell)}", "command": command(cell)}
             for runtime, cell in cells

@@ -1,4 +1,4 @@
-"""A page for each version of the operator, in the order in which the standards' own pages have their parts."""
+"""A page for each version of each operator, in the order in which the standards' own pages have their parts."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from collections.abc import Iterable, Iterator
 
 from minuend.cli.pages.standards import value_in_words
 from minuend.language import Language
-from minuend.runtimes.matrix import right
+from minuend.operators import OPERATORS
 from minuend.standards.dialects import dialect
 from minuend.standards.version import OpVersion, Param
-from sitepages import broadcasting, differences, examples, failures, markup, numerics, versions
+from sitepages import broadcasting, differences, examples, failures, markup, numerics, runtimes, versions, words
 from sitepages.page import Page
 
 _INFERENCE = {
-    "element type only": "The standard infers C's element type and no shape.",
+    "element type only": "The standard infers {result}'s element type and no shape.",
     "shape of A": "The standard infers A's shape and element type for C, and never looks at B.",
+    "shape of X": "The standard infers X's shape and element type for Y.",
     "broadcast shape": "The standard infers A's element type for C, and the shape in which A and B join.",
 }
 
@@ -28,24 +29,34 @@ def pages(language: Language) -> Iterator[Page]:
 
 def _index(language: Language) -> Page:
     tr = language.tr
-    parts = [f"# {tr('The operator, version by version')}"]
+    parts = [f"# {tr('The operators, version by version')}"]
     parts.append(
-        tr("What each version of subtraction allows, in three standards, made from the tables that the code runs on.")
+        tr("What each version of each operator allows, in each standard, made from the tables that the code runs on.")
     )
-    for home in versions.homes():
-        parts.append(f"## {home.title}: {home.versions()[0].operator}")
-        rows = [
-            (
-                f"[{op}]({versions.slug(op)}.md)",
-                markup.text(versions.force(op, language)),
-                markup.text(versions.summary(op, language)),
-            )
-            for op in reversed(home.versions())
-        ]
-        parts.append(markup.table([tr("version"), tr("in force"), tr("summary")], rows))
-    names = [_entry(op) for home in versions.homes() for op in reversed(home.versions())]
+    names: list[str] = []
+    for operator in OPERATORS:
+        parts.append(f"## {tr(words.WORDS[operator].title)}")
+        for home in versions.homes():
+            newest_first = home.operators.get(operator, ())[::-1]
+            if newest_first:
+                parts += [f"### {home.title}: {newest_first[0].operator}", _versions(newest_first, language)]
+            names += map(_entry, newest_first)
     parts.append(markup.fence("{toctree}", ":hidden:\n\n" + "\n".join(names)))
     return Page("operators/index.md", markup.paragraphs(*parts))
+
+
+def _versions(rows: Iterable[OpVersion], language: Language) -> str:
+    """A table of versions, each with its page, when it is in force and what it does."""
+    tr = language.tr
+    cells = [
+        (
+            f"[{op}]({versions.slug(op)}.md)",
+            markup.text(versions.force(op, language)),
+            markup.text(versions.summary(op, language)),
+        )
+        for op in rows
+    ]
+    return markup.table([tr("version"), tr("in force"), tr("summary")], cells)
 
 
 def _entry(op: OpVersion) -> str:
@@ -74,14 +85,14 @@ def _page(op: OpVersion, language: Language) -> str:
         f"## {tr('Type constraints')}",
         _types(op, language),
         f"## {tr('Shape inference')}",
-        tr(_INFERENCE[op.inference]),
+        tr(_INFERENCE[op.inference], result=words.tensors(op)[-1]),
         f"## {tr('Broadcasting')}",
         *broadcasting.section(op, language),
         f"## {tr('Numerics')}",
         *numerics.section(op, language),
         f"## {tr('Errors')}",
         *failures.section(op, language),
-        *_runtimes(op, language),
+        *runtimes.section(op, language),
         f"## {tr('Examples')}",
         *examples.section(op, language),
         f"## {tr('Differences')}",
@@ -91,29 +102,12 @@ def _page(op: OpVersion, language: Language) -> str:
 
 def _changed(op: OpVersion, language: Language) -> Iterator[str]:
     """What came with this version, in four lines."""
-    home = dialect(op.dialect)
-    at = home.versions().index(op)
+    known = versions.siblings(op)
+    at = known.index(op)
     if at:
-        old = home.versions()[at - 1]
+        old = known[at - 1]
         yield language.tr("Changed from {old}:", old=old)
         yield "\n".join(f"- {language.labelled(head, line)}" for head, line in differences.meaning(old, op, language))
-
-
-def _runtimes(op: OpVersion, language: Language) -> Iterator[str]:
-    """Which runtimes compute this version right, in a line, and the way to the matrix."""
-    tr = language.tr
-    fine, others = right(op)
-    if not fine and not others:
-        return
-    yield f"## {tr('Runtimes')}"
-    named = tr(", ").join(f"[{name}](../matrix/{name}.md)" for name in fine) or tr("none")
-    yield tr(
-        "Of {count} runtimes that read this version, the newest releases of these compute every type right: {named}. "
-        "{matrix} shows the others by type.",
-        count=len(fine) + len(others),
-        named=named,
-        matrix=f'<a href="../matrix.html?operator={op.dialect}:{op.version}">{tr("The matrix")}</a>',
-    )
 
 
 def _facts(op: OpVersion, language: Language) -> str:
@@ -153,7 +147,11 @@ def _types(op: OpVersion, language: Language) -> str:
     names = tr(", ").join(markup.code(home.spell(name)) for name in op.types)
     here = tr(", ").join(markup.code(name) for name in op.types)
     return markup.paragraphs(
-        tr("A, B and C have one element type, out of these {count}:", count=len(op.types)),
+        tr(
+            "{tensors} have one element type, out of these {count}:",
+            tensors=words.listed(words.tensors(op), language),
+            count=len(op.types),
+        ),
         names,
         tr("In NumPy's and ml_dtypes' names: {names}.", names=here),
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import html
 
 from minuend.core.shapes import Broadcast, format_shape, static
+from minuend.operators.operator import Operator
+from sitepages import words
 
 _WIDTH, _HEIGHT, _LEFT, _GAP = 64, 30, 44, 8
 
@@ -39,6 +41,6 @@ def _box(x: int, y: int, dim: int | None, *, repeated: bool) -> str:
     return f'<rect{kind} x="{x + 1}" y="{y}" width="{_WIDTH - 4}" height="{_HEIGHT}" rx="4"/>{inside}'
 
 
-def caption(a: tuple[int, ...], b: tuple[int, ...], joined: Broadcast) -> str:
+def caption(operator: Operator, a: tuple[int, ...], b: tuple[int, ...], joined: Broadcast) -> str:
     """The shapes of a picture in one line."""
-    return f"{format_shape(a)} − {format_shape(b)} → {format_shape(joined.shape)}"
+    return f"{words.written(operator, format_shape(a), format_shape(b))} → {format_shape(joined.shape)}"

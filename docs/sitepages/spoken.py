@@ -6,7 +6,7 @@ import itertools
 
 from minuend.cli.pages import standards
 from minuend.language import Language
-from minuend.standards.dialects import dialects
+from minuend.operators import OPERATORS
 from minuend.standards.version import diff
 from sitepages import front, staging, versions
 
@@ -19,12 +19,13 @@ def texts() -> list[str]:
             pass
     language.tr("This page is in English only.")
     front.picture(language)
-    homes = tuple(dialects().values())
-    standards.matrix_page(homes, language)
+    for operator in OPERATORS:
+        standards.matrix_page(versions.of_operator(operator), language)
     for op in versions.every_version():
         standards.spec_page(op, language)
-    for home in homes:
-        for old, new in itertools.permutations(home.versions(), 2):
-            standards.diff_page(old, new, diff(old, new), language)
-        standards.diff_page(home.versions()[0], home.versions()[0], [], language)
+        standards.diff_page(op, op, [], language)
+    for home in versions.homes():
+        for rows in home.operators.values():
+            for old, new in itertools.permutations(rows, 2):
+                standards.diff_page(old, new, diff(old, new), language)
     return sorted(language.asked - {""})

@@ -6,18 +6,29 @@ from collections.abc import Iterator
 from typing import Any
 
 from minuend.cli.pages.standards import ranks_in_words, value_in_words
+from minuend.cli.site import slug
+from minuend.core.shapes import ONE_OPERAND
 from minuend.language import Language
+from minuend.operators import OPERATORS
 from minuend.standards.dialects import Dialect, dialect, dialects
 from minuend.standards.version import OpVersion
+from sitepages import words
+
+__all__ = [
+    "default", "every_version", "force", "homes", "lines", "of_operator", "ranks", "siblings", "slug", "summary",
+    "title", "types",
+]  # fmt: skip
 
 _SUMMARIES = {
-    "onnx_legacy": "Subtracts B from A element by element. B may repeat into A's shape where broadcast is 1 (limited "
+    "onnx_legacy": "Computes {formula} element by element. B may repeat into A's shape where broadcast is 1 (limited "
     "broadcasting); C always has A's shape.",
-    "numpy": "Subtracts B from A element by element, with NumPy's broadcasting: either operand may repeat.",
-    "openvino": "Subtracts input 2 from input 1 element by element, after joining their shapes as auto_broadcast says.",
-    "directml": "Subtracts BTensor from ATensor element by element and writes OutputTensor. The three have equal "
-    "sizes; strides of 0 repeat an input.",
+    "numpy": "Computes {formula} element by element, with NumPy's broadcasting: either operand may repeat.",
+    "openvino": "Computes {formula} element by element, after joining the shapes of the inputs as auto_broadcast says.",
+    "directml": "Computes {formula} element by element and writes OutputTensor. The tensors have equal sizes; strides "
+    "of 0 repeat an input.",
+    ONE_OPERAND: "Computes {formula} element by element; the result has the shape of the operand.",
 }
+"""By the rule of broadcasting, or by the dialect that has a rule of its own."""
 
 
 _FIRST = ("onnx", "openvino")  # the order in which people know them; others follow
@@ -28,14 +39,19 @@ def homes() -> list[Dialect]:
     return sorted(dialects().values(), key=lambda home: (*(home.name != name for name in _FIRST), home.name))
 
 
+def of_operator(operator: str) -> list[OpVersion]:
+    """An operator's versions, dialect by dialect, oldest first."""
+    return [version for home in homes() for version in home.operators.get(operator, ())]
+
+
 def every_version() -> list[OpVersion]:
-    """All versions, dialect by dialect, oldest first."""
-    return [version for home in homes() for version in home.versions()]
+    """All versions, operator by operator."""
+    return [version for operator in OPERATORS for version in of_operator(operator)]
 
 
-def slug(op: OpVersion) -> str:
-    """The name of a version's page, as links have it: ``onnx-14``, ``directml-5.1``."""
-    return f"{op.dialect}-{op.version}"
+def siblings(op: OpVersion) -> tuple[OpVersion, ...]:
+    """The versions of an operator in its dialect, oldest first."""
+    return dialect(op.dialect).operators[op.computes.name]
 
 
 def title(op: OpVersion) -> str:
@@ -45,9 +61,8 @@ def title(op: OpVersion) -> str:
 
 def force(op: OpVersion, language: Language) -> str:
     """From when to when a version is in force."""
-    home = dialect(op.dialect)
-    counted = language.tr(home.counted)
-    later = home.versions()[home.versions().index(op) + 1 :]
+    counted = language.tr(dialect(op.dialect).counted)
+    later = siblings(op)[siblings(op).index(op) + 1 :]
     if later:
         sentence = "In force from {counted} {version} on, until {counted} {next} changes it."
         return language.tr(sentence, counted=counted, version=op.version, next=later[0].version)
@@ -56,8 +71,8 @@ def force(op: OpVersion, language: Language) -> str:
 
 def summary(op: OpVersion, language: Language) -> str:
     """What a version does, in a sentence or two."""
-    key = op.dialect if op.dialect in _SUMMARIES else op.broadcasting
-    return language.tr(_SUMMARIES[key])
+    key = op.broadcasting if op.broadcasting in _SUMMARIES else op.dialect
+    return language.tr(_SUMMARIES[key], formula=words.formula(op))
 
 
 def ranks(op: OpVersion, language: Language) -> str:

@@ -9,18 +9,9 @@ from minuend.cli.arguments import files, items, limits, path
 from minuend.cli.printing import show, show_json, warn
 from minuend.cli.progress import Bar
 from minuend.cli.status import FINDINGS, FINE
-from minuend.cli.verbs import Verb, Verbs, completing
+from minuend.cli.verbs import Verb, Verbs, completing, operator_option
 from minuend.errors import MinuendError, shown
 from minuend.text import whole_number
-
-operator_option = click.option(
-    "--operator",
-    metavar="NAME",
-    default="subtract",
-    show_default=True,
-    help="What is computed: subtract, add or negative.",
-)
-"""The operator that a runtime is asked about."""
 
 
 @click.command(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from minuend.errors import Unsupported
 from minuend.language import ENGLISH
+from minuend.standards.version import OpVersion
 
 
 def installed() -> Path:
@@ -22,6 +23,16 @@ def _places() -> Iterator[Path]:
     if (clone / "docs" / "build.py").exists():
         yield clone / "docs" / "_build"
     yield installed()
+
+
+def slug(op: OpVersion) -> str:
+    """Return the name of a version's page: what people call the version, with ``-`` for the other signs.
+
+    >>> from minuend.standards.dialects import spec
+    >>> slug(spec("onnx", 10)), slug(spec("openvino", operator="Negative"))
+    ('onnx-7', 'openvino-negative-1')
+    """
+    return op.key.replace(":", "-").replace("@", "-").lower()
 
 
 def page(name: str, language: str) -> Path:

@@ -9,9 +9,10 @@ from typing import Any
 import click
 
 from minuend.cli.printing import show, show_json, show_lines, warn
-from minuend.cli.verbs import Verb, completing
+from minuend.cli.verbs import Verb, completing, operator_option
 from minuend.errors import SpecError
 from minuend.language import Language, chosen
+from minuend.operators import SUBTRACT, by_name
 from minuend.standards.dialects import dialect, dialects, split_version
 from minuend.standards.version import OpVersion
 from minuend.standards.version import diff as changes_between
@@ -26,53 +27,62 @@ def _in_a_language(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.command(
     cls=Verb,
-    examples=("spec", "spec onnx:14 --lang zh_TW"),
+    examples=("spec", "spec onnx --operator add", "spec onnx:Add-14", "spec onnx:14 --lang zh_TW"),
     page="docs/standards.md",
 )
-@click.argument("version", metavar="[DIALECT[:V]]", required=False, shell_complete=completing("dialects"))
+@click.argument("version", metavar="[DIALECT[:V]]", required=False, shell_complete=completing("versions"))
+@operator_option
 @click.option("--html", is_flag=True, help="Open the page of the built site, and print where it lies.")
 @click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
 @_in_a_language
-def spec(version: str | None, html: bool, as_json: bool, lang: str | None) -> None:
-    """Show what versions of subtraction allow: all of them, a dialect's, or one.
+def spec(version: str | None, operator: str, html: bool, as_json: bool, lang: str | None) -> None:
+    """Show what versions of an operator allow: all of them, a dialect's, or one.
 
-    V is an ONNX opset, OpenVINO's 1, or a DirectML feature level such as 4.1.
+    V is an ONNX opset, OpenVINO's 1, or a DirectML feature level such as 4.1; an operator may stand before it, as in
+    onnx:Add-14.
     """
     from minuend.cli.pages.standards import matrix_page, spec_json, spec_page
 
     language = _language(lang)
-    op = _resolve(version) if version is not None and ":" in version else None
-    homes = tuple(dialects().values()) if version is None or op else (dialect(version),)
+    one = version is not None and ":" in version
+    rows = (_resolve(version, operator),) if version is not None and one else _rows(version, operator)
     if html:
-        _open(op, version, language)
+        _open(None if version is None else rows[-1], operator, language)
     elif as_json:
-        show_json(spec_json([op] if op else [version for home in homes for version in home.versions()]))
+        show_json(spec_json(rows))
     else:
-        show(spec_page(op, language) if op else matrix_page(homes, language))
+        show(spec_page(rows[0], language) if one else matrix_page(rows, language))
 
 
-def _open(op: OpVersion | None, version: str | None, language: Language) -> None:
-    from minuend.cli.site import page
+def _rows(home: str | None, operator: str) -> tuple[OpVersion, ...]:
+    """An operator's versions in a dialect, or in every one that has it."""
+    if home is not None:
+        return dialect(home).versions(operator)
+    name = by_name(operator).name
+    return tuple(row for one in dialects().values() for row in one.operators.get(name, ()))
+
+
+def _open(op: OpVersion | None, operator: str, language: Language) -> None:
+    from minuend.cli.site import page, slug
     from minuend.cli.site import show as show_page
 
-    newest = dialect(version).versions()[-1] if version is not None and op is None else op
-    name = "matrix" if newest is None else f"operators/{newest.dialect}-{newest.version}"
-    found = page(name, language.name)
+    whole = "matrix" if operator == SUBTRACT.name else "operators/index"
+    found = page(whole if op is None else f"operators/{slug(op)}", language.name)
     show_page(found)
     show_lines([str(found)])
 
 
 @click.command(
     cls=Verb,
-    examples=("diff onnx:6 onnx:7", "diff directml:2.1 directml:4.1 --json"),
+    examples=("diff onnx:6 onnx:7", "diff onnx:Add-7 onnx:Add-13", "diff directml:2.1 directml:4.1 --json"),
     page="docs/standards.md",
 )
-@click.argument("old", metavar="DIALECT:V", shell_complete=completing("dialects"))
-@click.argument("new", metavar="DIALECT:V", shell_complete=completing("dialects"))
+@click.argument("old", metavar="DIALECT:V", shell_complete=completing("versions"))
+@click.argument("new", metavar="DIALECT:V", shell_complete=completing("versions"))
 @click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
 @_in_a_language
 def diff(old: str, new: str, as_json: bool, lang: str | None) -> None:
-    """Show what changed from one version of a dialect to another."""
+    """Show what changed from one version of an operator to another, in one dialect."""
     from minuend.cli.pages.standards import diff_json, diff_page
 
     language = _language(lang)
@@ -81,6 +91,9 @@ def diff(old: str, new: str, as_json: bool, lang: str | None) -> None:
         raise SpecError(
             "dialect", f"{old} and {new} are of two dialects; expected two versions of one (see minuend spec)"
         )
+    if was.computes is not now.computes:
+        names = f"{was.short_name} and {now.short_name}"
+        raise SpecError("operator", f"{old} and {new} are of two operators, {names}; expected two versions of one")
     changes = changes_between(was, now)
     if as_json:
         show_json(diff_json(was, now, changes))
@@ -92,9 +105,14 @@ def _language(stated: str | None) -> Language:
     return Language(chosen(os.environ) if stated is None else stated)
 
 
-def _resolve(text: str) -> OpVersion:
-    home, operator, version = split_version(text)
-    found = home.resolve(version, operator)
+def _resolve(text: str, operator: str = SUBTRACT.name) -> OpVersion:
+    """Return the version that a text names, of the operator that it names or of the one that is stated besides."""
+    home, named, version = split_version(text)
+    if named == SUBTRACT.name:  # it names none
+        named = operator
+    elif operator != SUBTRACT.name and home.versions(named) is not home.versions(operator):
+        raise SpecError("operator", f"{text} is not a version of {operator}; leave --operator or {named} out")
+    found = home.resolve(version, named)
     if version is not None and (why := home.beyond(version)):
         warn(f"{why}; this is {found.operator}-{found.version}, the newest of those that are")
     return found

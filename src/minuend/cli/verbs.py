@@ -101,20 +101,50 @@ def _dialects() -> Sequence[str]:
     return list(dialects())
 
 
-_NAMES: dict[str, Callable[[], Sequence[str]]] = {"targets": _targets, "runtimes": _runtimes, "dialects": _dialects}
+def _versions() -> Sequence[str]:
+    from minuend.standards.dialects import dialects
+
+    return [*dialects(), *(row.key for home in dialects().values() for row in home.rows)]
+
+
+def _operators() -> Sequence[str]:
+    from minuend.operators import OPERATORS
+
+    return list(OPERATORS)
+
+
+_NAMES: dict[str, Callable[[], Sequence[str]]] = {
+    "targets": _targets, "runtimes": _runtimes, "dialects": _dialects, "versions": _versions, "operators": _operators,
+}  # fmt: skip
 
 Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
 def completing(kind: str) -> Complete:
-    """Return what completes names: of ``"targets"``, several with commas between them, ``"runtimes"``, ``"dialects"``.
+    """Return what completes names: of ``"targets"``, ``"runtimes"``, ``"dialects"``, ``"versions"``, ``"operators"``.
+
+    Several may stand with commas between them. Versions are offered once their dialect's name has its colon.
 
     >>> [item.value for item in completing("targets")(None, None, "ort,openvino-cpu@2023.0")]
     ['ort,openvino-cpu@2023.0.0']
+    >>> [[item.value for item in completing("versions")(None, None, one)] for one in ("op", "openvino:")]
+    [['openvino'], ['openvino:1', 'openvino:Add-1', 'openvino:Negative-1']]
     """
 
     def complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
         before, comma, begun = incomplete.rpartition(",")
-        return [CompletionItem(f"{before}{comma}{name}") for name in _NAMES[kind]() if name.startswith(begun)]
+        found = [name for name in _NAMES[kind]() if name.startswith(begun) and (":" in begun or ":" not in name)]
+        return [CompletionItem(f"{before}{comma}{name}") for name in found]
 
     return complete
+
+
+operator_option = click.option(
+    "--operator",
+    metavar="NAME",
+    default="subtract",
+    show_default=True,
+    help="What is computed: subtract, add or negative.",
+    shell_complete=completing("operators"),
+)
+"""The operator that a verb is about."""

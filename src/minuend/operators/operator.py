@@ -155,8 +155,13 @@ class Operator:
         >>> from minuend.operators import OPERATORS
         >>> OPERATORS["subtract"].written(5, 10)
         '5 - 10'
+        >>> OPERATORS["negative"].written(-128)
+        '-(-128)'
         """
-        return f" {self.symbol} ".join(map(str, operands)) if self.arity > 1 else f"{self.symbol}{operands[0]}"
+        if self.arity > 1:
+            return f" {self.symbol} ".join(map(str, operands))
+        shown = str(operands[0])
+        return f"{self.symbol}({shown})" if shown.startswith(self.symbol) else f"{self.symbol}{shown}"
 
     def equation(self, *operands: int) -> str:
         """Write the operator with its exact result.

@@ -16,7 +16,7 @@ from minuend.core.elements import ElementType, FloatFormat
 from minuend.core.policies import POLICIES
 from minuend.errors import OverflowFound, listed
 from minuend.operators import codes
-from minuend.operators.operator import Operator, fits
+from minuend.operators.operator import Operator, Value, fits
 
 TABLE_POLICIES = (*POLICIES, "count")
 
@@ -52,6 +52,27 @@ def apply(operator: Operator, element: ElementType, operands: Sequence[int], ove
         levels = element.levels
         return codes.nearest_level(levels, operator.compute(*(Fraction(levels[code]) for code in operands)))
     return _of_integers(operator, element, operands, overflow)
+
+
+def of_values(operator: Operator, element: ElementType, operands: Sequence[Value], overflow: str = "wrap") -> Value:
+    """Return an operator's result for values: :func:`apply` without codes; floats are rounded to the element type.
+
+    Args:
+        operator: what is computed. element: the operands' element type. operands: values, as
+            :func:`minuend.operators.codes.encode` takes them. overflow: as :func:`apply` takes it.
+
+    Raises:
+        OverflowFound, ValueError: as :func:`apply`. ScalarRangeError: an integer operand that the type does not hold.
+
+    >>> from minuend.core.elements import TYPES
+    >>> from minuend.operators import ADD, NEGATIVE
+    >>> of_values(ADD, TYPES["int8"], (127, 1)), of_values(ADD, TYPES["int8"], (127, 1), "widen")
+    (-128, 128)
+    >>> of_values(NEGATIVE, TYPES["float32"], (0.0,))
+    -0.0
+    """
+    code = apply(operator, element, [codes.encode(element, value) for value in operands], overflow)
+    return codes.decode(element.widened if overflow == "widen" and element.is_integer else element, code)
 
 
 def overflows(operator: Operator, element: ElementType, operands: Sequence[int]) -> bool:

@@ -120,13 +120,9 @@ def _versions(target: Target, dtype: str) -> Iterator[str]:
     """The newest version that has a type, of each format that a target reads; of a standard's level, its own."""
     for name in target.dialects:
         asked = {version for row in target.rows for version in row.opversions}
-        having = [one for one in dialect(name).versions() if dtype in one.types and _said(one) in asked]
+        having = [one for one in dialect(name).versions() if dtype in one.types and one.key in asked]
         if having:
-            yield _said(having[-1])
-
-
-def _said(version: OpVersion) -> str:
-    return f"{version.dialect}:{version.version}"
+            yield having[-1].key
 
 
 def newest() -> list[Target]:
@@ -173,9 +169,10 @@ def right(op: OpVersion) -> tuple[dict[str, Target], dict[str, Target]]:
     """
     fine: dict[str, Target] = {}
     others: dict[str, Target] = {}
-    for target in newest():
-        if not any(_said(op) in row.opversions for row in target.rows):
+    for release in newest():
+        target = targets.of(release, op.computes)
+        if target is None or not any(op.key in row.opversions for row in target.rows):
             continue
-        answers = (answer for dtype in op.types for answer in target.judged(_said(op), dtype, "same", "none").values())
+        answers = (answer for dtype in op.types for answer in target.judged(op, dtype, "same", "none").values())
         (fine if all(answer.verdict == "ok" for answer in answers) else others)[target.runtime] = target
     return fine, others

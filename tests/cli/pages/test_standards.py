@@ -13,6 +13,7 @@ ENGLISH = Language()
 def test_a_version_is_told_with_its_span() -> None:
     assert spec_page(spec("onnx", 6), ENGLISH)[0] == "ONNX Sub-6: since opset 6, until opset 7 changes it"
     assert spec_page(spec("onnx", 20), ENGLISH)[0] == "ONNX Sub-14: since opset 14"
+    assert spec_page(spec("onnx", 12, "Neg"), ENGLISH)[0] == "ONNX Neg-6: since opset 6, until opset 13 changes it"
 
 
 def test_a_difference_of_versions_speaks_the_dialects_words() -> None:

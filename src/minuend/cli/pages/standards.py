@@ -13,20 +13,20 @@ from minuend.standards.dialects import Dialect, dialect
 from minuend.standards.version import Change, OpVersion
 
 
-def matrix_page(homes: Sequence[Dialect], language: Language) -> Page:
+def matrix_page(versions: Sequence[OpVersion], language: Language) -> Page:
     """Show which version takes which element type, and what else the versions differ in.
 
     A single dialect's types are named as it names them.
     """
     tr = language.tr
-    versions = [version for home in homes for version in home.versions()]
+    homes = {version.dialect for version in versions}
     names = [name for name in TYPES if any(name in version.types for version in versions)]
-    spell = homes[0].spell if len(homes) == 1 else str
+    spell = dialect(*homes).spell if len(homes) == 1 else str
     heads = tuple(f"{version.dialect}\n{version.version}" for version in versions)
     types = tuple((spell(name), *("x" if name in version.types else "" for version in versions)) for name in names)
     rows = tuple(
         (
-            f"{version.dialect} {version.version}",
+            version.key,
             ", ".join(version.attributes.names) or tr("none"),
             value_in_words(version.broadcasting, language),
             tr(version.inference),
@@ -35,7 +35,7 @@ def matrix_page(homes: Sequence[Dialect], language: Language) -> Page:
         for version in versions
     )
     heading = ("version", "attributes", "broadcasting", "inference", "ranks")
-    return (Table((tr("type"), *heads), types), Table(tuple(map(tr, heading)), rows))
+    return (Table((tr("type"), *heads), types), Table(tuple(map(tr, heading)), rows, whole=frozenset({0})))
 
 
 def spec_json(versions: Iterable[OpVersion]) -> dict[str, Any]:
@@ -106,8 +106,9 @@ def _field(name: str, language: Language) -> str:
 
 
 def diff_json(old: OpVersion, new: OpVersion, changes: Iterable[Change]) -> dict[str, Any]:
-    """What changed as JSON: ``dialect``, ``old``, ``new`` and ``changes`` of ``field``, ``added``, ``removed``."""
-    return {"dialect": old.dialect, "old": old.version, "new": new.version, "changes": list(changes)}
+    """What changed as JSON: ``dialect``, ``operator``, ``old``, ``new`` and ``changes``, a dict for each field."""
+    names = {"dialect": old.dialect, "operator": old.operator}
+    return {**names, "old": old.version, "new": new.version, "changes": list(changes)}
 
 
 def _changed(home: Dialect, change: Change, language: Language) -> str:
