@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from typing import Any
-
 import click
 
+from minuend.cli.languages import in_a_language, language_of
 from minuend.cli.printing import show, show_json, show_lines, warn
 from minuend.cli.verbs import Verb, completing
 from minuend.errors import SpecError
-from minuend.language import Language, chosen
+from minuend.language import Language
 from minuend.standards.dialects import dialect, dialects
 from minuend.standards.version import OpVersion
 from minuend.standards.version import diff as changes_between
-
-
-def _in_a_language(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a verb ``--lang``; what is not said is what the environment asks for."""
-    return click.option(
-        "--lang", metavar="LANG", help="en, or zh_TW for Traditional Chinese; else what LANG of the environment says."
-    )(command)
 
 
 @click.command(
@@ -32,7 +22,7 @@ def _in_a_language(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.argument("version", metavar="[DIALECT[:V]]", required=False, shell_complete=completing("dialects"))
 @click.option("--html", is_flag=True, help="Open the page of the built site, and print where it lies.")
 @click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
-@_in_a_language
+@in_a_language
 def spec(version: str | None, html: bool, as_json: bool, lang: str | None) -> None:
     """Show what versions of subtraction allow: all of them, a dialect's, or one.
 
@@ -40,7 +30,7 @@ def spec(version: str | None, html: bool, as_json: bool, lang: str | None) -> No
     """
     from minuend.cli.pages.standards import matrix_page, spec_json, spec_page
 
-    language = _language(lang)
+    language = language_of(lang)
     op = _resolve(version) if version is not None and ":" in version else None
     homes = tuple(dialects().values()) if version is None or op else (dialect(version),)
     if html:
@@ -70,12 +60,12 @@ def _open(op: OpVersion | None, version: str | None, language: Language) -> None
 @click.argument("old", metavar="DIALECT:V", shell_complete=completing("dialects"))
 @click.argument("new", metavar="DIALECT:V", shell_complete=completing("dialects"))
 @click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
-@_in_a_language
+@in_a_language
 def diff(old: str, new: str, as_json: bool, lang: str | None) -> None:
     """Show what changed from one version of a dialect to another."""
     from minuend.cli.pages.standards import diff_json, diff_page
 
-    language = _language(lang)
+    language = language_of(lang)
     was, now = _resolve(old), _resolve(new)
     if was.dialect != now.dialect:
         raise SpecError(
@@ -86,10 +76,6 @@ def diff(old: str, new: str, as_json: bool, lang: str | None) -> None:
         show_json(diff_json(was, now, changes))
     else:
         show(diff_page(was, now, changes, language))
-
-
-def _language(stated: str | None) -> Language:
-    return Language(chosen(os.environ) if stated is None else stated)
 
 
 def _resolve(text: str) -> OpVersion:
