@@ -11,6 +11,7 @@ from minuend import cli
 from minuend.cli import site
 from minuend.language import chosen
 
+BGSUB = Path(__file__).parents[2] / "examples" / "bgsub.onnx"
 CHINESE = "ONNX Sub-6 → Sub-7\n\n屬性"
 
 
@@ -45,12 +46,35 @@ def test_a_language_is_the_environments_or_the_one_that_is_named(
     assert "限制為" in capsys.readouterr().out
 
 
-def test_json_is_the_same_in_every_language(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("argv", "status"), [(["spec", "onnx"], 0), (["check", str(BGSUB), "--target", "openvino-cpu@2026.4.1"], 1)]
+)
+def test_json_is_the_same_in_every_language(argv: list[str], status: int, capsys: pytest.CaptureFixture[str]) -> None:
     told = []
     for lang in ("en", "zh_TW"):
-        assert cli.main(["spec", "onnx", "--json", "--lang", lang]) == 0
+        assert cli.main([*argv, "--json", "--lang", lang]) == status
         told.append(capsys.readouterr().out)
     assert told[0] == told[1]
+
+
+def test_check_is_in_the_language_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("LC_ALL", "zh_TW.UTF-8")
+    assert cli.main(["check", str(BGSUB), "--target", "openvino-cpu@2026.4.1", "--no-config"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "graph.node[0] 'subtract_background'：Sub-14、uint8、相同形狀"
+    assert lines[2] == "openvino-cpu@2026.4.1  different-numbers  迴繞的值的結果不同：5 - 10 得 0，預期為"
+    assert lines[-1] == "0 個全部正確；待處理：1 different-numbers"
+
+
+def test_many_models_are_summed_up_in_chinese(capsys: pytest.CaptureFixture[str]) -> None:
+    named = [str(BGSUB), str(BGSUB.with_name("legacy_axis.onnxtxt"))]
+    assert cli.main(["check", *named, "--target", "openvino-cpu@2026.4.1", "--no-config", "--lang", "zh_TW"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"{named[0]}：1 個減法，待處理：1 different-numbers"
+    assert f"{named[1]}：1 個減法，全部正確" in lines
+    assert lines[-2:] == ["2 個模型：1 個正確、1 個有待處理", "openvino-cpu@2026.4.1：1 ok、1 different-numbers"]
 
 
 def test_a_language_that_nobody_has_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 
 import pytest
-from sitepages import catalogues, staging
+from sitepages import catalogues, spoken, staging
 
 FORBIDDEN = (
     "等級", "截斷", "類型", "域名", "發行版", "默認", "數據", "信息", "內存", "文件夾", "程序", "軟件", "硬件", "網絡",
@@ -96,6 +96,12 @@ def test_what_is_wrong_with_a_translation_is_named(english: str, chinese: str, e
 def test_every_title_of_the_sidebar_is_translated() -> None:
     assert {"arrays", "changelog"} < staging.english_only().keys()
     assert catalogues.untranslated("zh_TW", staging.english_only().values()) == []
+
+
+def test_every_text_of_check_is_translated() -> None:
+    texts = set(spoken.verdicts()) - {""}
+    assert {"{values} differ", "{count} fine everywhere", "{what} ({result})"} < texts
+    assert catalogues.untranslated("zh_TW", texts) == []
 
 
 @pytest.mark.parametrize("page", staging.TRANSLATED)

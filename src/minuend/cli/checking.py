@@ -13,6 +13,7 @@ from minuend.child import SECONDS
 from minuend.cli.annotations import annotate
 from minuend.cli.arguments import files as named_files
 from minuend.cli.arguments import items, limits, path
+from minuend.cli.languages import in_a_language, language_of
 from minuend.cli.printing import show, show_json
 from minuend.cli.progress import Bar
 from minuend.cli.status import BAD_USE, FINDINGS, FINE
@@ -97,6 +98,7 @@ class _WithRuns(Verb):
 @click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
 @click.option("--junit", type=path, metavar="FILE", help="Write JUnit XML too.")
 @click.option("--sarif", type=path, metavar="FILE", help="Write SARIF 2.1.0 too.")
+@in_a_language
 def check(
     *,
     models: tuple[str, ...],
@@ -117,6 +119,7 @@ def check(
     as_json: bool,
     junit: str | None,
     sarif: str | None,
+    lang: str | None,
 ) -> int:
     """Judge every subtraction of models (.onnx, OpenVINO .xml, DxDispatch .json) on runtimes.
 
@@ -134,6 +137,7 @@ def check(
     from minuend.models.searching import search
     from minuend.runtimes.report import FINDINGS as EVERY
 
+    language = language_of(lang)
     chosen = find_targets(items(targets), exact=exact, strict=strict)
     check_hint(hint, chosen)
     counted = verdicts_of(items(fail_on)) if fail_on else EVERY
@@ -177,6 +181,6 @@ def check(
     if as_json:
         show_json(gate.to_json())
     else:
-        show(gate_page(gate, whole=verbose))
+        show(gate_page(gate, language, whole=verbose))
     annotate(gate)
     return BAD_USE if gate.unread else FINE if gate.ok else FINDINGS

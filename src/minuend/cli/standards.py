@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from typing import Any
-
 import click
 
+from minuend.cli.languages import in_a_language, language_of
 from minuend.cli.printing import show, show_json, show_lines, warn
 from minuend.cli.verbs import Verb, completing, operator_option
 from minuend.errors import SpecError
-from minuend.language import Language, chosen
+from minuend.language import Language
 from minuend.operators import SUBTRACT, by_name
 from minuend.standards.dialects import dialect, dialects, split_version
 from minuend.standards.version import OpVersion
 from minuend.standards.version import diff as changes_between
-
-
-def _in_a_language(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a verb ``--lang``; what is not said is what the environment asks for."""
-    return click.option(
-        "--lang", metavar="LANG", help="en, or zh_TW for Traditional Chinese; else what LANG of the environment says."
-    )(command)
 
 
 @click.command(
@@ -34,7 +24,7 @@ def _in_a_language(command: Callable[..., Any]) -> Callable[..., Any]:
 @operator_option
 @click.option("--html", is_flag=True, help="Open the page of the built site, and print where it lies.")
 @click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
-@_in_a_language
+@in_a_language
 def spec(version: str | None, operator: str, html: bool, as_json: bool, lang: str | None) -> None:
     """Show what versions of an operator allow: all of them, a dialect's, or one.
 
@@ -43,7 +33,7 @@ def spec(version: str | None, operator: str, html: bool, as_json: bool, lang: st
     """
     from minuend.cli.pages.standards import matrix_page, spec_json, spec_page
 
-    language = _language(lang)
+    language = language_of(lang)
     one = version is not None and ":" in version
     rows = (_resolve(version, operator),) if version is not None and one else _rows(version, operator)
     if html:
@@ -80,12 +70,12 @@ def _open(op: OpVersion | None, operator: str, language: Language) -> None:
 @click.argument("old", metavar="DIALECT:V", shell_complete=completing("versions"))
 @click.argument("new", metavar="DIALECT:V", shell_complete=completing("versions"))
 @click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
-@_in_a_language
+@in_a_language
 def diff(old: str, new: str, as_json: bool, lang: str | None) -> None:
     """Show what changed from one version of an operator to another, in one dialect."""
     from minuend.cli.pages.standards import diff_json, diff_page
 
-    language = _language(lang)
+    language = language_of(lang)
     was, now = _resolve(old), _resolve(new)
     if was.dialect != now.dialect:
         raise SpecError(
@@ -99,10 +89,6 @@ def diff(old: str, new: str, as_json: bool, lang: str | None) -> None:
         show_json(diff_json(was, now, changes))
     else:
         show(diff_page(was, now, changes, language))
-
-
-def _language(stated: str | None) -> Language:
-    return Language(chosen(os.environ) if stated is None else stated)
 
 
 def _resolve(text: str, operator: str = SUBTRACT.name) -> OpVersion:

@@ -19,7 +19,7 @@ import numpy as np
 from minuend.child import MEMORY, SECONDS, limited
 from minuend.errors import SpecError, listed, near, shown
 from minuend.judging.node_verdicts import judge
-from minuend.judging.pattern_verdicts import settings, sharing_constants
+from minuend.judging.pattern_verdicts import setting_of, sharing_constants
 from minuend.models.converting import advice
 from minuend.models.occurrences import occurrences, value_names
 from minuend.models.opening import Model, dialect_of, open_model
@@ -29,7 +29,15 @@ from minuend.operators.operator import Operator
 from minuend.plain import grouped
 from minuend.runtimes import targets
 from minuend.runtimes.quirks import quirks
-from minuend.runtimes.reasons import ConstantsMixedUp, DialectNotRead, Reason, VersionNotLoaded
+from minuend.runtimes.reasons import (
+    ConstantsMixedUp,
+    DialectNotRead,
+    MeasuredOn,
+    ProcessorMatters,
+    Reason,
+    SettingNeeded,
+    VersionNotLoaded,
+)
 from minuend.runtimes.rendering import english
 from minuend.runtimes.report import Finding, Report
 from minuend.runtimes.target import Target
@@ -64,7 +72,7 @@ def check(
             ``"directml@5.1"``, ``"openvino-cpu@installed"``, the path of a measured file, or several of them; a
             :class:`~minuend.runtimes.targets.Target` is taken as it is. A release that nobody measured is answered by
             those around it, and a sentence in ``.head`` says so.
-        hint: the precision that runtimes are told: ``"f32"`` stands for OpenVINO's ``INFERENCE_PRECISION_HINT=f32``.
+        hint: the precision hint of runtimes: ``"f32"`` stands for OpenVINO's ``INFERENCE_PRECISION_HINT=f32``.
         run: whether to run the model, as it is, on the runtimes of the targets in the releases that are installed, and
             to compare every output with the contract's own evaluation; see :mod:`minuend.judging.run_check`.
             Subtractions of which nothing is known are run by themselves, with ``"all"`` every one.
@@ -142,9 +150,14 @@ def examine(
     )
     notes = tuple(dict.fromkeys(note for occurrence in found for note in occurrence.notes))
     granted = tuple(one.sentence for one in assumed.values())
-    head = (*(one.warning for one in chosen if one.warning), *_hints(findings))
-    told = tuple(conditions(findings, chosen))
-    report = Report(title=title, findings=findings, head=head, notes=notes, conditions=told, assumed=granted)
+    report = Report(
+        title=title,
+        findings=findings,
+        notices=(*(one.notice for one in chosen if one.notice is not None), *_settings_needed(findings)),
+        notes=notes,
+        processors=tuple(processors(findings, chosen)),
+        assumed=granted,
+    )
     if not run:
         if inputs is not None:
             raise SpecError("inputs", "inputs are for a run; expected run=True beside them")
@@ -180,7 +193,7 @@ def with_shared_constants(finding: Finding, sharing: Collection[str]) -> Finding
 
 
 def check_hint(hint: str, chosen: Iterable[Target]) -> None:
-    """Check that one of some targets at least can be told a hint.
+    """Check that one of some targets at least has a hint.
 
     Raises:
         SpecError: none of them.
@@ -191,32 +204,26 @@ def check_hint(hint: str, chosen: Iterable[Target]) -> None:
         raise SpecError("hint", f"no hint {shown(hint)}{near(hint, known)}; {expected}")
 
 
-def _hints(findings: Iterable[Finding]) -> Iterator[str]:
-    """What holds only where a runtime is told to keep a precision, once for each runtime."""
+def _settings_needed(findings: Iterable[Finding]) -> Iterator[Reason]:
+    """What holds only with a setting of a runtime, once for each target."""
     counts = Counter((finding.target, finding.hint) for finding in findings if finding.hint)
     for (name, hint), count in counts.items():
-        said = settings(name.partition("@")[0], hint)
-        subtractions = "1 subtraction is" if count == 1 else f"{count} subtractions are"
-        yield (
-            f"on {name} {subtractions} right only with {said}, which is not its default on processors with bfloat16 "
-            f'instructions; set it where the model is compiled, compile_model(model, "CPU", '
-            f"{dict(quirks(name.partition('@')[0]).hints[hint])}), and judge with it: --hint {hint}"
-        )
+        yield SettingNeeded(name, count, setting_of(name.partition("@")[0], hint), hint)
 
 
-def conditions(findings: Iterable[Finding], chosen: Iterable[Target]) -> Iterator[str]:
-    """On which processors the targets of findings were measured, and what another one would do otherwise."""
+def processors(findings: Iterable[Finding], chosen: Iterable[Target]) -> Iterator[Reason]:
+    """Yield on which processors the targets of findings were measured, and what other ones would change."""
     kinds: dict[str, set[tuple[str, str]]] = {}
     for finding in findings:
         if finding.measured is not None:
             kinds.setdefault(finding.target, set()).add((finding.dtype, finding.constants))
     measured = [known for one in chosen if one.name in kinds for known in one.behind]
-    for where, names in grouped((one.conditions, one.name) for one in measured).items():
-        yield f"measured {where}: {listed(names, 'and')}"
+    for (cpu, patterns), names in grouped((one.processors, one.name) for one in measured).items():
+        yield MeasuredOn(cpu, patterns, tuple(names))
     for runtime, found in grouped((name.partition("@")[0], kind) for name in kinds for kind in kinds[name]).items():
-        for types, constants, words in quirks(runtime).by_isa:
+        for types, constants, statement in quirks(runtime).by_isa:
             if any(dtype in types and which in constants for dtype, which in found):
-                yield f"{runtime} {words}"
+                yield ProcessorMatters(runtime, statement)
 
 
 def _title(model: Any) -> str:

@@ -69,7 +69,7 @@ class Gate:
         ]
         data: dict[str, Any] = {
             "notes": [*notes, *self.notes],
-            "conditions": list(dict.fromkeys(told for report in self.reports for told in report.conditions)),
+            "conditions": list(dict.fromkeys(one for report in self.reports for one in report.conditions)),
             "models": [_summary(one) for one in self.models],
             "findings": [
                 {**one.to_json(), "model": report.title} for report in self.reports for one in report.findings
@@ -205,11 +205,11 @@ def check_models(
 
 
 def _unread(path: str, error: BaseException) -> Unread:
-    told = {"MemoryError": "there is not enough memory for this", "RecursionError": "it nests too deep"}.get(
+    known = {"MemoryError": "there is not enough memory for this", "RecursionError": "it nests too deep"}.get(
         type(error).__name__
     )
     system = f"{path}: {error.strerror}" if isinstance(error, OSError) and error.strerror else None
-    return Unread(path, "bad-input" if isinstance(error, MinuendError) else "system", told or system or str(error))
+    return Unread(path, "bad-input" if isinstance(error, MinuendError) else "system", known or system or str(error))
 
 
 @dataclass
@@ -218,7 +218,7 @@ class Beyond:
 
     Attributes:
         given: by the command line, for every model. absent, present: the names that
-            models lacked and had, each with its table. known: all names of the models that were asked.
+            models lacked and had, each with its table. known: all names of the models that were read.
     """
 
     given: Assumptions
@@ -338,19 +338,19 @@ def with_baseline(gate: Gate, configs: Configs) -> tuple[Gate, dict[str, str]]:
     """
     gate = accepted(gate, configs)
     texts: dict[str, str] = {}
-    told: list[str] = []
+    notes: list[str] = []
     for path, reports in grouped((configs.goal(one.title), one) for one in gate.reports).items():
         config = configs.of(reports[0].title) or Config(path)
         entries = list(dict.fromkeys(entry for report in reports for entry in _entries(report, config)))
         if entries:
             texts[path] = with_entries(config, entries)
-            told.append(f"{path}: {len(entries)} [[accept]] {'entry' if len(entries) == 1 else 'entries'} written")
+            notes.append(f"{path}: {len(entries)} [[accept]] {'entry' if len(entries) == 1 else 'entries'} written")
     for path, text in texts.items():
         configs.adopt(path, text)
     if not texts:
-        told.append("no entries are written: nothing counts that is not accepted")
+        notes.append("no entries are written: nothing counts that is not accepted")
     marked = accepted(gate, configs)
-    return replace(marked, notes=tuple(dict.fromkeys((*marked.notes, *told)))), texts
+    return replace(marked, notes=tuple(dict.fromkeys((*marked.notes, *notes)))), texts
 
 
 def _entries(report: Report, config: Config) -> Iterator[Accepted]:

@@ -140,7 +140,7 @@ def answers_for(
     """Return a target's answers for the value classes that a node's operands can reach.
 
     Args:
-        occurrence: gives what the operands can hold. node: what is asked for, the occurrence's own or one in its place.
+        occurrence: gives what the operands can hold. node: what is judged, the occurrence's own or one in its place.
         relation: of its shapes. constants: those of the occurrence by default.
     """
     element = node.a.element
@@ -348,9 +348,9 @@ def _translated(
 ) -> Finding:
     """Ask a target that is a standard of its own, whose operands are never constants of a model."""
     try:
-        asked, sizes = moved(node)
+        translated, sizes = moved(node)
     except Unfit as unfit:
         return _finding(occurrence, target, unfit.verdict, NotInStandard(unfit.reason))
-    finding = _measured(replace(occurrence, constants="none"), asked, target, "same", False)
+    finding = _measured(replace(occurrence, constants="none"), translated, target, "same", False)
     reasons = (*finding.reasons, SizesAssumed(sizes)) if sizes and finding.verdict == "ok" else finding.reasons
     return replace(finding, reasons=reasons, constants=occurrence.constants, shape_relation=_relation(node))

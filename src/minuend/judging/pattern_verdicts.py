@@ -298,7 +298,7 @@ def _vanishes(range_: Range) -> bool:
 
 
 def settings(runtime: str, hint: str) -> str:
-    """Return how a runtime is told a hint.
+    """Return the settings of a runtime that a hint stands for, as they are written.
 
     >>> settings("openvino-cpu", "f32")
     'INFERENCE_PRECISION_HINT=f32'

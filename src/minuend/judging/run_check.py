@@ -1,7 +1,7 @@
-"""A model as it is on installed runtimes, beside the contract's own evaluation: ``check`` with ``run=True``.
+"""An unmodified model on installed runtimes, compared with the contract's evaluation: ``check`` with ``run=True``.
 
 Every output is compared. Where one differs, the first place where numbers leave is looked for
-(:mod:`minuend.judging.locating`), and what the runtime can be told so that nothing differs. What a run shows holds for
+(:mod:`minuend.judging.locating`), and the settings with which nothing differs. What a run shows holds for
 its inputs.
 """
 
@@ -163,8 +163,8 @@ def tried(
     """Run a model as it is on a target's runtime, and compare.
 
     Args:
-        model: the model. target: its runtime is asked, in the release that is installed.
-        found: the model's subtractions. inputs: arrays by name; ``None``: some are made. hint: what it is told.
+        model: the model. target: its runtime is run, in the release that is installed.
+        found: the model's subtractions. inputs: arrays by name; ``None``: some are made. hint: the precision hint.
         original: the model whose outputs are expected, where ``model`` is a rewritten one.
         assumed: what is known of inputs, which those that are made keep to.
 
@@ -177,8 +177,8 @@ def tried(
     if release != target.release:
         note = f"{target.name} is judged, and {trial.runtime}, which is installed, is run: its numbers are its own"
         trial = replace(trial, notes=(note,))
-    if inputs is None and (told := beyond_inputs(model, assumed)):
-        trial = replace(trial, notes=(*trial.notes, told))
+    if inputs is None and (note := beyond_inputs(model, assumed)):
+        trial = replace(trial, notes=(*trial.notes, note))
     try:
         ran = turns(model, inputs, assumed)
         if original is not None:
@@ -192,7 +192,7 @@ def tried(
 
 
 def _compared(model: Model, runtime: Runtime, ran: Sequence[Turn], found: Sequence[Occurrence], trial: Trial) -> Tried:
-    told = {"hint": trial.hint} if trial.hint else {}
+    options = {"hint": trial.hint} if trial.hint else {}
     trial = replace(trial, inputs=" and on ".join(turn.words for turn in ran))
     outputs: dict[str, Answered] = {}
     tallies: dict[str, Tally | None] = {}
@@ -200,12 +200,12 @@ def _compared(model: Model, runtime: Runtime, ran: Sequence[Turn], found: Sequen
     wrong: Cuts | None = None
     for turn in ran:
         try:
-            got, _ = asked(model, turn.inputs, list(model.output_names()), (), runtime, told)
+            got, _ = asked(model, turn.inputs, list(model.output_names()), (), runtime, options)
         except RuntimeRefuses as refused:
             return Tried(replace(trial, refused=str(refused)), {})
         except LimitExceeded as limit:
             return Tried(replace(trial, unlike=str(limit)), {})
-        cuts = Cuts(model, turn.inputs, turn.trace, runtime, told, got, _compared_outputs(turn))
+        cuts = Cuts(model, turn.inputs, turn.trace, runtime, options, got, _compared_outputs(turn))
         answers = _answers(cuts)
         for one in answers:
             outputs[one.name] = _added(outputs.get(one.name), one)
@@ -280,7 +280,7 @@ def _places(cuts: Cuts) -> Iterable[Place]:
 
 
 def _gone(cuts: Cuts) -> Iterable[str]:
-    """What the runtime can be told, each by itself, so that no output differs."""
+    """The settings of the runtime, each by itself, with which no output differs."""
     for switch in quirks(cuts.runtime.name).switches:
         try:
             got, _ = asked(cuts.model, cuts.inputs, list(cuts.got), (), cuts.runtime, {**cuts.told, "switch": switch})
@@ -341,7 +341,7 @@ def with_runs(
     Args:
         report: one finding for each subtraction and target, in this order. model, chosen, found: what it tells of.
         inputs, hint, assumed: see :func:`tried`.
-        every: whether each subtraction is asked for by itself, too; else those alone of which nothing is known.
+        every: whether each occurrence is run in isolation, too; else those alone of which nothing is known.
     """
     for one in chosen:
         installed(one)  # before a minute is spent on another
@@ -350,11 +350,11 @@ def with_runs(
         findings[k :: len(chosen)] = with_answers(findings[k :: len(chosen)], found, target, hint, every)
     known = {one.name: tried(model, one, found, inputs, hint, assumed=assumed) for one in chosen}
     pairs = itertools.product(found, chosen)
-    told = tuple(
+    seen = tuple(
         with_run(finding, occurrence, known[one.name])
         for finding, (occurrence, one) in zip(findings, pairs, strict=True)
     )
-    return replace(report, findings=told, trials=tuple(one.trial for one in known.values()))
+    return replace(report, findings=seen, trials=tuple(one.trial for one in known.values()))
 
 
 def with_answers(
@@ -363,18 +363,18 @@ def with_answers(
     """Return the findings of a target with what its installed runtime gives for subtractions by themselves.
 
     Args:
-        findings: one for each subtraction. found: those. target, hint: what is asked. every: see :func:`with_runs`.
+        findings: one for each subtraction. found: those. target, hint: what is run. every: see :func:`with_runs`.
     """
-    asked = [every or finding.verdict == "unknown" for finding in findings]
-    if not any(asked) or target.translate is not None or f"{target.runtime}@{installed(target)}" != target.name:
+    chosen = [every or finding.verdict == "unknown" for finding in findings]
+    if not any(chosen) or target.translate is not None or f"{target.runtime}@{installed(target)}" != target.name:
         return list(findings)
     sharing = sharing_constants(found, target)
-    told = hint if hint in quirks(target.runtime).hints else ""
+    known = hint if hint in quirks(target.runtime).hints else ""
     results = list(findings)
     with Runtime(target.runtime) as runtime:
         for k, (finding, occurrence) in enumerate(zip(findings, found, strict=True)):
-            if asked[k] and finding.verdict not in ("invalid", "not-implemented"):
-                answer = ask(occurrence, runtime, told, known_pairs(occurrence, target))
+            if chosen[k] and finding.verdict not in ("invalid", "not-implemented"):
+                answer = ask(occurrence, runtime, known, known_pairs(occurrence, target))
                 results[k] = with_answer(finding, answer, reason_around(occurrence, target, hint, sharing))
     return results
 

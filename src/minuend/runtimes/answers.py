@@ -87,8 +87,8 @@ class Answer:
             span reaches to the next magnitude that was tried and was fine with every partner, which is not in it; what
             lies between was not tried. ``None`` for an operand of which only NaN deviates; empty where
             nothing is known.
-        reason: why nothing is known, where no message says it. unlike: of a release that was not measured: how those
-            around it differ.
+        reason: why nothing is known, where the runtime does not say it.
+        unlike: of a release that was not measured: how those around it differ.
     """
 
     verdict: str

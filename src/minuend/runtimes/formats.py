@@ -70,20 +70,20 @@ def _suite(report: Report) -> ElementTree.Element:
         _result(case, finding.verdict, sentence(finding), finding.reason, finding.accepted, id(finding) in counted)
     for trial in report.trials:
         case = ElementTree.SubElement(suite, "testcase", classname=trial.target, name=f"as it is on {trial.runtime}")
-        told = f"{trial.verdict}; {trial.told}"
-        _result(case, trial.verdict, told, trial.told, trial.accepted, id(trial) in counted)
+        message = f"{trial.verdict}; {trial.told}"
+        _result(case, trial.verdict, message, trial.told, trial.accepted, id(trial) in counted)
     tags = Counter(result.tag for case in suite for result in case)
     totals = {"tests": len(suite), "failures": tags["failure"], "errors": 0, "skipped": tags["skipped"]}
     suite.attrib.update({name: str(count) for name, count in totals.items()})
     return suite
 
 
-def _result(case: ElementTree.Element, verdict: str, told: str, reason: str, accepted: str, counts: bool) -> None:
+def _result(case: ElementTree.Element, verdict: str, message: str, reason: str, accepted: str, counts: bool) -> None:
     """Put into a test case what came of it: a failure where it counts, and else why it is skipped."""
     if counts:
-        ElementTree.SubElement(case, "failure", type=verdict, message=told).text = reason
+        ElementTree.SubElement(case, "failure", type=verdict, message=message).text = reason
     elif verdict != "ok":
-        ElementTree.SubElement(case, "skipped", message=f"accepted: {accepted}; {told}" if accepted else told)
+        ElementTree.SubElement(case, "skipped", message=f"accepted: {accepted}; {message}" if accepted else message)
 
 
 def _broken(model: Unread) -> ElementTree.Element:

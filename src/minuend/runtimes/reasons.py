@@ -502,5 +502,72 @@ class ConstantsMixedUpOften(Reason):
     nodes_tried: int
 
 
+# ---- a report --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ReleaseBetween(Reason):
+    """The target's release was not measured; those before and after it were."""
+
+    code = "release-between"
+    decides = False
+    target: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class ReleaseTooNew(Reason):
+    """The target's release is newer than the newest that was measured."""
+
+    code = "release-too-new"
+    decides = False
+    target: str
+    release: str
+
+
+@dataclass(frozen=True)
+class ReleaseTooOld(Reason):
+    """The target's release is older than the oldest that was measured."""
+
+    code = "release-too-old"
+    decides = False
+    target: str
+    release: str
+
+
+@dataclass(frozen=True)
+class SettingNeeded(Reason):
+    """How many verdicts hold only with a setting of the runtime."""
+
+    code = "setting-needed"
+    decides = False
+    target: str
+    count: int
+    setting: Setting
+    hint: str
+
+
+@dataclass(frozen=True)
+class MeasuredOn(Reason):
+    """The processor on which targets were measured, and those on which their patterns were."""
+
+    code = "measured-on"
+    decides = False
+    cpu: str
+    pattern_cpus: tuple[str, ...]
+    targets: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ProcessorMatters(Reason):
+    """What the runtime does on some processors alone."""
+
+    code = "processor-matters"
+    decides = False
+    runtime: str
+    statement: str
+
+
 REASONS: tuple[type[Reason], ...] = tuple(Reason.__subclasses__())
 """Every kind of reason."""

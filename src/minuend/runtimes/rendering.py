@@ -5,6 +5,7 @@ A row is the clauses of a sentence. A clause is left out where one of its facts 
 
 from __future__ import annotations
 
+import functools
 import string
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
@@ -16,7 +17,7 @@ from minuend.models.purpose import PURPOSES
 from minuend.operators import VALUE_CLASSES
 from minuend.runtimes.answers import EVERY
 from minuend.runtimes.cases import CONSTANTS, RELATIONS
-from minuend.runtimes.reasons import Folded
+from minuend.runtimes.reasons import Folded, SettingNeeded
 
 if TYPE_CHECKING:
     from minuend.models.patterns import Pattern
@@ -112,6 +113,33 @@ SENTENCES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             ", the first at index {index}: got {got}, expected {expected}",
         ),
         "classes-differ": ("{classes} differ",),
+        "release-between": (
+            (
+                "nobody measured {target}: it lies between {before} and {after}, and what these two agree on is taken "
+                "for its own; where they differ a finding says so"
+            ),
+        ),
+        "release-too-new": (
+            (
+                "warning: nobody measured {target}: it lies beyond {release}, the newest that was measured, and the "
+                "answers are those of that release, which may not be its own; minuend measure asks an installed one"
+            ),
+        ),
+        "release-too-old": (
+            (
+                "warning: nobody measured {target}: it lies before {release}, the oldest that was measured, and the "
+                "answers are those of that release, which may not be its own; minuend measure asks an installed one"
+            ),
+        ),
+        "setting-needed": (
+            (
+                "on {target} {count} right only with {setting}, which is not its default on processors with bfloat16 "
+                'instructions; set it where the model is compiled, compile_model(model, "CPU", {options}), and judge '
+                "with it: --hint {hint}"
+            ),
+        ),
+        "measured-on": ("measured on {cpu}", ", beside neighbours on {pattern_cpus}", ": {targets}"),
+        "processor-matters": ("{runtime} {statement}",),
         "constants-mixed-up-often": ("{wrong} of {nodes_tried} were computed with the constant of another",),
     }
 )
@@ -130,11 +158,18 @@ def english(reasons: Iterable[Reason]) -> str:
 
 def sentence(reasons: Iterable[Reason], language: Language) -> str:
     """Return reasons as one sentence of a language."""
-    return language.tr("; ").join(_rendered(one, language) for one in reasons)
+    return several((_rendered(one, language) for one in reasons), language)
+
+
+def several(sentences: Iterable[str], language: Language) -> str:
+    """Join sentences to one."""
+    return language.tr("; ").join(sentences)
 
 
 def _rendered(reason: Reason, language: Language) -> str:
     facts = {one.name: _FORMATS.get(one.name, _plain)(getattr(reason, one.name), language) for one in fields(reason)}
+    if isinstance(reason, SettingNeeded):
+        facts["options"] = str(dict(reason.setting))
     clauses = SENTENCES[reason.code]
     chosen = [clause for clause in clauses if all(facts[slot] for slot in slots(clause))]
     said = "".join(language.tr(clause, **facts) for clause in chosen)
@@ -155,7 +190,7 @@ def texts() -> Iterator[str]:
     yield from (clause for clauses in SENTENCES.values() for clause in clauses if not _is_one_fact(clause))
     yield from (*PURPOSES, *_LIMITS.values(), *_STATED.values(), *CONSTANTS.values(), EVERY)
     yield from (row.words for row in VALUE_CLASSES.values())
-    yield from (row.words for row in RELATIONS.values())
+    yield from (text for row in RELATIONS.values() for text in (row.name, row.words))
 
 
 def _is_one_fact(clause: str) -> bool:
@@ -197,26 +232,28 @@ def _words(name: str, language: Language) -> str:
     return language.tr(VALUE_CLASSES[name].words if name in VALUE_CLASSES else name)
 
 
-def _all(items: Sequence[str], language: Language) -> str:
+def all_of(items: Sequence[str], language: Language) -> str:
+    """Join names, the last with an ``and``."""
     *some, last = items or ("",)
-    return language.tr("{some} and {last}", some=_row(some, language), last=last) if some else last
+    return language.tr("{some} and {last}", some=row(some, language), last=last) if some else last
 
 
-def _any(items: Sequence[str], language: Language) -> str:
+def _any_of(items: Sequence[str], language: Language) -> str:
     *some, last = items or ("",)
-    return language.tr("{some} or {last}", some=_row(some, language), last=last) if some else last
+    return language.tr("{some} or {last}", some=row(some, language), last=last) if some else last
 
 
-def _row(items: Iterable[str], language: Language) -> str:
+def row(items: Iterable[str], language: Language) -> str:
+    """Join names without an ``and``."""
     return language.tr(", ").join(items)
 
 
 def _classes(names: Sequence[str], language: Language) -> str:
-    return _all([_words(name, language) for name in names], language)
+    return all_of([_words(name, language) for name in names], language)
 
 
 def _class_row(names: Sequence[str], language: Language) -> str:
-    return _row((_words(name, language) for name in names), language)
+    return row((_words(name, language) for name in names), language)
 
 
 def _gives(witness: Witness, language: Language) -> str:
@@ -234,7 +271,7 @@ def _with(what: str, result: str, language: Language) -> str:
 
 
 def _examples(examples: Sequence[Example], language: Language) -> str:
-    return _all([_example(name, witness, language) for name, witness in examples], language)
+    return all_of([_example(name, witness, language) for name, witness in examples], language)
 
 
 def _example(name: str, witness: Witness | None, language: Language) -> str:
@@ -247,7 +284,7 @@ def _answers(answers: Sequence[tuple[str, Witness | str]], language: Language) -
         (language.tr(CONSTANTS[which]), then if isinstance(then, str) else _gives(then, language))
         for which, then in answers
     )
-    return _any([_with(words, then, language) for words, then in shown], language)
+    return _any_of([_with(words, then, language) for words, then in shown], language)
 
 
 def _operands(operands: Sequence[Range], language: Language) -> str:
@@ -256,8 +293,8 @@ def _operands(operands: Sequence[Range], language: Language) -> str:
     named = zip(string.ascii_uppercase, operands, strict=False)
     parts = [language.tr("{name} is {range}", name=name, range=_range(one, language)) for name, one in named]
     assumed = sorted(frozenset[str]().union(*(one.assumptions for one in operands)))
-    shown = _row(parts, language)
-    return language.tr("{facts}, where {assumed}", facts=shown, assumed=_all(assumed, language)) if assumed else shown
+    shown = functools.reduce(lambda first, second: language.tr("{first}, {second}", first=first, second=second), parts)
+    return language.tr("{facts}, where {assumed}", facts=shown, assumed=all_of(assumed, language)) if assumed else shown
 
 
 def _range(one: Range, language: Language) -> str:
@@ -281,7 +318,7 @@ def _pattern(pattern: Pattern | Folded, language: Language) -> str:
 
 
 def _patterns(patterns: Sequence[Pattern | Folded], language: Language) -> str:
-    shown = _all([_pattern(one, language) for one in patterns[:_MOST_PATTERNS]], language)
+    shown = all_of([_pattern(one, language) for one in patterns[:_MOST_PATTERNS]], language)
     more = len(patterns) - _MOST_PATTERNS
     return language.tr("{some} and {count} more", some=shown, count=more) if more > 0 else shown
 
@@ -290,9 +327,13 @@ def _setting(setting: Setting, _: Language) -> str:
     return ", ".join(f"{name}={value}" for name, value in setting)
 
 
+def _count(count: int, language: Language) -> str:
+    return language.tr("1 subtraction is") if count == 1 else language.tr("{count} subtractions are", count=count)
+
+
 def _stated(stated: Stated, language: Language) -> str:
-    told = language.tr(_STATED[stated.verdict], release=stated.release)
-    return told if stated.witness is None else _with(told, _gives(stated.witness, language), language)
+    shown = language.tr(_STATED[stated.verdict], release=stated.release)
+    return shown if stated.witness is None else _with(shown, _gives(stated.witness, language), language)
 
 
 def _taken(release: str, language: Language) -> str:
@@ -305,21 +346,24 @@ _FORMATS: Mapping[str, Callable[..., str]] = MappingProxyType(
     {
         "answers": _answers,
         "classes": _class_row,
+        "count": _count,
         "examples": _examples,
         "index": lambda index, _: "" if index is None else str(list(index)),
         "limit": lambda limit, language: language.tr(_LIMITS[limit]),
         "newer": _stated,
-        "nodes": _all,
+        "nodes": all_of,
         "older": _stated,
         "operands": _operands,
         "others": _classes,
         "pattern": _pattern,
+        "pattern_cpus": all_of,
         "patterns": _patterns,
         "purpose": lambda purpose, language: language.tr(purpose),
         "relation": lambda relation, language: language.tr(RELATIONS[relation].words),
         "setting": _setting,
         "statement": lambda statement, language: language.tr(statement),
         "taken": _taken,
+        "targets": all_of,
         "values": _classes,
         "witness": _witness,
     }

@@ -160,9 +160,9 @@ class Report:
 
     Attributes:
         title: what was looked at. findings: in the order in which they were made.
-        trials: what installed runtimes gave for the whole model as it is, where they were asked.
-        head, notes: sentences about the whole; those that come first, and the others.
-        conditions: on which processors what is known of the targets was measured, in sentences.
+        trials: what installed runtimes gave for the whole unmodified model, where they were run.
+        notices: what a reader has to know first. notes: other sentences about the whole.
+        processors: on which processors what is known of the targets was measured.
         assumed: what was taken for granted of values because somebody said so, a sentence each.
         strict: whether only unexpected findings count (``prove``), or verdicts (``check``). fail_on: which verdicts.
     """
@@ -170,13 +170,23 @@ class Report:
     title: str
     findings: tuple[Finding, ...]
     trials: tuple[Trial, ...] = ()
-    head: tuple[str, ...] = ()
+    notices: tuple[Reason, ...] = ()
     notes: tuple[str, ...] = ()
-    conditions: tuple[str, ...] = ()
+    processors: tuple[Reason, ...] = ()
     assumed: tuple[str, ...] = ()
     strict: bool = False
     fail_on: frozenset[str] = FINDINGS
     facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def head(self) -> tuple[str, ...]:
+        """The notices, in English."""
+        return tuple(rendering.english([one]) for one in self.notices)
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """The processors, in English sentences."""
+        return tuple(rendering.english([one]) for one in self.processors)
 
     @property
     def failures(self) -> tuple[Finding, ...]:

@@ -14,7 +14,8 @@ from minuend.runtimes import cases
 from minuend.runtimes.answers import EVERY, OK, Answer, Verdict
 from minuend.runtimes.pattern_answers import GraphAnswers
 from minuend.runtimes.processor import up_to_last
-from minuend.runtimes.reasons import NotDeclared, NotMeasured
+from minuend.runtimes.reasons import NotDeclared, NotMeasured, Reason
+from minuend.runtimes.rendering import english
 from minuend.standards.dialects import dialect, parse_version
 from minuend.standards.node import Node
 from minuend.standards.spelling import find as find_type
@@ -105,9 +106,14 @@ class Target:
         return "declared" if self.declared else {"release": self.release, "date": self.date, "cpu": self.cpu}
 
     @property
+    def notice(self) -> Reason | None:
+        """What a reader has to know before anything else: that this release was not measured, for one."""
+        return None
+
+    @property
     def warning(self) -> str:
-        """What a reader has to know before anything else: that nobody measured this release, for one; else ``""``."""
-        return ""
+        """The notice as an English sentence; ``""`` where there is none."""
+        return "" if self.notice is None else english([self.notice])
 
     @property
     def behind(self) -> tuple[Target, ...]:
@@ -117,9 +123,14 @@ class Target:
     @property
     def conditions(self) -> str:
         """On which processor it was measured, in words; the last of its instruction sets stands for all."""
-        beside = [up_to_last(one) for one in (self.graphs.cpus if self.graphs is not None else ()) if one != self.cpu]
-        told = f"on {up_to_last(self.cpu)}"
-        return f"{told}, beside neighbours on {listed(beside, 'and')}" if beside else told
+        cpu, patterns = self.processors
+        return f"on {cpu}, beside neighbours on {listed(patterns, 'and')}" if patterns else f"on {cpu}"
+
+    @property
+    def processors(self) -> tuple[str, tuple[str, ...]]:
+        """The processor on which it was measured, and others on which patterns were."""
+        others = (one for one in (self.graphs.cpus if self.graphs is not None else ()) if one != self.cpu)
+        return up_to_last(self.cpu), tuple(map(up_to_last, others))
 
     def answer(self, opversion: object, dtype: object, relation: str, constants: str) -> Mapping[str, Answer]:
         """Return the answer for every value class that the element type has.
@@ -151,7 +162,7 @@ class Target:
             names = [NO_VALUES.name]
         if row is None:
             reason = NotDeclared(self.name) if self.declared else NotMeasured(self.name)
-            return dict.fromkeys(names, Answer("unknown", reason=reason))
+            return dict.fromkeys(names, Answer("unknown", message=english([reason]), reason=reason))
         if EVERY in row.answers:
             return dict.fromkeys(names, row.answers[EVERY])
         return {name: row.answers.get(name, OK) for name in names}

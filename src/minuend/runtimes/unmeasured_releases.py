@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from minuend.models.matching import Match
 from minuend.runtimes.answers import OK, WORST, Answer, by_operand, joined_spans
 from minuend.runtimes.pattern_answers import Answers, GraphAnswers
-from minuend.runtimes.reasons import ReleasesDiffer, Stated
+from minuend.runtimes.reasons import Reason, ReleaseBetween, ReleasesDiffer, ReleaseTooNew, ReleaseTooOld, Stated
 from minuend.runtimes.target import Target
 
 RELEASE = re.compile(r"[0-9]{1,9}([.+-][0-9A-Za-z]{1,60}){0,8}")
@@ -73,17 +73,12 @@ class Inferred(Target):
         return {**measured, "inferred": f"{self.release} {self.where}, {why}"}
 
     @property
-    def warning(self) -> str:
-        """That nobody measured it, and whose answers stand here."""
+    def notice(self) -> Reason:
+        """That it was not measured, and whose answers are given."""
         if self.older is not None and self.newer is not None:
-            return (
-                f"nobody measured {self.name}: it {self.where}, and what these two agree on is taken for its own; "
-                "where they differ a finding says so"
-            )
-        return (
-            f"warning: nobody measured {self.name}: it {self.where}, and the answers are those of that release, which "
-            "may not be its own; minuend measure asks an installed one"
-        )
+            return ReleaseBetween(self.name, self.older.release, self.newer.release)
+        kind = ReleaseTooNew if self.older is not None else ReleaseTooOld
+        return kind(self.name, self.nearer.release)
 
     @property
     def behind(self) -> tuple[Target, ...]:
