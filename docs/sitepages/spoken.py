@@ -40,6 +40,8 @@ def texts() -> list[str]:
 def verdicts() -> Iterator[str]:
     """What ``check`` says."""
     yield from rendering.texts()
+    for nouns in checking.NOUNS.values():
+        yield from nouns
     yield from _statements()
     for module in (rendering, checking):
         yield from _literals(module)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import json
+from pathlib import Path
 
 import numpy as np
 import oracle
 import pytest
 
 import minuend as mn
+from minuend import cli
 from minuend.core.elements import TYPES
 from minuend.errors import SpecError
 from minuend.operators import ADD, NEGATIVE, OPERATORS
@@ -143,6 +146,22 @@ def test_a_node_that_is_called_ok_gives_the_exact_result_on_the_runtime(target: 
             same = oracle.same_floats(got, expected) if got.dtype.kind == "f" else np.array_equal(got, expected)
             assert same, (dtype, constants, given, got, expected)
     assert "ok" in verdicts
+
+
+def test_the_command_line_judges_the_operator_given(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "m.onnxtxt").write_text(BOTH)
+    stated = ["check", str(tmp_path / "m.onnxtxt"), "--target", f"{TARGETS[1]},tract"]
+    assert cli.main([*stated, "--operator", "negative"]) == 1
+    page = " ".join(capsys.readouterr().out.split())
+    assert "Neg-13, int8" in page
+    assert "1 negation on openvino-cpu@2026.4.1, tract@0.23.9" in page
+    assert "amx" not in page  # it was measured on another processor than subtraction
+    assert cli.main([*stated, "--operator", "add", "--json"]) == 1
+    known, unknown = json.loads(capsys.readouterr().out)["findings"]
+    assert (known["operator"], known["opversion"], known["actions"]) == ("add", "onnx:Add-14", [])
+    assert unknown["actions"] == [{"kind": "measure", "command": "minuend measure tract --operator add -o FILE"}]
+    assert cli.main([*stated]) == 0
+    assert "has no subtraction" in capsys.readouterr().out
 
 
 def test_both_operators_have_data_for_the_newest_releases() -> None:

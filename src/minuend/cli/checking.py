@@ -17,7 +17,7 @@ from minuend.cli.languages import in_a_language, language_of
 from minuend.cli.printing import show, show_json
 from minuend.cli.progress import Bar
 from minuend.cli.status import BAD_USE, FINDINGS, FINE
-from minuend.cli.verbs import Verb, completing
+from minuend.cli.verbs import Verb, completing, operator_option
 from minuend.written import note_extended
 
 if TYPE_CHECKING:
@@ -81,6 +81,7 @@ class _WithRuns(Verb):
 @click.option("--strict", is_flag=True, help="What documents do not say is unknown.")
 @click.option("--hint", default="", metavar="H", help="The precision hint that runtimes get: f32.")
 @click.option("--fail-on", metavar="V[,V…]", multiple=True, help="Verdicts that end in status 1.")
+@operator_option
 @assumptions
 @click.option("--write-baseline", is_flag=True, help="Accept the findings of today.")
 @click.option(
@@ -107,6 +108,7 @@ def check(
     strict: bool,
     hint: str,
     fail_on: tuple[str, ...],
+    operator: str,
     assume: tuple[str, ...],
     config: str | None,
     no_config: bool,
@@ -121,7 +123,7 @@ def check(
     sarif: str | None,
     lang: str | None,
 ) -> int:
-    """Judge every subtraction of models (.onnx, OpenVINO .xml, DxDispatch .json) on runtimes.
+    """Judge every subtraction, or another operator, of models (.onnx, OpenVINO .xml, DxDispatch .json) on runtimes.
 
     MODEL is a file, a folder or a glob. A target without a release is the newest that was measured, @installed the one
     that is installed here. Whatever is not ok on a target ends with status 1.
@@ -135,6 +137,7 @@ def check(
     from minuend.models.ranges.assumed import parse
     from minuend.models.running import read_inputs
     from minuend.models.searching import search
+    from minuend.operators import by_name
     from minuend.runtimes.report import FINDINGS as EVERY
 
     language = language_of(lang)
@@ -161,6 +164,7 @@ def check(
             inputs=arrays or None,
             max_memory=max_memory,
             max_seconds=max_seconds,
+            operator=by_name(operator),
             progress=bar,
         )
     with contextlib.ExitStack() as stack:

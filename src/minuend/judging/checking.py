@@ -8,6 +8,7 @@ on operands that the contract gives: what a runtime makes wrong before it is tha
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -155,7 +156,7 @@ def examine(
         findings=findings,
         notices=(*(one.notice for one in chosen if one.notice is not None), *_settings_needed(findings)),
         notes=notes,
-        processors=tuple(processors(findings, chosen)),
+        processors=tuple(processors(findings, _measured(chosen, operators))),
         assumed=granted,
     )
     if not run:
@@ -209,6 +210,13 @@ def _settings_needed(findings: Iterable[Finding]) -> Iterator[Reason]:
     counts = Counter((finding.target, finding.hint) for finding in findings if finding.hint)
     for (name, hint), count in counts.items():
         yield SettingNeeded(name, count, setting_of(name.partition("@")[0], hint), hint)
+
+
+def _measured(chosen: Iterable[Target], operators: Collection[Operator]) -> Iterator[Target]:
+    """What was measured of some operators on targets."""
+    for target, operator in itertools.product(chosen, operators):
+        if (own := targets.of(target, operator)) is not None:
+            yield own
 
 
 def processors(findings: Iterable[Finding], chosen: Iterable[Target]) -> Iterator[Reason]:

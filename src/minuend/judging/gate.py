@@ -18,7 +18,9 @@ from minuend.models.occurrences import value_names
 from minuend.models.opening import Model, open_model
 from minuend.models.ranges.assumed import NONE, Assumptions, missing
 from minuend.models.searching import search
-from minuend.plain import grouped
+from minuend.operators import SUBTRACT
+from minuend.operators.operator import Operator
+from minuend.plain import LEFT_OUT, grouped
 from minuend.runtimes.answers import VERDICTS
 from minuend.runtimes.formats import Unread, junit_of_all, sarif, uri_of
 from minuend.runtimes.report import FINDINGS, Finding, Report
@@ -43,6 +45,7 @@ class Gate:
     targets: tuple[str, ...]
     notes: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
+    operator: Operator = field(default=SUBTRACT, metadata=LEFT_OUT)
 
     @property
     def reports(self) -> tuple[Report, ...]:
@@ -154,9 +157,10 @@ def check_models(
     inputs: Mapping[str, Any] | None = None,
     max_memory: int | None = MEMORY,
     max_seconds: float | None = SECONDS,
+    operator: Operator = SUBTRACT,
     progress: Callable[[int, int], None] = lambda *_: None,
 ) -> Gate:
-    """Judge the subtractions of models.
+    """Judge an operator's occurrences in models.
 
     A model among several that cannot be read is an error of its own; of a single one the error is raised.
 
@@ -165,6 +169,7 @@ def check_models(
         configs: the files that tell of the models. assume: what is known of values besides, which counts first.
         fail_on: the verdicts that count.
         hint, run, inputs, max_memory, max_seconds: see :func:`minuend.judging.checking.check`.
+        operator: what is judged.
         progress: called with how many models are done, and of how many.
 
     Raises:
@@ -194,14 +199,17 @@ def check_models(
             sources.update(dict.fromkeys(model.sources()))
             assumed = beyond.of(path, model, config)
             with limited(max_memory, max_seconds):
-                report = examine(model, chosen, title=path, hint=hint, run=run, inputs=inputs, assumed=assumed)
+                report = examine(
+                    model, chosen, title=path, hint=hint, run=run, inputs=inputs, assumed=assumed, operators=(operator,)
+                )
             looked.append(replace(report, fail_on=fail_on))
         except (MinuendError, OSError, MemoryError, RecursionError) as error:
             if len(paths) == 1:
                 raise
             looked.append(_unread(path, error))
     notes = tuple(beyond.notes(paths, any(isinstance(one, Unread) for one in looked)))
-    return accepted(Gate(models=tuple(looked), targets=tuple(names), notes=notes, sources=tuple(sources)), configs)
+    gate = Gate(models=tuple(looked), targets=tuple(names), notes=notes, sources=tuple(sources), operator=operator)
+    return accepted(gate, configs)
 
 
 def _unread(path: str, error: BaseException) -> Unread:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from minuend.operators import SUBTRACT
 from minuend.runtimes import reasons as because
 from minuend.runtimes.reasons import Reason, Setting, deciding
 
@@ -31,19 +32,24 @@ class Action:
         return {"kind": self.kind, **({"command": self.command} if self.command else {}), **setting}
 
 
-def actions(target: str, verdict: str, reasons: Iterable[Reason], *, inferred: bool = False) -> tuple[Action, ...]:
+def actions(
+    target: str, verdict: str, reasons: Iterable[Reason], *, inferred: bool = False, operator: str = SUBTRACT.name
+) -> tuple[Action, ...]:
     """Return what can be done about a verdict, the most useful first.
 
     Args:
         target, verdict, reasons: of the finding. inferred: whether other releases were measured in its place.
+        operator: what is judged; subtraction alone is run and fixed.
 
     >>> [one.command for one in actions("tract@0.23.9", "unknown", [because.PatternsNotMeasured("tract@0.23.9")])]
     ['minuend check MODEL --target tract@installed --run']
     """
-    return () if verdict in ("ok", "invalid") else tuple(_actions(target, verdict, deciding(reasons), inferred))
+    if verdict in ("ok", "invalid"):
+        return ()
+    return tuple(_actions(target, verdict, deciding(reasons), inferred, operator))
 
 
-def _actions(target: str, verdict: str, reason: Reason | None, inferred: bool) -> Iterator[Action]:
+def _actions(target: str, verdict: str, reason: Reason | None, inferred: bool, operator: str) -> Iterator[Action]:
     runtime = target.partition("@")[0]
     match reason:
         case because.DialectNotRead(to=to):
@@ -60,6 +66,10 @@ def _actions(target: str, verdict: str, reason: Reason | None, inferred: bool) -
             return
         case because.NotDeclared() | because.Undocumented():
             return
+    if operator != SUBTRACT.name:
+        if isinstance(reason, because.NotMeasured):
+            yield Action("measure", f"minuend measure {runtime} --operator {operator} -o FILE")
+        return
     if verdict == "unknown":
         yield Action("run", f"minuend check MODEL --target {runtime}@installed --run")
     else:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from minuend.language import Language
+from minuend.operators import SUBTRACT
 from minuend.plain import as_json
 from minuend.runtimes import rendering
 from minuend.runtimes.actions import Action, actions
@@ -94,7 +95,8 @@ class Finding:
     @property
     def actions(self) -> tuple[Action, ...]:
         """What can be done about it."""
-        return actions(self.target, self.verdict, self.reasons, inferred=bool(self.inferred))
+        operator = self.operator or SUBTRACT.name
+        return actions(self.target, self.verdict, self.reasons, inferred=bool(self.inferred), operator=operator)
 
     @property
     def declared(self) -> bool:

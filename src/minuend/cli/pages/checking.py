@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from minuend.cli.pages.layout import Page, Table
 from minuend.cli.pages.runs import outcome, run_lines
@@ -14,7 +15,7 @@ from minuend.runtimes import rendering
 from minuend.runtimes.answers import VERDICTS
 from minuend.runtimes.formats import Unread
 from minuend.runtimes.reasons import AsContracted, Reason
-from minuend.standards.dialects import dialect
+from minuend.standards.dialects import parse_version
 
 if TYPE_CHECKING:
     from minuend.judging.gate import Gate, Looked
@@ -31,20 +32,38 @@ _MOST = 3
 """Nodes that are named of those of which the same was found."""
 
 
+class Nouns(NamedTuple):
+    """How a page counts an operator's occurrences."""
+
+    one: str
+    several: str
+    lacking: str
+    none: str
+
+
+NOUNS: Mapping[str, Nouns] = MappingProxyType(
+    {
+        name: Nouns(f"1 {noun}", f"{{count}} {noun}s", f" has no {noun}", f"no {noun}")
+        for name, noun in (("subtract", "subtraction"), ("add", "addition"), ("negative", "negation"))
+    }
+)
+"""The nouns of each operator, by its name in the array API standard."""
+
+
 def gate_page(gate: Gate, language: Language, *, whole: bool = False) -> Page:
     """Show what was found in models: a single one's page, or a section for each and a summary of all.
 
     Args:
         gate: what was found. whole: show the occurrences that are right, too.
     """
-    return _Pages(language, whole).gate(gate)
+    return _Pages(language, whole, NOUNS[gate.operator.name]).gate(gate)
 
 
 class _Pages:
     """Pages in a language; ``whole``: with the occurrences that are right."""
 
-    def __init__(self, language: Language, whole: bool) -> None:
-        self.language, self.tr, self.whole = language, language.tr, whole
+    def __init__(self, language: Language, whole: bool, nouns: Nouns) -> None:
+        self.language, self.tr, self.whole, self.nouns = language, language.tr, whole, nouns
 
     # ---- many models ------------------------------------------------------------------------------------------
 
@@ -102,7 +121,7 @@ class _Pages:
     def _counts(self, report: Report) -> str:
         nodes = {(finding.location, finding.opversion) for finding in report.findings}
         if not nodes:
-            return self.tr(" has no subtraction")
+            return self.tr(self.nouns.lacking)
         if not all(finding.verdict == "ok" for finding in report.findings):
             return self.tr(": {subtractions}, {found}", subtractions=self._counted(nodes), found=self._found(report))
         fine = self.tr(": {subtractions}, fine everywhere", subtractions=self._counted(nodes))
@@ -112,7 +131,7 @@ class _Pages:
 
     def _counted(self, nodes: Iterable[object]) -> str:
         count = len(list(nodes))
-        return self.tr("1 subtraction") if count == 1 else self.tr("{count} subtractions", count=count)
+        return self.tr(self.nouns.one) if count == 1 else self.tr(self.nouns.several, count=count)
 
     def _total(self, gate: Gate) -> Iterator[str]:
         """A line on all models, and one for each target, with what was found on it."""
@@ -127,7 +146,7 @@ class _Pages:
             found = [one for report in gate.reports for one in report.findings if one.target == target]
             runs = [one for report in gate.reports for one in report.trials if one.target == target]
             ran = self.tr("; as they are: {verdicts}", verdicts=self._verdicts(runs)) if runs else ""
-            yield self.language.labelled(target, f"{self._verdicts(found) or self.tr('no subtraction')}{ran}")
+            yield self.language.labelled(target, f"{self._verdicts(found) or self.tr(self.nouns.none)}{ran}")
 
     def _verdicts(self, found: Iterable[Finding | Trial]) -> str:
         counts = Counter("accepted" if one.accepted else one.verdict for one in found)
@@ -176,9 +195,8 @@ class _Pages:
                 yield from run_lines(trial)
 
     def _kind(self, finding: Finding) -> str:
-        dialect_name, _, version = finding.opversion.partition(":")
         shapes = self.tr("same shapes") if finding.shape_relation == "same" else self.tr(finding.shape_relation)
-        parts = [f"{dialect(dialect_name).resolve(version)}", finding.dtype, shapes]
+        parts = [f"{parse_version(finding.opversion)}", finding.dtype, shapes]
         if finding.constants != "none":
             parts.append(self.tr("constants: {which}", which=finding.constants))
         return rendering.row(filter(None, parts), self.language)
@@ -192,7 +210,7 @@ class _Pages:
             if not one.accepted
         ]
         if not nodes:
-            return [f"{report.title}{self.tr(' has no subtraction')}", *ran]
+            return [f"{report.title}{self.tr(self.nouns.lacking)}", *ran]
         targets = ", ".join(dict.fromkeys(finding.target for finding in report.findings))
         counted = self.tr("{subtractions} on {targets}", subtractions=self._counted(nodes), targets=targets)
         fine = sum(all(finding.verdict == "ok" for finding in found) for found in nodes)
