@@ -24,6 +24,8 @@ GAP = 64
 """Bytes between the operands, which nothing may change."""
 LARGEST = 1 << 23
 """Bytes that steps may spread an operand over."""
+MOST = 1 << 21
+"""Elements of a result: as Python's integers, of which the expected difference is made, they take 300 MB."""
 
 
 @dataclass(frozen=True)
@@ -95,8 +97,8 @@ def draw(source: random.Random) -> Case:
             a, b, more["axis"] = _run(source, result, more["axis"], ones=True)
         elif more["rule"] == "none" and source.random() < 0.7:
             a = b = result
-    if source.random() < 0.06:
-        b = _shape(source)
+    if source.random() < 0.06 and _elements(a, other := _shape(source)) <= MOST:
+        b = other
     plain = source.random() < 0.25
     ranks = (len(a), len(b), len(result))
     out = source.choices(["", "out", "read-only", "other type", "other shape", "list"], (8, 12, *(0.3,) * 4))[0]
@@ -174,6 +176,14 @@ def _shape(source: random.Random) -> Shape:
     if dims and source.random() < 0.08:
         dims[source.randrange(rank)] = 0
     return tuple(dims)
+
+
+def _elements(a: Shape, b: Shape) -> int:
+    """How many elements two shapes broadcast to; 0 where they do not."""
+    try:
+        return math.prod(np.broadcast_shapes(a, b))
+    except ValueError:
+        return 0
 
 
 def _operands(source: random.Random, shape: Shape) -> tuple[Shape, Shape]:
