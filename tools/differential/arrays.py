@@ -24,8 +24,8 @@ GAP = 64
 """Bytes between the operands, which nothing may change."""
 LARGEST = 1 << 23
 """Bytes that steps may spread an operand over."""
-MOST = 1 << 21
-"""Elements of a result: as Python's integers, of which the expected difference is made, they take 300 MB."""
+MOST = 1 << 19
+"""Elements of a result: with steps and gaps they take up to 200 MB, of which the comparison has some copies."""
 
 
 @dataclass(frozen=True)
