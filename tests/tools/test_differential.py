@@ -160,6 +160,9 @@ def test_arrays_are_not_drawn_that_fill_the_memory() -> None:
 
     case = arrays.draw(random.Random("4001 18357"))
     assert 0 < math.prod(np.broadcast_shapes(case.a, case.b)) <= arrays.MOST
+    shape, steps = (134083, 1, 1, 2, 1, 1, 1), (12, 8, 3, 1, 8, 3, 8)  # steps of dims of 1 once spread it over 4.9 GB
+    memory = arrays.Memory(arrays.Case(steps=(steps,)), [shape], [np.dtype("float32")])
+    assert memory.block.nbytes < arrays.LARGEST + 1000
 
 
 def test_types_that_an_operator_of_an_old_version_lacks_are_to_be_refused() -> None:

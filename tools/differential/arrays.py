@@ -23,9 +23,9 @@ FUNCTIONS = ("subtract", "onnx", "openvino", "tensor", "count")
 GAP = 64
 """Bytes between the operands, which nothing may change."""
 LARGEST = 1 << 23
-"""Bytes that steps may spread an operand over."""
+"""Bytes that steps may spread an operand over, unless its elements take more."""
 MOST = 1 << 19
-"""Elements of a result: with steps and gaps they take up to 200 MB, of which the comparison has some copies."""
+"""Elements of a result, of which the comparison makes Python's integers."""
 
 
 @dataclass(frozen=True)
@@ -275,12 +275,12 @@ class Memory:
         """Bytes before and after the first element's start, and the strides."""
         order, steps = _at(case.orders, i, ()), _at(case.steps, i, ())
         strides = [0] * len(shape)
-        width = itemsize + _at(case.gaps, i)
+        width, left = itemsize + _at(case.gaps, i), math.prod(max(1, n) for n in shape)
         for axis in sorted(range(len(shape)), key=lambda one: (-_at(order, one, one), -one)):
             step = _at(steps, axis, 1)
-            if width * abs(step) * shape[axis] > LARGEST:
+            if width * abs(step) * left > LARGEST:
                 step = 1
-            strides[axis] = step * width
+            strides[axis], left = step * width, left // max(1, shape[axis])
             if step:
                 width *= abs(step) * max(1, shape[axis])
         spans = [(n - 1) * step for n, step in zip(shape, strides, strict=True) if n > 1]
