@@ -178,6 +178,17 @@ def test_types_that_an_operator_of_an_old_version_lacks_are_to_be_refused() -> N
     assert why(Case(opset=1, dtype="int32", steps=(("cast", "float"), ("reshape", (2, 1))))) == ""
 
 
+def test_a_loop_of_an_old_opset_carries_a_value() -> None:
+    """Loop-1 has three inputs or more; onnxruntime refused the model that was fixed, and the one before."""
+    needs(SURFACES["cures"])
+    from differential import fixing
+
+    import minuend as mn
+
+    made = fixing.model(fixing.Case(dialect=7, around="in Loop"))
+    assert mn.convert(made, "onnx:14").model.graph.node[0].op_type == "Loop"
+
+
 def test_packages_that_are_missing_are_named() -> None:
     assert SUMS.missing() == ("no-such-package",)
 
