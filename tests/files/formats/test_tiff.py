@@ -727,6 +727,13 @@ def test_planes_behind_one_page_are_bands(tmp_path: Path, options: Any) -> None:
     assert np.array_equal(tifffile.imread(tmp_path / "c.tif"), stack - stack[::-1])
 
 
+def test_a_volume_of_one_plane_in_deep_tiles_is_one_band(tmp_path: Path) -> None:
+    volume, path = pixels(1, (1, 5, 7)), tmp_path / "a.tif"
+    tifffile.imwrite(path, volume, tile=(16, 16, 16), volumetric=True, photometric="minisblack")
+    subtract_files(str(path), save(tmp_path / "b.tif", volume[0][::-1]), str(tmp_path / "c.tif"))
+    assert np.array_equal(tifffile.imread(tmp_path / "c.tif"), volume[0] - volume[0][::-1])
+
+
 def test_volumes_in_one_tile_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.tif"
     save(path, pixels(1, (1, 5, 7)), tile=(16, 16, 16), volumetric=True, compression="zlib")

@@ -89,8 +89,9 @@ def _alone(image: Any, package: Any) -> Any:
     One plane has the axes of its page: of an axis of one more, the package does not always find the tiles.
     """
     first, *others = map(_kind, image.pages)
-    is_plane = image.keyframe.axes == "YX" and len(image.axes) == len(set(image.axes)) == 3
-    is_plane &= math.prod(image.shape) == math.prod(image.keyframe.shape)
+    page = image.keyframe
+    is_plane = page.axes == "YX" and len(image.axes) == len(set(image.axes)) == 3
+    is_plane &= math.prod(image.shape) == math.prod(page.shape) and (not page.is_tiled or page.tiledepth == 1)
     if not is_plane and (first & _BESIDE or not any(kind & _BESIDE for kind in others)):
         return image
     kept = [page for page in image.pages if is_plane or not _kind(page) & _BESIDE]
