@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import minuend as mn
-from minuend.errors import DTypeError
+from minuend.errors import DTypeError, ShapeError
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:the matrix subclass:PendingDeprecationWarning", "ignore:__array_wrap__ must accept:DeprecationWarning"
@@ -121,6 +121,24 @@ def test_a_class_with_an_array_ufunc_of_its_own_is_refused(call, kind):
     with pytest.raises(DTypeError, match=r"__array_ufunc__|masked array"):
         call(masked, plain)
     assert np.array_equal(plain, np.ones(3))
+
+
+@pytest.mark.parametrize("call", [mn.subtract, mn.onnx.sub, mn.openvino.subtract])
+def test_a_shape_that_the_class_does_not_have_is_refused(call):
+    matrix, cube = np.matrix(np.ones((5, 4))), np.ones((3, 5, 4))
+    with pytest.raises(ShapeError) as caught:
+        call(cube, matrix)
+    assert str(caught.value) == (
+        "the result of shape (3, 5, 4) is no numpy.matrix (shape too large to be a matrix.); "
+        "expected plain arrays: numpy.asarray"
+    )
+    with pytest.raises(ShapeError, match=r"the result of shape \(4, 2, 0\) is no numpy\.matrix"):
+        call(np.ones((4, 2, 0)), np.matrix(np.ones((2, 0))))
+    assert call(cube, matrix, out=np.empty(cube.shape)).tolist() == np.zeros(cube.shape).tolist()
+    masked = np.ma.array(cube)
+    with pytest.raises(ShapeError, match=r"is no numpy\.matrix"):
+        mn.subtract(masked, matrix)
+    assert mn.subtract(masked[:1], matrix[:, :1]).shape == (masked[:1] - matrix[:, :1]).shape == (5, 4)
 
 
 def test_what_hands_its_memory_on_keeps_its_units():

@@ -228,6 +228,8 @@ def test_weakly_typed_arrays_stand_for_numbers(jnp):
     assert str(caught.value) == "the weakly typed 300 to 300 do not fit uint8 (0 to 255)"
     with pytest.raises(DTypeError, match="a is of uint8 and b of float32"):
         mn.subtract(jnp.asarray([5], jnp.uint8), weak)
+    with pytest.raises(DTypeError, match="a is of uint2 and b of float32"):  # of which JAX knows no common type
+        mn.subtract(jnp.asarray([1], jnp.uint2), weak)
 
 
 def test_keys_of_jax_are_no_numbers(jnp):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import random
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 from differential import driver
 from differential.separate import Crashed, separately
@@ -150,6 +152,41 @@ def test_gdal_writes_in_a_separate_process(tmp_path: Path) -> None:
         patch.setattr(rasters, "write", lambda path, *_: here.append(path))
         assert rasters.compare(rasters.Case(compress="lerc"), tmp_path) == "equal"
     assert here == []
+
+
+def test_arrays_are_not_drawn_that_fill_the_memory() -> None:
+    """This draw once broadcast to 1.5e9 elements, of which the comparison made Python's integers."""
+    from differential import arrays
+
+    case = arrays.draw(random.Random("4001 18357"))
+    assert 0 < math.prod(np.broadcast_shapes(case.a, case.b)) <= arrays.MOST
+    shape, steps = (134083, 1, 1, 2, 1, 1, 1), (12, 8, 3, 1, 8, 3, 8)  # steps of dims of 1 once spread it over 4.9 GB
+    memory = arrays.Memory(arrays.Case(steps=(steps,)), [shape], [np.dtype("float32")])
+    assert memory.block.nbytes < arrays.LARGEST + 1000
+
+
+def test_types_that_an_operator_of_an_old_version_lacks_are_to_be_refused() -> None:
+    """ONNX's check does not find them, inside a chain or where its inference has no type."""
+    needs(SURFACES["ir"])
+    from differential.ir_models import Case, chain, must_be_refused
+
+    def why(case: Case) -> str:
+        return must_be_refused(case, chain(case))
+
+    assert why(Case(opset=1, steps=(("cast", "bfloat16"),))) == "Cast-1 takes no bfloat16"
+    assert why(Case(opset=1, dtype="int32", steps=(("reshape", (2, 1)),))) == "Reshape-1 takes no int32"
+    assert why(Case(opset=1, dtype="int32", steps=(("cast", "float"), ("reshape", (2, 1))))) == ""
+
+
+def test_a_loop_of_an_old_opset_carries_a_value() -> None:
+    """Loop-1 has three inputs or more; onnxruntime refused the model that was fixed, and the one before."""
+    needs(SURFACES["cures"])
+    from differential import fixing
+
+    import minuend as mn
+
+    made = fixing.model(fixing.Case(dialect=7, around="in Loop"))
+    assert mn.convert(made, "onnx:14").model.graph.node[0].op_type == "Loop"
 
 
 def test_packages_that_are_missing_are_named() -> None:

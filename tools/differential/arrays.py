@@ -23,7 +23,9 @@ FUNCTIONS = ("subtract", "onnx", "openvino", "tensor", "count")
 GAP = 64
 """Bytes between the operands, which nothing may change."""
 LARGEST = 1 << 23
-"""Bytes that steps may spread an operand over."""
+"""Bytes that steps may spread an operand over, unless its elements take more."""
+MOST = 1 << 19
+"""Elements of a result, of which the comparison makes Python's integers."""
 
 
 @dataclass(frozen=True)
@@ -95,8 +97,8 @@ def draw(source: random.Random) -> Case:
             a, b, more["axis"] = _run(source, result, more["axis"], ones=True)
         elif more["rule"] == "none" and source.random() < 0.7:
             a = b = result
-    if source.random() < 0.06:
-        b = _shape(source)
+    if source.random() < 0.06 and _elements(a, other := _shape(source)) <= MOST:
+        b = other
     plain = source.random() < 0.25
     ranks = (len(a), len(b), len(result))
     out = source.choices(["", "out", "read-only", "other type", "other shape", "list"], (8, 12, *(0.3,) * 4))[0]
@@ -174,6 +176,14 @@ def _shape(source: random.Random) -> Shape:
     if dims and source.random() < 0.08:
         dims[source.randrange(rank)] = 0
     return tuple(dims)
+
+
+def _elements(a: Shape, b: Shape) -> int:
+    """How many elements two shapes broadcast to; 0 where they do not."""
+    try:
+        return math.prod(np.broadcast_shapes(a, b))
+    except ValueError:
+        return 0
 
 
 def _operands(source: random.Random, shape: Shape) -> tuple[Shape, Shape]:
@@ -265,12 +275,12 @@ class Memory:
         """Bytes before and after the first element's start, and the strides."""
         order, steps = _at(case.orders, i, ()), _at(case.steps, i, ())
         strides = [0] * len(shape)
-        width = itemsize + _at(case.gaps, i)
+        width, left = itemsize + _at(case.gaps, i), math.prod(max(1, n) for n in shape)
         for axis in sorted(range(len(shape)), key=lambda one: (-_at(order, one, one), -one)):
             step = _at(steps, axis, 1)
-            if width * abs(step) * shape[axis] > LARGEST:
+            if width * abs(step) * left > LARGEST:
                 step = 1
-            strides[axis] = step * width
+            strides[axis], left = step * width, left // max(1, shape[axis])
             if step:
                 width *= abs(step) * max(1, shape[axis])
         spans = [(n - 1) * step for n, step in zip(shape, strides, strict=True) if n > 1]

@@ -174,8 +174,14 @@ def _nodes(case: Case, kind: int) -> tuple[list[onnx.NodeProto], list[str], list
             two = helper.make_graph([make("Sub", ["b", "a"], ["f"])], "two", [], [info("f", kind, None)])
             return [make("If", ["yes"], ["c"], then_branch=one, else_branch=two)], ["c"], []
         taken = [info("round", onnx.TensorProto.INT64, ()), info("going", onnx.TensorProto.BOOL, ())]
-        loop = helper.make_graph([same, body], "body", taken, [going, info("d", kind, None)])
-        return [make("Loop", ["trips", "yes"], ["all"], body=loop), make("Identity", ["all"], ["c"])], ["c"], []
+        nodes, given, results = [same, body], ["trips", "yes"], ["all"]
+        carried = [info("last", onnx.TensorProto.BOOL, ())] if int(case.dialect) < 11 else []  # Loop-1 carries a value
+        if carried:
+            nodes.append(make("Identity", ["last"], ["next"]))
+            given, results = [*given, "yes"], ["end", *results]
+        made = [going, *[info("next", onnx.TensorProto.BOOL, ())] * bool(carried), info("d", kind, None)]
+        loop = helper.make_graph(nodes, "body", [*taken, *carried], made)
+        return [make("Loop", given, results, body=loop), make("Identity", ["all"], ["c"])], ["c"], []
     if case.around == "in a function":
         opsets = [helper.make_opsetid("", int(case.dialect))]
         inside = make("Sub", ["x", "y"], ["z"])

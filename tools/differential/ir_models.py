@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -306,15 +306,22 @@ def must_be_refused(case: Any, made: Chain) -> str:
     """Why a chain has to be refused by every format; ``""`` where it has not."""
     if others := [step[1] for step in case.steps if step[0] == "other"]:
         return f"{others[0]} is no operator of every format"
-    dtype = case.dtype
-    for step in case.steps:
-        dtype = step[1] if step[0] == "cast" else dtype
-        if step[0] == "sub":
-            schema = onnx.defs.get_schema("Sub", case.opset, "")
-            if f"tensor({dtype})" not in schema.inputs[0].types:
-                return f"Sub-{schema.since_version} takes no {dtype}"
+    for step, before, after in _typed(case):
+        schema = onnx.defs.get_schema(step[0].capitalize(), case.opset, "")
+        # The types of steps inside a chain are not stated, and ONNX's check does not find them wrong.
+        for dtype, slot in ((before, schema.inputs[0]), (after, schema.outputs[0])):
+            if f"tensor({dtype})" not in slot.types:
+                return f"{schema.name}-{schema.since_version} takes no {dtype}"
     wrong = fault(made.model)
     return "" if any(text in wrong for text in NO_FAULT) else wrong
+
+
+def _typed(case: Any) -> Iterator[tuple[Step, str, str]]:
+    """Each step with the element types of its input and of its output."""
+    dtype = str(case.dtype)
+    for step in case.steps:
+        before, dtype = dtype, str(step[1]) if step[0] == "cast" else dtype
+        yield step, before, dtype
 
 
 NO_FAULT = ("op_type:Constant): output has unsupported type", "to have type but instead is null")
@@ -360,7 +367,8 @@ def compare(case: Case, folder: Path) -> str:
     if made.undefined:
         return "converted, a cast leaves the range of its type"
     _equal("run of the IR", made, list(mn.run(str(folder / "model.xml"), made.feeds).values()))
-    if made.types <= EXACT_ON_CPU and made.expected.size:
+    widened = any("uint16" == before != after for _, before, after in _typed(case))  # which openvino does not wrap
+    if made.types <= EXACT_ON_CPU and made.expected.size and not widened:
         (came,) = onnx_worker.openvino(xml, weights, made.feeds)
         if came.size == 1:  # joining two subtractions of one element, openvino 2026.4.1 loses a dim of the result
             came = came.reshape(made.expected.shape)

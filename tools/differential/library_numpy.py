@@ -50,6 +50,7 @@ REFUSED = (
     "longdouble",
     "char",
 )
+NO_MATRIX = "a shape that no matrix has"
 MASKS = ("none", "some", "all", "no elements", "hard", "scalar", "shared")
 
 
@@ -273,7 +274,8 @@ def compare(case: Case, folder: Path) -> str:
         try:
             found = values.ours(a, b, out, overflow=case.policy, **more)
         except mn.OverflowFound:
-            if reason or not _lost(case, copies[0], copies[1], where):
+            # Elements are computed before a matrix takes them.
+            if reason not in ("", NO_MATRIX) or not _lost(case, copies[0], copies[1], where):
                 raise Difference("ours overflows; nothing does") from None
             return "overflow"
         except mn.MinuendError as error:
@@ -342,6 +344,10 @@ def refusal(case: Case, a: Any, b: Any, out: Any) -> str:
     if case.where and (out is None or masked_ or isinstance(out, np.ma.MaskedArray)):
         return "where without out, or beside masks"
     if out is None:
+        try:
+            _shape(a, b)
+        except ValueError:
+            return NO_MATRIX
         return ""
     to = values.wide(name) if case.policy == "widen" and name in values.INTEGERS else name
     if masked_ and not isinstance(out, np.ma.MaskedArray):
@@ -351,6 +357,12 @@ def refusal(case: Case, a: Any, b: Any, out: Any) -> str:
     if not out.flags.writeable:
         return "out is read-only"
     return ""
+
+
+def _shape(a: Any, b: Any) -> values.Shape:
+    """The shape of NumPy's own difference: a matrix has two dims, whatever it is broadcast to."""
+    x, y = (np.zeros(np.shape(one)).view(type(np.ma.getdata(one))) for one in (a, b))
+    return np.shape(np.subtract(x, y))
 
 
 def _numbers(name: str, one: Any) -> Any:
@@ -380,9 +392,8 @@ def _same(case: Case, operands: list[Any], out: Any, earlier: Any, where: Any, f
     if out is not None and found is not out:
         raise Difference("ours returns another object than out")
     mask = np.broadcast_to(mask, want.shape)
-    if isinstance(found, np.matrix) and want.ndim > 2:  # which has two dims, whatever it is broadcast to
-        to_shape = np.subtract(x, y).view(np.matrix).shape
-        want, mask = want.reshape(to_shape), mask.reshape(to_shape)
+    if out is None:
+        want, mask = (one.reshape(_shape(a, b)) for one in (want, mask))
     if found.dtype != want.dtype or found.shape != want.shape:
         raise Difference(f"ours is of {found.dtype} {found.shape}, theirs of {want.dtype} {want.shape}")
     to = str(want.dtype)

@@ -169,7 +169,8 @@ def made(seed: int, dtype: str, shape: tuple[int, ...], style: str) -> Array:
     import ml_dtypes
 
     if dtype == "float4_e2m1fn_x2":
-        return elements(seed, "uint8", shape, "bits").view("V1")
+        # Two numbers are a byte, and the package writes no half ones: a tensor without axes has one number.
+        return elements(seed, "uint8", shape or (1,), "bits").view("V1")
     if dtype not in _TORCH:
         return elements(seed, dtype, shape, style)
     own = np.dtype(getattr(ml_dtypes, dtype))

@@ -58,7 +58,11 @@ KEPT = {1: 1, 5: 5, 8: 8, 50000: 50000, 34925: 34925, 32773: 32773, 32946: 32946
 
 @dataclass(frozen=True)
 class Case:
-    """Two TIFFs; fields that end in ``_b`` are of the second."""
+    """Two TIFFs; fields that end in ``_b`` are of the second.
+
+    Attributes:
+        one_page: whether the planes of a stack have one page, as those of long ones do.
+    """
 
     seed: int = 0
     dtype: str = "uint8"
@@ -84,6 +88,7 @@ class Case:
     nodata: str = ""
     nodata_b: str = ""
     left_out: bool = False
+    one_page: bool = False
     style: str = "small"
     style_b: str = "small"
     band: int = 0
@@ -128,6 +133,7 @@ def draw(source: random.Random) -> Case:
             separate=(False, True),
             white=(False, False, False, True),
             left_out=(False, False, False, True),
+            one_page=(False, False, False, True),
             style=STYLES,
             style_b=STYLES,
             band=(0, 0, 0, 1, 2),
@@ -227,6 +233,8 @@ def write(path: Path, case: Case, k: int) -> None:
     whole |= {flavor: True} if flavor in ("imagej", "ome") else {"bigtiff": case.big}
     if flavor in ("plain", "pages", "series", "pyramid"):
         options["metadata"] = None
+    if case.one_page and flavor in ("shaped", "imagej") and not {"compression", "tile"} & options.keys():
+        options["truncate"] = True
     smaller = flavor == "pyramid" and min(array.shape) > 1  # of one size they are one image to tifffile
     with tifffile.TiffWriter(path, **whole) as writer:
         for plane in array if flavor == "pages" and array.ndim > 2 else [array]:

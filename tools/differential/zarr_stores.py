@@ -331,8 +331,10 @@ def _why(case: Arrays, a: Any, b: Any) -> str:
     except ValueError:
         return "shapes"
     names = [getattr(one, "dimension_names", None) or () for one in (p, q)]
-    for one, other in zip(reversed(names[0]), reversed(names[1]), strict=False):
-        if one and other and one != other:
+    sizes = reversed(x.shape), reversed(y.shape)
+    for one, other, m, n in zip(reversed(names[0]), reversed(names[1]), *sizes, strict=False):
+        # One element is repeated along an axis of any name, but for an axis that the other array has elsewhere.
+        if one and other and one != other and (m == n or one in names[1] or other in names[0]):
             return "dimensions"
     if case.overflow in ("error", "widen") and x.dtype.kind in "iu":
         exact = labelled.exact_difference(x, y)
@@ -371,17 +373,18 @@ def compare_arrays(case: Arrays, folder: Path) -> str:
             expected = np.where(_lacking(a) | _lacking(b), np.asarray(fill[0]).astype(expected.dtype), expected)
         labelled.check_elements("the array", c[0], expected)
         named = [any(getattr(one[1], "dimension_names", None) or ()) for one in (a, b)]
-        # Where B alone names its axes, the difference is B's in all that stands beside its elements.
-        owner, path = (b, paths[1]) if named == [False, True] else (a, paths[0])
+        # Where B alone names the axes of the difference, this is B's in all that stands beside its elements.
+        of_b = named[1] and b[0].shape == c[0].shape and not (named[0] and a[0].shape == c[0].shape)
+        owner, path = (b, paths[1]) if of_b else (a, paths[0])
         if owner[0].shape == c[0].shape:
             theirs = {k: v for k, v in owner[2].items() if k != "_FillValue"} | (
                 {"_FillValue": fill[0]} if fill else {}
             )
             if c[2] != theirs:
                 raise Difference(f"ours has the attributes {c[2]}, theirs {theirs}")
-            if a[0].shape == c[0].shape:  # a number has no chunks that the difference could have
+            if a[0].shape == c[0].shape:  # what is repeated has no chunks that the difference could have
                 _check_header(case, header(path, owner[3]), header(out, c[3]))
-            if any(named) and c[1].zarr_format == 3:
+            if getattr(owner[1], "dimension_names", None) and c[1].zarr_format == 3:
                 _check_names(owner[1].dimension_names, c[1].dimension_names)
     return "equal"
 

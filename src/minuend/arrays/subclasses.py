@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from minuend.errors import DTypeError
+from minuend.errors import DTypeError, ShapeError
 
 PLAIN = (0.0, None)  # the priority of a plain array, and that it wraps nothing
 NUMBER = -1_000_000.0  # a number's priority, and that of a class that states none
@@ -40,6 +40,9 @@ def wrap(found: Any, a: Any, b: Any) -> Any:
     The rule is NumPy's (NEP 13, ``__array_wrap__``): of the operands, the one with the highest ``__array_priority__``
     wraps; at equal priority a subclass comes before a plain array, and a before b.
 
+    Raises:
+        ShapeError: the class does not have the result's shape; ``numpy.matrix`` has two dims.
+
     >>> import numpy as np
     >>> wrap(np.zeros((1, 2)), np.ones((1, 2)), np.ones((1, 2)).view(np.memmap))
     array([[0., 0.]])
@@ -49,9 +52,17 @@ def wrap(found: Any, a: Any, b: Any) -> Any:
         return found
     context = (np.subtract, (a, b), 0)
     try:
-        return wrapper(found, context, found.ndim == 0)
-    except TypeError:  # of a class written before NumPy 2, which knows no third argument
-        return wrapper(found, context)
+        try:
+            return wrapper(found, context, found.ndim == 0)
+        except TypeError:  # of a class written before NumPy 2, which knows no third argument
+            return wrapper(found, context)
+    except ValueError as error:
+        kind = type(wrapper.__self__)
+        raise ShapeError(
+            "class",
+            f"the result of shape {found.shape} is no {kind.__module__}.{kind.__qualname__} ({error}); "
+            "expected plain arrays: numpy.asarray",
+        ) from error
 
 
 def _priority(operand: Any) -> tuple[float, Any]:

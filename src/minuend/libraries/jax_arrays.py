@@ -73,7 +73,11 @@ def _of_one_type(a: Any, b: Any) -> tuple[Any, Any]:
         return a, b
     kind = (b if a.weak_type else a).dtype
     with jax.enable_x64(True):  # else JAX takes 64 bits for 32
-        if jnp.result_type(a, b) != kind:
+        try:
+            common = jnp.result_type(a, b)
+        except ValueError:  # JAX has no common type: of floats and integers of less than a byte, for one
+            return a, b
+        if common != kind:
             return a, b
         return tuple(_of_type(one, kind) if one.weak_type else one for one in (a, b))
 

@@ -710,6 +710,30 @@ def test_planes_of_microscopes_are_bands(tmp_path: Path, options: Any) -> None:
     assert np.array_equal(tifffile.imread(tmp_path / "c.tif"), stack - stack[::-1])
 
 
+def test_one_plane_is_one_band_where_an_axis_more_is_stated(tmp_path: Path) -> None:
+    """The package's own view of a series of the shape 1 x 70 x 1 does not find its tiles."""
+    row, path = pixels(1, (1, 70, 1)).astype(np.uint8), tmp_path / "a.tif"
+    tifffile.imwrite(path, row, photometric="minisblack", tile=(16, 48), compression="packbits")
+    subtract_files(str(path), save(tmp_path / "b.tif", row[..., 0] + np.uint8(3)), str(tmp_path / "c.tif"))
+    assert np.array_equal(tifffile.imread(tmp_path / "c.tif"), np.full((1, 70), 253, np.uint8))
+
+
+@pytest.mark.parametrize("options", [{}, {"imagej": True}], ids=["shaped", "ImageJ"])
+def test_planes_behind_one_page_are_bands(tmp_path: Path, options: Any) -> None:
+    """Long stacks have one page, and the others' pixels behind its own."""
+    stack, path = pixels(1, (3, 20, 30)), tmp_path / "a.tif"
+    tifffile.imwrite(path, stack, photometric="minisblack", truncate=True, **options)
+    subtract_files(str(path), save(tmp_path / "b.tif", stack[::-1]), str(tmp_path / "c.tif"))
+    assert np.array_equal(tifffile.imread(tmp_path / "c.tif"), stack - stack[::-1])
+
+
+def test_a_volume_of_one_plane_in_deep_tiles_is_one_band(tmp_path: Path) -> None:
+    volume, path = pixels(1, (1, 5, 7)), tmp_path / "a.tif"
+    tifffile.imwrite(path, volume, tile=(16, 16, 16), volumetric=True, photometric="minisblack")
+    subtract_files(str(path), save(tmp_path / "b.tif", volume[0][::-1]), str(tmp_path / "c.tif"))
+    assert np.array_equal(tifffile.imread(tmp_path / "c.tif"), volume[0] - volume[0][::-1])
+
+
 def test_volumes_in_one_tile_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.tif"
     save(path, pixels(1, (1, 5, 7)), tile=(16, 16, 16), volumetric=True, compression="zlib")

@@ -84,11 +84,17 @@ def _kind(page: Any) -> int:
 
 
 def _alone(image: Any, package: Any) -> Any:
-    """An image without its overviews and masks, which the package takes for bands where they are of the same size."""
+    """An image without its overviews and masks, which the package takes for bands where they are of the same size.
+
+    One plane has the axes of its page: of an axis of one more, the package does not always find the tiles.
+    """
     first, *others = map(_kind, image.pages)
-    if first & _BESIDE or not any(kind & _BESIDE for kind in others):
+    page = image.keyframe
+    is_plane = page.axes == "YX" and len(image.axes) == len(set(image.axes)) == 3
+    is_plane &= math.prod(image.shape) == math.prod(page.shape) and (not page.is_tiled or page.tiledepth == 1)
+    if not is_plane and (first & _BESIDE or not any(kind & _BESIDE for kind in others)):
         return image
-    kept = [page for page in image.pages if not _kind(page) & _BESIDE]
+    kept = [page for page in image.pages if is_plane or not _kind(page) & _BESIDE]
     page, many = kept[0], len(kept) > 1
     shape = (len(kept), *page.shape) if many else page.shape
     return package.TiffPageSeries(kept, shape, page.dtype, "I" * many + page.axes)
