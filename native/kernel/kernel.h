@@ -117,8 +117,8 @@ struct Routines {
   // the last row up to a cache line may be written.
   void (*transpose)(size_t item, const char* from, ptrdiff_t stride, char* to, size_t to_stride, size_t rows,
                     size_t columns);
-  // Bytes, with non-temporal stores.
-  void (*copy_streamed)(const char* from, char* to, size_t bytes);
+  // Many bytes; `stream`: with non-temporal stores.
+  void (*copy_bytes)(const char* from, char* to, size_t bytes, bool stream);
 };
 
 }  // namespace minuend

@@ -413,13 +413,19 @@ size_t run_strided(const void*, const Block& block, Accesses accesses, Traffic) 
 }
 #endif
 
-void copy_streamed(const char* from, char* to, size_t bytes) {
+template <bool stream>
+void copy_aligned(const char* from, char* to, size_t bytes) {
   using V = Vec<uint8_t, kBytes>;
   const size_t ahead = (kBytes - reinterpret_cast<uintptr_t>(to) % kBytes) % kBytes;
   size_t i = ahead < bytes ? ahead : bytes;
   std::memcpy(to, from, i);
-  for (; i + kBytes <= bytes; i += kBytes) store<true>(to + i, get<V>(from + i));
+#pragma GCC unroll 4
+  for (; i + kBytes <= bytes; i += kBytes) store<stream>(to + i, get<V>(from + i));
   std::memcpy(to + i, from + i, bytes - i);
+}
+
+void copy_bytes(const char* from, char* to, size_t bytes, bool stream) {
+  stream ? copy_aligned<true>(from, to, bytes) : copy_aligned<false>(from, to, bytes);
 }
 
 template <class Trait>
@@ -525,7 +531,7 @@ const Inverse& inverse(Operator op) {
 
 }  // namespace
 
-extern const Routines routines = {find, inverse, gather, copy, repeat_each, transpose, copy_streamed};
+extern const Routines routines = {find, inverse, gather, copy, repeat_each, transpose, copy_bytes};
 
 }  // namespace MINUEND_ISA
 }  // namespace minuend

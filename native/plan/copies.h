@@ -18,7 +18,7 @@ class Copies : public Traversal {
     if (l.rank > 0) n_ = l.size[row], from_ = l.a[row], to_ = l.out[row];
     if (l.rank > 1) rows_ = l.size[row - 1], from_row_ = l.a[row - 1], to_row_ = l.out[row - 1];
     is_contiguous_ = to_ == ptrdiff_t(item) || n_ == 1;
-    streams_rows_ = streams() && from_ == to_ && is_contiguous_ && n_ * item >= kLeastStreamedRow;
+    is_long_ = from_ == to_ && is_contiguous_ && n_ * item >= kLeastStreamedRow;
   }
 
   size_t units() const { return rows_ * n_; }
@@ -34,11 +34,11 @@ class Copies : public Traversal {
 
  private:
   void copy_rows(const char* from, char* to, size_t rows, size_t n) const {
-    if (is_contiguous_ && !streams_rows_) {
+    if (is_contiguous_ && !is_long_) {
       return routines().gather(item_, {from, to, from_, n, rows, from_row_, to_row_});
     }
     for (size_t r = 0; r < rows; ++r, from += from_row_, to += to_row_) {
-      if (streams_rows_) routines().copy_streamed(from, to, n * item_);
+      if (is_long_) routines().copy_bytes(from, to, n * item_, streams());
       else routines().copy(item_, from, from_, to, to_, n);
     }
   }
@@ -46,7 +46,7 @@ class Copies : public Traversal {
   const size_t item_;
   size_t n_ = 1, rows_ = 1;
   ptrdiff_t from_ = 0, to_ = 0, from_row_ = 0, to_row_ = 0;  // strides in bytes
-  bool is_contiguous_, streams_rows_;
+  bool is_contiguous_, is_long_;
 };
 
 }  // namespace minuend

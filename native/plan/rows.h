@@ -182,7 +182,7 @@ class Rows : public KernelTraversal {
         char* z = out + out_.outer * row + out_.inner * column;
         count += kernel_(table_, {x, y, writes_there ? z : results, k}, accesses_, row_traffic_);
         if (!out_is_contiguous_) routines().copy(result_, results, ptrdiff_t(result_), z, out_.inner, k);
-        if (buffers_result_) routines().copy_streamed(results, z, k * result_);
+        if (buffers_result_) routines().copy_bytes(results, z, k * result_, true);
       }
     }
     return count;
