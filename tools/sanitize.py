@@ -91,7 +91,7 @@ SANITIZERS = {
         (
             Break(
                 "a data race",
-                "native/plan/subtract.cc",
+                "native/plan/execute.cc",
                 "std::atomic<size_t> count{0};",
                 "size_t count = 0;",
                 ("tests/native/test_threads.py", "-k", "counts_every_overflow"),

@@ -1,4 +1,4 @@
-// Gathers strided elements, and scatters them. Included by loop.cc, so compiled for each instruction set.
+// Gathers strided elements, and copies them. Included by loop.cc, so compiled for each instruction set.
 #pragma once
 
 #include <cstddef>
@@ -6,24 +6,12 @@
 #include <cstring>
 #include <utility>
 
-#include "kernel/element.h"
 #include "kernel/kernel.h"
+#include "kernel/registers.h"
 
 namespace minuend {
 namespace MINUEND_ISA {
 namespace {
-
-template <class T>
-inline T get(const char* p) {
-  T value;
-  std::memcpy(&value, p, sizeof(value));
-  return value;
-}
-
-template <class T>
-inline void put(char* p, T value) {
-  std::memcpy(p, &value, sizeof(value));
-}
 
 // The lanes 0, 2, 4... of two registers. Pack instructions, which work within 16 bytes, cost less than half of the
 // general shuffle of small lanes.
@@ -238,8 +226,10 @@ void gather_as(const StridedRows& s) {
 }
 
 template <class T>
-void scatter_as(const char* __restrict from, char* __restrict to, ptrdiff_t stride, size_t n) {
-  copy_steps<T>(from, ptrdiff_t(sizeof(T)), to, stride, n);
+void copy_as(const char* __restrict from, ptrdiff_t from_stride, char* __restrict to, ptrdiff_t to_stride, size_t n) {
+  constexpr auto item = ptrdiff_t(sizeof(T));
+  if (from_stride == item) copy_steps<T>(from, item, to, to_stride, n);
+  else copy_steps<T>(from, from_stride, to, to_stride, n);
 }
 
 // Lane i of the result is lane (first + i) / copies.
@@ -331,8 +321,8 @@ void gather(size_t item, const StridedRows& s) {
   with_item(item, [&](auto t) { gather_as<decltype(t)>(s); });
 }
 
-void scatter(size_t item, const char* from, char* to, ptrdiff_t stride, size_t n) {
-  with_item(item, [&](auto t) { scatter_as<decltype(t)>(from, to, stride, n); });
+void copy(size_t item, const char* from, ptrdiff_t from_stride, char* to, ptrdiff_t to_stride, size_t n) {
+  with_item(item, [&](auto t) { copy_as<decltype(t)>(from, from_stride, to, to_stride, n); });
 }
 
 void repeat_each(size_t item, const char* from, ptrdiff_t stride, char* to, size_t rows, size_t n) {

@@ -1,10 +1,10 @@
-// What the loop offers to the rest: one function for each element type and policy, and what brings operands before it.
+// What the kernel offers to the rest: a loop for each operator, element type and policy, and what moves operands.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "kernel/elements.h"
+#include "kernel/element_table.h"
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "elements are read as little-endian");
 
@@ -12,11 +12,38 @@ namespace minuend {
 
 constexpr size_t kCacheLine = 64;  // bytes
 
+// Each has a functor in kernel/operators/, which says all that is particular to it.
+enum class Operator { subtract };
+
+// How an operand that the result modulo 2^n was written over is computed back: in steps, of which each is written over
+// the result. `other` is the operand that is still there.
+enum class Term { zero, result, other };
+struct Step {
+  Operator op;
+  Term left, right;
+};
+struct Steps {
+  size_t count = 0;  // 0: it cannot be computed back
+  Step steps[2] = {};
+};
+struct Inverse {
+  Steps a, b;
+  bool both = false;  // whether a result that is written over both operands always fits
+};
+
+// What is said of overflow.
+enum class Report { nothing, any, count };
+constexpr Report report_of(Element element, Policy policy) {
+  if (policy == Policy::error) return Report::any;
+  return policy == Policy::count || (policy == Policy::widen && item_size(element) == 8) ? Report::count
+                                                                                         : Report::nothing;
+}
+
 // How the elements of a row lie in an operand's memory: side by side, every second one, a stride apart, or one element
 // for the whole row.
 enum class Access { contiguous, every_second, strided, broadcast };
 
-// At most one is `broadcast`; `strided` is of elements from kLeastStrided on, and never beside `every_second`.
+// At most one is `broadcast`; `strided` is of elements from kLeastStrided on, and never with `every_second`.
 struct Accesses {
   Access a = Access::contiguous, b = Access::contiguous;
 };
@@ -27,13 +54,21 @@ constexpr size_t kLeastStrided = 4;  // bytes of an element; smaller ones are so
 //
 //   policy                    accesses of A and B
 //   wrap                      all of the above
-//   error, saturate, widen    contiguous or broadcast; every second beside contiguous or every second
+//   error, saturate, widen    contiguous or broadcast; every second with contiguous or every second
 //   count, and all tables     contiguous or broadcast
 constexpr bool reads_strided(Element element, Policy policy) {
-  return policy == Policy::wrap && element != Element::table;
+  return policy == Policy::wrap && element != Element::table && item_size(element) >= kLeastStrided;
 }
-constexpr bool reads_every_second(Element element, Policy policy) {
-  return policy != Policy::count && element != Element::table;
+constexpr bool reads_every_second(Element element, Policy policy, bool has_broadcast) {
+  if (element == Element::table) return false;
+  return policy == Policy::wrap || (policy != Policy::count && !has_broadcast);
+}
+constexpr bool has_loop(Element element, Policy policy, Accesses x) {
+  const bool has_broadcast = x.a == Access::broadcast || x.b == Access::broadcast;
+  const bool has_every_second = x.a == Access::every_second || x.b == Access::every_second;
+  if (x.a == Access::broadcast && x.b == Access::broadcast) return false;
+  if (x.a == Access::strided || x.b == Access::strided) return reads_strided(element, policy) && !has_every_second;
+  return !has_every_second || reads_every_second(element, policy, has_broadcast);
 }
 
 // Where the memory of a block lies, and so how it is moved; choose_traffic() says when.
@@ -54,7 +89,7 @@ struct Block {
   ptrdiff_t a_stride = 0, b_stride = 0;
 };
 
-// Subtracts a block. A row of `out` is contiguous; nothing need be aligned, and `out` may be exactly a or b where that
+// Computes a block. A row of `out` is contiguous; nothing need be aligned, and `out` may be exactly a or b where that
 // is contiguous. After Traffic::streamed the caller ends with a store fence. Returns how many elements overflow under
 // `count`, and under `widen` of 64 bits; under `error` only whether any does, as 0 or 1; else 0.
 using Kernel = size_t (*)(const void* table, const Block& block, Accesses accesses, Traffic traffic);
@@ -70,18 +105,20 @@ struct StridedRows {
 
 // What one instruction set offers. `item` is the size of an element in bytes.
 struct Routines {
-  Kernel (*find)(Element element, Policy policy, Accesses accesses);  // nullptr where there is no such policy
+  // nullptr where the element type has no such policy.
+  Kernel (*find)(Operator op, Element element, Policy policy, Accesses accesses);
+  const Inverse& (*inverse)(Operator op);
   void (*gather)(size_t item, const StridedRows& rows);
-  // n contiguous elements to places `stride` bytes apart.
-  void (*scatter)(size_t item, const char* from, char* to, ptrdiff_t stride, size_t n);
+  // Copies n elements from one stride to another.
+  void (*copy)(size_t item, const char* from, ptrdiff_t from_stride, char* to, ptrdiff_t to_stride, size_t n);
   // n copies of each of `rows` elements that are `stride` bytes apart.
   void (*repeat_each)(size_t item, const char* from, ptrdiff_t stride, char* to, size_t rows, size_t n);
   // Rows of `columns` contiguous elements, `to_stride` bytes apart, from contiguous elements down each column. Behind
   // the last row up to a cache line may be written.
   void (*transpose)(size_t item, const char* from, ptrdiff_t stride, char* to, size_t to_stride, size_t rows,
                     size_t columns);
-  // Bytes, with non-temporal stores.
-  void (*copy_streamed)(const char* from, char* to, size_t bytes);
+  // Many bytes; `stream`: with non-temporal stores.
+  void (*copy_bytes)(const char* from, char* to, size_t bytes, bool stream);
 };
 
 }  // namespace minuend

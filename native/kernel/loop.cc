@@ -1,11 +1,13 @@
-// The loop, once. Compiled for each instruction set with MINUEND_ISA as its namespace; no header with code that others
-// compile as well may be used here, or the linker could keep one instruction set's copy of it for all.
+// The loop, once for all operators and element types. Compiled for each instruction set with MINUEND_ISA as its
+// namespace; no header with code that others compile as well may be used here, or the linker could take one instruction
+// set's copy of it for all. constexpr functions of such headers are called in constant expressions alone.
 #include "kernel/kernel.h"
 
-#include "kernel/element.h"
 #include "kernel/gather.h"
-#include "kernel/transpose.h"
+#include "kernel/operators/subtract.h"
 #include "kernel/partial.h"
+#include "kernel/traits.h"
+#include "kernel/transpose.h"
 
 namespace minuend {
 namespace MINUEND_ISA {
@@ -62,10 +64,11 @@ struct Source {
     if constexpr (access == Access::strided) return load_strided(i);
     return evens(get<V>(p + i * kStep), get<V>(p + i * kStep + sizeof(V)));
   }
-  // The same as Op takes it.
-  template <class Op>
+  // The same as the trait takes it.
+  template <class Trait>
   auto lanes_of(size_t i) const {
-    if constexpr (access == Access::every_second && takes_pairs<Op>) return get<typename Op::Pairs>(p + i * kStep);
+    constexpr bool pairs = access == Access::every_second && Trait::takes_pairs;
+    if constexpr (pairs) return get<typename Trait::Pairs>(p + i * kStep);
     else return full(i);
   }
   // Prefetches the line `bytes` ahead.
@@ -85,11 +88,11 @@ struct Source {
     if constexpr (access == Access::strided) return one_by_one(i, n);
     return evens_in_part<V, T>(p + i * kStep, n);
   }
-  // Where the same lie in memory; `held` has room for them.
-  const char* part_in_memory(size_t i, size_t n, V& held) const {
+  // Where the same lie in memory: in `buffer` where the operand does not have them so.
+  const char* part_in_memory(size_t i, size_t n, V& buffer) const {
     if constexpr (access == Access::contiguous) return p + i * kStep;
-    held = part<false>(i, n);
-    return reinterpret_cast<const char*>(&held);
+    buffer = part<false>(i, n);
+    return reinterpret_cast<const char*>(&buffer);
   }
 
  private:
@@ -119,8 +122,12 @@ struct Source {
 };
 
 // Overflow over a block: an OR of all registers' flags, or the number of their sign bits.
-template <class V, class T, Report reports>
+template <class Trait>
 class Tally {
+  using T = typename Trait::Out;
+  using V = typename Trait::Result;
+  static constexpr Report reports = Trait::reports;
+
  public:
   void add(V over) {
     if constexpr (reports == Report::any) seen_ |= over;
@@ -136,10 +143,10 @@ class Tally {
   }
 
  private:
-  static V ones(V over) { return (V)((Vec<std::make_signed_t<T>, sizeof(V) / sizeof(T)>)over < 0); }
+  static V ones(V over) { return (V)((Vec<std::make_signed_t<T>, Trait::lanes>)over < 0); }
   static size_t sum(V v) {
     size_t n = 0;
-    for (size_t i = 0; i < sizeof(V) / sizeof(T); ++i) n += size_t(v[i]);
+    for (size_t i = 0; i < Trait::lanes; ++i) n += size_t(v[i]);
     return n;
   }
   void drain() {
@@ -151,30 +158,6 @@ class Tally {
   V seen_{};
   size_t sum_ = 0, added_ = 0;
 };
-
-// Operations of so many instructions that the CPU's own window holds too few loads: they prefetch operands in any case.
-template <class Op>
-constexpr bool is_slow = false;
-template <class Format>
-constexpr bool is_slow<Half<Format>> = true;
-#if defined(MINUEND_CONVERTS_FLOAT16)
-template <>
-constexpr bool is_slow<HardwareHalf> = true;
-#endif
-
-// Operations by what they have loops for; the table is kernel.h's.
-template <class Op>
-constexpr bool is_wrapping = Op::reports == Report::nothing;
-template <class T>
-constexpr bool is_wrapping<Saturating<T>> = false;
-template <class T, class W>
-constexpr bool is_wrapping<Widening<T, W>> = false;
-template <class Op>
-constexpr bool takes_every_second = Op::writes;
-template <Report reports, bool writes>
-constexpr bool is_wrapping<Tabulated<reports, writes>> = false;
-template <Report reports, bool writes>
-constexpr bool takes_every_second<Tabulated<reports, writes>> = false;
 
 constexpr bool is_stepped(Access access) { return access == Access::every_second || access == Access::strided; }
 
@@ -198,23 +181,23 @@ inline ptrdiff_t prefetch_distance(size_t bytes, const Block& block, size_t item
 
 // The first n lanes of a register, whose operands lie in memory: writes the results, returns the overflows. A register
 // is returned in any case, so that the caller knows that it has to clear the upper halves.
-template <class Op>
-MINUEND_PART Vec<typename Op::Out, Op::lanes> part_of(Op op, const char* a, const char* b, char* out, size_t n) {
-  using In = std::make_unsigned_t<typename Op::In>;
-  using Operand = Vec<In, Op::lanes>;
-  Vec<typename Op::Out, Op::lanes> over{};
-  const auto d = op(load_part<Operand>(a, n * sizeof(In)), load_part<Operand>(b, n * sizeof(In)), over);
-  if constexpr (Op::writes) store_part(out, d, n * sizeof(typename Op::Out));
+template <class Trait>
+MINUEND_PART typename Trait::Result part_of(Trait trait, const char* a, const char* b, char* out, size_t n) {
+  using Operand = typename Trait::Operand;
+  const size_t bytes = n * sizeof(typename Trait::In);
+  typename Trait::Result over{};
+  const auto d = trait(load_part<Operand>(a, bytes), load_part<Operand>(b, bytes), over);
+  if constexpr (Trait::writes) store_part(out, d, n * sizeof(typename Trait::Out));
   return over;
 }
 
-template <class Op, Access access_a, Access access_b, Traffic traffic, class Overflows>
-inline void row(Op op, const Block& block, const PrefetchDistances& ahead, const char* a, const char* b, char* out,
-                Overflows& overflows) {
-  using In = std::make_unsigned_t<typename Op::In>;
-  using Out = typename Op::Out;
-  using Operand = Vec<In, Op::lanes>;
-  using Result = Vec<Out, Op::lanes>;
+template <class Trait, Access access_a, Access access_b, Traffic traffic, class Overflows>
+inline void row(Trait trait, const Block& block, const PrefetchDistances& distances, const char* a, const char* b,
+                char* out, Overflows& overflows) {
+  using In = typename Trait::In;
+  using Out = typename Trait::Out;
+  using Operand = typename Trait::Operand;
+  using Result = typename Trait::Result;
   using A = Source<Operand, In, access_a>;
   using B = Source<Operand, In, access_b>;
   const A from_a(a, block.a_stride);
@@ -223,27 +206,27 @@ inline void row(Op op, const Block& block, const PrefetchDistances& ahead, const
   constexpr size_t less = A::kLess | B::kLess;
   constexpr bool has_strided = access_a == Access::strided || access_b == Access::strided;
   // Of these a call would make rows of 9 to 200 elements up to 1.17 times as slow.
-  constexpr bool is_commonest = is_wrapping<Op> && !is_stepped(access_a) && !is_stepped(access_b) &&
+  constexpr bool is_commonest = Trait::wraps && !is_stepped(access_a) && !is_stepped(access_b) &&
                                 (traffic == Traffic::in_l1 || traffic == Traffic::in_cache);
   constexpr bool calls = kCallsForParts && !is_commonest;
   // A store waits for its line to come into L1, and all later stores wait behind it.
   const bool prefetches_out =
-      (traffic == Traffic::in_cache || traffic == Traffic::beyond) && Op::writes && out != a && out != b;
+      (traffic == Traffic::in_cache || traffic == Traffic::beyond) && Trait::writes && out != a && out != b;
   Result over{};
   size_t i = 0;
 
   // Inlined, or `over` would have to be in memory, and the loop would work there.
   auto part = [&](size_t k) __attribute__((always_inline)) {
     // The rest of its line may be streamed, and a line that is written both ways takes ten times as long.
-    if (calls && (traffic != Traffic::streamed || less == 0 || k < Op::lanes)) {
+    if (calls && (traffic != Traffic::streamed || less == 0 || k < Trait::lanes)) {
       Operand x, y;
       const char *const at_a = from_a.part_in_memory(i, k, x), *const at_b = from_b.part_in_memory(i, k, y);
-      overflows.add(part_of(op, at_a, at_b, out + i * sizeof(Out), k));
+      overflows.add(part_of(trait, at_a, at_b, out + i * sizeof(Out), k));
     } else {
-      constexpr bool zeros = Op::reports != Report::nothing;
-      const Result d = op(from_a.template part<zeros>(i, k), from_b.template part<zeros>(i, k), over);
-      if constexpr (Op::writes) {
-        if (traffic == Traffic::streamed && k == Op::lanes) store<true>(out + i * sizeof(Out), d);
+      constexpr bool zeros = Trait::reports != Report::nothing;
+      const Result d = trait(from_a.template part<zeros>(i, k), from_b.template part<zeros>(i, k), over);
+      if constexpr (Trait::writes) {
+        if (traffic == Traffic::streamed && k == Trait::lanes) store<true>(out + i * sizeof(Out), d);
         else store_part(out + i * sizeof(Out), d, k * sizeof(Out));
       }
       overflows.add(over);
@@ -251,72 +234,73 @@ inline void row(Op op, const Block& block, const PrefetchDistances& ahead, const
     i += k;
   };
   // Stores on whole cache lines: streamed ones have to be, and others that straddle two lines cost double.
-  if (Op::writes && (traffic == Traffic::streamed || n * sizeof(Out) >= kWorthAligning)) {
+  if (Trait::writes && (traffic == Traffic::streamed || n * sizeof(Out) >= kWorthAligning)) {
     constexpr size_t width = sizeof(Result);
     const size_t ahead = (width - reinterpret_cast<uintptr_t>(out) % width) % width / sizeof(Out);
     if (ahead > 0 && ahead < n) part(ahead);
   }
   auto prefetch = [&](size_t at) __attribute__((always_inline)) {  // what a line of the result needs
-    if constexpr (traffic != Traffic::streamed || is_slow<Op>) {
-      from_a.template prefetch<traffic>(at, ahead.a);
-      from_b.template prefetch<traffic>(at, ahead.b);
+    if constexpr (traffic != Traffic::streamed || Trait::is_slow) {
+      from_a.template prefetch<traffic>(at, distances.a);
+      from_b.template prefetch<traffic>(at, distances.b);
     }
-    if (prefetches_out) __builtin_prefetch(out + at * sizeof(Out) + ahead.out, 1);
+    if (prefetches_out) __builtin_prefetch(out + at * sizeof(Out) + distances.out, 1);
   };
   auto full = [&](size_t at) __attribute__((always_inline)) {
-    const Result d = op(from_a.template lanes_of<Op>(at), from_b.template lanes_of<Op>(at), over);
-    if constexpr (Op::writes) store<traffic == Traffic::streamed>(out + at * sizeof(Out), d);
+    const Result d = trait(from_a.template lanes_of<Trait>(at), from_b.template lanes_of<Trait>(at), over);
+    if constexpr (Trait::writes) store<traffic == Traffic::streamed>(out + at * sizeof(Out), d);
     overflows.add(over);
   };
-  constexpr size_t in_line = kCacheLine / sizeof(Result), line = in_line * Op::lanes;
+  constexpr size_t in_line = kCacheLine / sizeof(Result), line = in_line * Trait::lanes;
   if constexpr (traffic != Traffic::in_l1 && less == 0 && !has_strided) {
 #pragma GCC unroll kLinesPerTurn
     for (; i + line <= n; i += line) {
       prefetch(i);
-      for (size_t k = 0; k < in_line; ++k) full(i + k * Op::lanes);
+      for (size_t k = 0; k < in_line; ++k) full(i + k * Trait::lanes);
     }
   } else if constexpr (traffic != Traffic::in_l1) {  // no faster if unrolled
     for (; i + line + less <= n; i += line) {
       prefetch(i);
-      for (size_t k = 0; k < in_line; ++k) full(i + k * Op::lanes);
+      for (size_t k = 0; k < in_line; ++k) full(i + k * Trait::lanes);
     }
   }
   if constexpr (traffic == Traffic::in_l1 || in_line > 1) {
-    for (; i + Op::lanes + less <= n; i += Op::lanes) full(i);
+    for (; i + Trait::lanes + less <= n; i += Trait::lanes) full(i);
   }
   if (i < n) part(n - i);
 }
 
 // Short rows: whole registers, of which the last one overlaps the one before, so that no row has a remainder. Some
 // elements are computed twice, which only counting would notice.
-template <class Op>
-constexpr bool can_be_short = Op::writes && Op::reports != Report::count;
+template <class Trait>
+constexpr bool can_be_short = Trait::writes && Trait::reports != Report::count;
 constexpr size_t kShortRow = 8;  // registers
 
-template <class Op>
+template <class Trait>
 bool is_short(const Block& block, Accesses accesses) {
+  constexpr size_t lanes = Trait::lanes;
   const bool by_registers = !is_stepped(accesses.a) && !is_stepped(accesses.b);
-  return can_be_short<Op> && by_registers && block.rows > 1 && block.n >= Op::lanes && block.n <= kShortRow * Op::lanes;
+  return can_be_short<Trait> && by_registers && block.rows > 1 && block.n >= lanes && block.n <= kShortRow * lanes;
 }
 
-template <class Op, Access access_a, Access access_b, class Overflows>
-inline void short_rows(Op op, const Block& block, bool prefetches, Overflows& overflows) {
-  using In = std::make_unsigned_t<typename Op::In>;
-  using Out = typename Op::Out;
-  using Operand = Vec<In, Op::lanes>;
+template <class Trait, Access access_a, Access access_b, class Overflows>
+inline void short_rows(Trait trait, const Block& block, bool prefetches, Overflows& overflows) {
+  using In = typename Trait::In;
+  using Out = typename Trait::Out;
+  using Operand = typename Trait::Operand;
   const ptrdiff_t a_ahead = distance_in_rows(kPrefetchDistance, block.n * sizeof(In), block.a_row_stride);
   const ptrdiff_t b_ahead = distance_in_rows(kPrefetchDistance, block.n * sizeof(In), block.b_row_stride);
   const ptrdiff_t out_ahead = distance_in_rows(kStorePrefetchDistance, block.n * sizeof(Out), block.out_row_stride);
-  const size_t last = block.n - Op::lanes;
+  const size_t last = block.n - Trait::lanes;
   const char *a = block.a, *b = block.b;
   char* out = block.out;
-  Vec<Out, Op::lanes> over{};
+  typename Trait::Result over{};
   for (size_t r = 0; r < block.rows;
        ++r, a += block.a_row_stride, b += block.b_row_stride, out += block.out_row_stride) {
     const Source<Operand, In, access_a> from_a(a, 0);
     const Source<Operand, In, access_b> from_b(b, 0);
     auto at = [&](size_t i) __attribute__((always_inline)) {
-      const auto d = op(from_a.full(i), from_b.full(i), over);
+      const auto d = trait(from_a.full(i), from_b.full(i), over);
       overflows.add(over);
       return d;
     };
@@ -326,32 +310,32 @@ inline void short_rows(Op op, const Block& block, bool prefetches, Overflows& ov
       if (out != a && out != b) __builtin_prefetch(out + i * sizeof(Out) + out_ahead, 1);
     }
     const auto end = at(last);  // loaded before anything is written: `out` may be a or b
-    for (size_t i = 0; i < last; i += Op::lanes) store<false>(out + i * sizeof(Out), at(i));
+    for (size_t i = 0; i < last; i += Trait::lanes) store<false>(out + i * sizeof(Out), at(i));
     store<false>(out + last * sizeof(Out), end);
   }
 }
 
 // Short rows have one loop for all traffic that is not streamed: in_l1's, told whether to prefetch.
-template <class Op, Access access_a, Access access_b, Traffic traffic>
-size_t loop(Op op, const Block& block, bool prefetches = true) {
-  Tally<Vec<typename Op::Out, Op::lanes>, typename Op::Out, Op::reports> overflows;
-  if constexpr (can_be_short<Op> && traffic == Traffic::in_l1) {
-    if (is_short<Op>(block, {access_a, access_b})) {
-      short_rows<Op, access_a, access_b>(op, block, prefetches, overflows);
+template <class Trait, Access access_a, Access access_b, Traffic traffic>
+size_t loop(Trait trait, const Block& block, bool prefetches = true) {
+  Tally<Trait> overflows;
+  if constexpr (can_be_short<Trait> && traffic == Traffic::in_l1) {
+    if (is_short<Trait>(block, {access_a, access_b})) {
+      short_rows<Trait, access_a, access_b>(trait, block, prefetches, overflows);
       return overflows.total();
     }
   }
-  using In = std::make_unsigned_t<typename Op::In>;
-  using Operand = Vec<In, Op::lanes>;
-  const PrefetchDistances ahead{
+  using In = typename Trait::In;
+  using Operand = typename Trait::Operand;
+  const PrefetchDistances distances{
       prefetch_distance(kPrefetchDistance, block, Source<Operand, In, access_a>::kStep, block.a_row_stride),
       prefetch_distance(kPrefetchDistance, block, Source<Operand, In, access_b>::kStep, block.b_row_stride),
-      prefetch_distance(kStorePrefetchDistance, block, sizeof(typename Op::Out), block.out_row_stride)};
+      prefetch_distance(kStorePrefetchDistance, block, sizeof(typename Trait::Out), block.out_row_stride)};
   const char *a = block.a, *b = block.b;
   char* out = block.out;
   for (size_t r = 0; r < block.rows;
        ++r, a += block.a_row_stride, b += block.b_row_stride, out += block.out_row_stride) {
-    row<Op, access_a, access_b, traffic>(op, block, ahead, a, b, out, overflows);
+    row<Trait, access_a, access_b, traffic>(trait, block, distances, a, b, out, overflows);
   }
   return overflows.total();
 }
@@ -365,123 +349,89 @@ inline size_t with_access(Access access, F f) {
   return f(std::integral_constant<Access, Access::broadcast>{});
 }
 
-template <class Op, Traffic traffic>
-size_t loop_of(Op op, const Block& block, Accesses accesses, bool prefetches = true) {
+template <class Trait, Traffic traffic>
+size_t loop_of(Trait trait, const Block& block, Accesses accesses, bool prefetches = true) {
   return with_access(accesses.a, [&](auto a) {
     return with_access(accesses.b, [&](auto b) -> size_t {
       constexpr Access x = decltype(a)::value, y = decltype(b)::value;
       constexpr bool has_strided = x == Access::strided || y == Access::strided;
-      constexpr bool has_broadcast = x == Access::broadcast || y == Access::broadcast;
       constexpr bool has_every_second = x == Access::every_second || y == Access::every_second;
-      constexpr bool exists =
-          !(x == Access::broadcast && y == Access::broadcast) &&
-          !(has_strided && (!is_wrapping<Op> || sizeof(typename Op::In) < kLeastStrided || has_every_second)) &&
-          !(has_every_second && !is_wrapping<Op> && (!takes_every_second<Op> || has_broadcast));
       // What is rare has one loop for all traffic.
-      constexpr bool is_rare = has_strided || (has_every_second &&
-                                              (traffic == Traffic::in_l1 || (!is_wrapping<Op> && x != y)));
-      if constexpr (!exists) return 0;
-      else return loop<Op, x, y, is_rare ? Traffic::in_cache : traffic>(op, block, prefetches);
+      constexpr bool is_rare =
+          has_strided || (has_every_second && (traffic == Traffic::in_l1 || (!Trait::wraps && x != y)));
+      if constexpr (!has_loop(Trait::element, Trait::policy, {x, y})) return 0;
+      else return loop<Trait, x, y, is_rare ? Traffic::in_cache : traffic>(trait, block, prefetches);
     });
   });
 }
 
-template <class Op>
-size_t run_op(Op op, const Block& block, Accesses accesses, Traffic traffic) {
-  constexpr bool can_stream = Op::writes && Op::lanes * sizeof(typename Op::Out) == kBytes;
-  constexpr auto item = ptrdiff_t(sizeof(typename Op::Out));
-  if constexpr (!Op::writes) return loop_of<Op, Traffic::in_cache>(op, block, accesses);
+template <class Trait>
+size_t run_trait(Trait trait, const Block& block, Accesses accesses, Traffic traffic) {
+  constexpr bool can_stream = Trait::writes && Trait::lanes * sizeof(typename Trait::Out) == kBytes;
+  constexpr auto item = ptrdiff_t(sizeof(typename Trait::Out));
+  if constexpr (!Trait::writes) return loop_of<Trait, Traffic::in_cache>(trait, block, accesses);
   const bool streams = can_stream && traffic == Traffic::streamed &&
                        reinterpret_cast<uintptr_t>(block.out) % item == 0 && block.out_row_stride % item == 0;
   // In place, what L2 holds comes in time without prefetch: 1.1 to 1.4 times as fast.
   const bool prefetches_less = kPrefetchesLess && (block.out == block.a || block.out == block.b);
-  const bool in_time = traffic == Traffic::in_l1 || (traffic == Traffic::in_cache && prefetches_less && !is_slow<Op>);
-  if (in_time || (!streams && is_short<Op>(block, accesses))) {
-    return loop_of<Op, Traffic::in_l1>(op, block, accesses, !in_time);
+  const bool in_time =
+      traffic == Traffic::in_l1 || (traffic == Traffic::in_cache && prefetches_less && !Trait::is_slow);
+  if (in_time || (!streams && is_short<Trait>(block, accesses))) {
+    return loop_of<Trait, Traffic::in_l1>(trait, block, accesses, !in_time);
   }
   if constexpr (can_stream) {
-    if (streams) return loop_of<Op, Traffic::streamed>(op, block, accesses);
+    if (streams) return loop_of<Trait, Traffic::streamed>(trait, block, accesses);
   }
   // What lies farther away is prefetched into L2: on two threads L1 has no room for all the lines under way, which took
   // up to 1.25 times as long.
   if constexpr (kPrefetchesLess) {
     if (traffic == Traffic::beyond && prefetches_less && accesses.a == Access::contiguous &&
         accesses.b == Access::contiguous) {
-      return loop<Op, Access::contiguous, Access::contiguous, Traffic::beyond>(op, block);
+      return loop<Trait, Access::contiguous, Access::contiguous, Traffic::beyond>(trait, block);
     }
   }
-  return loop_of<Op, Traffic::in_cache>(op, block, accesses);
+  return loop_of<Trait, Traffic::in_cache>(trait, block, accesses);
 }
 
-template <class Op>
+template <class Trait>
 size_t run(const void*, const Block& block, Accesses accesses, Traffic traffic) {
-  return run_op(Op{}, block, accesses, traffic);
+  return run_trait(Trait{}, block, accesses, traffic);
 }
 
 #if defined(__AVX512FP16__)
-template <class Op>
+template <class Trait>
 size_t run_strided(const void*, const Block& block, Accesses accesses, Traffic) {
   if (accesses.a == Access::broadcast)
-    return loop<Op, Access::broadcast, Access::strided, Traffic::in_cache>({}, block);
+    return loop<Trait, Access::broadcast, Access::strided, Traffic::in_cache>({}, block);
   if (accesses.b == Access::broadcast)
-    return loop<Op, Access::strided, Access::broadcast, Traffic::in_cache>({}, block);
+    return loop<Trait, Access::strided, Access::broadcast, Traffic::in_cache>({}, block);
   if (accesses.a == Access::contiguous)
-    return loop<Op, Access::contiguous, Access::strided, Traffic::in_cache>({}, block);
+    return loop<Trait, Access::contiguous, Access::strided, Traffic::in_cache>({}, block);
   if (accesses.b == Access::contiguous)
-    return loop<Op, Access::strided, Access::contiguous, Traffic::in_cache>({}, block);
-  return loop<Op, Access::strided, Access::strided, Traffic::in_cache>({}, block);
+    return loop<Trait, Access::strided, Access::contiguous, Traffic::in_cache>({}, block);
+  return loop<Trait, Access::strided, Access::strided, Traffic::in_cache>({}, block);
 }
 #endif
 
-#if !defined(MINUEND_ADDS_TO)
-template <Report reports, bool writes>
-size_t run_table(const void* table, const Block& block, Accesses accesses, Traffic) {
-  using Op = Tabulated<reports, writes>;
-  return loop_of<Op, Traffic::in_l1>({static_cast<const uint8_t*>(table)}, block, accesses, false);
-}
-
-#endif
-
-void copy_streamed(const char* from, char* to, size_t bytes) {
+template <bool stream>
+void copy_aligned(const char* from, char* to, size_t bytes) {
   using V = Vec<uint8_t, kBytes>;
   const size_t ahead = (kBytes - reinterpret_cast<uintptr_t>(to) % kBytes) % kBytes;
   size_t i = ahead < bytes ? ahead : bytes;
   std::memcpy(to, from, i);
-  for (; i + kBytes <= bytes; i += kBytes) store<true>(to + i, get<V>(from + i));
+#pragma GCC unroll 4
+  for (; i + kBytes <= bytes; i += kBytes) store<stream>(to + i, get<V>(from + i));
   std::memcpy(to + i, from + i, bytes - i);
 }
 
-template <class Op>
+void copy_bytes(const char* from, char* to, size_t bytes, bool stream) {
+  stream ? copy_aligned<true>(from, to, bytes) : copy_aligned<false>(from, to, bytes);
+}
+
+template <class Trait>
 Kernel find_float(Policy policy) {
-  return policy == Policy::wrap ? run<Op> : nullptr;  // floats have one policy
+  return policy == Policy::wrap ? run<Trait> : nullptr;  // floats have one policy
 }
-
-#if !defined(MINUEND_ADDS_TO)
-template <class T, class W>
-Kernel find_integer(Policy policy) {
-  using U = std::make_unsigned_t<T>;
-  switch (policy) {
-    case Policy::wrap: return run<Modular<U, Report::nothing, true>>;
-    case Policy::error: return run<Modular<T, Report::any, true>>;
-    case Policy::count: return run<Modular<T, Report::count, false>>;
-    case Policy::saturate: return run<Saturating<T>>;
-    case Policy::widen:
-      if constexpr (std::is_same_v<T, int64_t>) return run<Modular<T, Report::count, true>>;
-      else if constexpr (std::is_same_v<T, uint64_t>) return run<WideningU64>;
-      else return run<Widening<T, W>>;
-  }
-  return nullptr;
-}
-
-Kernel find_table(Policy policy) {
-  switch (policy) {
-    case Policy::error: return run_table<Report::any, true>;
-    case Policy::count: return run_table<Report::count, false>;
-    default: return run_table<Report::nothing, true>;
-  }
-}
-
-#endif
 
 #if defined(MINUEND_ADDS_TO)
 }  // namespace
@@ -494,47 +444,94 @@ namespace {
 
 // What this instruction set adds to another: arithmetic in float16; on x86 rounding to bfloat16 and CPUs whose gather
 // instruction is quick as well. All else would be the same loops once more.
-Kernel find(Element element, Policy policy, Accesses accesses) {
-  if (element == Element::f16) return find_float<Float16>(policy);
+template <class Op>
+Kernel find_of(Operator op, Element element, Policy policy, Accesses accesses) {
+  if (element == Element::f16) return find_float<Float16<Op>>(policy);
 #if defined(__AVX512FP16__)
-  if (element == Element::bf16) return find_float<Half<Bfloat16>>(policy);
+  if (element == Element::bf16) return find_float<Half<Op, Bfloat16>>(policy);
   const bool has_strided = accesses.a == Access::strided || accesses.b == Access::strided;
   if (has_strided && policy == Policy::wrap) {
     switch (element) {
-      case Element::f32: return run_strided<Ieee<float, uint32_t>>;
-      case Element::f64: return run_strided<Ieee<double, uint64_t>>;
-      case Element::i32: case Element::u32: return run_strided<Modular<uint32_t, Report::nothing, true>>;
-      case Element::i64: case Element::u64: return run_strided<Modular<uint64_t, Report::nothing, true>>;
+      case Element::f32: return run_strided<Ieee<Op, Element::f32, float>>;
+      case Element::f64: return run_strided<Ieee<Op, Element::f64, double>>;
+      case Element::i32: case Element::u32: return run_strided<Modular<Op, Element::u32, Policy::wrap>>;
+      case Element::i64: case Element::u64: return run_strided<Modular<Op, Element::u64, Policy::wrap>>;
       default: break;
     }
   }
 #endif
-  return MINUEND_ADDS_TO::routines.find(element, policy, accesses);
+  return MINUEND_ADDS_TO::routines.find(op, element, policy, accesses);
 }
 #else
-Kernel find(Element element, Policy policy, Accesses) {
+template <class Op, Element element>
+Kernel find_integer(Policy policy) {
+  switch (policy) {
+    case Policy::wrap: return run<Modular<Op, unsigned_of(item_size(element)), Policy::wrap>>;
+    case Policy::error: return run<Modular<Op, element, Policy::error>>;
+    case Policy::count: return run<Modular<Op, element, Policy::count>>;
+    case Policy::saturate: return run<Saturating<Op, element>>;
+    case Policy::widen:
+      if constexpr (item_size(element) == 8) return run<Modular<Op, element, Policy::widen>>;
+      else return run<Widening<Op, element>>;
+  }
+  return nullptr;
+}
+
+template <Policy policy>
+size_t run_table(const void* table, const Block& block, Accesses accesses, Traffic) {
+  const Tabulated<policy> trait{{}, static_cast<const uint8_t*>(table)};
+  return loop_of<Tabulated<policy>, Traffic::in_l1>(trait, block, accesses, false);
+}
+
+Kernel find_table(Policy policy) {
+  switch (policy) {
+    case Policy::error: return run_table<Policy::error>;
+    case Policy::count: return run_table<Policy::count>;
+    default: return run_table<Policy::wrap>;  // their results are in the table
+  }
+}
+
+template <class Op>
+Kernel find_of(Operator, Element element, Policy policy, Accesses) {
   switch (element) {
-    case Element::f16: return find_float<Float16>(policy);
-    case Element::bf16: return find_float<Half<Bfloat16>>(policy);
-    case Element::f32: return find_float<Ieee<float, uint32_t>>(policy);
-    case Element::f64: return find_float<Ieee<double, uint64_t>>(policy);
-    case Element::i8: return find_integer<int8_t, int16_t>(policy);
-    case Element::i16: return find_integer<int16_t, int32_t>(policy);
-    case Element::i32: return find_integer<int32_t, int64_t>(policy);
-    case Element::i64: return find_integer<int64_t, int64_t>(policy);
-    case Element::u8: return find_integer<uint8_t, int16_t>(policy);
-    case Element::u16: return find_integer<uint16_t, int32_t>(policy);
-    case Element::u32: return find_integer<uint32_t, int64_t>(policy);
-    case Element::u64: return find_integer<uint64_t, int64_t>(policy);
+    case Element::f16: return find_float<Float16<Op>>(policy);
+    case Element::bf16: return find_float<Half<Op, Bfloat16>>(policy);
+    case Element::f32: return find_float<Ieee<Op, Element::f32, float>>(policy);
+    case Element::f64: return find_float<Ieee<Op, Element::f64, double>>(policy);
+    case Element::i8: return find_integer<Op, Element::i8>(policy);
+    case Element::i16: return find_integer<Op, Element::i16>(policy);
+    case Element::i32: return find_integer<Op, Element::i32>(policy);
+    case Element::i64: return find_integer<Op, Element::i64>(policy);
+    case Element::u8: return find_integer<Op, Element::u8>(policy);
+    case Element::u16: return find_integer<Op, Element::u16>(policy);
+    case Element::u32: return find_integer<Op, Element::u32>(policy);
+    case Element::u64: return find_integer<Op, Element::u64>(policy);
     case Element::table: return find_table(policy);
   }
   return nullptr;
 }
 #endif
 
+// Calls f with the functor of an operator.
+template <class F>
+inline decltype(auto) with_operator(Operator op, F f) {
+  switch (op) {
+    case Operator::subtract: return f(Subtract{});
+  }
+  __builtin_unreachable();
+}
+
+Kernel find(Operator op, Element element, Policy policy, Accesses accesses) {
+  return with_operator(op, [&](auto functor) { return find_of<decltype(functor)>(op, element, policy, accesses); });
+}
+
+const Inverse& inverse(Operator op) {
+  return with_operator(op, [](auto functor) -> const Inverse& { return decltype(functor)::inverse; });
+}
+
 }  // namespace
 
-extern const Routines routines = {find, gather, scatter, repeat_each, transpose, copy_streamed};
+extern const Routines routines = {find, inverse, gather, copy, repeat_each, transpose, copy_bytes};
 
 }  // namespace MINUEND_ISA
 }  // namespace minuend

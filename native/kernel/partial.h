@@ -7,8 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernel/element.h"
-#include "kernel/gather.h"
+#include "kernel/registers.h"
 
 #define MINUEND_INLINE __attribute__((always_inline)) inline
 

@@ -34,7 +34,7 @@ inline auto get_lanes(const char* from, [[maybe_unused]] ptrdiff_t to_next_tile)
 #endif
 }
 
-// Tiles beside one another: n registers of n elements each. Interleaving the upper with the lower half of them
+// Adjacent tiles: n registers of n elements each. Interleaving the upper with the lower half of them
 // log2(n) times transposes them.
 template <size_t n, class V, class Indices>
 inline void transpose_registers(V (&v)[n], Indices indices) {
@@ -65,7 +65,7 @@ struct Transposition {
   size_t to_stride, rows, columns;
 
   const char* source(size_t r, size_t c) const { return from + r * sizeof(T) + ptrdiff_t(c) * stride; }
-  char* goal(size_t r, size_t c) const { return to + r * to_stride + c * sizeof(T); }
+  char* place(size_t r, size_t c) const { return to + r * to_stride + c * sizeof(T); }
 
   // n rows from n columns, or from as many tiles of n columns.
   template <size_t n, size_t tiles>
@@ -73,7 +73,7 @@ struct Transposition {
     Vec<T, tiles * n> v[n];
     const ptrdiff_t column = in_register<tiles>(stride), row = in_register<tiles>(ptrdiff_t(to_stride));
     const char* p = source(r, c);
-    char* q = goal(r, c);
+    char* q = place(r, c);
     for (size_t i = 0; i < n; ++i) v[i] = get_lanes<T, n, tiles>(p + ptrdiff_t(i) * column, ptrdiff_t(n) * column);
     transpose_registers(v, std::make_index_sequence<tiles * n>{});
     for (size_t i = 0; i < n; ++i) put(q + ptrdiff_t(i) * row, v[i]);
@@ -102,7 +102,7 @@ struct Transposition {
       Vec<T, n> v[n];
       for (size_t i = 0; i < n; ++i) v[i] = get<Vec<T, n>>(source(r, i < columns ? i : 0));
       transpose_registers(v, std::make_index_sequence<n>{});
-      for (size_t i = 0; i < n; ++i) put(goal(r + i, 0), v[i]);
+      for (size_t i = 0; i < n; ++i) put(place(r + i, 0), v[i]);
     });
   }
 
@@ -124,7 +124,7 @@ struct Transposition {
       for (size_t i = 0; i < n; ++i) v[i] = get<Vec<T, n>>(source(0, c + i));
       transpose_registers(v, std::make_index_sequence<n>{});
       for (size_t i = 0; i < n; ++i) {
-        if (i < rows) put(goal(i, c), v[i]);
+        if (i < rows) put(place(i, c), v[i]);
       }
     }
     one_by_one(c, columns);
@@ -132,7 +132,7 @@ struct Transposition {
 
   void one_by_one(size_t first_column, size_t end) const {
     for (size_t r = 0; r < rows; ++r) {
-      for (size_t c = first_column; c < end; ++c) put<T>(goal(r, c), get<T>(source(r, c)));
+      for (size_t c = first_column; c < end; ++c) put<T>(place(r, c), get<T>(source(r, c)));
     }
   }
 

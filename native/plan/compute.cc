@@ -1,9 +1,9 @@
 #include "plan/compute.h"
 
 #include <cstdlib>
-#include <cstring>
 #include <numeric>
 
+#include "system/instruction_sets.h"
 #include "system/memory.h"
 
 namespace minuend {
@@ -12,11 +12,11 @@ namespace {
 
 // How an operand's memory lies to the result's.
 //
-//   relation   condition                                                     what is done
-//   apart      no byte in common                                             the result is written where it belongs
-//   same       each element is read where its difference is written          the same, undone where that is an error
-//   crossing   any other                                                     it is computed apart and copied
-enum class Relation { apart, same, crossing };
+//   relation   condition                                               what is done
+//   separate   no byte in common                                       the result is written where it belongs
+//   same       each element is read where its result is written        the same, undone where that is an error
+//   crossing   any other                                               it is computed in a buffer and copied
+enum class Relation { separate, same, crossing };
 
 struct Operand {
   const char* first;
@@ -57,68 +57,44 @@ bool is_same(const Layout& l, const Operand& x, const Operand& y) {
   return true;
 }
 
-Relation relation(const Layout& l, const Operand& x, const Operand& out, const Range& goal) {
+Relation relation(const Layout& l, const Operand& x, const Operand& out, const Range& written) {
   const Range own = range(l, x);
-  if (own.high <= goal.low || goal.high <= own.low) return Relation::apart;
+  if (own.high <= written.low || written.high <= own.low) return Relation::separate;
   if (is_same(l, x, out)) return Relation::same;
-  return are_interleaved(l, x, out) ? Relation::apart : Relation::crossing;
+  return are_interleaved(l, x, out) ? Relation::separate : Relation::crossing;
 }
 
-bool can_fail(const Work& work) {
-  return work.policy == Policy::error || (work.policy == Policy::widen && item_size(work.element) == 8);
-}
+bool can_fail(const Work& work) { return report_of(work.element, work.policy) != Report::nothing; }
 
-// Gives an operand back its values after a difference that wrapped was written over it: subtraction modulo 2^n can be
-// undone. Over B, b = a - (a - b). Over A, a = b - (0 - (a - b)).
-void undo(Work work) {
-  work.policy = Policy::wrap;
-  const char *a = work.a, *b = work.b;
-  if (work.out == a) {
-    constexpr uint64_t zero = 0;
-    Work negation = work;
-    negation.a = reinterpret_cast<const char*>(&zero);
-    for (int i = 0; i < work.layout.rank; ++i) {
-      negation.layout.a[i] = 0;
-      negation.layout.b[i] = work.layout.out[i];
-    }
-    negation.b = work.out;
-    subtract(negation);
-    work.a = b;
-    std::memcpy(work.layout.a, work.layout.b, sizeof(work.layout.b));
-  }
-  work.b = work.out;
-  std::memcpy(work.layout.b, work.layout.out, sizeof(work.layout.out));
-  subtract(work);
-}
-
-Element unsigned_of(size_t item) {
-  switch (item) {
-    case 1: return Element::u8;
-    case 2: return Element::u16;
-    case 4: return Element::u32;
-    default: return Element::u64;
-  }
-}
-
-// Copies elements from `from`, which lies as the layout says of A, to `to`: all less 0.
-void copy(Layout layout, const char* from, char* to, size_t item) {
+// Gives the operand back its values that a result modulo 2^n was written over; `strides` are the other one's.
+void undo(const Work& work, const Steps& back, const char* other, const ptrdiff_t* strides) {
   constexpr uint64_t zero = 0;
-  for (int i = 0; i < layout.rank; ++i) layout.b[i] = 0;
-  Work work{unsigned_of(item), Policy::wrap, nullptr, layout, from, reinterpret_cast<const char*>(&zero), to};
-  subtract(work);
+  auto take = [&](Term term, const char*& at, ptrdiff_t* to) {
+    at = term == Term::result ? work.out : term == Term::other ? other : reinterpret_cast<const char*>(&zero);
+    const ptrdiff_t* from = term == Term::result ? work.layout.out : strides;
+    for (int i = 0; i < work.layout.rank; ++i) to[i] = term == Term::zero ? 0 : from[i];
+  };
+  for (size_t i = 0; i < back.count; ++i) {
+    Work step = work;
+    step.op = back.steps[i].op;
+    step.policy = Policy::wrap;
+    take(back.steps[i].left, step.a, step.layout.a);
+    take(back.steps[i].right, step.b, step.layout.b);
+    execute(step);
+  }
 }
 
-size_t compute_apart(const Work& work) {
+size_t compute_in_buffer(const Work& work) {
   const size_t item = result_size(work.element, work.policy);
   void* block = take_block(work.layout.count() * item);
   if (block == nullptr) return kNoMemory;
   Work inside = work;
   inside.out = static_cast<char*>(block);
   pack_like(inside.layout, work.layout.out, work.layout.out, item);
-  Layout back = work.layout;
-  std::memcpy(back.a, inside.layout.out, sizeof(back.a));
-  const size_t found = subtract(inside);
-  if (found == 0) copy(back, static_cast<const char*>(block), work.out, item);
+  Views back{work.layout, inside.out, inside.out, work.out};
+  for (int i = 0; i < work.layout.rank; ++i) back.layout.a[i] = back.layout.b[i] = inside.layout.out[i];
+  const size_t found = execute(inside);
+  if (found == 0) copy(back, item);
   give_block(block);
   return found;
 }
@@ -128,20 +104,23 @@ size_t compute_apart(const Work& work) {
 size_t compute(Work& work) {
   const Layout& l = work.layout;
   if (l.count() == 0) return 0;
-  if (work.policy == Policy::count) return subtract(work);
+  if (work.policy == Policy::count) return execute(work);
   const size_t item = item_size(work.element);
   const Operand out{work.out, l.out, result_size(work.element, work.policy)};
-  const Range goal = range(l, out);
-  const Relation a = relation(l, {work.a, l.a, item}, out, goal), b = relation(l, {work.b, l.b, item}, out, goal);
-  const bool replaces = (a == Relation::same || b == Relation::same) && can_fail(work);
+  const Range written = range(l, out);
+  const Relation a = relation(l, {work.a, l.a, item}, out, written);
+  const Relation b = relation(l, {work.b, l.b, item}, out, written);
+  if (a == Relation::crossing || b == Relation::crossing) return compute_in_buffer(work);
+  const bool over_a = a == Relation::same, over_b = b == Relation::same;
+  if (!can_fail(work) || (!over_a && !over_b)) return execute(work);
+  const Inverse& inverse = routines().inverse(work.op);
+  const Steps& back = over_a ? inverse.a : inverse.b;
+  const bool can_undo = over_a && over_b ? inverse.both : back.count > 0;
   // Codes may have upper bits that a table ignores, so they cannot be computed back.
-  if (a == Relation::crossing || b == Relation::crossing || (replaces && work.element == Element::table)) {
-    return compute_apart(work);
-  }
-  if (!replaces) return subtract(work);
-  const Work asked = work;  // subtract() reorders the layout
-  const size_t found = subtract(work);
-  if (found != 0) undo(asked);
+  if (!can_undo || work.element == Element::table) return compute_in_buffer(work);
+  const Work whole = work;  // execute() reorders the layout
+  const size_t found = execute(work);
+  if (found != 0) undo(whole, back, over_a ? whole.b : whole.a, over_a ? whole.layout.b : whole.layout.a);
   return found;
 }
 

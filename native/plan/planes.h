@@ -10,7 +10,7 @@ namespace minuend {
 // The innermost dims, two or more, are a plane of a few elements, the dim around them counts planes, and the result is
 // contiguous: as many planes as the buffer holds are one row to the kernel. An operand that is not contiguous is
 // gathered first, one row of all these planes at a time. Units are planes.
-class Planes : public Traversal {
+class Planes : public KernelTraversal {
  public:
   // The dim that counts planes, the outermost that may; -1 where the work is not of this kind.
   static int outer_dim(const Work& work) {
@@ -28,7 +28,7 @@ class Planes : public Traversal {
   }
 
   Planes(const Work& work, Traffic traffic, int p)
-      : Traversal(work, traffic, work.layout.rank - p),
+      : KernelTraversal(work, traffic, work.layout.rank - p),
         a_(work.layout, work.layout.a, p),
         b_(work.layout, work.layout.b, p) {
     const Layout& l = work.layout;
@@ -38,10 +38,10 @@ class Planes : public Traversal {
     read_as({same_a ? Access::broadcast : Access::contiguous, same_b ? Access::broadcast : Access::contiguous});
   }
 
-  size_t units() const override { return planes_; }
-  size_t grain() const override { return kCacheLine; }  // no two threads write to one cache line of a result
+  size_t units() const { return planes_; }
+  size_t grain() const { return kCacheLine; }  // no two threads write to one cache line of a result
 
-  size_t run(const char* a, const char* b, char* out, size_t from, size_t to) const override {
+  size_t run(const char* a, const char* b, char* out, size_t from, size_t to) const {
     Gathered a_buffer, b_buffer;
     const size_t step = kBuffer / (plane_ * item_);
     size_t count = 0;

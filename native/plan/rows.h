@@ -27,9 +27,9 @@ struct Strides {
 //
 // A result that is not contiguous along the row is computed in a buffer and scattered. Rows that are short, and whose
 // results follow one another, are joined: one row to the kernel.
-class Rows : public Traversal {
+class Rows : public KernelTraversal {
  public:
-  Rows(const Work& work, Traffic traffic) : Traversal(work, traffic, std::min(work.layout.rank, 2)) {
+  Rows(const Work& work, Traffic traffic) : KernelTraversal(work, traffic, std::min(work.layout.rank, 2)) {
     const Layout& l = work.layout;
     const int row = l.rank - 1;
     n_ = l.rank > 0 ? l.size[row] : 1;
@@ -40,8 +40,7 @@ class Rows : public Traversal {
     a_ = strides(l.a, item_);
     b_ = strides(l.b, item_);
     out_ = strides(l.out, result_);
-    reads_every_second_ = reads_strided(element_, policy_) ||
-                    (reads_every_second(element_, policy_) && a_.inner != 0 && b_.inner != 0);
+    reads_every_second_ = reads_every_second(element_, policy_, a_.inner == 0 || b_.inner == 0);
     out_is_contiguous_ = out_.inner == ptrdiff_t(result_) || !writes_;
     joined_ = is_joinable();
     repeat_b_ = joined_ ? is_scalar(b_) : b_.inner == 0;
@@ -49,12 +48,11 @@ class Rows : public Traversal {
     // Elements at odd addresses straddle cache lines: they are streamed as bytes.
     buffers_result_ = streams() && !joined_ && out_is_contiguous_ && writes_ &&
                       reinterpret_cast<uintptr_t>(work.out) % result_ != 0 && n_ * result_ >= kBuffer;
-    read_as(accesses(!joined_ && out_is_contiguous_ && !buffers_result_ && item_ >= kLeastStrided &&
-                     reads_strided(element_, policy_)));
+    read_as(accesses(!joined_ && out_is_contiguous_ && !buffers_result_ && reads_strided(element_, policy_)));
     const bool has_strided = accesses_.a == Access::strided || accesses_.b == Access::strided;
     direct_ = !joined_ && out_is_contiguous_ && !buffers_result_ &&
               (has_strided || (is_direct(a_, repeat_a_) && is_direct(b_, repeat_b_)));
-    // Rows that share cache lines with their neighbours are streamed only if they are long.
+    // Rows that share cache lines with the next ones are streamed only if they are long.
     const bool streams_rows =
         joined_ || rows_ == 1 || out_.outer % ptrdiff_t(kCacheLine) == 0 || n_ * result_ >= kLeastStreamedRow;
     row_traffic_ = streams() && (buffers_result_ || !out_is_contiguous_ || !streams_rows) ? Traffic::beyond : traffic;
@@ -63,28 +61,16 @@ class Rows : public Traversal {
     if (traffic == Traffic::in_cache && !reads) row_traffic_ = Traffic::in_l1;
   }
 
-  size_t units() const override { return rows_ * n_; }
-  // Short rows are not cut; of long ones, no two threads write to one cache line of a contiguous result.
-  size_t grain() const override { return n_ <= kChunk ? n_ : 64; }
+  size_t units() const { return rows_ * n_; }
+  size_t grain() const { return row_grain(n_); }
 
-  size_t run(const char* a, const char* b, char* out, size_t from, size_t to) const override {
-    size_t r = from / n_, count = 0;
-    if (const size_t c = from % n_; c > 0) {
-      const size_t end = std::min(n_, c + (to - from));
-      count += run_at(a, b, out, r++, 1, c, end - c);
-      from += end - c;
-    }
-    if (const size_t whole = (to - from) / n_; whole > 0) {
-      count += run_at(a, b, out, r, whole, 0, n_);
-      r += whole;
-      from += whole * n_;
-    }
-    if (from < to) count += run_at(a, b, out, r, 1, 0, to - from);
-    return count;
+  size_t run(const char* a, const char* b, char* out, size_t from, size_t to) const {
+    return in_rows(n_, from, to, [&](size_t row, size_t rows, size_t column, size_t n) {
+      return run_at(a, b, out, row, rows, column, n);
+    });
   }
 
  private:
-  static constexpr size_t kLeastStreamedRow = 2048;  // bytes
   // Two columns of one matrix share cache lines, which should still be in L1 when the second is gathered.
   static constexpr size_t kGathered = 32 << 10;  // bytes of lines
   static constexpr size_t kLeastPiece = 128;     // elements
@@ -195,8 +181,8 @@ class Rows : public Traversal {
         const char* y = gather(b + b_.outer * row + b_.inner * column, b_, repeat_b_, k, b_buffer);
         char* z = out + out_.outer * row + out_.inner * column;
         count += kernel_(table_, {x, y, writes_there ? z : results, k}, accesses_, row_traffic_);
-        if (!out_is_contiguous_) routines().scatter(result_, results, z, out_.inner, k);
-        if (buffers_result_) routines().copy_streamed(results, z, k * result_);
+        if (!out_is_contiguous_) routines().copy(result_, results, ptrdiff_t(result_), z, out_.inner, k);
+        if (buffers_result_) routines().copy_bytes(results, z, k * result_, true);
       }
     }
     return count;

@@ -5,15 +5,15 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "plan/traversal.h"
 #include "plan/cuts.h"
+#include "plan/traversal.h"
 
 namespace minuend {
 
 // Operands whose contiguous dim is the outer of the two: transposed in tiles that fit L1. Units are bands of as many
 // rows as a tile has, or stacks of as many columns, whichever are more. At most one operand is broadcast along a row.
 // Where one dim is short, a tile is longer along the other.
-class Tiles : public Traversal {
+class Tiles : public KernelTraversal {
  public:
   // The dim that should be the outer one; -1 where the work is not of this kind.
   static int outer_dim(const Work& work) {
@@ -40,7 +40,7 @@ class Tiles : public Traversal {
   }
 
   Tiles(const Work& work, Traffic traffic)
-      : Traversal(work, traffic, 2), joined_(is_joined(work, work.layout.rank - 2)) {
+      : KernelTraversal(work, traffic, 2), joined_(is_joined(work, work.layout.rank - 2)) {
     const Layout& l = work.layout;
     const int d = l.rank - 2;
     const size_t side = item_ <= 2 ? 128 : 64;
@@ -66,10 +66,10 @@ class Tiles : public Traversal {
     rows_at_once_ = rows_at_once_ < line ? std::min(line, kLargest / (pitch_ * item_)) : rows_at_once_ / line * line;
   }
 
-  size_t units() const override { return by_bands_ ? bands_.count : stacks_.count; }
-  size_t grain() const override { return 1; }
+  size_t units() const { return by_bands_ ? bands_.count : stacks_.count; }
+  size_t grain() const { return 1; }
 
-  size_t run(const char* a, const char* b, char* out, size_t from, size_t to) const override {
+  size_t run(const char* a, const char* b, char* out, size_t from, size_t to) const {
     const size_t i0 = by_bands_ ? from : 0, i1 = by_bands_ ? to : bands_.count;
     const size_t j0 = by_bands_ ? 0 : from, j1 = by_bands_ ? stacks_.count : to;
     Buffer a_buffer, b_buffer;
@@ -175,7 +175,7 @@ class Tiles : public Traversal {
     const bool brought = inner == 0 || is_contiguous(inner) || is_transposed(outer, inner);
     const bool is_row = !joined_ || outer == inner * ptrdiff_t(pitch_);
     const bool backwards = inner == -ptrdiff_t(item_);
-    return brought || !is_row || backwards || streams() || item_ < kLeastStrided || !reads_strided(element_, policy_)
+    return brought || !is_row || backwards || streams() || !reads_strided(element_, policy_)
                ? Access::contiguous
                : Access::strided;
   }

@@ -15,6 +15,8 @@
 
 namespace minuend {
 
+constexpr Operator kOperator = Operator::subtract;  // the one that Python has functions of
+
 // The kernel's element type, or policy, of a Python string; -1 with an error set where there is none.
 int find_element(PyObject* name);
 int find_policy(PyObject* name);

@@ -212,7 +212,7 @@ void join_line(Work& work) {
   l.out[0] = ptrdiff_t(result_size(work.element, work.policy));
 }
 
-// Whether the difference can be written to `out` as it is; reads its strides, which a line does not need.
+// Whether the result can be written to `out` as it is; reads its strides, which a line does not need.
 bool can_write(const Call& call, int type, bool line, size_t item, Layout& l) {
   const PyArray_Descr* descr = PyArray_DESCR(call.out);
   if (descr->type_num != type || !PyArray_ISNBO(descr->byteorder) || !same_sizes(call.out, l)) return false;
@@ -228,6 +228,7 @@ PyObject* try_fast(const Call& call) {
   const Known* row = find_known(descr);
   if (row == nullptr || other->type_num != descr->type_num || !PyArray_ISNBO(other->byteorder)) return nullptr;
   Work work;
+  work.op = kOperator;
   work.element = row->element;
   const bool is_float = row_of(row->element).kind == Kind::floating;
   work.policy = is_float ? Policy::wrap : call.policy;  // which floats ignore
@@ -252,7 +253,7 @@ PyObject* try_fast(const Call& call) {
   work.out = PyArray_BYTES(out);
   if (line) join_line(work);
   const bool is_new = call.out == nullptr;  // no operand lies in it
-  const size_t found = without_gil(work, [&] { return is_new ? subtract(work) : compute(work); });
+  const size_t found = without_gil(work, [&] { return is_new ? execute(work) : compute(work); });
   if (found == 0) return reinterpret_cast<PyObject*>(out);
   Py_DECREF(out);
   if (found == kNoMemory) PyErr_NoMemory();

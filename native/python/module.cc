@@ -78,9 +78,10 @@ bool read_work(PyObject* const* args, Work& work) {
   const int element = find_element(args[0]);
   const int policy = element < 0 ? -1 : find_policy(args[1]);
   if (policy < 0) return false;
+  work.op = kOperator;
   work.element = Element(element);
   work.policy = Policy(policy);
-  if (routines().find(work.element, work.policy, Accesses{}) == nullptr) {
+  if (routines().find(work.op, work.element, work.policy, Accesses{}) == nullptr) {
     PyErr_Format(PyExc_ValueError, "the kernel has no policy '%s' for %s", kPolicies[policy], kElements[element].name);
     return false;
   }
@@ -106,7 +107,7 @@ bool check_count(const char* name, Py_ssize_t n, Py_ssize_t wanted) {
 }
 
 // execute(kernel, policy, sizes, a, a strides, b, b strides, table, out, out strides): what the kernel says of overflow
-PyObject* execute(PyObject*, PyObject* const* args, Py_ssize_t n) {
+PyObject* execute_call(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Work work;
   if (!check_count("execute", n, 10) || !read_work(args, work) || !read_table(args[7], work) ||
       !read_operand(args[8], args[9], work.layout.rank, &work.out, work.layout.out)) {
@@ -240,7 +241,7 @@ using Fast = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t);
 PyCFunction cast(Fast f) { return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)); }
 
 PyMethodDef kMethods[] = {
-    {"execute", cast(execute), METH_FASTCALL, nullptr},
+    {"execute", cast(execute_call), METH_FASTCALL, nullptr},
     {"first_overflow", cast(first), METH_FASTCALL, nullptr},
     {"learn", cast(learn), METH_FASTCALL, nullptr},
     {"with_fast_path", with_fast_path, METH_O, nullptr},

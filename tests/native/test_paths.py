@@ -273,6 +273,29 @@ def test_what_is_larger_than_the_caches(dtype, offset, threads):
             assert np.array_equal(mn.subtract(x, y, out=(x, y)[over]), want)
 
 
+CROSSING = {
+    "a line": lambda x: (x.reshape(-1)[3:], x.reshape(-1)[:-3]),
+    "a line backwards": lambda x: (x.reshape(-1)[::-1], x.reshape(-1)),
+    "rows": lambda x: (x[1:, 5:], x[:-1, 5:]),
+    "few columns": lambda x: (x[1:, 5:8], x[:-1, 5:8]),
+    "every second element": lambda x: (x[:, 2::2], x[:, :-2:2]),
+    "rows backwards": lambda x: (x[::-1, 1::3], x[:, 1::3]),
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("rows", [7, 600, 6000], ids=["in the first cache", "in a cache", "beyond the caches"])
+@pytest.mark.parametrize("lie", CROSSING.values(), ids=CROSSING)
+def test_a_result_that_crosses_an_operand_is_copied_to_its_place_alone(dtype, rows, lie, threads):
+    x = placed((rows, 2600 // np.dtype(dtype).itemsize), dtype, 8, 1)
+    after = x.copy()
+    (out, a), (want, _) = lie(x), lie(after)
+    b = placed(out.shape, dtype, 0, 2)
+    want[...] = np.subtract(a, b)
+    mn.subtract(a, b, out=out)
+    assert np.array_equal(x, after)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("offset", [0, 1])
 def test_what_is_larger_than_all_caches_but_a_few(dtype, offset, threads):

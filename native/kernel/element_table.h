@@ -48,4 +48,12 @@ constexpr size_t result_size(Element element, Policy policy) {
   return policy == Policy::widen && row.kind != Kind::coded && row.size < 8 ? 2 * row.size : row.size;
 }
 
+// The type of unsigned integers of so many bytes.
+constexpr Element unsigned_of(size_t item) {
+  for (const ElementRow& row : kElements) {
+    if (row.kind == Kind::without_sign && row.size == item) return row.element;
+  }
+  return Element::u8;
+}
+
 }  // namespace minuend

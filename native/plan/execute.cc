@@ -1,4 +1,4 @@
-#include "plan/subtract.h"
+#include "plan/execute.h"
 
 #include <algorithm>
 #include <atomic>
@@ -7,11 +7,12 @@
 #include <cstring>
 #include <utility>
 
-#include "system/float_mode.h"
+#include "plan/copies.h"
 #include "plan/planes.h"
 #include "plan/rows.h"
 #include "plan/tiles.h"
 #include "system/cpu.h"
+#include "system/float_mode.h"
 #include "system/instruction_sets.h"
 #include "system/machine.h"
 #include "system/threads.h"
@@ -34,13 +35,15 @@ constexpr size_t kServerShare = 12;             // the part of a larger last cac
 constexpr size_t kTwiceShare = 4;               // or where what is streamed is written twice
 constexpr size_t kHardlyRead = 8;               // bytes written for each byte read
 
-// Units [from, to) of a work, counted over its outer dims and the traversal's own units.
-size_t run_range(const Work& work, const Traversal& traversal, size_t from, size_t to) {
-  const Layout& l = work.layout;
+// Units [from, to), counted over the outer dims and the traversal's own units.
+template <class Traversal>
+MINUEND_PLAN_INLINE size_t run_range(const Views& views, const Traversal& traversal, size_t from, size_t to) {
+  const Layout& l = views.layout;
   const int outer = l.rank - traversal.dims();
+  if (outer == 0) return traversal.run(views.a, views.b, views.out, from, to);
   size_t index[kMaxRank];
-  const char *a = work.a, *b = work.b;
-  char* out = work.out;
+  const char *a = views.a, *b = views.b;
+  char* out = views.out;
   auto step = [&](int dim, ptrdiff_t n) {
     a += l.a[dim] * n;
     b += l.b[dim] * n;
@@ -103,19 +106,22 @@ size_t stream_threshold(bool reads, bool twice) {
 //   odd addresses, up to a higher threshold       beyond     streaming them takes a buffer
 //   odd addresses, on AMD                         beyond     it costs Zen 4 more than lines that are read: 1.1 times
 //   more                                          streamed   lines are not read just to be written over
-Traffic choose_traffic(const Work& work, size_t elements) {
-  const size_t item = item_size(work.element);
-  const size_t read = bytes_read(work.layout, work.layout.a, item) + bytes_read(work.layout, work.layout.b, item);
-  const bool in_place = work.out == work.a || work.out == work.b;
-  const size_t result = result_size(work.element, work.policy), written = elements * result;
+Traffic choose_traffic(const Views& views, size_t read, size_t written, size_t result) {
+  const bool in_place = views.out == views.a || views.out == views.b;
   const size_t bytes = read + (in_place ? 0 : written);
   if (bytes <= kL1) return Traffic::in_l1;
-  const bool reads = read > written / kHardlyRead, is_across = reinterpret_cast<uintptr_t>(work.out) % result != 0;
+  const bool reads = read > written / kHardlyRead, is_across = reinterpret_cast<uintptr_t>(views.out) % result != 0;
   if (bytes <= stream_threshold(reads, false)) {
     return kIsAmd && (!reads || bytes <= kCaches.l3 / 2) ? Traffic::in_l1 : Traffic::in_cache;
   }
   const bool is_stored = is_across && (kIsAmd || bytes <= stream_threshold(reads, true));
   return in_place || is_stored ? Traffic::beyond : Traffic::streamed;
+}
+
+Traffic choose_traffic(const Work& work, size_t elements) {
+  const Layout& l = work.layout;
+  const size_t item = item_size(work.element), result = result_size(work.element, work.policy);
+  return choose_traffic(work, bytes_read(l, l.a, item) + bytes_read(l, l.b, item), elements * result, result);
 }
 
 size_t bytes_of(const Work& work, size_t elements) {
@@ -128,22 +134,24 @@ size_t outer_count(const Layout& l, const Traversal& traversal) {
   return n;
 }
 
+template <class Traversal>
 struct Shared {
-  const Work& work;
+  const Views& views;
   const Traversal& traversal;
   size_t units;
   int parts;
   std::atomic<size_t> count{0};
 };
 
+template <class Traversal>
 void run_part(void* context, int i) {
-  auto& shared = *static_cast<Shared*>(context);
+  auto& shared = *static_cast<Shared<Traversal>*>(context);
   const FloatMode mode;
   const size_t grain = shared.traversal.grain();
   auto bound = [&](int k) {
     return k == shared.parts ? shared.units : shared.units / grain * size_t(k) / size_t(shared.parts) * grain;
   };
-  shared.count += run_range(shared.work, shared.traversal, bound(i), bound(i + 1));
+  shared.count += run_range(shared.views, shared.traversal, bound(i), bound(i + 1));
   if (shared.traversal.streams()) end_of_stream();
 }
 
@@ -160,19 +168,20 @@ bool is_shared(size_t bytes) {
   return now - last.exchange(now, std::memory_order_relaxed) < kSoon;
 }
 
-size_t run(const Work& work, const Traversal& traversal, size_t bytes) {
-  const size_t units = outer_count(work.layout, traversal) * traversal.units();
+template <class Traversal>
+MINUEND_PLAN_INLINE size_t run(const Views& views, const Traversal& traversal, size_t bytes) {
+  const size_t units = outer_count(views.layout, traversal) * traversal.units();
   if (bytes >= kLeastShared) heed_container();
   const int threads = num_threads();
   if (threads < 2 || !is_shared(bytes)) {
     const FloatMode mode;
-    const size_t count = run_range(work, traversal, 0, units);
+    const size_t count = run_range(views, traversal, 0, units);
     if (traversal.streams()) end_of_stream();
     return count;
   }
   const auto parts = int(std::min(size_t(threads) * kPartsPerThread, bytes / kBytesPerPart));
-  Shared shared{work, traversal, units, parts};
-  in_parallel(parts, threads, run_part, &shared);
+  Shared<Traversal> shared{views, traversal, units, parts};
+  in_parallel(parts, threads, run_part<Traversal>, &shared);
   return shared.count;
 }
 
@@ -211,11 +220,11 @@ bool is_long(const Work& work) {
 //   an operand runs across the result's rows         Tiles      a row of it takes a cache line for each element, and a
 //   (Tiles::outer_dim() says when it pays)                      page for many
 //   any other                                        Rows       the kernel reads rows without a buffer
-size_t subtract(Work& work) {
+size_t execute(Work& work) {
   if (is_short_line(work)) {
     const Layout& l = work.layout;
     const FloatMode mode;
-    const Kernel kernel = routines().find(work.element, work.policy, Accesses{});
+    const Kernel kernel = routines().find(work.op, work.element, work.policy, Accesses{});
     return kernel(work.table, {work.a, work.b, work.out, l.size[0]}, Accesses{}, Traffic::in_l1);
   }
   const size_t elements = work.layout.count();
@@ -229,6 +238,13 @@ size_t subtract(Work& work) {
     return run(work, Tiles(work, traffic), bytes);
   }
   return run(work, Rows(work, traffic), bytes);
+}
+
+void copy(Views& views, size_t item) {
+  const size_t bytes = views.layout.count() * item;
+  if (bytes == 0) return;
+  collapse(views.layout, views.a, views.b, views.out);
+  run(views, Copies(views, item, choose_traffic(views, bytes, bytes, item)), 2 * bytes);
 }
 
 size_t first_overflow(const Work& work) {
