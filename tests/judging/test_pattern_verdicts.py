@@ -9,6 +9,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+import minuend as mn
 from minuend import check, fix
 from minuend.errors import SpecError
 from minuend.models.patterns import Const, Op, X, less
@@ -358,3 +359,32 @@ def test_fix_names_the_setting_where_no_rewriting_helps():
     fixed = fix(onnx.parser.parse_model(MATMUL), OPENVINO, run=False)
     (refused,) = fixed.refused
     assert refused.instead == "run the model with INFERENCE_PRECISION_HINT=f32; no rewriting helps"
+
+
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [
+        # -(c - x) is x - c to openvino: +0 in place of -0 where x is c
+        ("(float[2] x) => (float[2] y) <float k = {0.001}> { d = Sub (k, x) y = Neg (d) }", "openvino-cpu@2026.4.1"),
+        ("(float[2] x) => (float[2] y) <float k = {0.001}> { d = Sub (x, k) y = Neg (d) }", "openvino-cpu@2026.4.1"),
+    ],
+)
+def test_what_the_numbers_of_the_cases_cannot_show_is_unknown(text: str, target: str) -> None:
+    (finding,) = mn.check('<ir_version: 10, opset_import: ["" : 14]> g ' + text, target).findings
+    assert finding.verdict != "ok"
+
+
+def test_a_result_that_is_infinite_between_two_nodes_alone_is_unknown() -> None:
+    nodes = [onnx.helper.make_node("Sub", ["x", "k"], ["d"]), onnx.helper.make_node("Div", ["d", "d"], ["y"])]
+    x, y = (onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT16, [2]) for name in "xy")
+    k = onnx.numpy_helper.from_array(np.float16(60000), "k")
+    graph = onnx.helper.make_graph(nodes, "g", [x], [y], [k])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 14)], ir_version=8)
+    (finding,) = mn.check(model, "onnxruntime-cpu@1.32.0").findings  # in float32 d is finite: 1 in place of NaN
+    assert finding.verdict != "ok"
+
+
+def test_a_runtime_that_does_not_reverse_negates_a_difference_with_a_constant_as_measured() -> None:
+    text = "(float[2] x) => (float[2] y) <float k = {0.001}> { d = Sub (k, x) y = Neg (d) }"
+    (finding,) = mn.check('<ir_version: 10, opset_import: ["" : 14]> g ' + text, "onnxruntime-cpu@1.32.0").findings
+    assert finding.verdict == "ok"

@@ -82,7 +82,23 @@ class GraphAnswers:
         """
         if match.exact and self._known(match, WIDE, dynamic, hint) == {}:
             return {}  # the two are fine where nothing rounds between them
-        return self._known(match, dtype, dynamic, hint)
+        found = self._known(match, dtype, dynamic, hint)
+        return None if found == {} and self._cannot_show(match.pattern, dtype) else found
+
+    def _cannot_show(self, pattern: Pattern, dtype: str) -> bool:
+        """Whether a deviation is out of reach of the numbers that a case is measured with.
+
+        Their inputs are no number that a constant is, and no finite one overflows with a constant. So they show neither
+        the sign of a zero where a runtime negates by reversing, nor a result that is infinite between two nodes alone,
+        where both operands of the second are that result.
+        """
+        if not isinstance(pattern, Op) or pattern.judged or TYPES[dtype].is_integer:
+            return False
+        own = [one for one in pattern.operands if isinstance(one, Op) and one.judged]
+        if not any(isinstance(one, Const) for op in own for one in op.operands):
+            return False
+        reverses = self._cell(Match(less(Const.ZERO, X), ADJACENT, ""), dtype, STATIC) != {}
+        return (pattern.operator == "Neg" and reverses) or (dtype in NARROW and len(own) > 1)
 
     def _known(self, match: Match, dtype: str, dynamic: bool, hint: str) -> Answers | None:
         """What was measured of a match, or of the one that it counts as: other constants stand for 2^k and 0."""
