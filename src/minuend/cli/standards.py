@@ -17,7 +17,7 @@ from minuend.standards.version import diff as changes_between
 
 @click.command(
     cls=Verb,
-    examples=("spec", "spec onnx --operator add", "spec onnx:Add-14", "spec onnx:14 --lang zh_TW"),
+    examples=("spec onnx --operator add", "spec onnx:14 --lang zh_TW"),
     page="docs/standards.md",
 )
 @click.argument("version", metavar="[DIALECT[:V]]", required=False, shell_complete=completing("versions"))
@@ -64,7 +64,7 @@ def _open(op: OpVersion | None, operator: str, language: Language) -> None:
 
 @click.command(
     cls=Verb,
-    examples=("diff onnx:6 onnx:7", "diff onnx:Add-7 onnx:Add-13", "diff directml:2.1 directml:4.1 --json"),
+    examples=("diff onnx:Add-7 onnx:Add-13", "diff directml:2.1 directml:4.1 --json"),
     page="docs/standards.md",
 )
 @click.argument("old", metavar="DIALECT:V", shell_complete=completing("versions"))
