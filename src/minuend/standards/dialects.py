@@ -121,10 +121,8 @@ class Dialect:
 @functools.cache
 def dialects() -> Mapping[str, Dialect]:
     """Every dialect by name, found in this package's folder."""
-    import minuend
-
     found = {}
-    for module in pkgutil.iter_modules(minuend.__path__):
+    for module in pkgutil.iter_modules([os.path.dirname(os.path.dirname(__file__))]):
         folder = os.path.join(module.module_finder.path, module.name)  # type: ignore[union-attr]
         if module.ispkg and os.path.exists(os.path.join(folder, "versions.py")):
             found[module.name] = importlib.import_module(f"minuend.{module.name}.versions").DIALECT
