@@ -10,6 +10,7 @@ import functools
 import importlib
 import os
 import pkgutil
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -121,10 +122,8 @@ class Dialect:
 @functools.cache
 def dialects() -> Mapping[str, Dialect]:
     """Every dialect by name, found in this package's folder."""
-    import minuend
-
     found = {}
-    for module in pkgutil.iter_modules(minuend.__path__):
+    for module in pkgutil.iter_modules(sys.modules["minuend"].__path__):
         folder = os.path.join(module.module_finder.path, module.name)  # type: ignore[union-attr]
         if module.ispkg and os.path.exists(os.path.join(folder, "versions.py")):
             found[module.name] = importlib.import_module(f"minuend.{module.name}.versions").DIALECT
