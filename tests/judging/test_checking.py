@@ -477,7 +477,7 @@ def test_a_version_of_a_standard_is_no_target(name: str) -> None:
     runtimes = dict.fromkeys(one.partition("@")[0] for one in targets.names())
     *most, last = (one for one in runtimes if not quirks(one).arrays)
     assert str(caught.value) == (
-        f"{name!r} is a version of a standard, a goal of fix and convert; check takes what runs a model: "
+        f"{name!r} is a version of a standard, which fix and convert take; check takes what runs a model: "
         f"{', '.join(most)} or {last}"
     )
 

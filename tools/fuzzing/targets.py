@@ -552,9 +552,9 @@ def _rules(text: str) -> object:
 
 
 def _goal(text: str) -> object:
-    from minuend.models.converting import goal_of
+    from minuend.models.converting import version_of
 
-    return goal_of(text)[0]
+    return version_of(text)[0].name
 
 
 @functools.cache

@@ -78,7 +78,7 @@ def run(
     page="docs/conversion.md",
 )
 @click.argument("model", type=path, metavar="MODEL")
-@click.option("--to", "goal", metavar="V", required=True, help="onnx:13, onnx, openvino, directml:5.1 …")
+@click.option("--to", "version", metavar="V", required=True, help="onnx:13, onnx, openvino, directml:5.1 …")
 @click.option(
     "--target",
     metavar="T",
@@ -87,7 +87,7 @@ def run(
 )
 @click.option("-o", "--output", "out", type=path, metavar="OUT", required=True, help="The file to write.")
 @click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
-def convert(*, model: str, goal: str, target: str | None, out: str, as_json: bool) -> int:
+def convert(*, model: str, version: str, target: str | None, out: str, as_json: bool) -> int:
     """Convert MODEL to another version of its standard, or to another standard's format.
 
     What was changed and what was lost is listed. A model that cannot be converted whole is refused, each node with its
@@ -95,21 +95,21 @@ def convert(*, model: str, goal: str, target: str | None, out: str, as_json: boo
     """
     from minuend.cli.pages.converting import convert_json, convert_lines
     from minuend.models.converting import convert as convert_model
-    from minuend.models.converting import goal_of
-    from minuend.models.opening import check_goal, open_model
+    from minuend.models.converting import version_of
+    from minuend.models.opening import check_output_path, open_model
 
-    dialect_name, _ = goal_of(goal)
+    home, _ = version_of(version)
     opened = open_model(model)
-    check_goal(out, dialect_name, (model, *opened.sources(), *files(target)))
+    check_output_path(out, home, (model, *opened.sources(), *files(target)))
     try:
-        converted = convert_model(opened, goal, target=target)
+        converted = convert_model(opened, version, target=target)
     except ConversionRefused as refused:
-        return _refuse(refused, {"model": model, "to": goal} if as_json else None)
+        return _refuse(refused, {"model": model, "to": version} if as_json else None)
     converted.save(out)
     if as_json:
-        show_json(convert_json(converted, model, goal, out))
+        show_json(convert_json(converted, model, version, out))
     else:
-        show_lines(convert_lines(converted, model, goal, out, os.path.getsize(out)))
+        show_lines(convert_lines(converted, model, version, out, os.path.getsize(out)))
     return FINE
 
 
@@ -167,13 +167,13 @@ def fix(
     """
     from minuend.cli.pages.fixing import fix_json, fix_lines
     from minuend.judging.gate import assumed_of_one
-    from minuend.models.opening import check_goal, dialect_of, open_model
+    from minuend.models.opening import check_output_path, open_model
     from minuend.models.ranges.assumed import parse
     from minuend.rewriting.fixing import fix as fix_model
 
     opened = open_model(model)
     assumed, notes, read = assumed_of_one(model, opened, parse(assume), configs_of(config, no_config))
-    check_goal(out, dialect_of(opened), (model, *opened.sources(), *read, *files(target)))
+    check_output_path(out, opened.dialect, (model, *opened.sources(), *read, *files(target)))
     try:
         fixed = fix_model(
             opened,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
 import click
 
 from minuend.child import CASE_SECONDS, limited
@@ -11,7 +14,20 @@ from minuend.cli.progress import Bar
 from minuend.cli.status import FINDINGS, FINE
 from minuend.cli.verbs import Verb, Verbs, completing, operator_option
 from minuend.errors import MinuendError, shown
+from minuend.standards.abilities import Ability
 from minuend.text import whole_number
+
+
+class Vectors(Protocol):
+    """A dialect's ``vectors.py``."""
+
+    def write(
+        self, folder: str, opsets: Sequence[int] | None, *, progress: Callable[[int, int], None] | None
+    ) -> Sequence[str]:
+        """Write cases to a new folder, as files for other people's runners; return their names."""
+
+
+VECTORS = Ability[Vectors]("vectors")
 
 
 @click.command(
@@ -148,14 +164,12 @@ def measure(
 )
 def vectors(opsets: str | None, out: str) -> None:
     """Write test cases for ONNX runtimes, as folders that ONNX's own test runner reads."""
-    from minuend.standards.abilities import ability, able
-
     try:
         chosen = None if opsets is None else [whole_number(part) for part in opsets.split(",")]
     except ValueError:
         raise click.BadParameter(f"{shown(opsets)}; expected opsets with commas between them, as 6,14") from None
     with Bar("writing") as bar:
-        made = ability(next(able("vectors")), "vectors").write(out, chosen, progress=bar)
+        made = VECTORS.required(next(VECTORS.homes())).write(out, chosen, progress=bar)
     show([f"{len(made)} test cases written to {out}"])
 
 

@@ -57,6 +57,7 @@ class Model:
             line and column.
     """
 
+    dialect = DIALECT
     resources: dict[str, Resource]
     dispatchables: dict[str, Dispatchable]
     commands: list[Command]

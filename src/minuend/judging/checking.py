@@ -21,9 +21,9 @@ from minuend.child import MEMORY, SECONDS, limited
 from minuend.errors import SpecError, listed, near, shown
 from minuend.judging.node_verdicts import judge
 from minuend.judging.pattern_verdicts import setting_of, sharing_constants
-from minuend.models.converting import advice
+from minuend.models.converting import LOADING, advice
 from minuend.models.occurrences import occurrences, value_names
-from minuend.models.opening import Model, dialect_of, open_model
+from minuend.models.opening import Model, open_model
 from minuend.models.ranges.assumed import NONE, Assumptions, assumptions, missing
 from minuend.operators import SUBTRACT, by_name
 from minuend.operators.operator import Operator
@@ -42,8 +42,7 @@ from minuend.runtimes.reasons import (
 from minuend.runtimes.rendering import english
 from minuend.runtimes.report import Finding, Report
 from minuend.runtimes.target import Target
-from minuend.standards.abilities import ability
-from minuend.standards.dialects import dialect, dialects
+from minuend.standards.dialects import dialects
 
 Named: TypeAlias = str | os.PathLike[str] | Target
 """A target, its name, or the path of its file."""
@@ -257,7 +256,7 @@ def find_targets(target: Named | Iterable[Named], *, exact: bool = False, strict
         if isinstance(name, str) and ":" in name and name.partition(":")[0] in dialects():
             raise SpecError(
                 "targets",
-                f"{shown(name)} is a version of a standard, a goal of fix and convert; check takes what runs a model: "
+                f"{shown(name)} is a version of a standard, which fix and convert take; check takes what runs a model: "
                 f"{listed(_runtimes())}",
             )
     find = functools.partial(targets.find, exact=True) if exact else targets.find
@@ -279,15 +278,14 @@ def reads_none(model: Model, target: Target) -> str:
 
 def unread(model: Model, target: Target) -> Reason | None:
     """Return the reason for which a target does not read a model at all; ``None`` where it does."""
-    name = dialect_of(model)
     if target.translate is not None:
         return None
-    if name in target.dialects:
-        loading = ability(name, "loading")
+    if model.dialect.name in target.dialects:
+        loading = LOADING.of(model.dialect)
         message = "" if loading is None else loading.refused(model, target.runtime, target.release)
         return VersionNotLoaded(message) if message else None
     to = next(iter(target.dialects))
     found = advice(model, to)
     refusal = found.removeprefix(", and ")
-    reason = DialectNotRead(target.runtime, dialect(name).title)
+    reason = DialectNotRead(target.runtime, model.dialect.title)
     return replace(reason, to=to) if refusal == found else replace(reason, refusal=refusal)

@@ -22,10 +22,11 @@ from minuend.runtimes import values
 from minuend.runtimes.answers import Witness
 from minuend.runtimes.cases import relation_of
 from minuend.runtimes.given_cases import Chosen
-from minuend.runtimes.probing import is_constant, operands, probing
+from minuend.runtimes.probing import PROBING, is_constant, operands
 from minuend.runtimes.reasons import ProbeAgrees, ProbeDiffers, ProbeRefused, ProbeResultDiffers, Reason
 from minuend.runtimes.running import Output, Refused, Runtime
 from minuend.runtimes.values import Codes
+from minuend.standards.dialects import dialect
 from minuend.standards.node import Node
 
 _OPEN = 5
@@ -233,7 +234,7 @@ def _answer(
     case = Chosen(
         node.op, node.a.element, "same", occurrence.constants, triples=triples, stated=node.attributes, shapes=shapes
     )
-    asking = probing(node.op.dialect)
+    asking = PROBING.required(dialect(node.op.dialect))
     fed = [(name, case.element, one) for name, side, one in operands([case]) if not is_constant(case, side)]
     return runtime.ask(asking.FORM, *asking.case_model([case]), fed, hint, count=len(triples))
 

@@ -23,9 +23,9 @@ from minuend.judging.locating import Cuts, locate
 from minuend.judging.pattern_verdicts import pattern_verdict, sharing_constants
 from minuend.judging.probe_node import Asked, ask, codes_of, pair_at
 from minuend.models.occurrences import Occurrence
-from minuend.models.opening import Model, dialect_of
+from minuend.models.opening import Model
 from minuend.models.ranges.assumed import NONE, Assumptions
-from minuend.models.tracing import Array, Trace, tracing
+from minuend.models.tracing import TRACING, Array, Trace
 from minuend.runtimes import registry
 from minuend.runtimes.answers import Witness
 from minuend.runtimes.cases import relation_of
@@ -96,7 +96,7 @@ def turns(model: Model, inputs: Inputs | None, assumed: Assumptions = NONE) -> l
         SpecError: given inputs that do not fit. MinuendError: this package cannot run the model.
     """
     if inputs is not None:
-        return [Turn(inputs, GIVEN, tracing(dialect_of(model)).trace(model, inputs))]
+        return [Turn(inputs, GIVEN, TRACING.required(model.dialect).trace(model, inputs))]
     check_size(model)
     first = _made(model, (ORDINARY, SMALL), assumed)
     bounds = Bounds(first.trace)
@@ -116,7 +116,7 @@ def _made(model: Model, kinds: Iterable[str], assumed: Assumptions) -> Turn:
             continue
         made = make_inputs(model, tuple(TYPES) if kind == WILD else (), 0, dim, kind, assumed)
         try:
-            return Turn(made, kind, tracing(dialect_of(model)).trace(model, made, wide=kind != WILD))
+            return Turn(made, kind, TRACING.required(model.dialect).trace(model, made, wide=kind != WILD))
         except MinuendError as error:
             failure = failure or error
             stopped |= {kind} if isinstance(error, LimitExceeded) else set()  # which takes minutes

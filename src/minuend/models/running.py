@@ -20,7 +20,7 @@ from minuend.files.base import quoted
 from minuend.files.formats.plain_types import plain_type
 from minuend.files.transaction.remote import check_unchanged, watched
 from minuend.files.transaction.writing import together
-from minuend.models.opening import dialect_of, formats, open_model
+from minuend.models.opening import FORMATS, open_model
 
 SUFFIXES = (".npy", ".pb")
 """Formats that outputs are written in: the first that holds the element type."""
@@ -82,7 +82,7 @@ def run_files(
         raise NotADirectoryError(f"{folder} is a file; expected a folder to write outputs to")
     chosen = {} if evaluator is None else {"evaluator": evaluator}
     if chosen and not hasattr(opened, "EVALUATORS"):
-        kind = formats()[dialect_of(opened)].MODELS
+        kind = FORMATS.required(opened.dialect).MODELS
         raise SpecError("evaluator", f"--evaluator chooses what computes ONNX's other operators; {kind} have none")
     with limited(max_memory, max_seconds):
         done = opened.execute(arrays, output_dir=folder, max_bytes=max_bytes, **chosen)

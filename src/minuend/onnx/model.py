@@ -27,6 +27,7 @@ from minuend.onnx.execution import running
 from minuend.onnx.execution.kernels import RunError
 from minuend.onnx.graphs import walk
 from minuend.onnx.graphs.normalising import Departure
+from minuend.onnx.versions import DIALECT
 from minuend.standards.node import Node
 
 
@@ -69,6 +70,8 @@ class Model:
     path: str | None = None
     name: str = "the ModelProto"
     departures: tuple[Departure, ...] = ()
+
+    dialect = DIALECT
 
     def __post_init__(self) -> None:
         self.files = DataFiles(self.folder, self.name)

@@ -52,6 +52,7 @@ from minuend.openvino.ir import xml as ir_xml
 from minuend.openvino.ir.reader import Reader
 from minuend.openvino.ir.sections import Layer, Section, Type
 from minuend.openvino.ir.xml import Element
+from minuend.openvino.versions import DIALECT
 from minuend.standards.node import Node
 
 MAX_XML = 256 << 20
@@ -70,6 +71,8 @@ class Model:
         attributes, extra: the net's further attributes and elements (``rt_info`` among them), kept as they came.
         files: the paths that it was read from.
     """
+
+    dialect = DIALECT
 
     def __init__(self, name: str = "", version: int = 11) -> None:
         self.name = name

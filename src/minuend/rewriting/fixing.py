@@ -19,18 +19,16 @@ from minuend.errors import MinuendError, SpecError, Unsupported, listed, near, s
 from minuend.judging.checking import assumed_of
 from minuend.judging.run_check import tried
 from minuend.models import saving
-from minuend.models.converting import advice
-from minuend.models.opening import Model, dialect_of, formats, open_model
+from minuend.models.converting import VERSIONING, advice, version_of
+from minuend.models.opening import FORMATS, Model, open_model
 from minuend.models.ranges.assumed import Assumptions
 from minuend.operators import SUBTRACT, VALUE_CLASSES
 from minuend.plain import grouped
 from minuend.rewriting.verification import Comparison, compare
-from minuend.rewriting.work import Refusal, Work
+from minuend.rewriting.work import FIXING, Refusal, Work
 from minuend.runtimes import targets
 from minuend.runtimes.targets import Target
 from minuend.runtimes.trials import Trial
-from minuend.standards.abilities import ability, able
-from minuend.standards.dialects import dialect as find_dialect
 
 FLOATS = "floats"
 """Accepts all value classes of floats."""
@@ -169,15 +167,13 @@ def _work(
     assumed: Assumptions,
 ) -> Work:
     """The work on a model, in its dialect's own class."""
-    source = dialect_of(original)
-    fixing = ability(source, "fixing")
+    fixing = FIXING.of(original.dialect)
     if fixing is None:
-        kinds = [formats()[one].MODELS for one in able("fixing")]
-        instead = advice(original, next(able("fixing")), "convert the model first")
+        kinds = [FORMATS.required(home).MODELS for home in FIXING.homes()]
+        instead = advice(original, next(FIXING.homes()).name, "convert the model first")
         raise Unsupported(f"fix rewrites {listed(kinds, 'and')}{instead}")
     _check_dialect(original, wanted, name)
-    work: Work = fixing.work(original, wanted, overflow, accepted, assumed)
-    return work
+    return fixing.work(original, wanted, overflow, accepted, assumed)
 
 
 def _verified(original: Model, fixed: Model, work: Work) -> tuple[Comparison | None, Trial | None]:
@@ -230,30 +226,29 @@ def value_classes(given: Iterable[str]) -> frozenset[str]:
 
 def _wanted(name: str | os.PathLike[str], exact: bool) -> tuple[Target | int, str]:
     """A runtime's target, or a version of a dialect whose models can be converted to it; and its name."""
-    home, colon, version = name.partition(":") if isinstance(name, str) else ("", "", "")
+    named, colon, version = name.partition(":") if isinstance(name, str) else ("", "", "")
     if not colon or targets.is_file(name):
         found = targets.for_models(targets.find(name, exact=exact))
         if found.runs_nothing:
             raise SpecError("targets", found.runs_nothing)
         return found, found.name
-    versioned = [one for one in able("fixing") if one in able("versioning")]
-    if home not in versioned or not version:
-        expected = listed(["a runtime,", *(f"{one}: and an {find_dialect(one).counted}" for one in versioned)])
-        raise SpecError("targets", f"{shown(name)} is no goal of fix{near(home, versioned)}; expected {expected}")
-    find_dialect(home).resolve(version)
-    return int(find_dialect(home).number(version)), f"{home}:{version}"
+    versioned = {home.name: home for home in FIXING.homes() if VERSIONING.of(home) is not None}
+    if named not in versioned or not version:
+        expected = listed(["a runtime,", *(f"{one.name}: and an {one.counted}" for one in versioned.values())])
+        raise SpecError("targets", f"{shown(name)} is no target of fix{near(named, versioned)}; expected {expected}")
+    versioned[named].resolve(version)
+    return int(versioned[named].number(version)), f"{named}:{version}"
 
 
 def _check_dialect(model: Model, wanted: Target | int, name: str) -> None:
     """Check that models of a dialect can be fixed for a target."""
-    source = dialect_of(model)
+    home = model.dialect
     if isinstance(wanted, Target):
-        if source not in wanted.dialects:
-            raise SpecError("targets", f"{wanted.reads_none(source)}{advice(model, next(iter(wanted.dialects)))}")
-    elif name.partition(":")[0] != source:
-        counted = find_dialect(name.partition(":")[0]).counted
-        instead = advice(model, name, "convert it instead")
-        raise SpecError("targets", f"{name} is an {counted}, and the model is {formats()[source].MODELS}{instead}")
+        if home.name not in wanted.dialects:
+            raise SpecError("targets", f"{wanted.reads_none(home.name)}{advice(model, next(iter(wanted.dialects)))}")
+    elif (other := version_of(name)[0]) is not home:
+        instead, models = advice(model, name, "convert it instead"), FORMATS.required(home).MODELS
+        raise SpecError("targets", f"{name} is an {other.counted}, and the model is {models}{instead}")
 
 
 def _nothing(work: Work, target: str) -> str:

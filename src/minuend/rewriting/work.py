@@ -6,19 +6,21 @@ import copy
 from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 from minuend.arrays.functions import compute
 from minuend.core.policies import Contract
 from minuend.core.shapes import size
 from minuend.judging.pattern_verdicts import sharing_constants
 from minuend.models.occurrences import Array, Occurrence, occurrences
-from minuend.models.opening import Model
+from minuend.models.opening import M_contra, Model
 from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.rewriting.choosing import Choice, Request, Writable, choose
 from minuend.rewriting.deviations import doubt
 from minuend.rewriting.verification import Spot
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.targets import Target
+from minuend.standards.abilities import Ability
 from minuend.standards.node import Node
 from minuend.standards.validation import validate
 
@@ -178,6 +180,24 @@ class Work:
         """Record a refusal."""
         dtype = occurrence.node.a.dtype if isinstance(occurrence.node, Node) else ""
         self.refused.append(Refusal(occurrence.where, occurrence.name, dtype, choice.reason, choice.instead))
+
+
+class Fixing(Protocol[M_contra]):
+    """A dialect's ``fixing.py``."""
+
+    def work(
+        self,
+        model: M_contra,
+        target: Target | int,
+        overflow: Contract,
+        accept: Collection[str],
+        assumed: Assumptions,
+        /,
+    ) -> Work:
+        """Return the work on a model."""
+
+
+FIXING = Ability[Fixing[Model]]("fixing")
 
 
 def difference(node: Node, operands: Sequence[Array], overflow: Contract) -> Array | None:
