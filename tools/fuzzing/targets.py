@@ -579,14 +579,14 @@ def _config(text: str) -> object:
 
 
 def _release(text: str) -> object:
-    from minuend.judging.checking import check_hint, find_targets
+    from minuend.judging.checking import find_targets
+    from minuend.judging.options import Judging
 
     _keep_targets()
 
     names, _, hint = text.replace("/", "").partition(" ")  # whoever names a target may name any file
-    found = find_targets(names.split(","))
-    check_hint(hint, found)
-    return found[0].name
+    judging = Judging(targets=find_targets(names.split(",")), hint=hint)
+    return judging.targets[0].name
 
 
 def _element(text: str) -> object:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from minuend import __version__
-from minuend.child import SECONDS
+from minuend.child import SECONDS, Limits
 from minuend.cli.annotations import annotate
 from minuend.cli.arguments import files as named_files
 from minuend.cli.arguments import items, limits, path
@@ -132,8 +133,9 @@ def check(
     from minuend.files.transaction import output_paths
     from minuend.files.transaction.file_lock import exclusive
     from minuend.files.transaction.writing import together
-    from minuend.judging.checking import check_hint, find_targets
+    from minuend.judging.checking import find_targets
     from minuend.judging.gate import baseline_files, check_models, verdicts_of, with_baseline
+    from minuend.judging.options import Judging, Runs
     from minuend.models.ranges.assumed import parse
     from minuend.models.running import read_inputs
     from minuend.models.searching import search
@@ -141,10 +143,14 @@ def check(
     from minuend.runtimes.report import FINDINGS as EVERY
 
     language = language_of(lang)
-    chosen = find_targets(items(targets), exact=exact, strict=strict)
-    check_hint(hint, chosen)
-    counted = verdicts_of(items(fail_on)) if fail_on else EVERY
-    assumed = parse(assume)
+    judging = Judging(
+        targets=find_targets(items(targets), exact=exact, strict=strict),
+        operators=(by_name(operator),),
+        hint=hint,
+        assumed=parse(assume),
+        limits=Limits(max_memory, max_seconds),
+        fail_on=verdicts_of(items(fail_on)) if fail_on else EVERY,
+    )
     configs = configs_of(config, no_config, writes=write_baseline)
     if inputs and not runs:
         raise click.UsageError("--input is for --run; expected --run beside it")
@@ -152,21 +158,10 @@ def check(
     arrays, files = read_inputs(inputs)
     files = [*files, *named_files(*items(targets))]
     output_paths.check([out for out in (junit, sarif) if out is not None], [*paths, *files])
+    if runs:
+        judging = replace(judging, runs=Runs(every=runs == "all", inputs=arrays or None))
     with Bar("checking") as bar:
-        gate = check_models(
-            paths,
-            chosen,
-            configs=configs,
-            assume=assumed,
-            fail_on=counted,
-            hint=hint,
-            run="all" if runs == "all" else runs is not None,
-            inputs=arrays or None,
-            max_memory=max_memory,
-            max_seconds=max_seconds,
-            operator=by_name(operator),
-            progress=bar,
-        )
+        gate = check_models(paths, judging, configs, bar)
     with contextlib.ExitStack() as stack:
         texts: dict[str, str] = {}
         if write_baseline:

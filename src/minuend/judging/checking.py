@@ -11,24 +11,24 @@ import functools
 import itertools
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from minuend.child import MEMORY, SECONDS, limited
-from minuend.errors import SpecError, listed, near, shown
+from minuend.child import MEMORY, SECONDS, Limits
+from minuend.errors import SpecError, listed, shown
 from minuend.judging.node_verdicts import judge
+from minuend.judging.options import Judging, Runs
 from minuend.judging.pattern_verdicts import setting_of, sharing_constants
 from minuend.models.converting import LOADING, advice
 from minuend.models.occurrences import occurrences, value_names
 from minuend.models.opening import Model, open_model
-from minuend.models.ranges.assumed import NONE, Assumptions, assumptions, missing
+from minuend.models.ranges.assumed import Assumptions, assumptions, missing
 from minuend.operators import SUBTRACT, by_name
-from minuend.operators.operator import Operator
 from minuend.plain import grouped
-from minuend.runtimes import targets
+from minuend.runtimes import targets as known_targets
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.reasons import (
     ConstantsMixedUp,
@@ -102,17 +102,16 @@ def check(
     >>> check(text, "openvino-cpu@2026.4.1", assume={"a": "10..", "b": (0, 9)}).ok
     True
     """
-    if run not in (False, True, "all"):
-        raise SpecError("run", f"run is {shown(run)}; expected False, True or 'all'")
-    chosen = find_targets(target, exact=exact, strict=strict)
-    check_hint(hint, chosen)
+    judging = Judging(
+        targets=find_targets(target, exact=exact, strict=strict),
+        operators=tuple(dict.fromkeys(map(by_name, operators))),
+        hint=hint,
+        runs=Runs.of(run, inputs),
+        limits=Limits(max_memory, max_seconds),
+    )
     opened = open_model(model, **options)
-    assumed = assumed_of(opened, assume)
-    with limited(max_memory, max_seconds):
-        judged = tuple(dict.fromkeys(map(by_name, operators)))
-        return examine(
-            opened, chosen, title=_title(model), hint=hint, run=run, inputs=inputs, assumed=assumed, operators=judged
-        )
+    with judging.limits.applied():
+        return examine(opened, replace(judging, assumed=assumed_of(opened, assume)), _title(model))
 
 
 def assumed_of(model: Model, given: Mapping[str, Any] | None) -> Assumptions:
@@ -128,46 +127,32 @@ def assumed_of(model: Model, given: Mapping[str, Any] | None) -> Assumptions:
     return assumed
 
 
-def examine(
-    opened: Model,
-    chosen: Sequence[Target],
-    *,
-    title: str,
-    hint: str = "",
-    run: bool | Literal["all"] = False,
-    inputs: Mapping[str, Any] | None = None,
-    assumed: Assumptions = NONE,
-    operators: Collection[Operator] = (SUBTRACT,),
-) -> Report:
-    """Judge every occurrence of some operators in an open model: see :func:`check`, whose arguments are read here."""
-    found = list(occurrences(opened, assumed, operators))
-    why = {one.name: unread(opened, one) for one in chosen} if found else {}
-    sharing = {one.name: sharing_constants(found, one) for one in chosen}
+def examine(opened: Model, judging: Judging, title: str) -> Report:
+    """Judge every occurrence of some operators in an open model, which messages call by a title."""
+    targets = judging.targets
+    found = list(occurrences(opened, judging.assumed, judging.operators))
+    why = {one.name: unread(opened, one) for one in targets} if found else {}
+    sharing = {one.name: sharing_constants(found, one) for one in targets}
     findings = tuple(
-        with_shared_constants(judge(occurrence, one, why[one.name], hint), sharing[one.name])
+        with_shared_constants(judge(occurrence, one, why[one.name], judging.hint), sharing[one.name])
         for occurrence in found
-        for one in chosen
+        for one in targets
     )
-    notes = tuple(dict.fromkeys(note for occurrence in found for note in occurrence.notes))
-    granted = tuple(one.sentence for one in assumed.values())
     report = Report(
         title=title,
         findings=findings,
-        notices=(*(one.notice for one in chosen if one.notice is not None), *_settings_needed(findings)),
-        notes=notes,
-        processors=tuple(processors(findings, _measured(chosen, operators))),
-        assumed=granted,
+        notices=(*(one.notice for one in targets if one.notice is not None), *_settings_needed(findings)),
+        notes=tuple(dict.fromkeys(note for occurrence in found for note in occurrence.notes)),
+        processors=tuple(processors(findings, _measured(judging))),
+        assumed=tuple(one.sentence for one in judging.assumed.values()),
+        fail_on=judging.fail_on,
     )
-    if not run:
-        if inputs is not None:
-            raise SpecError("inputs", "inputs are for a run; expected run=True beside them")
+    if judging.runs is None:
         return report
-    if set(operators) != {SUBTRACT}:
-        raise SpecError("run", "a run compares subtraction alone; leave out the run, or the other operators")
     from minuend.judging.run_check import with_runs
 
-    _check_inputs(inputs or {}, assumed)
-    return with_runs(report, opened, chosen, found, inputs, hint, assumed, every=run == "all")
+    _check_inputs(judging.runs.inputs or {}, judging.assumed)
+    return with_runs(report, opened, found, judging)
 
 
 def _check_inputs(inputs: Mapping[str, Any], assumed: Assumptions) -> None:
@@ -192,18 +177,6 @@ def with_shared_constants(finding: Finding, sharing: Collection[str]) -> Finding
     return replace(finding, verdict="unknown", reasons=(reason,), witness=None)
 
 
-def check_hint(hint: str, chosen: Iterable[Target]) -> None:
-    """Check that one of some targets at least has a hint.
-
-    Raises:
-        SpecError: none of them.
-    """
-    known = {name: target.name for target in chosen for name in quirks(target.runtime).hints}
-    if hint and hint not in known:
-        expected = f"expected {listed(known)}" if known else "these targets take none"
-        raise SpecError("hint", f"no hint {shown(hint)}{near(hint, known)}; {expected}")
-
-
 def _settings_needed(findings: Iterable[Finding]) -> Iterator[Reason]:
     """What holds only with a setting of a runtime, once for each target."""
     counts = Counter((finding.target, finding.hint) for finding in findings if finding.hint)
@@ -211,10 +184,10 @@ def _settings_needed(findings: Iterable[Finding]) -> Iterator[Reason]:
         yield SettingNeeded(name, count, setting_of(name.partition("@")[0], hint), hint)
 
 
-def _measured(chosen: Iterable[Target], operators: Collection[Operator]) -> Iterator[Target]:
-    """What was measured of some operators on targets."""
-    for target, operator in itertools.product(chosen, operators):
-        if (own := targets.of(target, operator)) is not None:
+def _measured(judging: Judging) -> Iterator[Target]:
+    """What was measured of the operators on the targets."""
+    for target, operator in itertools.product(judging.targets, judging.operators):
+        if (own := known_targets.of(target, operator)) is not None:
             yield own
 
 
@@ -259,14 +232,14 @@ def find_targets(target: Named | Iterable[Named], *, exact: bool = False, strict
                 f"{shown(name)} is a version of a standard, which fix and convert take; check takes what runs a model: "
                 f"{listed(_runtimes())}",
             )
-    find = functools.partial(targets.find, exact=True) if exact else targets.find
+    find = functools.partial(known_targets.find, exact=True) if exact else known_targets.find
     every = (one if isinstance(one, Target) else find(one) for one in wanted)
-    found = {one.name: targets.for_models(one) for one in every}
+    found = {one.name: known_targets.for_models(one) for one in every}
     return tuple(replace(one, silent=frozenset()) if strict else one for one in found.values())
 
 
 def _runtimes() -> list[str]:
-    every = dict.fromkeys(name.partition("@")[0] for name in targets.names())
+    every = dict.fromkeys(name.partition("@")[0] for name in known_targets.names())
     return [name for name in every if not quirks(name).arrays]
 
 

@@ -9,14 +9,15 @@ reason and the nearest thing that can be done.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from minuend.child import MEMORY, SECONDS, limited
+from minuend.child import MEMORY, SECONDS, Limits
 from minuend.core.policies import CONTRACTS, Contract
 from minuend.errors import MinuendError, SpecError, Unsupported, listed, near, shown
 from minuend.judging.checking import assumed_of
+from minuend.judging.options import Judging
 from minuend.judging.run_check import tried
 from minuend.models import saving
 from minuend.models.converting import VERSIONING, advice, version_of
@@ -24,6 +25,7 @@ from minuend.models.opening import FORMATS, Model, open_model
 from minuend.models.ranges.assumed import Assumptions
 from minuend.operators import SUBTRACT, VALUE_CLASSES
 from minuend.plain import grouped
+from minuend.rewriting.options import Rewriting
 from minuend.rewriting.verification import Comparison, compare
 from minuend.rewriting.work import FIXING, Refusal, Work
 from minuend.runtimes import targets
@@ -131,65 +133,63 @@ def fix(
     if not isinstance(overflow, str) or overflow not in CONTRACTS:
         raise SpecError("overflow", f"overflow is {shown(overflow)}; expected {listed(map(repr, CONTRACTS))}")
     accepted = value_classes(accept)
-    wanted, name = (target, target.name) if isinstance(target, Target) else _wanted(target, exact)
+    rewriting = replace(
+        _wanted(target, exact), overflow=overflow, accept=accepted, run=run, limits=Limits(max_memory, max_seconds)
+    )
     original = open_model(model, **options)
-    assumed = assumed_of(original, assume)
-    work = _work(original, wanted, name, overflow, accepted, assumed)
+    return _fixed(original, replace(rewriting, assumed=assumed_of(original, assume)))
+
+
+def _fixed(original: Model, options: Rewriting) -> Fixed:
+    """Fix an open model."""
+    work = _work(original, options)
     work.run()
     fixed = work.result()
-    comparison, whole = None, None
-    with limited(max_memory, max_seconds):
-        if run:
-            comparison, whole = _verified(original, fixed, work)
+    comparison, whole = _verified(original, fixed, work) if options.run else (None, None)
     return Fixed(
         model=fixed.handout,
         changes=tuple(work.changes),
         refused=_grouped(work.refused),
         untouched=work.left,
         touched=tuple(work.touched),
-        target=name,
-        overflow=overflow,
+        target=options.name,
+        overflow=options.overflow,
         comparison=comparison,
         whole=whole,
         opened=fixed,
         original=original,
-        notes=(*(work.unknown or (() if work.changes else (_nothing(work, name),))), *_granted(assumed)),
-        warning=wanted.warning if isinstance(wanted, Target) else "",
+        notes=(*(work.unknown or (() if work.changes else (_nothing(work),))), *_granted(options.assumed)),
+        warning="" if options.runtime is None else options.runtime.warning,
     )
 
 
-def _work(
-    original: Model,
-    wanted: Target | int,
-    name: str,
-    overflow: Contract,
-    accepted: Collection[str],
-    assumed: Assumptions,
-) -> Work:
+def _work(original: Model, options: Rewriting) -> Work:
     """The work on a model, in its dialect's own class."""
     fixing = FIXING.of(original.dialect)
     if fixing is None:
         kinds = [FORMATS.required(home).MODELS for home in FIXING.homes()]
         instead = advice(original, next(FIXING.homes()).name, "convert the model first")
         raise Unsupported(f"fix rewrites {listed(kinds, 'and')}{instead}")
-    _check_dialect(original, wanted, name)
-    return fixing.work(original, wanted, overflow, accepted, assumed)
+    _check_dialect(original, options)
+    return fixing.work(original, options)
 
 
 def _verified(original: Model, fixed: Model, work: Work) -> tuple[Comparison | None, Trial | None]:
     """Run a fixed model on its target, where that is installed; an opset has none."""
-    comparison, target = None, work.target if isinstance(work.target, Target) else None
-    if work.changed:
-        comparison = compare(original, fixed, target, work.overflow, work.touched, work.spots, work.assumed)
-        if comparison.skipped or comparison.failed:
+    options, comparison = work.options, None
+    with options.limits.applied():
+        if work.changed:
+            comparison = compare(original, fixed, options, work.touched, work.spots)
+            if comparison.skipped or comparison.failed:
+                return comparison, None
+        if options.runtime is None or not (work.changed or work.unknown):
             return comparison, None
-    if target is None or not (work.changed or work.unknown):
-        return comparison, None
-    try:
-        expected = original if work.overflow == "wrap" else None
-        return comparison, tried(fixed, target, original=expected, assumed=work.assumed).trial
-    except MinuendError:  # the comparison reports why
-        return comparison, None
+        judging = Judging(targets=(options.runtime,), assumed=options.assumed, limits=options.limits)
+        expected = original if options.overflow == "wrap" else None
+        try:
+            return comparison, tried(fixed, options.runtime, judging, original=expected).trial
+        except MinuendError:  # the comparison reports why
+            return comparison, None
 
 
 def _fails(whole: Trial) -> bool:
@@ -224,26 +224,28 @@ def value_classes(given: Iterable[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _wanted(name: str | os.PathLike[str], exact: bool) -> tuple[Target | int, str]:
-    """A runtime's target, or a version of a dialect whose models can be converted to it; and its name."""
+def _wanted(name: str | os.PathLike[str] | Target, exact: bool) -> Rewriting:
+    """The options of a runtime's target, or of a version of a dialect whose models can be converted to it."""
+    if isinstance(name, Target):
+        return Rewriting(name=name.name, runtime=name)
     named, colon, version = name.partition(":") if isinstance(name, str) else ("", "", "")
     if not colon or targets.is_file(name):
         found = targets.for_models(targets.find(name, exact=exact))
         if found.runs_nothing:
             raise SpecError("targets", found.runs_nothing)
-        return found, found.name
+        return Rewriting(name=found.name, runtime=found)
     versioned = {home.name: home for home in FIXING.homes() if VERSIONING.of(home) is not None}
     if named not in versioned or not version:
         expected = listed(["a runtime,", *(f"{one.name}: and an {one.counted}" for one in versioned.values())])
         raise SpecError("targets", f"{shown(name)} is no target of fix{near(named, versioned)}; expected {expected}")
     versioned[named].resolve(version)
-    return int(versioned[named].number(version)), f"{named}:{version}"
+    return Rewriting(name=f"{named}:{version}", version=int(versioned[named].number(version)))
 
 
-def _check_dialect(model: Model, wanted: Target | int, name: str) -> None:
+def _check_dialect(model: Model, options: Rewriting) -> None:
     """Check that models of a dialect can be fixed for a target."""
-    home = model.dialect
-    if isinstance(wanted, Target):
+    home, wanted, name = model.dialect, options.runtime, options.name
+    if wanted is not None:
         if home.name not in wanted.dialects:
             raise SpecError("targets", f"{wanted.reads_none(home.name)}{advice(model, next(iter(wanted.dialects)))}")
     elif (other := version_of(name)[0]) is not home:
@@ -251,7 +253,8 @@ def _check_dialect(model: Model, wanted: Target | int, name: str) -> None:
         raise SpecError("targets", f"{name} is an {other.counted}, and the model is {models}{instead}")
 
 
-def _nothing(work: Work, target: str) -> str:
+def _nothing(work: Work) -> str:
+    target = work.options.name
     if work.refused:
         return f"nothing: what {target} gets wrong here is refused"
     if not work.left:
