@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import click
 
-from minuend.cli.arguments import path
+from minuend.cli import options
 from minuend.cli.printing import show, show_lines
 from minuend.cli.status import FINDINGS, FINE
 from minuend.cli.verbs import Verb
@@ -50,7 +50,7 @@ PACKAGES = ("onnx", "onnxruntime", "openvino")
     examples=("demo", "demo -o examples"),
     page="docs/tutorial.md",
 )
-@click.option("-o", "--output", "out", type=path, metavar="FOLDER", help="Keep the files there; it must not exist.")
+@options.output("FOLDER", "Keep the files there; it must not exist.", required=False)
 @click.pass_context
 def demo(ctx: click.Context, out: str | None) -> int:
     """Show what this program does, on files that it makes itself.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -56,6 +56,22 @@ def _coloured(stream: TextIO) -> bool:
     if os.environ.get("FORCE_COLOR", "0") != "0":
         return True
     return stream.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
+
+
+def report(as_json: bool, data: Callable[[], Mapping[str, Any]], shown: Callable[[], Page]) -> None:
+    """Print what a verb found: its data as JSON, or its page."""
+    if as_json:
+        show_json(data())
+    else:
+        show(shown())
+
+
+def report_lines(as_json: bool, data: Callable[[], Mapping[str, Any]], lines: Callable[[], Iterable[str]]) -> None:
+    """Print what a verb did: its data as JSON, or its lines, however long they are."""
+    if as_json:
+        show_json(data())
+    else:
+        show_lines(lines())
 
 
 def show_lines(lines: Iterable[str]) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, BinaryIO, Protocol, TypeVar, cast
 
-from minuend.child import MEMORY, SECONDS, limited
+from minuend.child import MEMORY, SECONDS, Limits
 from minuend.core.limits import MAX_BYTES
 from minuend.errors import FileFormatError, listed
 from minuend.files.transaction.output_paths import check, refuse_inputs
@@ -256,7 +256,7 @@ def run(
     >>> run(text, {"a": np.uint8([3, 2]), "b": np.uint8([1, 3])})
     {'c': array([  2, 255], dtype=uint8)}
     """
-    with limited(max_memory, max_seconds):
+    with Limits(max_memory, max_seconds).applied():
         return open_model(model).run(inputs, max_bytes=max_bytes, **options)
 
 

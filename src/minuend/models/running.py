@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from minuend.child import MEMORY, SECONDS, limited
+from minuend.child import Limits
 from minuend.core import elements
 from minuend.core.shapes import format_shape
 from minuend.errors import SpecError, Unsupported, listed
@@ -58,8 +58,7 @@ def run_files(
     *,
     max_bytes: int | None,
     evaluator: str | None = None,
-    max_memory: int | None = MEMORY,
-    max_seconds: float | None = SECONDS,
+    limits: Limits = Limits(),  # noqa: B008 - frozen
 ) -> Ran:
     """Run a model and write its outputs to a folder, a file each.
 
@@ -69,7 +68,7 @@ def run_files(
         folder: where outputs are written, and files that the model itself writes; made if it is not there.
         max_bytes: the size of the largest result that may be made; ``None`` for no limit.
         evaluator: what computes the operators other than subtraction, where a dialect has several that can.
-        max_memory, max_seconds: see :func:`minuend.models.opening.run`.
+        limits: what running the model may take.
 
     Raises:
         SpecError: an input without a name, twice, or of several tensors; no such evaluator. Others: see
@@ -84,7 +83,7 @@ def run_files(
     if chosen and not hasattr(opened, "EVALUATORS"):
         kind = FORMATS.required(opened.dialect).MODELS
         raise SpecError("evaluator", f"--evaluator chooses what computes ONNX's other operators; {kind} have none")
-    with limited(max_memory, max_seconds):
+    with limits.applied():
         done = opened.execute(arrays, output_dir=folder, max_bytes=max_bytes, **chosen)
     writers = done.writers()
     named = {name: _results(name, value) for name, value in done.outputs.items()}
