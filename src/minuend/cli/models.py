@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import click
 
@@ -169,7 +168,7 @@ def fix(
     return FINDINGS if fixed.failed else FINE
 
 
-def _refuse(refused: ConversionRefused, asked: Mapping[str, Any] | None) -> int:
+def _refuse(refused: ConversionRefused, asked: Mapping[str, object] | None) -> int:
     """Say that a model stays as it is, each node with its reason; in JSON too, with what was ``asked``."""
     from minuend.cli.pages.converting import refused_json
 

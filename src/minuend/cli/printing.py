@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 COLOURS = ("auto", "always", "never")
 """When verdicts and errors have colours: in a terminal, always, never."""
 
-SETTINGS: dict[str, Any] = {}
+SETTINGS: dict[str, object] = {}
 """How the command line wants things printed: ``quiet`` and ``color``, where it says so."""
 
 
-def show_json(data: Mapping[str, Any]) -> None:
+def show_json(data: Mapping[str, object]) -> None:
     """Print what a verb reports as JSON: under ``version``, the format's, and ``tool``, which every one of them has;
     under ``replaced`` the outputs that existed.
     """
@@ -58,7 +58,7 @@ def _coloured(stream: TextIO) -> bool:
     return stream.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
 
 
-def report(as_json: bool, data: Callable[[], Mapping[str, Any]], shown: Callable[[], Page]) -> None:
+def report(as_json: bool, data: Callable[[], Mapping[str, object]], shown: Callable[[], Page]) -> None:
     """Print what a verb found: its data as JSON, or its page."""
     if as_json:
         show_json(data())
@@ -66,7 +66,7 @@ def report(as_json: bool, data: Callable[[], Mapping[str, Any]], shown: Callable
         show(shown())
 
 
-def report_lines(as_json: bool, data: Callable[[], Mapping[str, Any]], lines: Callable[[], Iterable[str]]) -> None:
+def report_lines(as_json: bool, data: Callable[[], Mapping[str, object]], lines: Callable[[], Iterable[str]]) -> None:
     """Print what a verb did: its data as JSON, or its lines, however long they are."""
     if as_json:
         show_json(data())

@@ -49,7 +49,7 @@ Named: TypeAlias = str | os.PathLike[str] | Target
 
 
 def check(
-    model: Any,
+    model: object,
     target: Named | Iterable[Named],
     *,
     hint: str = "",
@@ -57,11 +57,11 @@ def check(
     inputs: Mapping[str, Any] | None = None,
     exact: bool = False,
     strict: bool = False,
-    assume: Mapping[str, Any] | None = None,
+    assume: Mapping[str, object] | None = None,
     operators: Iterable[str] = (SUBTRACT.name,),
     max_memory: int | None = MEMORY,
     max_seconds: float | None = SECONDS,
-    **options: Any,
+    **options: object,
 ) -> Report:
     """Judge every subtraction of a model on one or more targets.
 
@@ -114,7 +114,7 @@ def check(
         return examine(opened, replace(judging, assumed=assumed_of(opened, assume)), _title(model))
 
 
-def assumed_of(model: Model, given: Mapping[str, Any] | None) -> Assumptions:
+def assumed_of(model: Model, given: Mapping[str, object] | None) -> Assumptions:
     """Read what is assumed of values, and check that a model has them.
 
     Raises:
@@ -155,7 +155,7 @@ def examine(opened: Model, judging: Judging, title: str) -> Report:
     return with_runs(report, opened, found, judging)
 
 
-def _check_inputs(inputs: Mapping[str, Any], assumed: Assumptions) -> None:
+def _check_inputs(inputs: Mapping[str, object], assumed: Assumptions) -> None:
     for name in assumed.keys() & inputs.keys():
         array = np.asarray(inputs[name])
         if (assumed[name].fit(array) != array).any():
@@ -206,9 +206,10 @@ def processors(findings: Iterable[Finding], chosen: Iterable[Target]) -> Iterato
                 yield ProcessorMatters(runtime, statement)
 
 
-def _title(model: Any) -> str:
-    short = isinstance(model, os.PathLike) or (isinstance(model, str) and "\n" not in model and model[:1] not in "<{")
-    return os.fspath(model) if short else "the model"
+def _title(model: object) -> str:
+    if isinstance(model, os.PathLike) or (isinstance(model, str) and "\n" not in model and model[:1] not in "<{"):
+        return os.fspath(model)
+    return "the model"
 
 
 def find_targets(target: Named | Iterable[Named], *, exact: bool = False, strict: bool = False) -> tuple[Target, ...]:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from minuend.errors import FileFormatError, MinuendError, SpecError, listed, near, shown
 from minuend.judging.checking import examine
@@ -16,7 +16,7 @@ from minuend.judging.configuration import WHOLE, Accepted, Config, Configs, base
 from minuend.judging.options import Judging
 from minuend.models.occurrences import value_names
 from minuend.models.opening import Model, open_model
-from minuend.models.ranges.assumed import NONE, Assumptions, missing
+from minuend.models.ranges.assumed import NONE, Assumed, Assumptions, missing
 from minuend.models.searching import search
 from minuend.operators import SUBTRACT
 from minuend.operators.operator import Operator
@@ -61,7 +61,7 @@ class Gate:
         """Whether every model could be read and nothing counts."""
         return not self.unread and all(report.ok for report in self.reports)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return it as plain data: the findings of all models, each with its model, and a summary of each model."""
         several = len(self.models) > 1
         notes = [
@@ -69,7 +69,7 @@ class Gate:
             for report in self.reports
             for note in (*report.head, *report.notes)
         ]
-        data: dict[str, Any] = {
+        data: dict[str, object] = {
             "notes": [*notes, *self.notes],
             "conditions": list(dict.fromkeys(one for report in self.reports for one in report.conditions)),
             "models": [_summary(one) for one in self.models],
@@ -97,7 +97,7 @@ def path_of(looked: Looked) -> str:
     return looked.title if isinstance(looked, Report) else looked.model
 
 
-def _summary(looked: Looked) -> dict[str, Any]:
+def _summary(looked: Looked) -> dict[str, object]:
     if isinstance(looked, Unread):
         error = {"kind": looked.kind, "message": looked.message}
         return {"path": looked.model, "ok": False, "subtractions": None, "verdicts": {}, "error": error}
@@ -227,7 +227,7 @@ class Beyond:
             return NONE
         names = value_names(model)
         self.known.update(names)
-        assumed: dict[str, Any] = {}
+        assumed: dict[str, Assumed] = {}
         for home, where, glob, given in (
             *((config, rule.where, rule.path, rule.assume) for rule in rules),
             (None, "", "", self.given),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from minuend.child import Limits
 from minuend.errors import SpecError, listed, near, shown
+from minuend.models.occurrences import Array
 from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.operators import SUBTRACT
 from minuend.operators.operator import Operator
@@ -26,10 +27,10 @@ class Runs:
     """
 
     every: bool = False
-    inputs: Mapping[str, Any] | None = None
+    inputs: Mapping[str, Array] | None = None
 
     @classmethod
-    def of(cls, run: bool | Literal["all"], inputs: Mapping[str, Any] | None) -> Runs | None:
+    def of(cls, run: bool | Literal["all"], inputs: Mapping[str, Array] | None) -> Runs | None:
         """Return what ``check`` takes as ``run`` and ``inputs``; ``None`` for no run.
 
         Raises:

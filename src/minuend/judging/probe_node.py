@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -119,7 +119,7 @@ def _shapes(node: Node) -> Shapes | None:
     return None if max(math.prod(a), math.prod(b)) > _MOST_ELEMENTS else (a, b)
 
 
-def _dim(dim: Any) -> int:
+def _dim(dim: object) -> int:
     if isinstance(dim, int):
         return dim
     low, high = dim if isinstance(dim, tuple) else (0, None)

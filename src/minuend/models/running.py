@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from minuend.errors import SpecError, Unsupported, listed
 from minuend.files import Result, check_output, file_format, open_tensors, split
 from minuend.files.base import quoted
 from minuend.files.formats.plain_types import plain_type
+from minuend.files.streaming.reading import Array
 from minuend.files.transaction.remote import check_unchanged, watched
 from minuend.files.transaction.writing import together
 from minuend.models.opening import FORMATS, open_model
@@ -100,7 +101,7 @@ def run_files(
     return Ran(model, written, list(done.printed))
 
 
-def read_inputs(inputs: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
+def read_inputs(inputs: Sequence[str]) -> tuple[dict[str, Array], list[str]]:
     """Read inputs, ``NAME=FILE`` each; return the arrays by name, and the files.
 
     Raises:
@@ -128,7 +129,7 @@ def _read_names(inputs: Sequence[str]) -> dict[str, str]:
 
 
 @watched()
-def _read(name: str, path: str) -> Any:
+def _read(name: str, path: str) -> Array:
     found = open_tensors(path, every_type=True)  # a model's inputs can be of other types than subtraction's: bool
     if len(found) != 1:
         raise SpecError(
@@ -139,7 +140,7 @@ def _read(name: str, path: str) -> Any:
     return array
 
 
-def _results(name: str, value: Any) -> Result:
+def _results(name: str, value: object) -> Result:
     """An output as something that can be written."""
     if not isinstance(value, np.ndarray):
         raise Unsupported(

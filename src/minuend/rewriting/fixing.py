@@ -91,12 +91,12 @@ def fix(
     *,
     overflow: Contract = "wrap",
     accept: Iterable[str] = (),
-    assume: Mapping[str, Any] | None = None,
+    assume: Mapping[str, object] | None = None,
     run: bool = True,
     exact: bool = False,
     max_memory: int | None = MEMORY,
     max_seconds: float | None = SECONDS,
-    **options: Any,
+    **options: object,
 ) -> Fixed:
     """Rewrite the subtractions that a target gets wrong.
 

@@ -6,7 +6,7 @@ import contextlib
 import itertools
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -165,7 +165,7 @@ def _judge(
 
 def _expected(
     model: Model, touched: Collection[str], attempt: int, assumed: Assumptions
-) -> tuple[dict[str, Array], dict[str, Any], str]:
+) -> tuple[dict[str, Array], Mapping[str, object], str]:
     """Inputs, what this package computes of them, and why it does not.
 
     Large numbers fail as indices or counts, and some dims may not be long: then smaller ones are tried.
@@ -185,6 +185,6 @@ def _expected(
     return inputs, {}, f"this package cannot run the model ({failure})"
 
 
-def _array(value: Any) -> Array:
+def _array(value: object) -> Array:
     codes = getattr(value, "codes", None)
     return np.asarray(value if codes is None else codes)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from importlib.resources import files
-from typing import Any
 
 import click
 
@@ -18,7 +17,7 @@ def names() -> list[str]:
     return sorted(name for name in found if name != "error")
 
 
-def schema_of(verb: str) -> dict[str, Any]:
+def schema_of(verb: str) -> dict[str, object]:
     """Return the JSON Schema of what a verb prints with ``--json``, an error among it.
 
     Raises:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from minuend.errors import FileFormatError, SpecError, cut, listed, shown
 from minuend.files.streaming.reading import Source, Stretch
@@ -300,7 +300,7 @@ def _inside(within: str, place: str) -> str:
     return f"{within}, {place}" if within else place
 
 
-def _at(element: Any) -> Element:
+def _at(element: object) -> Element:
     assert isinstance(element, Element)
     return element
 
