@@ -334,7 +334,7 @@ def test_an_error_after_something_was_written_says_so(
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device", "report")
 
-    monkeypatch.setattr("minuend.cli.arrays.show", full)
+    monkeypatch.setattr("minuend.cli.arrays.report", full)
     assert (cli.main(["sub", "a.npy", "a.npy", "-o", "o.npy"]), *capfd.readouterr()) == (
         2,
         "",

@@ -17,7 +17,8 @@ from peak_memory import PEAK
 
 from minuend import cli
 from minuend.errors import ConversionRefused, SpecError
-from minuend.judging.checking import check, find_targets
+from minuend.judging.checking import check
+from minuend.judging.options import find_targets
 from minuend.models.converting import convert
 from minuend.onnx.model import read
 from minuend.openvino.ir.builder import Builder

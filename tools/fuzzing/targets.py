@@ -579,8 +579,7 @@ def _config(text: str) -> object:
 
 
 def _release(text: str) -> object:
-    from minuend.judging.checking import find_targets
-    from minuend.judging.options import Judging
+    from minuend.judging.options import Judging, find_targets
 
     _keep_targets()
 

@@ -91,9 +91,8 @@ def check(
     from minuend.files.transaction import output_paths
     from minuend.files.transaction.file_lock import exclusive
     from minuend.files.transaction.writing import together
-    from minuend.judging.checking import find_targets
     from minuend.judging.gate import baseline_files, check_models, verdicts_of, with_baseline
-    from minuend.judging.options import Judging, Runs
+    from minuend.judging.options import Judging, Runs, find_targets
     from minuend.models.running import read_inputs
     from minuend.models.searching import search
     from minuend.operators import by_name

@@ -62,8 +62,8 @@ def demo(ctx: click.Context, out: str | None) -> int:
     assert isinstance(program, click.Group)
     missing = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
     with _examples(out):
-        for told, command, expected in ARRAYS if PACKAGES[0] in missing else ARRAYS + MODELS:
-            show([told, "", f"$ minuend {command}"])
+        for text, command, expected in ARRAYS if PACKAGES[0] in missing else ARRAYS + MODELS:
+            show([text, "", f"$ minuend {command}"])
             with program.make_context("minuend", command.split()) as inner:
                 status = int(program.invoke(inner) or FINE)
             if status != expected:

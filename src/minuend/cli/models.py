@@ -105,7 +105,7 @@ def convert(*, model: str, version: str, target: str | None, out: str, as_json: 
 )
 @click.argument("model", type=path, metavar="MODEL")
 @options.target("A runtime, as openvino-cpu@2026.4, or an opset, onnx:13.", required=True)
-@click.option("--exact", is_flag=True, help="Refuse a release that nobody measured.")
+@click.option("--exact", is_flag=True, help="Refuse a release that was not measured.")
 @options.output("OUT", "The file to write.")
 @click.option("--overflow", type=click.Choice(CONTRACTS), default="wrap", show_default=True, help="For integers.")
 @click.option("--partial", is_flag=True, help="Write what could be fixed although something was refused.")
@@ -168,11 +168,11 @@ def fix(
     return FINDINGS if fixed.failed else FINE
 
 
-def _refuse(refused: ConversionRefused, asked: Mapping[str, object] | None) -> int:
-    """Say that a model stays as it is, each node with its reason; in JSON too, with what was ``asked``."""
+def _refuse(refused: ConversionRefused, command: Mapping[str, object] | None) -> int:
+    """Say that a model stays as it is, each node with its reason; in JSON too, with what the ``command`` said."""
     from minuend.cli.pages.converting import refused_json
 
-    if asked is not None:
-        show_json(refused_json(refused, asked))
+    if command is not None:
+        show_json(refused_json(refused, command))
     complain(str(refused))
     return FINDINGS

@@ -60,7 +60,7 @@ def prove(
     sample leaves out --all runs, in minutes or, of some runtimes, an hour.
 
     Deviations that were measured of the same release are known; others, and known ones that are gone, end in status 1.
-    A release that nobody measured is compared with the nearest that was.
+    A release that was not measured is compared with the nearest that was.
     """
     from minuend.cli.pages.proving import prove_page
     from minuend.files.transaction import output_paths
@@ -70,14 +70,14 @@ def prove(
 
     if junit is not None:
         output_paths.check([junit], files(target))
-    ledger = None if target is None else known.find(target, exact=True)
-    with Bar("asking") as bar:
+    expected = None if target is None else known.find(target, exact=True)
+    with Bar("proving") as bar:
         found = prove_runtime(
             runtime,
             all=everything,
             quick=quick,
             operator=operator,
-            ledger=ledger,
+            ledger=expected,
             max_memory=limits.memory,
             max_seconds=limits.seconds,
             progress=bar,
@@ -103,7 +103,7 @@ def prove(
 @click.option(
     "--graphs",
     type=click.Choice(["all", "missing"]),
-    help="Ask about neighbours alone, all or what FILE lacks; the rest of FILE stays.",
+    help="Measure patterns with adjacent operators alone, all or what FILE lacks; the rest of FILE stays.",
 )
 @options.limits(CASE_SECONDS)
 def measure(
@@ -132,16 +132,16 @@ def measure(
         raise click.UsageError("--alone leaves out what --graphs asks; expected one of them")
     output_paths.check([out], files(python))
     before = known.read(out) if graphs else None
-    with limits.applied(), Runtime(runtime, python, isa) as asked, Bar("measuring") as bar:
+    with limits.applied(), Runtime(runtime, python, isa) as running, Bar("measuring") as bar:
         if before is None:
-            found = measuring.measure(asked, alone=alone, operator=by_name(operator), progress=bar)
+            found = measuring.measure(running, alone=alone, operator=by_name(operator), progress=bar)
         else:
-            found = measuring.with_graphs(asked, before, graphs or measuring.ALL, progress=bar)
+            found = measuring.with_graphs(running, before, graphs or measuring.ALL, progress=bar)
     with atomic(out, files(python)) as stream:
         stream.write(known.dump(found).encode())
     cases = sum(1 for row in found.rows for _ in known.keys(row))
-    beside = "" if found.graphs is None else f", and {len(found.graphs.cells):,} with a neighbour"
-    show([f"{found.name} on {found.cpu}: {cases:,} cases{beside} → {out}"])
+    patterns = "" if found.graphs is None else f", and {len(found.graphs.cells):,} with an adjacent operator"
+    show([f"{found.name} on {found.cpu}: {cases:,} cases{patterns} → {out}"])
 
 
 @click.command(

@@ -283,8 +283,8 @@ def from_graph(graph: Graph, version: object = None) -> tuple[Model, list[str], 
     lowering = _Lowering(graph, op)
     lowering.run()
     if lowering.nodes:
-        goal = f"directml:{op.version if version is None else version}"
-        raise ConversionRefused(goal, lowering.nodes, _advice(graph, op))
+        format_ = f"directml:{op.version if version is None else version}"
+        raise ConversionRefused(format_, lowering.nodes, _advice(graph, op))
     model = Model(_document(lowering))
     if lowering.dispatches:
         lowering.changes.append(f"the lowest feature level that will do is {model.lowest_level()}")

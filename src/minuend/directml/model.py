@@ -236,8 +236,8 @@ class Model:
             MinuendError: the path is an input, or a resource's file would not be found from there.
             OSError: it cannot be written.
         """
-        goal = os.fspath(path)
-        folder = os.path.dirname(os.path.realpath(goal))
+        out = os.fspath(path)
+        folder = os.path.dirname(os.path.realpath(out))
         for resource in self.resources.values():
             if resource.source is not None and folder != os.path.realpath(self._folder or ""):
                 raise MinuendError(
@@ -245,7 +245,7 @@ class Model:
                     f"find; save the model to {os.path.realpath(self._folder or '')}"
                 )
         sources = [r.source for r in self.resources.values() if r.source is not None]
-        with atomic(goal, (*sources, *inputs)) as stream:
+        with atomic(out, (*sources, *inputs)) as stream:
             stream.write(dumps(self._document.value).encode() + b"\n")
 
 

@@ -7,28 +7,27 @@ on operands that the contract gives: what a runtime makes wrong before it is tha
 
 from __future__ import annotations
 
-import functools
 import itertools
 import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import numpy as np
 
 from minuend.child import MEMORY, SECONDS, Limits
-from minuend.errors import SpecError, listed, shown
+from minuend.errors import SpecError, shown
 from minuend.judging.node_verdicts import judge
-from minuend.judging.options import Judging, Runs
+from minuend.judging.options import Judging, Named, Runs, assumed_of, find_targets
 from minuend.judging.pattern_verdicts import setting_of, sharing_constants
 from minuend.models.converting import LOADING, advice
-from minuend.models.occurrences import occurrences, value_names
+from minuend.models.occurrences import occurrences
 from minuend.models.opening import Model, open_model
-from minuend.models.ranges.assumed import Assumptions, assumptions, missing
+from minuend.models.ranges.assumed import Assumptions
 from minuend.operators import SUBTRACT, by_name
 from minuend.plain import grouped
-from minuend.runtimes import targets as known_targets
+from minuend.runtimes import targets
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.reasons import (
     ConstantsMixedUp,
@@ -42,10 +41,6 @@ from minuend.runtimes.reasons import (
 from minuend.runtimes.rendering import english
 from minuend.runtimes.report import Finding, Report
 from minuend.runtimes.target import Target
-from minuend.standards.dialects import dialects
-
-Named: TypeAlias = str | os.PathLike[str] | Target
-"""A target, its name, or the path of its file."""
 
 
 def check(
@@ -70,14 +65,14 @@ def check(
             ``ov.Model``, or a Model of this package.
         target: ``"openvino-cpu"`` (the newest release that was measured), ``"onnxruntime-cpu@1.31.1"``,
             ``"directml@5.1"``, ``"openvino-cpu@installed"``, the path of a measured file, or several of them; a
-            :class:`~minuend.runtimes.targets.Target` is taken as it is. A release that nobody measured is answered by
+            :class:`~minuend.runtimes.targets.Target` is taken as it is. A release that is not measured is answered by
             those around it, and a sentence in ``.head`` says so.
         hint: the precision hint of runtimes: ``"f32"`` stands for OpenVINO's ``INFERENCE_PRECISION_HINT=f32``.
         run: whether to run the model, as it is, on the runtimes of the targets in the releases that are installed, and
             to compare every output with the contract's own evaluation; see :mod:`minuend.judging.run_check`.
             Subtractions of which nothing is known are run by themselves, with ``"all"`` every one.
         inputs: arrays for a run by the model's own names; by default some are made.
-        exact: whether releases that nobody measured are refused. strict: whether what a target's documents are silent
+        exact: whether releases that are not measured are refused. strict: whether what a target's documents are silent
             about (NaN, subnormal numbers, …) makes a subtraction unknown.
         assume: what is known of inputs and other values beyond the model, by their names: ``(0, 131071)``,
             ``(0, None)`` or ``"0..131071"``. No element is then anything else, and none is NaN.
@@ -114,34 +109,21 @@ def check(
         return examine(opened, replace(judging, assumed=assumed_of(opened, assume)), _title(model))
 
 
-def assumed_of(model: Model, given: Mapping[str, object] | None) -> Assumptions:
-    """Read what is assumed of values, and check that a model has them.
-
-    Raises:
-        SpecError: a range that is none, or a name that the model lacks.
-    """
-    assumed = assumptions(given)
-    known = value_names(model) if assumed else ()
-    if absent := [name for name in assumed if name not in known]:
-        raise missing(absent, known)
-    return assumed
-
-
 def examine(opened: Model, judging: Judging, title: str) -> Report:
     """Judge every occurrence of some operators in an open model, which messages call by a title."""
-    targets = judging.targets
+    chosen = judging.targets
     found = list(occurrences(opened, judging.assumed, judging.operators))
-    why = {one.name: unread(opened, one) for one in targets} if found else {}
-    sharing = {one.name: sharing_constants(found, one) for one in targets}
+    why = {one.name: unread(opened, one) for one in chosen} if found else {}
+    sharing = {one.name: sharing_constants(found, one) for one in chosen}
     findings = tuple(
         with_shared_constants(judge(occurrence, one, why[one.name], judging.hint), sharing[one.name])
         for occurrence in found
-        for one in targets
+        for one in chosen
     )
     report = Report(
         title=title,
         findings=findings,
-        notices=(*(one.notice for one in targets if one.notice is not None), *_settings_needed(findings)),
+        notices=(*(one.notice for one in chosen if one.notice is not None), *_settings_needed(findings)),
         notes=tuple(dict.fromkeys(note for occurrence in found for note in occurrence.notes)),
         processors=tuple(processors(findings, _measured(judging))),
         assumed=tuple(one.sentence for one in judging.assumed.values()),
@@ -187,7 +169,7 @@ def _settings_needed(findings: Iterable[Finding]) -> Iterator[Reason]:
 def _measured(judging: Judging) -> Iterator[Target]:
     """What was measured of the operators on the targets."""
     for target, operator in itertools.product(judging.targets, judging.operators):
-        if (own := known_targets.of(target, operator)) is not None:
+        if (own := targets.of(target, operator)) is not None:
             yield own
 
 
@@ -210,38 +192,6 @@ def _title(model: object) -> str:
     if isinstance(model, os.PathLike) or (isinstance(model, str) and "\n" not in model and model[:1] not in "<{"):
         return os.fspath(model)
     return "the model"
-
-
-def find_targets(target: Named | Iterable[Named], *, exact: bool = False, strict: bool = False) -> tuple[Target, ...]:
-    """Return targets by their names or by the paths of their files, each once.
-
-    Args:
-        target, exact, strict: see :func:`check`.
-
-    Raises:
-        SpecError: none at all, no such target, one that reads no models, or a version of a standard.
-    """
-    if not isinstance(target, str | os.PathLike | Target | Iterable):
-        raise TypeError(f"a {type(target).__name__} is no target; expected a name such as 'openvino-cpu', or several")
-    wanted = [target] if isinstance(target, str | os.PathLike | Target) else list(target)
-    if not wanted:
-        raise SpecError("targets", f"no target is given; expected {listed(_runtimes())}")
-    for name in wanted:
-        if isinstance(name, str) and ":" in name and name.partition(":")[0] in dialects():
-            raise SpecError(
-                "targets",
-                f"{shown(name)} is a version of a standard, which fix and convert take; check takes what runs a model: "
-                f"{listed(_runtimes())}",
-            )
-    find = functools.partial(known_targets.find, exact=True) if exact else known_targets.find
-    every = (one if isinstance(one, Target) else find(one) for one in wanted)
-    found = {one.name: known_targets.for_models(one) for one in every}
-    return tuple(replace(one, silent=frozenset()) if strict else one for one in found.values())
-
-
-def _runtimes() -> list[str]:
-    every = dict.fromkeys(name.partition("@")[0] for name in known_targets.names())
-    return [name for name in every if not quirks(name).arrays]
 
 
 def reads_none(model: Model, target: Target) -> str:

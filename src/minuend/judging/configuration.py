@@ -210,7 +210,7 @@ class Configs:
             self._read[path] = read(path)
         return self._read[path]
 
-    def goal(self, model: str) -> str:
+    def path_for(self, model: str) -> str:
         """Return where a model's file is, or where it is to be made: at the top of the project."""
         found = self.of(model)
         return found.path if found is not None else self._path or _candidates(model)[-1]
@@ -337,8 +337,8 @@ def _accepted(path: str, number: int, table: Mapping[str, object]) -> Accepted:
         raise FileFormatError(f"{path}: {where} accepts everything; expected {listed(_ACCEPT[:-1])} beside the reason")
     verdicts = [verdict for verdict in VERDICTS if verdict != "ok"]
     if found.verdict and found.verdict not in verdicts:
-        told = f"no verdict {shown(found.verdict)}{near(found.verdict, verdicts)} can be accepted"
-        raise FileFormatError(f"{path}: {where}, key 'verdict': {told}; expected {listed(verdicts)}")
+        message = f"no verdict {shown(found.verdict)}{near(found.verdict, verdicts)} can be accepted"
+        raise FileFormatError(f"{path}: {where}, key 'verdict': {message}; expected {listed(verdicts)}")
     return found
 
 
@@ -352,9 +352,9 @@ def check_targets(config: Config, judged: Iterable[str]) -> None:
     for one in config.accepts:
         runtime = one.target.partition("@")[0]
         if one.target and runtime not in known:
-            told = f"no runtime {shown(runtime)}{near(runtime, known)}"
+            message = f"no runtime {shown(runtime)}{near(runtime, known)}"
             raise FileFormatError(
-                f"{config.path}: [[accept]] number {one.number}, key 'target': {told}; expected {listed(known)}"
+                f"{config.path}: [[accept]] number {one.number}, key 'target': {message}; expected {listed(known)}"
             )
 
 
@@ -389,5 +389,5 @@ def _quoted(text: str) -> str:
 
 
 def baseline_reason() -> str:
-    """The reason of an entry that nobody has looked at yet."""
+    """The reason of an entry that has not been reviewed yet."""
     return f"baseline of {datetime.date.today().isoformat()}: known, not looked at yet"

@@ -319,7 +319,7 @@ def called(finding: Finding) -> tuple[str, ...]:
 
 def baseline_files(gate: Gate, configs: Configs) -> frozenset[str]:
     """Return the files that a baseline of what was found is written to."""
-    return frozenset(configs.goal(one.title) for one in gate.reports if one.failures or one.failed_trials)
+    return frozenset(configs.path_for(one.title) for one in gate.reports if one.failures or one.failed_trials)
 
 
 def with_baseline(gate: Gate, configs: Configs) -> tuple[Gate, dict[str, str]]:
@@ -333,7 +333,7 @@ def with_baseline(gate: Gate, configs: Configs) -> tuple[Gate, dict[str, str]]:
     gate = accepted(gate, configs)
     texts: dict[str, str] = {}
     notes: list[str] = []
-    for path, reports in grouped((configs.goal(one.title), one) for one in gate.reports).items():
+    for path, reports in grouped((configs.path_for(one.title), one) for one in gate.reports).items():
         config = configs.of(reports[0].title) or Config(path)
         entries = list(dict.fromkeys(entry for report in reports for entry in _entries(report, config)))
         if entries:

@@ -264,7 +264,7 @@ def check_output_path(path: str, home: Dialect, inputs: Iterable[str]) -> None:
     """Check that a model of a dialect can be written to a path, before it is made.
 
     Raises:
-        FileFormatError: another suffix, under which nobody would find the model again. MinuendError, OSError: a file
+        FileFormatError: another suffix, under which no reader would find the model. MinuendError, OSError: a file
             that it takes is an input, or cannot be written to; see :func:`minuend.files.transaction.writing.check`.
     """
     inputs = tuple(inputs)

@@ -88,16 +88,16 @@ def run_files(
         done = opened.execute(arrays, output_dir=folder, max_bytes=max_bytes, **chosen)
     writers = done.writers()
     named = {name: _results(name, value) for name, value in done.outputs.items()}
-    goals = _goals(folder, named)
+    paths = _output_paths(folder, named)
     for name, result in named.items():
-        check_output(goals[name], [result])
+        check_output(paths[name], [result])
     outputs: list[Callable[[BinaryIO], None]]
-    outputs = [partial(_write, goals[name], result) for name, result in named.items()]
-    with together([*goals.values(), *writers], sources, folders=True) as streams:
+    outputs = [partial(_write, paths[name], result) for name, result in named.items()]
+    with together([*paths.values(), *writers], sources, folders=True) as streams:
         for write, stream in zip([*outputs, *writers.values()], streams, strict=True):
             write(stream)
     os.makedirs(folder, exist_ok=True)  # where a model has no outputs
-    written = [Output(name, str(r.element), r.shape, goals[name]) for name, r in named.items()]
+    written = [Output(name, str(r.element), r.shape, paths[name]) for name, r in named.items()]
     return Ran(model, written, list(done.printed))
 
 
@@ -155,9 +155,9 @@ def _results(name: str, value: object) -> Result:
     return Result.of(name, row, value)
 
 
-def _goals(folder: str, results: Mapping[str, Result]) -> dict[str, str]:
+def _output_paths(folder: str, results: Mapping[str, Result]) -> dict[str, str]:
     """The file of each output: its name where that is a plain one, without what could lead out of the folder."""
-    goals: dict[str, str] = {}
+    paths: dict[str, str] = {}
     for name, result in results.items():
         stem = re.sub(r"[^A-Za-z0-9_.+-]", "_", name).lstrip(".")[:_LONGEST] or "output"
         suffix = next((s for s in SUFFIXES if _holds(s, result)), None)
@@ -168,11 +168,11 @@ def _goals(folder: str, results: Mapping[str, Result]) -> dict[str, str]:
             )
         path = os.path.join(folder, stem + suffix)
         number = 1
-        while path in goals.values():
+        while path in paths.values():
             path = os.path.join(folder, f"{stem}_{number}{suffix}")
             number += 1
-        goals[name] = path
-    return goals
+        paths[name] = path
+    return paths
 
 
 def _holds(suffix: str, result: Result) -> bool:

@@ -16,8 +16,7 @@ from typing import Any
 from minuend.child import MEMORY, SECONDS, Limits
 from minuend.core.policies import CONTRACTS, Contract
 from minuend.errors import MinuendError, SpecError, Unsupported, listed, near, shown
-from minuend.judging.checking import assumed_of
-from minuend.judging.options import Judging
+from minuend.judging.options import Judging, assumed_of
 from minuend.judging.run_check import tried
 from minuend.models import saving
 from minuend.models.converting import VERSIONING, advice, version_of

@@ -27,8 +27,8 @@ def schema_of(verb: str) -> dict[str, object]:
     'minuend check --json'
     """
     if verb not in names():
-        told = f"no verb {shown(verb)}{near(verb, names())} reports in JSON"
-        raise SpecError("schemas", f"{told}; expected {listed(names())}")
+        message = f"no verb {shown(verb)}{near(verb, names())} reports in JSON"
+        raise SpecError("schemas", f"{message}; expected {listed(names())}")
     found, error = (json.loads(files(__name__).joinpath(f"{name}.json").read_text("utf-8")) for name in (verb, "error"))
     head = {"$schema": error.pop("$schema"), "title": f"minuend {verb} --json", "type": "object"}
     head |= {"required": ["version", "tool"], "properties": error.pop("properties")}
