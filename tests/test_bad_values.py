@@ -102,7 +102,7 @@ def test_what_is_nothing_there_is_refused_in_words(call: str) -> None:
          "a size cannot be a number of 16610 bits; every standard holds"),
         (lambda: mn.TensorType("float32", ((0, 2**63),)),
          "(0, 9223372036854775808) is no dim; expected a size, a name, None or"),
-        (lambda: mn.convert(MODEL, None), "a NoneType is no goal of conversion; expected a text such as 'onnx:13'"),
+        (lambda: mn.convert(MODEL, None), "a NoneType is no version to convert to; expected a text such as 'onnx:13'"),
         (lambda: mn.check(MODEL, 5), "a int is no target; expected a name such as 'openvino-cpu', or several"),
         (lambda: mn.fix(MODEL, None), "a NoneType is no target; expected a name such as 'openvino-cpu@2026.4'"),
         (lambda: mn.directml.TensorDesc("FLOAT32", (2**70,)),

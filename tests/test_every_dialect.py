@@ -23,7 +23,7 @@ from minuend.runtimes.cases import CONSTANTS, RELATIONS
 from minuend.runtimes.targets import Row, Target
 from minuend.standards import dialects as dialects_module
 from minuend.standards import spelling as spellings_module
-from minuend.standards.abilities import ability, able
+from minuend.standards.abilities import Ability
 from minuend.standards.dialects import Dialect, dialects
 from minuend.standards.node import Node, TensorType
 from minuend.standards.spelling import find
@@ -319,11 +319,12 @@ def test_a_fourth_dialect_s_models_are_opened_run_and_walked(tmp_path):
 @pytest.mark.usefixtures("fourth")
 def test_every_dialect_s_models_have_all_that_the_rooms_ask_for():
     asked = [name for name in vars(opening.Model) if not name.startswith("_")]
-    assert {"copies", "handout", "output_names", "execute", "run", "sources", "save", "subtractions"} == set(asked)
-    homes = list(able("model"))
+    known = {"copies", "dialect", "handout", "output_names", "execute", "run", "sources", "save", "subtractions"}
+    assert known == set(asked)
+    homes = [home.name for home in opening.READING.homes()]
     assert {"onnx", "openvino", "directml", "fourth"} <= set(homes)
     for home in homes:
-        model = ability(home, "model").Model
+        model = importlib.import_module(f"minuend.{home}.model").Model
         assert [name for name in asked if not hasattr(model, name)] == [], home
     model = opening.open_model(SCRIPT)
     assert (model.handout, list(model.output_names())) == (model, ["z"])
@@ -394,7 +395,7 @@ ABILITIES = {
 @every_dialect
 def test_an_ability_s_file_holds_the_names_that_rooms_ask_for(name):
     for file, names in ABILITIES.items():
-        module = ability(name, file)
+        module = Ability(file).of(dialects_module.dialect(name))
         if module is not None:
             assert [n for n in names if not hasattr(module, n)] == [], f"{name}/{file}.py"
 

@@ -60,6 +60,10 @@ class Limits:
     memory: int | None = MEMORY
     seconds: float | None = SECONDS
 
+    def applied(self) -> contextlib.AbstractContextManager[None]:
+        """Set these limits for models that run within the block."""
+        return limited(self.memory, self.seconds)
+
 
 _current: ContextVar[Limits] = ContextVar("limits", default=Limits())  # noqa: B039 - frozen
 

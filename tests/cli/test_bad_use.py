@@ -86,9 +86,9 @@ BAD: list[tuple[list[str], str]] = [
     # fix, check: where it is to run
     (["fix", "m.onnx", "--target", "", "-o", "o.onnx"], no_target("''")),
     (["fix", "m.onnx", "--target", "onxn:13", "-o", "o.onnx"],
-     "'onxn:13' is no goal of fix (did you mean 'onnx'?); expected a runtime, or onnx: and an opset"),
+     "'onxn:13' is no target of fix (did you mean 'onnx'?); expected a runtime, or onnx: and an opset"),
     (["fix", "m.onnx", "--target", "onnx:", "-o", "o.onnx"],
-     "'onnx:' is no goal of fix (did you mean 'onnx'?); expected a runtime, or onnx: and an opset"),
+     "'onnx:' is no target of fix (did you mean 'onnx'?); expected a runtime, or onnx: and an opset"),
     (["fix", "m.onnx", "--target", "onnx:²", "-o", "o.onnx"], no_opset("'²'")),
     (["fix", "m.onnx", "--target", "onnx:٣", "-o", "o.onnx"], no_opset("'٣'")),
     (["fix", "m.onnx", "--target", "openvino-cpu", "-o", ""],
@@ -99,7 +99,7 @@ BAD: list[tuple[list[str], str]] = [
     (["check", "m.onnx", "--target", "opnvino-cpu"], no_target("'opnvino-cpu'", " (did you mean 'openvino-cpu'?)")),
     (["check", "m.onnx", "--target", LONG], no_target(CUT)),
     (["check", "m.onnx", "--target", "onnx:13"],
-     f"'onnx:13' is a version of a standard, a goal of fix and convert; check takes what runs a model: {MODELS}"),
+     f"'onnx:13' is a version of a standard, which fix and convert take; check takes what runs a model: {MODELS}"),
     (["check", "m.onnx", "--target", "torch-cpu@"], "no release of torch-cpu that starts with ''; there are {torch}"),
     (["check", "m.onnx", "--target", "torch-cpu@²"], "no release of torch-cpu that starts with '²'; there are {torch}"),
     (["check", "m.onnx", "--target", "torch-cpu@٢"], "no release of torch-cpu that starts with '٢'; there are {torch}"),
@@ -334,7 +334,7 @@ def test_an_error_after_something_was_written_says_so(
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device", "report")
 
-    monkeypatch.setattr("minuend.cli.arrays.show", full)
+    monkeypatch.setattr("minuend.cli.arrays.report", full)
     assert (cli.main(["sub", "a.npy", "a.npy", "-o", "o.npy"]), *capfd.readouterr()) == (
         2,
         "",

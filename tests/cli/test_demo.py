@@ -161,7 +161,7 @@ def test_a_step_that_ends_otherwise_ends_the_whole(
 ) -> None:
     monkeypatch.setattr(demo, "ARRAYS", (("First:", "diff onnx:6 onnx:7", 1), ("Second:", "spec", 0)))
     monkeypatch.setattr(demo, "MODELS", ())
-    monkeypatch.setattr("minuend.cli.standards.show", lambda page: None)
+    monkeypatch.setattr("minuend.cli.standards.report", lambda *_: None)
     assert run(capfd, "demo") == (0, "First:\n\n$ minuend diff onnx:6 onnx:7\n", "")
 
 

@@ -17,7 +17,8 @@ from peak_memory import PEAK
 
 from minuend import cli
 from minuend.errors import ConversionRefused, SpecError
-from minuend.judging.checking import check, find_targets
+from minuend.judging.checking import check
+from minuend.judging.options import find_targets
 from minuend.models.converting import convert
 from minuend.onnx.model import read
 from minuend.openvino.ir.builder import Builder
@@ -477,7 +478,7 @@ def test_a_version_of_a_standard_is_no_target(name: str) -> None:
     runtimes = dict.fromkeys(one.partition("@")[0] for one in targets.names())
     *most, last = (one for one in runtimes if not quirks(one).arrays)
     assert str(caught.value) == (
-        f"{name!r} is a version of a standard, a goal of fix and convert; check takes what runs a model: "
+        f"{name!r} is a version of a standard, which fix and convert take; check takes what runs a model: "
         f"{', '.join(most)} or {last}"
     )
 

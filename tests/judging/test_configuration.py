@@ -88,7 +88,7 @@ def test_nothing_above_the_project_is_looked_at(here: Path) -> None:
     (here / "minuend.toml").write_text("")
     (here / "project" / ".git").mkdir(parents=True)
     assert Configs().of("project/m.onnx") is None
-    assert Configs().goal("project/m.onnx") == os.path.join("project", "minuend.toml")
+    assert Configs().path_for("project/m.onnx") == os.path.join("project", "minuend.toml")
 
 
 def test_a_model_of_no_project_has_the_file_beside_it_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ from minuend.errors import SpecError, Unsupported
 from minuend.judging.checking import check
 from minuend.judging.error_bounds import TIMES, Bounds, Verdict, answered
 from minuend.judging.locating import Cuts, locate
-from minuend.models.tracing import Step, Trace, tracing
+from minuend.models.tracing import TRACING, Step, Trace
 from minuend.onnx.model import read
 from minuend.openvino.ir.builder import Builder
 from minuend.rewriting.fixing import fix
@@ -149,7 +149,7 @@ def test_where_operators_round_the_bound_is_stated_and_float64_is_the_yardstick(
     model = read(text("m = MatMul (x, w)\ny = Softmax (m)", "float[8,64] x, float[64,8] w", "float[8,8] y"))
     rng = np.random.default_rng(0)
     inputs = {"x": rng.standard_normal((8, 64), np.float32), "w": rng.standard_normal((64, 8), np.float32)}
-    trace = tracing("onnx").trace(model, inputs)
+    trace = TRACING.required(model.dialect).trace(model, inputs)
     product = inputs["x"].astype(np.float64) @ inputs["w"].astype(np.float64)
     assert np.array_equal(trace.wide["m"], product)
     judged = Bounds(trace).judge("m", trace.values["m"])

@@ -10,7 +10,7 @@ import pytest
 
 from minuend.errors import FileFormatError, Unsupported
 from minuend.models import opening as models
-from minuend.models.opening import dialect_of, open_model, run
+from minuend.models.opening import open_model, run
 from minuend.standards import abilities
 from minuend.standards.dialects import dialects
 
@@ -25,7 +25,7 @@ def test_a_model_runs_from_whatever_it_comes_as(tmp_path):
     text = tmp_path / "m.ONNXTXT"
     text.write_text(TEXT)
     for source in (path, str(path), text, TEXT, PROTO.SerializeToString(), PROTO, open_model(PROTO)):
-        assert dialect_of(source) == "onnx"
+        assert open_model(source).dialect is dialects()["onnx"]
         assert run(source, FEEDS)["c"].tolist() == [2, 255]
 
 

@@ -501,7 +501,7 @@ def test_an_ir_of_int64_is_refused():
     ("target", "options", "message"),
     [
         ("openvino-cpu", {"overflow": "widen"}, "overflow is 'widen'; expected 'wrap' or 'saturate'"),
-        ("openvino:1", {}, "'openvino:1' is no goal of fix; expected a runtime, or onnx: and an opset"),
+        ("openvino:1", {}, "'openvino:1' is no target of fix; expected a runtime, or onnx: and an opset"),
         (
             "torch-cpu",
             {},

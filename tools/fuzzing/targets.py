@@ -552,9 +552,9 @@ def _rules(text: str) -> object:
 
 
 def _goal(text: str) -> object:
-    from minuend.models.converting import goal_of
+    from minuend.models.converting import version_of
 
-    return goal_of(text)[0]
+    return version_of(text)[0].name
 
 
 @functools.cache
@@ -579,14 +579,13 @@ def _config(text: str) -> object:
 
 
 def _release(text: str) -> object:
-    from minuend.judging.checking import check_hint, find_targets
+    from minuend.judging.options import Judging, find_targets
 
     _keep_targets()
 
     names, _, hint = text.replace("/", "").partition(" ")  # whoever names a target may name any file
-    found = find_targets(names.split(","))
-    check_hint(hint, found)
-    return found[0].name
+    judging = Judging(targets=find_targets(names.split(",")), hint=hint)
+    return judging.targets[0].name
 
 
 def _element(text: str) -> object:

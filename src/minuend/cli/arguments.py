@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable
 
 import click
 
-from minuend.child import MEMORY
 from minuend.errors import shown
 from minuend.text import whole_number
 
@@ -47,23 +45,6 @@ def seconds(text: str | float | None) -> float | None:
     if not 0 < found < math.inf:
         raise click.BadParameter(f"{shown(text)} is no number of seconds; expected one above 0, or none")
     return found
-
-
-def limits(most: float) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Add the options that bound what running a model may take, ``most`` seconds where nothing is said."""
-
-    def add(verb: Callable[..., Any]) -> Callable[..., Any]:
-        for name, type_, default, metavar, told in (
-            ("--max-seconds", seconds, most, "S", "Seconds that a run may take, or none."),
-            (
-                "--max-memory", bounded_size, MEMORY, "BYTES",
-                "Memory that a run may take, or none.",
-            ),
-        ):  # fmt: skip
-            verb = click.option(name, type=type_, default=default, show_default=True, metavar=metavar, help=told)(verb)
-        return verb
-
-    return add
 
 
 def number(text: str) -> int | float:

@@ -6,8 +6,9 @@ import contextlib
 
 import click
 
+from minuend.cli import options
 from minuend.cli.arguments import number, path
-from minuend.cli.printing import show, show_json
+from minuend.cli.printing import report
 from minuend.cli.progress import Bar
 from minuend.cli.verbs import Verb
 from minuend.core.policies import POLICIES, Overflow
@@ -20,9 +21,7 @@ from minuend.core.policies import POLICIES, Overflow
 )
 @click.argument("a", type=path)
 @click.argument("b", type=path)
-@click.option(
-    "-o", "--output", "out", type=path, metavar="OUT", help="The file to write; without it nothing is written."
-)
+@options.output("OUT", "The file to write; without it nothing is written.", required=False)
 @click.option("--overflow", type=click.Choice(POLICIES), help="What integers do that do not fit (default: wrap).")
 @click.option("--as", "rules", metavar="RULES", help="Whose rules: onnx:13, onnx:6,axis=1,broadcast=1, openvino:pdpd …")
 @click.option("--plot", type=path, metavar="FILE.png", help="Draw what -o writes: a line, an image or its channels.")
@@ -32,7 +31,7 @@ from minuend.core.policies import POLICIES, Overflow
 @click.option("--common", is_flag=True, help="Subtract the tensors that both files name, skip the others.")
 @click.option("--resume", is_flag=True, help="Go on where an interrupted run has stopped (OUT.zarr).")
 @click.option("--scheduler", metavar="ADDRESS", help="Compute on the Dask cluster with this scheduler (OUT.zarr).")
-@click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
+@options.as_json
 def sub(
     *,
     a: str,
@@ -87,7 +86,8 @@ def sub(
                     resume=resume,
                     scheduler=scheduler,
                 )
-    if as_json:
-        show_json(sub_json(done, plot))
-    else:
-        show(sub_page(done, plot) if isinstance(done, SubReport) else compare_page(done))
+    report(
+        as_json,
+        lambda: sub_json(done, plot),
+        lambda: sub_page(done, plot) if isinstance(done, SubReport) else compare_page(done),
+    )

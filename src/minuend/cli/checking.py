@@ -3,51 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
 
 import click
 
 from minuend import __version__
-from minuend.child import SECONDS
+from minuend.child import SECONDS, Limits
+from minuend.cli import options
 from minuend.cli.annotations import annotate
 from minuend.cli.arguments import files as named_files
-from minuend.cli.arguments import items, limits, path
-from minuend.cli.languages import in_a_language, language_of
-from minuend.cli.printing import show, show_json
+from minuend.cli.arguments import items, path
+from minuend.cli.options import Known
+from minuend.cli.printing import report
 from minuend.cli.progress import Bar
 from minuend.cli.status import BAD_USE, FINDINGS, FINE
-from minuend.cli.verbs import Verb, completing, operator_option
+from minuend.cli.verbs import Verb
+from minuend.language import Language
 from minuend.written import note_extended
-
-if TYPE_CHECKING:
-    from minuend.judging.configuration import Configs
-
-
-def assumptions(verb: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say what is known beyond a model."""
-    for option in (
-        click.option("--no-config", is_flag=True, help="Read no minuend.toml."),
-        click.option("--config", type=path, metavar="FILE", help="Read FILE in place of minuend.toml."),
-        click.option(
-            "--assume",
-            metavar="NAME=RANGE",
-            multiple=True,
-            help="What an input or a value holds, as x=0..131071.",
-        ),
-    ):
-        verb = option(verb)
-    return verb
-
-
-def configs_of(config: str | None, no_config: bool, *, writes: bool = False) -> Configs:
-    """Return the files that models have, or the one that is named."""
-    from minuend.judging.configuration import Configs
-
-    for option, given in (("--config", config is not None), ("--write-baseline", writes)):
-        if no_config and given:
-            raise click.UsageError(f"{option} and --no-config exclude each other")
-    return Configs(config, used=not no_config, made=writes)
 
 
 class _WithRuns(Verb):
@@ -68,21 +40,13 @@ class _WithRuns(Verb):
     page="docs/models.md",
 )
 @click.argument("models", type=path, metavar="MODEL…", nargs=-1, required=True)
-@click.option(
-    "--target",
-    "targets",
-    metavar="T[,T…]",
-    shell_complete=completing("targets"),
-    multiple=True,
-    required=True,
-    help="Runtimes, as ov@2026.4, or measured files.",
-)
+@options.targets("T[,T…]", "Runtimes, as ov@2026.4, or measured files.", required=True)
 @click.option("--exact", is_flag=True, help="Refuse releases that were not measured.")
 @click.option("--strict", is_flag=True, help="What documents do not say is unknown.")
 @click.option("--hint", default="", metavar="H", help="The precision hint that runtimes get: f32.")
 @click.option("--fail-on", metavar="V[,V…]", multiple=True, help="Verdicts that end in status 1.")
-@operator_option
-@assumptions
+@options.operator
+@options.known
 @click.option("--write-baseline", is_flag=True, help="Accept the findings of today.")
 @click.option(
     "--run",
@@ -91,37 +55,32 @@ class _WithRuns(Verb):
     help="Run each MODEL on the installed runtimes, and compare every output; --run=all asks each subtraction.",
 )
 @click.option("--run-all", "runs", flag_value="all", hidden=True)
-@click.option(
-    "--input", "--inputs", "inputs", metavar="NAME=FILE", multiple=True, help="An input for --run; once for each."
-)
-@limits(SECONDS)
+@options.inputs("An input for --run; once for each.")
+@options.limits(SECONDS)
 @click.option("-v", "--verbose", is_flag=True, help="Show what is right, too.")
-@click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
+@options.as_json
 @click.option("--junit", type=path, metavar="FILE", help="Write JUnit XML too.")
 @click.option("--sarif", type=path, metavar="FILE", help="Write SARIF 2.1.0 too.")
-@in_a_language
+@options.in_a_language
 def check(
     *,
     models: tuple[str, ...],
-    targets: tuple[str, ...],
+    names: tuple[str, ...],
     exact: bool,
     strict: bool,
     hint: str,
     fail_on: tuple[str, ...],
     operator: str,
-    assume: tuple[str, ...],
-    config: str | None,
-    no_config: bool,
+    known: Known,
     write_baseline: bool,
     runs: str | None,
     inputs: tuple[str, ...],
-    max_memory: int | None,
-    max_seconds: float | None,
+    limits: Limits,
     verbose: bool,
     as_json: bool,
     junit: str | None,
     sarif: str | None,
-    lang: str | None,
+    language: Language,
 ) -> int:
     """Judge every subtraction, or another operator, of models (.onnx, OpenVINO .xml, DxDispatch .json) on runtimes.
 
@@ -132,41 +91,32 @@ def check(
     from minuend.files.transaction import output_paths
     from minuend.files.transaction.file_lock import exclusive
     from minuend.files.transaction.writing import together
-    from minuend.judging.checking import check_hint, find_targets
     from minuend.judging.gate import baseline_files, check_models, verdicts_of, with_baseline
-    from minuend.models.ranges.assumed import parse
+    from minuend.judging.options import Judging, Runs, find_targets
     from minuend.models.running import read_inputs
     from minuend.models.searching import search
     from minuend.operators import by_name
     from minuend.runtimes.report import FINDINGS as EVERY
 
-    language = language_of(lang)
-    chosen = find_targets(items(targets), exact=exact, strict=strict)
-    check_hint(hint, chosen)
-    counted = verdicts_of(items(fail_on)) if fail_on else EVERY
-    assumed = parse(assume)
-    configs = configs_of(config, no_config, writes=write_baseline)
+    judging = Judging(
+        targets=find_targets(items(names), exact=exact, strict=strict),
+        operators=(by_name(operator),),
+        hint=hint,
+        assumed=known.assumed(),
+        limits=limits,
+        fail_on=verdicts_of(items(fail_on)) if fail_on else EVERY,
+    )
+    configs = known.configs(writes=write_baseline)
     if inputs and not runs:
         raise click.UsageError("--input is for --run; expected --run beside it")
     paths = search(models)
     arrays, files = read_inputs(inputs)
-    files = [*files, *named_files(*items(targets))]
+    files = [*files, *named_files(*items(names))]
     output_paths.check([out for out in (junit, sarif) if out is not None], [*paths, *files])
+    if runs:
+        judging = replace(judging, runs=Runs(every=runs == "all", inputs=arrays or None))
     with Bar("checking") as bar:
-        gate = check_models(
-            paths,
-            chosen,
-            configs=configs,
-            assume=assumed,
-            fail_on=counted,
-            hint=hint,
-            run="all" if runs == "all" else runs is not None,
-            inputs=arrays or None,
-            max_memory=max_memory,
-            max_seconds=max_seconds,
-            operator=by_name(operator),
-            progress=bar,
-        )
+        gate = check_models(paths, judging, configs, bar)
     with contextlib.ExitStack() as stack:
         texts: dict[str, str] = {}
         if write_baseline:
@@ -182,9 +132,6 @@ def check(
                 for (_, text), stream in zip(written, streams, strict=True):
                     stream.write(text.encode(errors="backslashreplace"))
         note_extended(texts)
-    if as_json:
-        show_json(gate.to_json())
-    else:
-        show(gate_page(gate, language, whole=verbose))
+    report(as_json, gate.to_json, lambda: gate_page(gate, language, whole=verbose))
     annotate(gate)
     return BAD_USE if gate.unread else FINE if gate.ok else FINDINGS

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import click
 
+from minuend.cli import options
 from minuend.cli.arguments import path
-from minuend.cli.printing import show, show_json
+from minuend.cli.printing import report
 from minuend.cli.progress import Bar
 from minuend.cli.status import FINDINGS, FINE
 from minuend.cli.verbs import Verbs
-
-_AS_JSON = click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
 
 
 @click.group(
@@ -37,9 +36,9 @@ def delta() -> None:
 )
 @click.argument("base", type=path)
 @click.argument("tuned", type=path)
-@click.option("-o", "--output", "out", type=path, required=True, metavar="D", help="The delta to write.")
+@options.output("D", "The delta to write.")
 @click.option("--level", type=click.IntRange(1, 22), help="zstd's level (default: 3).")
-@_AS_JSON
+@options.as_json
 def make(*, base: str, tuned: str, out: str, level: int | None, as_json: bool) -> None:
     """Write what gives TUNED from BASE: a safetensors file of compressed differences of bit patterns."""
     from minuend.cli.pages.deltas import make_page
@@ -50,10 +49,7 @@ def make(*, base: str, tuned: str, out: str, level: int | None, as_json: bool) -
 
     with sole(), Bar("packing", nbytes=True) as bar:
         done = make_delta(base, tuned, out, level=level or LEVEL, progress=bar)
-    if as_json:
-        show_json(plain(done))
-    else:
-        show(make_page(done))
+    report(as_json, lambda: plain(done), lambda: make_page(done))
 
 
 @delta.command(
@@ -65,8 +61,8 @@ def make(*, base: str, tuned: str, out: str, level: int | None, as_json: bool) -
 )
 @click.argument("base", type=path)
 @click.argument("delta", type=path, metavar="D")
-@click.option("-o", "--output", "out", type=path, required=True, metavar="TUNED", help="The file or folder to write.")
-@_AS_JSON
+@options.output("TUNED", "The file or folder to write.")
+@options.as_json
 def apply(*, base: str, delta: str, out: str, as_json: bool) -> None:
     """Write TUNED from BASE and D, byte by byte; another base is refused, and nothing written."""
     from minuend.cli.pages.deltas import apply_page
@@ -76,10 +72,7 @@ def apply(*, base: str, delta: str, out: str, as_json: bool) -> None:
 
     with sole(), Bar("unpacking", nbytes=True) as bar:
         done = apply_delta(base, delta, out, progress=bar)
-    if as_json:
-        show_json(plain(done))
-    else:
-        show(apply_page(done))
+    report(as_json, lambda: plain(done), lambda: apply_page(done))
 
 
 @delta.command(
@@ -92,7 +85,7 @@ def apply(*, base: str, delta: str, out: str, as_json: bool) -> None:
 @click.argument("base", type=path)
 @click.argument("delta", type=path, metavar="D")
 @click.argument("tuned", type=path, required=False)
-@_AS_JSON
+@options.as_json
 def verify(*, base: str, delta: str, tuned: str | None, as_json: bool) -> int:
     """Check every hash of BASE, of what comes of it and D, and of TUNED; nothing is written.
 
@@ -105,10 +98,7 @@ def verify(*, base: str, delta: str, tuned: str | None, as_json: bool) -> int:
 
     with sole(), Bar("verifying", nbytes=True) as bar:
         done = verify_delta(base, delta, tuned, progress=bar)
-    if as_json:
-        show_json(plain(done))
-    else:
-        show(verify_page(done))
+    report(as_json, lambda: plain(done), lambda: verify_page(done))
     return FINDINGS if done.findings else FINE
 
 
@@ -117,7 +107,7 @@ def verify(*, base: str, delta: str, tuned: str | None, as_json: bool) -> int:
     page="docs/deltas.md",
 )
 @click.argument("delta", type=path, metavar="D")
-@_AS_JSON
+@options.as_json
 def info(*, delta: str, as_json: bool) -> None:
     """Tell what is in D: of each tensor the share that changed, how far, and what it takes."""
     from minuend.cli.pages.deltas import info_page
@@ -125,7 +115,4 @@ def info(*, delta: str, as_json: bool) -> None:
     from minuend.plain import plain
 
     found = delta_info(delta)
-    if as_json:
-        show_json(plain(found))
-    else:
-        show(info_page(found))
+    report(as_json, lambda: plain(found), lambda: info_page(found))

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import click
 
-from minuend.cli.arguments import path
+from minuend.cli import options
 from minuend.cli.printing import show, show_lines
 from minuend.cli.status import FINDINGS, FINE
 from minuend.cli.verbs import Verb
@@ -50,7 +50,7 @@ PACKAGES = ("onnx", "onnxruntime", "openvino")
     examples=("demo", "demo -o examples"),
     page="docs/tutorial.md",
 )
-@click.option("-o", "--output", "out", type=path, metavar="FOLDER", help="Keep the files there; it must not exist.")
+@options.output("FOLDER", "Keep the files there; it must not exist.", required=False)
 @click.pass_context
 def demo(ctx: click.Context, out: str | None) -> int:
     """Show what this program does, on files that it makes itself.
@@ -62,8 +62,8 @@ def demo(ctx: click.Context, out: str | None) -> int:
     assert isinstance(program, click.Group)
     missing = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
     with _examples(out):
-        for told, command, expected in ARRAYS if PACKAGES[0] in missing else ARRAYS + MODELS:
-            show([told, "", f"$ minuend {command}"])
+        for text, command, expected in ARRAYS if PACKAGES[0] in missing else ARRAYS + MODELS:
+            show([text, "", f"$ minuend {command}"])
             with program.make_context("minuend", command.split()) as inner:
                 status = int(program.invoke(inner) or FINE)
             if status != expected:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import click
 
-from minuend.child import SECONDS
-from minuend.cli.arguments import files, items, limits, path, size
-from minuend.cli.checking import assumptions, configs_of
-from minuend.cli.printing import complain, show_json, show_lines
+from minuend.child import SECONDS, Limits
+from minuend.cli import options
+from minuend.cli.arguments import files, items, path, size
+from minuend.cli.options import Known
+from minuend.cli.printing import complain, report_lines, show_json
 from minuend.cli.status import FINDINGS, FINE
-from minuend.cli.verbs import Verb, completing
+from minuend.cli.verbs import Verb
 from minuend.core.limits import MAX_BYTES
 from minuend.core.policies import CONTRACTS, Contract
 from minuend.errors import ConversionRefused
@@ -26,27 +26,24 @@ from minuend.errors import ConversionRefused
     page="docs/models.md",
 )
 @click.argument("model", type=path, metavar="MODEL")
-@click.option("--input", "--inputs", "inputs", metavar="NAME=FILE", multiple=True, help="An input; once for each.")
-@click.option(
-    "-o", "--output", "folder", type=path, metavar="DIR", required=True, help="The folder that outputs are written to."
-)
+@options.inputs("An input; once for each.")
+@options.output("DIR", "The folder that outputs are written to.")
 @click.option("--max-bytes", type=size, default=MAX_BYTES, show_default=True, help="Largest result allowed.")
 @click.option(
     "--evaluator",
     metavar="NAME",
     help="What computes ONNX's other operators: onnxruntime, where installed, or reference.",
 )
-@limits(SECONDS)
-@click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
+@options.limits(SECONDS)
+@options.as_json
 def run(
     *,
     model: str,
     inputs: tuple[str, ...],
-    folder: str,
+    out: str,
     max_bytes: int,
     evaluator: str | None,
-    max_memory: int | None,
-    max_seconds: float | None,
+    limits: Limits,
     as_json: bool,
 ) -> None:
     """Run MODEL (.onnx, OpenVINO .xml, DxDispatch .json) with every subtraction computed by its own version's rules.
@@ -57,19 +54,8 @@ def run(
     from minuend.cli.pages.running import run_json, run_lines
     from minuend.models.running import run_files
 
-    ran = run_files(
-        model,
-        inputs,
-        folder,
-        max_bytes=max_bytes,
-        evaluator=evaluator,
-        max_memory=max_memory,
-        max_seconds=max_seconds,
-    )
-    if as_json:
-        show_json(run_json(ran))
-    else:
-        show_lines(run_lines(ran))
+    ran = run_files(model, inputs, out, max_bytes=max_bytes, evaluator=evaluator, limits=limits)
+    report_lines(as_json, lambda: run_json(ran), lambda: run_lines(ran))
 
 
 @click.command(
@@ -78,16 +64,11 @@ def run(
     page="docs/conversion.md",
 )
 @click.argument("model", type=path, metavar="MODEL")
-@click.option("--to", "goal", metavar="V", required=True, help="onnx:13, onnx, openvino, directml:5.1 …")
-@click.option(
-    "--target",
-    metavar="T",
-    shell_complete=completing("targets"),
-    help="With --to onnx: the runtime that has to load it; by default the installed.",
-)
-@click.option("-o", "--output", "out", type=path, metavar="OUT", required=True, help="The file to write.")
-@click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
-def convert(*, model: str, goal: str, target: str | None, out: str, as_json: bool) -> int:
+@click.option("--to", "version", metavar="V", required=True, help="onnx:13, onnx, openvino, directml:5.1 …")
+@options.target("With --to onnx: the runtime that has to load it; by default the installed.")
+@options.output("OUT", "The file to write.")
+@options.as_json
+def convert(*, model: str, version: str, target: str | None, out: str, as_json: bool) -> int:
     """Convert MODEL to another version of its standard, or to another standard's format.
 
     What was changed and what was lost is listed. A model that cannot be converted whole is refused, each node with its
@@ -95,21 +76,22 @@ def convert(*, model: str, goal: str, target: str | None, out: str, as_json: boo
     """
     from minuend.cli.pages.converting import convert_json, convert_lines
     from minuend.models.converting import convert as convert_model
-    from minuend.models.converting import goal_of
-    from minuend.models.opening import check_goal, open_model
+    from minuend.models.converting import version_of
+    from minuend.models.opening import check_output_path, open_model
 
-    dialect_name, _ = goal_of(goal)
+    home, _ = version_of(version)
     opened = open_model(model)
-    check_goal(out, dialect_name, (model, *opened.sources(), *files(target)))
+    check_output_path(out, home, (model, *opened.sources(), *files(target)))
     try:
-        converted = convert_model(opened, goal, target=target)
+        converted = convert_model(opened, version, target=target)
     except ConversionRefused as refused:
-        return _refuse(refused, {"model": model, "to": goal} if as_json else None)
+        return _refuse(refused, {"model": model, "to": version} if as_json else None)
     converted.save(out)
-    if as_json:
-        show_json(convert_json(converted, model, goal, out))
-    else:
-        show_lines(convert_lines(converted, model, goal, out, os.path.getsize(out)))
+    report_lines(
+        as_json,
+        lambda: convert_json(converted, model, version, out),
+        lambda: convert_lines(converted, model, version, out, os.path.getsize(out)),
+    )
     return FINE
 
 
@@ -122,24 +104,18 @@ def convert(*, model: str, goal: str, target: str | None, out: str, as_json: boo
     page="docs/models.md",
 )
 @click.argument("model", type=path, metavar="MODEL")
-@click.option(
-    "--target",
-    metavar="T",
-    required=True,
-    shell_complete=completing("targets"),
-    help="A runtime, as openvino-cpu@2026.4, or an opset, onnx:13.",
-)
-@click.option("--exact", is_flag=True, help="Refuse a release that nobody measured.")
-@click.option("-o", "--output", "out", type=path, metavar="OUT", required=True, help="The file to write.")
+@options.target("A runtime, as openvino-cpu@2026.4, or an opset, onnx:13.", required=True)
+@click.option("--exact", is_flag=True, help="Refuse a release that was not measured.")
+@options.output("OUT", "The file to write.")
 @click.option("--overflow", type=click.Choice(CONTRACTS), default="wrap", show_default=True, help="For integers.")
 @click.option("--partial", is_flag=True, help="Write what could be fixed although something was refused.")
 @click.option(
     "--accept", metavar="CLASS[,…]", multiple=True, help="Take other numbers of these values: negative-zero, floats …"
 )
-@assumptions
+@options.known
 @click.option("--no-run", is_flag=True, help="Do not run the fixed model, where the runtime is installed.")
-@limits(SECONDS)
-@click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
+@options.limits(SECONDS)
+@options.as_json
 def fix(
     *,
     model: str,
@@ -149,12 +125,9 @@ def fix(
     overflow: Contract,
     partial: bool,
     accept: tuple[str, ...],
-    assume: tuple[str, ...],
-    config: str | None,
-    no_config: bool,
+    known: Known,
     no_run: bool,
-    max_memory: int | None,
-    max_seconds: float | None,
+    limits: Limits,
     as_json: bool,
 ) -> int:
     """Rewrite the subtractions of MODEL (.onnx, OpenVINO .xml) that a target gets wrong, and nothing else.
@@ -167,13 +140,12 @@ def fix(
     """
     from minuend.cli.pages.fixing import fix_json, fix_lines
     from minuend.judging.gate import assumed_of_one
-    from minuend.models.opening import check_goal, dialect_of, open_model
-    from minuend.models.ranges.assumed import parse
+    from minuend.models.opening import check_output_path, open_model
     from minuend.rewriting.fixing import fix as fix_model
 
     opened = open_model(model)
-    assumed, notes, read = assumed_of_one(model, opened, parse(assume), configs_of(config, no_config))
-    check_goal(out, dialect_of(opened), (model, *opened.sources(), *read, *files(target)))
+    assumed, notes, read = assumed_of_one(model, opened, known.assumed(), known.configs())
+    check_output_path(out, opened.dialect, (model, *opened.sources(), *read, *files(target)))
     try:
         fixed = fix_model(
             opened,
@@ -183,8 +155,8 @@ def fix(
             exact=exact,
             assume=assumed,
             run=not no_run,
-            max_memory=max_memory,
-            max_seconds=max_seconds,
+            max_memory=limits.memory,
+            max_seconds=limits.seconds,
         )
     except ConversionRefused as refused:
         return _refuse(refused, {"model": model, "target": target} if as_json else None)
@@ -192,18 +164,15 @@ def fix(
     written = out if not fixed.failed or (partial and fixed.touched) else ""
     if written:
         fixed.save(written)
-    if as_json:
-        show_json(fix_json(fixed, model, written))
-    else:
-        show_lines(fix_lines(fixed, model, written))
+    report_lines(as_json, lambda: fix_json(fixed, model, written), lambda: fix_lines(fixed, model, written))
     return FINDINGS if fixed.failed else FINE
 
 
-def _refuse(refused: ConversionRefused, asked: Mapping[str, Any] | None) -> int:
-    """Say that a model stays as it is, each node with its reason; in JSON too, with what was ``asked``."""
+def _refuse(refused: ConversionRefused, command: Mapping[str, object] | None) -> int:
+    """Say that a model stays as it is, each node with its reason; in JSON too, with what the ``command`` said."""
     from minuend.cli.pages.converting import refused_json
 
-    if asked is not None:
-        show_json(refused_json(refused, asked))
+    if command is not None:
+        show_json(refused_json(refused, command))
     complain(str(refused))
     return FINDINGS

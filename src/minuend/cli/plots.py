@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator, Sequence
+from types import ModuleType
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -19,13 +20,14 @@ from minuend.files.packages import need
 from minuend.files.picture import Picture
 from minuend.files.streaming.reading import Array
 from minuend.files.streaming.region_work import Observer
+from minuend.files.streaming.regions import Region
 from minuend.files.tensor_pairs import Pair
 from minuend.files.transaction.output_paths import refuse_inputs
 from minuend.files.transaction.writing import atomic
 
 BELOW, ABOVE = "#2166ac", "#b2182b"
 COLOURS = (BELOW, "#92c5de", "#f7f7f7", "#f4a582", ABOVE)
-"""From the lowest over 0 to the highest: blue and red, which those tell apart too who do not tell red from green."""
+"""From the lowest over 0 to the highest: blue and red, which are distinct without red and green too."""
 OVERFLOW = "#ffd400"
 NOTHING = "#8a8a8a"
 
@@ -48,11 +50,11 @@ def plotted(path: str, a: str, b: str, out: str, overflow: Overflow) -> Iterator
     It is drawn when the last block has been computed, before the difference appears: where that fails, neither does.
 
     Args:
-        path: the goal. a, b, out: the operands and where the difference goes. overflow: the policy.
+        path: the picture. a, b, out: the operands and where the difference goes. overflow: the policy.
 
     Raises:
         FileFormatError: no .png; the difference is of several tensors. ShapeError: it is not one that is drawn.
-        MinuendError, OSError: the goal cannot be written. Unsupported: matplotlib is not installed.
+        MinuendError, OSError: the picture cannot be written. Unsupported: matplotlib is not installed.
     """
     if not path.lower().endswith(".png"):
         raise FileFormatError(f"{path} is drawn as PNG; expected a name that ends in .png")
@@ -68,8 +70,8 @@ def plotted(path: str, a: str, b: str, out: str, overflow: Overflow) -> Iterator
         element = pair.result_type(overflow)
         picture = Picture(element, pair.shape, pair.joined, overflow, pair.about.nodata)
 
-        def see(_: Pair, *block: Any) -> None:
-            picture.add(*block)
+        def see(_: Pair, region: Region, x: Array, y: Array, difference: Array) -> None:
+            picture.add(region, x, y, difference)
             if not picture.missing:
                 draw(picture, f"{_name(a)} − {_name(b)}", stream, path)
                 stream.flush()
@@ -104,13 +106,13 @@ def draw(picture: Picture, title: str, stream: BinaryIO, path: str) -> None:
             panel.set_title(name, fontsize=9)
         beyond = "both" if np.nanmax(np.abs(values), initial=0) > limit else "neither"
         figure.colorbar(drawn, ax=list(axes), extend=beyond, shrink=0.85)
-    told = f"{_writable(title, path)}\n{picture.element} {format_shape(picture.shape)}"
-    figure.suptitle(told, fontsize=10, parse_math=False)
+    title_text = f"{_writable(title, path)}\n{picture.element} {format_shape(picture.shape)}"
+    figure.suptitle(title_text, fontsize=10, parse_math=False)
     figure.supxlabel(caption(picture), fontsize=8)
     figure.savefig(stream, format="png")
 
 
-def drawing(path: str) -> tuple[Any, Any]:
+def drawing(path: str) -> tuple[ModuleType, ModuleType]:
     """Return matplotlib's modules of figures and colours; without its state that a whole process shares.
 
     Raises:
@@ -150,12 +152,12 @@ def caption(picture: Picture) -> str:
     return "; ".join(said)
 
 
-def _extreme(picture: Picture, best: Any) -> float:
+def _extreme(picture: Picture, best: np.ufunc) -> float:
     return float(best.reduce(picture.low if best is np.fmin else picture.high, axis=None))
 
 
 def _size(picture: Picture, panels: int) -> tuple[float, float]:
-    """Inches: as the image is, within bounds, and room for what stands around it."""
+    """Inches: as the image is, within bounds, and what stands around it."""
     width = WIDTH if panels == 1 else WIDTH_OF_CHANNEL * panels
     tall = 0.45 if picture.axes.row is None else picture.proportion if picture.is_in_proportion else 1.0
     return width, min(max(0.82 * width / panels * tall, 1.5), HIGHEST) + 1.1
@@ -175,7 +177,7 @@ def _within(values: Array, bound: float) -> Array:
     return np.nan_to_num(values, nan=np.nan, posinf=bound, neginf=-bound)
 
 
-def _panel(axes: Any, picture: Picture, values: Array, marked: Array, limit: float, colours: Any) -> Any:
+def _panel(axes: Any, picture: Picture, values: Array, marked: Array, limit: float, colours: ModuleType) -> Any:
     """One image: differences, then what is marked above them."""
     scale = colours.LinearSegmentedColormap.from_list("difference", COLOURS).with_extremes(bad=NOTHING)
     rows, columns = (pixels * step for pixels, step in zip(values.shape, picture.cell, strict=True))

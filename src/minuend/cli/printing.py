@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TextIO
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 COLOURS = ("auto", "always", "never")
 """When verdicts and errors have colours: in a terminal, always, never."""
 
-SETTINGS: dict[str, Any] = {}
+SETTINGS: dict[str, object] = {}
 """How the command line wants things printed: ``quiet`` and ``color``, where it says so."""
 
 
-def show_json(data: Mapping[str, Any]) -> None:
+def show_json(data: Mapping[str, object]) -> None:
     """Print what a verb reports as JSON: under ``version``, the format's, and ``tool``, which every one of them has;
     under ``replaced`` the outputs that existed.
     """
@@ -56,6 +56,22 @@ def _coloured(stream: TextIO) -> bool:
     if os.environ.get("FORCE_COLOR", "0") != "0":
         return True
     return stream.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
+
+
+def report(as_json: bool, data: Callable[[], Mapping[str, object]], shown: Callable[[], Page]) -> None:
+    """Print what a verb found: its data as JSON, or its page."""
+    if as_json:
+        show_json(data())
+    else:
+        show(shown())
+
+
+def report_lines(as_json: bool, data: Callable[[], Mapping[str, object]], lines: Callable[[], Iterable[str]]) -> None:
+    """Print what a verb did: its data as JSON, or its lines, however long they are."""
+    if as_json:
+        show_json(data())
+    else:
+        show_lines(lines())
 
 
 def show_lines(lines: Iterable[str]) -> None:

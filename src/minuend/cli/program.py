@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit status.
 
     0 fine, 1 findings or refusals, 2 bad use or bad input, 3 a defect of this program; 128 and a signal's number where
-    that signal ended it, 141 where nobody reads its output any more.
+    that signal ended it, 141 where its output has no reader any more.
     """
     arguments = sys.argv[1:] if argv is None else list(argv)
     SETTINGS.clear()
@@ -107,10 +107,10 @@ def _explain(error: Exception, arguments: Sequence[str]) -> int:
             return fail("missing-package", f"this needs the package {package!r}, which is not installed", BAD_USE)
     if os.environ.get(TRACEBACK):
         click.echo("".join(traceback.format_exception(error)), err=True, nl=False)
-    told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return fail(
         "defect",
-        f"this is a defect of {tool()}: {cut(told, 300)}\n"
+        f"this is a defect of {tool()}: {cut(message, 300)}\n"
         f"please report it, with the command: minuend {cut(shlex.join(arguments), 1000)}\n"
         f"{TRACEBACK}=1 shows where it happened; {_done()}{_noted(error)}",
         DEFECT,
@@ -138,7 +138,7 @@ def _done() -> str:
 
 
 def _fail(arguments: Sequence[str], kind: str, message: str, status: int, *, done: bool = False) -> int:
-    """Say what went wrong on standard error, and where JSON is asked for on standard output in JSON too."""
+    """Say what went wrong on standard error, and with --json on standard output in JSON too."""
     if done and written():
         message = f"{message}; {_done()}"
     if _wants_json(arguments):
@@ -149,7 +149,7 @@ def _fail(arguments: Sequence[str], kind: str, message: str, status: int, *, don
             streams.drop(sys.stdout)
     try:
         complain(message)
-    except OSError:  # nobody can be told
+    except OSError:  # there is no reader
         streams.drop(sys.stderr)
     return status
 

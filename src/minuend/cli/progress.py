@@ -5,9 +5,12 @@ from __future__ import annotations
 import sys
 import time
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING
 
 from minuend.cli.printing import SETTINGS
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 
 class Bar:
@@ -22,7 +25,7 @@ class Bar:
         self._nbytes = nbytes
         self._start = time.perf_counter()
         self._shown = sys.stderr.isatty() and not SETTINGS.get("quiet")
-        self._bar: Any = None
+        self._bar: Progress | None = None
 
     def __call__(self, done: int, total: int) -> None:
         if not self._shown or (self._bar is None and time.perf_counter() - self._start < 1):

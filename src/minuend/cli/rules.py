@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from minuend.errors import SpecError, listed, shown
 from minuend.standards.dialects import Dialect, dialect
 from minuend.standards.validation import check_attributes
@@ -11,7 +9,7 @@ from minuend.standards.version import Attr, OpVersion
 from minuend.text import whole_number
 
 
-def parse_rules(text: str) -> tuple[OpVersion, dict[str, Any]]:
+def parse_rules(text: str) -> tuple[OpVersion, dict[str, object]]:
     """Read ``DIALECT[:VERSION][,NAME=VALUE]…``; a bare word is the value of the attribute that has it.
 
     Raises:
@@ -26,7 +24,7 @@ def parse_rules(text: str) -> tuple[OpVersion, dict[str, Any]]:
     items = rest.split(",") if colon else []
     version = items.pop(0) if items and _is_version(home, items[0]) else None
     op = home.resolve(version)
-    attributes: dict[str, Any] = {}
+    attributes: dict[str, object] = {}
     for item in items:
         key, value = _parse_item(op, home, item)
         if key in attributes:
@@ -42,7 +40,7 @@ def _is_version(home: Dialect, word: str) -> bool:
     return "=" not in word and word.lower() not in values
 
 
-def _parse_item(op: OpVersion, home: Dialect, item: str) -> tuple[str, Any]:
+def _parse_item(op: OpVersion, home: Dialect, item: str) -> tuple[str, object]:
     key, equals, value = item.partition("=")
     if equals:
         check_attributes(op, {key: None} if key not in op.attributes.names else {})
@@ -55,7 +53,7 @@ def _parse_item(op: OpVersion, home: Dialect, item: str) -> tuple[str, Any]:
     raise SpecError("attributes", f"{shown(item)} says nothing to {home.title} {op}; expected {expected}")
 
 
-def _parse_value(op: OpVersion, attr: Attr, value: str) -> Any:
+def _parse_value(op: OpVersion, attr: Attr, value: str) -> object:
     if attr.type == "string":
         return value
     try:

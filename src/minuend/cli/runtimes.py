@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
 import click
 
-from minuend.child import CASE_SECONDS, limited
-from minuend.cli.arguments import files, items, limits, path
-from minuend.cli.printing import show, show_json, warn
+from minuend.child import CASE_SECONDS, Limits
+from minuend.cli import options
+from minuend.cli.arguments import files, items, path
+from minuend.cli.printing import report, show, warn
 from minuend.cli.progress import Bar
 from minuend.cli.status import FINDINGS, FINE
-from minuend.cli.verbs import Verb, Verbs, completing, operator_option
+from minuend.cli.verbs import Verb, Verbs, completing
 from minuend.errors import MinuendError, shown
+from minuend.standards.abilities import Ability
 from minuend.text import whole_number
+
+
+class Vectors(Protocol):
+    """A dialect's ``vectors.py``."""
+
+    def write(
+        self, folder: str, opsets: Sequence[int] | None, *, progress: Callable[[int, int], None] | None
+    ) -> Sequence[str]:
+        """Write cases to a new folder, as files for other people's runners; return their names."""
+
+
+VECTORS = Ability[Vectors]("vectors")
 
 
 @click.command(
@@ -20,18 +37,13 @@ from minuend.text import whole_number
     page="docs/runtimes.md",
 )
 @click.argument("runtime", shell_complete=completing("runtimes"))
-@click.option(
-    "--target",
-    metavar="T",
-    shell_complete=completing("targets"),
-    help="What to compare with: a release of it, or a file of minuend measure.",
-)
+@options.target("What to compare with: a release of it, or a file of minuend measure.")
 @click.option("--all", "everything", is_flag=True, help="Run every case; by default a sample of each kind.")
 @click.option("--quick", is_flag=True, help="Take the edges of 8-bit types in place of all 65,536 pairs.")
-@operator_option
-@click.option("--junit", type=path, metavar="FILE", help="Write a JUnit report.")
-@limits(CASE_SECONDS)
-@click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
+@options.operator
+@options.junit
+@options.limits(CASE_SECONDS)
+@options.as_json
 def prove(
     runtime: str,
     target: str | None,
@@ -39,8 +51,7 @@ def prove(
     quick: bool,
     operator: str,
     junit: str | None,
-    max_memory: int | None,
-    max_seconds: float | None,
+    limits: Limits,
     as_json: bool,
 ) -> int:
     """Ask an installed runtime cases of each kind, and report where it deviates from the contract.
@@ -49,7 +60,7 @@ def prove(
     sample leaves out --all runs, in minutes or, of some runtimes, an hour.
 
     Deviations that were measured of the same release are known; others, and known ones that are gone, end in status 1.
-    A release that nobody measured is compared with the nearest that was.
+    A release that was not measured is compared with the nearest that was.
     """
     from minuend.cli.pages.proving import prove_page
     from minuend.files.transaction import output_paths
@@ -59,26 +70,23 @@ def prove(
 
     if junit is not None:
         output_paths.check([junit], files(target))
-    ledger = None if target is None else known.find(target, exact=True)
-    with Bar("asking") as bar:
-        report = prove_runtime(
+    expected = None if target is None else known.find(target, exact=True)
+    with Bar("proving") as bar:
+        found = prove_runtime(
             runtime,
             all=everything,
             quick=quick,
             operator=operator,
-            ledger=ledger,
-            max_memory=max_memory,
-            max_seconds=max_seconds,
+            ledger=expected,
+            max_memory=limits.memory,
+            max_seconds=limits.seconds,
             progress=bar,
         )
     if junit is not None:
         with atomic(junit, files(target)) as stream:
-            stream.write(report.to_junit().encode())
-    if as_json:
-        show_json(report.plain())
-    else:
-        show(prove_page(report))
-    return FINE if report.ok else FINDINGS
+            stream.write(found.to_junit().encode())
+    report(as_json, found.plain, lambda: prove_page(found))
+    return FINE if found.ok else FINDINGS
 
 
 @click.command(
@@ -87,17 +95,17 @@ def prove(
     page="docs/runtimes.md",
 )
 @click.argument("runtime", shell_complete=completing("runtimes"))
-@click.option("-o", "--output", "out", type=path, metavar="FILE", required=True, help="The file to write.")
+@options.output("FILE", "The file to write.")
 @click.option("--python", metavar="PYTHON", help="The Python whose release is measured; by default this one.")
 @click.option("--isa", default="", metavar="SET", help="Let the runtime use no newer instruction set, as avx2.")
 @click.option("--alone", is_flag=True, help="Leave out patterns with adjacent operators: minutes instead of an hour.")
-@operator_option
+@options.operator
 @click.option(
     "--graphs",
     type=click.Choice(["all", "missing"]),
-    help="Ask about neighbours alone, all or what FILE lacks; the rest of FILE stays.",
+    help="Measure patterns with adjacent operators alone, all or what FILE lacks; the rest of FILE stays.",
 )
-@limits(CASE_SECONDS)
+@options.limits(CASE_SECONDS)
 def measure(
     runtime: str,
     out: str,
@@ -106,8 +114,7 @@ def measure(
     alone: bool,
     operator: str,
     graphs: str | None,
-    max_memory: int | None,
-    max_seconds: float | None,
+    limits: Limits,
 ) -> None:
     """Measure what an installed runtime does, as a target's file.
 
@@ -125,16 +132,16 @@ def measure(
         raise click.UsageError("--alone leaves out what --graphs asks; expected one of them")
     output_paths.check([out], files(python))
     before = known.read(out) if graphs else None
-    with limited(max_memory, max_seconds), Runtime(runtime, python, isa) as asked, Bar("measuring") as bar:
+    with limits.applied(), Runtime(runtime, python, isa) as running, Bar("measuring") as bar:
         if before is None:
-            found = measuring.measure(asked, alone=alone, operator=by_name(operator), progress=bar)
+            found = measuring.measure(running, alone=alone, operator=by_name(operator), progress=bar)
         else:
-            found = measuring.with_graphs(asked, before, graphs or measuring.ALL, progress=bar)
+            found = measuring.with_graphs(running, before, graphs or measuring.ALL, progress=bar)
     with atomic(out, files(python)) as stream:
         stream.write(known.dump(found).encode())
     cases = sum(1 for row in found.rows for _ in known.keys(row))
-    beside = "" if found.graphs is None else f", and {len(found.graphs.cells):,} with a neighbour"
-    show([f"{found.name} on {found.cpu}: {cases:,} cases{beside} → {out}"])
+    patterns = "" if found.graphs is None else f", and {len(found.graphs.cells):,} with an adjacent operator"
+    show([f"{found.name} on {found.cpu}: {cases:,} cases{patterns} → {out}"])
 
 
 @click.command(
@@ -143,19 +150,15 @@ def measure(
     page="docs/vectors.md",
 )
 @click.option("--opset", "opsets", metavar="N,…", help="ONNX opsets; by default those that changed Sub.")
-@click.option(
-    "-o", "--output", "out", type=path, metavar="DIR", required=True, help="The folder to make; it must not exist."
-)
+@options.output("DIR", "The folder to make; it must not exist.")
 def vectors(opsets: str | None, out: str) -> None:
     """Write test cases for ONNX runtimes, as folders that ONNX's own test runner reads."""
-    from minuend.standards.abilities import ability, able
-
     try:
         chosen = None if opsets is None else [whole_number(part) for part in opsets.split(",")]
     except ValueError:
         raise click.BadParameter(f"{shown(opsets)}; expected opsets with commas between them, as 6,14") from None
     with Bar("writing") as bar:
-        made = ability(next(able("vectors")), "vectors").write(out, chosen, progress=bar)
+        made = VECTORS.required(next(VECTORS.homes())).write(out, chosen, progress=bar)
     show([f"{len(made)} test cases written to {out}"])
 
 
@@ -172,22 +175,15 @@ def vectors(opsets: str | None, out: str) -> None:
 @click.option("--diff", "two", nargs=2, metavar="OLD NEW", help="Show what changed from one target to another.")
 @click.option("--matrix", is_flag=True, help="Show each release's verdict on each element type.")
 @click.option("--dtype", "dtypes", metavar="TYPE[,…]", multiple=True, help="With --matrix: of these element types.")
-@click.option(
-    "--target",
-    "chosen",
-    metavar="T[,…]",
-    multiple=True,
-    shell_complete=completing("targets"),
-    help="With --matrix: of these runtimes or releases.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
+@options.targets("T[,…]", "With --matrix: of these runtimes or releases.")
+@options.as_json
 @click.pass_context
 def targets(
     ctx: click.Context,
     two: tuple[str, str] | None,
     matrix: bool,
     dtypes: tuple[str, ...],
-    chosen: tuple[str, ...],
+    names: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """List the runtimes whose behaviour is known, release by release, compare two, or show the matrix of all.
@@ -197,12 +193,12 @@ def targets(
     """
     if ctx.invoked_subcommand is not None:
         return
-    if (dtypes or chosen) and not matrix:
+    if (dtypes or names) and not matrix:
         raise click.UsageError("--dtype and --target choose what --matrix shows; expected it beside them")
     if matrix and two is not None:
         raise click.UsageError("--matrix and --diff are two pages; expected one of them")
     if matrix:
-        _matrix(items(dtypes), items(chosen), as_json)
+        _matrix(items(dtypes), items(names), as_json)
     elif two is not None:
         _diff(*two, as_json)
     else:
@@ -221,10 +217,7 @@ def _list(as_json: bool) -> None:
         except MinuendError as error:
             wrong.append(str(error))
     own = user_files.files()
-    if as_json:
-        show_json(targets_json(every, own, wrong))
-    else:
-        show(targets_page(every, own))
+    report(as_json, lambda: targets_json(every, own, wrong), lambda: targets_page(every, own))
     for sentence in wrong:
         warn(sentence)
 
@@ -235,10 +228,7 @@ def _diff(first: str, second: str, as_json: bool) -> None:
 
     old, new = (known.find(name, exact=True) for name in (first, second))
     changes = known.diff(old, new)
-    if as_json:
-        show_json(targets_diff_json(old, new, changes))
-    else:
-        show(targets_diff_page(old, new, changes))
+    report(as_json, lambda: targets_diff_json(old, new, changes), lambda: targets_diff_page(old, new, changes))
 
 
 def _matrix(dtypes: list[str], chosen: list[str], as_json: bool) -> None:
@@ -246,10 +236,7 @@ def _matrix(dtypes: list[str], chosen: list[str], as_json: bool) -> None:
     from minuend.runtimes.matrix import matrix
 
     cells = matrix(chosen, dtypes)
-    if as_json:
-        show_json(matrix_json(cells))
-    else:
-        show(matrix_page(cells))
+    report(as_json, lambda: matrix_json(cells), lambda: matrix_page(cells))
 
 
 @targets.command(

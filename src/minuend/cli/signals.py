@@ -8,12 +8,16 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import Any
+from typing import TypeAlias
 
 _SAME = 1.0
 """Seconds within which further signals mean the same: they must not end what the first one began to clean up."""
+
+
+Handler: TypeAlias = Callable[[int, FrameType | None], object] | int | signal.Handlers | None
+"""What handles a signal, as :func:`signal.getsignal` gives it."""
 
 
 class Ended(BaseException):
@@ -32,7 +36,7 @@ class Ended(BaseException):
 class _Late:
     """A handler that lets signals pass for a moment, and then puts the one back that was there before."""
 
-    def __init__(self, kept: Any, since: float) -> None:
+    def __init__(self, kept: Handler, since: float) -> None:
         self.kept, self._since = kept, since
 
     def __call__(self, number: int, _: FrameType | None) -> None:
@@ -51,7 +55,7 @@ def raised() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    kept: dict[int, Any] = {}
+    kept: dict[int, Handler] = {}
     last = -math.inf
 
     def handle(number: int, _: FrameType | None) -> None:

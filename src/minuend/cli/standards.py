@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from minuend.cli.languages import in_a_language, language_of
-from minuend.cli.printing import show, show_json, show_lines, warn
-from minuend.cli.verbs import Verb, completing, operator_option
+from minuend.cli import options
+from minuend.cli.printing import report, show_lines, warn
+from minuend.cli.verbs import Verb, completing
 from minuend.errors import SpecError
 from minuend.language import Language
 from minuend.operators import SUBTRACT, by_name
@@ -21,11 +21,11 @@ from minuend.standards.version import diff as changes_between
     page="docs/standards.md",
 )
 @click.argument("version", metavar="[DIALECT[:V]]", required=False, shell_complete=completing("versions"))
-@operator_option
+@options.operator
 @click.option("--html", is_flag=True, help="Open the page of the built site, and print where it lies.")
-@click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
-@in_a_language
-def spec(version: str | None, operator: str, html: bool, as_json: bool, lang: str | None) -> None:
+@options.as_json
+@options.in_a_language
+def spec(version: str | None, operator: str, html: bool, as_json: bool, language: Language) -> None:
     """Show what versions of an operator allow: all of them, a dialect's, or one.
 
     V is an ONNX opset, OpenVINO's 1, or a DirectML feature level such as 4.1; an operator may stand before it, as in
@@ -33,15 +33,16 @@ def spec(version: str | None, operator: str, html: bool, as_json: bool, lang: st
     """
     from minuend.cli.pages.standards import matrix_page, spec_json, spec_page
 
-    language = language_of(lang)
     one = version is not None and ":" in version
     rows = (_resolve(version, operator),) if version is not None and one else _rows(version, operator)
     if html:
         _open(None if version is None else rows[-1], operator, language)
-    elif as_json:
-        show_json(spec_json(rows))
-    else:
-        show(spec_page(rows[0], language) if one else matrix_page(rows, language))
+        return
+    report(
+        as_json,
+        lambda: spec_json(rows),
+        lambda: spec_page(rows[0], language) if one else matrix_page(rows, language),
+    )
 
 
 def _rows(home: str | None, operator: str) -> tuple[OpVersion, ...]:
@@ -69,13 +70,12 @@ def _open(op: OpVersion | None, operator: str, language: Language) -> None:
 )
 @click.argument("old", metavar="DIALECT:V", shell_complete=completing("versions"))
 @click.argument("new", metavar="DIALECT:V", shell_complete=completing("versions"))
-@click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
-@in_a_language
-def diff(old: str, new: str, as_json: bool, lang: str | None) -> None:
+@options.as_json
+@options.in_a_language
+def diff(old: str, new: str, as_json: bool, language: Language) -> None:
     """Show what changed from one version of an operator to another, in one dialect."""
     from minuend.cli.pages.standards import diff_json, diff_page
 
-    language = language_of(lang)
     was, now = _resolve(old), _resolve(new)
     if was.dialect != now.dialect:
         raise SpecError(
@@ -85,10 +85,7 @@ def diff(old: str, new: str, as_json: bool, lang: str | None) -> None:
         names = f"{was.short_name} and {now.short_name}"
         raise SpecError("operator", f"{old} and {new} are of two operators, {names}; expected two versions of one")
     changes = changes_between(was, now)
-    if as_json:
-        show_json(diff_json(was, now, changes))
-    else:
-        show(diff_page(was, now, changes, language))
+    report(as_json, lambda: diff_json(was, now, changes), lambda: diff_page(was, now, changes, language))
 
 
 def _resolve(text: str, operator: str = SUBTRACT.name) -> OpVersion:

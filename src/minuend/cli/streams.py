@@ -9,7 +9,7 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator
-from typing import Any
+from typing import IO
 
 
 def complete() -> None:
@@ -31,7 +31,7 @@ def complete() -> None:
 def own() -> Iterator[None]:
     """Keep what libraries log, and warn of, off standard error, where this program's own messages are.
 
-    What matters of it is an error or a note of this program. Warnings are shown where the interpreter was told to
+    What matters of it is an error or a note of this program. Warnings are shown where the interpreter is set to
     (``PYTHONWARNINGS``). The handler stays: some libraries log when the interpreter ends.
     """
     root = logging.getLogger()
@@ -43,11 +43,11 @@ def own() -> Iterator[None]:
         yield
 
 
-def _dropped(*_: Any, **__: Any) -> None:
+def _dropped(*_: object, **__: object) -> None:
     """Show nothing."""
 
 
-def drop(stream: Any) -> None:
+def drop(stream: IO[str]) -> None:
     """Let go of what a stream could not write, or the interpreter would try it again at its end and complain."""
     with contextlib.suppress(OSError, ValueError):
         number = stream.fileno()

@@ -137,14 +137,3 @@ def completing(kind: str) -> Complete:
         return [CompletionItem(f"{before}{comma}{name}") for name in found]
 
     return complete
-
-
-operator_option = click.option(
-    "--operator",
-    metavar="NAME",
-    default="subtract",
-    show_default=True,
-    help="What is computed: subtract, add or negative.",
-    shell_complete=completing("operators"),
-)
-"""The operator that a verb is about."""

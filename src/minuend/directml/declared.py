@@ -1,9 +1,9 @@
-"""Targets that documents describe and nobody measured here: DirectML, and onnxruntime on DirectML.
+"""Targets that documents describe and that are not measured: DirectML, and onnxruntime on DirectML.
 
 DirectML's rows are made from its versions. Its documents list element types and ranks; of overflow, NaN, signed zero
 and subnormal numbers they say nothing, so those are unknown. Of floats the silence is no reason to call each Sub
-unknown: what IEEE 754 says of them is taken for granted, and told. Integers that wrap are ordinary numbers: they stay
-unknown.
+unknown: what IEEE 754 says of them is taken for granted, and reported. Integers that wrap are ordinary numbers: they
+stay unknown.
 """
 
 from __future__ import annotations
@@ -76,26 +76,26 @@ def _at_level(level: str, node: Node) -> tuple[Node, str]:
     op = DIALECT.resolve(level)
     shape = validate(node).shape
     if node.op.dialect == DIALECT.name:
-        return _asked(op, node, shape), ""
+        return _of_shape(op, node, shape), ""
     if shape is None:
         rank = max((len(one.shape) for one in (node.a, node.b) if one.shape is not None), default=0)
-        asked = _asked(op, node, _padded(op, (1,) * rank))
+        found = _of_shape(op, node, _padded(op, (1,) * rank))
         if node.a.dtype not in op.types:  # which is refused at every rank
-            return asked, ""
+            return found, ""
         lo, hi = op.ranks
         wanted = f"{lo}" if lo == hi else f"{lo} to {hi}"
         raise Unfit("unknown", f"the rank is not known, and {op} takes {wanted}; state the shapes in the model")
     if 0 in shape:
         raise Unfit("not-implemented", "DirectML has no empty tensors; leave the operator out")
     sizes = [bounds(dim) for dim in shape]
-    return _asked(op, node, _padded(op, tuple(max(low, 1) for low, _ in sizes))), _limits(sizes)
+    return _of_shape(op, node, _padded(op, tuple(max(low, 1) for low, _ in sizes))), _limits(sizes)
 
 
 def _padded(op: OpVersion, sizes: tuple[int, ...]) -> tuple[int, ...]:
     return (1,) * max(op.ranks[0] - len(sizes), 0) + sizes
 
 
-def _asked(op: OpVersion, node: Node, shape: Shape) -> Node:
+def _of_shape(op: OpVersion, node: Node, shape: Shape) -> Node:
     try:
         check_ranks(op, (shape, shape))
         DIALECT.broadcast(op, shape, shape, {})

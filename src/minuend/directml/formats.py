@@ -1,4 +1,4 @@
-"""Which files and objects are DirectML's, told without reading them whole."""
+"""Which files and objects are DirectML's, found without reading them whole."""
 
 from __future__ import annotations
 

@@ -209,20 +209,20 @@ def to_graph(model: Model) -> Graph:
         ConversionRefused: operators other than subtraction, gaps and other orders in strides, parts of a resource,
             types that differ from the resource's; each dispatch with its reason. SpecError: a broken rule of DirectML.
     """
-    goal = "a graph"
+    format_ = "a graph"
     foreign = {
         format_path(one.item.path): f"{one.type}; only {DIALECT.versions()[-1].operator} is converted"
         for one in model.dispatchables.values()
         if not one.subtracts
     }
     if foreign:
-        raise ConversionRefused(goal, foreign, _ADVICE)
+        raise ConversionRefused(format_, foreign, _ADVICE)
     Execution(model.resources, model.dispatchables, model.commands, {}, DIALECT.versions()[-1], None, ()).check_rules()
     name = os.path.splitext(os.path.basename(model.path))[0] or "directml"
     lifting = _Lifting(model, Graph(name))
     lifting.run()
     if lifting.nodes:
-        raise ConversionRefused(goal, lifting.nodes, _ADVICE)
+        raise ConversionRefused(format_, lifting.nodes, _ADVICE)
     lifting.finish()
     lifting.graph.losses += _unsaid(model)
     return lifting.graph

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -78,7 +78,7 @@ class _Lowering:
             if self.ready(name, place):
                 self.attempt(place, "", self.output, name, place)
 
-    def attempt(self, place: str, output: str, work: Callable[..., None], *given: Any) -> None:
+    def attempt(self, place: str, output: str, work: Callable[..., None], *given: object) -> None:
         try:
             work(*given)
         except (Refused, SpecError) as error:
@@ -283,8 +283,8 @@ def from_graph(graph: Graph, version: object = None) -> tuple[Model, list[str], 
     lowering = _Lowering(graph, op)
     lowering.run()
     if lowering.nodes:
-        goal = f"directml:{op.version if version is None else version}"
-        raise ConversionRefused(goal, lowering.nodes, _advice(graph, op))
+        format_ = f"directml:{op.version if version is None else version}"
+        raise ConversionRefused(format_, lowering.nodes, _advice(graph, op))
     model = Model(_document(lowering))
     if lowering.dispatches:
         lowering.changes.append(f"the lowest feature level that will do is {model.lowest_level()}")
@@ -302,7 +302,7 @@ def _advice(graph: Graph, refused: OpVersion) -> str:
     return _ADVICE
 
 
-def _document(lowering: _Lowering) -> dict[str, Any]:
+def _document(lowering: _Lowering) -> dict[str, object]:
     return {
         "resources": {buffer.name: _resource(buffer) for buffer in lowering.buffers},
         "dispatchables": {
@@ -326,12 +326,12 @@ def _document(lowering: _Lowering) -> dict[str, Any]:
     }
 
 
-def _resource(buffer: _Buffer) -> dict[str, Any]:
+def _resource(buffer: _Buffer) -> dict[str, object]:
     values = {"value": 0, "valueCount": buffer.count} if buffer.values is None else _listed(buffer.values)
     return {"initialValuesDataType": buffer.element.name.upper(), "initialValues": values}
 
 
-def _listed(values: Array) -> list[Any]:
+def _listed(values: Array) -> list[object]:
     flat = values.reshape(-1)
     numbers = flat.tolist()
     if flat.dtype.kind == "f" and not np.isfinite(flat).all():
@@ -339,6 +339,6 @@ def _listed(values: Array) -> list[Any]:
     return list(numbers)
 
 
-def _tensor(desc: TensorDesc) -> dict[str, Any]:
+def _tensor(desc: TensorDesc) -> dict[str, object]:
     strides = {} if desc.strides is None else {"Strides": list(desc.strides)}
     return {"DataType": desc.data_type.name, "Sizes": list(desc.sizes), **strides}

@@ -57,12 +57,13 @@ class Model:
             line and column.
     """
 
+    dialect = DIALECT
     resources: dict[str, Resource]
     dispatchables: dict[str, Dispatchable]
     commands: list[Command]
     printed: list[str]
 
-    def __init__(self, document: Document | dict[str, Any], folder: str | None = None) -> None:
+    def __init__(self, document: Document | dict[str, object], folder: str | None = None) -> None:
         self._document = document if isinstance(document, Document) else Document(document)
         self._folder = folder
         self.printed = []
@@ -131,7 +132,7 @@ class Model:
 
     def run(
         self,
-        inputs: Mapping[str, Any] | None = None,
+        inputs: Mapping[str, object] | None = None,
         *,
         output_dir: str | os.PathLike[str] | None = None,
         feature_level: object = "6.4",
@@ -165,7 +166,7 @@ class Model:
 
     def execute(
         self,
-        inputs: Mapping[str, Any] | None = None,
+        inputs: Mapping[str, object] | None = None,
         *,
         output_dir: str | os.PathLike[str] | None = None,
         feature_level: object = "6.4",
@@ -194,7 +195,7 @@ class Model:
         named = (resource.source for resource in self.resources.values())
         return tuple(path for path in (self.path, *named) if path)
 
-    def copies(self, original: Any, path: str) -> dict[str, str]:
+    def copies(self, original: object, path: str) -> dict[str, str]:
         """None: models of this dialect are neither fixed nor converted to another of its versions."""
         return {}
 
@@ -235,8 +236,8 @@ class Model:
             MinuendError: the path is an input, or a resource's file would not be found from there.
             OSError: it cannot be written.
         """
-        goal = os.fspath(path)
-        folder = os.path.dirname(os.path.realpath(goal))
+        out = os.fspath(path)
+        folder = os.path.dirname(os.path.realpath(out))
         for resource in self.resources.values():
             if resource.source is not None and folder != os.path.realpath(self._folder or ""):
                 raise MinuendError(
@@ -244,7 +245,7 @@ class Model:
                     f"find; save the model to {os.path.realpath(self._folder or '')}"
                 )
         sources = [r.source for r in self.resources.values() if r.source is not None]
-        with atomic(goal, (*sources, *inputs)) as stream:
+        with atomic(out, (*sources, *inputs)) as stream:
             stream.write(dumps(self._document.value).encode() + b"\n")
 
 
@@ -272,7 +273,7 @@ def level(one: Dispatchable) -> tuple[OpVersion, SpecError | None]:
     return DIALECT.versions()[-1], refused
 
 
-def dumps(value: Any, indent: str = "") -> str:
+def dumps(value: object, indent: str = "") -> str:
     """Write JSON: an entry to a line, but lists of plain values on one.
 
     >>> print(dumps({"a": [1, 2], "b": {}}))

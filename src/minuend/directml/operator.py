@@ -224,12 +224,14 @@ def _check_ranges(op: OpVersion, descs: Descs, memory: Mapping[str, Memory]) -> 
     if not output.flags.writeable:
         raise SpecError("buffers", "the buffer is read-only; pass one that can be written to", where=name)
     for other in op.inputs.names:
-        apart = _address(memory[other]) - start
-        if apart >= output.size or -apart >= memory[other].size:
+        distance = _address(memory[other]) - start
+        if distance >= output.size or -distance >= memory[other].size:
             continue
         # 10. Where the ranges of an input and the output meet, they are one and the same range.
-        if apart or memory[other].size != output.size:
-            side = "at the start of" if not apart else f"{abs(apart)} bytes {'before' if apart > 0 else 'after'}"
+        if distance or memory[other].size != output.size:
+            side = (
+                "at the start of" if not distance else f"{abs(distance)} bytes {'before' if distance > 0 else 'after'}"
+            )
             raise SpecError(
                 "aliasing",
                 f"the range of {output.size} bytes begins {side} {other}'s range of {memory[other].size} bytes and "

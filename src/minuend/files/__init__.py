@@ -19,7 +19,10 @@ from minuend.files.transaction import addresses, remote
 from minuend.files.transaction.addresses import URL
 from minuend.files.transaction.output_paths import refuse_inputs
 from minuend.files.transaction.writing import atomic, new_folder, within_folder
-from minuend.standards.abilities import ability, able
+from minuend.standards.abilities import Ability
+
+TENSOR_FILES = Ability[Format]("tensor_files")
+CONSTANT_FILES = Ability[Format]("constant_files")
 
 _OWN = {
     ".npy": "npy",
@@ -96,20 +99,19 @@ def file_formats() -> Mapping[str, Callable[[], Format]]:
     def own(name: str) -> Callable[[], Format]:
         return lambda: cast(Format, importlib.import_module(f"{__name__}.formats.{name}"))
 
-    return MappingProxyType({suffix: own(name) for suffix, name in _OWN.items()} | _of_dialects("tensor_files"))
+    return MappingProxyType({suffix: own(name) for suffix, name in _OWN.items()} | _of_dialects(TENSOR_FILES))
 
 
 @functools.cache
 def models() -> Mapping[str, Callable[[], Format]]:
     """Return what finds the module of each suffix of models, whose constants are read as tensors and not written."""
-    return MappingProxyType(_of_dialects("constant_files"))
+    return MappingProxyType(_of_dialects(CONSTANT_FILES))
 
 
-def _of_dialects(file: str) -> dict[str, Callable[[], Format]]:
+def _of_dialects(files: Ability[Format]) -> dict[str, Callable[[], Format]]:
     found: dict[str, Callable[[], Format]] = {}
-    for dialect in able(file):
-        module = cast(Format, ability(dialect, file))
-        found |= dict.fromkeys(module.SUFFIXES, functools.partial(ability, dialect, file))
+    for home, module in files.every():
+        found |= dict.fromkeys(module.SUFFIXES, functools.partial(files.required, home))
     return found
 
 

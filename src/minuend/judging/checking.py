@@ -7,26 +7,25 @@ on operands that the contract gives: what a runtime makes wrong before it is tha
 
 from __future__ import annotations
 
-import functools
 import itertools
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import numpy as np
 
-from minuend.child import MEMORY, SECONDS, limited
-from minuend.errors import SpecError, listed, near, shown
+from minuend.child import MEMORY, SECONDS, Limits
+from minuend.errors import SpecError, shown
 from minuend.judging.node_verdicts import judge
+from minuend.judging.options import Judging, Named, Runs, assumed_of, find_targets
 from minuend.judging.pattern_verdicts import setting_of, sharing_constants
-from minuend.models.converting import advice
-from minuend.models.occurrences import occurrences, value_names
-from minuend.models.opening import Model, dialect_of, open_model
-from minuend.models.ranges.assumed import NONE, Assumptions, assumptions, missing
+from minuend.models.converting import LOADING, advice
+from minuend.models.occurrences import occurrences
+from minuend.models.opening import Model, open_model
+from minuend.models.ranges.assumed import Assumptions
 from minuend.operators import SUBTRACT, by_name
-from minuend.operators.operator import Operator
 from minuend.plain import grouped
 from minuend.runtimes import targets
 from minuend.runtimes.quirks import quirks
@@ -42,15 +41,10 @@ from minuend.runtimes.reasons import (
 from minuend.runtimes.rendering import english
 from minuend.runtimes.report import Finding, Report
 from minuend.runtimes.target import Target
-from minuend.standards.abilities import ability
-from minuend.standards.dialects import dialect, dialects
-
-Named: TypeAlias = str | os.PathLike[str] | Target
-"""A target, its name, or the path of its file."""
 
 
 def check(
-    model: Any,
+    model: object,
     target: Named | Iterable[Named],
     *,
     hint: str = "",
@@ -58,11 +52,11 @@ def check(
     inputs: Mapping[str, Any] | None = None,
     exact: bool = False,
     strict: bool = False,
-    assume: Mapping[str, Any] | None = None,
+    assume: Mapping[str, object] | None = None,
     operators: Iterable[str] = (SUBTRACT.name,),
     max_memory: int | None = MEMORY,
     max_seconds: float | None = SECONDS,
-    **options: Any,
+    **options: object,
 ) -> Report:
     """Judge every subtraction of a model on one or more targets.
 
@@ -71,14 +65,14 @@ def check(
             ``ov.Model``, or a Model of this package.
         target: ``"openvino-cpu"`` (the newest release that was measured), ``"onnxruntime-cpu@1.31.1"``,
             ``"directml@5.1"``, ``"openvino-cpu@installed"``, the path of a measured file, or several of them; a
-            :class:`~minuend.runtimes.targets.Target` is taken as it is. A release that nobody measured is answered by
+            :class:`~minuend.runtimes.targets.Target` is taken as it is. A release that is not measured is answered by
             those around it, and a sentence in ``.head`` says so.
         hint: the precision hint of runtimes: ``"f32"`` stands for OpenVINO's ``INFERENCE_PRECISION_HINT=f32``.
         run: whether to run the model, as it is, on the runtimes of the targets in the releases that are installed, and
             to compare every output with the contract's own evaluation; see :mod:`minuend.judging.run_check`.
             Subtractions of which nothing is known are run by themselves, with ``"all"`` every one.
         inputs: arrays for a run by the model's own names; by default some are made.
-        exact: whether releases that nobody measured are refused. strict: whether what a target's documents are silent
+        exact: whether releases that are not measured are refused. strict: whether what a target's documents are silent
             about (NaN, subnormal numbers, …) makes a subtraction unknown.
         assume: what is known of inputs and other values beyond the model, by their names: ``(0, 131071)``,
             ``(0, None)`` or ``"0..131071"``. No element is then anything else, and none is NaN.
@@ -103,75 +97,47 @@ def check(
     >>> check(text, "openvino-cpu@2026.4.1", assume={"a": "10..", "b": (0, 9)}).ok
     True
     """
-    if run not in (False, True, "all"):
-        raise SpecError("run", f"run is {shown(run)}; expected False, True or 'all'")
-    chosen = find_targets(target, exact=exact, strict=strict)
-    check_hint(hint, chosen)
+    judging = Judging(
+        targets=find_targets(target, exact=exact, strict=strict),
+        operators=tuple(dict.fromkeys(map(by_name, operators))),
+        hint=hint,
+        runs=Runs.of(run, inputs),
+        limits=Limits(max_memory, max_seconds),
+    )
     opened = open_model(model, **options)
-    assumed = assumed_of(opened, assume)
-    with limited(max_memory, max_seconds):
-        judged = tuple(dict.fromkeys(map(by_name, operators)))
-        return examine(
-            opened, chosen, title=_title(model), hint=hint, run=run, inputs=inputs, assumed=assumed, operators=judged
-        )
+    with judging.limits.applied():
+        return examine(opened, replace(judging, assumed=assumed_of(opened, assume)), _title(model))
 
 
-def assumed_of(model: Model, given: Mapping[str, Any] | None) -> Assumptions:
-    """Read what is assumed of values, and check that a model has them.
-
-    Raises:
-        SpecError: a range that is none, or a name that the model lacks.
-    """
-    assumed = assumptions(given)
-    known = value_names(model) if assumed else ()
-    if absent := [name for name in assumed if name not in known]:
-        raise missing(absent, known)
-    return assumed
-
-
-def examine(
-    opened: Model,
-    chosen: Sequence[Target],
-    *,
-    title: str,
-    hint: str = "",
-    run: bool | Literal["all"] = False,
-    inputs: Mapping[str, Any] | None = None,
-    assumed: Assumptions = NONE,
-    operators: Collection[Operator] = (SUBTRACT,),
-) -> Report:
-    """Judge every occurrence of some operators in an open model: see :func:`check`, whose arguments are read here."""
-    found = list(occurrences(opened, assumed, operators))
+def examine(opened: Model, judging: Judging, title: str) -> Report:
+    """Judge every occurrence of some operators in an open model, which messages call by a title."""
+    chosen = judging.targets
+    found = list(occurrences(opened, judging.assumed, judging.operators))
     why = {one.name: unread(opened, one) for one in chosen} if found else {}
     sharing = {one.name: sharing_constants(found, one) for one in chosen}
     findings = tuple(
-        with_shared_constants(judge(occurrence, one, why[one.name], hint), sharing[one.name])
+        with_shared_constants(judge(occurrence, one, why[one.name], judging.hint), sharing[one.name])
         for occurrence in found
         for one in chosen
     )
-    notes = tuple(dict.fromkeys(note for occurrence in found for note in occurrence.notes))
-    granted = tuple(one.sentence for one in assumed.values())
     report = Report(
         title=title,
         findings=findings,
         notices=(*(one.notice for one in chosen if one.notice is not None), *_settings_needed(findings)),
-        notes=notes,
-        processors=tuple(processors(findings, _measured(chosen, operators))),
-        assumed=granted,
+        notes=tuple(dict.fromkeys(note for occurrence in found for note in occurrence.notes)),
+        processors=tuple(processors(findings, _measured(judging))),
+        assumed=tuple(one.sentence for one in judging.assumed.values()),
+        fail_on=judging.fail_on,
     )
-    if not run:
-        if inputs is not None:
-            raise SpecError("inputs", "inputs are for a run; expected run=True beside them")
+    if judging.runs is None:
         return report
-    if set(operators) != {SUBTRACT}:
-        raise SpecError("run", "a run compares subtraction alone; leave out the run, or the other operators")
     from minuend.judging.run_check import with_runs
 
-    _check_inputs(inputs or {}, assumed)
-    return with_runs(report, opened, chosen, found, inputs, hint, assumed, every=run == "all")
+    _check_inputs(judging.runs.inputs or {}, judging.assumed)
+    return with_runs(report, opened, found, judging)
 
 
-def _check_inputs(inputs: Mapping[str, Any], assumed: Assumptions) -> None:
+def _check_inputs(inputs: Mapping[str, object], assumed: Assumptions) -> None:
     for name in assumed.keys() & inputs.keys():
         array = np.asarray(inputs[name])
         if (assumed[name].fit(array) != array).any():
@@ -193,18 +159,6 @@ def with_shared_constants(finding: Finding, sharing: Collection[str]) -> Finding
     return replace(finding, verdict="unknown", reasons=(reason,), witness=None)
 
 
-def check_hint(hint: str, chosen: Iterable[Target]) -> None:
-    """Check that one of some targets at least has a hint.
-
-    Raises:
-        SpecError: none of them.
-    """
-    known = {name: target.name for target in chosen for name in quirks(target.runtime).hints}
-    if hint and hint not in known:
-        expected = f"expected {listed(known)}" if known else "these targets take none"
-        raise SpecError("hint", f"no hint {shown(hint)}{near(hint, known)}; {expected}")
-
-
 def _settings_needed(findings: Iterable[Finding]) -> Iterator[Reason]:
     """What holds only with a setting of a runtime, once for each target."""
     counts = Counter((finding.target, finding.hint) for finding in findings if finding.hint)
@@ -212,9 +166,9 @@ def _settings_needed(findings: Iterable[Finding]) -> Iterator[Reason]:
         yield SettingNeeded(name, count, setting_of(name.partition("@")[0], hint), hint)
 
 
-def _measured(chosen: Iterable[Target], operators: Collection[Operator]) -> Iterator[Target]:
-    """What was measured of some operators on targets."""
-    for target, operator in itertools.product(chosen, operators):
+def _measured(judging: Judging) -> Iterator[Target]:
+    """What was measured of the operators on the targets."""
+    for target, operator in itertools.product(judging.targets, judging.operators):
         if (own := targets.of(target, operator)) is not None:
             yield own
 
@@ -234,41 +188,10 @@ def processors(findings: Iterable[Finding], chosen: Iterable[Target]) -> Iterato
                 yield ProcessorMatters(runtime, statement)
 
 
-def _title(model: Any) -> str:
-    short = isinstance(model, os.PathLike) or (isinstance(model, str) and "\n" not in model and model[:1] not in "<{")
-    return os.fspath(model) if short else "the model"
-
-
-def find_targets(target: Named | Iterable[Named], *, exact: bool = False, strict: bool = False) -> tuple[Target, ...]:
-    """Return targets by their names or by the paths of their files, each once.
-
-    Args:
-        target, exact, strict: see :func:`check`.
-
-    Raises:
-        SpecError: none at all, no such target, one that reads no models, or a version of a standard.
-    """
-    if not isinstance(target, str | os.PathLike | Target | Iterable):
-        raise TypeError(f"a {type(target).__name__} is no target; expected a name such as 'openvino-cpu', or several")
-    wanted = [target] if isinstance(target, str | os.PathLike | Target) else list(target)
-    if not wanted:
-        raise SpecError("targets", f"no target is given; expected {listed(_runtimes())}")
-    for name in wanted:
-        if isinstance(name, str) and ":" in name and name.partition(":")[0] in dialects():
-            raise SpecError(
-                "targets",
-                f"{shown(name)} is a version of a standard, a goal of fix and convert; check takes what runs a model: "
-                f"{listed(_runtimes())}",
-            )
-    find = functools.partial(targets.find, exact=True) if exact else targets.find
-    every = (one if isinstance(one, Target) else find(one) for one in wanted)
-    found = {one.name: targets.for_models(one) for one in every}
-    return tuple(replace(one, silent=frozenset()) if strict else one for one in found.values())
-
-
-def _runtimes() -> list[str]:
-    every = dict.fromkeys(name.partition("@")[0] for name in targets.names())
-    return [name for name in every if not quirks(name).arrays]
+def _title(model: object) -> str:
+    if isinstance(model, os.PathLike) or (isinstance(model, str) and "\n" not in model and model[:1] not in "<{"):
+        return os.fspath(model)
+    return "the model"
 
 
 def reads_none(model: Model, target: Target) -> str:
@@ -279,15 +202,14 @@ def reads_none(model: Model, target: Target) -> str:
 
 def unread(model: Model, target: Target) -> Reason | None:
     """Return the reason for which a target does not read a model at all; ``None`` where it does."""
-    name = dialect_of(model)
     if target.translate is not None:
         return None
-    if name in target.dialects:
-        loading = ability(name, "loading")
+    if model.dialect.name in target.dialects:
+        loading = LOADING.of(model.dialect)
         message = "" if loading is None else loading.refused(model, target.runtime, target.release)
         return VersionNotLoaded(message) if message else None
     to = next(iter(target.dialects))
     found = advice(model, to)
     refusal = found.removeprefix(", and ")
-    reason = DialectNotRead(target.runtime, dialect(name).title)
+    reason = DialectNotRead(target.runtime, model.dialect.title)
     return replace(reason, to=to) if refusal == found else replace(reason, refusal=refusal)

@@ -31,7 +31,6 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from minuend.errors import FileFormatError, MinuendError, SpecError, listed, near, shown
 from minuend.models.ranges.assumed import Assumed, assumptions
@@ -211,7 +210,7 @@ class Configs:
             self._read[path] = read(path)
         return self._read[path]
 
-    def goal(self, model: str) -> str:
+    def path_for(self, model: str) -> str:
         """Return where a model's file is, or where it is to be made: at the top of the project."""
         found = self.of(model)
         return found.path if found is not None else self._path or _candidates(model)[-1]
@@ -289,7 +288,7 @@ def parse(path: str, text: str) -> Config:
 
 
 def _keys(
-    path: str, where: str, table: Mapping[str, Any], known: tuple[str, ...], required: Iterable[str] = ()
+    path: str, where: str, table: Mapping[str, object], known: tuple[str, ...], required: Iterable[str] = ()
 ) -> None:
     place = f"{path}: {where}" if where else path
     for key in table:
@@ -300,14 +299,14 @@ def _keys(
             raise FileFormatError(f"{place} lacks the key {key!r}; expected {listed(required, 'and')}")
 
 
-def _tables(path: str, name: str, data: Mapping[str, Any]) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _tables(path: str, name: str, data: Mapping[str, object]) -> Iterator[tuple[int, Mapping[str, object]]]:
     found = data.get(name, [])
     if not isinstance(found, list) or not all(isinstance(table, dict) for table in found):
         raise FileFormatError(f"{path}: {name!r} is {shown(found)}; expected tables, each under [[{name}]]")
     yield from enumerate(found, 1)
 
 
-def _text(path: str, where: str, table: Mapping[str, Any], key: str) -> str:
+def _text(path: str, where: str, table: Mapping[str, object], key: str) -> str:
     value = table.get(key, "")
     # A node may have a name of white space, which a baseline then names.
     if not isinstance(value, str) or (key in table and not (value if key == "node" else value.strip())):
@@ -317,7 +316,7 @@ def _text(path: str, where: str, table: Mapping[str, Any], key: str) -> str:
     return value
 
 
-def _assumed(path: str, where: str, table: Any, key: str = "") -> Mapping[str, Assumed]:
+def _assumed(path: str, where: str, table: object, key: str = "") -> Mapping[str, Assumed]:
     place = f"{where}, key {key!r}" if key else where
     if not isinstance(table, dict):
         raise FileFormatError(f"{path}: {place}: {shown(table)}; expected a table of ranges by the values' names")
@@ -330,7 +329,7 @@ def _assumed(path: str, where: str, table: Any, key: str = "") -> Mapping[str, A
     return found
 
 
-def _accepted(path: str, number: int, table: Mapping[str, Any]) -> Accepted:
+def _accepted(path: str, number: int, table: Mapping[str, object]) -> Accepted:
     where = f"[[accept]] number {number}"
     _keys(path, where, table, _ACCEPT, required=("reason",))
     found = Accepted(**{key: _text(path, where, table, key) for key in _ACCEPT}, number=number)
@@ -338,8 +337,8 @@ def _accepted(path: str, number: int, table: Mapping[str, Any]) -> Accepted:
         raise FileFormatError(f"{path}: {where} accepts everything; expected {listed(_ACCEPT[:-1])} beside the reason")
     verdicts = [verdict for verdict in VERDICTS if verdict != "ok"]
     if found.verdict and found.verdict not in verdicts:
-        told = f"no verdict {shown(found.verdict)}{near(found.verdict, verdicts)} can be accepted"
-        raise FileFormatError(f"{path}: {where}, key 'verdict': {told}; expected {listed(verdicts)}")
+        message = f"no verdict {shown(found.verdict)}{near(found.verdict, verdicts)} can be accepted"
+        raise FileFormatError(f"{path}: {where}, key 'verdict': {message}; expected {listed(verdicts)}")
     return found
 
 
@@ -353,9 +352,9 @@ def check_targets(config: Config, judged: Iterable[str]) -> None:
     for one in config.accepts:
         runtime = one.target.partition("@")[0]
         if one.target and runtime not in known:
-            told = f"no runtime {shown(runtime)}{near(runtime, known)}"
+            message = f"no runtime {shown(runtime)}{near(runtime, known)}"
             raise FileFormatError(
-                f"{config.path}: [[accept]] number {one.number}, key 'target': {told}; expected {listed(known)}"
+                f"{config.path}: [[accept]] number {one.number}, key 'target': {message}; expected {listed(known)}"
             )
 
 
@@ -390,5 +389,5 @@ def _quoted(text: str) -> str:
 
 
 def baseline_reason() -> str:
-    """The reason of an entry that nobody has looked at yet."""
+    """The reason of an entry that has not been reviewed yet."""
     return f"baseline of {datetime.date.today().isoformat()}: known, not looked at yet"

@@ -5,18 +5,18 @@ from __future__ import annotations
 import itertools
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import TypeAlias
 
-from minuend.child import MEMORY, SECONDS, limited
 from minuend.errors import FileFormatError, MinuendError, SpecError, listed, near, shown
 from minuend.judging.checking import examine
 from minuend.judging.configuration import WHOLE, Accepted, Config, Configs, baseline_reason, check_targets, with_entries
+from minuend.judging.options import Judging
 from minuend.models.occurrences import value_names
 from minuend.models.opening import Model, open_model
-from minuend.models.ranges.assumed import NONE, Assumptions, missing
+from minuend.models.ranges.assumed import NONE, Assumed, Assumptions, missing
 from minuend.models.searching import search
 from minuend.operators import SUBTRACT
 from minuend.operators.operator import Operator
@@ -24,7 +24,6 @@ from minuend.plain import LEFT_OUT, grouped
 from minuend.runtimes.answers import VERDICTS
 from minuend.runtimes.formats import Unread, junit_of_all, sarif, uri_of
 from minuend.runtimes.report import FINDINGS, Finding, Report
-from minuend.runtimes.targets import Target
 from minuend.runtimes.trials import Trial
 
 Looked: TypeAlias = Report | Unread
@@ -62,7 +61,7 @@ class Gate:
         """Whether every model could be read and nothing counts."""
         return not self.unread and all(report.ok for report in self.reports)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return it as plain data: the findings of all models, each with its model, and a summary of each model."""
         several = len(self.models) > 1
         notes = [
@@ -70,7 +69,7 @@ class Gate:
             for report in self.reports
             for note in (*report.head, *report.notes)
         ]
-        data: dict[str, Any] = {
+        data: dict[str, object] = {
             "notes": [*notes, *self.notes],
             "conditions": list(dict.fromkeys(one for report in self.reports for one in report.conditions)),
             "models": [_summary(one) for one in self.models],
@@ -98,7 +97,7 @@ def path_of(looked: Looked) -> str:
     return looked.title if isinstance(looked, Report) else looked.model
 
 
-def _summary(looked: Looked) -> dict[str, Any]:
+def _summary(looked: Looked) -> dict[str, object]:
     if isinstance(looked, Unread):
         error = {"kind": looked.kind, "message": looked.message}
         return {"path": looked.model, "ok": False, "subtractions": None, "verdicts": {}, "error": error}
@@ -147,17 +146,8 @@ def verdicts_of(names: Iterable[str]) -> frozenset[str]:
 
 def check_models(
     paths: Sequence[str],
-    chosen: Sequence[Target],
-    *,
+    judging: Judging,
     configs: Configs,
-    assume: Assumptions = NONE,
-    fail_on: frozenset[str] = FINDINGS,
-    hint: str = "",
-    run: bool | Literal["all"] = False,
-    inputs: Mapping[str, Any] | None = None,
-    max_memory: int | None = MEMORY,
-    max_seconds: float | None = SECONDS,
-    operator: Operator = SUBTRACT,
     progress: Callable[[int, int], None] = lambda *_: None,
 ) -> Gate:
     """Judge an operator's occurrences in models.
@@ -165,26 +155,24 @@ def check_models(
     A model among several that cannot be read is an error of its own; of a single one the error is raised.
 
     Args:
-        paths: of the models; see :func:`minuend.models.searching.search`. chosen: the targets.
-        configs: the files that tell of the models. assume: what is known of values besides, which counts first.
-        fail_on: the verdicts that count.
-        hint, run, inputs, max_memory, max_seconds: see :func:`minuend.judging.checking.check`.
-        operator: what is judged.
+        paths: of the models; see :func:`minuend.models.searching.search`.
+        judging: what they are judged on; what is assumed there counts before what a model's file assumes.
+        configs: the files about the models.
         progress: called with how many models are done, and of how many.
 
     Raises:
         SpecError: something assumed of a value that no model has, or inputs for several models. FileFormatError: a
             malformed ``minuend.toml``. Others: see :func:`minuend.judging.checking.check`.
     """
-    if inputs is not None and len(paths) != 1:
+    if judging.runs is not None and judging.runs.inputs is not None and len(paths) != 1:
         raise SpecError("inputs", f"--input tells what one model gets, and {len(paths)} are given; name one model")
-    if run:
+    if judging.runs is not None:
         from minuend.judging.run_check import installed
 
-        for target in chosen:
+        for target in judging.targets:
             installed(target)
-    names = [target.name for target in chosen]
-    beyond = Beyond(assume)
+    names = tuple(target.name for target in judging.targets)
+    beyond = Beyond(judging.assumed)
     looked: list[Looked] = []
     sources: dict[str, None] = {}
     for i, path in enumerate(paths):
@@ -197,18 +185,16 @@ def check_models(
         try:
             model = open_model(path)
             sources.update(dict.fromkeys(model.sources()))
-            assumed = beyond.of(path, model, config)
-            with limited(max_memory, max_seconds):
-                report = examine(
-                    model, chosen, title=path, hint=hint, run=run, inputs=inputs, assumed=assumed, operators=(operator,)
-                )
-            looked.append(replace(report, fail_on=fail_on))
+            own = replace(judging, assumed=beyond.of(path, model, config))
+            with own.limits.applied():
+                looked.append(examine(model, own, path))
         except (MinuendError, OSError, MemoryError, RecursionError) as error:
             if len(paths) == 1:
                 raise
             looked.append(_unread(path, error))
     notes = tuple(beyond.notes(paths, any(isinstance(one, Unread) for one in looked)))
-    gate = Gate(models=tuple(looked), targets=tuple(names), notes=notes, sources=tuple(sources), operator=operator)
+    (operator,) = judging.operators
+    gate = Gate(models=tuple(looked), targets=names, notes=notes, sources=tuple(sources), operator=operator)
     return accepted(gate, configs)
 
 
@@ -241,7 +227,7 @@ class Beyond:
             return NONE
         names = value_names(model)
         self.known.update(names)
-        assumed: dict[str, Any] = {}
+        assumed: dict[str, Assumed] = {}
         for home, where, glob, given in (
             *((config, rule.where, rule.path, rule.assume) for rule in rules),
             (None, "", "", self.given),
@@ -333,7 +319,7 @@ def called(finding: Finding) -> tuple[str, ...]:
 
 def baseline_files(gate: Gate, configs: Configs) -> frozenset[str]:
     """Return the files that a baseline of what was found is written to."""
-    return frozenset(configs.goal(one.title) for one in gate.reports if one.failures or one.failed_trials)
+    return frozenset(configs.path_for(one.title) for one in gate.reports if one.failures or one.failed_trials)
 
 
 def with_baseline(gate: Gate, configs: Configs) -> tuple[Gate, dict[str, str]]:
@@ -347,7 +333,7 @@ def with_baseline(gate: Gate, configs: Configs) -> tuple[Gate, dict[str, str]]:
     gate = accepted(gate, configs)
     texts: dict[str, str] = {}
     notes: list[str] = []
-    for path, reports in grouped((configs.goal(one.title), one) for one in gate.reports).items():
+    for path, reports in grouped((configs.path_for(one.title), one) for one in gate.reports).items():
         config = configs.of(reports[0].title) or Config(path)
         entries = list(dict.fromkeys(entry for report in reports for entry in _entries(report, config)))
         if entries:

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -22,10 +22,11 @@ from minuend.runtimes import values
 from minuend.runtimes.answers import Witness
 from minuend.runtimes.cases import relation_of
 from minuend.runtimes.given_cases import Chosen
-from minuend.runtimes.probing import is_constant, operands, probing
+from minuend.runtimes.probing import PROBING, is_constant, operands
 from minuend.runtimes.reasons import ProbeAgrees, ProbeDiffers, ProbeRefused, ProbeResultDiffers, Reason
 from minuend.runtimes.running import Output, Refused, Runtime
 from minuend.runtimes.values import Codes
+from minuend.standards.dialects import dialect
 from minuend.standards.node import Node
 
 _OPEN = 5
@@ -118,7 +119,7 @@ def _shapes(node: Node) -> Shapes | None:
     return None if max(math.prod(a), math.prod(b)) > _MOST_ELEMENTS else (a, b)
 
 
-def _dim(dim: Any) -> int:
+def _dim(dim: object) -> int:
     if isinstance(dim, int):
         return dim
     low, high = dim if isinstance(dim, tuple) else (0, None)
@@ -233,7 +234,7 @@ def _answer(
     case = Chosen(
         node.op, node.a.element, "same", occurrence.constants, triples=triples, stated=node.attributes, shapes=shapes
     )
-    asking = probing(node.op.dialect)
+    asking = PROBING.required(dialect(node.op.dialect))
     fed = [(name, case.element, one) for name, side, one in operands([case]) if not is_constant(case, side)]
     return runtime.ask(asking.FORM, *asking.case_model([case]), fed, hint, count=len(triples))
 

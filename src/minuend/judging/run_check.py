@@ -20,12 +20,13 @@ from minuend.judging.constant_operands import can_make
 from minuend.judging.contract import Tally, contracted
 from minuend.judging.error_bounds import Bounds, answered
 from minuend.judging.locating import Cuts, locate
+from minuend.judging.options import Judging
 from minuend.judging.pattern_verdicts import pattern_verdict, sharing_constants
 from minuend.judging.probe_node import Asked, ask, codes_of, pair_at
 from minuend.models.occurrences import Occurrence
-from minuend.models.opening import Model, dialect_of
+from minuend.models.opening import Model
 from minuend.models.ranges.assumed import NONE, Assumptions
-from minuend.models.tracing import Array, Trace, tracing
+from minuend.models.tracing import TRACING, Array, Trace
 from minuend.runtimes import registry
 from minuend.runtimes.answers import Witness
 from minuend.runtimes.cases import relation_of
@@ -96,7 +97,7 @@ def turns(model: Model, inputs: Inputs | None, assumed: Assumptions = NONE) -> l
         SpecError: given inputs that do not fit. MinuendError: this package cannot run the model.
     """
     if inputs is not None:
-        return [Turn(inputs, GIVEN, tracing(dialect_of(model)).trace(model, inputs))]
+        return [Turn(inputs, GIVEN, TRACING.required(model.dialect).trace(model, inputs))]
     check_size(model)
     first = _made(model, (ORDINARY, SMALL), assumed)
     bounds = Bounds(first.trace)
@@ -116,7 +117,7 @@ def _made(model: Model, kinds: Iterable[str], assumed: Assumptions) -> Turn:
             continue
         made = make_inputs(model, tuple(TYPES) if kind == WILD else (), 0, dim, kind, assumed)
         try:
-            return Turn(made, kind, tracing(dialect_of(model)).trace(model, made, wide=kind != WILD))
+            return Turn(made, kind, TRACING.required(model.dialect).trace(model, made, wide=kind != WILD))
         except MinuendError as error:
             failure = failure or error
             stopped |= {kind} if isinstance(error, LimitExceeded) else set()  # which takes minutes
@@ -154,33 +155,30 @@ def installed(target: Target) -> str:
 def tried(
     model: Model,
     target: Target,
+    judging: Judging,
     found: Sequence[Occurrence] = (),
-    inputs: Inputs | None = None,
-    hint: str = "",
     original: Model | None = None,
-    assumed: Assumptions = NONE,
 ) -> Tried:
     """Run a model as it is on a target's runtime, and compare.
 
     Args:
         model: the model. target: its runtime is run, in the release that is installed.
-        found: the model's subtractions. inputs: arrays by name; ``None``: some are made. hint: the precision hint.
+        judging: the hint, the inputs, and what is known of those that are made. found: the model's subtractions.
         original: the model whose outputs are expected, where ``model`` is a rewritten one.
-        assumed: what is known of inputs, which those that are made keep to.
 
     Raises:
         SpecError: inputs that do not fit. Unsupported: the runtime is not installed.
     """
     release = installed(target)
-    hint = hint if hint in quirks(target.runtime).hints else ""
-    trial = Trial(target=target.name, runtime=f"{target.runtime}@{release}", hint=hint)
+    inputs = None if judging.runs is None else judging.runs.inputs
+    trial = Trial(target=target.name, runtime=f"{target.runtime}@{release}", hint=judging.hint_of(target))
     if release != target.release:
         note = f"{target.name} is judged, and {trial.runtime}, which is installed, is run: its numbers are its own"
         trial = replace(trial, notes=(note,))
-    if inputs is None and (note := beyond_inputs(model, assumed)):
+    if inputs is None and (note := beyond_inputs(model, judging.assumed)):
         trial = replace(trial, notes=(*trial.notes, note))
     try:
-        ran = turns(model, inputs, assumed)
+        ran = turns(model, inputs, judging.assumed)
         if original is not None:
             ran = [replace(turn, trace=_expecting(original, turn)) for turn in ran]
     except MinuendError as error:
@@ -326,30 +324,21 @@ def _judge(
             shown |= {} if witness is None else {occurrence.where: witness}
 
 
-def with_runs(
-    report: Report,
-    model: Model,
-    chosen: Sequence[Target],
-    found: Sequence[Occurrence],
-    inputs: Inputs | None,
-    hint: str,
-    assumed: Assumptions = NONE,
-    every: bool = False,
-) -> Report:
+def with_runs(report: Report, model: Model, found: Sequence[Occurrence], judging: Judging) -> Report:
     """Return a report with what the installed runtimes of its targets give for the model as it is.
 
     Args:
-        report: one finding for each subtraction and target, in this order. model, chosen, found: what it tells of.
-        inputs, hint, assumed: see :func:`tried`.
-        every: whether each occurrence is run in isolation, too; else those alone of which nothing is known.
+        report: one finding for each subtraction and target, in this order. model, found: the subtractions' model, and
+            those. judging: what they were judged on.
     """
-    for one in chosen:
+    targets = judging.targets
+    for one in targets:
         installed(one)  # before a minute is spent on another
     findings = list(report.findings)
-    for k, target in enumerate(chosen):
-        findings[k :: len(chosen)] = with_answers(findings[k :: len(chosen)], found, target, hint, every)
-    known = {one.name: tried(model, one, found, inputs, hint, assumed=assumed) for one in chosen}
-    pairs = itertools.product(found, chosen)
+    for k, target in enumerate(targets):
+        findings[k :: len(targets)] = with_answers(findings[k :: len(targets)], found, target, judging)
+    known = {one.name: tried(model, one, judging, found) for one in targets}
+    pairs = itertools.product(found, targets)
     seen = tuple(
         with_run(finding, occurrence, known[one.name])
         for finding, (occurrence, one) in zip(findings, pairs, strict=True)
@@ -358,24 +347,24 @@ def with_runs(
 
 
 def with_answers(
-    findings: Sequence[Finding], found: Sequence[Occurrence], target: Target, hint: str, every: bool
+    findings: Sequence[Finding], found: Sequence[Occurrence], target: Target, judging: Judging
 ) -> list[Finding]:
-    """Return the findings of a target with what its installed runtime gives for subtractions by themselves.
+    """Return the findings of a target with what its installed runtime gives for subtractions in isolation.
 
     Args:
-        findings: one for each subtraction. found: those. target, hint: what is run. every: see :func:`with_runs`.
+        findings: one for each subtraction. found: those. target: what is run. judging: how.
     """
+    every = judging.runs is not None and judging.runs.every
     chosen = [every or finding.verdict == "unknown" for finding in findings]
     if not any(chosen) or target.translate is not None or f"{target.runtime}@{installed(target)}" != target.name:
         return list(findings)
     sharing = sharing_constants(found, target)
-    known = hint if hint in quirks(target.runtime).hints else ""
     results = list(findings)
     with Runtime(target.runtime) as runtime:
         for k, (finding, occurrence) in enumerate(zip(findings, found, strict=True)):
             if chosen[k] and finding.verdict not in ("invalid", "not-implemented"):
-                answer = ask(occurrence, runtime, known, known_pairs(occurrence, target))
-                results[k] = with_answer(finding, answer, reason_around(occurrence, target, hint, sharing))
+                answer = ask(occurrence, runtime, judging.hint_of(target), known_pairs(occurrence, target))
+                results[k] = with_answer(finding, answer, reason_around(occurrence, target, judging.hint, sharing))
     return results
 
 

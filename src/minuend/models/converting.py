@@ -4,13 +4,82 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, TypeAlias, TypeVar
 
-from minuend.errors import ConversionRefused, MinuendError, SpecError, Unsupported, listed, shown
+from minuend.errors import ConversionRefused, MinuendError, SpecError, listed, shown
 from minuend.models import saving
-from minuend.models.opening import Model, dialect_of, open_model
-from minuend.standards.abilities import ability
-from minuend.standards.dialects import dialect, dialects
+from minuend.models.graph import Graph
+from minuend.models.opening import M_contra, Model, open_model
+from minuend.standards.abilities import Ability
+from minuend.standards.dialects import Dialect, dialect, dialects
+
+Moved: TypeAlias = tuple[Model, list[str], list[str]]
+"""A model that was made of another one, with what changed and what was lost, a sentence each."""
+
+
+class Lifting(Protocol[M_contra]):
+    """A dialect's ``lifting.py``."""
+
+    def to_graph(self, model: M_contra, /) -> Graph:
+        """Return a model as the graph that formats convert through.
+
+        Raises:
+            ConversionRefused: it says what no graph can.
+        """
+
+
+class Lowering(Protocol):
+    """A dialect's ``lowering.py``."""
+
+    def from_graph(self, graph: Graph, version: str | None, /) -> Moved:
+        """Return a graph as a model of a version.
+
+        Raises:
+            ConversionRefused: the graph says what the dialect cannot.
+        """
+
+
+class Versioning(Protocol[M_contra]):
+    """A dialect's ``versioning.py``."""
+
+    def convert(self, model: M_contra, version: str | None, /) -> Moved:
+        """Return a model at another version of its dialect; ``None`` is the newest."""
+
+
+class Newest(Protocol):
+    """The newest version that some runtime loads.
+
+    Attributes:
+        version: the version. told: which runtime ends there; empty where none does.
+    """
+
+    @property
+    def version(self) -> int: ...
+
+    @property
+    def told(self) -> str: ...
+
+
+N = TypeVar("N", bound=Newest)
+
+
+class Loading(Protocol[M_contra, N]):
+    """A dialect's ``loading.py``."""
+
+    def goal(self, target: str | None, /) -> N:
+        """Return the newest version that a target loads, or that every installed runtime does."""
+
+    def fit(self, model: M_contra, to: N, /) -> list[str]:
+        """Make a model in place so that what loads a version loads it; return what was changed."""
+
+    def refused(self, model: M_contra, runtime: str, release: str, /) -> str:
+        """Say why a release does not load a model; ``""`` where it does."""
+
+
+LIFTING = Ability[Lifting[Model]]("lifting", "models of {} are not converted to other formats")
+LOWERING = Ability[Lowering]("lowering", "models of {} are not converted from other formats")
+VERSIONING = Ability[Versioning[Model]]("versioning")
+LOADING = Ability[Loading[Model, Newest]]("loading")
 
 
 @dataclass(frozen=True)
@@ -19,7 +88,7 @@ class Converted:
 
     Attributes:
         model: an ``onnx.ModelProto``, :class:`minuend.openvino.Model` or :class:`minuend.directml.Model`.
-        changes: what was done to it, a sentence each. losses: what the goal cannot say and the result lacks.
+        changes: what was done to it, a sentence each. losses: what the other format cannot say and the result lacks.
         original: the model as it came, whose files :meth:`save` does not replace.
     """
 
@@ -58,25 +127,23 @@ def convert(model: Any, to: str, *, target: str | None = None) -> Converted:
     >>> [node.op_type for node in convert(model, "onnx:13").model.graph.node]
     ['Constant', 'Unsqueeze', 'Sub']
     """
-    name, version = goal_of(to)
-    goal = dialect(name)
+    home, version = version_of(to)
     opened = open_model(model)
-    source = dialect_of(opened)
-    versioning, loading = ability(name, "versioning"), ability(name, "loading")
+    versioning, loading = VERSIONING.of(home), LOADING.of(home)
     if target is not None and (version is not None or loading is None):
         raise SpecError(
             "target", f"{to!r} says what to convert to; a target decides where the version is open, as in 'onnx'"
         )
     limit = loading.goal(target) if loading is not None and version is None else None
     version = version if limit is None else str(limit.version)
-    if source == name and versioning is not None:
+    if opened.dialect is home and versioning is not None:
         result, changes, losses = versioning.convert(opened, version)
-    elif source == name and len(goal.versions()) == 1:
-        raise SpecError("to", f"the model is {goal.title}'s already, which has one version; nothing to convert")
+    elif opened.dialect is home and len(home.versions()) == 1:
+        raise SpecError("to", f"the model is {home.title}'s already, which has one version; nothing to convert")
     else:
-        graph = _able(source, "lifting").to_graph(opened)
-        result, changes, losses = _able(name, "lowering").from_graph(graph, version)
-    if limit is not None:
+        graph = LIFTING.required(opened.dialect).to_graph(opened)
+        result, changes, losses = LOWERING.required(home).from_graph(graph, version)
+    if loading is not None and limit is not None:
         changes = [*([limit.told] if limit.told else []), *changes, *loading.fit(result, limit)]
     return Converted(result.handout, changes, losses, result, opened)
 
@@ -100,22 +167,23 @@ def advice(model: Model, to: str, words: str = "convert it first") -> str:
     return f"; {words}: minuend convert --to {to}"
 
 
-def goal_of(to: str) -> tuple[str, str | None]:
+def version_of(to: str) -> tuple[Dialect, str | None]:
     """Read what a model is to be converted to: a dialect, and a version of it where one is named.
 
     Raises:
         SpecError: no such dialect or version. TypeError: no text.
 
-    >>> goal_of("onnx:13"), goal_of("openvino")
-    (('onnx', '13'), ('openvino', None))
+    >>> [(home.name, version) for home, version in map(version_of, ("onnx:13", "openvino"))]
+    [('onnx', '13'), ('openvino', None)]
     """
     if not isinstance(to, str):
-        raise TypeError(f"a {type(to).__name__} is no goal of conversion; expected a text such as 'onnx:13'")
+        raise TypeError(f"a {type(to).__name__} is no version to convert to; expected a text such as 'onnx:13'")
     name, colon, version = to.partition(":")
     if not colon and name not in dialects() and (meant := [f"{one}:{to}" for one in dialects() if _has(one, to)]):
         raise SpecError("to", f"{shown(to)} names no dialect; did you mean {listed(map(repr, meant))}?")
-    dialect(name).resolve(version if colon else None)
-    return name, version if colon else None
+    home = dialect(name)
+    home.resolve(version if colon else None)
+    return home, version if colon else None
 
 
 def _has(name: str, version: str) -> bool:
@@ -124,13 +192,3 @@ def _has(name: str, version: str) -> bool:
     except SpecError:
         return False
     return True
-
-
-def _able(name: str, file: str) -> Any:
-    found = ability(name, file)
-    if found is None:
-        raise Unsupported(f"models of {dialect(name).title} are not converted {_WAYS[file]} other formats")
-    return found
-
-
-_WAYS = {"lifting": "to", "lowering": "from"}

@@ -1,25 +1,24 @@
 """Where an operator stands in a model: each node with what its operands can hold, and which are constants of the model.
 
-A dialect that has models has an ``occurrences.py``. Its ``occurrences(model, assumed)`` yields them, and its
-``names(model)`` are those of the values that something can be assumed of. This module finds it.
+A dialect that has models has an ``occurrences.py``, with the functions of :class:`Occurring`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from minuend.errors import SpecError, Unsupported
 from minuend.models.matching import Match
-from minuend.models.opening import dialect_of
+from minuend.models.opening import M_contra, Model
 from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.models.ranges.interval import Range, full
 from minuend.operators import SUBTRACT
 from minuend.operators.operator import Operator
-from minuend.standards.abilities import ability
+from minuend.standards.abilities import Ability
 from minuend.standards.node import Node
 from minuend.standards.version import OpVersion
 
@@ -75,6 +74,21 @@ class Occurrence:
         return any(shape is None or any(not isinstance(dim, int) for dim in shape) for shape in shapes)
 
 
+class Occurring(Protocol[M_contra]):
+    """A dialect's ``occurrences.py``."""
+
+    def occurrences(
+        self, model: M_contra, assumed: Assumptions, operators: Collection[Operator], /
+    ) -> Iterator[Occurrence]:
+        """Yield every node of some operators; a dialect that converts no other yields subtractions alone."""
+
+    def names(self, model: M_contra, /) -> Collection[str]:
+        """Return the names of the inputs and values that something can be assumed of."""
+
+
+OCCURRENCES = Ability[Occurring[Model]]("occurrences")
+
+
 def constants_of(a: Range, b: Range | None = None) -> Constants:
     """Return which operands are constants; an only one is ``"A"``."""
     if b is not None and a.constant and b.constant:
@@ -88,7 +102,7 @@ def typed(range_: Range, dtype: str | None, why: str = "input") -> Range:
 
 
 def occurrences(
-    model: Any, assumed: Assumptions = NONE, operators: Collection[Operator] = (SUBTRACT,)
+    model: Model, assumed: Assumptions = NONE, operators: Collection[Operator] = (SUBTRACT,)
 ) -> Iterator[Occurrence]:
     """Yield every node of some operators of a model of any dialect.
 
@@ -96,11 +110,9 @@ def occurrences(
         model: the model. assumed: what is known of values; of names that it lacks nothing is. operators: those that
             are judged; a dialect that converts no other yields subtractions alone.
     """
-    found: Iterator[Occurrence] = ability(dialect_of(model), "occurrences").occurrences(model, assumed, operators)
-    return found
+    return OCCURRENCES.required(model.dialect).occurrences(model, assumed, operators)
 
 
-def value_names(model: Any) -> Collection[str]:
+def value_names(model: Model) -> Collection[str]:
     """Return the names of the inputs and values of a model that something can be assumed of."""
-    names: Collection[str] = ability(dialect_of(model), "occurrences").names(model)
-    return names
+    return OCCURRENCES.required(model.dialect).names(model)

@@ -11,14 +11,14 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, BinaryIO, Protocol, cast
+from typing import Any, BinaryIO, Protocol, TypeVar, cast
 
-from minuend.child import MEMORY, SECONDS, limited
+from minuend.child import MEMORY, SECONDS, Limits
 from minuend.core.limits import MAX_BYTES
 from minuend.errors import FileFormatError, listed
 from minuend.files.transaction.output_paths import check, refuse_inputs
-from minuend.standards.abilities import ability, able
-from minuend.standards.dialects import dialects
+from minuend.standards.abilities import Ability
+from minuend.standards.dialects import Dialect, dialect
 from minuend.standards.node import Node
 
 _HEAD = 256
@@ -32,9 +32,14 @@ class Formats(Protocol):
         OBJECTS: classes that are its models, as ``package.Class``.
     """
 
-    SUFFIXES: tuple[str, ...]
-    MODELS: str
-    OBJECTS: tuple[str, ...]
+    @property
+    def SUFFIXES(self) -> tuple[str, ...]: ...  # noqa: N802
+
+    @property
+    def MODELS(self) -> str: ...  # noqa: N802
+
+    @property
+    def OBJECTS(self) -> tuple[str, ...]: ...  # noqa: N802
 
     def looks_like(self, head: bytes) -> bool:
         """Whether these first bytes can be those of a model."""
@@ -79,6 +84,10 @@ class Model(Protocol):
     """A model of some dialect."""
 
     @property
+    def dialect(self) -> Dialect:
+        """The dialect that it is of, which was found when it was opened."""
+
+    @property
     def handout(self) -> Any:
         """What conversions and fixes hand out: the object that users of the format know, or the model itself."""
 
@@ -113,10 +122,29 @@ class Model(Protocol):
         """Walk its subtractions."""
 
 
+M_contra = TypeVar("M_contra", contravariant=True)
+"""A dialect's own model, in the protocols of abilities that take one."""
+
+
+class Reader(Protocol):
+    """A dialect's ``model.py``."""
+
+    def read(self, source: Any, *args: Any, **options: Any) -> Model:
+        """Read a model from a path, bytes, text, or an object of one of the classes in ``formats.py``.
+
+        Raises:
+            FileNotFoundError: no such file. FileFormatError: no model, or a broken one.
+        """
+
+
+FORMATS = Ability[Formats]("formats")
+READING = Ability[Reader]("model")
+
+
 @functools.cache
 def formats() -> Mapping[str, Formats]:
     """The dialects that have model files, by name."""
-    return MappingProxyType({name: cast(Formats, ability(name, "formats")) for name in able("formats")})
+    return MappingProxyType({home.name: known for home, known in FORMATS.every()})
 
 
 def dialect_of(source: Any) -> str:
@@ -137,7 +165,7 @@ def dialect_of(source: Any) -> str:
     if isinstance(source, str | os.PathLike):
         return _by_suffix(os.fsdecode(source))
     for name, known in formats().items():
-        if any(_is(source, kind) for kind in (*known.OBJECTS, f"minuend.{name}.Model")):
+        if any(_is(source, kind) for kind in known.OBJECTS):
             return name
     kinds = [kind for known in formats().values() for kind in known.OBJECTS]
     raise TypeError(f"a {type(source).__name__} is no model; expected a path, bytes, text, or {listed(kinds)}")
@@ -146,7 +174,7 @@ def dialect_of(source: Any) -> str:
 def _by_content(head: bytes, what: str) -> str:
     found = [name for name, known in formats().items() if known.looks_like(head)]
     if len(found) != 1:
-        titles = listed(dialects()[name].title for name in formats())
+        titles = listed(dialect(name).title for name in formats())
         raise FileFormatError(f"{what} ({head[:16]!r} …) begin as no model does; expected {titles}")
     return found[0]
 
@@ -157,12 +185,12 @@ def _by_suffix(path: str) -> str:
         if suffix in known.SUFFIXES:
             return name
     came = f"the suffix {suffix!r}" if suffix else "no suffix"
-    wanted = listed(f"{s} ({dialects()[name].title})" for name, known in formats().items() for s in known.SUFFIXES)
+    wanted = listed(f"{s} ({dialect(name).title})" for name, known in formats().items() for s in known.SUFFIXES)
     raise FileFormatError(f"{path} has {came}, which names no kind of model; expected {wanted}")
 
 
 def _is(source: Any, kind: str) -> bool:
-    """Whether an object is of a class that is named ``package.Class`` or ``minuend.dialect.Model``."""
+    """Whether an object is of a class that is named ``package.Class``."""
     *package, name = kind.split(".")
     return any(
         cls.__name__ == name and cls.__module__.split(".")[: len(package)] == package for cls in type(source).__mro__
@@ -184,13 +212,12 @@ def open_model(source: Any, **options: Any) -> Model:
         FileNotFoundError: no such file. FileFormatError: no model, or a broken one. TypeError: an object that is no
             model. Unsupported: the dialect needs a package that is not installed.
     """
-    name = dialect_of(source)
-    if _is(source, f"minuend.{name}.Model"):
+    if isinstance(getattr(source, "dialect", None), Dialect):
         return cast(Model, source)
+    name = dialect_of(source)
     if isinstance(source, str | os.PathLike) and _names_file(source) and not os.path.exists(source):
         raise FileNotFoundError(f"there is no file {os.fsdecode(source)}")
-    module: Any = ability(name, "model")
-    return cast(Model, module.read(source, **options))
+    return READING.required(dialect(name)).read(source, **options)
 
 
 def _names_file(source: str | os.PathLike[str]) -> bool:
@@ -229,22 +256,20 @@ def run(
     >>> run(text, {"a": np.uint8([3, 2]), "b": np.uint8([1, 3])})
     {'c': array([  2, 255], dtype=uint8)}
     """
-    with limited(max_memory, max_seconds):
+    with Limits(max_memory, max_seconds).applied():
         return open_model(model).run(inputs, max_bytes=max_bytes, **options)
 
 
-def check_goal(path: str, dialect_name: str, inputs: Iterable[str]) -> None:
+def check_output_path(path: str, home: Dialect, inputs: Iterable[str]) -> None:
     """Check that a model of a dialect can be written to a path, before it is made.
 
     Raises:
-        FileFormatError: another suffix, under which nobody would find the model again. MinuendError, OSError: a file
+        FileFormatError: another suffix, under which no reader would find the model. MinuendError, OSError: a file
             that it takes is an input, or cannot be written to; see :func:`minuend.files.transaction.writing.check`.
     """
     inputs = tuple(inputs)
     refuse_inputs([path], inputs)
-    known = formats()[dialect_name]
+    known = FORMATS.required(home)
     if os.path.splitext(path)[1].lower() not in known.SUFFIXES:
-        raise FileFormatError(
-            f"{path} is no name for a model of {dialects()[dialect_name].title}; expected {listed(known.SUFFIXES)}"
-        )
+        raise FileFormatError(f"{path} is no name for a model of {home.title}; expected {listed(known.SUFFIXES)}")
     check(known.files(path), inputs)

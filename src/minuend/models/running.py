@@ -7,20 +7,21 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
-from minuend.child import MEMORY, SECONDS, limited
+from minuend.child import Limits
 from minuend.core import elements
 from minuend.core.shapes import format_shape
 from minuend.errors import SpecError, Unsupported, listed
 from minuend.files import Result, check_output, file_format, open_tensors, split
 from minuend.files.base import quoted
 from minuend.files.formats.plain_types import plain_type
+from minuend.files.streaming.reading import Array
 from minuend.files.transaction.remote import check_unchanged, watched
 from minuend.files.transaction.writing import together
-from minuend.models.opening import dialect_of, formats, open_model
+from minuend.models.opening import FORMATS, open_model
 
 SUFFIXES = (".npy", ".pb")
 """Formats that outputs are written in: the first that holds the element type."""
@@ -58,8 +59,7 @@ def run_files(
     *,
     max_bytes: int | None,
     evaluator: str | None = None,
-    max_memory: int | None = MEMORY,
-    max_seconds: float | None = SECONDS,
+    limits: Limits = Limits(),  # noqa: B008 - frozen
 ) -> Ran:
     """Run a model and write its outputs to a folder, a file each.
 
@@ -69,7 +69,7 @@ def run_files(
         folder: where outputs are written, and files that the model itself writes; made if it is not there.
         max_bytes: the size of the largest result that may be made; ``None`` for no limit.
         evaluator: what computes the operators other than subtraction, where a dialect has several that can.
-        max_memory, max_seconds: see :func:`minuend.models.opening.run`.
+        limits: what running the model may take.
 
     Raises:
         SpecError: an input without a name, twice, or of several tensors; no such evaluator. Others: see
@@ -82,26 +82,26 @@ def run_files(
         raise NotADirectoryError(f"{folder} is a file; expected a folder to write outputs to")
     chosen = {} if evaluator is None else {"evaluator": evaluator}
     if chosen and not hasattr(opened, "EVALUATORS"):
-        kind = formats()[dialect_of(opened)].MODELS
+        kind = FORMATS.required(opened.dialect).MODELS
         raise SpecError("evaluator", f"--evaluator chooses what computes ONNX's other operators; {kind} have none")
-    with limited(max_memory, max_seconds):
+    with limits.applied():
         done = opened.execute(arrays, output_dir=folder, max_bytes=max_bytes, **chosen)
     writers = done.writers()
     named = {name: _results(name, value) for name, value in done.outputs.items()}
-    goals = _goals(folder, named)
+    paths = _output_paths(folder, named)
     for name, result in named.items():
-        check_output(goals[name], [result])
+        check_output(paths[name], [result])
     outputs: list[Callable[[BinaryIO], None]]
-    outputs = [partial(_write, goals[name], result) for name, result in named.items()]
-    with together([*goals.values(), *writers], sources, folders=True) as streams:
+    outputs = [partial(_write, paths[name], result) for name, result in named.items()]
+    with together([*paths.values(), *writers], sources, folders=True) as streams:
         for write, stream in zip([*outputs, *writers.values()], streams, strict=True):
             write(stream)
     os.makedirs(folder, exist_ok=True)  # where a model has no outputs
-    written = [Output(name, str(r.element), r.shape, goals[name]) for name, r in named.items()]
+    written = [Output(name, str(r.element), r.shape, paths[name]) for name, r in named.items()]
     return Ran(model, written, list(done.printed))
 
 
-def read_inputs(inputs: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
+def read_inputs(inputs: Sequence[str]) -> tuple[dict[str, Array], list[str]]:
     """Read inputs, ``NAME=FILE`` each; return the arrays by name, and the files.
 
     Raises:
@@ -129,7 +129,7 @@ def _read_names(inputs: Sequence[str]) -> dict[str, str]:
 
 
 @watched()
-def _read(name: str, path: str) -> Any:
+def _read(name: str, path: str) -> Array:
     found = open_tensors(path, every_type=True)  # a model's inputs can be of other types than subtraction's: bool
     if len(found) != 1:
         raise SpecError(
@@ -140,7 +140,7 @@ def _read(name: str, path: str) -> Any:
     return array
 
 
-def _results(name: str, value: Any) -> Result:
+def _results(name: str, value: object) -> Result:
     """An output as something that can be written."""
     if not isinstance(value, np.ndarray):
         raise Unsupported(
@@ -155,9 +155,9 @@ def _results(name: str, value: Any) -> Result:
     return Result.of(name, row, value)
 
 
-def _goals(folder: str, results: Mapping[str, Result]) -> dict[str, str]:
+def _output_paths(folder: str, results: Mapping[str, Result]) -> dict[str, str]:
     """The file of each output: its name where that is a plain one, without what could lead out of the folder."""
-    goals: dict[str, str] = {}
+    paths: dict[str, str] = {}
     for name, result in results.items():
         stem = re.sub(r"[^A-Za-z0-9_.+-]", "_", name).lstrip(".")[:_LONGEST] or "output"
         suffix = next((s for s in SUFFIXES if _holds(s, result)), None)
@@ -168,11 +168,11 @@ def _goals(folder: str, results: Mapping[str, Result]) -> dict[str, str]:
             )
         path = os.path.join(folder, stem + suffix)
         number = 1
-        while path in goals.values():
+        while path in paths.values():
             path = os.path.join(folder, f"{stem}_{number}{suffix}")
             number += 1
-        goals[name] = path
-    return goals
+        paths[name] = path
+    return paths
 
 
 def _holds(suffix: str, result: Result) -> bool:

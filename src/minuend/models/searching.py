@@ -44,8 +44,8 @@ def _meant(one: str) -> list[str]:
     models = [path for match in matches for path in (_within(match) if os.path.isdir(match) else [match])]
     models = [path for path in models if _is_model(path)]
     if not models:
-        told = f"{len(matches)} match it, and none is a model" if matches else "no file matches it"
-        raise FileFormatError(f"{one}: {told}; expected {_wanted()}")
+        message = f"{len(matches)} match it, and none is a model" if matches else "no file matches it"
+        raise FileFormatError(f"{one}: {message}; expected {_wanted()}")
     return models
 
 

@@ -9,15 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import ml_dtypes
 import numpy as np
 
 from minuend.core.elements import of_numpy
-from minuend.errors import Unsupported
-from minuend.standards.abilities import ability
-from minuend.standards.dialects import dialect
+from minuend.models.opening import M_contra, Model
+from minuend.standards.abilities import Ability
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -73,10 +72,10 @@ class Trace:
     wide: Mapping[Any, Array]
 
 
-class Tracing(Protocol):
+class Tracing(Protocol[M_contra]):
     """A dialect's ``tracing.py``."""
 
-    def trace(self, model: Any, inputs: Mapping[str, Array], *, wide: bool = True) -> Trace:
+    def trace(self, model: M_contra, inputs: Mapping[str, Array], *, wide: bool = True) -> Trace:
         """Run a model by the contract, and in float64 where that is wanted.
 
         Raises:
@@ -84,16 +83,7 @@ class Tracing(Protocol):
         """
 
 
-def tracing(name: str) -> Tracing:
-    """Return a dialect's ``tracing.py``.
-
-    Raises:
-        Unsupported: it has none, or it needs a package that is not installed.
-    """
-    found = ability(name, "tracing")
-    if found is None:
-        raise Unsupported(f"models of {dialect(name).title} are run by no runtime here")
-    return cast(Tracing, found)
+TRACING = Ability[Tracing[Model]]("tracing", "models of {} are run by no runtime here")
 
 
 def is_float(value: Any) -> bool:

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable
-from functools import partial
-from typing import cast
+from collections.abc import Hashable
 
-from onnx import ModelProto, NodeProto
+from onnx import ModelProto
 
-from minuend.core.policies import Contract
 from minuend.errors import ConversionRefused, Unsupported, listed
-from minuend.judging.checking import reads_none
-from minuend.models.occurrences import Occurrence, occurrences
-from minuend.models.opening import Model
-from minuend.models.ranges.assumed import NONE, Assumptions
+from minuend.models.occurrences import Occurrence
 from minuend.onnx.documents.constant_storage import store_raw
 from minuend.onnx.graphs.inlining import inlined
-from minuend.onnx.graphs.walk import Scope, Subtraction, sub_nodes
+from minuend.onnx.graphs.walk import sub_nodes
 from minuend.onnx.model import Model as OnnxModel
 from minuend.onnx.opsets import convert_proto
 from minuend.onnx.rewrites.opset_choice import choose_for_opset, lowest_opset, needs_modern
-from minuend.onnx.rewrites.rewriting import Rewriter
-from minuend.rewriting.choosing import Choice
-from minuend.rewriting.verification import Spot
-from minuend.rewriting.work import Fold, Refusal, Work
+from minuend.onnx.rewrites.rewriting import OnnxRewriter, key_of, parts
+from minuend.rewriting.choosing import Choice, Request
+from minuend.rewriting.options import Rewriting
+from minuend.rewriting.work import Refusal, Work
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.targets import Target
 from minuend.standards.node import Node
@@ -32,27 +26,21 @@ from minuend.standards.node import Node
 class OnnxWork(Work):
     """An ONNX model that is fixed for a runtime or an opset."""
 
-    def __init__(
-        self,
-        model: OnnxModel,
-        target: Target | int,
-        overflow: Contract,
-        accept: Collection[str],
-        assumed: Assumptions = NONE,
-    ) -> None:
-        super().__init__(target, overflow, accept, assumed)
+    model: OnnxModel
+
+    def __init__(self, model: OnnxModel, options: Rewriting) -> None:
+        super().__init__(options)
         self.original = model
-        self._left: list[tuple[str, str]] = []
-        self._moved: set[tuple[str, str]] = set()
+        self._left: list[Hashable] = []
+        self._moved: set[Hashable] = set()
         self._start()
 
     def _start(self) -> None:
         """Begin with a copy of the model as it was read."""
         proto = ModelProto()
         proto.CopyFrom(self.original.proto)
-        self.changes[:] = (
-            self.original.notes
-        )  # it was normalised when it was read: what is written is not what was read
+        # It was normalised when it was read: what is written is not what was read.
+        self.changes[:] = self.original.notes
         self.changed = bool(self.original.notes)
         self._take(proto)
 
@@ -61,20 +49,20 @@ class OnnxWork(Work):
         original = self.original
         self.model = OnnxModel(proto, folder=original.folder, path=original.path, name=original.name)
 
-    def result(self) -> Model:
-        return cast(Model, self.model)
-
     def run(self) -> None:
-        if isinstance(self.target, Target):
-            needless = self._inline(self.target)
-            self._store(self.target)
-            self._modernise(self.target)
+        needless, target = False, self.options.runtime
+        if target is not None:
+            needless = self._inline(target)
+            self._store(target)
+            self._modernise(target)
         if not self.refused:
-            self._rewritten()
-        if isinstance(self.target, Target) and needless and not (self.touched or self.refused or self.unknown):
+            self._before = ModelProto(functions=self.model.proto.functions)
+            self._before.graph.node.extend(self.model.proto.graph.node)
+            super().run()
+        if needless and not (self.touched or self.refused or self.unknown):
             self._start()  # the functions were inlined to learn the types of their calls, and nothing was wrong
-        if isinstance(self.target, int):
-            self._reach(self.target)
+        if self.options.version is not None:
+            self._reach(self.options.version)
         self.left = sum(one not in self._moved for one in self._left)
 
     def _inline(self, target: Target) -> bool:
@@ -90,7 +78,7 @@ class OnnxWork(Work):
             why = f"{target.name} has no local functions"
         elif any(
             isinstance(occurrence.node, Unsupported)
-            for occurrence in occurrences(self.model, self.assumed)
+            for occurrence in self.occurrences()
             if occurrence.where.startswith("function")
         ):
             why = "their calls are of several types"
@@ -133,8 +121,8 @@ class OnnxWork(Work):
 
     def _modernise(self, target: Target) -> None:
         """Bring a model whose Subs broadcast by the old rule to the lowest opset that the target runs."""
-        found = list(occurrences(self.model, self.assumed))
-        old = [occurrence for occurrence in found if needs_modern(occurrence, target, self.overflow, self.accept)]
+        found = self.occurrences()
+        old = [occurrence for occurrence in found if needs_modern(occurrence, target, self.options)]
         if not old:
             return
         try:
@@ -156,79 +144,42 @@ class OnnxWork(Work):
             dict.fromkeys(occurrence.node.a.dtype for occurrence in old if isinstance(occurrence.node, Node))
         )
 
+    # ---- rewriting --------------------------------------------------------------------------------------------
+
+    def rewriter(self) -> OnnxRewriter:
+        return OnnxRewriter(self.model, watching=self.options.runtime is not None)
+
     def key(self, occurrence: Occurrence) -> Hashable:
-        one = cast(Subtraction, occurrence.live)
-        return _key(one.scope, one.proto)
+        one, _ = parts(occurrence)
+        return key_of(one.scope, one.proto)
 
-    def _rewritten(self) -> None:
-        """Rewrite; what is not known to be right is reverted."""
-        proto = self.model.proto
-        before = ModelProto(functions=proto.functions)
-        before.graph.node.extend(proto.graph.node)
+    def choose(self, request: Request) -> Choice:
+        version = self.options.version
+        return super().choose(request) if version is None else choose_for_opset(request, version)
 
-        def undo() -> None:
-            for field, saved in ((proto.graph.node, before.graph.node), (proto.functions, before.functions)):
-                del field[:]
-                field.extend(saved)
-            self._left.clear()
-            self._take(proto)
+    def leave(self, occurrence: Occurrence, choice: Choice) -> None:
+        super().leave(occurrence, choice)
+        self._left.append(self.key(occurrence))
 
-        self.settle(self._rewrite, undo)
-
-    def _rewrite(self) -> None:
-        rewriter = Rewriter(self.model)
-        unread = reads_none(cast(Model, self.model), self.target) if isinstance(self.target, Target) else ""
-        for occurrence in list(occurrences(self.model, self.assumed)):
-            one = cast(Subtraction, occurrence.live)
-            fold = Fold(occurrence, self.target, partial(rewriter.folded, one, overflow=self.overflow))
-            writable = partial(rewriter.writable, one)
-            if isinstance(self.target, int):
-                choice = choose_for_opset(occurrence, self.target, self.overflow, writable)
-            else:
-                choice = self.choose(occurrence, writable=writable, foldable=fold, unread=unread)
-            if choice.action == "refuse":
-                self.refuse(occurrence, choice)
-            elif choice.action == "leave":
-                self.leave(occurrence, choice)
-                self._left.append(_key(one.scope, one.proto))
-            else:
-                self._replace(occurrence, choice, fold, rewriter)
-        rewriter.apply()
+    def rewrite(self) -> None:
+        super().rewrite()
         self._take(self.model.proto)
 
-    def _replace(self, occurrence: Occurrence, choice: Choice, fold: Fold, rewriter: Rewriter) -> None:
-        node, one = cast(Node, occurrence.node), cast(Subtraction, occurrence.live)
-        self._watch(occurrence.where, node, one, rewriter)
-        if choice.recipe is None:
-            assert fold.array is not None
-            rewriter.fold(one, fold.array)
-            self.note(occurrence, "became a constant", choice.reason)
-            return
-        made, name = rewriter.write(one, node.a.element, choice.recipe), choice.recipe.name
-        self.written |= {
-            _key(one.scope, new): (occurrence.where, name) for new in made if new.op_type == one.proto.op_type
-        }
-        self.note(occurrence, f"became {', '.join(new.op_type for new in made)} ({name})", choice.reason)
-
-    def _watch(self, where: str, node: Node, one: Subtraction, rewriter: Rewriter) -> None:
-        if one.scope.where == "graph" and isinstance(self.target, Target):
-            stored = [rewriter.constant(one.scope, name) for name in one.proto.input]
-            a, b = (name if array is None else array for name, array in zip(one.proto.input, stored, strict=True))
-            self.spots.append(Spot(node, where, a, b, one.proto.output[0]))
+    def undo(self) -> None:
+        proto = self.model.proto
+        for field, saved in ((proto.graph.node, self._before.graph.node), (proto.functions, self._before.functions)):
+            del field[:]
+            field.extend(saved)
+        self._left.clear()
+        self._take(proto)
 
 
 work = OnnxWork
-
-
-def _key(scope: Scope, node: NodeProto) -> tuple[str, str]:
-    """What finds a Sub after a conversion, which may change places: its graph or function, and its output."""
-    *_, outermost = scope.around()
-    return outermost.where, node.output[0]
 
 
 def _subtractions(model: ModelProto) -> dict[tuple[str, str], list[bytes]]:
     found: dict[tuple[str, str], list[bytes]] = {}
     for scope, i, _ in sub_nodes(model):
         node = scope.nodes[i]
-        found.setdefault(_key(scope, node), []).append(node.SerializeToString(deterministic=True))
+        found.setdefault(key_of(scope, node), []).append(node.SerializeToString(deterministic=True))
     return found

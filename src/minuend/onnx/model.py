@@ -23,6 +23,7 @@ from minuend.onnx.documents.reading import parsed
 from minuend.onnx.execution import running
 from minuend.onnx.execution.kernels import RunError
 from minuend.onnx.graphs import walk
+from minuend.onnx.versions import DIALECT
 from minuend.standards.node import Node
 
 
@@ -51,6 +52,8 @@ def read(source: Any, *, base_dir: str | os.PathLike[str] | None = None) -> Mode
 
 class Model(Document):
     """An ONNX model that is run, walked and saved; its attributes are those of :class:`Document`."""
+
+    dialect = DIALECT
 
     @property
     def handout(self) -> ModelProto:

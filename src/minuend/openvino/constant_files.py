@@ -20,7 +20,7 @@ NAMED = True
 
 
 def open_file(path: str, *, every_type: bool = False) -> TensorFile:
-    """Read a model; its constants are looked at when they are asked for.
+    """Read a model; its constants are read when they are used.
 
     Raises:
         FileFormatError: two constants of one name. Others: see :func:`minuend.openvino.model.read`.

@@ -33,6 +33,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,7 @@ from minuend.openvino.ir import xml as ir_xml
 from minuend.openvino.ir.reader import Reader
 from minuend.openvino.ir.sections import Layer, Section, Type
 from minuend.openvino.ir.xml import Element
+from minuend.openvino.versions import DIALECT
 from minuend.standards.node import Node
 
 MAX_XML = 256 << 20
@@ -70,6 +72,8 @@ class Model:
         attributes, extra: the net's further attributes and elements (``rt_info`` among them), kept as they came.
         files: the paths that it was read from.
     """
+
+    dialect = DIALECT
 
     def __init__(self, name: str = "", version: int = 11) -> None:
         self.name = name
@@ -178,7 +182,7 @@ class Model:
 
     # ---- running ----------------------------------------------------------------------------------------------
 
-    def run(self, inputs: Mapping[str, Any], *, max_bytes: int | None = MAX_BYTES) -> dict[str, Value]:
+    def run(self, inputs: Mapping[str, object], *, max_bytes: int | None = MAX_BYTES) -> dict[str, Value]:
         """Compute the results.
 
         Args:
@@ -202,7 +206,7 @@ class Model:
 
     def execute(
         self,
-        inputs: Mapping[str, Any],
+        inputs: Mapping[str, object],
         *,
         output_dir: str | os.PathLike[str] | None = None,
         max_bytes: int | None = MAX_BYTES,
@@ -232,7 +236,7 @@ class Model:
         """Return the files that it was read from, and the ``.bin`` that would be read if it were there."""
         return tuple(dict.fromkeys((*self.files, *(_weights_path(path) for path in self.files[:1]))))
 
-    def copies(self, original: Any, path: str) -> dict[str, str]:
+    def copies(self, original: object, path: str) -> dict[str, str]:
         """Return the files to copy where this model is the one that was read; see :mod:`minuend.models.opening`."""
         suffix = os.path.splitext(path)[1].lower()
         if not isinstance(original, Model) or len(original.files) != 2 or suffix != ".xml":
@@ -283,7 +287,7 @@ def _result_name(layer: Layer, version: int) -> str:
 # ---- reading --------------------------------------------------------------------------------------------------
 
 
-def read(source: Any, weights: bytes | bytearray | memoryview | None = None) -> Model:
+def read(source: object, weights: bytes | bytearray | memoryview | None = None) -> Model:
     """Read a model.
 
     Args:
@@ -314,7 +318,7 @@ def read(source: Any, weights: bytes | bytearray | memoryview | None = None) -> 
     )
 
 
-def _read_object(openvino: Any, source: Any) -> Model:
+def _read_object(openvino: ModuleType, source: Any) -> Model:
     # The open .bin outlives its name in the folder; where a system keeps open files, it keeps that one file.
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         path = os.path.join(folder, "model.xml")

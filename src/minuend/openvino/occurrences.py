@@ -7,7 +7,6 @@ import math
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
 
 from minuend.errors import SpecError, Unsupported
 from minuend.models.flow import Flow
@@ -197,7 +196,7 @@ def _layer(layer: Layer, inputs: Sequence[Range]) -> list[Range]:
         return [_constant(layer, outputs[0])]
     if layer.type not in _KNOWN:
         return [full(dtype, layer.type) for dtype in outputs]
-    attributes: dict[str, Any] = {}
+    attributes: dict[str, object] = {}
     if layer.type == "Clamp":
         attributes = {name: float(layer.data[name]) for name in ("min", "max")}
     elif layer.type == "Mod":

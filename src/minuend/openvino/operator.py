@@ -50,7 +50,7 @@ def subtract(a: Any, b: Any, /, *, auto_broadcast: str = "numpy", axis: int = -1
             not fit.
 
     Source of the rules: the pages on Subtract-1 and on broadcasting of OpenVINO, and what the runtime was measured to
-    infer where they leave room.
+    infer where they leave it open.
 
     >>> import numpy as np
     >>> a = np.arange(6, dtype=np.int8).reshape(2, 3)

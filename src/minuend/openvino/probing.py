@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
+from minuend.core.shapes import Shape
 from minuend.openvino.ir.builder import Builder
 from minuend.openvino.ir.notation import NUMERIC
+from minuend.openvino.ir.sections import Ref
+from minuend.openvino.model import Model
 from minuend.openvino.tensor import NARROW, Tensor
 from minuend.openvino.versions import SPELLINGS
 from minuend.runtimes.cases import Case
@@ -15,7 +17,7 @@ from minuend.runtimes.probing import SIDES, Skip, is_constant, nodes
 FORM = "ir"
 
 
-def declared(model: Any) -> Iterator[tuple[str, str, tuple[Any, ...] | None]]:
+def declared(model: Model) -> Iterator[tuple[str, str, Shape]]:
     """Yield name, element type and dims of every Parameter."""
     for name, type_ in model.inputs.items():
         if type_.element != "boolean" and type_.element not in NUMERIC:
@@ -23,13 +25,12 @@ def declared(model: Any) -> Iterator[tuple[str, str, tuple[Any, ...] | None]]:
         yield name, "bool" if type_.element == "boolean" else NUMERIC[type_.element].name, type_.shape
 
 
-def nbytes(model: Any) -> int:
+def nbytes(model: Model) -> int:
     """Bytes of a model's weights."""
-    size: int = model.weights.size
-    return size
+    return model.weights.size
 
 
-def model_bytes(model: Any, watched: Sequence[Any], bfloat16_out: bool) -> tuple[bytes, bytes, frozenset[int]]:
+def model_bytes(model: Model, watched: Sequence[Ref], bfloat16_out: bool) -> tuple[bytes, bytes, frozenset[int]]:
     """Return a model's files with more results; runtimes that read IR give bfloat16 out."""
     before = list(model.layers)
     builder = Builder(model=model)

@@ -93,7 +93,7 @@ class Tensor:
         return _values(self.element.name)[self.codes]
 
     @classmethod
-    def from_float(cls, element_type: object, values: Any) -> Tensor:
+    def from_float(cls, element_type: object, values: object) -> Tensor:
         """Return the nearest values of a narrow float type: ties go to the even code, and for nf4 nearer to zero.
 
         Args:

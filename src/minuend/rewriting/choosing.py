@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Literal
 
+from minuend.arrays.functions import compute
 from minuend.core.elements import TYPES, ElementType
 from minuend.core.policies import Contract
+from minuend.core.shapes import size
 from minuend.judging.node_verdicts import judge
 from minuend.judging.pattern_verdicts import isolated_by_max, pattern_verdict, settings
 from minuend.models.occurrences import Array, Occurrence
 from minuend.models.ranges.interval import Range, full, within
 from minuend.operators.recipe import Recipe
-from minuend.rewriting.deviations import WRONG, in_int32, reached, wrong_classes
+from minuend.rewriting.deviations import WRONG, in_int32, may_saturate, reached, wrong_classes
+from minuend.rewriting.options import Rewriting
+from minuend.rewriting.rewriter import Rewriter
 from minuend.rewriting.wording import FLOATS, SATURATE, deviation, instead, proof, ranges, rejections
 from minuend.runtimes.answers import Answer
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.report import Finding
 from minuend.runtimes.targets import Target
 from minuend.standards.node import Node, TensorType
+from minuend.standards.validation import validate
 
-Writable: TypeAlias = Callable[[ElementType, Recipe], bool]
-"""Whether a model can express a recipe for an element type at some place."""
+_MOST_FOLDED = 64 << 20
+"""Bytes of a constant that may replace an operator of constants (or as many as the largest operand has)."""
 
 SPELT = "with its broadcasting spelt out"
 """What an occurrence is called that got no recipe, and is another node all the same."""
@@ -48,30 +53,28 @@ class Choice:
     classes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Request:
     """One occurrence, and what may replace it.
 
     Attributes:
-        occurrence: the occurrence. target: the runtime. overflow: the contract's policy.
-        accept: value classes whose deviations are accepted.
-        writable: whether the model's format can express a recipe there.
-        foldable: of an occurrence of constants alone, why the result cannot be a constant of the model, or ``""``.
-        spelled: the same node with its broadcasting spelt out, where it is by a rule that few runtimes follow.
+        occurrence: the occurrence. options: those of fix. rewriter: what can be written there.
         rejected: recipes, and :data:`SPELT`, that :func:`minuend.rewriting.deviations.doubt` found not to be right
             there, each with the reason.
         unread: why the target reads nothing of the model, or ``""``.
     """
 
     occurrence: Occurrence
-    target: Target
-    overflow: Contract
-    accept: Collection[str]
-    writable: Writable
-    foldable: Callable[[], str]
-    spelled: Node | None = None
+    options: Rewriting
+    rewriter: Rewriter
     rejected: Mapping[str, str] = field(default_factory=dict)
     unread: str = ""
+
+    @property
+    def target(self) -> Target:
+        """The runtime's target."""
+        assert self.options.runtime is not None
+        return self.options.runtime
 
     @cached_property
     def node(self) -> Node:
@@ -87,25 +90,43 @@ class Request:
     @cached_property
     def saturates(self) -> bool:
         """Whether it may overflow, and has to saturate then."""
-        return self.overflow == "saturate" and "wraps" in reached(self.occurrence, self.element)
+        return may_saturate(self.occurrence, self.options)
+
+    @cached_property
+    def spelled(self) -> Node | None:
+        """The same node with its broadcasting spelt out, where it is by a rule that few runtimes follow."""
+        return self.rewriter.spelled(self.occurrence)
 
     @cached_property
     def wrong(self) -> Mapping[str, Answer]:
         """The value classes that go wrong."""
-        return wrong_classes(self.occurrence, self.node, self.target, self.accept)
+        return wrong_classes(self.occurrence, self.node, self.target, self.options.accept)
 
     @cached_property
     def wrong_spelled(self) -> Mapping[str, Answer]:
         """Those that go wrong with its broadcasting spelt out."""
         if self.spelled is None:
             return self.wrong
-        return wrong_classes(self.occurrence, self.spelled, self.target, self.accept)
+        return wrong_classes(self.occurrence, self.spelled, self.target, self.options.accept)
+
+    @cached_property
+    def folded(self) -> Array | None:
+        """The result of constants; ``None`` where an operand is computed, or the result is open or too large."""
+        operands = self.rewriter.constants(self.occurrence)
+        return None if operands is None else folded(self.node, operands, self.options.overflow)
+
+    @cached_property
+    def unfoldable(self) -> str:
+        """Why the result cannot be a constant of the model; ``""`` where it can."""
+        if self.folded is None:
+            return "its operands are computed from constants, or the result is too large to be stored"
+        return quirks(self.target.runtime).kept(self.element, self.folded)
 
     def recipes(self, overflow: Contract | None = None) -> Iterator[Recipe]:
         """Yield the recipes that can be written there, the best first, but for those that were rejected."""
         for recipe in self.occurrence.op.computes.recipes:
-            serves = recipe.serves(self.element, overflow or self.overflow) and recipe.name not in self.rejected
-            if serves and self.writable(self.element, recipe):
+            serves = recipe.serves(self.element, overflow or self.options.overflow)
+            if serves and recipe.name not in self.rejected and self.rewriter.writable(self.occurrence, recipe):
                 yield recipe
 
 
@@ -132,7 +153,7 @@ def _replaced(request: Request) -> Choice:
     if request.spelled is not None and not wrong and not request.saturates and SPELT not in request.rejected:
         return Choice("spell", reason)
     constant = occurrence.constants == "both"
-    if constant and not request.foldable():
+    if constant and not request.unfoldable:
         return Choice("fold", reason, classes=tuple(request.wrong))
     chosen, nearest = _recipe(request)
     if chosen is not None:
@@ -142,7 +163,7 @@ def _replaced(request: Request) -> Choice:
     if request.element.is_integer and request.element.bits == 64 and "beyond int32" in wrong:
         reason += f"; {ranges(occurrence)}"
     if constant:
-        reason += f"; {request.foldable()}"
+        reason += f"; {request.unfoldable}"
     advice = instead(request.element, target, wrong, nearest, constant)
     if request.rejected and target.graphs is None:
         advice = f"measure the release that is installed (minuend measure {target.runtime} -o FILE) and fix for FILE"
@@ -204,6 +225,17 @@ def _isolated(request: Request, finding: Finding) -> Choice:
     return Choice("refuse", finding.reason + rejections(request.rejected), instead=advice)
 
 
+def folded(node: Node, operands: Sequence[Array], overflow: Contract) -> Array | None:
+    """Return the result of constants; ``None`` where its shape is open or it would be too large."""
+    joined = validate(node)
+    dims = [dim for dim in joined.shape or () if isinstance(dim, int)]
+    if joined.shape is None or len(dims) < len(joined.shape):
+        return None
+    if size(dims) * node.a.element.itemsize > max(_MOST_FOLDED, *(x.nbytes for x in operands)):
+        return None
+    return compute(node.a.element, joined, operands[0], operands[1], None, overflow)
+
+
 # ---- what a recipe leaves wrong -------------------------------------------------------------------------------
 
 
@@ -213,7 +245,7 @@ def _left(recipe: Recipe, request: Request) -> Set[str]:
     if recipe.proof and not in_int32(occurrence, element):
         return {"beyond int32"}
     known = quirks(target.runtime).left_wrong(recipe.name, element, occurrence.constants)
-    left = (known & set(reached(occurrence, element))).difference(request.accept)
+    left = (known & set(reached(occurrence, element))).difference(request.options.accept)
     if recipe.wide is None:
         return left | {name for name in request.wrong_spelled if name not in recipe.corrects}
     wide = TYPES[recipe.wide]
@@ -224,7 +256,7 @@ def _left(recipe: Recipe, request: Request) -> Set[str]:
     )
     node = request.spelled or request.node
     moved = replace(node, operands=tuple(TensorType(wide.name, one.shape) for one in node.operands))
-    return left | set(wrong_classes(widened, moved, target, request.accept))
+    return left | set(wrong_classes(widened, moved, target, request.options.accept))
 
 
 def _stored(array: Array | None, wide: ElementType) -> Array | None:

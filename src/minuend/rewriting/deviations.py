@@ -11,6 +11,7 @@ from minuend.judging.node_verdicts import answers_for, judge, possible_relations
 from minuend.judging.pattern_verdicts import pattern_verdict
 from minuend.models.occurrences import Occurrence
 from minuend.operators.value_classes import reachable
+from minuend.rewriting.options import Rewriting
 from minuend.runtimes.answers import Answer
 from minuend.runtimes.cases import relation_of
 from minuend.runtimes.quirks import quirks
@@ -31,6 +32,13 @@ def reached(occurrence: Occurrence, element: ElementType) -> Collection[str]:
 def in_int32(occurrence: Occurrence, element: ElementType) -> bool:
     """Return whether operands and results are proven to stay in int32."""
     return not {"beyond int32", "wraps"} & set(reached(occurrence, element))
+
+
+def may_saturate(occurrence: Occurrence, options: Rewriting) -> bool:
+    """Return whether an occurrence may overflow, and has to saturate then."""
+    if options.overflow != "saturate" or not isinstance(occurrence.node, Node):
+        return False
+    return "wraps" in reached(occurrence, occurrence.node.a.element)
 
 
 def acceptable(wrong: Mapping[str, Answer]) -> bool:
@@ -54,13 +62,14 @@ def wrong_classes(
     return found
 
 
-def doubt(occurrence: Occurrence, target: Target, accept: Collection[str], shared: Collection[str] = ()) -> str:
-    """Return why an occurrence that was rewritten is not known to be right on a target, or ``""`` where it is.
+def doubt(occurrence: Occurrence, options: Rewriting, shared: Collection[str] = ()) -> str:
+    """Return why an occurrence that was rewritten is not known to be right on its target, or ``""`` where it is.
 
     Args:
-        occurrence: one in the rewritten model. target: the runtime.
-        accept: value classes whose deviations are accepted. shared: see :func:`with_shared_constants`.
+        occurrence: one in the rewritten model. options: those of fix. shared: see :func:`with_shared_constants`.
     """
+    target, accept = options.runtime, options.accept
+    assert target is not None
     finding = with_shared_constants(judge(occurrence, target), shared)
     if finding.verdict == "ok":
         return ""

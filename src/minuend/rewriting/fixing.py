@@ -9,28 +9,27 @@ reason and the nearest thing that can be done.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from minuend.child import MEMORY, SECONDS, limited
+from minuend.child import MEMORY, SECONDS, Limits
 from minuend.core.policies import CONTRACTS, Contract
 from minuend.errors import MinuendError, SpecError, Unsupported, listed, near, shown
-from minuend.judging.checking import assumed_of
+from minuend.judging.options import Judging, assumed_of
 from minuend.judging.run_check import tried
 from minuend.models import saving
-from minuend.models.converting import advice
-from minuend.models.opening import Model, dialect_of, formats, open_model
+from minuend.models.converting import VERSIONING, advice, version_of
+from minuend.models.opening import FORMATS, Model, open_model
 from minuend.models.ranges.assumed import Assumptions
 from minuend.operators import SUBTRACT, VALUE_CLASSES
 from minuend.plain import grouped
+from minuend.rewriting.options import Rewriting
 from minuend.rewriting.verification import Comparison, compare
-from minuend.rewriting.work import Refusal, Work
+from minuend.rewriting.work import FIXING, Refusal, Work
 from minuend.runtimes import targets
 from minuend.runtimes.targets import Target
 from minuend.runtimes.trials import Trial
-from minuend.standards.abilities import ability, able
-from minuend.standards.dialects import dialect as find_dialect
 
 FLOATS = "floats"
 """Accepts all value classes of floats."""
@@ -91,12 +90,12 @@ def fix(
     *,
     overflow: Contract = "wrap",
     accept: Iterable[str] = (),
-    assume: Mapping[str, Any] | None = None,
+    assume: Mapping[str, object] | None = None,
     run: bool = True,
     exact: bool = False,
     max_memory: int | None = MEMORY,
     max_seconds: float | None = SECONDS,
-    **options: Any,
+    **options: object,
 ) -> Fixed:
     """Rewrite the subtractions that a target gets wrong.
 
@@ -133,67 +132,63 @@ def fix(
     if not isinstance(overflow, str) or overflow not in CONTRACTS:
         raise SpecError("overflow", f"overflow is {shown(overflow)}; expected {listed(map(repr, CONTRACTS))}")
     accepted = value_classes(accept)
-    wanted, name = (target, target.name) if isinstance(target, Target) else _wanted(target, exact)
+    rewriting = replace(
+        _wanted(target, exact), overflow=overflow, accept=accepted, run=run, limits=Limits(max_memory, max_seconds)
+    )
     original = open_model(model, **options)
-    assumed = assumed_of(original, assume)
-    work = _work(original, wanted, name, overflow, accepted, assumed)
+    return _fixed(original, replace(rewriting, assumed=assumed_of(original, assume)))
+
+
+def _fixed(original: Model, options: Rewriting) -> Fixed:
+    """Fix an open model."""
+    work = _work(original, options)
     work.run()
     fixed = work.result()
-    comparison, whole = None, None
-    with limited(max_memory, max_seconds):
-        if run:
-            comparison, whole = _verified(original, fixed, work)
+    comparison, whole = _verified(original, fixed, work) if options.run else (None, None)
     return Fixed(
         model=fixed.handout,
         changes=tuple(work.changes),
         refused=_grouped(work.refused),
         untouched=work.left,
         touched=tuple(work.touched),
-        target=name,
-        overflow=overflow,
+        target=options.name,
+        overflow=options.overflow,
         comparison=comparison,
         whole=whole,
         opened=fixed,
         original=original,
-        notes=(*(work.unknown or (() if work.changes else (_nothing(work, name),))), *_granted(assumed)),
-        warning=wanted.warning if isinstance(wanted, Target) else "",
+        notes=(*(work.unknown or (() if work.changes else (_nothing(work),))), *_granted(options.assumed)),
+        warning="" if options.runtime is None else options.runtime.warning,
     )
 
 
-def _work(
-    original: Model,
-    wanted: Target | int,
-    name: str,
-    overflow: Contract,
-    accepted: Collection[str],
-    assumed: Assumptions,
-) -> Work:
+def _work(original: Model, options: Rewriting) -> Work:
     """The work on a model, in its dialect's own class."""
-    source = dialect_of(original)
-    fixing = ability(source, "fixing")
+    fixing = FIXING.of(original.dialect)
     if fixing is None:
-        kinds = [formats()[one].MODELS for one in able("fixing")]
-        instead = advice(original, next(able("fixing")), "convert the model first")
+        kinds = [FORMATS.required(home).MODELS for home in FIXING.homes()]
+        instead = advice(original, next(FIXING.homes()).name, "convert the model first")
         raise Unsupported(f"fix rewrites {listed(kinds, 'and')}{instead}")
-    _check_dialect(original, wanted, name)
-    work: Work = fixing.work(original, wanted, overflow, accepted, assumed)
-    return work
+    _check_dialect(original, options)
+    return fixing.work(original, options)
 
 
 def _verified(original: Model, fixed: Model, work: Work) -> tuple[Comparison | None, Trial | None]:
     """Run a fixed model on its target, where that is installed; an opset has none."""
-    comparison, target = None, work.target if isinstance(work.target, Target) else None
-    if work.changed:
-        comparison = compare(original, fixed, target, work.overflow, work.touched, work.spots, work.assumed)
-        if comparison.skipped or comparison.failed:
+    options, comparison = work.options, None
+    with options.limits.applied():
+        if work.changed:
+            comparison = compare(original, fixed, options, work.touched, work.spots)
+            if comparison.skipped or comparison.failed:
+                return comparison, None
+        if options.runtime is None or not (work.changed or work.unknown):
             return comparison, None
-    if target is None or not (work.changed or work.unknown):
-        return comparison, None
-    try:
-        expected = original if work.overflow == "wrap" else None
-        return comparison, tried(fixed, target, original=expected, assumed=work.assumed).trial
-    except MinuendError:  # the comparison reports why
-        return comparison, None
+        judging = Judging(targets=(options.runtime,), assumed=options.assumed, limits=options.limits)
+        expected = original if options.overflow == "wrap" else None
+        try:
+            return comparison, tried(fixed, options.runtime, judging, original=expected).trial
+        except MinuendError:  # the comparison reports why
+            return comparison, None
 
 
 def _fails(whole: Trial) -> bool:
@@ -228,35 +223,37 @@ def value_classes(given: Iterable[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _wanted(name: str | os.PathLike[str], exact: bool) -> tuple[Target | int, str]:
-    """A runtime's target, or a version of a dialect whose models can be converted to it; and its name."""
-    home, colon, version = name.partition(":") if isinstance(name, str) else ("", "", "")
+def _wanted(name: str | os.PathLike[str] | Target, exact: bool) -> Rewriting:
+    """The options of a runtime's target, or of a version of a dialect whose models can be converted to it."""
+    if isinstance(name, Target):
+        return Rewriting(name=name.name, runtime=name)
+    named, colon, version = name.partition(":") if isinstance(name, str) else ("", "", "")
     if not colon or targets.is_file(name):
         found = targets.for_models(targets.find(name, exact=exact))
         if found.runs_nothing:
             raise SpecError("targets", found.runs_nothing)
-        return found, found.name
-    versioned = [one for one in able("fixing") if one in able("versioning")]
-    if home not in versioned or not version:
-        expected = listed(["a runtime,", *(f"{one}: and an {find_dialect(one).counted}" for one in versioned)])
-        raise SpecError("targets", f"{shown(name)} is no goal of fix{near(home, versioned)}; expected {expected}")
-    find_dialect(home).resolve(version)
-    return int(find_dialect(home).number(version)), f"{home}:{version}"
+        return Rewriting(name=found.name, runtime=found)
+    versioned = {home.name: home for home in FIXING.homes() if VERSIONING.of(home) is not None}
+    if named not in versioned or not version:
+        expected = listed(["a runtime,", *(f"{one.name}: and an {one.counted}" for one in versioned.values())])
+        raise SpecError("targets", f"{shown(name)} is no target of fix{near(named, versioned)}; expected {expected}")
+    versioned[named].resolve(version)
+    return Rewriting(name=f"{named}:{version}", version=int(versioned[named].number(version)))
 
 
-def _check_dialect(model: Model, wanted: Target | int, name: str) -> None:
+def _check_dialect(model: Model, options: Rewriting) -> None:
     """Check that models of a dialect can be fixed for a target."""
-    source = dialect_of(model)
-    if isinstance(wanted, Target):
-        if source not in wanted.dialects:
-            raise SpecError("targets", f"{wanted.reads_none(source)}{advice(model, next(iter(wanted.dialects)))}")
-    elif name.partition(":")[0] != source:
-        counted = find_dialect(name.partition(":")[0]).counted
-        instead = advice(model, name, "convert it instead")
-        raise SpecError("targets", f"{name} is an {counted}, and the model is {formats()[source].MODELS}{instead}")
+    home, wanted, name = model.dialect, options.runtime, options.name
+    if wanted is not None:
+        if home.name not in wanted.dialects:
+            raise SpecError("targets", f"{wanted.reads_none(home.name)}{advice(model, next(iter(wanted.dialects)))}")
+    elif (other := version_of(name)[0]) is not home:
+        instead, models = advice(model, name, "convert it instead"), FORMATS.required(home).MODELS
+        raise SpecError("targets", f"{name} is an {other.counted}, and the model is {models}{instead}")
 
 
-def _nothing(work: Work, target: str) -> str:
+def _nothing(work: Work) -> str:
+    target = work.options.name
     if work.refused:
         return f"nothing: what {target} gets wrong here is refused"
     if not work.left:

@@ -6,18 +6,18 @@ import contextlib
 import itertools
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from minuend.errors import LimitExceeded, MinuendError
 from minuend.judging.contract import Tally, contracted
 from minuend.models.opening import Model
-from minuend.models.ranges.assumed import NONE, Assumptions
+from minuend.models.ranges.assumed import Assumptions
+from minuend.rewriting.options import Rewriting
 from minuend.runtimes import registry
 from minuend.runtimes.model_runs import DIMS, Array, asked, beyond_inputs, check_size, make_inputs
 from minuend.runtimes.running import Runtime
-from minuend.runtimes.targets import Target
 from minuend.standards.node import Node
 
 _ROUNDS, _ENOUGH = 4, 20_000
@@ -86,13 +86,7 @@ class Comparison:
 
 
 def compare(
-    original: Model,
-    fixed: Model,
-    target: Target | None,
-    overflow: str,
-    touched: Collection[str] = (),
-    spots: Sequence[Spot] = (),
-    assumed: Assumptions = NONE,
+    original: Model, fixed: Model, options: Rewriting, touched: Collection[str] = (), spots: Sequence[Spot] = ()
 ) -> Comparison:
     """Run a fixed model on the target, where it is installed, and compare.
 
@@ -100,17 +94,18 @@ def compare(
     to be what this package computes for the original model, or for the fixed one where that saturates.
     Without a target this package runs the fixed model too.
     """
+    target = options.runtime
     adapter = None if target is None else registry.known(target.runtime)
     release = None if adapter is None else registry.release(adapter)
     if target is not None and release is None:
         return Comparison(target.name, skipped="it is not installed here")
-    if why := beyond_inputs(original, assumed):
+    if why := beyond_inputs(original, options.assumed):
         return Comparison(target.name if target is not None else "this package", skipped=why)
     name = "this package" if target is None else f"{target.runtime}@{release}"
-    expected_of = original if overflow == "wrap" else fixed
+    expected_of = original if options.overflow == "wrap" else fixed
     try:
         with Runtime(target.runtime) if target is not None else contextlib.nullcontext() as runtime:
-            return _compared(name, expected_of, fixed, runtime, overflow, touched, spots, assumed)
+            return _compared(name, expected_of, fixed, runtime, options, touched, spots)
     except LimitExceeded:
         raise
     except (MinuendError, FileNotFoundError) as error:
@@ -122,22 +117,21 @@ def _compared(
     expected_of: Model,
     fixed: Model,
     runtime: Runtime | None,
-    overflow: str,
+    options: Rewriting,
     touched: Collection[str],
     spots: Sequence[Spot],
-    assumed: Assumptions,
 ) -> Comparison:
     check_size(fixed)
     subtractions, outputs, unlike = Tally(), Tally(), ""
     for attempt in range(_ROUNDS):
-        inputs, expected, unlike = _expected(expected_of, touched, attempt, assumed)
+        inputs, expected, unlike = _expected(expected_of, touched, attempt, options.assumed)
         names = list(fixed.output_names())
         if runtime is None:
             got = {key: _array(value) for key, value in fixed.run(inputs).items()}
         else:
             wanted = _watched(spots, {*inputs, *names})
             got, seen = asked(fixed, inputs, names, wanted, runtime)
-            _judge(spots, {**inputs, **got}, wanted, seen, overflow, subtractions)
+            _judge(spots, {**inputs, **got}, wanted, seen, options.overflow, subtractions)
         for output, want in expected.items():
             outputs.add(repr(output), got[output], _array(want))
         if max(subtractions.elements, outputs.elements) > _ENOUGH:
@@ -171,7 +165,7 @@ def _judge(
 
 def _expected(
     model: Model, touched: Collection[str], attempt: int, assumed: Assumptions
-) -> tuple[dict[str, Array], dict[str, Any], str]:
+) -> tuple[dict[str, Array], Mapping[str, object], str]:
     """Inputs, what this package computes of them, and why it does not.
 
     Large numbers fail as indices or counts, and some dims may not be long: then smaller ones are tried.
@@ -191,6 +185,6 @@ def _expected(
     return inputs, {}, f"this package cannot run the model ({failure})"
 
 
-def _array(value: Any) -> Array:
+def _array(value: object) -> Array:
     codes = getattr(value, "codes", None)
     return np.asarray(value if codes is None else codes)

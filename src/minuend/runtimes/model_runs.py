@@ -14,11 +14,11 @@ from minuend.arrays.packing import pack, unpack
 from minuend.core.elements import TYPES, ElementType, of_numpy
 from minuend.core.shapes import MAX_RANK
 from minuend.errors import DTypeError, listed, shown
-from minuend.models.opening import Model, dialect_of
+from minuend.models.opening import Model
 from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.operators import SUBTRACT
 from minuend.runtimes import values
-from minuend.runtimes.probing import Skip, probing
+from minuend.runtimes.probing import PROBING, Skip
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.running import Refused, Runtime
 from minuend.standards.spelling import find
@@ -56,7 +56,7 @@ def make_inputs(
     made: dict[str, np.ndarray[Any, Any]] = {}
     source = random.Random(f"minuend fix {turn}")
     total = 0
-    for name, dtype, dims in probing(dialect_of(model)).declared(model):
+    for name, dtype, dims in PROBING.required(model.dialect).declared(model):
         if dims is None:
             raise Skip(f"the rank of the input {name!r} is not known")
         shape = tuple(_dim(own, names, dim) for own in dims)
@@ -74,7 +74,7 @@ def make_inputs(
 
 def beyond_inputs(model: Model, assumed: Assumptions) -> str:
     """Say of which values something is assumed that made inputs cannot keep to, as they are none; ``""`` for none."""
-    inputs = {name for name, _, _ in probing(dialect_of(model)).declared(model)} if assumed else set()
+    inputs = {name for name, _, _ in PROBING.required(model.dialect).declared(model)} if assumed else set()
     names = [shown(name) for name in assumed if name not in inputs]
     return f"made inputs do not keep to what is assumed of {listed(names, 'and')}" if names else ""
 
@@ -119,7 +119,7 @@ def check_size(model: Model) -> None:
     Raises:
         Skip: it is.
     """
-    nbytes = probing(dialect_of(model)).nbytes(model)
+    nbytes = PROBING.required(model.dialect).nbytes(model)
     if nbytes > _MOST_BYTES:
         raise Skip(f"its constants take {nbytes} bytes, more than {_MOST_BYTES}")
 
@@ -143,7 +143,7 @@ def asked(
     Raises:
         RuntimeRefuses: the runtime refuses the model, or crashes. LimitExceeded: it takes more than it may.
     """
-    asking = probing(dialect_of(model))
+    asking = PROBING.required(model.dialect)
     data, weights, wide = asking.model_bytes(model, watched, quirks(runtime.name).bfloat16_out)
     head = {"form": asking.FORM, "inputs": [[name, _dtype(array), list(array.shape)] for name, array in inputs.items()]}
     head |= told

@@ -28,11 +28,10 @@ from minuend.operators.value_classes import largest, least_normal
 from minuend.runtimes import values
 from minuend.runtimes.answers import EVERY, Answer
 from minuend.runtimes.pattern_answers import DEFAULTS, DYNAMIC, STATIC, GraphAnswers, Key, joined
-from minuend.runtimes.probing import GraphProbing, probing
+from minuend.runtimes.probing import PROBING, GraphProbing
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.running import MalformedAnswer, Output, Refused, Runtime
 from minuend.runtimes.values import Codes
-from minuend.standards.abilities import able
 
 _CLASSIFIED = 80
 """Pairs that deviate, up to which each one's value class is told."""
@@ -335,5 +334,4 @@ def measure(
 @functools.cache
 def asking() -> GraphProbing:
     """Return the dialect whose models ask about graphs."""
-    found = (probing(name) for name in able("probing"))
-    return cast(GraphProbing, next(one for one in found if hasattr(one, "graph_cases")))
+    return cast(GraphProbing, next(one for _, one in PROBING.every() if hasattr(one, "graph_cases")))

@@ -8,13 +8,13 @@ share version, element type and constants; its inputs are named ``a0``, ``b0``, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
-from minuend.errors import MinuendError, Unsupported
+from minuend.errors import MinuendError
+from minuend.models.opening import M_contra, Model
 from minuend.runtimes.cases import Case, Operation
 from minuend.runtimes.values import Codes
-from minuend.standards.abilities import ability
-from minuend.standards.dialects import dialect
+from minuend.standards.abilities import Ability
 
 SIDES = ("A", "B")
 """How cases call the operands."""
@@ -32,7 +32,9 @@ class GraphProbing(Protocol):
     """
 
     FORM: str
-    GRAPH_TYPES: tuple[str, ...]
+
+    @property
+    def GRAPH_TYPES(self) -> tuple[str, ...]: ...  # noqa: N802
 
     def graph_cases(self, dtype: str) -> Iterator[Any]:
         """Yield the :class:`~minuend.runtimes.pattern_cases.GraphCase` of an element type."""
@@ -44,7 +46,7 @@ class GraphProbing(Protocol):
         """Return a :class:`~minuend.runtimes.pattern_cases.Part`: a model that subtracts each scalar from its input."""
 
 
-class Probing(Protocol):
+class Probing(Protocol[M_contra]):
     """A dialect's ``probing.py``.
 
     Attributes:
@@ -56,18 +58,18 @@ class Probing(Protocol):
     def case_model(self, together: Sequence[Case]) -> tuple[bytes, bytes]:
         """Return cases as one model: its bytes, and those of its weights."""
 
-    def declared(self, model: Any) -> Iterator[tuple[str, str, tuple[Any, ...] | None]]:
+    def declared(self, model: M_contra, /) -> Iterator[tuple[str, str, tuple[Any, ...] | None]]:
         """Yield name, element type (``"bool"`` among them) and dims of every input that has to be given.
 
         Raises:
             Skip: an input of another kind.
         """
 
-    def nbytes(self, model: Any) -> int:
+    def nbytes(self, model: M_contra, /) -> int:
         """Bytes of a model's constants."""
 
     def model_bytes(
-        self, model: Any, watched: Sequence[Any], bfloat16_out: bool
+        self, model: M_contra, watched: Sequence[Any], bfloat16_out: bool, /
     ) -> tuple[bytes, bytes, frozenset[int]]:
         """Return a model in one piece with more outputs, and its weights.
 
@@ -81,16 +83,7 @@ class Probing(Protocol):
         """
 
 
-def probing(name: str) -> Probing:
-    """Return a dialect's ``probing.py``.
-
-    Raises:
-        Unsupported: it has none, or it needs a package that is not installed.
-    """
-    found = ability(name, "probing")
-    if found is None:
-        raise Unsupported(f"no runtime reads models of {dialect(name).title}")
-    return cast(Probing, found)
+PROBING = Ability[Probing[Model]]("probing", "no runtime reads models of {}")
 
 
 def is_constant(case: Case, side: str) -> bool:

@@ -28,12 +28,13 @@ from minuend.operators import SUBTRACT
 from minuend.operators.operator import Operator
 from minuend.runtimes import registry
 from minuend.runtimes.cases import CONSTANTS, RELATIONS, Case, cases
-from minuend.runtimes.probing import is_constant, operands, probing
+from minuend.runtimes.probing import PROBING, is_constant, operands
 from minuend.runtimes.processor import extensions, processor
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.registry import adapter
 from minuend.runtimes.values import Codes
 from minuend.standards import spelling
+from minuend.standards.dialects import dialect
 
 _START_SECONDS, _END_SECONDS = 120, 10
 """How long a process may take to start, and to end when it is asked to."""
@@ -175,7 +176,7 @@ class Runtime:
         first = together[0]
         form, model, weights = "arrays", b"", b""
         if not self.adapter.ARRAYS:
-            asking = probing(first.op.dialect)
+            asking = PROBING.required(dialect(first.op.dialect))
             form = asking.FORM
             model, weights = asking.case_model(together)
         fed = [(name, first.element, codes) for name, side, codes in operands(together) if not is_constant(first, side)]

@@ -12,11 +12,11 @@ from __future__ import annotations
 import functools
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from minuend.errors import FileFormatError, SpecError, Unsupported, listed, near, shown
 from minuend.operators import SUBTRACT
@@ -28,7 +28,7 @@ from minuend.runtimes.quirks import quirks
 from minuend.runtimes.target import Row, Target, Unfit, keys
 from minuend.runtimes.target_files import FORMAT, dump, is_file, load, read, target_of
 from minuend.runtimes.unmeasured_releases import RELEASE, agree, inferred, parts
-from minuend.standards.abilities import ability, able
+from minuend.standards.abilities import Ability
 
 __all__ = [
     "FORMAT", "INSTALLED", "Row", "Target", "TargetChange", "Unfit", "diff", "dump", "find", "for_models", "is_file",
@@ -56,9 +56,19 @@ def _packaged(operator: str = SUBTRACT.name) -> Mapping[str, Any]:
     return _in(folder) if folder.is_dir() else {}
 
 
+class Declared(Protocol):
+    """A dialect's ``declared.py``."""
+
+    def targets(self) -> Iterator[Target]:
+        """Yield what documents say of runtimes that are not measured."""
+
+
+_DECLARED = Ability[Declared]("declared")
+
+
 @functools.cache
 def _declared() -> Mapping[str, Target]:
-    found = (target for name in able("declared") for target in ability(name, "declared").targets())
+    found = (target for _, declared in _DECLARED.every() for target in declared.targets())
     return {target.name: target for target in found}
 
 

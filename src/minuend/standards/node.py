@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
 
 from minuend.core import elements
 from minuend.core.elements import ElementType
@@ -39,7 +38,7 @@ class TensorType:
     shape: Shape
     assumptions: tuple[str, ...]
 
-    def __init__(self, dtype: object, shape: Iterable[Any] | None = None, assumptions: Iterable[str] = ()) -> None:
+    def __init__(self, dtype: object, shape: Iterable[object] | None = None, assumptions: Iterable[str] = ()) -> None:
         if shape is not None:
             if isinstance(shape, str) or not isinstance(shape, Iterable):
                 raise ShapeError("shape", f"{shown(shape)} is no shape; expected a tuple of dims, or None")
@@ -78,7 +77,7 @@ class Node:
 
     op: OpVersion
     operands: tuple[TensorType, ...]
-    attributes: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    attributes: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
     name: str = ""
     where: str = ""
 
@@ -92,6 +91,6 @@ class Node:
         """The second operand's type."""
         return self.operands[1]
 
-    def attribute(self, name: str) -> Any:
+    def attribute(self, name: str) -> object:
         """What the node states of an attribute, or the version's default."""
         return self.attributes.get(name, self.op.attributes[name].default)

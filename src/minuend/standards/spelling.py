@@ -42,8 +42,8 @@ def find(name: object) -> ElementType:
         dtype = np.dtype(name)
     row = None if dtype is None else elements.of_numpy(dtype)
     if row is None:
-        told = shown(name) if dtype is None else dtype.name
-        raise DTypeError("types", f"{refusal(told)}; expected {listed(TYPES)}")
+        spelled = shown(name) if dtype is None else dtype.name
+        raise DTypeError("types", f"{refusal(spelled)}; expected {listed(TYPES)}")
     return row
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from minuend.core.shapes import Broadcast, Shape
 from minuend.errors import DTypeError, ShapeError, SpecError, listed, shown
@@ -32,7 +31,7 @@ def validate(node: Node) -> Broadcast:
         raise error.at(node.where) from None
 
 
-def infer(dialect_name: str, version: object, a: TensorType, b: TensorType, **attrs: Any) -> TensorType:
+def infer(dialect_name: str, version: object, a: TensorType, b: TensorType, **attrs: object) -> TensorType:
     """Infer the type of A - B as a standard's own shape inference does.
 
     Args:
@@ -75,7 +74,7 @@ def infer_node(node: Node) -> TensorType:
 # ---- the rules ------------------------------------------------------------------------------------------------
 
 
-def check_attributes(op: OpVersion, attributes: Mapping[str, Any]) -> None:
+def check_attributes(op: OpVersion, attributes: Mapping[str, object]) -> None:
     """Check names and values of the attributes that a node states."""
     for name, value in attributes.items():
         # 1. A version takes the attributes that its row lists, and no other.
@@ -85,11 +84,11 @@ def check_attributes(op: OpVersion, attributes: Mapping[str, Any]) -> None:
         _check_value(op, op.attributes[name], value)
 
 
-def _is_int(value: Any) -> bool:
+def _is_int(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and INT64[0] <= value <= INT64[1]
 
 
-_IS_OF_TYPE: Mapping[str, Callable[[Any], bool]] = {
+_IS_OF_TYPE: Mapping[str, Callable[[object], bool]] = {
     "int": _is_int,
     "ints": lambda value: isinstance(value, list | tuple) and all(map(_is_int, value)),
     "float": lambda value: isinstance(value, float) or _is_int(value),
@@ -98,7 +97,7 @@ _IS_OF_TYPE: Mapping[str, Callable[[Any], bool]] = {
 """What an attribute of each type may hold; standards spell the types in their own case."""
 
 
-def _check_value(op: OpVersion, attr: Attr, value: Any) -> None:
+def _check_value(op: OpVersion, attr: Attr, value: object) -> None:
     # 2. An attribute's value has the attribute's type, and one of the values that the standard fixes.
     fits = _IS_OF_TYPE[attr.type.lower()](value)
     if value is None and not attr.required and attr.default is None:

@@ -2,34 +2,49 @@
 
 import copy
 
-from minuend.models.occurrences import occurrences
+from minuend.rewriting.rewriter import Rewriter, Written
 from minuend.rewriting.work import Work
 
 
-def work(model, target, overflow, accept, assumed):
-    """Return a model on its way to a runtime."""
-    return FourthWork(model, target, overflow, accept, assumed)
+class FourthRewriter(Rewriter):
+    """A model whose MINUS statements are replaced."""
+
+    def __init__(self, model):
+        self.model = model
+
+    def constants(self, occurrence):
+        """Fourth has no constants."""
+        return
+
+    def fold(self, occurrence, result):
+        """Nothing is ever folded."""
+        raise NotImplementedError
+
+    def write(self, occurrence, recipe):
+        """Note the recipe of a MINUS."""
+        self.model.recipes[occurrence.live] = recipe.name
+        return Written(f"is computed {recipe.name}")
 
 
 class FourthWork(Work):
     """A model on its way."""
 
-    def __init__(self, model, target, overflow, accept, assumed):
-        super().__init__(target, overflow, accept, assumed)
-        self.model = copy.deepcopy(model)
+    def __init__(self, model, options):
+        super().__init__(options)
+        self.original = model
+        self.undo()
 
-    def result(self):
-        """The model as it is now."""
-        return self.model
+    def undo(self):
+        """Begin with the model as it was read."""
+        self.model = copy.deepcopy(self.original)
 
-    def run(self):
-        """Write a recipe for each MINUS that needs one."""
-        for occurrence in occurrences(self.model, self.assumed):
-            choice = self.choose(occurrence, writable=lambda *_: True, foldable=lambda: "no constants")
-            if choice.action == "leave":
-                self.left += 1
-            elif choice.recipe is None:
-                self.refuse(occurrence, choice)
-            else:
-                self.model.recipes[occurrence.live] = choice.recipe.name
-                self.note(occurrence, f"is computed {choice.recipe.name}", choice.reason)
+    def rewriter(self):
+        """What replaces a MINUS."""
+        return FourthRewriter(self.model)
+
+    def key(self, occurrence):
+        """What finds a MINUS."""
+        return occurrence.live
+
+
+work = FourthWork

@@ -29,6 +29,8 @@ class Model:
     recipes: dict = field(default_factory=dict)
     path: str | None = None
 
+    dialect = DIALECT
+
     @property
     def handout(self):
         """What conversions and fixes hand out: the model itself."""

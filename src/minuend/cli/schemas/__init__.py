@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from importlib.resources import files
-from typing import Any
 
 import click
 
@@ -18,7 +17,7 @@ def names() -> list[str]:
     return sorted(name for name in found if name != "error")
 
 
-def schema_of(verb: str) -> dict[str, Any]:
+def schema_of(verb: str) -> dict[str, object]:
     """Return the JSON Schema of what a verb prints with ``--json``, an error among it.
 
     Raises:
@@ -28,8 +27,8 @@ def schema_of(verb: str) -> dict[str, Any]:
     'minuend check --json'
     """
     if verb not in names():
-        told = f"no verb {shown(verb)}{near(verb, names())} reports in JSON"
-        raise SpecError("schemas", f"{told}; expected {listed(names())}")
+        message = f"no verb {shown(verb)}{near(verb, names())} reports in JSON"
+        raise SpecError("schemas", f"{message}; expected {listed(names())}")
     found, error = (json.loads(files(__name__).joinpath(f"{name}.json").read_text("utf-8")) for name in (verb, "error"))
     head = {"$schema": error.pop("$schema"), "title": f"minuend {verb} --json", "type": "object"}
     head |= {"required": ["version", "tool"], "properties": error.pop("properties")}

@@ -202,7 +202,7 @@ def _integer(value: Any, name: str) -> int:
     return number
 
 
-def _integers(values: Any, name: str) -> tuple[int, ...]:
+def _integers(values: object, name: str) -> tuple[int, ...]:
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise ShapeError("integers", f"{name} is {shown(values)}; expected a sequence of integers")
     return tuple(_integer(value, f"{name}[{i}]") for i, value in enumerate(values))

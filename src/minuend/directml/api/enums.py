@@ -71,7 +71,7 @@ class DML_FEATURE_LEVEL(IntEnum):
 
 
 class DML_FEATURE(IntEnum):
-    """What a device can be asked about."""
+    """Queries to a device."""
 
     TENSOR_DATA_TYPE_SUPPORT = 0
     FEATURE_LEVELS = 1

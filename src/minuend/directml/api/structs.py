@@ -74,11 +74,11 @@ class DML_SCALAR_UNION(Union):
     )
 
 
-# ---- questions to a device ------------------------------------------------------------------------------------
+# ---- queries to a device ------------------------------------------------------------------------------------
 
 
 class DML_FEATURE_QUERY_TENSOR_DATA_TYPE_SUPPORT(Structure):
-    """Asks for one element type. A yes is about the device: subtraction still refuses what its row does not list."""
+    """The query for an element type. A yes is about the device: subtraction refuses what its row does not list."""
 
     _fields_ = (("DataType", c_int32),)
 
@@ -90,7 +90,7 @@ class DML_FEATURE_DATA_TENSOR_DATA_TYPE_SUPPORT(Structure):
 
 
 class DML_FEATURE_QUERY_FEATURE_LEVELS(Structure):
-    """Asks which of some feature levels a device has."""
+    """The query for which of some feature levels a device has."""
 
     _fields_ = (("RequestedFeatureLevelCount", c_uint32), ("RequestedFeatureLevels", POINTER(c_int32)))
 

@@ -143,16 +143,18 @@ class Execution:
             self._check_binding(one, tensor, binding)
         for tensor in INPUTS:
             if one.owned(tensor) and tensor not in one.init:
-                told = f"{tensor} of {one.name!r} is OWNED_BY_DML; bind it in the dispatchable's own bindings"
-                raise _misbound(one.item, told)
+                message = f"{tensor} of {one.name!r} is OWNED_BY_DML; bind it in the dispatchable's own bindings"
+                raise _misbound(one.item, message)
 
     def _check_dispatch(self, command: Dispatch) -> None:
         one = self.dispatchables[command.dispatchable]
         for tensor in TENSORS:
             binding = command.bindings.get(tensor)
             if binding is not None and one.owned(tensor):
-                told = f"{tensor} is OWNED_BY_DML and bound when {one.name!r} is initialised; leave it out of dispatch"
-                raise _misbound(binding.item, told)
+                message = (
+                    f"{tensor} is OWNED_BY_DML and bound when {one.name!r} is initialised; leave it out of dispatch"
+                )
+                raise _misbound(binding.item, message)
             if binding is not None:
                 self._check_binding(one, tensor, binding)
             elif not one.owned(tensor):
@@ -166,16 +168,16 @@ class Execution:
         # 3. A tensor begins at a multiple of 16 bytes, or of what its GuaranteedBaseOffsetAlignment promises.
         multiple = max(DML_MINIMUM_BUFFER_TENSOR_ALIGNMENT, desc.guaranteed_base_offset_alignment)
         if binding.offset % multiple:
-            told = f"{tensor} begins {binding.offset} bytes into {name!r}; expected a multiple of {multiple}"
-            raise _misbound(binding.item, told)
+            message = f"{tensor} begins {binding.offset} bytes into {name!r}; expected a multiple of {multiple}"
+            raise _misbound(binding.item, message)
         if self.resources[name].form == "deferred" and name not in self.inputs:
             self._defer(desc, tensor, binding)
         # 4. The rest of the buffer holds the tensor.
-        room, wanted = self.sizes[name] - binding.offset, desc.total_tensor_size_in_bytes
-        if room < wanted:
+        left, wanted = self.sizes[name] - binding.offset, desc.total_tensor_size_in_bytes
+        if left < wanted:
             raise _misbound(
                 binding.item,
-                f"{name!r} has {max(0, room)} bytes for {tensor} from byte {binding.offset} on; expected at least "
+                f"{name!r} has {max(0, left)} bytes for {tensor} from byte {binding.offset} on; expected at least "
                 f"{wanted}, its TotalTensorSizeInBytes",
             )
 

@@ -85,6 +85,6 @@ def _numbers(item: Item) -> list[int]:
 
 
 def placed(error: SpecError, item: Item) -> SpecError:
-    """Return the same error, told of a place in the file; a place within it that the error names is kept."""
+    """Return the same error with a place in the file; a place within it that the error names stays."""
     inner = f"{error.where} of " if error.where else ""
     return type(error)(error.rule, error.message, where=f"{inner}{item.place}")

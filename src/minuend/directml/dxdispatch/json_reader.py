@@ -48,11 +48,11 @@ class Document:
         found = [] if not self.name else [self.name]
         if self.text is not None:
             found.append(line_and_column(self.text, self._offset(path)))
-        told = format_path(path)
-        return f"{told} ({', '.join(found)})" if found else told
+        place = format_path(path)
+        return f"{place} ({', '.join(found)})" if found else place
 
     def _offset(self, path: Path) -> int:
-        """Where a value begins. The text is read again for the first one alone, and lists of numbers when asked for."""
+        """Where a value begins. The text is read again for the first one alone, lists of numbers when they are used."""
         assert self.text is not None
         if not self._offsets:
             _Parser(self.text, self.name, self._offsets).parse()
@@ -63,7 +63,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A value of a document that knows its place; what reads a model takes it apart through this.
+    """A value of a document that knows its place; a model is read through this.
 
     Every method that expects something raises FileFormatError with the place where it is something else.
     """

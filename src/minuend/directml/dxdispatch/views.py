@@ -73,7 +73,7 @@ def packed(sizes: Sequence[int]) -> tuple[int, ...]:
 def fitted(views: Sequence[View], lowest: int, highest: int | None) -> list[View] | None:
     """Bring views of one list of sizes to a rank within limits; ``None`` where it stays too high.
 
-    A dim of size 1 is dropped, and two neighbours become one where the strides of all views allow it, only as many as
+    A dim of size 1 is dropped, and adjacent ones become one where the strides of all views allow it, only as many as
     are needed; leading 1s are put before too few.
 
     >>> [view.sizes for view in fitted([View.packed((2, 1, 3, 4))], 1, 2)]

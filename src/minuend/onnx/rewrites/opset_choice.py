@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 from minuend.core.elements import ElementType
-from minuend.core.policies import Contract
 from minuend.errors import SpecError
 from minuend.judging.node_verdicts import judge
 from minuend.models.occurrences import Occurrence
 from minuend.onnx.rewrites.emitter import legal
 from minuend.onnx.versions import DIALECT
 from minuend.operators.recipe import Recipe
-from minuend.rewriting.choosing import Choice, Writable
-from minuend.rewriting.deviations import in_int32, reached, wrong_classes
+from minuend.rewriting.choosing import Choice, Request
+from minuend.rewriting.deviations import in_int32, may_saturate, wrong_classes
+from minuend.rewriting.options import Rewriting
 from minuend.rewriting.wording import SATURATE
 from minuend.runtimes.targets import Target
 from minuend.standards.node import Node
@@ -21,14 +21,14 @@ from minuend.standards.validation import validate
 from minuend.standards.version import OpVersion
 
 
-def needs_modern(occurrence: Occurrence, target: Target, overflow: Contract, accept: Collection[str]) -> bool:
-    """Return whether a Sub that broadcasts by the old rule cannot stay as it is."""
+def needs_modern(occurrence: Occurrence, target: Target, options: Rewriting) -> bool:
+    """Return whether a Sub that broadcasts by the old rule cannot stay as it is on a target."""
     if not isinstance(occurrence.node, Node) or occurrence.op.broadcasting != "onnx_legacy":
         return False
     if judge(occurrence, target).verdict == "invalid":
         return False
-    saturates = overflow == "saturate" and "wraps" in reached(occurrence, occurrence.node.a.element)
-    return saturates or bool(wrong_classes(occurrence, occurrence.node, target, accept))
+    wrong = wrong_classes(occurrence, occurrence.node, target, options.accept)
+    return may_saturate(occurrence, options) or bool(wrong)
 
 
 def lowest_opset(found: Iterable[Occurrence], target: Target) -> int:
@@ -46,9 +46,9 @@ def lowest_opset(found: Iterable[Occurrence], target: Target) -> int:
 # ---- opsets as targets ------------------------------------------------------------------------------------------
 
 
-def choose_for_opset(occurrence: Occurrence, opset: int, overflow: Contract, writable: Writable) -> Choice:
+def choose_for_opset(request: Request, opset: int) -> Choice:
     """Choose for one Sub of a model that is converted to another opset."""
-    node = occurrence.node
+    occurrence, node = request.occurrence, request.occurrence.node
     if not isinstance(node, Node):
         return Choice("refuse", str(node), instead="make the model valid and its types known first")
     try:
@@ -57,13 +57,12 @@ def choose_for_opset(occurrence: Occurrence, opset: int, overflow: Contract, wri
         return Choice("refuse", error.message, instead="make the model valid first")
     element, op = node.a.element, DIALECT.resolve(opset)
     lacks = element.name not in op.types
-    saturates = overflow == "saturate" and element.is_integer and "wraps" in reached(occurrence, element)
-    if not lacks and not saturates:
+    if not lacks and not request.saturates:
         return Choice("leave")
     reason = f"{op} takes no {element}" if lacks else SATURATE
-    for recipe in op.computes.recipes:
-        helps = recipe.serves(element, overflow) and _helps(recipe, occurrence, element, lacks, saturates)
-        if helps and writable(element, recipe) and legal(recipe, op.computes, element, opset):
+    for recipe in request.recipes():
+        helps = _helps(recipe, occurrence, element, lacks, request.saturates)
+        if helps and legal(recipe, op.computes, element, opset):
             return Choice("write", reason, recipe)
     least = next((v.version for v in DIALECT.versions() if int(v.version) > opset and element.name in v.types), None)
     instead = f"take opset {least} or above" if least else "take a later opset"

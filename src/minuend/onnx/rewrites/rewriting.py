@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, MutableSequence
+from typing import cast
 
 from onnx import GraphProto, NodeProto
 
-from minuend.core.elements import ElementType
-from minuend.core.policies import Contract
+from minuend.models.occurrences import Occurrence
 from minuend.names import Names
 from minuend.onnx.documents.tensors import Array
 from minuend.onnx.execution.evaluator import MAIN
@@ -16,36 +16,53 @@ from minuend.onnx.graphs.nesting import all_names
 from minuend.onnx.model import Model
 from minuend.onnx.rewrites.emitter import NodeEmitter, constant, legal, take_over
 from minuend.operators.recipe import Recipe
-from minuend.rewriting.work import difference
+from minuend.rewriting.rewriter import Rewriter, Written
+from minuend.rewriting.verification import Spot
 from minuend.standards.node import Node
 
 
-class Rewriter:
+class OnnxRewriter(Rewriter):
     """A model whose Subs are replaced.
 
     Attributes:
-        model: the model, changed in place by :meth:`apply`.
+        model: the model, changed in place by :meth:`apply`. watching: whether places are noted where runtimes show
+            operands and results.
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, *, watching: bool) -> None:
         self.model = model
+        self.watching = watching
         self._names = Names(all_names(model.proto))
         self._planned: list[tuple[walk.Subtraction, list[NodeProto]]] = []
 
-    def writable(self, one: walk.Subtraction, element: ElementType, recipe: Recipe) -> bool:
-        """Whether the opset in force has the operators of a recipe."""
-        return one.op.broadcasting == "numpy" and legal(recipe, one.op.computes, element, one.scope.opset or 0)
+    def writable(self, occurrence: Occurrence, recipe: Recipe) -> bool:
+        """Return whether the opset in force has the operators of a recipe."""
+        one, node = parts(occurrence)
+        return one.op.broadcasting == "numpy" and legal(recipe, one.op.computes, node.a.element, one.scope.opset or 0)
 
-    def write(self, one: walk.Subtraction, element: ElementType, recipe: Recipe) -> list[NodeProto]:
-        """Plan a recipe for a Sub; return the new nodes but for constants."""
+    def write(self, occurrence: Occurrence, recipe: Recipe) -> Written:
+        """Plan a recipe for a Sub."""
+        one, node = parts(occurrence)
         emitter = NodeEmitter(one.proto, self._names.fresh, one.scope.opset or 0)
-        recipe.write(one.op.computes, element, one.proto.input, emitter)
+        recipe.write(one.op.computes, node.a.element, one.proto.input, emitter)
         self._planned.append((one, emitter.nodes))
-        return [node for node in emitter.nodes if node.op_type != "Constant"]
+        made = [new for new in emitter.nodes if new.op_type != "Constant"]
+        words = f"became {', '.join(new.op_type for new in made)} ({recipe.name})"
+        operators = [key_of(one.scope, new) for new in made if new.op_type == one.proto.op_type]
+        return Written(words, operators, self._spot(occurrence))
+
+    def _spot(self, occurrence: Occurrence) -> Spot | None:
+        """The operands and the result of a Sub of the main graph; those of bodies are not watched."""
+        one, node = parts(occurrence)
+        if one.scope.where != "graph" or not self.watching:
+            return None
+        stored = [self._constant(one.scope, name) for name in one.proto.input]
+        a, b = (name if array is None else array for name, array in zip(one.proto.input, stored, strict=True))
+        return Spot(node, occurrence.where, a, b, one.proto.output[0])
 
     # ---- constants --------------------------------------------------------------------------------------------
 
-    def constant(self, scope: walk.Scope, name: str) -> Array | None:
+    def _constant(self, scope: walk.Scope, name: str) -> Array | None:
         """Return the elements of a value that is a constant of the model, else ``None``."""
         for outer in scope.around():
             if isinstance(outer.proto, GraphProto):
@@ -63,17 +80,20 @@ class Rewriter:
         tensor = next((a.t for a in node.attribute if a.name == "value" and not a.ref_attr_name), None)
         return None if tensor is None else self.model.array(tensor, "a Constant")
 
-    def folded(self, one: walk.Subtraction, node: Node, overflow: Contract) -> Array | None:
-        """Return the difference of two constants; ``None`` where it cannot be computed here or would be too large."""
-        found = (self.constant(one.scope, name) for name in one.proto.input)
+    def constants(self, occurrence: Occurrence) -> list[Array] | None:
+        """Return the operands' elements; ``None`` where one is no constant of the model."""
+        one, _ = parts(occurrence)
+        found = (self._constant(one.scope, name) for name in one.proto.input)
         operands = [array for array in found if array is not None]
-        return difference(node, operands, overflow) if len(operands) == len(one.proto.input) else None
+        return operands if len(operands) == len(one.proto.input) else None
 
-    def fold(self, one: walk.Subtraction, array: Array) -> None:
+    def fold(self, occurrence: Occurrence, result: Array) -> Written:
         """Plan a constant in the place of a Sub."""
-        made = constant(one.proto.output[0], array)
+        one, _ = parts(occurrence)
+        made = constant(one.proto.output[0], result)
         take_over(made, one.proto)
         self._planned.append((one, [made]))
+        return Written("became a constant", spot=self._spot(occurrence))
 
     def apply(self) -> None:
         """Insert the planned nodes, in inner bodies first, because a list of nodes is replaced as a whole."""
@@ -84,6 +104,17 @@ class Rewriter:
         for where in sorted(by_scope, key=lambda where: -len(list(scopes[where].around()))):
             _replace(scopes[where].nodes, by_scope[where])
         self._planned.clear()
+
+
+def parts(occurrence: Occurrence) -> tuple[walk.Subtraction, Node]:
+    """Return a Sub in its graph, and the node that it is."""
+    return cast(walk.Subtraction, occurrence.live), cast(Node, occurrence.node)
+
+
+def key_of(scope: walk.Scope, node: NodeProto) -> tuple[str, str]:
+    """Return what finds a Sub after a conversion, which may change places: its graph or function, and its output."""
+    *_, outermost = scope.around()
+    return outermost.where, node.output[0]
 
 
 def _replace(nodes: MutableSequence[NodeProto], planned: Mapping[int, list[NodeProto]]) -> None:

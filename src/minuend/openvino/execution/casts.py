@@ -46,11 +46,11 @@ def _converted(values: Array, source: str, target: str) -> Array:
     with np.errstate(all="ignore"):
         if target == "boolean":
             return np.asarray(_plain(values, element) != 0)
-        goal = NUMERIC[target]
-        if goal.is_integer:
+        row = NUMERIC[target]
+        if row.is_integer:
             whole = _plain(values, element) if element.is_integer else _truncated(_plain(values, element), target)
-            return _wrapped(whole, goal)
-        return _rounded(_plain(values, element), goal)
+            return _wrapped(whole, row)
+        return _rounded(_plain(values, element), row)
 
 
 def _plain(values: Array, element: ElementType) -> Array:
@@ -65,11 +65,11 @@ def _plain(values: Array, element: ElementType) -> Array:
     return values.astype(np.float32) if element.name == "bfloat16" else values
 
 
-def _wrapped(values: Array, goal: ElementType) -> Array:
-    if goal.kernel == "table":
-        codes = values.astype(np.uint8) & np.uint8((1 << goal.bits) - 1)
-        return codes.view(goal.memory)
-    return values.astype(goal.memory)
+def _wrapped(values: Array, row: ElementType) -> Array:
+    if row.kernel == "table":
+        codes = values.astype(np.uint8) & np.uint8((1 << row.bits) - 1)
+        return codes.view(row.memory)
+    return values.astype(row.memory)
 
 
 def _truncated(values: Array, target: str) -> Array:
@@ -90,14 +90,14 @@ def _truncated(values: Array, target: str) -> Array:
     return cut.astype(np.uint64 if low == 0 else np.int64)
 
 
-def _rounded(values: Array, goal: ElementType) -> Array:
-    if goal.kernel != "table" and goal.name != "bfloat16":
-        return values.astype(goal.memory)
+def _rounded(values: Array, row: ElementType) -> Array:
+    if row.kernel != "table" and row.name != "bfloat16":
+        return values.astype(row.memory)
     if values.dtype.kind != "f":
         values = _odd_float64(values)
-    if goal.kernel == "table":
-        return Tensor.from_float(goal, values).codes.view(goal.memory)
-    return _odd_float32(values).astype(goal.memory) if values.dtype == np.float64 else values.astype(goal.memory)
+    if row.kernel == "table":
+        return Tensor.from_float(row, values).codes.view(row.memory)
+    return _odd_float32(values).astype(row.memory) if values.dtype == np.float64 else values.astype(row.memory)
 
 
 def _odd_float64(values: Array) -> Array:
@@ -119,6 +119,6 @@ def _odd_float32(values: Array) -> Array:
     back = near.astype(np.float64)
     codes = near.view(np.uint32)
     inexact = np.isfinite(values) & (back != values) & (codes % 2 == 0)
-    # One step towards the value, or away from infinity: to the odd one of the two neighbours.
+    # One step towards the value, or away from infinity: to the odd one of the two adjacent ones.
     step = np.where(np.abs(back) < np.abs(values), 1, -1).astype(np.int32)
     return np.asarray(np.where(inexact, (codes.view(np.int32) + step).view(np.uint32), codes).view(np.float32))

@@ -273,11 +273,11 @@ def _infer_convert(layer: Layer, types: Sequence[Type], known: Known) -> Type:
 
 
 def _convert(layer: Layer, arrays: Sequence[Array], types: Sequence[Type], shape: tuple[int, ...]) -> Array:
-    source, goal = types[0].element, element_type(layer, "destination_type")
-    for name in (source, goal):
+    source, target = types[0].element, element_type(layer, "destination_type")
+    for name in (source, target):
         if name not in (*NUMERIC, "boolean"):
-            raise Unsupported(f"this package does not convert from {source} to {goal}")
-    return convert(arrays[0], source, goal)
+            raise Unsupported(f"this package does not convert from {source} to {target}")
+    return convert(arrays[0], source, target)
 
 
 def _infer_clamp(layer: Layer, types: Sequence[Type], known: Known) -> Type:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -22,7 +22,7 @@ Value: TypeAlias = Array | Tensor
 
 
 def run(
-    section: Section, inputs: Mapping[str, Any], results: Mapping[str, Layer], max_bytes: int | None
+    section: Section, inputs: Mapping[str, object], results: Mapping[str, Layer], max_bytes: int | None
 ) -> dict[str, Value]:
     """Compute the results, by name; see :meth:`minuend.openvino.model.Model.run`."""
     order = section.order()
@@ -33,7 +33,7 @@ def run(
     return {name: _returned(found[layer], protected) for name, layer in results.items()}
 
 
-def values(section: Section, inputs: Mapping[str, Any], max_bytes: int | None) -> dict[Layer, Array]:
+def values(section: Section, inputs: Mapping[str, object], max_bytes: int | None) -> dict[Layer, Array]:
     """Compute every layer that a result depends on; inputs and errors are those of :func:`run`."""
     order = section.order()
     _check_runs(order)
@@ -41,7 +41,7 @@ def values(section: Section, inputs: Mapping[str, Any], max_bytes: int | None) -
     return {layer: array for layer, (_, array) in found.items()}
 
 
-def _bind(section: Section, inputs: Mapping[str, Any]) -> dict[Layer, tuple[Type, Array]]:
+def _bind(section: Section, inputs: Mapping[str, object]) -> dict[Layer, tuple[Type, Array]]:
     """Match arrays with Parameters."""
     parameters = list(section.of_type("Parameter"))
     by_name = {name: layer for layer in parameters[::-1] for name in names(layer)[::-1]}
@@ -64,7 +64,7 @@ def names(layer: Layer) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*layer.outputs[0].names, layer.name)))
 
 
-def _bound(name: str, layer: Layer, value: Any) -> tuple[Type, Array]:
+def _bound(name: str, layer: Layer, value: object) -> tuple[Type, Array]:
     """Check an array against the Parameter that it is for."""
     wanted = layer.outputs[0].type
     if isinstance(value, Tensor):

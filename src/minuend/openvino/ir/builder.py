@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -91,7 +90,7 @@ class Builder:
         data = {"shape": notation.shape_text(shape), "element_type": element_type}
         return Ref(self.layer("Parameter", name, data=data, names=names), 0)
 
-    def constant(self, name: str, value: Any, *, names: Iterable[str] = ()) -> Ref:
+    def constant(self, name: str, value: object, *, names: Iterable[str] = ()) -> Ref:
         """Add a constant: a NumPy array, or a Tensor of a narrow type; it has no tensor name unless one is given.
 
         Raises:
@@ -182,7 +181,7 @@ class Builder:
         return self.constant(f"{name}/{what}", np.array(numbers, np.int64))
 
 
-def _stored(value: Any) -> tuple[str, tuple[int, ...], Array]:
+def _stored(value: object) -> tuple[str, tuple[int, ...], Array]:
     """A constant's element type, shape and bytes."""
     if isinstance(value, Tensor):
         packed = value.pack() if value.element.bits < 8 else value.codes.tobytes()

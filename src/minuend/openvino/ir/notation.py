@@ -77,7 +77,7 @@ def precision_text(name: str) -> str:
 
 
 def nbytes(name: str, elements: int) -> int | None:
-    """Return the bytes that a file needs for this many elements; ``None`` where they cannot be told (strings)."""
+    """Return the bytes that a file needs for this many elements; ``None`` where that is not known (strings)."""
     bits = _BITS.get(name)
     return None if bits is None else -(-elements * bits // 8)
 

@@ -3,7 +3,7 @@
     <net name="m" version="11" bin_size="4096" bin_sha256="9f86d0…">
 
 Two files cannot take their names in one step, so a run that is killed between them leaves one old and one new. The
-``.xml`` takes its name first: whichever ``.xml`` stands there then, its ``.bin`` can be told from another. These are
+``.xml`` takes its name first: whichever ``.xml`` stands there then, its ``.bin`` is distinct from another. These are
 attributes of ``<net>``, which OpenVINO does not look at, and not ``<rt_info>``, which it would copy into an ``.xml``
 that it writes beside a ``.bin`` of its own. An ``.xml`` without them is read as ever.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import Any
+from typing import Protocol
 
 from minuend.errors import FileFormatError
 from minuend.files.streaming.reading import Array, Source, blocks
@@ -21,15 +21,22 @@ from minuend.openvino.ir.sections import Missing
 SIZE, DIGEST = "bin_size", "bin_sha256"
 
 
+class Stream(Protocol):
+    """What bytes are written to."""
+
+    def write(self, data: bytes | memoryview, /) -> object:
+        """Write bytes."""
+
+
 class Hashing:
     """A stream that knows what it was given: attributes for ``<net>``."""
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: Stream) -> None:
         self._stream = stream
         self._digest = hashlib.sha256()
         self._size = 0
 
-    def write(self, data: Any) -> None:
+    def write(self, data: bytes | memoryview, /) -> None:
         """Write bytes."""
         self._digest.update(data)
         self._size += len(data)

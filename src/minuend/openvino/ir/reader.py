@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from minuend.errors import FileFormatError, SpecError, cut, listed, shown
 from minuend.files.streaming.reading import Source, Stretch
@@ -208,8 +208,8 @@ class Reader:
         offset, size = (self.take(data, place, key, notation.natural, rest) for key in ("offset", "size"))
         weights = self.weights
         if weights is None:
-            told = f"the constant lies in {self.weights_name}, which is not there; put it beside the .xml"
-            weights = Missing(str(self.fail(data, place, told)))
+            message = f"the constant lies in {self.weights_name}, which is not there; put it beside the .xml"
+            weights = Missing(str(self.fail(data, place, message)))
         if offset + size > weights.size:
             raise self.fail(
                 data,
@@ -234,13 +234,13 @@ class Reader:
         for key in ("from-layer", "to-layer"):
             if ends[key] not in by_id:
                 raise self.fail(element, place, f"{key} is {ends[key]}, and no layer has that id")
-        source, goal = by_id[ends["from-layer"]], by_id[ends["to-layer"]]
+        source, target = by_id[ends["from-layer"]], by_id[ends["to-layer"]]
         index = self.port(element, source, "output", ends["from-port"], within)
-        port = goal.inputs[self.port(element, goal, "input", ends["to-port"], within)]
+        port = target.inputs[self.port(element, target, "input", ends["to-port"], within)]
         if port.source is not None:
             raise self.fail(
                 element,
-                _inside(within, f"{goal.where}, input port {port.id}"),
+                _inside(within, f"{target.where}, input port {port.id}"),
                 f"two edges end here, from {port.source.layer.where} and from {source.where}; expected one",
             )
         port.source = Ref(source, index)
@@ -300,7 +300,7 @@ def _inside(within: str, place: str) -> str:
     return f"{within}, {place}" if within else place
 
 
-def _at(element: Any) -> Element:
+def _at(element: object) -> Element:
     assert isinstance(element, Element)
     return element
 

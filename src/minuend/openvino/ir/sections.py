@@ -26,21 +26,21 @@ class Missing:
     """The bytes of a ``.bin`` that is not there: of any size, and not to be read.
 
     Args:
-        told: what whoever wants to read them is told.
+        message: of the error of whoever reads them.
     """
 
     size = 1 << 63
 
-    def __init__(self, told: str) -> None:
-        self.told = told
+    def __init__(self, message: str) -> None:
+        self.message = message
 
     def read(self, offset: int, size: int) -> Array:
         """Refuse; see :class:`~minuend.files.streaming.reading.Source`."""
-        raise FileFormatError(self.told)
+        raise FileFormatError(self.message)
 
     def read_into(self, offset: int, buffer: Array) -> None:
         """Refuse; see :class:`~minuend.files.streaming.reading.Source`."""
-        raise FileFormatError(self.told)
+        raise FileFormatError(self.message)
 
 
 @dataclass(frozen=True, slots=True)

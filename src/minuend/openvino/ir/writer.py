@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 import numpy as np
 
 from minuend.files.streaming.reading import Source, blocks
 from minuend.openvino.execution import layers as table
 from minuend.openvino.ir import notation
+from minuend.openvino.ir.pairing import Stream
 from minuend.openvino.ir.sections import Array, Input, Layer, Output, Section, Type
 from minuend.openvino.ir.xml import Element, element
 
@@ -38,7 +38,7 @@ class Weights:
             self.size = offset + content.size
         return self._placed[id(content)]
 
-    def write(self, stream: Any) -> None:
+    def write(self, stream: Stream) -> None:
         """Write all bytes to a stream."""
         for block in blocks(self.read):
             stream.write(block.data)

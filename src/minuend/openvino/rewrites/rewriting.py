@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import cast
 
-from minuend.core.elements import ElementType
-from minuend.core.policies import Contract
 from minuend.errors import SpecError
+from minuend.models.occurrences import Occurrence
 from minuend.names import Names
 from minuend.openvino.execution import layers as table
 from minuend.openvino.ir.builder import Builder
@@ -15,45 +15,49 @@ from minuend.openvino.model import Model
 from minuend.openvino.rewrites.emitter import LayerEmitter
 from minuend.openvino.tensor import NARROW, Tensor
 from minuend.operators.recipe import Recipe
-from minuend.rewriting.work import difference
+from minuend.rewriting.rewriter import Rewriter, Written
+from minuend.rewriting.verification import Spot, Watched
 from minuend.standards.node import Node, TensorType
 from minuend.standards.validation import validate
 
 
-class Rewriter:
-    """A model whose Subtracts are replaced, at once.
-
-    Attributes:
-        model: the model. last: the layer that gives what the Subtract that was replaced last gave.
-    """
+class OpenVinoRewriter(Rewriter):
+    """A model whose Subtracts are replaced, at once."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
         self._names = Names(layer.name for layer in model.layers)
-        self.last: Layer
+
+    def write(self, occurrence: Occurrence, recipe: Recipe) -> Written:
+        """Put a recipe in a Subtract's place."""
+        layer, node = _parts(occurrence)
+        a, b = layer.sources()
+        start = len(self.model.layers)
+        adding = Builder(model=self.model)
+        operands = (a, self._aligned(layer, node, b, adding))
+        emitter = LayerEmitter(layer, adding, self._names.fresh)
+        last = recipe.write(node.op.computes, node.a.element, operands, emitter)
+        made = [new for new in self._put(layer, last.layer, start) if new.type != "Const"]
+        words = f"became {', '.join(new.type for new in made)} ({recipe.name})"
+        operators = [id(new) for new in made if new.type == layer.type]
+        return Written(words, operators, _spot(occurrence, (a, b), last.layer))
 
     # ---- broadcasting -----------------------------------------------------------------------------------------
 
-    def write(self, layer: Layer, node: Node, element: ElementType, recipe: Recipe) -> list[Layer]:
-        """Put a recipe in a Subtract's place; return the new layers but for constants."""
-        start = len(self.model.layers)
-        adding = Builder(model=self.model)
-        a, b = layer.sources()
-        b = self._aligned(layer, node, b, adding)
-        last = recipe.write(node.op.computes, element, (a, b), LayerEmitter(layer, adding, self._names.fresh))
-        self._put(layer, last.layer, start)
-        return [made for made in self._made if made.type != "Const"]
+    def spelled(self, occurrence: Occurrence) -> Node | None:
+        """Return a Subtract's node by numpy's rule; ``None`` where it is not by pdpd, or a rank is not known."""
+        return spelled(occurrence.node) if isinstance(occurrence.node, Node) else None
 
-    def spell(self, layer: Layer, node: Node) -> None:
+    def spell(self, occurrence: Occurrence) -> Written:
         """Reshape B to where pdpd puts it, and broadcast by numpy's rule."""
+        layer, node = _parts(occurrence)
+        a, b = layer.sources()
         start = len(self.model.layers)
-        b = layer.sources()[1]
-        port = layer.inputs[1]
-        port.source = self._aligned(layer, node, b, Builder(model=self.model))
+        layer.inputs[1].source = self._aligned(layer, node, b, Builder(model=self.model))
         layer.data["auto_broadcast"] = "numpy"
         layer.data.pop(table.AXIS, None)
         self._move(layer, start)
-        self.last = layer
+        return Written("has its broadcasting spelt out", [id(layer)], _spot(occurrence, (a, b), layer))
 
     def _aligned(self, layer: Layer, node: Node, b: Ref, adding: Builder) -> Ref:
         behind = dims_behind(node)
@@ -66,26 +70,27 @@ class Rewriter:
 
     # ---- constants --------------------------------------------------------------------------------------------
 
-    def folded(self, layer: Layer | None, node: Node, overflow: Contract) -> Array | None:
-        """Return the difference of two constants; ``None`` where an operand is computed, or the result is too large.
-
-        A Subtract in a body of another layer has no ``layer`` that can be rewritten.
-        """
+    def constants(self, occurrence: Occurrence) -> list[Array] | None:
+        """Return the operands' elements; ``None`` where one is computed, or the Subtract is in another layer's body."""
+        layer = cast(Layer | None, occurrence.live)
         if layer is None or any(ref.layer.type != "Const" for ref in layer.sources()):
             return None
-        return difference(node, [table.elements(ref.layer) for ref in layer.sources()], overflow)
+        return [table.elements(ref.layer) for ref in layer.sources()]
 
-    def fold(self, layer: Layer, element: ElementType, array: Array) -> None:
+    def fold(self, occurrence: Occurrence, result: Array) -> Written:
         """Put a constant in a Subtract's place."""
+        layer, node = _parts(occurrence)
+        a, b = layer.sources()
         start = len(self.model.layers)
-        value = Tensor(element, array) if element in NARROW else array
+        value = Tensor(node.a.element, result) if node.a.element in NARROW else result
         made = Builder(model=self.model).constant(layer.name, value, names=())
         self._put(layer, made.layer, start)
+        return Written("became a Const", spot=_spot(occurrence, (a, b), made.layer))
 
     # ---- places -----------------------------------------------------------------------------------------------
 
-    def _put(self, old: Layer, new: Layer, start: int) -> None:
-        """Replace an old layer with a new one, which gets its readers and its names."""
+    def _put(self, old: Layer, new: Layer, start: int) -> list[Layer]:
+        """Replace an old layer with a new one, which gets its readers and its names; return what was added."""
         new.name = old.name
         new.attributes.update(old.attributes)
         new.extra = [child for child in old.extra if child.tag != "data"]
@@ -96,17 +101,38 @@ class Rewriter:
             for way in layer.inputs:
                 if way.source is not None and way.source.layer is old:
                     way.source = Ref(new, way.source.output)
-        self._move(old, start)
+        added = self._move(old, start)
         self.model.layers.remove(old)
-        self.last = new
+        return added
 
-    def _move(self, old: Layer, start: int) -> None:
+    def _move(self, old: Layer, start: int) -> list[Layer]:
         """Move the layers that were added at the end to the place of an old one."""
         layers = self.model.layers
-        self._made = layers[start:]
+        added = layers[start:]
         del layers[start:]
         at = layers.index(old)
-        layers[at:at] = self._made
+        layers[at:at] = added
+        return added
+
+
+def _parts(occurrence: Occurrence) -> tuple[Layer, Node]:
+    """A Subtract's layer, and the node that it is."""
+    return cast(Layer, occurrence.live), cast(Node, occurrence.node)
+
+
+def _spot(occurrence: Occurrence, operands: tuple[Ref, Ref], result: Layer) -> Spot:
+    """Where a Subtract's operands and its result can be watched."""
+    a, b = map(_watched, operands)
+    return Spot(cast(Node, occurrence.node), occurrence.where, a, b, Ref(result, 0))
+
+
+def _watched(ref: Ref) -> Watched:
+    """A constant's elements, an input's name, or a reference."""
+    if ref.layer.type == "Const":
+        return table.elements(ref.layer)
+    if ref.layer.type == "Parameter":
+        return next(iter((*ref.port.names, ref.layer.name)))
+    return ref
 
 
 def dims_behind(node: Node) -> int:
