@@ -111,10 +111,10 @@ def test_a_model_without_subtractions_can_fail_by_its_run_alone(tmp_path, capfd)
     assert (status, told) == (
         1,
         (
-            f"as it is on {OPENVINO}, on the given ones: "
+            f"unmodified on {OPENVINO}, on the given ones: "
             "~ output 'y' differs: 1 of 2 elements, the first at [1]: got 255, expected 144 "
-            "~ numbers leave at Mul graph.node[0]: 1 of 2 elements, the first at [1]: got 255, expected 144 "
-            f"~ {SWITCHED} {path} has no subtraction as it is on {OPENVINO}: 1 of 1 output differs"
+            "~ first difference: Mul graph.node[0], 1 of 2 elements, the first at [1]: got 255, expected 144 "
+            f"~ {SWITCHED} {path} has no subtraction unmodified on {OPENVINO}: 1 of 1 output differs"
         ),
     )
 
@@ -359,10 +359,7 @@ def test_what_is_left_unknown_is_said_and_run():
     fixed = fix(ROUNDING_TRICK, unmeasured)
     assert fixed.changes == ()
     (note,) = fixed.notes
-    assert note == (
-        "graph.node[2] is left as it is, and not known to be right: "
-        f"what {OPENVINO} makes of neighbours was not measured"
-    )
+    assert note == "graph.node[2] is left as it is, and not known to be right: patterns have not been measured"
     assert (fixed.refused, fixed.whole.ok, fixed.failed) == ((), False, True)
 
 
@@ -416,8 +413,8 @@ def test_a_place_of_many_nodes_names_the_first_and_how_many():
     place = Place("graph.node[9]", "Reshape", "y", Different("", (0,), "1", "2"), 4, 2, tuple("abcd"))
     (line,) = _left(Trial(target="t", runtime="r", places=(place,)))
     assert line == (
-        "numbers leave at Reshape graph.node[9]: 2 of 4 elements, the first at [0]: got 1, expected 2; it cannot be "
-        "told apart from the 4 nodes before it from a on, as a look at what lies between changes the numbers"
+        "first difference: Reshape graph.node[9], 2 of 4 elements, the first at [0]: got 1, expected 2; or the 4 nodes "
+        "before it from a on: making the values in between outputs changes the results"
     )
 
 
