@@ -33,7 +33,7 @@ from minuend.runtimes.trials import Different, Place, Trial
 
 OPENVINO, ONNXRUNTIME = "openvino-cpu@2026.4.1", "onnxruntime-cpu@1.32.0"
 MAGIC = "c = Constant <value = float {12582912.0}> ()\n"
-SWITCHED = "still so with INFERENCE_PRECISION_HINT=f32 and with EXECUTION_MODE_HINT=ACCURACY"
+SWITCHED = "the same with INFERENCE_PRECISION_HINT=f32 and with EXECUTION_MODE_HINT=ACCURACY"
 
 
 def text(body: str, inputs: str = "float[8,64] x", outputs: str = "float[8,64] y", opset: int = 18) -> str:
