@@ -428,12 +428,12 @@ def test_bits_that_differ_within_rounding_are_said_to_and_how_far():
     assert list(_right(trial)) == [
         (
             "1 output as expected: 4 elements, within rounding: 2 of 4 elements differ, by at most 1 ulp, 1.2e-07; "
-            "the farthest is 1e-07 from float64, 1e-06 is allowed"
+            "at most 1e-07 from float64, 1e-06 is allowed"
         )
     ]
     same = replace(trial, outputs=(answered("y", own, own, Verdict(np.zeros(4, np.bool_), 1e-6, 0.0)),))
     assert same.told == "bit-identical"
-    assert list(_right(same)) == ["1 output as expected: 4 elements, to the bit"]
+    assert list(_right(same)) == ["1 output as expected: 4 elements, bit-identical"]
     far = answered("y", np.float32([-1]), np.float32([1]), Verdict(np.zeros(1, np.bool_), 3.0, 2.0))
     assert far.ulps == 2 * 0x3F800000
     assert replace(trial, outputs=()).told == "it runs; no output could be compared"
