@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from told_pages import blocks, printed, text
+from page_runner import blocks, printed, text
 
 pytest.importorskip("safetensors")
 pytest.importorskip("zstandard")

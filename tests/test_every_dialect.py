@@ -20,6 +20,7 @@ from minuend.models import opening
 from minuend.operators import SUBTRACT
 from minuend.runtimes.answers import Answer, Witness
 from minuend.runtimes.cases import CONSTANTS, RELATIONS
+from minuend.runtimes.reasons import DialectNotRead
 from minuend.runtimes.targets import Row, Target
 from minuend.standards import dialects as dialects_module
 from minuend.standards import spelling as spellings_module
@@ -340,7 +341,7 @@ def test_a_fourth_dialect_is_checked_and_fixed():
     assert (found.verdict, str(found.witness)) == ("different-numbers", "-100 - 100: got -128, expected 56")
     (elsewhere,) = mn.check(SCRIPT, "onnxruntime-cpu")
     assert elsewhere.verdict == "not-implemented"
-    assert elsewhere.reason == ("onnxruntime-cpu reads no Fourth models; convert it first: minuend convert --to onnx")
+    assert elsewhere.reasons == (DialectNotRead("onnxruntime-cpu", "Fourth", to="onnx"),)
     fixed = mn.fix(SCRIPT, CLAMPER, run=False)
     assert (fixed.refused, fixed.untouched) == ((), 0)
     assert fixed.model.recipes == {"z": "through int32, wrapped with BitwiseAnd"}

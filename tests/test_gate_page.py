@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from told_pages import blocks, printed
+from page_runner import blocks, printed
 
 pytest.importorskip("onnx")
 

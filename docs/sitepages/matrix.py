@@ -191,7 +191,7 @@ def _cell(cell: Cell | None, dtype: str, language: Language) -> str:
     return (
         f'<td class="v-{cell.severity or KINDS[cell.verdict]}"{shown}>'
         f'<a href="matrix/{cell.target.runtime}.html#{anchor(cell)}" aria-label="{html.escape(label)}"'
-        f' title="{html.escape(told(cell, language))}">{_sign(cell)}</a></td>'
+        f' title="{html.escape(in_words(cell, language))}">{_sign(cell)}</a></td>'
     )
 
 
@@ -249,9 +249,13 @@ def source(target: Target, language: Language) -> str:
     tr = language.tr
     if target.declared:
         return tr("Not measured; its documents say this: {source}.", source=target.source)
-    told = tr("Measured {date} on {cpu}.", date=target.date, cpu=up_to_last(target.cpu))
+    conditions = tr("Measured {date} on {cpu}.", date=target.date, cpu=up_to_last(target.cpu))
     beside = [up_to_last(one) for one in (target.graphs.cpus if target.graphs is not None else ()) if one != target.cpu]
-    return f"{told} {tr('Patterns of operators were measured on {cpu}.', cpu=', '.join(beside))}" if beside else told
+    return (
+        f"{conditions} {tr('Patterns of operators were measured on {cpu}.', cpu=', '.join(beside))}"
+        if beside
+        else conditions
+    )
 
 
 def _witness_table(runtime: str, dtype: str, cells: Sequence[Cell], language: Language) -> str:
@@ -279,7 +283,7 @@ def _witness_row(cells: list[Cell], language: Language) -> str:
     shown = (
         " ".join(dict.fromkeys((_sign(cell), tr(cell.verdict)))),
         tr(_severity(cell)),
-        told(cell, language),
+        in_words(cell, language),
         tr("all values") if cell.verdict == "ok" else tr(cell.value_class),
         cell.opversion,
     )
@@ -288,7 +292,7 @@ def _witness_row(cells: list[Cell], language: Language) -> str:
     return f'<tr><th scope="row">{releases}</th>{columns}<td><code>{words}</code></td></tr>'
 
 
-def told(cell: Cell, language: Language) -> str:
+def in_words(cell: Cell, language: Language) -> str:
     """What shows a cell's verdict: a pair of numbers, an error, or why nothing is known."""
     answer = cell.answer
     if answer.witness is None:

@@ -45,7 +45,7 @@ def _rows(op: OpVersion, target: Target, language: Language) -> Iterator[list[st
         for names in _alike(answers):
             cell = Cell(target, dtype, op.key, answers[names[0]].verdict, names[0], answers[names[0]])
             values = tr("all values") if len(names) == len(answers) else tr(", ").join(map(tr, names))
-            shown = (target.name, dtype, values, tr(cell.verdict), matrix.told(cell, language))
+            shown = (target.name, dtype, values, tr(cell.verdict), matrix.in_words(cell, language))
             yield [markup.text(text) for text in shown]
 
 

@@ -40,8 +40,7 @@ def texts() -> list[str]:
 def verdicts() -> Iterator[str]:
     """What ``check`` says."""
     yield from rendering.texts()
-    for nouns in checking.NOUNS.values():
-        yield from nouns
+    yield from checking.texts()
     yield from _statements()
     for module in (rendering, checking):
         yield from _literals(module)

@@ -1,4 +1,4 @@
-// The one table of element types, and the policies. minuend.dtypes has Python's; learn() holds each row against this
+// The one table of element types, and the overflow policies. minuend.dtypes has Python's; learn() holds each row against this
 // one.
 #pragma once
 

@@ -43,17 +43,17 @@ says so:
 $ minuend check bgsub.onnxtxt --target onnxruntime-cpu --target openvino-cpu
 graph.node[0] 'subtract_background': Sub-14, uint8, same shapes
 
-onnxruntime-cpu@1.32.0  ok                 the contract's numbers
-openvino-cpu@2026.4.1   different-numbers  values that wrap differ: 5 - 10 gives
-                                           0, expected 251; constant folding
-                                           changes this: other answers with both
-                                           constant (ok)
+onnxruntime-cpu@1.32.0  ok                 results as expected
+openvino-cpu@2026.4.1   different-numbers  saturates instead of wrapping: 5 − 10
+                                           = 0, expected 251; correct if both
+                                           operands are constants
 
-measured on Intel(R) Xeon(R) Processor (up to amx_tile): onnxruntime-cpu@1.32.0
-measured on Intel(R) Xeon(R) Processor (up to amx_tile), beside neighbours on
-AMD EPYC (up to avx512_bf16): openvino-cpu@2026.4.1
-bgsub.onnxtxt: 1 subtraction on onnxruntime-cpu@1.32.0, openvino-cpu@2026.4.1
-0 fine everywhere; findings: 1 different-numbers
+measured on Intel Xeon (AMX): onnxruntime-cpu@1.32.0
+measured on Intel Xeon (AMX); patterns on AMD EPYC (AVX-512 BF16):
+openvino-cpu@2026.4.1
+bgsub.onnxtxt: 1 subtraction
+1 of 1 subtractions differs on openvino-cpu@2026.4.1
+as expected on onnxruntime-cpu@1.32.0
 
 The smallest rewrite that gives the right numbers there too:
 
@@ -62,21 +62,21 @@ bgsub.onnxtxt → fixed.onnx for openvino-cpu@2026.4.1
 ~ graph.node[0] 'subtract_background': Sub-14 of uint8 became Cast, Cast, Sub, Mod, Cast (through int32, wrapped with \
 Mod), because openvino-cpu@2026.4.1 has other numbers for values that wrap: 5 - 10 gives 0, expected 251
 RUN
-And that is fine everywhere:
+And that is right on both:
 
 $ minuend check fixed.onnx --target onnxruntime-cpu --target openvino-cpu
-measured on Intel(R) Xeon(R) Processor (up to amx_tile): onnxruntime-cpu@1.32.0
-measured on Intel(R) Xeon(R) Processor (up to amx_tile), beside neighbours on
-AMD EPYC (up to avx512_bf16): openvino-cpu@2026.4.1
-fixed.onnx: 1 subtraction on onnxruntime-cpu@1.32.0, openvino-cpu@2026.4.1
-1 fine everywhere
+measured on Intel Xeon (AMX): onnxruntime-cpu@1.32.0
+measured on Intel Xeon (AMX); patterns on AMD EPYC (AVX-512 BF16):
+openvino-cpu@2026.4.1
+fixed.onnx: 1 subtraction
+as expected on onnxruntime-cpu@1.32.0 and openvino-cpu@2026.4.1
 
 """
 RAN = """\
 run on openvino-cpu@2026.4.1: of the rewritten subtractions all 57600 elements are as expected; of the outputs all \
 57600 elements are as expected
-as it is on openvino-cpu@2026.4.1, on ordinary numbers and on edges and random bits: 1 output as expected: all 115200 \
-elements, to the bit
+the fixed model on openvino-cpu@2026.4.1, on ordinary numbers and on edges and random bits: 1 output as expected: \
+115200 elements, bit-identical
 """
 NOT_RUN = "not run on openvino-cpu@2026.4.1: it is not installed here\n"
 NONE_INSTALLED = """\

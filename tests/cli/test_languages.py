@@ -64,8 +64,8 @@ def test_check_is_in_the_language_of_the_environment(
     assert cli.main(["check", str(BGSUB), "--target", "openvino-cpu@2026.4.1", "--no-config"]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "graph.node[0] 'subtract_background'：Sub-14、uint8、相同形狀"
-    assert lines[2] == "openvino-cpu@2026.4.1  different-numbers  迴繞的值的結果不同：5 - 10 得 0，預期為"
-    assert lines[-1] == "0 個全部正確；待處理：1 different-numbers"
+    assert lines[2] == "openvino-cpu@2026.4.1  different-numbers  結果飽和而非迴繞：5 − 10 = 0，預期為"
+    assert lines[-1] == "在 openvino-cpu@2026.4.1 上，1 個減法中有 1 個結果不同"
 
 
 def test_many_models_are_summed_up_in_chinese(capsys: pytest.CaptureFixture[str]) -> None:
@@ -73,7 +73,7 @@ def test_many_models_are_summed_up_in_chinese(capsys: pytest.CaptureFixture[str]
     assert cli.main(["check", *named, "--target", "openvino-cpu@2026.4.1", "--no-config", "--lang", "zh_TW"]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == f"{named[0]}：1 個減法，待處理：1 different-numbers"
-    assert f"{named[1]}：1 個減法，全部正確" in lines
+    assert f"{named[1]}：1 個減法，全部符合預期" in lines
     assert lines[-2:] == ["2 個模型：1 個正確、1 個有待處理", "openvino-cpu@2026.4.1：1 ok、1 different-numbers"]
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import page_runner
 import pytest
-import told_pages
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
@@ -20,5 +20,5 @@ def test_what_a_page_shows_is_what_comes(
 ) -> None:
     shutil.copytree(Path(__file__).parents[2] / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
-    for shown, came in told_pages.run(page, capfd):
+    for shown, came in page_runner.run(page, capfd):
         assert came == shown

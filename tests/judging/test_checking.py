@@ -584,14 +584,15 @@ def test_the_command_shows_a_table_of_80_columns_and_ends_with_1(capfd: pytest.C
     assert out == (
         "graph.node[0] 'sub_background': Sub-14, uint8, same shapes\n"
         "\n"
-        "exact@1.0      ok                 the contract's numbers\n"
-        "saturates@2.1  different-numbers  values that wrap differ: 5 - 10 gives 0,\n"
-        "                                  expected 251; constant folding changes this:\n"
-        "                                  other answers with both constant (ok)\n"
+        "exact@1.0      ok                 results as expected\n"
+        "saturates@2.1  different-numbers  saturates instead of wrapping: 5 − 10 = 0,\n"
+        "                                  expected 251; correct if both operands are\n"
+        "                                  constants\n"
         "\n"
         "measured on a cpu: exact@1.0 and saturates@2.1\n"
-        "m.onnxtxt: 1 subtraction on exact@1.0, saturates@2.1\n"
-        "0 fine everywhere; findings: 1 different-numbers\n"
+        "m.onnxtxt: 1 subtraction\n"
+        "1 of 1 subtractions differs on saturates@2.1\n"
+        "as expected on exact@1.0\n"
     )
 
 

@@ -33,7 +33,7 @@ from minuend.runtimes.trials import Different, Place, Trial
 
 OPENVINO, ONNXRUNTIME = "openvino-cpu@2026.4.1", "onnxruntime-cpu@1.32.0"
 MAGIC = "c = Constant <value = float {12582912.0}> ()\n"
-SWITCHED = "still so with INFERENCE_PRECISION_HINT=f32 and with EXECUTION_MODE_HINT=ACCURACY"
+SWITCHED = "the same with INFERENCE_PRECISION_HINT=f32 and with EXECUTION_MODE_HINT=ACCURACY"
 
 
 def text(body: str, inputs: str = "float[8,64] x", outputs: str = "float[8,64] y", opset: int = 18) -> str:
@@ -111,10 +111,10 @@ def test_a_model_without_subtractions_can_fail_by_its_run_alone(tmp_path, capfd)
     assert (status, told) == (
         1,
         (
-            f"as it is on {OPENVINO}, on the given ones: "
+            f"unmodified on {OPENVINO}, on the given ones: "
             "~ output 'y' differs: 1 of 2 elements, the first at [1]: got 255, expected 144 "
-            "~ numbers leave at Mul graph.node[0]: 1 of 2 elements, the first at [1]: got 255, expected 144 "
-            f"~ {SWITCHED} {path} has no subtraction as it is on {OPENVINO}: 1 of 1 output differs"
+            "~ first difference: Mul graph.node[0], 1 of 2 elements, the first at [1]: got 255, expected 144 "
+            f"~ {SWITCHED} {path} has no subtraction unmodified on {OPENVINO}: 1 of 1 output differs"
         ),
     )
 
@@ -359,10 +359,7 @@ def test_what_is_left_unknown_is_said_and_run():
     fixed = fix(ROUNDING_TRICK, unmeasured)
     assert fixed.changes == ()
     (note,) = fixed.notes
-    assert note == (
-        "graph.node[2] is left as it is, and not known to be right: "
-        f"what {OPENVINO} makes of neighbours was not measured"
-    )
+    assert note == "graph.node[2] is left as it is, and not known to be right: patterns have not been measured"
     assert (fixed.refused, fixed.whole.ok, fixed.failed) == ((), False, True)
 
 
@@ -416,8 +413,8 @@ def test_a_place_of_many_nodes_names_the_first_and_how_many():
     place = Place("graph.node[9]", "Reshape", "y", Different("", (0,), "1", "2"), 4, 2, tuple("abcd"))
     (line,) = _left(Trial(target="t", runtime="r", places=(place,)))
     assert line == (
-        "numbers leave at Reshape graph.node[9]: 2 of 4 elements, the first at [0]: got 1, expected 2; it cannot be "
-        "told apart from the 4 nodes before it from a on, as a look at what lies between changes the numbers"
+        "first difference: Reshape graph.node[9], 2 of 4 elements, the first at [0]: got 1, expected 2; or the 4 nodes "
+        "before it from a on: making the values in between outputs changes the results"
     )
 
 
@@ -430,13 +427,13 @@ def test_bits_that_differ_within_rounding_are_said_to_and_how_far():
     assert trial.told == "within rounding: 2 of 4 elements differ, by at most 1 ulp, 1.2e-07"
     assert list(_right(trial)) == [
         (
-            "1 output as expected: all 4 elements, within rounding: 2 of 4 elements differ, by at most 1 ulp, 1.2e-07; "
-            "the farthest is 1e-07 from float64, 1e-06 is allowed"
+            "1 output as expected: 4 elements, within rounding: 2 of 4 elements differ, by at most 1 ulp, 1.2e-07; "
+            "at most 1e-07 from float64, 1e-06 is allowed"
         )
     ]
     same = replace(trial, outputs=(answered("y", own, own, Verdict(np.zeros(4, np.bool_), 1e-6, 0.0)),))
     assert same.told == "bit-identical"
-    assert list(_right(same)) == ["1 output as expected: all 4 elements, to the bit"]
+    assert list(_right(same)) == ["1 output as expected: 4 elements, bit-identical"]
     far = answered("y", np.float32([-1]), np.float32([1]), Verdict(np.zeros(1, np.bool_), 3.0, 2.0))
     assert far.ulps == 2 * 0x3F800000
     assert replace(trial, outputs=()).told == "it runs; no output could be compared"

@@ -589,8 +589,8 @@ def test_the_command_writes_the_fixed_model_and_reports_it(tmp_path, capfd):
             "of the outputs all 6220800 elements are as expected"
         ),
         (
-            f"as it is on openvino-cpu@{release}, on ordinary numbers and on edges and random bits: "
-            "1 output as expected: all 12441600 elements, to the bit"
+            f"the fixed model on openvino-cpu@{release}, on ordinary numbers and on edges and random bits: "
+            "1 output as expected: 12441600 elements, bit-identical"
         ),
     ]
     assert [node.op_type for node in onnx.load(out).graph.node][-1] == "Cast"
@@ -680,8 +680,8 @@ def test_what_was_not_measured_on_a_release_is_not_written():
     assert str(refusal) == (
         f"graph.node[0]: {OPENVINO} has other numbers for values that wrap: 5 - 10 gives 0, expected 251; 'through "
         "int32, wrapped with BitwiseAnd', 'through int32, wrapped with Mod' and 'through float32, wrapped with Floor' "
-        f"would not be known to be right: what {OPENVINO} makes of neighbours was not measured; measure the release "
-        "that is installed (minuend measure openvino-cpu -o FILE) and fix for FILE"
+        f"would not be known to be right: patterns have not been measured; measure the release that is installed "
+        "(minuend measure openvino-cpu -o FILE) and fix for FILE"
     )
 
 

@@ -8,6 +8,7 @@ import pytest
 from minuend.core.elements import TYPES
 from minuend.runtimes import mixed_constants
 from minuend.runtimes.proving import _mixed_up_findings
+from minuend.runtimes.reasons import ConstantsMixedUpOften
 from minuend.runtimes.running import Runtime
 
 pytest.importorskip("onnx")
@@ -43,6 +44,6 @@ def test_what_is_computed_with_the_constant_of_another_is_counted_and_told():
     (finding,) = _mixed_up_findings(counts.values(), "onnxruntime-cpu@1.31.1", {})
     assert (finding.verdict, finding.unexpected) == ("different-numbers", "not listed")
     assert finding.case == "many subtractions of float16 of one shape in a model, each with a scalar of its own"
-    assert finding.reason == f"2 of {mixed_constants.NODES} were computed with the constant of another"
+    assert finding.reasons == (ConstantsMixedUpOften(2, mixed_constants.NODES),)
     (known,) = _mixed_up_findings(counts.values(), "openvino-cpu@2026.4.1", {})
     assert known.unexpected == ""

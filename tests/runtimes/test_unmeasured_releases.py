@@ -17,7 +17,17 @@ from minuend.rewriting.fixing import fix
 from minuend.runtimes import targets
 from minuend.runtimes.answers import WORST, Answer, Witness
 from minuend.runtimes.pattern_answers import GraphAnswers
-from minuend.runtimes.reasons import AsContracted, Concerns, DocumentsSilent, ReleasesDiffer, Stated, Undocumented
+from minuend.runtimes.reasons import (
+    AsContracted,
+    Concerns,
+    DocumentsSilent,
+    ReleaseBetween,
+    ReleasesDiffer,
+    ReleaseTooNew,
+    ReleaseTooOld,
+    Stated,
+    Undocumented,
+)
 from minuend.runtimes.target import Row, Target
 from minuend.runtimes.unmeasured_releases import Inferred, inferred, parts
 
@@ -109,11 +119,8 @@ def test_beyond_the_ends_the_last_one_answers_with_a_warning() -> None:
     newest, oldest = inferred("2.0", release("1.0", SATURATES), None), inferred("0.5", None, release("1.0"))
     assert wraps(newest) == SATURATES
     assert wraps(oldest) == Answer("ok")
-    assert newest.warning == (
-        "warning: nobody measured some@2.0: it lies beyond 1.0, the newest that was measured, and the answers are "
-        "those of that release, which may not be its own; minuend measure asks an installed one"
-    )
-    assert "it lies before 1.0, the oldest that was measured" in oldest.warning
+    assert newest.notice == ReleaseTooNew("some@2.0", "1.0")
+    assert oldest.notice == ReleaseTooOld("some@0.5", "1.0")
     assert newest.provenance["inferred"] == "2.0 lies beyond 1.0, the newest that was measured, whose answer is taken"
 
 
@@ -155,7 +162,7 @@ def test_a_release_between_measured_ones_is_found_and_exactly_it_is_not() -> Non
         "2025.1.0 lies between 2025.0.0 and 2025.2.0, which agree"
     )
     assert targets.find("openvino-cpu@2025.2").name == "openvino-cpu@2025.2.0"  # a start of a measured one still is
-    assert targets.find("numpy@1").warning.startswith("warning: nobody measured numpy@1: it lies before 2.")
+    assert targets.find("numpy@1").notice.code == "release-too-old"
     with pytest.raises(SpecError) as caught:
         targets.find("openvino-cpu@2026.41", exact=True)
     assert str(caught.value).startswith(
@@ -211,18 +218,13 @@ def test_installed_is_what_is_installed(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_a_report_says_first_that_nobody_measured_a_release() -> None:
     report = check(SUB, "openvino-cpu@2025.1")
-    (warning,) = report.head
-    assert warning == (
-        "nobody measured openvino-cpu@2025.1: it lies between 2025.0.0 and 2025.2.0, and what these two agree on is "
-        "taken for its own; where they differ a finding says so"
-    )
+    assert report.notices == (ReleaseBetween("openvino-cpu@2025.1", "2025.0.0", "2025.2.0"),)
     (finding,) = report
     assert (finding.target, finding.verdict) == ("openvino-cpu@2025.1", "different-numbers")
     assert finding.inferred == "2025.1 lies between 2025.0.0 and 2025.2.0, which agree"
     assert finding.to_json()["measured"]["inferred"] == finding.inferred
     told = " ".join(report.conditions)
     for name in ("openvino-cpu@2025.0.0", "openvino-cpu@2025.2.0"):
-        assert f"measured {targets.find(name).conditions}: " in told
         assert name in told
     with pytest.raises(SpecError, match=r"that starts with '2025\.1'"):
         fix(SUB, "openvino@2025.1", exact=True)
@@ -233,8 +235,8 @@ def test_the_command_marks_what_is_inferred(tmp_path, capsys: pytest.CaptureFixt
     model.write_text(SUB)
     assert cli.main(["check", str(model), "--target", "ov@2025.1"]) == 1
     out = " ".join(capsys.readouterr().out.split())
-    assert out.startswith("nobody measured openvino-cpu@2025.1: it lies between 2025.0.0 and 2025.2.0")
-    assert "different-numbers inferred: values that wrap differ" in out
+    assert out.startswith("openvino-cpu@2025.1 has not been measured; ")
+    assert "different-numbers inferred: " in out
     assert cli.main(["check", str(model), "--target", "ov@2025.1", "--exact"]) == 2
     assert cli.main(["fix", str(model), "--target", "ov@2025.1", "--exact", "-o", str(tmp_path / "o.onnx")]) == 2
     assert not (tmp_path / "o.onnx").exists()

@@ -54,7 +54,7 @@ def test_a_file_is_a_target_by_its_path(file: Callable[..., Path], capsys: pytes
     model = path.with_name("m.onnxtxt")
     model.write_text(SUB)
     assert cli.main(["check", str(model), "--target", str(path)]) == 1
-    assert "5 - 10 gives 42" in capsys.readouterr().out
+    assert "5 − 10 = 42" in capsys.readouterr().out
     assert cli.main(["fix", str(model), "--target", str(path), "-o", str(path.with_name("o.onnx"))]) == 1
     assert (
         "! refused: graph.node[0]: mine@1.0 has other numbers for values that wrap: 5 - 10 gives 42"

@@ -37,7 +37,7 @@ MODELS = (
         "fix bgsub.onnxtxt --target openvino-cpu -o fixed.onnx",
         FINE,
     ),
-    ("And that is fine everywhere:", "check fixed.onnx --target onnxruntime-cpu --target openvino-cpu", FINE),
+    ("And that is right on both:", "check fixed.onnx --target onnxruntime-cpu --target openvino-cpu", FINE),
 )
 """What is said, the command that shows it, and the status that it ends with."""
 

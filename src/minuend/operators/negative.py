@@ -9,7 +9,7 @@ from minuend.operators.operator import Operator
 from minuend.operators.value_classes import INTEGERS, float_classes
 
 # A float and its negative have the same digits: no result rounds, and none is too large.
-_WORDS = {"nan": "NaN", "ordinary": "ordinary numbers"}
+_WORDS = {"ordinary": "ordinary numbers"}
 _FLOATS = tuple(
     replace(row, words=_WORDS.get(row.name, row.words))
     for row in float_classes("negative")

@@ -198,7 +198,7 @@ def float_classes(result: str) -> tuple[ValueClass, ...]:
     return (
         ValueClass(
             "nan",
-            f"NaN, or a {result} without a value",
+            "NaN results",
             _without_value,
             _may_have_no_value,
             lambda element: _special(element) != "finite",
@@ -212,7 +212,7 @@ def float_classes(result: str) -> tuple[ValueClass, ...]:
         ),
         ValueClass(
             "negative zero",
-            "negative zero",
+            "negative zeros",
             lambda o: any(map(_is_negative_zero, (*o.operands, o.result))),
             lambda o: any(one.negative_zero for one in o.extents),
             _has_zeros,

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 RULES = {
     "ok": "A deviation that is listed for this release is gone",
-    "different-numbers": "The runtime computes other numbers than the operator's contract",
-    "not-implemented": "The runtime does not run this subtraction",
+    "different-numbers": "The runtime gives other results than expected",
+    "not-implemented": "The runtime does not run this node",
     "invalid": "The node breaks a rule of its standard",
-    "unknown": "Nobody measured what the runtime does here",
+    "unknown": "What the runtime does here has not been measured",
 }
 
 ROOT = "%SRCROOT%"
@@ -69,7 +69,7 @@ def _suite(report: Report) -> ElementTree.Element:
         case = ElementTree.SubElement(suite, "testcase", classname=finding.target, name=name)
         _result(case, finding.verdict, sentence(finding), finding.reason, finding.accepted, id(finding) in counted)
     for trial in report.trials:
-        case = ElementTree.SubElement(suite, "testcase", classname=trial.target, name=f"as it is on {trial.runtime}")
+        case = ElementTree.SubElement(suite, "testcase", classname=trial.target, name=f"unmodified on {trial.runtime}")
         message = f"{trial.verdict}; {trial.told}"
         _result(case, trial.verdict, message, trial.told, trial.accepted, id(trial) in counted)
     tags = Counter(result.tag for case in suite for result in case)
@@ -195,7 +195,7 @@ def _results(report: Report) -> Iterator[_Result]:
         )
     for trial in report.trials:
         if trial.verdict != "ok":
-            text = f"as it is on {trial.runtime}: {trial.told}"
+            text = f"unmodified on {trial.runtime}: {trial.told}"
             where = trial.places[0].location if trial.places else ""
             level = _level(trial, id(trial) in counted)
             yield _Result(trial.target, trial.verdict, level, text, where, trial.accepted, ("run", trial.verdict))

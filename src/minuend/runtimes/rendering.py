@@ -6,18 +6,20 @@ A row is the clauses of a sentence. A clause is left out where one of its facts 
 from __future__ import annotations
 
 import functools
+import re
 import string
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from minuend.core.elements import TYPES
 from minuend.language import Language
 from minuend.models.purpose import PURPOSES
 from minuend.operators import VALUE_CLASSES
 from minuend.runtimes.answers import EVERY
-from minuend.runtimes.cases import CONSTANTS, RELATIONS
-from minuend.runtimes.reasons import Folded, SettingNeeded
+from minuend.runtimes.cases import RELATIONS
+from minuend.runtimes.reasons import Folded, ReleaseTooNew, ReleaseTooOld, SettingNeeded, ValuesDiffer
 
 if TYPE_CHECKING:
     from minuend.models.patterns import Pattern
@@ -36,111 +38,107 @@ SENTENCES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "taken-anyway": ("{statement}",),
         "unsupported-form": ("{statement}",),
         "dialect-not-read": (
-            "{runtime} reads no {dialect} models",
-            "; convert it first: minuend convert --to {to}",
+            "{runtime} does not read {dialect} models",
+            "; convert it first: minuend convert MODEL --to {to} -o OUT",
             ", and {refusal}",
         ),
         "version-not-loaded": ("{message}",),
         "not-in-standard": ("{message}",),
         "sizes-assumed": ("{message}",),
-        "as-contracted": ("the contract's numbers",),
+        "as-contracted": ("results as expected",),
         "out-of-reach": (
-            "{values} cannot occur",
-            "; other operands than these alone make {examples}",
-            ": {operands}",
+            "{operands}",
+            ", so {values} cannot occur",
+            "; only other operands deviate, in {examples}",
         ),
-        "values-differ": ("{values} differ", ": {witness}", "; so do {others}", "; {operands}"),
+        "values-differ": ("{deviation}", ": {witness}", "; {others} differ too", "; {operands}"),
         "other-pairs-differ": (
-            "{values} differ: other pairs of this kind were measured than these operands make",
-            "; so do {others}",
+            "{values} differ, measured with operands outside these ranges",
+            "; {others} differ too",
             "; {operands}",
         ),
-        "result-differs": ("{message}", "; so do {others}", "; {operands}"),
+        "result-differs": ("{message}", "; {others} differ too", "; {operands}"),
         "runtime-message": ("{message}",),
-        "not-measured": ("{target} was not measured for this",),
-        "not-declared": ("{target} was not declared for this",),
-        "other-operands-differ": ("other operands than these are known to differ",),
-        "pairs-like-it-differ": ("pairs like {operation} are known to differ",),
-        "undocumented": ("the documents do not say what these differences are",),
-        "nothing-stated": ("{target} says nothing of it",),
-        "concerns": ("this concerns {examples}",),
-        "documents-silent": ("as far as documented: the documents say nothing of {values}",),
-        "shapes-at-run-time": ("the shapes are known when it runs; this holds for {relation}",),
-        "folding-differs": ("constant folding changes this: other answers with {answers}",),
-        "releases-differ": (
-            "nobody measured {release}, and {older}, {newer}",
-            ": {taken}",
-        ),
-        "pattern-not-measured": ("nobody measured {patterns} on {target}", "; with {setting} it was"),
-        "patterns-not-measured": ("what {target} makes of neighbours was not measured",),
-        "dynamic-shapes-not-measured": ("what {target} makes of shapes that are known when it runs was not measured",),
-        "zero-not-measured": ("what {target} makes of a constant 0, or one that is 0 in float32, was not measured",),
+        "not-measured": ("this case has not been measured",),
+        "not-declared": ("this case is not documented",),
+        "other-operands-differ": ("other operands are known to give different results",),
+        "pairs-like-it-differ": ("operands like {operation} are known to give different results",),
+        "undocumented": ("the documents do not say what the results are",),
+        "nothing-stated": ("no data",),
+        "concerns": ("affected: {examples}",),
+        "documents-silent": ("the documents do not cover {values}",),
+        "shapes-at-run-time": ("the shapes are dynamic; this holds for {relation}",),
+        "folding-differs": ("{answers}",),
+        "releases-differ": ("{release} has not been measured; {older}, {newer}", "; {taken}"),
+        "pattern-not-measured": ("not measured: {patterns}", "; measured with {setting}"),
+        "patterns-not-measured": ("patterns have not been measured",),
+        "dynamic-shapes-not-measured": ("dynamic shapes have not been measured",),
+        "zero-not-measured": ("constants that are 0 in float32 have not been measured",),
         "pattern-refused": ("{pattern}: {message}",),
-        "pattern-computed-otherwise": ("{pattern} is computed otherwise than each by itself", ": {values} differ"),
+        "pattern-computed-otherwise": ("{pattern} differs from its operators computed one by one", ": {values}"),
         "precision-lower": (
-            "{pattern} is computed in less than its own precision",
+            "{pattern} is computed in lower precision than its type has",
             ": {values} differ",
-            "; not so with {setting}",
+            "; correct with {setting}",
         ),
-        "constants-not-rounded": ("{pattern} is computed in float32, and {dtype} is not rounded between the two",),
+        "constants-not-rounded": ("{pattern} is folded in float32, without rounding to {dtype} in between",),
         "constants-mixed-up": (
             (
-                "another subtraction of this shape has another {dtype} constant, and {target} can compute one with the "
-                "constant of the other; it does so for few pairs of constants, which nobody has listed"
+                "{target} can use the {dtype} constant of another subtraction of this shape; it does so for few "
+                "constants, and there is no list of them"
             ),
         ),
         "another-constant": ("another subtraction of this shape has another constant",),
-        "probe-refused": ("measured here: by itself it is refused: {message}",),
-        "probe-result-differs": ("measured here: by itself, {message}",),
+        "probe-refused": ("run here in isolation: refused: {message}",),
+        "probe-result-differs": ("run here in isolation: {message}",),
         "probe-differs": (
-            "measured here: by itself, {different} of {pairs} pairs of operands from its ranges differ",
-            ", as {witness}",
+            "run here in isolation: {different} of {pairs} operand pairs from its ranges differ",
+            ", such as {witness}",
         ),
         "probe-agrees": (
-            "measured here: by itself, none of {pairs} pairs of operands from its ranges differs",
-            ", {limit}",
+            "run here in isolation: all {pairs} operand pairs from its ranges are as expected",
+            "; {limit}",
         ),
-        "run-agrees": ("in the run all {elements} elements were the contract's, on these inputs",),
-        "run-alone-agrees": ("in the run all {elements} elements were the contract's, on these inputs alone",),
+        "run-agrees": ("in the run, all {elements} elements were as expected",),
+        "run-alone-agrees": ("in the run, all {elements} elements were as expected; other inputs are unknown",),
         "run-differs": (
-            "in the run {different} of {elements} elements differed",
+            "in the run, {different} of {elements} elements differed",
             ", the first at index {index}",
             ": {witness}",
             ": got {got}, expected {expected}",
         ),
         "run-together-differs": (
-            "in the run it was computed with {nodes}, and what came of it differed",
-            ", the first at index {index}: got {got}, expected {expected}",
+            "in the run, it was computed together with {nodes}, and the result differed",
+            ", first at index {index}: got {got}, expected {expected}",
         ),
         "classes-differ": ("{classes} differ",),
         "release-between": (
             (
-                "nobody measured {target}: it lies between {before} and {after}, and what these two agree on is taken "
-                "for its own; where they differ a finding says so"
+                "{target} has not been measured; verdicts are those of {before} and {after}, the nearest measured "
+                "releases. Findings say where the two differ"
             ),
         ),
         "release-too-new": (
             (
-                "warning: nobody measured {target}: it lies beyond {release}, the newest that was measured, and the "
-                "answers are those of that release, which may not be its own; minuend measure asks an installed one"
+                "warning: {target} has not been measured; verdicts are those of {release}, the newest measured "
+                "release. To measure it: minuend measure {runtime} -o {runtime}.json"
             ),
         ),
         "release-too-old": (
             (
-                "warning: nobody measured {target}: it lies before {release}, the oldest that was measured, and the "
-                "answers are those of that release, which may not be its own; minuend measure asks an installed one"
+                "warning: {target} has not been measured; verdicts are those of {release}, the oldest measured "
+                "release. To measure it: minuend measure {runtime} -o {runtime}.json"
             ),
         ),
         "setting-needed": (
             (
-                "on {target} {count} right only with {setting}, which is not its default on processors with bfloat16 "
-                'instructions; set it where the model is compiled, compile_model(model, "CPU", {options}), and judge '
-                "with it: --hint {hint}"
+                "on {target}, {count} correct only with {setting}; the default differs on processors with bfloat16 "
+                'instructions. To set it: compile_model(model, "CPU", {options}). To check with it: --hint {hint}'
             ),
         ),
-        "measured-on": ("measured on {cpu}", ", beside neighbours on {pattern_cpus}", ": {targets}"),
+        "measured-on": ("measured on {cpu}", "; patterns on {pattern_cpus}", ": {targets}"),
         "processor-matters": ("{runtime} {statement}",),
-        "constants-mixed-up-often": ("{wrong} of {nodes_tried} were computed with the constant of another",),
+        "constants-mixed-up-often": ("{wrong} of {nodes_tried} nodes were computed with another node's constant",),
     }
 )
 """The clauses of each code."""
@@ -151,7 +149,7 @@ def english(reasons: Iterable[Reason]) -> str:
 
     >>> from minuend.runtimes.reasons import AsContracted, Purpose
     >>> english([Purpose("mean subtraction"), AsContracted()])
-    "mean subtraction; the contract's numbers"
+    'mean subtraction; results as expected'
     """
     return sentence(reasons, _ENGLISH)
 
@@ -168,8 +166,13 @@ def several(sentences: Iterable[str], language: Language) -> str:
 
 def _rendered(reason: Reason, language: Language) -> str:
     facts = {one.name: _FORMATS.get(one.name, _plain)(getattr(reason, one.name), language) for one in fields(reason)}
-    if isinstance(reason, SettingNeeded):
-        facts["options"] = str(dict(reason.setting))
+    match reason:
+        case SettingNeeded():
+            facts["options"] = str(dict(reason.setting))
+        case ValuesDiffer():
+            facts["deviation"] = _deviation(reason, language)
+        case ReleaseTooNew() | ReleaseTooOld():
+            facts["runtime"] = reason.target.partition("@")[0]
     clauses = SENTENCES[reason.code]
     chosen = [clause for clause in clauses if all(facts[slot] for slot in slots(clause))]
     said = "".join(language.tr(clause, **facts) for clause in chosen)
@@ -188,9 +191,9 @@ def slots(clause: str) -> list[str]:
 def texts() -> Iterator[str]:
     """Yield every text of the tables that a catalogue has to have."""
     yield from (clause for clauses in SENTENCES.values() for clause in clauses if not _is_one_fact(clause))
-    yield from (*PURPOSES, *_LIMITS.values(), *_STATED.values(), *CONSTANTS.values(), EVERY)
+    yield from (*PURPOSES, *_LIMITS.values(), *_STATED.values(), *_FOLDED.values(), *_CONSTANTS.values(), EVERY)
     yield from (row.words for row in VALUE_CLASSES.values())
-    yield from (text for row in RELATIONS.values() for text in (row.name, row.words))
+    yield from (_BROADCAST.get(row.name, row.words) for row in RELATIONS.values())
 
 
 def _is_one_fact(clause: str) -> bool:
@@ -206,25 +209,60 @@ _STOPS = ";:,；：， "
 _LIMITS: Mapping[str, str] = MappingProxyType(
     {
         "": "",
-        "patterns": "which says nothing of its neighbours",
-        "shapes": "on some of the shapes that it can have",
+        "patterns": "adjacent operators were not included",
+        "shapes": "only some of its possible shapes were run",
     }
 )
 
 _STATED: Mapping[str, str] = MappingProxyType(
     {
-        "ok": "{release} gives the contract's numbers",
-        "different-numbers": "{release} gives other numbers",
+        "ok": "{release} gives the expected results",
+        "different-numbers": "{release} gives different results",
         "not-implemented": "{release} does not run it",
-        "unknown": "{release} was not asked",
-        "invalid": "{release} takes it for invalid",
+        "unknown": "{release} has no data",
+        "invalid": "{release} rejects it as invalid",
     }
 )
 """What a release says, by verdict."""
 
 
+_BROADCAST: Mapping[str, str] = MappingProxyType(
+    {
+        "one-sided": "one operand broadcast",
+        "two-sided": "both operands broadcast",
+    }
+)
+"""Relations of shapes in the words of people, where their names are short for the data."""
+
+_CONSTANTS: Mapping[str, str] = MappingProxyType(
+    {
+        "none": "if no operand is a constant",
+        "A": "if A is a constant",
+        "B": "if B is a constant",
+        "both": "if both operands are constants",
+    }
+)
+"""Which operands are constants, as a condition."""
+
+_FOLDED: Mapping[str, str] = MappingProxyType(
+    {
+        "ok": "correct {condition}",
+        "different-numbers": "different {condition}",
+        "not-implemented": "refused {condition}",
+        "unknown": "not measured {condition}",
+        "invalid": "invalid {condition}",
+    }
+)
+"""What a node with other constants is, by verdict."""
+
+
 def _plain(value: object, _: Language) -> str:
     return "" if value is None else str(value)
+
+
+def relation_words(name: str, language: Language) -> str:
+    """Return how the operands' shapes are related, in words."""
+    return language.tr(_BROADCAST.get(name, RELATIONS[name].words))
 
 
 def _words(name: str, language: Language) -> str:
@@ -236,11 +274,6 @@ def all_of(items: Sequence[str], language: Language) -> str:
     """Join names, the last with an ``and``."""
     *some, last = items or ("",)
     return language.tr("{some} and {last}", some=row(some, language), last=last) if some else last
-
-
-def _any_of(items: Sequence[str], language: Language) -> str:
-    *some, last = items or ("",)
-    return language.tr("{some} or {last}", some=row(some, language), last=last) if some else last
 
 
 def row(items: Iterable[str], language: Language) -> str:
@@ -256,14 +289,42 @@ def _class_row(names: Sequence[str], language: Language) -> str:
     return row((_words(name, language) for name in names), language)
 
 
-def _gives(witness: Witness, language: Language) -> str:
-    return language.tr("{operation} gives {got}", operation=witness.written, got=witness.got)
+def _deviation(reason: ValuesDiffer, language: Language) -> str:
+    """What is wrong: that results saturate, where the witness shows it, or which values differ."""
+    if reason.witness is not None and _saturates(reason.witness):
+        return language.tr("saturates instead of wrapping")
+    return language.tr("{values} differ", values=_classes(reason.values, language))
+
+
+def _saturates(witness: Witness) -> bool:
+    """Whether a witness shows an integer type's limit where the exact result wraps to what was expected."""
+    exact = witness.operator.exact(*witness.operands)
+    if not isinstance(exact, int):
+        return False
+    for element in TYPES.values():
+        if element.is_integer:
+            low, high = element.limits
+            clamped, wrapped = min(max(exact, low), high), (exact - low) % (high - low + 1) + low
+            within = all(low <= one <= high for one in witness.operands)
+            if within and clamped != exact and (clamped, wrapped) == (witness.got, witness.expected):
+                return True
+    return False
+
+
+def _equation(witness: Witness) -> str:
+    return _signed(f"{witness.written} = {witness.got}")
+
+
+def _signed(numbers: str) -> str:
+    """Numbers with true minus signs, exponents excepted."""
+    return re.sub("(?<!e)-", "−", numbers)
 
 
 def _witness(witness: Witness | None, language: Language) -> str:
     if witness is None:
         return ""
-    return language.tr("{result}, expected {expected}", result=_gives(witness, language), expected=witness.expected)
+    expected = _signed(str(witness.expected))
+    return language.tr("{result}, expected {expected}", result=_equation(witness), expected=expected)
 
 
 def _with(what: str, result: str, language: Language) -> str:
@@ -276,15 +337,18 @@ def _examples(examples: Sequence[Example], language: Language) -> str:
 
 def _example(name: str, witness: Witness | None, language: Language) -> str:
     words = _words(name, language)
-    return words if witness is None else _with(words, _gives(witness, language), language)
+    return words if witness is None else _with(words, _equation(witness), language)
 
 
 def _answers(answers: Sequence[tuple[str, Witness | str]], language: Language) -> str:
-    shown = (
-        (language.tr(CONSTANTS[which]), then if isinstance(then, str) else _gives(then, language))
-        for which, then in answers
-    )
-    return _any_of([_with(words, then, language) for words, then in shown], language)
+    return language.tr("; ").join(_answer(which, then, language) for which, then in answers)
+
+
+def _answer(which: str, then: Witness | str, language: Language) -> str:
+    """What comes of a node with other constants: ``"different if A is a constant (5 − 10 = 0)"``."""
+    verdict = then if isinstance(then, str) else "different-numbers"
+    words = language.tr(_FOLDED[verdict], condition=language.tr(_CONSTANTS[which]))
+    return words if isinstance(then, str) else _with(words, _equation(then), language)
 
 
 def _operands(operands: Sequence[Range], language: Language) -> str:
@@ -333,13 +397,35 @@ def _count(count: int, language: Language) -> str:
 
 def _stated(stated: Stated, language: Language) -> str:
     shown = language.tr(_STATED[stated.verdict], release=stated.release)
-    return shown if stated.witness is None else _with(shown, _gives(stated.witness, language), language)
+    return shown if stated.witness is None else _with(shown, _equation(stated.witness), language)
+
+
+_EXTENSIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "avx2": "AVX2",
+        "avx512f": "AVX-512",
+        "avx512_bf16": "AVX-512 BF16",
+        "avx512_fp16": "AVX-512 FP16",
+        "amx_tile": "AMX",
+    }
+)
+"""Instruction sets as their makers write them."""
+
+
+def short_processor(cpu: str) -> str:
+    """Return a processor's name without trade marks, and its newest instruction set.
+
+    >>> short_processor("Intel(R) Xeon(R) Processor (up to amx_tile)"), short_processor("some CPU")
+    ('Intel Xeon (AMX)', 'some CPU')
+    """
+    name = re.sub(r"\((R|TM)\)| Processor\b", "", cpu)
+    return re.sub(r"\(up to (\w+)\)", lambda found: f"({_EXTENSIONS.get(found[1], found[1])})", name)
 
 
 def _taken(release: str, language: Language) -> str:
     if release:
-        return language.tr("the answer of {release} is taken", release=release)
-    return language.tr("the worse answer is taken")
+        return language.tr("the verdict is that of {release}", release=release)
+    return language.tr("the verdict is the worse of the two")
 
 
 _FORMATS: Mapping[str, Callable[..., str]] = MappingProxyType(
@@ -347,6 +433,7 @@ _FORMATS: Mapping[str, Callable[..., str]] = MappingProxyType(
         "answers": _answers,
         "classes": _class_row,
         "count": _count,
+        "cpu": lambda cpu, _: short_processor(cpu),
         "examples": _examples,
         "index": lambda index, _: "" if index is None else str(list(index)),
         "limit": lambda limit, language: language.tr(_LIMITS[limit]),
@@ -356,10 +443,10 @@ _FORMATS: Mapping[str, Callable[..., str]] = MappingProxyType(
         "operands": _operands,
         "others": _classes,
         "pattern": _pattern,
-        "pattern_cpus": all_of,
+        "pattern_cpus": lambda cpus, language: all_of([short_processor(one) for one in cpus], language),
         "patterns": _patterns,
         "purpose": lambda purpose, language: language.tr(purpose),
-        "relation": lambda relation, language: language.tr(RELATIONS[relation].words),
+        "relation": relation_words,
         "setting": _setting,
         "statement": lambda statement, language: language.tr(statement),
         "taken": _taken,

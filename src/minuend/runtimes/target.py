@@ -93,7 +93,7 @@ class Target:
 
     def reads_none(self, dialect_name: str) -> str:
         """What is said where it does not read a dialect's models."""
-        return f"{self.runtime} reads no {dialect(dialect_name).title} models"
+        return f"{self.runtime} does not read {dialect(dialect_name).title} models"
 
     @property
     def name(self) -> str:

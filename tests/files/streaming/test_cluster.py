@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from children import child
-from told_pages import blocks, commands
+from page_runner import blocks, commands
 
 import minuend
 from minuend import errors

@@ -13,6 +13,7 @@ from minuend.language import Language
 from minuend.plain import grouped
 from minuend.runtimes import rendering
 from minuend.runtimes.answers import VERDICTS
+from minuend.runtimes.cases import RELATIONS
 from minuend.runtimes.formats import Unread
 from minuend.runtimes.reasons import AsContracted, Reason
 from minuend.standards.dialects import parse_version
@@ -39,15 +40,37 @@ class Nouns(NamedTuple):
     several: str
     lacking: str
     none: str
+    some: str
 
 
 NOUNS: Mapping[str, Nouns] = MappingProxyType(
     {
-        name: Nouns(f"1 {noun}", f"{{count}} {noun}s", f" has no {noun}", f"no {noun}")
+        name: Nouns(
+            f"1 {noun}", f"{{count}} {noun}s", f" has no {noun}", f"no {noun}", f"{{count}} of {{total}} {noun}s"
+        )
         for name, noun in (("subtract", "subtraction"), ("add", "addition"), ("negative", "negation"))
     }
 )
 """The nouns of each operator, by its name in the array API standard."""
+
+_FOUND: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "different-numbers": ("{some} differs on {targets}", "{some} differ on {targets}"),
+        "not-implemented": ("{some} does not run on {targets}", "{some} do not run on {targets}"),
+        "invalid": ("{some} is invalid on {targets}", "{some} are invalid on {targets}"),
+        "unknown": ("{some} is unknown on {targets}", "{some} are unknown on {targets}"),
+    }
+)
+"""What a summary says of one node and of several, by verdict."""
+
+_MARKS: Mapping[str, str] = MappingProxyType({"accepted": "{what} (accepted)", "tolerated": "{what} (not counted)"})
+"""What a summary adds to findings that do not count."""
+
+
+def texts() -> Iterator[str]:
+    """Yield every text of the tables that a catalogue has to have."""
+    yield from (text for row in (*NOUNS.values(), *_FOUND.values()) for text in row)
+    yield from _MARKS.values()
 
 
 def gate_page(gate: Gate, language: Language, *, whole: bool = False) -> Page:
@@ -124,7 +147,7 @@ class _Pages:
             return self.tr(self.nouns.lacking)
         if not all(finding.verdict == "ok" for finding in report.findings):
             return self.tr(": {subtractions}, {found}", subtractions=self._counted(nodes), found=self._found(report))
-        fine = self.tr(": {subtractions}, fine everywhere", subtractions=self._counted(nodes))
+        fine = self.tr(": {subtractions}, all as expected", subtractions=self._counted(nodes))
         if not report.assumed:
             return fine
         return fine + self.tr(", where {assumed}", assumed=rendering.all_of(report.assumed, self.language))
@@ -145,7 +168,7 @@ class _Pages:
         for target in gate.targets:
             found = [one for report in gate.reports for one in report.findings if one.target == target]
             runs = [one for report in gate.reports for one in report.trials if one.target == target]
-            ran = self.tr("; as they are: {verdicts}", verdicts=self._verdicts(runs)) if runs else ""
+            ran = self.tr("; runs of whole models: {verdicts}", verdicts=self._verdicts(runs)) if runs else ""
             yield self.language.labelled(target, f"{self._verdicts(found) or self.tr(self.nouns.none)}{ran}")
 
     def _verdicts(self, found: Iterable[Finding | Trial]) -> str:
@@ -155,7 +178,7 @@ class _Pages:
     # ---- one model --------------------------------------------------------------------------------------------
 
     def report(self, report: Report) -> Page:
-        """What was found, node by node; unless ``whole``, nodes that are plainly fine everywhere share one line."""
+        """What was found, node by node; unless ``whole``, nodes that are plainly fine on all targets share one line."""
         nodes = grouped(((finding.location, finding.opversion), finding) for finding in report.findings)
         page: list[str | Table] = [*self._notes(report.notices)]
         for found in nodes.values():
@@ -186,7 +209,7 @@ class _Pages:
             if trial.accepted:
                 runtime, verdict, reason = trial.runtime, trial.verdict, trial.accepted
                 yield self.tr(
-                    "as it is on {runtime}: {verdict}, accepted: {reason}",
+                    "unmodified on {runtime}: {verdict}, accepted: {reason}",
                     runtime=runtime,
                     verdict=verdict,
                     reason=reason,
@@ -195,7 +218,8 @@ class _Pages:
                 yield from run_lines(trial)
 
     def _kind(self, finding: Finding) -> str:
-        shapes = self.tr("same shapes") if finding.shape_relation == "same" else self.tr(finding.shape_relation)
+        relation = finding.shape_relation
+        shapes = rendering.relation_words(relation, self.language) if relation in RELATIONS else self.tr(relation)
         parts = [f"{parse_version(finding.opversion)}", finding.dtype, shapes]
         if finding.constants != "none":
             parts.append(self.tr("constants: {which}", which=finding.constants))
@@ -204,22 +228,39 @@ class _Pages:
     def _summary(self, report: Report, nodes: Sequence[Sequence[Finding]]) -> list[str]:
         ran = [
             self.tr(
-                "as it is on {runtime}: {outcome}", runtime=one.runtime, outcome=one.told if one.ok else outcome(one)
+                "unmodified on {runtime}: {outcome}", runtime=one.runtime, outcome=one.told if one.ok else outcome(one)
             )
             for one in report.trials
             if not one.accepted
         ]
         if not nodes:
             return [f"{report.title}{self.tr(self.nouns.lacking)}", *ran]
-        targets = ", ".join(dict.fromkeys(finding.target for finding in report.findings))
-        counted = self.tr("{subtractions} on {targets}", subtractions=self._counted(nodes), targets=targets)
-        fine = sum(all(finding.verdict == "ok" for finding in found) for found in nodes)
-        parts = [self.tr("{count} fine everywhere", count=fine), self._found(report)]
-        return [
-            self.language.labelled(report.title, counted),
-            rendering.several(filter(None, parts), self.language),
-            *ran,
-        ]
+        return [self.language.labelled(report.title, self._counted(nodes)), *self._targets(report), *ran]
+
+    def _targets(self, report: Report) -> Iterator[str]:
+        """How many nodes deviate on which targets, a line for each verdict; then the targets without a deviation."""
+        found = grouped((finding.target, finding) for finding in report.findings)
+        fine = [target for target, some in found.items() if all(one.verdict == "ok" for one in some)]
+        lines: dict[tuple[str, str, int, int], list[str]] = {}
+        for target, some in found.items():
+            counts = Counter((one.verdict, self._mark(report, one)) for one in some if one.verdict != "ok")
+            for (verdict, mark), count in sorted(counts.items(), key=lambda item: VERDICTS.index(item[0][0])):
+                lines.setdefault((verdict, mark, count, len(some)), []).append(target)
+        for (verdict, mark, count, total), targets in lines.items():
+            one, several = _FOUND[verdict]
+            line = self.tr(
+                one if count == 1 else several,
+                some=self.tr(self.nouns.some, count=count, total=total),
+                targets=rendering.all_of(targets, self.language),
+            )
+            yield self.tr(_MARKS[mark], what=line) if mark else line
+        if fine:
+            yield self.tr("as expected on {targets}", targets=rendering.all_of(fine, self.language))
+
+    @staticmethod
+    def _mark(report: Report, finding: Finding) -> str:
+        """Why a finding does not count; ``""`` where it does."""
+        return "accepted" if finding.accepted else "" if finding.verdict in report.fail_on else "tolerated"
 
     # ---- counts -----------------------------------------------------------------------------------------------
 

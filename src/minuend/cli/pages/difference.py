@@ -58,9 +58,9 @@ def _written_lines(tensor: Written, overflow: str) -> list[str]:
     lines = [f"{_types(tensor)}, {counted(tensor.elements, 'element')}"]
     if tensor.overflowed is not None:
         lines.append(f"overflow: {overflow}, {_fit(tensor.overflowed, tensor.elements, tensor.element.name)}")
-    told = [] if tensor.low is None else [f"lowest {number(tensor.low)}, highest {number(tensor.high)}"]
-    told += [f"{count} {name}" for name, count in _missing(tensor).items() if count is not None]
-    return [*lines, ", ".join(told)] if told else lines
+    ends = [] if tensor.low is None else [f"lowest {number(tensor.low)}, highest {number(tensor.high)}"]
+    facts = [*ends, *(f"{count} {name}" for name, count in _missing(tensor).items() if count is not None)]
+    return [*lines, ", ".join(facts)] if facts else lines
 
 
 def _written_table(tensors: Sequence[Written]) -> Table:
@@ -90,11 +90,11 @@ def _missing(tensor: Written) -> dict[str, int | None]:
 def _found_lines(tensor: Comparison) -> list[str]:
     if not tensor.element.is_integer:
         return [f"{counted(tensor.nans, 'difference')} {'is' if tensor.nans == 1 else 'are'} NaN"]
-    told = _fit(tensor.overflowed, tensor.elements, tensor.element.name)
+    fitting = _fit(tensor.overflowed, tensor.elements, tensor.element.name)
     if tensor.first is None:
-        return [told]
+        return [fitting]
     index, a, b = tensor.first
-    return [told, f"the first is at index {index}: {SUBTRACT.equation(a, b)}"]
+    return [fitting, f"the first is at index {index}: {SUBTRACT.equation(a, b)}"]
 
 
 def _answers(tensor: Comparison) -> Table:
@@ -127,4 +127,4 @@ def _fit(overflowed: int, elements: int, element: str) -> str:
 
 
 def _skipped(names: Sequence[str]) -> list[str]:
-    return [f"skipped, in one file alone: {', '.join(names)}"] if names else []
+    return [f"skipped, in one file only: {', '.join(names)}"] if names else []

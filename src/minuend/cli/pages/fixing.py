@@ -15,7 +15,7 @@ def fix_lines(fixed: Fixed, source: str, written: str) -> list[str]:
     """Show what was fixed and what was refused, a line each; ``written`` is the file, ``""`` for none."""
     lines = [f"{source} → {written} for {fixed.target}" if written else f"{source} for {fixed.target}"]
     lines += [fixed.warning] if fixed.warning else []
-    lines += [f"~ {told}" for told in (*fixed.changes, *fixed.notes)]
+    lines += [f"~ {change}" for change in (*fixed.changes, *fixed.notes)]
     lines += [f"! refused: {refusal}" for refusal in fixed.refused]
     if fixed.untouched and fixed.touched:
         lines.append(
@@ -24,7 +24,7 @@ def fix_lines(fixed: Fixed, source: str, written: str) -> list[str]:
     if fixed.comparison is not None:
         lines.append(str(fixed.comparison))
     if fixed.whole is not None:
-        whole = list(run_lines(fixed.whole))
+        whole = list(run_lines(fixed.whole, "the fixed model"))
         if fixed.whole.ok:
             whole = [f"{whole[0]} {'; '.join(line.removeprefix('~ ') for line in whole[1:])}"]
         lines += whole

@@ -18,8 +18,8 @@ SIGNS = {"ok": "ok", "different-numbers": "≠", "not-implemented": "no", "unkno
 MEANING = (
     "ok: every result is as expected; ≠: some results differ; no: it does not run; ?: some were not measured, and are "
     "not documented; blank: the runtime reads no such type. Each cell is the worst over all values of two inputs of "
-    "one shape, in the newest version of the operator that has the type. DirectML was not measured: its documents are "
-    "shown."
+    "one shape, in the newest version of the operator that has the type. DirectML has not been measured: its documents "
+    "are shown."
 )
 
 

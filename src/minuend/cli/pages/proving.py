@@ -1,4 +1,4 @@
-"""``prove``: where a runtime deviates from the contract."""
+"""``prove``: where a runtime deviates from the expected results."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
     from minuend.runtimes.report import Finding, Report
 
 _SHOWN = 20
-"""How many findings that nobody expected are shown."""
+"""How many unexpected findings are shown."""
 
 _MISREAD = ("legacy axis", "pdpd", "zero-size")
 """Relations under which a deviation is one of shapes, whatever the values are."""
 
 
 def prove_page(report: Report) -> Page:
-    """Show whether a runtime does as expected, then what it deviates in: a line for each element type and value class,
+    """Show whether a runtime is as listed, then what it deviates in: a line for each element type and value class,
     with the first witness; what it refuses comes last.
     """
-    page: list[str | Table] = [*_unexpected(report), _asked(report.facts), *report.notes]
-    page += _table(report, "different-numbers", "Numbers that differ from the contract:", _numbers_table)
+    page: list[str | Table] = [*_unexpected(report), _queried(report.facts), *report.notes]
+    page += _table(report, "different-numbers", "Results that differ from the expected ones:", _numbers_table)
     if joined := [finding for finding in report.findings if finding.graph and finding.verdict != "ok"]:
-        page += ["Computed otherwise beside a neighbour than each by itself:", _graphs_table(joined)]
+        page += ["Patterns that differ from their operators computed one by one:", _graphs_table(joined)]
     return [*page, *_table(report, "not-implemented", "Refused by the runtime:", _refusals_table)]
 
 
@@ -37,9 +37,9 @@ def _table(report: Report, verdict: str, head: str, table: Callable[[Sequence[Fi
     return [head, table(found)] if found else []
 
 
-def _asked(facts: Mapping[str, Any]) -> str:
+def _queried(facts: Mapping[str, Any]) -> str:
     what = f"{counted(facts['cases'], 'case')}, {facts['pairs']:,} pairs of operands"
-    what += f", {counted(facts['graphs'], 'graph')}" if facts["graphs"] else ""
+    what += f", {counted(facts['graphs'], 'pattern')}" if facts["graphs"] else ""
     edges = " (edges only)" if facts["quick"] else ""
     return f"{facts['runtime']} {facts['release']}: {what}, {facts['seconds']} s{edges}"
 
@@ -47,13 +47,13 @@ def _asked(facts: Mapping[str, Any]) -> str:
 def _unexpected(report: Report) -> list[str | Table]:
     other = _compared(report.facts)
     if report.ok:
-        fine = "nothing deviates that is not listed, and nothing that is listed is gone"
+        fine = "as listed: no new deviation, and all listed ones are still there"
         return [f"nothing differs from {other}" if other else fine]
     shown = report.failures[:_SHOWN]
     rows = tuple((finding.unexpected, finding.case, str(finding.witness or finding.reason)) for finding in shown)
     left = len(report.failures) - len(shown)
     more = [f"and {counted(left, 'more finding')}; --json shows them all"] if left else []
-    than = f"in which it differs from {other}" if other else "that the list of known deviations does not account for"
+    than = f"in which it differs from {other}" if other else "not in the list of known deviations"
     head = f"{counted(len(report.failures), 'finding')} {than}:"
     return [head, Table(("", "case", "witness"), rows), *more]
 
@@ -120,10 +120,10 @@ def _refusals_table(findings: Sequence[Finding]) -> Table:
 def _graphs_table(findings: Sequence[Finding]) -> Table:
     groups = grouped(((finding.dtype, finding.reason), finding) for finding in findings)
     rows = (
-        (dtype, some((finding.graph for finding in group), noun="expressions"), reason)
+        (dtype, some((finding.graph for finding in group), noun="patterns"), reason)
         for (dtype, reason), group in groups.items()
     )
-    return Table(("type", "subtraction and neighbour", "values"), tuple(rows))
+    return Table(("type", "pattern", "values"), tuple(rows))
 
 
 def _types(findings: Sequence[Finding]) -> str:

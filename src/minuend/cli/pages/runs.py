@@ -1,4 +1,4 @@
-"""A model as it is on a runtime: its outputs, and where numbers leave."""
+"""An unmodified model on a runtime: its outputs, and the first node whose results differ."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def outcome(trial: Trial) -> str:
     return f"{wrong} of {counted(len(trial.outputs), 'output')} {'differs' if wrong == 1 else 'differ'}"
 
 
-def run_lines(trial: Trial) -> Iterator[str]:
-    """Show what a runtime gave for a model as it is."""
+def run_lines(trial: Trial, model: str = "unmodified") -> Iterator[str]:
+    """Show what a runtime gave for a model; ``model`` says which one it ran."""
     hint = f" with --hint {trial.hint}" if trial.hint else ""
-    yield f"as it is on {trial.runtime}{hint}" + (f", on {trial.inputs}:" if trial.inputs else ":")
+    yield f"{model} on {trial.runtime}{hint}" + (f", on {trial.inputs}:" if trial.inputs else ":")
     yield from (f"~ {note}" for note in trial.notes)
     if trial.refused or trial.unlike:
         yield f"~ {trial.refused or trial.unlike}"
@@ -44,22 +44,22 @@ def _right(trial: Trial) -> Iterator[str]:
         some = [one for one in trial.outputs if not one.different and (not one.unequal) == same]
         if not some:
             continue
-        told = f"{counted(len(some), 'output')} as expected: all {sum(one.elements for one in some)} elements"
+        outputs = f"{counted(len(some), 'output')} as expected: {counted(sum(one.elements for one in some), 'element')}"
         worst = max(some, key=lambda one: one.farthest / (one.allowed or 1))
-        yield f"{told}, to the bit" if same else f"{told}, {closeness(some)}{_far(worst)}"
+        yield f"{outputs}, bit-identical" if same else f"{outputs}, {closeness(some)}{_far(worst)}"
 
 
 def _wrong(trial: Trial) -> Iterator[str]:
     for one in trial.outputs:
         if one.different:
-            told = f"output {one.name!r} differs: {one.different} of {one.elements} elements"
-            yield f"{told}{_first(one.first)}{_far(one)}"
+            output = f"output {one.name!r} differs: {one.different} of {one.elements} elements"
+            yield f"{output}{_first(one.first)}{_far(one)}"
 
 
 def _far(one: Answered) -> str:
     if one.allowed is None:
         return ""
-    return f"; the farthest is {one.farthest:.2g} from float64, {one.allowed:.2g} is allowed"
+    return f"; at most {one.farthest:.2g} from float64, {one.allowed:.2g} is allowed"
 
 
 def _first(one: Different | None) -> str:
@@ -67,15 +67,15 @@ def _first(one: Different | None) -> str:
 
 
 def _left(trial: Trial) -> Iterator[str]:
-    """Where numbers leave: at a subtraction, which is judged above, or at another operator."""
+    """The first nodes whose results differ: a subtraction, which is judged above, or another operator."""
     for place in trial.places:
-        kind = "the subtraction" if place.operator == "Sub" else place.operator
-        told = f"numbers leave at {kind} {place.location}: {place.different} of {place.elements} elements"
-        yield f"{told}{_first(place.first)}{_together(place)}"
+        kind = "subtraction" if place.operator == "Sub" else place.operator
+        first = f"first difference: {kind} {place.location}, {place.different} of {place.elements} elements"
+        yield f"{first}{_first(place.first)}{_together(place)}"
 
 
 def _together(place: Place) -> str:
-    how = "; found with values in between made outputs, which changes bits of the outputs" if place.cut else ""
+    how = "; found with intermediate values as outputs, which changes bits of the outputs" if place.cut else ""
     if not place.together:
         return how
     if len(place.together) > _MOST:
@@ -83,13 +83,13 @@ def _together(place: Place) -> str:
         named = f"the {count} nodes before it from {first} on"
     else:
         named = listed(place.together, "and")
-    return f"; it cannot be told apart from {named}, as a look at what lies between changes the numbers{how}"
+    return f"; or {named}: making the values in between outputs changes the results{how}"
 
 
 def _causes(trial: Trial) -> Iterator[str]:
     if trial.gone:
-        yield f"gone with {listed(trial.gone)}"
+        yield f"correct with {listed(trial.gone)}"
     elif trial.switches and any(one.different for one in trial.outputs):
-        yield f"still so with {listed(trial.switches, 'and with')}"
+        yield f"the same with {listed(trial.switches, 'and with')}"
     if any(one.allowed is not None for one in trial.outputs):
-        yield f"allowed, where operators round: {WORDS}"
+        yield f"allowed where operators round: {WORDS}"

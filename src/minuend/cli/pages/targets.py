@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 from minuend.cli.pages.layout import Page, Table
 from minuend.cli.pages.summaries import by_type, constants, operators, some, types
 from minuend.cli.words import short_number
+from minuend.errors import listed
 from minuend.plain import grouped
+from minuend.runtimes.rendering import short_processor
 
 if TYPE_CHECKING:
     from minuend.runtimes.answers import Answer
@@ -25,14 +27,18 @@ def targets_page(targets: Sequence[Target], yours: Container[str] = ()) -> Page:
 
 
 def _facts(target: Target) -> str:
-    return f"declared: {target.source}" if target.declared else f"measured {target.date} {target.conditions}"
+    if target.declared:
+        return f"declared: {target.source}"
+    cpu, others = target.processors
+    patterns = f"; patterns on {listed(list(map(short_processor, others)), 'and')}" if others else ""
+    return f"measured {target.date} on {short_processor(cpu)}{patterns}"
 
 
 def targets_diff_page(old: Target, new: Target, changes: Sequence[TargetChange]) -> Page:
     """Show in what two targets differ, a line for each element type and value class."""
     head = f"{old.name} → {new.name}"
     if not changes:
-        return (f"{head}: nothing changed in what both were asked",)
+        return (f"{head}: no change in what was measured of both",)
     groups: dict[tuple[str, str, str, str], list[tuple[str, TargetChange]]] = {}
     for change in changes:
         for dtype in change.dtypes:
@@ -49,13 +55,13 @@ def targets_diff_page(old: Target, new: Target, changes: Sequence[TargetChange])
                 operators((version for change in found for version in change.opversions), dtypes),
                 constants(name for change in found for name in change.constants),
                 some((name for change in found for name in change.relations), 2),
-                min((f"{_told(change.old)} → {_told(change.new)}" for change in found), key=len),
+                min((f"{_shown(change.old)} → {_shown(change.new)}" for change in found), key=len),
             )
         )
     return (head, Table(("type", "values", "operator", "constants", "shapes", "first change"), tuple(rows)))
 
 
-def _told(answer: Answer) -> str:
+def _shown(answer: Answer) -> str:
     if answer.witness is None:
         return answer.verdict
     w = answer.witness
