@@ -14,9 +14,19 @@ from types import MappingProxyType
 from typing import cast
 
 from minuend.errors import FileFormatError, listed
-from minuend.files.base import NO_TEXT, ChunkedFormat, Format, Result, Tensor, TensorFile, check_shape, clipped, quoted
-from minuend.files.transaction import addresses, remote
-from minuend.files.transaction.addresses import URL
+from minuend.files.base import (
+    NO_TEXT,
+    URL,
+    ChunkedFormat,
+    Format,
+    Result,
+    Tensor,
+    TensorFile,
+    check_shape,
+    clipped,
+    quoted,
+)
+from minuend.files.transaction import remote
 from minuend.files.transaction.output_paths import refuse_inputs
 from minuend.files.transaction.writing import atomic, new_folder, within_folder
 from minuend.standards.abilities import Ability
@@ -86,7 +96,7 @@ def open_tensors(path: str, *, every_type: bool = False) -> TensorFile:
 
 def split(path: str) -> tuple[str, str | None]:
     """Split ``path::name``; the name is ``None`` where none is given."""
-    path = addresses.as_local(path)
+    path = remote.as_local(path)
     host, end, rest = path.partition("]") if URL + "[" in path else ("", "", path)  # http://[::1]:80/x.npy
     real, selector, name = rest.partition(SELECTOR)
     return (path, None) if not selector or os.path.exists(path) else (host + end + real, name)
@@ -162,7 +172,7 @@ def _module(path: str, known: Mapping[str, Callable[[], Format]]) -> Format:
 
 def _suffix(path: str, known: Iterable[str]) -> str | None:
     """Return the longest suffix that a path ends in."""
-    name = addresses.name_of(path).lower()
+    name = remote.name_of(path).lower()
     return max((one for one in known if name.endswith(one) and name != one), key=len, default=None)
 
 

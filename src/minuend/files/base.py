@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import Any, BinaryIO, Protocol
 
 import numpy as np
@@ -15,8 +16,7 @@ import numpy as np
 from minuend.core import elements
 from minuend.core.elements import ElementType
 from minuend.core.shapes import size
-from minuend.errors import DTypeError, FileFormatError, listed
-from minuend.files.elements import Elements
+from minuend.errors import DTypeError, FileFormatError, Unsupported, listed
 from minuend.files.formats.coordinates import Coordinates
 from minuend.files.formats.georeference import Grid
 from minuend.files.formats.plain_types import plain_type
@@ -25,6 +25,26 @@ from minuend.files.streaming.pipeline import ahead, each
 from minuend.files.streaming.reading import Array, Source, room
 from minuend.files.streaming.regions import BAND_BYTES, Region, bands, extent, runs, tiles
 from minuend.files.transaction.writing import Placed, Places
+
+
+class Elements(Protocol):
+    """The elements of a tensor, wherever they lie.
+
+    Attributes:
+        dtype: as they are stored, byte order and all. shape: of the whole tensor.
+    """
+
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    def read(self) -> Array:
+        """Return all of them, read-only."""
+
+    def part(self, region: Region) -> Array:
+        """Return a region of them, read-only; good as long as it is held. Several threads may ask at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +171,8 @@ class About:
 
 
 NOTHING = About()
+URL = "://"
+"""What the address of an object store has and no path."""
 
 NO_TEXT: Mapping[str, str] = MappingProxyType({})
 
@@ -416,6 +438,22 @@ def element_of(dtype: np.dtype[Any], where: str, *, every_type: bool = False) ->
     if row is None:
         raise DTypeError("types", f"{elements.refusal(dtype.name)}; expected {listed(elements.TYPES)}", where=where)
     return row
+
+
+def need(module: str, extra: str, path: str) -> ModuleType:
+    """Import a package that an extra brings.
+
+    Raises:
+        Unsupported: it is not installed.
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != module.partition(".")[0]:
+            raise
+        raise Unsupported(
+            f'{path} needs the package {module.partition(".")[0]!r}: pip install "minuend[{extra}]"'
+        ) from None
 
 
 def clipped(text: str, most: int = 200) -> str:

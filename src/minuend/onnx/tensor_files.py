@@ -17,10 +17,9 @@ import numpy as np
 from minuend.core.elements import TYPES, ElementType
 from minuend.core.shapes import size
 from minuend.errors import DTypeError, FileFormatError, Unsupported, listed
-from minuend.files.base import NO_TEXT, Held, Result, Tensor, TensorFile, check_shape
+from minuend.files.base import NO_TEXT, Held, Result, Tensor, TensorFile, check_shape, need
 from minuend.files.formats.plain_types import PlainType, plain_type
-from minuend.files.packages import need
-from minuend.files.transaction import remote
+from minuend.files.streaming import reading
 from minuend.onnx.versions import SPELLINGS
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     """Parse and check the message; the tensor's name is the message's."""
     onnx = need("onnx", "onnx", path)
     protobuf = need("google.protobuf.message", "onnx", path)
-    source = remote.open_source(path)
+    source = reading.open_source(path)
     if source.size > _MOST_BYTES:
         raise FileFormatError(f"{path} has {source.size} bytes; a protobuf message has {_MOST_BYTES} at most")
     try:

@@ -21,8 +21,7 @@ from minuend.files import Result, split, write_tensors
 from minuend.files.difference import subtract_files
 from minuend.files.policy_comparison import compare_files
 from minuend.files.transaction import remote
-from minuend.files.transaction.addresses import as_local, name_of
-from minuend.files.transaction.remote import Remote
+from minuend.files.transaction.remote import Remote, as_local, name_of
 from minuend.files.transaction.writing import temporary_folder
 
 fsspec = pytest.importorskip("fsspec")

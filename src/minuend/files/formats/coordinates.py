@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minuend.files.elements import Elements
 from minuend.files.streaming.reading import Array
 from minuend.files.streaming.regions import Region, whole
+
+if TYPE_CHECKING:
+    from minuend.files.base import Elements
 
 NONE: Mapping[str, Any] = MappingProxyType({})
 
@@ -55,7 +57,7 @@ class Companion:
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Texts of any length as Python has them, whatever a file has; see :class:`~minuend.files.elements.Elements`."""
+    """Texts of any length as Python has them, whatever a file has; see :class:`~minuend.files.base.Elements`."""
 
     stored: Elements
     dtype: np.dtype[Any] = field(default_factory=lambda: np.dtype(object))
@@ -78,9 +80,7 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class Letters:
-    """Texts whose letters lie along the last axis, as netCDF has them;
-    see :class:`~minuend.files.elements.Elements`.
-    """
+    """Texts whose letters lie along the last axis, as netCDF has them; see :class:`~minuend.files.base.Elements`."""
 
     stored: Elements
 

@@ -14,7 +14,6 @@ from minuend.files.formats import conventions, hdf5, netcdf_classic, netcdf_hdf5
 from minuend.files.formats.conventions import Groups, Variable, Variables
 from minuend.files.formats.coordinates import Companion, text_of_letters
 from minuend.files.streaming import reading
-from minuend.files.transaction import remote
 
 SUFFIXES = (".nc", ".nc4")
 NAMED = True
@@ -22,7 +21,7 @@ NAMED = True
 
 def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     """Look at all variables of a file."""
-    source = remote.open_source(path)
+    source = reading.open_source(path)
     if source.read(0, min(3, source.size)).tobytes() == netcdf_classic.MAGIC:
         return conventions.tensors_of(path, *_classic(source, path, every_type), "variable", placeable=True)
     found = netcdf_hdf5.variables(path, every_type=every_type, netcdf=True)

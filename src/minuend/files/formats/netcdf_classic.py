@@ -17,8 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from minuend.errors import FileFormatError
-from minuend.files.base import Stretched, check_shape, clipped
-from minuend.files.elements import Elements
+from minuend.files.base import Elements, Stretched, check_shape, clipped
 from minuend.files.formats.coordinates import Axis
 from minuend.files.streaming.reading import Array, Source, room
 from minuend.files.streaming.regions import Region, extent, whole
@@ -48,7 +47,7 @@ class Variable(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """Elements that lie record by record; see :class:`~minuend.files.elements.Elements`.
+    """Elements that lie record by record; see :class:`~minuend.files.base.Elements`.
 
     Attributes:
         step: bytes from one record to the next.

@@ -19,8 +19,8 @@ from minuend.core.elements import ElementType
 from minuend.core.shapes import size
 from minuend.errors import DTypeError, FileFormatError
 from minuend.files.base import NO_TEXT, Result, Stretched, Tensor, TensorFile, check_shape, element_of, is_numpys_own
+from minuend.files.streaming import reading
 from minuend.files.streaming.reading import Source
-from minuend.files.transaction import remote
 
 SUFFIXES = (".npy",)
 NAMED = False
@@ -91,7 +91,7 @@ def check_length(header: Header, came: int, where: str) -> None:
 
 def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     """Open a ``.npy``; its tensor has no name."""
-    source = remote.open_source(path)
+    source = reading.open_source(path)
     header, elements = elements_of(source, 0, source.size, path, every_type=every_type)
     tensor = Tensor("", header.element, header.shape, lambda: elements, fortran=header.fortran)
     return TensorFile(path, NAMED, {"": lambda: tensor})

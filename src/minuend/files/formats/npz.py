@@ -22,7 +22,6 @@ from minuend.files.base import NO_TEXT, Result, Stretched, Tensor, TensorFile, c
 from minuend.files.formats import npy
 from minuend.files.streaming import reading
 from minuend.files.streaming.reading import File, Opened, Source, Stream, blocks
-from minuend.files.transaction import remote
 
 SUFFIXES = (".npz",)
 NAMED = True
@@ -37,7 +36,7 @@ _LONGEST_NAME = (1 << 16) - 1
 
 def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     """Read an archive's directory; members are looked at when they are asked for."""
-    source = remote.open_source(path)
+    source = reading.open_source(path)
     members: dict[str, zipfile.ZipInfo] = {}
     for info in _directory(source):
         name = info.filename.removesuffix(".npy")

@@ -16,10 +16,10 @@ from types import MappingProxyType
 from typing import Any
 
 from minuend.errors import FileFormatError
+from minuend.files.base import URL
 from minuend.files.formats import tiff_cameras
 from minuend.files.formats.georeference import GEOGRAPHIC, PROJECTED, TEXT, Grid, Matrix
 from minuend.files.streaming.reading import read_bytes
-from minuend.files.transaction.addresses import URL
 
 _LONGEST = 1 << 24
 _EPSG = re.compile(r'\A(PROJCS|GEOGCS)\[.*AUTHORITY\["EPSG","(\d+)"\]\]\Z', re.S)

@@ -21,6 +21,7 @@ import numpy as np
 from minuend.errors import DTypeError, FileFormatError, MinuendError
 from minuend.files.base import (
     NO_TEXT,
+    URL,
     About,
     Result,
     Stored,
@@ -30,16 +31,15 @@ from minuend.files.base import (
     clipped,
     element_of,
     is_numpys_own,
+    need,
 )
 from minuend.files.formats import conventions
 from minuend.files.formats.conventions import Variable
 from minuend.files.formats.coordinates import Axis, Companion, Coordinates, Texts
-from minuend.files.packages import need
 from minuend.files.streaming.pipeline import each
 from minuend.files.streaming.reading import Array
 from minuend.files.streaming.regions import Region, boxes, whole
-from minuend.files.transaction import addresses
-from minuend.files.transaction.addresses import URL
+from minuend.files.transaction import remote
 from minuend.files.transaction.writing import new_file
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Chunked:
         return self.part(whole(self.shape))
 
     def part(self, region: Region) -> Array:
-        """Return a region; see :class:`~minuend.files.elements.Elements`.
+        """Return a region; see :class:`~minuend.files.base.Elements`.
 
         Raises:
             FileFormatError: a chunk that cannot be unpacked.
@@ -140,7 +140,7 @@ def tensors_of(store: Any, path: str, *, every_type: bool) -> TensorFile:
     """Look at the headers of what a store holds; ``path`` is what messages call it."""
     from minuend.files.formats import zarr_conventions, zarr_headers
 
-    with addresses.told(path) if URL in path else contextlib.nullcontext():
+    with remote.told(path) if URL in path else contextlib.nullcontext():
         found = zarr_headers.nodes(store, path)
     root = found[""]
     stored = Stored(root.version, root.header, consolidated=zarr_headers.is_consolidated(store, root))
@@ -431,7 +431,7 @@ class Goal:
         Returns:
             the length and checksum of what is stored; ``None`` where nothing is, since all is the fill value.
         """
-        with addresses.told(self._address) if self._address else contextlib.nullcontext(), _memory():
+        with remote.told(self._address) if self._address else contextlib.nullcontext(), _memory():
             self._array[region] = elements
         marks: dict[str, Mark] = getattr(self._store, "marks", {})
         return marks.pop(self._key(region), None)
@@ -440,7 +440,7 @@ class Goal:
         """Whether what is stored of a region has a length and checksum, or is not there where nothing was stored."""
         from minuend.files.formats import zarr_stores
 
-        with addresses.told(self._address) if self._address else contextlib.nullcontext():
+        with remote.told(self._address) if self._address else contextlib.nullcontext():
             found = zarr_stores.content(self._store, self._key(region))
         return (None if found is None else zarr_stores.mark_of(found)) == mark
 

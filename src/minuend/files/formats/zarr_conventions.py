@@ -20,8 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minuend.errors import FileFormatError
-from minuend.files.base import Result, clipped
-from minuend.files.elements import Elements
+from minuend.files.base import Elements, Result, clipped
 from minuend.files.formats import conventions
 from minuend.files.formats.conventions import FILL
 from minuend.files.formats.coordinates import Axis, Companion

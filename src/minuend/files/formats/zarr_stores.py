@@ -20,11 +20,10 @@ from zarr.core.sync import sync
 from zarr.storage import FsspecStore, LocalStore, ZipStore
 
 from minuend.errors import FileFormatError
-from minuend.files.base import clipped
+from minuend.files.base import URL, clipped
 from minuend.files.streaming import reading
 from minuend.files.streaming.reading import Source, Stream
-from minuend.files.transaction import addresses
-from minuend.files.transaction.addresses import URL
+from minuend.files.transaction import remote
 from minuend.files.transaction.output_paths import of
 
 
@@ -157,8 +156,8 @@ def opened(path: str) -> Any:
     """Return the store at a path or an address, which is only read."""
     if URL not in path:
         return Inside(path)
-    system, root = addresses.system_of(path, asynchronous=addresses.is_web(path))  # or say what is missing
-    if addresses.is_web(path):
+    system, root = remote.system_of(path, asynchronous=remote.is_web(path))  # or say what is missing
+    if remote.is_web(path):
         return FsspecStore(fs=system, path=root, read_only=True)
     return FsspecStore.from_url(path, read_only=True)
 

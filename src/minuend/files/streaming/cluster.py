@@ -18,12 +18,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from minuend import __version__
+import minuend
 from minuend.errors import MinuendError
 from minuend.files import chunked_format, open_tensors
-from minuend.files.packages import need
-from minuend.files.streaming import chunk_tasks
-from minuend.files.streaming.chunk_tasks import Done, Job, Task, Told
+from minuend.files.base import need
+from minuend.files.streaming import chunked_write
+from minuend.files.streaming.chunked_write import Done, Job, Task, Told
 
 if TYPE_CHECKING:
     from minuend.files.base import Goal
@@ -56,7 +56,7 @@ class Place:
     path: str
     spare: str
     out: str
-    version: str = __version__
+    version: str = minuend.__version__
 
 
 def run(
@@ -135,7 +135,7 @@ def _check_workers(client: Any, job: Job, place: Place) -> None:
     for worker, told in client.run(_seen, job, place, on_error="return").items():
         if isinstance(told, BaseException):
             raise MinuendError(
-                f"the worker {worker} cannot run minuend {__version__} ({type(told).__name__}: {told}); "
+                f"the worker {worker} cannot run minuend {minuend.__version__} ({type(told).__name__}: {told}); "
                 "install it there"
             )
         if told:
@@ -206,7 +206,7 @@ class _Opened:
         home = chunked_format(place.out)
         assert home is not None
         results = [self.work.result(pair) for pair in pairs]
-        self.goals = chunk_tasks.goals_of(home, place.path, place.spare, results, place.out)
+        self.goals = chunked_write.goals_of(home, place.path, place.spare, results, place.out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +235,7 @@ def _do(job: Job, place: Place, batch: Sequence[Task]) -> list[Told] | Failure:
     """Do tasks; errors go back as what they say, for exceptions of other processes do not always come through."""
     try:
         found = _open(job, place)
-        return [chunk_tasks.do(found.work, found.pairs[t.pair], found.goals[t.pair], t.region) for t in batch]
+        return [chunked_write.do(found.work, found.pairs[t.pair], found.goals[t.pair], t.region) for t in batch]
     except FileNotFoundError as error:
         return Failure(f"{_me()} does not see the files: {error}; {_SHARED}", False)
     except MinuendError as error:
@@ -258,8 +258,8 @@ def _me() -> str:
 
 def _seen(job: Job, place: Place, dask_worker: Any) -> str:
     """Say why a worker cannot do tasks; ``""`` where it can. Dask gives the worker."""
-    if place.version != __version__:
-        return f"has minuend {__version__} and not {place.version}; install one version everywhere"
+    if place.version != minuend.__version__:
+        return f"has minuend {minuend.__version__} and not {place.version}; install one version everywhere"
     try:
         _open(job, place)
     except OSError as error:

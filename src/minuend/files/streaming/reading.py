@@ -22,7 +22,6 @@ import numpy as np
 
 from minuend import _native
 from minuend.errors import FileFormatError
-from minuend.files.file_kinds import kind
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
@@ -32,6 +31,12 @@ STEP = 1 << 24
 _LARGE = 1 << 24
 """Bytes from which on memory is not kept to be used again."""
 _BYTE = np.dtype(np.uint8)
+_KINDS = (
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISCHR, "a character device"),
+    (stat.S_ISBLK, "a block device"),
+    (stat.S_ISSOCK, "a socket"),
+)
 
 
 class Source(Protocol):
@@ -218,6 +223,17 @@ class Opened(Source, Protocol):
     path: str
 
 
+def open_source(path: str) -> Opened:
+    """Open a regular file, or what lies behind an address; raises as :func:`open_file`, and see
+    :class:`~minuend.files.transaction.remote.Remote`.
+    """
+    if "://" not in path:
+        return open_file(path)
+    from minuend.files.transaction.remote import Remote
+
+    return Remote(path)
+
+
 def open_file(path: str) -> File:
     """Open a regular file for reading.
 
@@ -243,6 +259,11 @@ def check_regular(path: str, found: os.stat_result) -> None:
         raise IsADirectoryError(f"{path} is a folder; expected a file")
     if not stat.S_ISREG(found.st_mode):
         raise FileFormatError(f"{path} is {kind(found.st_mode)}; expected a regular file, copy its content to one")
+
+
+def kind(mode: int) -> str:
+    """What a file is that is neither a regular one nor a folder."""
+    return next((name for test, name in _KINDS if test(mode)), "no regular file")
 
 
 @contextlib.contextmanager

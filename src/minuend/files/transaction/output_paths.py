@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from minuend.errors import MinuendError
-from minuend.files.file_kinds import kind
-from minuend.files.transaction.addresses import URL, identity
+from minuend.files.streaming.reading import kind
 
 _NAME_MAX = 255
 _DESCRIPTOR = re.compile(r"/(?:proc/(?:self|\d+)(?:/task/\d+)?|dev)/fd\Z")
@@ -117,6 +116,8 @@ def refuse_inputs(goals: Iterable[str], inputs: Iterable[str]) -> None:
 
 
 def _is_address(path: str) -> bool:
+    from minuend.files.base import URL
+
     return URL in path
 
 
@@ -126,6 +127,8 @@ def _is_folder(source: str) -> bool:
 
 def _identity_of(path: str) -> _Identity:
     if _is_address(path):
+        from minuend.files.transaction.remote import identity
+
         return identity(path)
     return _identity(os.path.realpath(path))
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from minuend.errors import FileFormatError, MinuendError
-from minuend.files.transaction import addresses
+from minuend.files.transaction import remote
 from minuend.files.transaction.resume_journal import Entry, check_same
 
 _MARK = ".minuend-unfinished"
@@ -37,19 +37,19 @@ class Unfinished:
     _noted: float = 0.0
 
     def __post_init__(self) -> None:
-        self._system, root = addresses.system_of(self.path)
+        self._system, root = remote.system_of(self.path)
         self._root = root.rstrip("/")
         self._system.invalidate_cache()
 
     def exists(self) -> bool:
         """Whether anything is there."""
-        with addresses.told(self.path):
+        with remote.told(self.path):
             return bool(self._system.exists(self._root) or self._system.find(self._root))
 
     def identity(self) -> dict[str, str] | None:
         """Return of what it is, ``None`` where nobody has begun to write it."""
         try:
-            with addresses.told(self.path):
+            with remote.told(self.path):
                 raw = self._system.cat_file(f"{self._root}/{_MARK}/identity")
         except FileNotFoundError:
             return None
@@ -79,7 +79,7 @@ class Unfinished:
     def finished(self) -> Iterator[Entry]:
         """Yield what an earlier run finished; to be gone through before anything is added."""
         for number in range(self._number):
-            with addresses.told(self.path):
+            with remote.told(self.path):
                 raw = self._system.cat_file(f"{self._root}/{_MARK}/{number:08}")
             found = _parsed(raw, self.path)
             if not isinstance(found, list):
@@ -88,25 +88,25 @@ class Unfinished:
 
     def go_on(self) -> None:
         """Take up what is there."""
-        with addresses.told(self.path):
+        with remote.told(self.path):
             names = [one.rpartition("/")[2] for one in self._system.find(f"{self._root}/{_MARK}")]
         self._number = sum(name.isdigit() for name in names)
         self.begun, self._noted = True, time.monotonic()
 
     def complete(self, headers: Mapping[str, bytes]) -> None:
         """Write the headers, and take away the mark."""
-        with addresses.told(self.path):
+        with remote.told(self.path):
             for key, content in headers.items():
                 self._system.pipe_file(f"{self._root}/{key}", content)
             self._system.rm(f"{self._root}/{_MARK}", recursive=True)
 
     def remove(self) -> None:
         """Take everything away."""
-        with addresses.told(self.path), contextlib.suppress(FileNotFoundError):
+        with remote.told(self.path), contextlib.suppress(FileNotFoundError):
             self._system.rm(self._root, recursive=True)
 
     def _put(self, key: str, data: Any) -> None:
-        with addresses.told(self.path, written=True):
+        with remote.told(self.path, written=True):
             self._system.pipe_file(f"{self._root}/{key}", json.dumps(data).encode())
 
 

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from minuend.errors import FileFormatError, MinuendError
-from minuend.files.transaction.addresses import URL
+from minuend.files.base import URL
 from minuend.files.transaction.output_paths import Place, check_folder, of, place_of
 from minuend.files.transaction.writing import left_parts, lock_of, mode_of_new, remove_strays
 from minuend.written import announce

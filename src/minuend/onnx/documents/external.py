@@ -35,8 +35,7 @@ from onnx import (
 )
 
 from minuend.errors import FileFormatError, shown
-from minuend.files.base import Held, Stretched
-from minuend.files.elements import Elements
+from minuend.files.base import Elements, Held, Stretched
 from minuend.files.streaming.reading import File, blocks, open_file
 from minuend.onnx.documents import tensors
 from minuend.onnx.documents.tensors import Array
