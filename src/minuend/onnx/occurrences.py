@@ -32,9 +32,8 @@ from minuend.onnx.documents.constant_storage import ways, ways_of_operands
 from minuend.onnx.execution.evaluator import MAIN
 from minuend.onnx.graphs.dims import shape_of
 from minuend.onnx.graphs.flow import flow_of, stored_in
-from minuend.onnx.graphs.functions import functions
 from minuend.onnx.graphs.nesting import filled_in, graphs
-from minuend.onnx.graphs.walk import Scope, Subtraction, subtractions, walk
+from minuend.onnx.graphs.walk import Scope, Subtraction, functions, subtractions, walk
 from minuend.onnx.model import Model
 from minuend.onnx.opsets import schemas
 from minuend.operators import SUBTRACT

@@ -19,8 +19,8 @@ from minuend.onnx.execution import exact as evaluator
 from minuend.onnx.execution.evaluator import MAIN
 from minuend.onnx.execution.kernels import Kernel
 from minuend.onnx.graphs.flow import operator as operator_of
-from minuend.onnx.graphs.functions import model_opsets
 from minuend.onnx.graphs.nesting import captured, place
+from minuend.onnx.graphs.walk import model_opsets
 from minuend.onnx.model import Model
 from minuend.onnx.versions import DIALECT
 

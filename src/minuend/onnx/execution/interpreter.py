@@ -23,8 +23,8 @@ from minuend.onnx.execution import containers, control, defects, exact, sizes
 from minuend.onnx.execution.evaluator import MAIN
 from minuend.onnx.execution.kernels import OLDEST, Kernel, NoKernel, RunError
 from minuend.onnx.graphs.call_counts import Key
-from minuend.onnx.graphs.functions import model_opsets, read_opsets
 from minuend.onnx.graphs.nesting import all_inputs, filled_in, name_of
+from minuend.onnx.graphs.walk import model_opsets, read_opsets
 from minuend.onnx.versions import DIALECT
 
 _LONGEST = 500

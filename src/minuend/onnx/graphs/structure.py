@@ -17,9 +17,9 @@ from minuend.errors import FileFormatError
 from minuend.onnx.documents import external, tensors
 from minuend.onnx.execution.evaluator import MAIN
 from minuend.onnx.graphs.call_counts import Calls, Key
-from minuend.onnx.graphs.functions import functions, model_opsets, read_opsets
 from minuend.onnx.graphs.nesting import held
 from minuend.onnx.graphs.nesting import place as place_of
+from minuend.onnx.graphs.walk import functions, model_opsets, read_opsets
 
 _SHORT = {"FLOAT": "f", "INT": "i", "STRING": "s", "TENSOR": "t", "GRAPH": "g", "TYPE_PROTO": "tp"}
 _FIELDS = {kind: _SHORT.get(word, word.lower()) for word, kind in AttributeProto.AttributeType.items() if kind}

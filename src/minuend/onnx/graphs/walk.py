@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from onnx import (
+    AttributeProto,
+    FunctionProto,
     GraphProto,
     ModelProto,
     NodeProto,
+    OperatorSetIdProto,
     TensorProto,
     TypeProto,
 )
@@ -18,17 +22,20 @@ from onnx.helper import get_attribute_value
 
 from minuend.errors import DTypeError, SpecError, Unsupported, listed
 from minuend.onnx.documents import tensors
-from minuend.onnx.documents.document import Document
 from minuend.onnx.execution.evaluator import MAIN
 from minuend.onnx.graphs.dims import shape_of
-from minuend.onnx.graphs.functions import functions, model_opsets, read_opsets
-from minuend.onnx.graphs.inference import Inference, Types, infer_types
-from minuend.onnx.graphs.nesting import bodies, filled_in, held, place
+from minuend.onnx.graphs.nesting import bodies, fill_in, filled_in, graphs, held, place
 from minuend.onnx.versions import DIALECT
 from minuend.operators import SUBTRACT
 from minuend.operators.operator import Operator
 from minuend.standards.node import Node, TensorType
 from minuend.standards.version import OpVersion
+
+if TYPE_CHECKING:
+    from minuend.onnx.graphs.inference import Inference
+    from minuend.onnx.model import Model
+
+Types = Mapping[str, TypeProto]
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +89,7 @@ class Scope:
             yield from self.parent.around()
 
 
-def walk(model: Document | ModelProto) -> Iterator[Scope]:
+def walk(model: Model | ModelProto) -> Iterator[Scope]:
     """Yield every scope of a model: the graph, then each body where its node stands, then the functions.
 
     The protos are live: what is changed in them is changed in the model. Types are inferred from the model as it is
@@ -99,6 +106,8 @@ def walk(model: Document | ModelProto) -> Iterator[Scope]:
 
     @functools.cache
     def inferred() -> Inference:
+        from minuend.onnx.graphs.inference import infer_types
+
         return infer_types(model)
 
     yield from _scopes(proto.graph, "graph", model_opsets(proto), None, inferred)
@@ -113,6 +122,27 @@ def _scopes(
     yield scope
     for body, inside in bodies(scope.nodes, where):
         yield from _scopes(body, inside, opsets, scope, inferred)
+
+
+def functions(model: ModelProto) -> Iterator[tuple[FunctionProto, str]]:
+    """A model's local functions with their places: ``"function 'f'"``, or the longer name where two share that one."""
+    names = Counter(function.name for function in model.functions)
+    for function in model.functions:
+        name = function.name
+        if names[name] > 1:
+            name = f"{function.domain}.{name}" + (f":{function.overload}" if function.overload else "")
+        yield function, f"function {name!r}"
+
+
+def read_opsets(imports: Iterable[OperatorSetIdProto]) -> dict[str, int]:
+    """Return opset imports as a table, in which the main domain is ``""``."""
+    return {"" if item.domain in MAIN else item.domain: item.version for item in imports}
+
+
+def model_opsets(model: ModelProto) -> dict[str, int]:
+    """Return a model's opsets; before IR version 3 a model without imports is at opset 1."""
+    opsets = read_opsets(model.opset_import)
+    return {"": 1} if not opsets and model.ir_version < 3 else opsets
 
 
 def tensor_type(proto: TypeProto) -> TensorType | None:
@@ -205,7 +235,7 @@ class Subtraction:
         return None if known is None else TensorType(known.dtype)
 
 
-def subtractions(model: Document | ModelProto, operators: Collection[Operator] = (SUBTRACT,)) -> Iterator[Subtraction]:
+def subtractions(model: Model | ModelProto, operators: Collection[Operator] = (SUBTRACT,)) -> Iterator[Subtraction]:
     """Yield every node of some operators of a model, in the graph, in bodies and in functions.
 
     Raises:
@@ -219,7 +249,7 @@ def subtractions(model: Document | ModelProto, operators: Collection[Operator] =
 
 
 def sub_nodes(
-    model: Document | ModelProto, operators: Collection[Operator] = (SUBTRACT,)
+    model: Model | ModelProto, operators: Collection[Operator] = (SUBTRACT,)
 ) -> Iterator[tuple[Scope, int, OpVersion]]:
     """Yield the scope, number and version of every node of some operators, without a look at types.
 
@@ -264,3 +294,17 @@ def _bound_attributes(scope: Scope, node: NodeProto) -> list[dict[str, Any]]:
         if values not in found:
             found.append(values)
     return found
+
+
+def replace_references(
+    nodes: Iterable[NodeProto], values: Mapping[str, AttributeProto], keep: Container[tuple[str, str, str]] = ()
+) -> None:
+    """Put a caller's attributes in the place of a function's references to them.
+
+    Without a value a reference goes, but for those of ``keep``: calls, whose callees ask for it later.
+    """
+    for node in nodes:
+        for _, body in graphs(node):
+            replace_references(body.node, values, keep)
+        asked = node.attribute if (node.domain, node.op_type, node.overload) in keep else ()
+        fill_in(node, {**{a.ref_attr_name: a for a in asked if a.ref_attr_name}, **values})

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 from onnx.helper import make_opsetid
 from onnx.reference import ReferenceEvaluator
 
-from minuend.core.shapes import Dim, Shape
+from minuend.core.shapes import Dim
 from minuend.onnx.opsets.schemas import refers
+
+if TYPE_CHECKING:
+    from minuend.onnx.opsets.scope import Scope
 
 SMALL = 1024
 """Tensors of more elements are neither computed nor looked into: no rule asks for their values."""
@@ -56,28 +59,19 @@ FOLDED = frozenset(
 """Operators of the arithmetic on shapes."""
 
 
-class Values(Protocol):
-    """What is known of the values that a node reads, by their names; ``None`` where nothing is."""
-
-    def constant(self, name: str, depth: int = ...) -> np.ndarray[Any, Any] | None: ...
-    def shape(self, name: str) -> Shape: ...
-    def rank(self, name: str) -> int | None: ...
-    def maker(self, name: str) -> NodeProto | None: ...
-
-
-def fold(node: NodeProto, opset: int, known: Values, depth: int) -> np.ndarray[Any, Any] | None:
+def fold(node: NodeProto, opset: int, scope: Scope, depth: int) -> np.ndarray[Any, Any] | None:
     """Compute a node whose inputs are constant and small; of Shape and Size only the input's type matters."""
     if node.op_type not in FOLDED or refers(node):
         return None
     if node.op_type in ("Shape", "Size"):
-        dims = known.shape(node.input[0])
+        dims = scope.shape(node.input[0])
         if dims is None or not all(isinstance(dim, int) for dim in dims):
             return None
         whole = np.array(dims, np.int64)
         return whole[_part(node)] if node.op_type == "Shape" else np.array(whole.prod(dtype=object), np.int64)
     feeds: dict[str, np.ndarray[Any, Any]] = {}
     for name in filter(None, node.input):
-        value = known.constant(name, depth)
+        value = scope.constant(name, depth)
         if value is None or value.size > SMALL or value.dtype.kind not in "iubf":
             return None
         feeds[name] = value
@@ -115,31 +109,31 @@ def _evaluate(node: NodeProto, opset: int, feeds: dict[str, np.ndarray[Any, Any]
     return value if isinstance(value, np.ndarray) and value.size <= SMALL else None
 
 
-def elements(name: str, known: Values, depth: int = 64) -> list[Dim] | None:
+def elements(name: str, scope: Scope, depth: int = 64) -> list[Dim] | None:
     """The elements of an integer tensor that is made of shapes: each a number, the name of a dim, or ``None``.
 
     ``None`` where not even their number is known.
     """
-    value = known.constant(name)
+    value = scope.constant(name)
     if value is not None:
         return [int(x) for x in value.reshape(-1)] if value.dtype.kind in "iu" else None
-    node = known.maker(name)
+    node = scope.maker(name)
     if node is None or depth == 0 or refers(node):
-        return _unknown(name, known)
+        return _unknown(name, scope)
     first = node.input[0] if node.input else ""
     if node.op_type == "Shape":
-        dims = known.shape(first)
+        dims = scope.shape(first)
         return None if dims is None else list(dims[_part(node)])
     if node.op_type in ("Identity", "Unsqueeze", "Squeeze", "Reshape") or _between_integers(node):
-        return elements(first, known, depth - 1)
-    if node.op_type == "Concat" and known.rank(name) == 1:
-        parts = [elements(part, known, depth - 1) for part in node.input]
+        return elements(first, scope, depth - 1)
+    if node.op_type == "Concat" and scope.rank(name) == 1:
+        parts = [elements(part, scope, depth - 1) for part in node.input]
         return None if None in parts else [dim for part in parts for dim in part or ()]
-    if node.op_type in ("Gather", "Slice") and known.rank(first) == 1:
-        whole = elements(first, known, depth - 1)
+    if node.op_type in ("Gather", "Slice") and scope.rank(first) == 1:
+        whole = elements(first, scope, depth - 1)
         if whole is not None:
-            return _chosen(node, whole, known) or _unknown(name, known)
-    return _unknown(name, known)
+            return _chosen(node, whole, scope) or _unknown(name, scope)
+    return _unknown(name, scope)
 
 
 def _between_integers(node: NodeProto) -> bool:
@@ -149,11 +143,11 @@ def _between_integers(node: NodeProto) -> bool:
     )
 
 
-def _chosen(node: NodeProto, whole: list[Dim], known: Values) -> list[Dim] | None:
+def _chosen(node: NodeProto, whole: list[Dim], scope: Scope) -> list[Dim] | None:
     """What a Gather or Slice with constant inputs takes from a list."""
     numbers: list[list[int]] = []
     for other in node.input[1:]:
-        value = known.constant(other)
+        value = scope.constant(other)
         if value is None:
             return None
         numbers.append([int(x) for x in value.reshape(-1)])
@@ -164,9 +158,9 @@ def _chosen(node: NodeProto, whole: list[Dim], known: Values) -> list[Dim] | Non
     return whole[numbers[0][0] : numbers[1][0]]
 
 
-def _unknown(name: str, known: Values) -> list[Dim] | None:
+def _unknown(name: str, scope: Scope) -> list[Dim] | None:
     """As many unknown elements as a small tensor has."""
-    dims = known.shape(name)
+    dims = scope.shape(name)
     if dims == ():
         return [None]
     if dims is None or len(dims) != 1 or not isinstance(dims[0], int) or dims[0] > SMALL:
