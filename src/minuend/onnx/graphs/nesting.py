@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
 
 from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto
@@ -20,11 +20,16 @@ def name_of(value: Any) -> str:
 
 def graphs(node: NodeProto) -> Iterator[tuple[str, GraphProto]]:
     """The bodies that a node holds, each with its attribute's name."""
-    for a in node.attribute:
-        if a.HasField("g"):
-            yield a.name, a.g
-        for i, body in enumerate(a.graphs):
-            yield f"{a.name}[{i}]", body
+    for attribute in node.attribute:
+        yield from attribute_graphs(attribute)
+
+
+def attribute_graphs(attribute: AttributeProto) -> Iterator[tuple[str, GraphProto]]:
+    """The bodies that an attribute holds, each with its name."""
+    if attribute.HasField("g"):
+        yield attribute.name, attribute.g
+    for i, body in enumerate(attribute.graphs):
+        yield f"{attribute.name}[{i}]", body
 
 
 def bodies(nodes: Iterable[NodeProto], where: str) -> Iterator[tuple[GraphProto, str]]:
@@ -106,3 +111,17 @@ def all_names(model: ModelProto) -> Iterator[str]:
             yield name_of(value)
         yield from (value.name for value in (*getattr(holder, "initializer", ()), *holder.value_info))
         yield from (sparse.values.name for sparse in getattr(holder, "sparse_initializer", ()))
+
+
+def replace_references(
+    nodes: Iterable[NodeProto], values: Mapping[str, AttributeProto], keep: Container[tuple[str, str, str]] = ()
+) -> None:
+    """Put a caller's attributes in the place of a function's references to them.
+
+    Without a value a reference goes, but for those of ``keep``: calls, whose callees ask for it later.
+    """
+    for node in nodes:
+        for _, body in graphs(node):
+            replace_references(body.node, values, keep)
+        asked = node.attribute if (node.domain, node.op_type, node.overload) in keep else ()
+        fill_in(node, {**{a.ref_attr_name: a for a in asked if a.ref_attr_name}, **values})

@@ -24,9 +24,8 @@ from onnx import FunctionProto, GraphProto, ModelProto, TypeProto
 
 from minuend.errors import listed
 from minuend.names import Names
-from minuend.onnx.execution.evaluator import MAIN
 from minuend.onnx.graphs.nesting import all_names, captured, graphs, holders, name_of, within
-from minuend.onnx.graphs.walk import functions
+from minuend.onnx.graphs.scope import MAIN, functions
 
 IMPLIED: Mapping[str, int] = {"com.microsoft": 1, "ai.onnx.ml": 3}
 """Domains that need no import, and the opset they are read at: the newest that every release of onnxruntime has."""

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 from onnx.helper import make_opsetid
 from onnx.reference import ReferenceEvaluator
 
-from minuend.core.shapes import Dim
+from minuend.core.shapes import Dim, Shape
 from minuend.onnx.opsets.schemas import refers
 
-if TYPE_CHECKING:
-    from minuend.onnx.opsets.scope import Scope
+
+class Known(Protocol):
+    """What arithmetic on shapes needs to know of values; an opset's scope knows it."""
+
+    def constant(self, name: str, depth: int = 50) -> np.ndarray[Any, Any] | None:
+        """The elements of a constant; ``None`` where it is none."""
+
+    def shape(self, name: str) -> Shape:
+        """The shape of a tensor; ``None`` for an unknown rank."""
+
+    def rank(self, name: str) -> int | None:
+        """The rank of a tensor, if it is known."""
+
+    def maker(self, name: str) -> NodeProto | None:
+        """The node that makes a value."""
+
 
 SMALL = 1024
 """Tensors of more elements are neither computed nor looked into: no rule asks for their values."""
@@ -59,7 +73,7 @@ FOLDED = frozenset(
 """Operators of the arithmetic on shapes."""
 
 
-def fold(node: NodeProto, opset: int, scope: Scope, depth: int) -> np.ndarray[Any, Any] | None:
+def fold(node: NodeProto, opset: int, scope: Known, depth: int) -> np.ndarray[Any, Any] | None:
     """Compute a node whose inputs are constant and small; of Shape and Size only the input's type matters."""
     if node.op_type not in FOLDED or refers(node):
         return None
@@ -109,7 +123,7 @@ def _evaluate(node: NodeProto, opset: int, feeds: dict[str, np.ndarray[Any, Any]
     return value if isinstance(value, np.ndarray) and value.size <= SMALL else None
 
 
-def elements(name: str, scope: Scope, depth: int = 64) -> list[Dim] | None:
+def elements(name: str, scope: Known, depth: int = 64) -> list[Dim] | None:
     """The elements of an integer tensor that is made of shapes: each a number, the name of a dim, or ``None``.
 
     ``None`` where not even their number is known.
@@ -143,7 +157,7 @@ def _between_integers(node: NodeProto) -> bool:
     )
 
 
-def _chosen(node: NodeProto, whole: list[Dim], scope: Scope) -> list[Dim] | None:
+def _chosen(node: NodeProto, whole: list[Dim], scope: Known) -> list[Dim] | None:
     """What a Gather or Slice with constant inputs takes from a list."""
     numbers: list[list[int]] = []
     for other in node.input[1:]:
@@ -158,7 +172,7 @@ def _chosen(node: NodeProto, whole: list[Dim], scope: Scope) -> list[Dim] | None
     return whole[numbers[0][0] : numbers[1][0]]
 
 
-def _unknown(name: str, scope: Scope) -> list[Dim] | None:
+def _unknown(name: str, scope: Known) -> list[Dim] | None:
     """As many unknown elements as a small tensor has."""
     dims = scope.shape(name)
     if dims == ():
