@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
-from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto
+from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, ValueInfoProto
+
+Holder: TypeAlias = GraphProto | FunctionProto
+"""What holds a list of nodes."""
 
 
 def place(where: str, index: int, node: NodeProto) -> str:
@@ -13,7 +16,7 @@ def place(where: str, index: int, node: NodeProto) -> str:
     return f"{where}.node[{index}]" + (f" {node.name!r}" if node.name else "")
 
 
-def name_of(value: Any) -> str:
+def name_of(value: str | ValueInfoProto) -> str:
     """The name of an input or output, which a graph states with its type and a function alone."""
     return value if isinstance(value, str) else str(value.name)
 
@@ -89,13 +92,13 @@ def fill_in(node: NodeProto, bound: Mapping[str, AttributeProto]) -> None:
         node.attribute.extend(stated.attribute)
 
 
-def holders(model: ModelProto) -> Iterator[Any]:
+def holders(model: ModelProto) -> Iterator[Holder]:
     """Every graph and function of a model, bodies included, each before those within it."""
     for holder in (model.graph, *model.functions):
         yield from within(holder)
 
 
-def within(holder: GraphProto | FunctionProto) -> Iterator[Any]:
+def within(holder: Holder) -> Iterator[Holder]:
     """A graph or function, and every body in it."""
     yield holder
     for body, _ in bodies(holder.node, ""):

@@ -9,7 +9,7 @@ from typing import Self, TypeAlias
 
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto, TypeProto
 
-from minuend.onnx.graphs.nesting import all_inputs, graphs, name_of, place
+from minuend.onnx.graphs.nesting import Holder, all_inputs, graphs, name_of, place
 
 MAIN = ("", "ai.onnx")
 """The two spellings of ONNX's main domain."""
@@ -26,7 +26,7 @@ class Scope:
         opsets: the opset of each imported domain; the main domain is ``""``. parent: the scope around a body.
     """
 
-    proto: GraphProto | FunctionProto
+    proto: Holder
     where: str
     opsets: Mapping[str, int]
     parent: Self | None = None

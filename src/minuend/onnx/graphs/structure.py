@@ -12,7 +12,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from google.protobuf.unknown_fields import UnknownFieldSet  # type: ignore[import-untyped,unused-ignore]
-from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TypeProto
+from onnx import (
+    AttributeProto,
+    FunctionProto,
+    GraphProto,
+    ModelProto,
+    NodeProto,
+    OperatorSetIdProto,
+    SparseTensorProto,
+    TensorProto,
+    TypeProto,
+)
 
 from minuend.errors import FileFormatError
 from minuend.onnx.documents import external, tensors
@@ -236,7 +246,7 @@ def _check_attribute(attribute: AttributeProto, place: str) -> None:
         _check_type(type_, place)
 
 
-def _check_tensor(tensor: Any, place: str) -> None:
+def _check_tensor(tensor: TensorProto, place: str) -> None:
     # 11. A tensor's data is what its type and dims say; data elsewhere is beneath the model.
     if tensors.is_external(tensor):
         external.reference(tensor, place)
@@ -244,7 +254,7 @@ def _check_tensor(tensor: Any, place: str) -> None:
         tensors.check(tensor, place)
 
 
-def _check_sparse(sparse: Any, place: str) -> None:
+def _check_sparse(sparse: SparseTensorProto, place: str) -> None:
     _check_tensor(sparse.values, f"{place}, values")
     _check_tensor(sparse.indices, f"{place}, indices")
     tensors.elements(sparse.dims, place)

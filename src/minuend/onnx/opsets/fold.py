@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
@@ -16,7 +16,7 @@ from minuend.onnx.opsets.schemas import refers
 class Known(Protocol):
     """What arithmetic on shapes needs to know of values; an opset's scope knows it."""
 
-    def constant(self, name: str, depth: int = 50) -> np.ndarray[Any, Any] | None:
+    def constant(self, name: str, depth: int = 50) -> Array | None:
         """The elements of a constant; ``None`` where it is none."""
 
     def shape(self, name: str) -> Shape:
@@ -28,6 +28,8 @@ class Known(Protocol):
     def maker(self, name: str) -> NodeProto | None:
         """The node that makes a value."""
 
+
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 SMALL = 1024
 """Tensors of more elements are neither computed nor looked into: no rule asks for their values."""
@@ -73,7 +75,7 @@ FOLDED = frozenset(
 """Operators of the arithmetic on shapes."""
 
 
-def fold(node: NodeProto, opset: int, scope: Known, depth: int) -> np.ndarray[Any, Any] | None:
+def fold(node: NodeProto, opset: int, scope: Known, depth: int) -> Array | None:
     """Compute a node whose inputs are constant and small; of Shape and Size only the input's type matters."""
     if node.op_type not in FOLDED or refers(node):
         return None
@@ -83,7 +85,7 @@ def fold(node: NodeProto, opset: int, scope: Known, depth: int) -> np.ndarray[An
             return None
         whole = np.array(dims, np.int64)
         return whole[_part(node)] if node.op_type == "Shape" else np.array(whole.prod(dtype=object), np.int64)
-    feeds: dict[str, np.ndarray[Any, Any]] = {}
+    feeds: dict[str, Array] = {}
     for name in filter(None, node.input):
         value = scope.constant(name, depth)
         if value is None or value.size > SMALL or value.dtype.kind not in "iubf":
@@ -100,7 +102,7 @@ def _part(node: NodeProto) -> slice:
     return slice(stated.get("start", 0), stated.get("end"))
 
 
-def _large(node: NodeProto, feeds: dict[str, np.ndarray[Any, Any]]) -> bool:
+def _large(node: NodeProto, feeds: dict[str, Array]) -> bool:
     if node.op_type == "Range":
         if not all(feeds[name].size for name in node.input):
             return True
@@ -111,7 +113,7 @@ def _large(node: NodeProto, feeds: dict[str, np.ndarray[Any, Any]]) -> bool:
     return False
 
 
-def _evaluate(node: NodeProto, opset: int, feeds: dict[str, np.ndarray[Any, Any]]) -> np.ndarray[Any, Any] | None:
+def _evaluate(node: NodeProto, opset: int, feeds: dict[str, Array]) -> Array | None:
     inputs, outputs = ([ValueInfoProto(name=name) for name in names] for names in (feeds, node.output[:1]))
     graph = GraphProto(name="fold", node=[node], input=inputs, output=outputs)
     model = ModelProto(ir_version=10, graph=graph, opset_import=[make_opsetid("", opset)])

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import onnx
-from onnx import FunctionProto, GraphProto, ModelProto, NodeProto
+from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto
 
 from minuend.errors import ConversionRefused, SpecError
 from minuend.names import Names
-from minuend.onnx.graphs.nesting import all_inputs, all_names, graphs, holders, name_of, within
+from minuend.onnx.graphs.nesting import Holder, all_inputs, all_names, graphs, holders, name_of, within
 from minuend.onnx.graphs.scope import MAIN
 from minuend.onnx.opsets import expand, schemas
 from minuend.onnx.opsets import nodes as convert_nodes
@@ -77,7 +77,7 @@ def convert_proto(proto: ModelProto, opset: int) -> tuple[ModelProto, list[str],
     return model, [*work.changes, *judge(model, proto, opset)], work.losses
 
 
-def main_opset(imports: Any, where: str, fallback: int | None = None) -> int | None:
+def main_opset(imports: Iterable[OperatorSetIdProto], where: str, fallback: int | None = None) -> int | None:
     """The opset of the main domain that a model or function imports, under either of its names.
 
     Raises:
@@ -140,7 +140,7 @@ class _Work:
             for holder in holders(self.model):
                 self.hoist(holder)
 
-    def hoist(self, holder: Any) -> None:
+    def hoist(self, holder: Holder) -> None:
         """Make initializers of Constant nodes whose type the opset's Constant does not take."""
         for i in reversed(range(len(holder.node))):
             node = holder.node[i]
@@ -266,10 +266,10 @@ def _difference(node: NodeProto, now: list[NodeProto]) -> str:
     return f" ({', '.join(parts)})" if parts else ""
 
 
-def _read_in(held: list[Any]) -> set[str]:
+def _read_in(holding: Sequence[Holder]) -> set[str]:
     """The values that a node reads, or that go out of a graph or function."""
-    read = {name for holder in held for node in holder.node for name in node.input}
-    return read | {name_of(value) for holder in held for value in holder.output}
+    read = {name for holder in holding for node in holder.node for name in node.input}
+    return read | {name_of(value) for holder in holding for value in holder.output}
 
 
 def _set_imports(model: ModelProto, opset: int, changes: list[str], *, implied: bool) -> None:

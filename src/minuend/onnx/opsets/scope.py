@@ -18,7 +18,7 @@ from minuend.onnx.graphs.dims import shape_of
 from minuend.onnx.graphs.nesting import all_inputs, graphs, holders, within
 from minuend.onnx.graphs.scope import MAIN
 from minuend.onnx.opsets import schemas
-from minuend.onnx.opsets.fold import SMALL, fold
+from minuend.onnx.opsets.fold import SMALL, Array, fold
 from minuend.onnx.opsets.schemas import malformed, refers
 from minuend.onnx.processes import library_process
 
@@ -41,7 +41,7 @@ class Scope(scopes.Scope):
     types: dict[str, TypeProto] = field(default_factory=dict, init=False)
     constants: dict[str, TensorProto | NodeProto] = field(default_factory=dict, init=False)
     makers: dict[str, tuple[NodeProto, int]] = field(default_factory=dict, init=False)
-    folded: dict[str, np.ndarray[Any, Any] | None] = field(default_factory=dict, init=False)
+    folded: dict[str, Array | None] = field(default_factory=dict, init=False)
     enlarging: set[str] = field(default_factory=set, init=False)
 
     def type(self, name: str) -> TypeProto | None:
@@ -65,7 +65,7 @@ class Scope(scopes.Scope):
         shape = self.shape(name)
         return None if shape is None else len(shape)
 
-    def constant(self, name: str, depth: int = 50) -> np.ndarray[Any, Any] | None:
+    def constant(self, name: str, depth: int = 50) -> Array | None:
         """The elements of a constant; ``None`` for what is computed, given from outside or kept in another file.
 
         What is computed from constants and known shapes alone, such as the axes of a function body, is constant,
@@ -105,13 +105,13 @@ class Scope(scopes.Scope):
                 self.types[name] = found
 
 
-def _elements(tensor: TensorProto) -> np.ndarray[Any, Any] | None:
+def _elements(tensor: TensorProto) -> Array | None:
     if tensor.data_location == TensorProto.EXTERNAL or any(dim < 0 for dim in tensor.dims):
         return None
     return onnx.numpy_helper.to_array(tensor)
 
 
-def _constant_node(node: NodeProto) -> np.ndarray[Any, Any] | None:
+def _constant_node(node: NodeProto) -> Array | None:
     for a in node.attribute:
         if a.ref_attr_name:
             return None
@@ -292,7 +292,7 @@ def learn(nodes: list[NodeProto], opset: int, scope: Scope) -> None:
     known = {name for name in made if scope.type(name) is not None}
     for node in nodes:
         scope.define(node, opset)
-    numbers: dict[str, np.ndarray[Any, Any]] = {}
+    numbers: dict[str, Array] = {}
     for _ in range(4):
         for name, found in _infer_chunk(nodes, opset, scope, made, numbers).items():
             if name not in known and found.WhichOneof("value"):
@@ -310,7 +310,7 @@ def learn(nodes: list[NodeProto], opset: int, scope: Scope) -> None:
 
 
 def _infer_chunk(
-    nodes: list[NodeProto], opset: int, scope: Scope, made: set[str], numbers: dict[str, np.ndarray[Any, Any]]
+    nodes: list[NodeProto], opset: int, scope: Scope, made: set[str], numbers: dict[str, Array]
 ) -> dict[str, TypeProto]:
     """Infer the types of the values that a run of nodes makes, and of those in its bodies."""
     read = {name for node in nodes for name in all_inputs(node)} - made - {""}
