@@ -11,7 +11,8 @@ from onnx import ModelProto, NodeProto
 from onnx.backend import base
 
 from minuend.errors import SpecError, Unsupported
-from minuend.onnx.execution.evaluator import MAIN, Evaluator
+from minuend.onnx.execution.evaluator import Evaluator
+from minuend.onnx.graphs.scope import MAIN
 
 RUNNER_OPTIONS = ("rtol", "atol")
 """Options that ONNX's test runner addresses to itself and hands to ``prepare`` as well."""

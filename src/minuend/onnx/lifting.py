@@ -15,8 +15,8 @@ from minuend.errors import ConversionRefused, listed
 from minuend.models.graph import Attempts, Graph, Kind, Refused, Step, Value
 from minuend.onnx.documents import tensors
 from minuend.onnx.documents.tensors import Array
-from minuend.onnx.execution.evaluator import MAIN
 from minuend.onnx.graphs import walk
+from minuend.onnx.graphs.scope import MAIN
 from minuend.onnx.model import Model
 from minuend.onnx.opsets import schemas
 from minuend.onnx.versions import DIALECT

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from onnx import ModelProto, TensorProto
 
-from minuend.onnx.execution.evaluator import MAIN
 from minuend.onnx.graphs.nesting import holders
+from minuend.onnx.graphs.scope import MAIN
 from minuend.onnx.graphs.walk import all_tensors
 from minuend.onnx.model import Model
 from minuend.onnx.opsets.schemas import newest as newest_known

@@ -29,11 +29,11 @@ from minuend.models.ranges.interval import Range, full, join, of_array, of_block
 from minuend.models.ranges.rules import RULES, Step, result
 from minuend.onnx.documents import tensors
 from minuend.onnx.documents.constant_storage import ways, ways_of_operands
-from minuend.onnx.execution.evaluator import MAIN
 from minuend.onnx.graphs.dims import shape_of
-from minuend.onnx.graphs.flow import flow_of, stored_in
+from minuend.onnx.graphs.flow import flow_of
 from minuend.onnx.graphs.nesting import filled_in, graphs
-from minuend.onnx.graphs.walk import Scope, Subtraction, functions, subtractions, walk
+from minuend.onnx.graphs.scope import MAIN, functions
+from minuend.onnx.graphs.walk import Scope, Subtraction, subtractions, walk
 from minuend.onnx.model import Model
 from minuend.onnx.opsets import schemas
 from minuend.operators import SUBTRACT
@@ -110,7 +110,7 @@ def occurrences(
 
 def _fixed(model: Model, one: Subtraction) -> tuple[Array | None, ...]:
     """The elements of the operands that are stored in the model, and not too many."""
-    stored = dict(stored_in(one.scope))
+    stored = one.scope.visible_tensors()
     return tuple(
         model.array(tensor, f"{model.name}: {name!r}")
         if (tensor := stored.get(name)) is not None and math.prod(tensor.dims) <= _MOST_ELEMENTS

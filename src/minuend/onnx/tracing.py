@@ -16,11 +16,10 @@ from minuend.onnx.documents import tensors
 from minuend.onnx.documents.tensors import Array
 from minuend.onnx.execution import defects, running
 from minuend.onnx.execution import exact as evaluator
-from minuend.onnx.execution.evaluator import MAIN
 from minuend.onnx.execution.kernels import Kernel
 from minuend.onnx.graphs.flow import operator as operator_of
 from minuend.onnx.graphs.nesting import captured, place
-from minuend.onnx.graphs.walk import model_opsets
+from minuend.onnx.graphs.scope import MAIN, model_opsets
 from minuend.onnx.model import Model
 from minuend.onnx.versions import DIALECT
 

@@ -481,7 +481,8 @@ def test_no_step_that_changed_its_meaning_is_in_the_table():
 def test_inference_is_not_asked_about_attributes_that_only_callers_know():
     flatten = onnx.helper.make_node("Flatten", ["x"], ["y"])
     flatten.attribute.add(name="axis", ref_attr_name="axis", type=onnx.AttributeProto.INT)
-    scope = Scope("function 'f'", Names(), types={"x": onnx.helper.make_tensor_type_proto(1, [2, 3, 4])})
+    scope = Scope(onnx.FunctionProto(name="f"), "function 'f'", {}, names=Names())
+    scope.types["x"] = onnx.helper.make_tensor_type_proto(1, [2, 3, 4])
     learn([flatten, onnx.helper.make_node("Flatten", ["x"], ["z"])], 13, scope)
     assert (scope.shape("y"), scope.shape("z")) == (None, (2, 12))
 

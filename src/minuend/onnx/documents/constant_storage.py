@@ -20,7 +20,7 @@ from onnx.numpy_helper import from_array
 
 from minuend.errors import listed
 from minuend.onnx.documents import tensors
-from minuend.onnx.execution.evaluator import MAIN
+from minuend.onnx.graphs.scope import MAIN
 from minuend.onnx.graphs.walk import Scope, Subtraction, all_tensors, walk
 from minuend.onnx.model import Model
 

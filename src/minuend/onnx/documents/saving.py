@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import onnx
 from google.protobuf.message import EncodeError  # type: ignore[import-untyped,unused-ignore]
@@ -14,17 +14,15 @@ from minuend.errors import FileFormatError, Unsupported, listed
 from minuend.files.transaction.output_paths import check
 from minuend.files.transaction.writing import together
 from minuend.onnx.documents import external, tensors
+from minuend.onnx.documents.document import Document
 from minuend.onnx.formats import SUFFIXES
 from minuend.onnx.graphs import walk
-
-if TYPE_CHECKING:
-    from minuend.onnx.model import Model
 
 _MOST_BYTES = (1 << 31) - 1
 _LARGE_TENSOR = 1024
 
 
-def save(model: Model, goal: str, inputs: Iterable[str]) -> None:
+def save(model: Document, goal: str, inputs: Iterable[str]) -> None:
     """Write a model; see :meth:`minuend.onnx.model.Model.save`."""
     suffix = os.path.splitext(goal)[1].lower()
     if suffix not in SUFFIXES:
@@ -47,7 +45,7 @@ def save(model: Model, goal: str, inputs: Iterable[str]) -> None:
         streams[-1].write(raw)
 
 
-def _text(model: Model, goal: str) -> str:
+def _text(model: Document, goal: str) -> str:
     text = onnx.printer.to_text(model.proto)
     try:
         back: ModelProto | None = onnx.parser.parse_model(text)
@@ -61,7 +59,7 @@ def _text(model: Model, goal: str) -> str:
     return text if text.endswith("\n") else f"{text}\n"
 
 
-def _copies(model: Model, goal: str) -> dict[str, str]:
+def _copies(model: Document, goal: str) -> dict[str, str]:
     """Return the data files to be copied, and where to; all are checked first."""
     folder = os.path.realpath(os.path.dirname(os.path.abspath(goal)))
     found: dict[str, str] = {}

@@ -23,10 +23,8 @@ from minuend.errors import MinuendError, SpecError, Unsupported
 from minuend.onnx import operator
 from minuend.onnx.graphs.call_counts import called
 from minuend.onnx.graphs.nesting import place as place_of
+from minuend.onnx.graphs.scope import MAIN
 from minuend.onnx.versions import DIALECT
-
-MAIN = ("", "ai.onnx")
-"""The two spellings of ONNX's main domain."""
 
 
 class Evaluator(ReferenceEvaluator):

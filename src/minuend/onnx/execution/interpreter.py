@@ -6,13 +6,14 @@ kept until its last reader has run.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto
+from onnx import AttributeProto, FunctionProto, ModelProto, NodeProto
 from onnx.helper import get_attribute_value
 
 from minuend.errors import MinuendError, SpecError, Unsupported
@@ -20,11 +21,10 @@ from minuend.onnx import operator
 from minuend.onnx.documents import tensors
 from minuend.onnx.documents.tensors import Array
 from minuend.onnx.execution import containers, control, defects, exact, sizes
-from minuend.onnx.execution.evaluator import MAIN
 from minuend.onnx.execution.kernels import OLDEST, Kernel, NoKernel, RunError
 from minuend.onnx.graphs.call_counts import Key
-from minuend.onnx.graphs.nesting import all_inputs, filled_in, name_of
-from minuend.onnx.graphs.walk import model_opsets, read_opsets
+from minuend.onnx.graphs.nesting import filled_in
+from minuend.onnx.graphs.scope import MAIN, Scope, main_scope, read_opsets
 from minuend.onnx.versions import DIALECT
 
 _LONGEST = 500
@@ -47,35 +47,41 @@ class Step:
     """A node, ready to run.
 
     Attributes:
-        node, place: the node, and where it stands. opsets: in force. stated: its attributes' values by name;
-            ``linked``: they depend on a function's caller. last: the values that nobody reads after it.
+        scope, index, node: the node, and where it stands. stated: its attributes' values by name; ``linked``: they
+            depend on a function's caller. last: the values that nobody reads after it.
         kernel: what computes it, where that is onnxruntime. exact: types for which ONNX's does.
     """
 
+    scope: Scope
+    index: int
     node: NodeProto
-    place: str
-    opsets: Mapping[str, int]
     linked: bool
     stated: Mapping[str, Any]
-    last: list[str] = field(default_factory=list)
+    last: Sequence[str]
     kernel: Kernel | None = None
     exact: set[tuple[str, ...]] = field(default_factory=set)
 
     @property
     def where(self) -> str:
         """The place and the name: ``"graph.node[3] 'sub_mean'"``."""
-        return f"{self.place} {self.node.name!r}" if self.node.name else self.place
+        return self.scope.place(self.index)
+
+    @property
+    def opsets(self) -> Mapping[str, int]:
+        """The opsets in force."""
+        return self.scope.opsets
 
 
 @dataclass(eq=False)
 class Plan:
-    """A graph, body or function, ready to run: its steps, and its initializers as arrays."""
+    """A scope, ready to run: its steps, and its initializers as arrays."""
 
-    proto: GraphProto | FunctionProto
+    scope: Scope
     steps: list[Step]
     stored: dict[str, Array]
-    inputs: list[str]
-    outputs: list[str]
+
+    def __post_init__(self) -> None:
+        self.inputs, self.outputs = self.scope.inputs, self.scope.outputs
 
 
 class Interpreter:
@@ -104,38 +110,34 @@ class Interpreter:
             RunError: a node that onnxruntime lacks or cannot compute. ResultTooLarge: a result beyond the limit.
             SpecError: a Sub that breaks a rule of its version.
         """
-        plan = self._plan(self.model.graph, "graph", model_opsets(self.model), keep=keep)
+        plan = self._plan(main_scope(self.model), keep=keep)
         values = Values({**plan.stored, **feeds})
         self._run(plan, values, {})
         return dict(values) if keep else {name: values[name] for name in plan.outputs}
 
-    def _plan(
-        self, proto: GraphProto | FunctionProto, where: str, opsets: Mapping[str, int], *, keep: bool = False
-    ) -> Plan:
+    def _plan(self, scope: Scope, *, keep: bool = False) -> Plan:
         """Make a list of nodes ready, once."""
-        if id(proto) in self._plans:  # the plan holds the proto, so that no other one gets its number
-            return self._plans[id(proto)]
+        if id(scope.proto) in self._plans:  # the plan holds the proto, so that no other one gets its number
+            return self._plans[id(scope.proto)]
         steps = []
-        for i, node in enumerate(proto.node):
+        last: Iterable[Sequence[str]] = itertools.repeat(()) if keep else scope.last_reads()
+        for i, (node, names) in enumerate(zip(scope.nodes, last, strict=False)):
             linked = any(attribute.ref_attr_name for attribute in node.attribute)
             stated = {} if linked else {a.name: get_attribute_value(a) for a in node.attribute}
-            steps.append(Step(node, f"{where}.node[{i}]", opsets, linked, stated))
-        inputs, outputs = ([name_of(value) for value in part] for part in (proto.input, proto.output))
-        plan = Plan(proto, steps, self._stored(proto, where), inputs, outputs)
-        if not keep:
-            _note_last(plan)
-        self._plans[id(proto)] = plan
+            steps.append(Step(scope, i, node, linked, stated, names))
+        plan = Plan(scope, steps, self._stored(scope))
+        self._plans[id(scope.proto)] = plan
         return plan
 
-    def _stored(self, proto: GraphProto | FunctionProto, where: str) -> dict[str, Array]:
-        if isinstance(proto, FunctionProto):
+    def _stored(self, scope: Scope) -> dict[str, Array]:
+        if isinstance(scope.proto, FunctionProto):
             return {}
-        found = {tensor.name: tensors.to_array(tensor) for tensor in proto.initializer}
-        for sparse in proto.sparse_initializer:
+        found = {name: tensors.to_array(tensor) for name, tensor in scope.initializers().items()}
+        for sparse in scope.proto.sparse_initializer:
             name = sparse.values.name
             kind = tensors.data_type(sparse.values.data_type)
-            self._hold(name, math.prod(sparse.dims) * (kind.dtype.itemsize if kind else 0), where)
-            found[name] = containers.dense(sparse, f"{where}, sparse initializer {name!r}")
+            self._hold(name, math.prod(sparse.dims) * (kind.dtype.itemsize if kind else 0), scope.where)
+            found[name] = containers.dense(sparse, f"{scope.where}, sparse initializer {name!r}")
         return found
 
     # ---- running ----------------------------------------------------------------------------------------------
@@ -211,7 +213,7 @@ class Interpreter:
         return step.kernel
 
     def _call(self, function: FunctionProto, inputs: Sequence[Any], stated: Bound) -> list[Any]:
-        plan = self._plan(function, f"function {function.name!r}", read_opsets(function.opset_import))
+        plan = self._plan(Scope(function, f"function {function.name!r}", read_opsets(function.opset_import)))
         values = Values({**dict.fromkeys(plan.inputs), **dict(zip(plan.inputs, inputs, strict=False))})
         defaults = {a.name: a for a in function.attribute_proto}
         self._run(plan, values, {**defaults, **stated})
@@ -221,7 +223,7 @@ class Interpreter:
         self, step: Step, inputs: Sequence[Any], stated: Mapping[str, Any], values: Values, bound: Bound
     ) -> control.Frame:
         def run(name: str, given: Sequence[Any]) -> list[Any]:
-            plan = self._plan(stated[name], f"{step.place}.{name}", step.opsets)
+            plan = self._plan(step.scope.inner(stated[name], step.index, name))
             inner = values.new_child({**plan.stored, **dict(zip(plan.inputs, given, strict=False))})
             self._run(plan, inner, bound)
             return [inner[name] for name in plan.outputs]
@@ -243,12 +245,3 @@ class Interpreter:
     def _hold(self, name: str, nbytes: int, where: str, op: str = "a sparse initializer") -> None:
         if self.limit is not None and nbytes > self.limit:
             raise sizes.too_large(name, f"the result of {op}", nbytes, self.limit, where)
-
-
-def _note_last(plan: Plan) -> None:
-    """Note with each step which values nobody reads after it."""
-    later = set(plan.outputs)
-    for step in reversed(plan.steps):
-        for name in {*step.node.output, *all_inputs(step.node)} - later:
-            step.last.append(name)
-            later.add(name)

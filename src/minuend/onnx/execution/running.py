@@ -6,7 +6,7 @@ import contextlib
 import functools
 import math
 from collections.abc import Container, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import onnx
@@ -18,6 +18,7 @@ from minuend.core.limits import MAX_BYTES
 from minuend.core.shapes import format_dim, format_shape
 from minuend.errors import MinuendError, SpecError, Unsupported, listed, near, shown
 from minuend.onnx.documents import external, tensors
+from minuend.onnx.documents.document import Document
 from minuend.onnx.documents.tensors import Array
 from minuend.onnx.execution import defects, kernels, sizes
 from minuend.onnx.execution.evaluator import Evaluator
@@ -29,9 +30,6 @@ from minuend.onnx.graphs.nesting import bodies
 from minuend.onnx.processes import computing_process
 from minuend.onnx.versions import DIALECT
 
-if TYPE_CHECKING:
-    from minuend.onnx.model import Model
-
 _MOST_NODES = 1 << 18
 """Nodes, the calls of functions followed, up to which a model with functions is run; some seconds."""
 
@@ -41,7 +39,7 @@ EVALUATORS = ("onnxruntime", "reference")
 
 
 def values(
-    model: Model, inputs: Mapping[str, Any], *, max_bytes: int | None = MAX_BYTES, evaluator: str | None = None
+    model: Document, inputs: Mapping[str, Any], *, max_bytes: int | None = MAX_BYTES, evaluator: str | None = None
 ) -> dict[str, Any]:
     """Run a model and return all that its main graph computes, by name: what each node gives, and the outputs.
 
@@ -59,7 +57,7 @@ def values(
     return {name: found[name] for name in computed(model)}
 
 
-def computed(model: Model) -> list[str]:
+def computed(model: Document) -> list[str]:
     """Return the names of what each node of the main graph gives, and of the outputs."""
     given = (name for node in model.proto.graph.node for name in node.output if name)
     return list(dict.fromkeys((*given, *model.output_names())))
@@ -86,7 +84,12 @@ def choose(evaluator: str | None) -> str:
 
 
 def run(
-    model: Model, inputs: Mapping[str, Any], max_bytes: int | None, evaluator: str | None = None, *, keep: bool = False
+    model: Document,
+    inputs: Mapping[str, Any],
+    max_bytes: int | None,
+    evaluator: str | None = None,
+    *,
+    keep: bool = False,
 ) -> dict[str, Any]:
     """Run a model; see :meth:`minuend.onnx.model.Model.run`. With ``keep`` it gives all that its main graph holds."""
     chosen = _check_runs(model, evaluator)
@@ -94,7 +97,7 @@ def run(
         return process.run("run", model, _checked(model, inputs, max_bytes), max_bytes, keep=keep, evaluator=chosen)
 
 
-def traced(model: Model, inputs: Mapping[str, Any], *, wide: bool) -> tuple[dict[str, Any], dict[str, Array]]:
+def traced(model: Document, inputs: Mapping[str, Any], *, wide: bool) -> tuple[dict[str, Any], dict[str, Array]]:
     """Run a model and return all that its main graph computes, and with ``wide`` its floats in float64.
 
     Args and errors are those of :meth:`minuend.onnx.model.Model.run`; see :func:`minuend.onnx.tracing.trace`.
@@ -106,7 +109,7 @@ def traced(model: Model, inputs: Mapping[str, Any], *, wide: bool) -> tuple[dict
         return found["values"], found["wide"]
 
 
-def _check_runs(model: Model, evaluator: str | None) -> str:
+def _check_runs(model: Document, evaluator: str | None) -> str:
     """Check what needs no process, and return which evaluator runs the model."""
     chosen = choose(evaluator)
     _check_calls(model)
@@ -117,7 +120,7 @@ def _check_runs(model: Model, evaluator: str | None) -> str:
     return chosen
 
 
-def by_reference(model: Model, feeds: Mapping[str, Any], max_bytes: int | None, *, keep: bool) -> dict[str, Any]:
+def by_reference(model: Document, feeds: Mapping[str, Any], max_bytes: int | None, *, keep: bool) -> dict[str, Any]:
     """Run a model on ONNX's evaluator, in this process; see :func:`run`."""
     proto, stored = runnable(model)
     feeds = {**stored, **feeds}
@@ -128,7 +131,7 @@ def by_reference(model: Model, feeds: Mapping[str, Any], max_bytes: int | None, 
         return dict(zip(model.output_names(), found.run(None, feeds), strict=True))
 
 
-def _checked(model: Model, inputs: Mapping[str, Any], max_bytes: int | None) -> dict[str, Any]:
+def _checked(model: Document, inputs: Mapping[str, Any], max_bytes: int | None) -> dict[str, Any]:
     """Check what is given, and what inference says of the sizes that come of it."""
     feeds = _check_inputs(model.proto.graph, inputs)
     if max_bytes is not None:
@@ -136,7 +139,7 @@ def _checked(model: Model, inputs: Mapping[str, Any], max_bytes: int | None) -> 
     return feeds
 
 
-def _check_calls(model: Model) -> None:
+def _check_calls(model: Document) -> None:
     """Refuse functions that call each other so often that no end would be seen."""
     total = Calls(model.proto).total()
     if model.proto.functions and total > _MOST_NODES:
@@ -146,7 +149,7 @@ def _check_calls(model: Model) -> None:
         )
 
 
-def _check_reference(model: Model) -> None:
+def _check_reference(model: Document) -> None:
     """Refuse what ONNX's evaluator does not look at: sparse initializers, and the ``axis`` of old opsets."""
     for sparse in model.proto.graph.sparse_initializer:
         name = sparse.values.name
@@ -163,7 +166,7 @@ def _check_reference(model: Model) -> None:
                 )
 
 
-def _check_sizes(model: Model, feeds: Mapping[str, Any], limit: int) -> None:
+def _check_sizes(model: Document, feeds: Mapping[str, Any], limit: int) -> None:
     """Refuse what inference already shows to be too large."""
     given = {
         name: onnx.helper.make_tensor_type_proto(onnx.helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
@@ -179,7 +182,7 @@ def _check_sizes(model: Model, feeds: Mapping[str, Any], limit: int) -> None:
                     _check_size(name, types[name], limit, scope.place(i))
 
 
-def runnable(model: Model) -> tuple[ModelProto, dict[str, Array]]:
+def runnable(model: Document) -> tuple[ModelProto, dict[str, Array]]:
     """Return the model without references to files, and the tensors that the main graph has there.
 
     What only Shape and Size look at is not read: zeros of the same shape, which take no memory, stand for it.
@@ -204,7 +207,7 @@ def runnable(model: Model) -> tuple[ModelProto, dict[str, Array]]:
     return proto, stored
 
 
-def _stored(model: Model, tensor: TensorProto, *, read: bool) -> Array:
+def _stored(model: Document, tensor: TensorProto, *, read: bool) -> Array:
     """An initializer of the main graph that lies in a file, or what stands for it."""
     place = f"{model.name}: graph, initializer {tensor.name!r}"
     if read:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from onnx import TypeProto
 
 from minuend.core.shapes import Dim, Shape
@@ -25,7 +23,7 @@ def shape_of(type_: TypeProto | None) -> Shape:
     return tuple(dims)
 
 
-def keep_common(mine: Any, theirs: Any) -> None:
+def keep_common(mine: TypeProto.Tensor, theirs: TypeProto.Tensor) -> None:
     """Leave of a tensor type's dims those that another has too: an unknown rank where ranks differ."""
     if not mine.HasField("shape"):
         return

@@ -12,15 +12,15 @@ from onnx import GraphProto, NodeProto, TensorProto
 
 from minuend.models.flow import Array, Flow
 from minuend.onnx.documents import tensors
-from minuend.onnx.execution.evaluator import MAIN
-from minuend.onnx.graphs.nesting import captured, name_of
+from minuend.onnx.graphs.nesting import captured
+from minuend.onnx.graphs.scope import MAIN
 from minuend.onnx.graphs.walk import Scope
 from minuend.onnx.model import Model
 
 _MOST_ELEMENTS = 1 << 16
 """Elements of a stored value up to which it is read to see whether they are all equal; weights seldom are."""
 
-__all__ = ["DECIDED", "FUNCTION", "captured", "flow_of", "operator", "stored_in"]
+__all__ = ["DECIDED", "FUNCTION", "captured", "flow_of", "operator"]
 
 FUNCTION = "a function"
 """What stands for the operator in whose body nodes of a function lie."""
@@ -33,7 +33,7 @@ _STEP = re.compile(r"\.node\[(\d+)\]")
 
 def flow_of(model: Model, scope: Scope) -> Flow:
     """Return a scope's nodes; a node with bodies reads what they take from outside."""
-    stored = dict(stored_in(scope))
+    stored = scope.visible_tensors()
     named = {node.output[0] for node in scope.nodes if node.op_type == "Constant" and node.output}
     kinds = {name: tensors.data_type(p.tensor_type.elem_type) for name, p in scope.protos.items()}
     dtypes = {name: kind.name for name, kind in kinds.items() if kind is not None and kind.name is not None}
@@ -48,7 +48,7 @@ def flow_of(model: Model, scope: Scope) -> Flow:
         [(operator(node), (*node.input, *captured(node)), tuple(node.output)) for node in scope.nodes],
         named | set(stored),
         dtypes,
-        outputs={name_of(value) for value in scope.proto.output},
+        outputs=set(scope.outputs),
         shapes={
             name: one.shape for name, one in scope.types.items() if one.shape is not None and None not in one.shape
         },
@@ -61,23 +61,6 @@ def flow_of(model: Model, scope: Scope) -> Flow:
 def operator(node: NodeProto) -> str:
     """A node's operator; one of another domain with it."""
     return node.op_type if node.domain in MAIN else f"{node.domain}.{node.op_type}"
-
-
-def stored_in(scope: Scope) -> Iterator[tuple[str, TensorProto]]:
-    """The tensors that a scope sees, its own and those around it; an inner name hides an outer one."""
-    seen: set[str] = set()
-    for outer in scope.around():
-        if isinstance(outer.proto, GraphProto):
-            for tensor in outer.proto.initializer:
-                if tensor.name not in seen:
-                    seen.add(tensor.name)
-                    yield tensor.name, tensor
-        for node in outer.nodes:
-            if node.op_type == "Constant" and node.output and node.output[0] not in seen:
-                for attribute in node.attribute:
-                    if attribute.name == "value":
-                        seen.add(node.output[0])
-                        yield node.output[0], attribute.t
 
 
 def _sizes(scope: Scope, stored: Mapping[str, TensorProto]) -> Mapping[str, int]:

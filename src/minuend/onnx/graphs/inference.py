@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto
@@ -19,18 +18,15 @@ from onnx.helper import make_opsetid
 
 from minuend.errors import MinuendError
 from minuend.onnx.documents import tensors
-from minuend.onnx.execution.evaluator import MAIN
+from minuend.onnx.documents.document import Document
+from minuend.onnx.documents.external import DataFiles
 from minuend.onnx.graphs.call_counts import Calls, Key
 from minuend.onnx.graphs.dims import keep_common
-from minuend.onnx.graphs.nesting import bodies
-from minuend.onnx.graphs.walk import Types, functions, model_opsets, read_opsets, replace_references
+from minuend.onnx.graphs.nesting import bodies, replace_references
+from minuend.onnx.graphs.scope import MAIN, Types, functions, model_opsets, read_opsets
 from minuend.onnx.opsets.scope import without_data
 from minuend.onnx.processes import library_process
 from minuend.onnx.versions import DIALECT
-
-if TYPE_CHECKING:
-    from minuend.onnx.documents.external import DataFiles
-    from minuend.onnx.model import Model
 
 Binding = Mapping[str, AttributeProto]
 _MOST_DATA = 4096  # bytes of a tensor that inference may want to read: shapes, axes, splits
@@ -52,7 +48,7 @@ class Inference:
     exceeded: str = ""
 
 
-def infer_types(model: Model | ModelProto, inputs: Types | None = None) -> Inference:
+def infer_types(model: Document | ModelProto, inputs: Types | None = None) -> Inference:
     """Infer the types of all values of a model.
 
     Args:
@@ -83,7 +79,7 @@ def infer_types(model: Model | ModelProto, inputs: Types | None = None) -> Infer
 # ---- the lean copy --------------------------------------------------------------------------------------------
 
 
-def _lean(model: Model | ModelProto, inputs: Types) -> ModelProto:
+def _lean(model: Document | ModelProto, inputs: Types) -> ModelProto:
     proto = model if isinstance(model, ModelProto) else model.proto
     files = None if isinstance(model, ModelProto) else model.files
     lean = without_data(proto)

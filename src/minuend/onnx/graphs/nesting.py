@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Container, Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
 
-from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto
+from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, ValueInfoProto
+
+Holder: TypeAlias = GraphProto | FunctionProto
+"""What holds a list of nodes."""
 
 
 def place(where: str, index: int, node: NodeProto) -> str:
@@ -13,18 +16,23 @@ def place(where: str, index: int, node: NodeProto) -> str:
     return f"{where}.node[{index}]" + (f" {node.name!r}" if node.name else "")
 
 
-def name_of(value: Any) -> str:
+def name_of(value: str | ValueInfoProto) -> str:
     """The name of an input or output, which a graph states with its type and a function alone."""
     return value if isinstance(value, str) else str(value.name)
 
 
 def graphs(node: NodeProto) -> Iterator[tuple[str, GraphProto]]:
     """The bodies that a node holds, each with its attribute's name."""
-    for a in node.attribute:
-        if a.HasField("g"):
-            yield a.name, a.g
-        for i, body in enumerate(a.graphs):
-            yield f"{a.name}[{i}]", body
+    for attribute in node.attribute:
+        yield from attribute_graphs(attribute)
+
+
+def attribute_graphs(attribute: AttributeProto) -> Iterator[tuple[str, GraphProto]]:
+    """The bodies that an attribute holds, each with its name."""
+    if attribute.HasField("g"):
+        yield attribute.name, attribute.g
+    for i, body in enumerate(attribute.graphs):
+        yield f"{attribute.name}[{i}]", body
 
 
 def bodies(nodes: Iterable[NodeProto], where: str) -> Iterator[tuple[GraphProto, str]]:
@@ -84,13 +92,13 @@ def fill_in(node: NodeProto, bound: Mapping[str, AttributeProto]) -> None:
         node.attribute.extend(stated.attribute)
 
 
-def holders(model: ModelProto) -> Iterator[Any]:
+def holders(model: ModelProto) -> Iterator[Holder]:
     """Every graph and function of a model, bodies included, each before those within it."""
     for holder in (model.graph, *model.functions):
         yield from within(holder)
 
 
-def within(holder: GraphProto | FunctionProto) -> Iterator[Any]:
+def within(holder: Holder) -> Iterator[Holder]:
     """A graph or function, and every body in it."""
     yield holder
     for body, _ in bodies(holder.node, ""):
@@ -106,3 +114,17 @@ def all_names(model: ModelProto) -> Iterator[str]:
             yield name_of(value)
         yield from (value.name for value in (*getattr(holder, "initializer", ()), *holder.value_info))
         yield from (sparse.values.name for sparse in getattr(holder, "sparse_initializer", ()))
+
+
+def replace_references(
+    nodes: Iterable[NodeProto], values: Mapping[str, AttributeProto], keep: Container[tuple[str, str, str]] = ()
+) -> None:
+    """Put a caller's attributes in the place of a function's references to them.
+
+    Without a value a reference goes, but for those of ``keep``: calls, whose callees ask for it later.
+    """
+    for node in nodes:
+        for _, body in graphs(node):
+            replace_references(body.node, values, keep)
+        asked = node.attribute if (node.domain, node.op_type, node.overload) in keep else ()
+        fill_in(node, {**{a.ref_attr_name: a for a in asked if a.ref_attr_name}, **values})

@@ -15,18 +15,24 @@ was tried on onnxruntime 1.15.0 and 1.31.1. Other runtimes do not take every kin
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, MutableSequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
-from typing import Any
 
-from onnx import FunctionProto, GraphProto, ModelProto, TypeProto
+from onnx import (
+    FunctionProto,
+    GraphProto,
+    ModelProto,
+    NodeProto,
+    OperatorSetIdProto,
+    TensorShapeProto,
+    TypeProto,
+)
 
 from minuend.errors import listed
 from minuend.names import Names
-from minuend.onnx.execution.evaluator import MAIN
-from minuend.onnx.graphs.nesting import all_names, captured, graphs, holders, name_of, within
-from minuend.onnx.graphs.walk import functions
+from minuend.onnx.graphs.nesting import Holder, all_names, captured, graphs, holders, name_of, within
+from minuend.onnx.graphs.scope import MAIN, functions
 
 IMPLIED: Mapping[str, int] = {"com.microsoft": 1, "ai.onnx.ml": 3}
 """Domains that need no import, and the opset they are read at: the newest that every release of onnxruntime has."""
@@ -77,7 +83,7 @@ def _mends(model: ModelProto) -> Iterator[Departure]:
     yield from _shadowed(model)
 
 
-def _twice(imports: Any, where: str) -> Iterator[Departure]:
+def _twice(imports: MutableSequence[OperatorSetIdProto], where: str) -> Iterator[Departure]:
     rows = [("" if row.domain in MAIN else row.domain, row.version) for row in imports]
     again = [i for i, row in enumerate(rows) if row in rows[:i]]
     if again:
@@ -166,7 +172,7 @@ def _unknown(model: ModelProto) -> Iterator[Departure]:
             dim.ClearField("dim_value")
 
 
-def _dims(type_: TypeProto) -> Iterator[Any]:
+def _dims(type_: TypeProto) -> Iterator[TensorShapeProto.Dimension]:
     kind = type_.WhichOneof("value")
     while kind in ("sequence_type", "optional_type"):
         type_ = getattr(type_, kind).elem_type
@@ -180,7 +186,7 @@ def _dims(type_: TypeProto) -> Iterator[Any]:
 
 def _shadowed(model: ModelProto) -> Iterator[Departure]:
     names = None
-    graphs: list[tuple[Any, str]] = [(model.graph, "graph"), *functions(model)]
+    graphs: list[tuple[Holder, str]] = [(model.graph, "graph"), *functions(model)]
     for holder, where in graphs:
         stored = [] if isinstance(holder, FunctionProto) else [tensor.name for tensor in holder.initializer]
         known = {name_of(value) for value in holder.input}.union(stored)
@@ -192,7 +198,7 @@ def _shadowed(model: ModelProto) -> Iterator[Departure]:
             _rename(body, name, names.fresh(name))
 
 
-def _hiding(nodes: Any, where: str, known: set[str]) -> Iterator[tuple[GraphProto, str, str]]:
+def _hiding(nodes: Iterable[NodeProto], where: str, known: set[str]) -> Iterator[tuple[GraphProto, str, str]]:
     """Every input of a body, with the body and its place, that bears a name which is known where the body stands."""
     known = set(known)
     for i, node in enumerate(nodes):

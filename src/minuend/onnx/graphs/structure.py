@@ -7,19 +7,28 @@ knows operators, whose errors this package reports itself, where they stand.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
 from google.protobuf.unknown_fields import UnknownFieldSet  # type: ignore[import-untyped,unused-ignore]
-from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TypeProto
+from onnx import (
+    AttributeProto,
+    FunctionProto,
+    GraphProto,
+    ModelProto,
+    NodeProto,
+    OperatorSetIdProto,
+    SparseTensorProto,
+    TensorProto,
+    TypeProto,
+)
 
 from minuend.errors import FileFormatError
 from minuend.onnx.documents import external, tensors
-from minuend.onnx.execution.evaluator import MAIN
 from minuend.onnx.graphs.call_counts import Calls, Key
-from minuend.onnx.graphs.nesting import held
-from minuend.onnx.graphs.nesting import place as place_of
-from minuend.onnx.graphs.walk import functions, model_opsets, read_opsets
+from minuend.onnx.graphs.nesting import attribute_graphs, held
+from minuend.onnx.graphs.scope import MAIN, Scope, function_scopes, functions, main_scope
 
 _SHORT = {"FLOAT": "f", "INT": "i", "STRING": "s", "TENSOR": "t", "GRAPH": "g", "TYPE_PROTO": "tp"}
 _FIELDS = {kind: _SHORT.get(word, word.lower()) for word, kind in AttributeProto.AttributeType.items() if kind}
@@ -50,10 +59,8 @@ def check_model(model: ModelProto) -> None:
             f"it imports no opset and is of IR version {model.ir_version}; from 3 on opsets are stated"
         )
     _check_functions(model)
-    scope = _Scope(model_opsets(model), {(f.domain, f.name) for f in model.functions})
-    scope.check_graph(model.graph, "graph", set(), 0)
-    for function, where in functions(model):
-        _Scope(read_opsets(function.opset_import), scope.functions).check_function(function, where)
+    for one in (main_scope(model), *function_scopes(model)):
+        _check_scope(_Scope(one.proto, one.where, one.opsets, functions={(f.domain, f.name) for f in model.functions}))
 
 
 def check_message(model: ModelProto) -> None:
@@ -69,12 +76,12 @@ def check_message(model: ModelProto) -> None:
 
 
 def _check_text(message: Any, where: str) -> None:
-    for name, field in _fields(message.DESCRIPTOR):
-        is_list = field.is_repeated
+    for name, described in _fields(message.DESCRIPTOR):
+        is_list = described.is_repeated
         values = getattr(message, name) if is_list else [getattr(message, name)] if message.HasField(name) else ()
         for i, value in enumerate(values):
             place = f"{where}.{name}[{i}]" if is_list else f"{where}.{name}"
-            if field.message_type is not None:
+            if described.message_type is not None:
                 _check_text(value, place)
             elif not isinstance(value, str):
                 raise FileFormatError(f"{place.lstrip('.')} is {value!r}; expected text in UTF-8")
@@ -122,78 +129,95 @@ def _check_functions(model: ModelProto) -> None:
         raise FileFormatError(f"functions call each other more than {_MOST_CALLS_DEEP} deep, at {deep[0]}")
 
 
-class _Scope:
-    """What holds for all nodes of a graph or function, bodies included."""
+@dataclass(eq=False)
+class _Scope(Scope):
+    """A scope whose values become known one after the other.
 
-    def __init__(self, opsets: Mapping[str, int], functions: set[tuple[str, str]]) -> None:
-        self.opsets = opsets
-        self.functions = functions
+    Attributes:
+        functions: the model's local functions, as (domain, name). known: its own values so far.
+    """
 
-    def check_function(self, function: FunctionProto, where: str) -> None:
-        names: set[str] = set()
-        for name in function.input:
-            _define(names, set(), name, f"{where}, input {name!r}")
-        for attribute in function.attribute_proto:
-            _check_attribute(attribute, f"{where}, attribute {attribute.name!r}")
-        self.check_nodes(function.node, where, names, set(), 0)
-        _check_outputs(function.output, names, where)
+    functions: set[tuple[str, str]] = field(kw_only=True)
+    known: set[str] = field(default_factory=set, init=False)
 
-    def check_graph(self, graph: GraphProto, where: str, outer: set[str], depth: int) -> None:
-        # 5. Bodies are not nested without end.
-        if depth > _MOST_DEPTH:
-            raise FileFormatError(f"graphs are nested more than {_MOST_DEPTH} deep, at {where}")
-        own: set[str] = set()
-        for value in graph.input:
-            _define(own, outer, value.name, f"{where}, input {value.name!r}")
-        inputs = set(own)
-        stored: set[str] = set()
-        for tensor in graph.initializer:
-            place = f"{where}, initializer {tensor.name!r}"
-            _define(stored, outer, tensor.name, place)
-            _check_tensor(tensor, place)
-        for sparse in graph.sparse_initializer:
-            place = f"{where}, sparse initializer {sparse.values.name!r}"
-            _define(stored, outer, sparse.values.name, place)
-            _check_sparse(sparse, place)
-        for value in (*graph.input, *graph.value_info, *graph.output):
-            _check_type(value.type, f"{where}, value {value.name!r}")
-        own = inputs | stored  # an input may have an initializer, as its default
-        self.check_nodes(graph.node, where, own, outer, depth)
-        _check_outputs((value.name for value in graph.output), own | outer, where)
+    def sees(self, name: str) -> bool:
+        """Whether a name has a meaning, here or around."""
+        return any(name in scope.known for scope in self.around())
 
-    def check_nodes(self, nodes: Any, where: str, own: set[str], outer: set[str], depth: int) -> None:
-        for i, node in enumerate(nodes):
-            place = place_of(where, i, node)
-            self.check_domain(node, place)
-            # 6. What a node reads was made before it.
-            for name in node.input:
-                if name and name not in own and name not in outer:
-                    raise FileFormatError(f"{place} reads {name!r}, which nothing before it makes")
-            stated: set[str] = set()
-            for attribute in node.attribute:
-                at = f"{place}, attribute {attribute.name!r}"
-                if attribute.name in stated:
-                    raise FileFormatError(f"{at} is stated twice")
-                stated.add(attribute.name)
-                _check_attribute(attribute, at)
-                base = f"{where}.node[{i}].{attribute.name}"
-                if attribute.HasField("g"):
-                    self.check_graph(attribute.g, base, own | outer, depth + 1)
-                for j, graph in enumerate(attribute.graphs):
-                    self.check_graph(graph, f"{base}[{j}]", own | outer, depth + 1)
-            for name in node.output:
-                if name:
-                    _define(own, outer, name, f"{place}, output {name!r}")
+    def define(self, name: str, place: str) -> None:
+        # 9. A name has one meaning, in bodies too (static single assignment).
+        if not name:
+            raise FileFormatError(f"{place} has no name")
+        if self.sees(name):
+            raise FileFormatError(f"{place} is a second value of that name; expected one for each name")
+        self.known.add(name)
 
-    def check_domain(self, node: NodeProto, place: str) -> None:
-        """Check that the node's domain has an opset."""
-        if not node.op_type:
-            raise FileFormatError(f"{place} has no op_type")
-        domain = "" if node.domain in MAIN else node.domain
-        # 7. A node's domain is imported.
-        if domain not in self.opsets:
-            known = ", ".join(repr(name) for name in self.opsets) or "none"
-            raise FileFormatError(f"{place} is of the domain {node.domain!r}, which is not imported (imports: {known})")
+
+def _check_scope(scope: _Scope) -> None:
+    # 5. Bodies are not nested without end.
+    if sum(1 for _ in scope.around()) > _MOST_DEPTH + 1:
+        raise FileFormatError(f"graphs are nested more than {_MOST_DEPTH} deep, at {scope.where}")
+    for name in scope.inputs:
+        scope.define(name, f"{scope.where}, input {name!r}")
+    if isinstance(scope.proto, FunctionProto):
+        for attribute in scope.proto.attribute_proto:
+            _check_attribute(attribute, f"{scope.where}, attribute {attribute.name!r}")
+    else:
+        _check_values(scope, scope.proto)
+    _check_nodes(scope)
+    for name in scope.outputs:
+        # 10. What goes out was made; the output of a body can be a value around it.
+        if not scope.sees(name):
+            raise FileFormatError(f"{scope.where}, output {name!r} is made by nothing")
+
+
+def _check_values(scope: _Scope, graph: GraphProto) -> None:
+    """Check a graph's initializers, and the types that it states."""
+    inputs, scope.known = scope.known, set()
+    for tensor in graph.initializer:
+        place = f"{scope.where}, initializer {tensor.name!r}"
+        scope.define(tensor.name, place)
+        _check_tensor(tensor, place)
+    for sparse in graph.sparse_initializer:
+        place = f"{scope.where}, sparse initializer {sparse.values.name!r}"
+        scope.define(sparse.values.name, place)
+        _check_sparse(sparse, place)
+    for value in (*graph.input, *graph.value_info, *graph.output):
+        _check_type(value.type, f"{scope.where}, value {value.name!r}")
+    scope.known |= inputs  # an input may have an initializer, as its default
+
+
+def _check_nodes(scope: _Scope) -> None:
+    for i, node in enumerate(scope.nodes):
+        place = scope.place(i)
+        _check_domain(scope, node, place)
+        # 6. What a node reads was made before it.
+        for name in node.input:
+            if name and not scope.sees(name):
+                raise FileFormatError(f"{place} reads {name!r}, which nothing before it makes")
+        stated: set[str] = set()
+        for attribute in node.attribute:
+            at = f"{place}, attribute {attribute.name!r}"
+            if attribute.name in stated:
+                raise FileFormatError(f"{at} is stated twice")
+            stated.add(attribute.name)
+            _check_attribute(attribute, at)
+            for name, body in attribute_graphs(attribute):
+                _check_scope(scope.inner(body, i, name))
+        for name in node.output:
+            if name:
+                scope.define(name, f"{place}, output {name!r}")
+
+
+def _check_domain(scope: _Scope, node: NodeProto, place: str) -> None:
+    """Check that the node's domain has an opset."""
+    if not node.op_type:
+        raise FileFormatError(f"{place} has no op_type")
+    domain = "" if node.domain in MAIN else node.domain
+    # 7. A node's domain is imported.
+    if domain not in scope.opsets:
+        known = ", ".join(repr(name) for name in scope.opsets) or "none"
+        raise FileFormatError(f"{place} is of the domain {node.domain!r}, which is not imported (imports: {known})")
 
 
 def _check_attribute(attribute: AttributeProto, place: str) -> None:
@@ -222,23 +246,7 @@ def _check_attribute(attribute: AttributeProto, place: str) -> None:
         _check_type(type_, place)
 
 
-def _define(names: set[str], outer: set[str], name: str, place: str) -> None:
-    # 9. A name has one meaning, in bodies too (static single assignment).
-    if not name:
-        raise FileFormatError(f"{place} has no name")
-    if name in names or name in outer:
-        raise FileFormatError(f"{place} is a second value of that name; expected one for each name")
-    names.add(name)
-
-
-def _check_outputs(outputs: Iterable[str], names: set[str], where: str) -> None:
-    for name in outputs:
-        # 10. What goes out was made.
-        if name not in names:
-            raise FileFormatError(f"{where}, output {name!r} is made by nothing")
-
-
-def _check_tensor(tensor: Any, place: str) -> None:
+def _check_tensor(tensor: TensorProto, place: str) -> None:
     # 11. A tensor's data is what its type and dims say; data elsewhere is beneath the model.
     if tensors.is_external(tensor):
         external.reference(tensor, place)
@@ -246,7 +254,7 @@ def _check_tensor(tensor: Any, place: str) -> None:
         tensors.check(tensor, place)
 
 
-def _check_sparse(sparse: Any, place: str) -> None:
+def _check_sparse(sparse: SparseTensorProto, place: str) -> None:
     _check_tensor(sparse.values, f"{place}, values")
     _check_tensor(sparse.indices, f"{place}, indices")
     tensors.elements(sparse.dims, place)

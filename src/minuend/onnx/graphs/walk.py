@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from onnx import (
-    AttributeProto,
-    FunctionProto,
     GraphProto,
     ModelProto,
     NodeProto,
-    OperatorSetIdProto,
     TensorProto,
     TypeProto,
 )
@@ -22,47 +18,28 @@ from onnx.helper import get_attribute_value
 
 from minuend.errors import DTypeError, SpecError, Unsupported, listed
 from minuend.onnx.documents import tensors
-from minuend.onnx.execution.evaluator import MAIN
+from minuend.onnx.documents.document import Document
+from minuend.onnx.graphs import scope as scopes
 from minuend.onnx.graphs.dims import shape_of
-from minuend.onnx.graphs.nesting import bodies, fill_in, filled_in, graphs, held, place
+from minuend.onnx.graphs.inference import Inference, infer_types
+from minuend.onnx.graphs.nesting import filled_in, held
+from minuend.onnx.graphs.scope import MAIN, Types, function_scopes, main_scope
 from minuend.onnx.versions import DIALECT
 from minuend.operators import SUBTRACT
 from minuend.operators.operator import Operator
 from minuend.standards.node import Node, TensorType
 from minuend.standards.version import OpVersion
 
-if TYPE_CHECKING:
-    from minuend.onnx.graphs.inference import Inference
-    from minuend.onnx.model import Model
 
-Types = Mapping[str, TypeProto]
-
-
-@dataclass(frozen=True, eq=False)
-class Scope:
-    """One graph, body or function.
+@dataclass(eq=False)
+class Scope(scopes.Scope):
+    """A scope with the types of its values.
 
     Attributes:
-        proto: the live ``GraphProto`` or ``FunctionProto``. where: ``"graph"``, ``"graph.node[2].then_branch"``,
-            ``"function 'f'"``. parent: the scope around a body. opsets: the opset of each domain that the graph's
-            or function's imports state; the main domain is ``""``. inferred: gives what inference says of the model.
+        inferred: gives what inference says of the model.
     """
 
-    proto: Any
-    where: str
-    opsets: Mapping[str, int]
-    parent: Scope | None
-    inferred: Callable[[], Inference]
-
-    @property
-    def nodes(self) -> Any:
-        """The live repeated field of nodes."""
-        return self.proto.node
-
-    @property
-    def opset(self) -> int | None:
-        """The main domain's opset; ``None`` where it is not imported (then no node is of that domain)."""
-        return self.opsets.get("")
+    inferred: Callable[[], Inference] = field(kw_only=True)
 
     @property
     def protos(self) -> Types:
@@ -78,18 +55,8 @@ class Scope:
         found = {name: tensor_type(proto) for name, proto in self.protos.items()}
         return {name: type_ for name, type_ in found.items() if type_ is not None}
 
-    def place(self, i: int) -> str:
-        """Say where a node stands: ``"graph.node[3] 'sub_mean'"``."""
-        return place(self.where, i, self.nodes[i])
 
-    def around(self) -> Iterator[Scope]:
-        """The scope itself, then those around it, the outermost last."""
-        yield self
-        if self.parent is not None:
-            yield from self.parent.around()
-
-
-def walk(model: Model | ModelProto) -> Iterator[Scope]:
+def walk(model: Document | ModelProto) -> Iterator[Scope]:
     """Yield every scope of a model: the graph, then each body where its node stands, then the functions.
 
     The protos are live: what is changed in them is changed in the model. Types are inferred from the model as it is
@@ -103,46 +70,9 @@ def walk(model: Model | ModelProto) -> Iterator[Scope]:
     [('graph', 14, TensorType(float32 (N,)))]
     """
     proto = model if isinstance(model, ModelProto) else model.proto
-
-    @functools.cache
-    def inferred() -> Inference:
-        from minuend.onnx.graphs.inference import infer_types
-
-        return infer_types(model)
-
-    yield from _scopes(proto.graph, "graph", model_opsets(proto), None, inferred)
-    for function, where in functions(proto):
-        yield from _scopes(function, where, read_opsets(function.opset_import), None, inferred)
-
-
-def _scopes(
-    proto: Any, where: str, opsets: Mapping[str, int], parent: Scope | None, inferred: Callable[[], Inference]
-) -> Iterator[Scope]:
-    scope = Scope(proto, where, opsets, parent, inferred)
-    yield scope
-    for body, inside in bodies(scope.nodes, where):
-        yield from _scopes(body, inside, opsets, scope, inferred)
-
-
-def functions(model: ModelProto) -> Iterator[tuple[FunctionProto, str]]:
-    """A model's local functions with their places: ``"function 'f'"``, or the longer name where two share that one."""
-    names = Counter(function.name for function in model.functions)
-    for function in model.functions:
-        name = function.name
-        if names[name] > 1:
-            name = f"{function.domain}.{name}" + (f":{function.overload}" if function.overload else "")
-        yield function, f"function {name!r}"
-
-
-def read_opsets(imports: Iterable[OperatorSetIdProto]) -> dict[str, int]:
-    """Return opset imports as a table, in which the main domain is ``""``."""
-    return {"" if item.domain in MAIN else item.domain: item.version for item in imports}
-
-
-def model_opsets(model: ModelProto) -> dict[str, int]:
-    """Return a model's opsets; before IR version 3 a model without imports is at opset 1."""
-    opsets = read_opsets(model.opset_import)
-    return {"": 1} if not opsets and model.ir_version < 3 else opsets
+    inferred = functools.cache(functools.partial(infer_types, model))
+    for one in (main_scope(proto), *function_scopes(proto)):
+        yield from Scope(one.proto, one.where, one.opsets, inferred=inferred).within()
 
 
 def tensor_type(proto: TypeProto) -> TensorType | None:
@@ -235,7 +165,7 @@ class Subtraction:
         return None if known is None else TensorType(known.dtype)
 
 
-def subtractions(model: Model | ModelProto, operators: Collection[Operator] = (SUBTRACT,)) -> Iterator[Subtraction]:
+def subtractions(model: Document | ModelProto, operators: Collection[Operator] = (SUBTRACT,)) -> Iterator[Subtraction]:
     """Yield every node of some operators of a model, in the graph, in bodies and in functions.
 
     Raises:
@@ -249,7 +179,7 @@ def subtractions(model: Model | ModelProto, operators: Collection[Operator] = (S
 
 
 def sub_nodes(
-    model: Model | ModelProto, operators: Collection[Operator] = (SUBTRACT,)
+    model: Document | ModelProto, operators: Collection[Operator] = (SUBTRACT,)
 ) -> Iterator[tuple[Scope, int, OpVersion]]:
     """Yield the scope, number and version of every node of some operators, without a look at types.
 
@@ -294,17 +224,3 @@ def _bound_attributes(scope: Scope, node: NodeProto) -> list[dict[str, Any]]:
         if values not in found:
             found.append(values)
     return found
-
-
-def replace_references(
-    nodes: Iterable[NodeProto], values: Mapping[str, AttributeProto], keep: Container[tuple[str, str, str]] = ()
-) -> None:
-    """Put a caller's attributes in the place of a function's references to them.
-
-    Without a value a reference goes, but for those of ``keep``: calls, whose callees ask for it later.
-    """
-    for node in nodes:
-        for _, body in graphs(node):
-            replace_references(body.node, values, keep)
-        asked = node.attribute if (node.domain, node.op_type, node.overload) in keep else ()
-        fill_in(node, {**{a.ref_attr_name: a for a in asked if a.ref_attr_name}, **values})

@@ -10,8 +10,9 @@ import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TypeProto
 
 from minuend.onnx.graphs.nesting import fill_in, graphs
+from minuend.onnx.graphs.scope import MAIN
 from minuend.onnx.opsets import schemas
-from minuend.onnx.opsets.schemas import MAIN, Refusal
+from minuend.onnx.opsets.schemas import Refusal
 from minuend.onnx.opsets.scope import Scope
 
 WHOLE = frozenset(onnx.TensorProto.DataType.Value(f"{kind}{bits}") for kind in ("INT", "UINT") for bits in (32, 64))

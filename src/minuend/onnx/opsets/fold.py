@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 from onnx.helper import make_opsetid
 from onnx.reference import ReferenceEvaluator
 
-from minuend.core.shapes import Dim
+from minuend.core.shapes import Dim, Shape
 from minuend.onnx.opsets.schemas import refers
 
-if TYPE_CHECKING:
-    from minuend.onnx.opsets.scope import Scope
+
+class Known(Protocol):
+    """What arithmetic on shapes needs to know of values; an opset's scope knows it."""
+
+    def constant(self, name: str, depth: int = 50) -> Array | None:
+        """The elements of a constant; ``None`` where it is none."""
+
+    def shape(self, name: str) -> Shape:
+        """The shape of a tensor; ``None`` for an unknown rank."""
+
+    def rank(self, name: str) -> int | None:
+        """The rank of a tensor, if it is known."""
+
+    def maker(self, name: str) -> NodeProto | None:
+        """The node that makes a value."""
+
+
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 SMALL = 1024
 """Tensors of more elements are neither computed nor looked into: no rule asks for their values."""
@@ -59,7 +75,7 @@ FOLDED = frozenset(
 """Operators of the arithmetic on shapes."""
 
 
-def fold(node: NodeProto, opset: int, scope: Scope, depth: int) -> np.ndarray[Any, Any] | None:
+def fold(node: NodeProto, opset: int, scope: Known, depth: int) -> Array | None:
     """Compute a node whose inputs are constant and small; of Shape and Size only the input's type matters."""
     if node.op_type not in FOLDED or refers(node):
         return None
@@ -69,7 +85,7 @@ def fold(node: NodeProto, opset: int, scope: Scope, depth: int) -> np.ndarray[An
             return None
         whole = np.array(dims, np.int64)
         return whole[_part(node)] if node.op_type == "Shape" else np.array(whole.prod(dtype=object), np.int64)
-    feeds: dict[str, np.ndarray[Any, Any]] = {}
+    feeds: dict[str, Array] = {}
     for name in filter(None, node.input):
         value = scope.constant(name, depth)
         if value is None or value.size > SMALL or value.dtype.kind not in "iubf":
@@ -86,7 +102,7 @@ def _part(node: NodeProto) -> slice:
     return slice(stated.get("start", 0), stated.get("end"))
 
 
-def _large(node: NodeProto, feeds: dict[str, np.ndarray[Any, Any]]) -> bool:
+def _large(node: NodeProto, feeds: dict[str, Array]) -> bool:
     if node.op_type == "Range":
         if not all(feeds[name].size for name in node.input):
             return True
@@ -97,7 +113,7 @@ def _large(node: NodeProto, feeds: dict[str, np.ndarray[Any, Any]]) -> bool:
     return False
 
 
-def _evaluate(node: NodeProto, opset: int, feeds: dict[str, np.ndarray[Any, Any]]) -> np.ndarray[Any, Any] | None:
+def _evaluate(node: NodeProto, opset: int, feeds: dict[str, Array]) -> Array | None:
     inputs, outputs = ([ValueInfoProto(name=name) for name in names] for names in (feeds, node.output[:1]))
     graph = GraphProto(name="fold", node=[node], input=inputs, output=outputs)
     model = ModelProto(ir_version=10, graph=graph, opset_import=[make_opsetid("", opset)])
@@ -109,7 +125,7 @@ def _evaluate(node: NodeProto, opset: int, feeds: dict[str, np.ndarray[Any, Any]
     return value if isinstance(value, np.ndarray) and value.size <= SMALL else None
 
 
-def elements(name: str, scope: Scope, depth: int = 64) -> list[Dim] | None:
+def elements(name: str, scope: Known, depth: int = 64) -> list[Dim] | None:
     """The elements of an integer tensor that is made of shapes: each a number, the name of a dim, or ``None``.
 
     ``None`` where not even their number is known.
@@ -143,7 +159,7 @@ def _between_integers(node: NodeProto) -> bool:
     )
 
 
-def _chosen(node: NodeProto, whole: list[Dim], scope: Scope) -> list[Dim] | None:
+def _chosen(node: NodeProto, whole: list[Dim], scope: Known) -> list[Dim] | None:
     """What a Gather or Slice with constant inputs takes from a list."""
     numbers: list[list[int]] = []
     for other in node.input[1:]:
@@ -158,7 +174,7 @@ def _chosen(node: NodeProto, whole: list[Dim], scope: Scope) -> list[Dim] | None
     return whole[numbers[0][0] : numbers[1][0]]
 
 
-def _unknown(name: str, scope: Scope) -> list[Dim] | None:
+def _unknown(name: str, scope: Known) -> list[Dim] | None:
     """As many unknown elements as a small tensor has."""
     dims = scope.shape(name)
     if dims == ():

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import onnx
 from onnx import NodeProto
 
+from minuend.onnx.opsets.fold import Array
 from minuend.onnx.opsets.schemas import Refusal
 from minuend.onnx.opsets.scope import Builder
 
@@ -17,7 +17,7 @@ def given(node: NodeProto, index: int) -> str:
     return node.input[index] if index < len(node.input) else ""
 
 
-def constant(node: NodeProto, index: int, what: str, new: Builder) -> np.ndarray[Any, Any] | None:
+def constant(node: NodeProto, index: int, what: str, new: Builder) -> Array | None:
     """The value of a constant input, ``None`` where the input is left out.
 
     Raises:
@@ -95,7 +95,7 @@ def axes_in(node: NodeProto, axes: list[int], rank: int) -> list[int]:
     return [axis % rank for axis in axes]
 
 
-def first(value: np.ndarray[Any, Any], what: str) -> Any:
+def first(value: Array, what: str) -> Any:
     """The only element of a constant.
 
     Raises:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import onnx
-from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TypeProto
+from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto
 
 from minuend.errors import ConversionRefused, SpecError
 from minuend.names import Names
-from minuend.onnx.graphs.nesting import all_inputs, all_names, graphs, holders, name_of, place, within
+from minuend.onnx.graphs.nesting import Holder, all_inputs, all_names, graphs, holders, name_of, within
+from minuend.onnx.graphs.scope import MAIN
 from minuend.onnx.opsets import expand, schemas
 from minuend.onnx.opsets import nodes as convert_nodes
 from minuend.onnx.opsets.calls import Calls
 from minuend.onnx.opsets.judging import judge
-from minuend.onnx.opsets.schemas import MAIN, Refusal
+from minuend.onnx.opsets.schemas import Refusal
 from minuend.onnx.opsets.scope import Scope, for_inference, infer, own_types
 
 _ADVICE = (
@@ -76,7 +77,7 @@ def convert_proto(proto: ModelProto, opset: int) -> tuple[ModelProto, list[str],
     return model, [*work.changes, *judge(model, proto, opset)], work.losses
 
 
-def main_opset(imports: Any, where: str, fallback: int | None = None) -> int | None:
+def main_opset(imports: Iterable[OperatorSetIdProto], where: str, fallback: int | None = None) -> int | None:
     """The opset of the main domain that a model or function imports, under either of its names.
 
     Raises:
@@ -122,7 +123,7 @@ class _Work:
         typed = infer(for_inference(self.model, self.before))
         calls = Calls(self.model)
         calls.follow(typed.graph)
-        self.graph(self.model.graph, typed.graph, "graph", None, self.before)
+        self.graph(typed.graph, self.scope(self.model.graph, "graph", self.before), self.before)
         for function in self.model.functions:
             where = f"function {function.name!r}"
             opset = main_opset(function.opset_import, where)
@@ -131,14 +132,15 @@ class _Work:
             if main_opset(self.model.opset_import, "model") is None and opset != self.after:
                 self.changes.append(f"{where}: opset {opset} became {self.after}")
             graph = calls.types.get((function.domain, function.name)) or GraphProto(node=function.node)
-            scope = self.scope(where, None, own_types(graph))
-            self.nodes(function.node, graph, scope, opset)
+            scope = self.scope(function, where, opset)
+            scope.types.update(own_types(graph))
+            self.nodes(graph, scope, opset)
         if not self.refused:
             self.tidy()
             for holder in holders(self.model):
                 self.hoist(holder)
 
-    def hoist(self, holder: Any) -> None:
+    def hoist(self, holder: Holder) -> None:
         """Make initializers of Constant nodes whose type the opset's Constant does not take."""
         for i in reversed(range(len(holder.node))):
             node = holder.node[i]
@@ -162,25 +164,26 @@ class _Work:
                 self.model.ir_version = 4
             del holder.node[i]
 
-    def scope(self, where: str, parent: Scope | None, types: dict[str, TypeProto]) -> Scope:
-        return Scope(where, self.names, self.functions, parent, types, unread=self.unread)
+    def scope(self, proto: GraphProto | FunctionProto, where: str, opset: int) -> Scope:
+        return Scope(proto, where, {"": opset}, names=self.names, functions=self.functions, unread=self.unread)
 
-    def graph(self, graph: GraphProto, typed: GraphProto, where: str, parent: Scope | None, opset: int) -> None:
+    def graph(self, typed: GraphProto, scope: Scope, opset: int) -> None:
         """Convert a graph or body; ``typed`` is the same one after inference."""
-        scope = self.scope(where, parent, own_types(typed))
-        overridable = {i.name for i in graph.input} if self.model.ir_version >= 4 else set()
-        scope.constants.update({t.name: t for t in graph.initializer if t.name not in overridable})
-        self.nodes(graph.node, typed, scope, opset)
+        scope.types.update(own_types(typed))
+        overridable = set(scope.inputs) if self.model.ir_version >= 4 else set()
+        scope.constants.update({name: t for name, t in scope.initializers().items() if name not in overridable})
+        self.nodes(typed, scope, opset)
 
-    def nodes(self, nodes: Any, typed: GraphProto, scope: Scope, opset: int) -> None:
-        """Convert a list of nodes in place."""
+    def nodes(self, typed: GraphProto, scope: Scope, opset: int) -> None:
+        """Convert a scope's nodes in place."""
         result: list[NodeProto] = []
+        nodes = scope.nodes
         for i, node in enumerate(nodes):
-            where = place(scope.where, i, node)
+            where = scope.place(i)
             scope.define(node, opset)
             inner = dict(graphs(typed.node[i])) if i < len(typed.node) else {}
             for name, body in graphs(node):
-                self.graph(body, inner.get(name, body), f"{scope.where}.node[{i}].{name}", scope, opset)
+                self.graph(inner.get(name, body), scope.inner(body, i, name), opset)
             try:
                 outcome = convert_nodes.Way(opset, self.after, scope).convert(node)
             except Refusal as why:
@@ -263,10 +266,10 @@ def _difference(node: NodeProto, now: list[NodeProto]) -> str:
     return f" ({', '.join(parts)})" if parts else ""
 
 
-def _read_in(held: list[Any]) -> set[str]:
+def _read_in(holding: Sequence[Holder]) -> set[str]:
     """The values that a node reads, or that go out of a graph or function."""
-    read = {name for holder in held for node in holder.node for name in node.input}
-    return read | {name_of(value) for holder in held for value in holder.output}
+    read = {name for holder in holding for node in holder.node for name in node.input}
+    return read | {name_of(value) for holder in holding for value in holder.output}
 
 
 def _set_imports(model: ModelProto, opset: int, changes: list[str], *, implied: bool) -> None:

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, replace
 from onnx import NodeProto
 
 from minuend.onnx.graphs.nesting import graphs
+from minuend.onnx.graphs.scope import MAIN
 from minuend.onnx.opsets import expand, images, meanings, schemas, steps, subtraction, to_inputs  # noqa: F401 (steps)
-from minuend.onnx.opsets.schemas import MAIN, Refusal
+from minuend.onnx.opsets.schemas import Refusal
 from minuend.onnx.opsets.scope import Builder, Scope, learn
 
 DEPTH = 20

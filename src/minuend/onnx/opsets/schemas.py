@@ -14,9 +14,6 @@ from onnx.helper import get_attribute_value
 from minuend.errors import listed
 from minuend.plain import grouped
 
-MAIN = ("", "ai.onnx")
-"""The two spellings of ONNX's main domain."""
-
 NAMES = {
     number: name.lower()
     for name, number in TensorProto.DataType.items()

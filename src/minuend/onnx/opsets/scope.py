@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,45 +12,37 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, Valu
 
 from minuend.core.shapes import Shape
 from minuend.names import Names
+from minuend.onnx.graphs import scope as scopes
 from minuend.onnx.graphs.call_counts import Calls
 from minuend.onnx.graphs.dims import shape_of
 from minuend.onnx.graphs.nesting import all_inputs, graphs, holders, within
+from minuend.onnx.graphs.scope import MAIN
 from minuend.onnx.opsets import schemas
-from minuend.onnx.opsets.fold import SMALL, fold
-from minuend.onnx.opsets.schemas import MAIN, malformed, refers
+from minuend.onnx.opsets.fold import SMALL, Array, fold
+from minuend.onnx.opsets.schemas import malformed, refers
 from minuend.onnx.processes import library_process
 
 
-@dataclass
-class Scope:
-    """A list of nodes and what it sees: its own values, then those of the scopes around it.
+@dataclass(eq=False)
+class Scope(scopes.Scope):
+    """A scope whose nodes are converted one after the other, and what is known of its values so far.
 
     Attributes:
-        where: its place: ``graph``, ``graph.node[2].then_branch``, ``function 'f'``.
         types: types of its own values by name. constants: its own constants: a tensor, or a Constant node.
         makers: the nodes that made its own values so far, each with its opset. folded: values computed from them.
-        parent: the scope around a body of If, Loop or Scan. names: shared by the whole model.
+        names: shared by the whole model.
         functions: the model's local functions, as (domain, name). unread: values of the model that nobody reads.
         enlarging: the scales that are never below 1.
     """
 
-    where: str
-    names: Names
+    names: Names = field(kw_only=True)
     functions: frozenset[tuple[str, str]] = frozenset()
-    parent: Scope | None = None
-    types: dict[str, TypeProto] = field(default_factory=dict)
-    constants: dict[str, TensorProto | NodeProto] = field(default_factory=dict)
-    makers: dict[str, tuple[NodeProto, int]] = field(default_factory=dict)
-    folded: dict[str, np.ndarray[Any, Any] | None] = field(default_factory=dict)
     unread: frozenset[str] = frozenset()
-    enlarging: set[str] = field(default_factory=set)
-
-    def around(self) -> Iterator[Scope]:
-        """The scope itself, then those around it."""
-        scope: Scope | None = self
-        while scope is not None:
-            yield scope
-            scope = scope.parent
+    types: dict[str, TypeProto] = field(default_factory=dict, init=False)
+    constants: dict[str, TensorProto | NodeProto] = field(default_factory=dict, init=False)
+    makers: dict[str, tuple[NodeProto, int]] = field(default_factory=dict, init=False)
+    folded: dict[str, Array | None] = field(default_factory=dict, init=False)
+    enlarging: set[str] = field(default_factory=set, init=False)
 
     def type(self, name: str) -> TypeProto | None:
         """The type of a value, if it is known."""
@@ -74,7 +65,7 @@ class Scope:
         shape = self.shape(name)
         return None if shape is None else len(shape)
 
-    def constant(self, name: str, depth: int = 50) -> np.ndarray[Any, Any] | None:
+    def constant(self, name: str, depth: int = 50) -> Array | None:
         """The elements of a constant; ``None`` for what is computed, given from outside or kept in another file.
 
         What is computed from constants and known shapes alone, such as the axes of a function body, is constant,
@@ -114,13 +105,13 @@ class Scope:
                 self.types[name] = found
 
 
-def _elements(tensor: TensorProto) -> np.ndarray[Any, Any] | None:
+def _elements(tensor: TensorProto) -> Array | None:
     if tensor.data_location == TensorProto.EXTERNAL or any(dim < 0 for dim in tensor.dims):
         return None
     return onnx.numpy_helper.to_array(tensor)
 
 
-def _constant_node(node: NodeProto) -> np.ndarray[Any, Any] | None:
+def _constant_node(node: NodeProto) -> Array | None:
     for a in node.attribute:
         if a.ref_attr_name:
             return None
@@ -301,7 +292,7 @@ def learn(nodes: list[NodeProto], opset: int, scope: Scope) -> None:
     known = {name for name in made if scope.type(name) is not None}
     for node in nodes:
         scope.define(node, opset)
-    numbers: dict[str, np.ndarray[Any, Any]] = {}
+    numbers: dict[str, Array] = {}
     for _ in range(4):
         for name, found in _infer_chunk(nodes, opset, scope, made, numbers).items():
             if name not in known and found.WhichOneof("value"):
@@ -319,7 +310,7 @@ def learn(nodes: list[NodeProto], opset: int, scope: Scope) -> None:
 
 
 def _infer_chunk(
-    nodes: list[NodeProto], opset: int, scope: Scope, made: set[str], numbers: dict[str, np.ndarray[Any, Any]]
+    nodes: list[NodeProto], opset: int, scope: Scope, made: set[str], numbers: dict[str, Array]
 ) -> dict[str, TypeProto]:
     """Infer the types of the values that a run of nodes makes, and of those in its bodies."""
     read = {name for node in nodes for name in all_inputs(node)} - made - {""}

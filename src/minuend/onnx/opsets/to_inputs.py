@@ -11,6 +11,7 @@ import onnx
 from onnx import NodeProto, TensorProto
 
 from minuend.core.shapes import Dim
+from minuend.onnx.opsets.fold import Array
 from minuend.onnx.opsets.inputs import axes_in, constant, first, given, integers, put, rank_of, set_inputs
 from minuend.onnx.opsets.schemas import INVALID, Refusal, attribute, drop_attribute, flag, set_attribute
 from minuend.onnx.opsets.scope import Builder
@@ -168,7 +169,7 @@ def clip_to_attributes(node: NodeProto, new: Builder) -> None:
     set_inputs(node, [node.input[0]])
 
 
-def _as_float32(value: np.ndarray[Any, Any], who: str, node: NodeProto) -> float:
+def _as_float32(value: Array, who: str, node: NodeProto) -> float:
     """The only element of a constant as the float32 that an attribute is."""
     number = first(value, "a value of " + node.op_type)
     with np.errstate(over="ignore"):

@@ -9,17 +9,15 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Mapping
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from minuend import child
 from minuend.child import Child
 from minuend.child_pool import Pool
 from minuend.errors import MinuendError
+from minuend.onnx.documents.document import Document
 from minuend.onnx.execution.kernels import RunError
 from minuend.onnx.processes.values import pack, unpack
-
-if TYPE_CHECKING:
-    from minuend.onnx.model import Model
 
 PLACE = 1000
 """Bytes of the note that the process leaves of the node that it runs."""
@@ -42,7 +40,9 @@ class Process(Child):
             self._note.close()
             raise
 
-    def run(self, work: str, model: Model, feeds: Mapping[str, Any], limit: int | None, **more: Any) -> dict[str, Any]:
+    def run(
+        self, work: str, model: Document, feeds: Mapping[str, Any], limit: int | None, **more: Any
+    ) -> dict[str, Any]:
         """Do one of :data:`minuend.onnx.processes.computing_child.WORK` with a model.
 
         Args:
@@ -62,7 +62,7 @@ class Process(Child):
         found: dict[str, Any] = done
         return found
 
-    def _died(self, model: Model) -> MinuendError:
+    def _died(self, model: Document) -> MinuendError:
         """Say how a process ended that should have answered."""
         status = self.popen.wait()
         self._note.seek(0)
@@ -88,7 +88,7 @@ class Process(Child):
         self._note.close()
 
 
-def _stored_bytes(model: Model) -> int:
+def _stored_bytes(model: Document) -> int:
     """Bytes of files that a model names, which its process reads."""
     return sum(os.path.getsize(path) for path in model.sources() if os.path.isfile(path))
 

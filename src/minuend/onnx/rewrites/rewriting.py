@@ -10,9 +10,9 @@ from onnx import GraphProto, NodeProto
 from minuend.models.occurrences import Occurrence
 from minuend.names import Names
 from minuend.onnx.documents.tensors import Array
-from minuend.onnx.execution.evaluator import MAIN
 from minuend.onnx.graphs import walk
 from minuend.onnx.graphs.nesting import all_names
+from minuend.onnx.graphs.scope import MAIN
 from minuend.onnx.model import Model
 from minuend.onnx.rewrites.emitter import NodeEmitter, constant, legal, take_over
 from minuend.operators.recipe import Recipe
