@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from minuend import errors
 from minuend.cli.rules import parse_rules
 from minuend.core.elements import TYPES
-from minuend.files.base import About, Held, Tensor
+from minuend.files.base import About, Tensor
 from minuend.files.difference import Written, subtract_files
 from minuend.files.policy_comparison import compare_files
+from minuend.files.stored_elements import Held
 from minuend.files.streaming import regions
 from minuend.files.streaming.region_work import Work
 from minuend.files.tensor_pairs import Pair, Rules

@@ -11,11 +11,12 @@ import pytest
 import minuend as mn
 from minuend.core.elements import TYPES
 from minuend.files import TensorFile
-from minuend.files.base import About, Held, Tensor
+from minuend.files.base import About, Tensor
 from minuend.files.difference import subtract_files
 from minuend.files.formats.missing import exact
 from minuend.files.nodata import check
 from minuend.files.policy_comparison import compare_files
+from minuend.files.stored_elements import Held
 from minuend.files.tensor_pairs import NUMPYS, pair_up
 
 

@@ -15,8 +15,8 @@ from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 
 from minuend.errors import DTypeError, FileFormatError, MinuendError, Unsupported  # noqa: E402
 from minuend.files import open_tensors  # noqa: E402
-from minuend.files.base import Stretched  # noqa: E402
 from minuend.files.difference import subtract_files  # noqa: E402
+from minuend.files.stored_elements import Stretched  # noqa: E402
 
 W = np.arange(6, dtype=np.float32).reshape(2, 3)
 B16 = np.arange(3).astype(ml_dtypes.bfloat16)

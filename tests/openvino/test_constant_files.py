@@ -10,8 +10,8 @@ import pytest
 
 from minuend.errors import DTypeError, FileFormatError, MinuendError
 from minuend.files import open_tensors
-from minuend.files.base import Held, Stretched
 from minuend.files.difference import subtract_files
+from minuend.files.stored_elements import Held, Stretched
 from minuend.openvino.ir.builder import Builder
 
 W = np.arange(6, dtype=np.float32).reshape(2, 3)

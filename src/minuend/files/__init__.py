@@ -14,19 +14,10 @@ from types import MappingProxyType
 from typing import cast
 
 from minuend.errors import FileFormatError, listed
-from minuend.files.base import (
-    NO_TEXT,
-    URL,
-    ChunkedFormat,
-    Format,
-    Result,
-    Tensor,
-    TensorFile,
-    check_shape,
-    clipped,
-    quoted,
-)
-from minuend.files.transaction import remote
+from minuend.files import addresses
+from minuend.files.addresses import URL
+from minuend.files.base import NO_TEXT, ChunkedFormat, Format, Result, Tensor, TensorFile, check_shape, clipped, quoted
+from minuend.files.transaction import remote, remote_output
 from minuend.files.transaction.output_paths import refuse_inputs
 from minuend.files.transaction.writing import atomic, new_folder, within_folder
 from minuend.standards.abilities import ability, able
@@ -93,7 +84,7 @@ def open_tensors(path: str, *, every_type: bool = False) -> TensorFile:
 
 def split(path: str) -> tuple[str, str | None]:
     """Split ``path::name``; the name is ``None`` where none is given."""
-    path = remote.as_local(path)
+    path = addresses.as_local(path)
     host, end, rest = path.partition("]") if URL + "[" in path else ("", "", path)  # http://[::1]:80/x.npy
     real, selector, name = rest.partition(SELECTOR)
     return (path, None) if not selector or os.path.exists(path) else (host + end + real, name)
@@ -170,7 +161,7 @@ def _module(path: str, known: Mapping[str, Callable[[], Format]]) -> Format:
 
 def _suffix(path: str, known: Iterable[str]) -> str | None:
     """Return the longest suffix that a path ends in."""
-    name = remote.name_of(path).lower()
+    name = addresses.name_of(path).lower()
     return max((one for one in known if name.endswith(one) and name != one), key=len, default=None)
 
 
@@ -189,7 +180,7 @@ def check_output(path: str, results: Sequence[Result], inputs: Iterable[str] = (
     if URL in path:
         if getattr(home, "FOLDER", False) and not hasattr(home, "Goal"):
             raise FileFormatError(f"{path} would be a folder of shards, which goes to this machine; name a file")
-        remote.check_goal(path)
+        remote_output.check_address(path)
     refuse_inputs([path], inputs)
     check_names(path, results)
     if not home.NAMED and len(results) != 1:
@@ -239,7 +230,7 @@ def write_tensors(
     check_output(path, results, inputs)
     home = _goal_format(path, results)
     if URL in path:
-        with remote.goal(path) as local:
+        with remote_output.output_at(path) as local:
             write_tensors(local, results, metadata=metadata)
     elif getattr(home, "FOLDER", False):
         with new_folder(path) as folder:

@@ -10,11 +10,12 @@ from minuend.core.elements import ElementType
 from minuend.core.policies import Overflow
 from minuend.errors import OverflowFound
 from minuend.files import chunked_format, notes_of, open_tensors, write_tensors
-from minuend.files.streaming import chunked_write
+from minuend.files.addresses import as_local
+from minuend.files.streaming import chunk_tasks, chunked_write
 from minuend.files.streaming.region_work import Meter, Observer, Progress, Work
 from minuend.files.streaming.summary import Number, Summary
 from minuend.files.tensor_pairs import NUMPYS, Pair, Rules, notes_on, pair_up
-from minuend.files.transaction.remote import as_local, watched
+from minuend.files.transaction.remote import watched
 
 INEXACT = (
     "a difference of floats is rounded and does not give TUNED back from BASE bit by bit; "
@@ -133,7 +134,7 @@ def subtract_files(
     with Work(overflow, shown=[meter.block, *shown]) as work:
         results = [work.result(pair) for pair in pairs]
         if chunked_format(out):
-            job = chunked_write.Job.of(a, b, rules, overflow, common, nodata)
+            job = chunk_tasks.Job.of(a, b, rules, overflow, common, nodata)
             chunked_write.write(job, out, work, pairs, meter.add, sources, resume=resume, scheduler=scheduler)
         else:
             chunked_write.refuse(resume=resume, scheduler=scheduler)

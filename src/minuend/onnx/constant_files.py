@@ -11,8 +11,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from minuend.errors import DTypeError, Unsupported, listed
-from minuend.files.base import Held, Tensor, TensorFile, clipped, need
+from minuend.files.base import Tensor, TensorFile, clipped
 from minuend.files.formats.plain_types import plain_type
+from minuend.files.packages import need
+from minuend.files.stored_elements import Held
 from minuend.onnx.formats import SUFFIXES
 from minuend.onnx.versions import SPELLINGS
 

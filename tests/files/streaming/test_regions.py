@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from minuend.core.elements import TYPES
 from minuend.files import Result, open_tensors, write_tensors
-from minuend.files.base import Stretched
+from minuend.files.stored_elements import Stretched
 from minuend.files.streaming import regions, transposing
 from minuend.files.streaming.reading import Memory
 from minuend.files.streaming.regions import Region

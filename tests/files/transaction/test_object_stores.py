@@ -14,7 +14,7 @@ from minuend.errors import MinuendError, OverflowFound
 from minuend.files.difference import subtract_files
 from minuend.files.formats import zarr as zarr_format
 from minuend.files.streaming import cluster
-from minuend.files.streaming.chunked_write import Job
+from minuend.files.streaming.chunk_tasks import Job
 from minuend.files.tensor_pairs import NUMPYS
 from minuend.files.transaction import remote_resume
 from minuend.files.transaction.remote_resume import Unfinished

@@ -17,8 +17,9 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from minuend.errors import FileFormatError
-from minuend.files.base import Elements, Stretched, check_shape, clipped
+from minuend.files.base import check_shape, clipped
 from minuend.files.formats.coordinates import Axis
+from minuend.files.stored_elements import Elements, Stretched
 from minuend.files.streaming.reading import Array, Source, room
 from minuend.files.streaming.regions import Region, extent, whole
 
@@ -47,7 +48,7 @@ class Variable(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """Elements that lie record by record; see :class:`~minuend.files.base.Elements`.
+    """Elements that lie record by record; see :class:`~minuend.files.stored_elements.Elements`.
 
     Attributes:
         step: bytes from one record to the next.

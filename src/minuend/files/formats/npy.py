@@ -18,8 +18,9 @@ import numpy as np
 from minuend.core.elements import ElementType
 from minuend.core.shapes import size
 from minuend.errors import DTypeError, FileFormatError
-from minuend.files.base import NO_TEXT, Result, Stretched, Tensor, TensorFile, check_shape, element_of, is_numpys_own
-from minuend.files.streaming import reading
+from minuend.files import sources
+from minuend.files.base import NO_TEXT, Result, Tensor, TensorFile, check_shape, element_of, is_numpys_own
+from minuend.files.stored_elements import Stretched
 from minuend.files.streaming.reading import Source
 
 SUFFIXES = (".npy",)
@@ -91,7 +92,7 @@ def check_length(header: Header, came: int, where: str) -> None:
 
 def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     """Open a ``.npy``; its tensor has no name."""
-    source = reading.open_source(path)
+    source = sources.open_source(path)
     header, elements = elements_of(source, 0, source.size, path, every_type=every_type)
     tensor = Tensor("", header.element, header.shape, lambda: elements, fortran=header.fortran)
     return TensorFile(path, NAMED, {"": lambda: tensor})

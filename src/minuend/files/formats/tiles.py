@@ -15,7 +15,7 @@ from minuend.files.streaming.regions import Region, extent, whole
 
 @dataclass(frozen=True)
 class Tiles:
-    """Rows and columns in a grid of tiles; see :class:`~minuend.files.base.Elements`.
+    """Rows and columns in a grid of tiles; see :class:`~minuend.files.stored_elements.Elements`.
 
     Attributes:
         source: where they lie. dtype: as stored. shape: rows and columns.

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minuend.errors import DTypeError, FileFormatError, MinuendError
+from minuend.files.addresses import URL
 from minuend.files.base import (
     NO_TEXT,
-    URL,
     About,
     Result,
     Stored,
@@ -31,11 +31,11 @@ from minuend.files.base import (
     clipped,
     element_of,
     is_numpys_own,
-    need,
 )
 from minuend.files.formats import conventions
 from minuend.files.formats.conventions import Variable
 from minuend.files.formats.coordinates import Axis, Companion, Coordinates, Texts
+from minuend.files.packages import need
 from minuend.files.streaming.pipeline import each
 from minuend.files.streaming.reading import Array
 from minuend.files.streaming.regions import Region, boxes, whole
@@ -73,7 +73,7 @@ class Chunked:
         return self.part(whole(self.shape))
 
     def part(self, region: Region) -> Array:
-        """Return a region; see :class:`~minuend.files.base.Elements`.
+        """Return a region; see :class:`~minuend.files.stored_elements.Elements`.
 
         Raises:
             FileFormatError: a chunk that cannot be unpacked.

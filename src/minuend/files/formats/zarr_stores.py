@@ -20,7 +20,9 @@ from zarr.core.sync import sync
 from zarr.storage import FsspecStore, LocalStore, ZipStore
 
 from minuend.errors import FileFormatError
-from minuend.files.base import URL, clipped
+from minuend.files import addresses
+from minuend.files.addresses import URL
+from minuend.files.base import clipped
 from minuend.files.streaming import reading
 from minuend.files.streaming.reading import Source, Stream
 from minuend.files.transaction import remote
@@ -156,8 +158,8 @@ def opened(path: str) -> Any:
     """Return the store at a path or an address, which is only read."""
     if URL not in path:
         return Inside(path)
-    system, root = remote.system_of(path, asynchronous=remote.is_web(path))  # or say what is missing
-    if remote.is_web(path):
+    system, root = remote.system_of(path, asynchronous=addresses.is_web(path))  # or say what is missing
+    if addresses.is_web(path):
         return FsspecStore(fs=system, path=root, read_only=True)
     return FsspecStore.from_url(path, read_only=True)
 

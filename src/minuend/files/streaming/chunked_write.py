@@ -7,21 +7,21 @@ anywhere costs what it was at and nothing else.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import astuple, dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import astuple
+from typing import TYPE_CHECKING, Any
 
-import minuend
 from minuend.core.shapes import size
-from minuend.errors import MinuendError, OverflowFound
-from minuend.files import SELECTOR, check_output, chunked_format, split
-from minuend.files.base import URL, Result
+from minuend.errors import MinuendError
+from minuend.files import check_output, chunked_format
+from minuend.files.addresses import URL
+from minuend.files.base import Result
+from minuend.files.streaming.chunk_tasks import Done, Job, Task, Told, do, goals_of
 from minuend.files.streaming.pipeline import each
-from minuend.files.streaming.regions import Region, boxes, cells, extent, index
-from minuend.files.streaming.summary import Number, Summary
+from minuend.files.streaming.regions import Region, boxes, cells, extent
+from minuend.files.streaming.summary import Summary
 from minuend.files.transaction import remote, remote_resume
 from minuend.files.transaction.resume_journal import Unfinished, fingerprint, unfinished
 
@@ -30,74 +30,7 @@ if TYPE_CHECKING:
     from minuend.files.base import ChunkedFormat, Goal
     from minuend.files.streaming.operand_blocks import First
     from minuend.files.streaming.region_work import Work
-    from minuend.files.tensor_pairs import Pair, Rules
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A difference of files, as another process computes it; see ``subtract_files``.
-
-    Attributes:
-        a, b: both operands.
-    """
-
-    a: str
-    b: str
-    rules: Rules
-    overflow: Overflow
-    common: bool
-    nodata: Number | None = None
-
-    @classmethod
-    def of(cls, a: str, b: str, rules: Rules, overflow: Overflow, common: bool, nodata: Number | None = None) -> Job:
-        """Return it for paths as they are named in this process's folder."""
-        return cls(_absolute(a), _absolute(b), rules, overflow, common, nodata)
-
-    def identity(self, sources: dict[str, str]) -> dict[str, str]:
-        """Return everything that the bytes of the difference depend on."""
-        return {
-            "minuend": minuend.__version__,
-            "A": self.a,
-            "B": self.b,
-            **sources,
-            "--as": str(self.rules) or "none",
-            "--overflow": self.overflow,
-            "--common": "given" if self.common else "not given",
-            "--nodata": "not given" if self.nodata is None else str(self.nodata),
-        }
-
-
-def _absolute(path: str) -> str:
-    real, name = split(path)
-    if URL not in real:
-        real = os.path.abspath(real)
-    return real if name is None else f"{real}{SELECTOR}{name}"
-
-
-class Task(NamedTuple):
-    """A cell of a goal's grid: of which pair, the how manieth, and where it lies."""
-
-    pair: int
-    number: int
-    region: Region
-
-
-class Told(NamedTuple):
-    """What is known of a task that is done.
-
-    Attributes:
-        summary: what the elements are. first: the first one that overflows, where there is no answer; nothing was
-            written, and the summary counts those that overflow. mark: length and checksum of what was written, if
-            anything was.
-    """
-
-    summary: Summary
-    first: First | None = None
-    mark: tuple[int, int] | None = None
-
-
-Done = Callable[[Task, Told], None]
-"""Is told of each task that is done; one at a time."""
+    from minuend.files.tensor_pairs import Pair
 
 
 def refuse(*, resume: bool, scheduler: str | None) -> None:
@@ -194,27 +127,12 @@ def _begin(
         part.begin(identity)
 
 
-def goals_of(home: ChunkedFormat, path: str, spare: str, results: Sequence[Result], out: str) -> list[Goal]:
-    """Open the arrays that results are written to."""
-    headers = home.headers_of(path, results) if URL in path else None
-    return [home.Goal(path, name, spare, out, headers) for name in home.names_of(results)]
-
-
 def _tasks(pair: int, shape: Sequence[int], grid: Sequence[int]) -> Iterator[Task]:
     return (Task(pair, number, region) for number, region in enumerate(boxes(shape, grid)))
 
 
 def _elements(region: Region) -> int:
     return size(extent(region))
-
-
-def do(work: Work, pair: Pair, goal: Goal, region: Region) -> Told:
-    """Do one task: read, subtract, write."""
-    try:
-        found, summary = work.block(pair, region)
-    except OverflowFound as error:
-        return Told(Summary(overflowed=error.count), (index(region, error.index), error.a, error.b))
-    return Told(summary, mark=goal.put(region, found))
 
 
 def _run_here(work: Work, pairs: Sequence[Pair], goals: Sequence[Goal], tasks: Iterator[Task], done: Done) -> None:

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 import minuend
 from minuend.errors import MinuendError
 from minuend.files import chunked_format, open_tensors
-from minuend.files.base import need
-from minuend.files.streaming import chunked_write
-from minuend.files.streaming.chunked_write import Done, Job, Task, Told
+from minuend.files.packages import need
+from minuend.files.streaming import chunk_tasks
+from minuend.files.streaming.chunk_tasks import Done, Job, Task, Told
 
 if TYPE_CHECKING:
     from minuend.files.base import Goal
@@ -206,7 +206,7 @@ class _Opened:
         home = chunked_format(place.out)
         assert home is not None
         results = [self.work.result(pair) for pair in pairs]
-        self.goals = chunked_write.goals_of(home, place.path, place.spare, results, place.out)
+        self.goals = chunk_tasks.goals_of(home, place.path, place.spare, results, place.out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +235,7 @@ def _do(job: Job, place: Place, batch: Sequence[Task]) -> list[Told] | Failure:
     """Do tasks; errors go back as what they say, for exceptions of other processes do not always come through."""
     try:
         found = _open(job, place)
-        return [chunked_write.do(found.work, found.pairs[t.pair], found.goals[t.pair], t.region) for t in batch]
+        return [chunk_tasks.do(found.work, found.pairs[t.pair], found.goals[t.pair], t.region) for t in batch]
     except FileNotFoundError as error:
         return Failure(f"{_me()} does not see the files: {error}; {_SHARED}", False)
     except MinuendError as error:

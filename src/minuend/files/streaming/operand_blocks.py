@@ -15,7 +15,7 @@ from minuend.core.elements import ElementType
 from minuend.core.shapes import Broadcast, size
 from minuend.errors import OverflowFound
 from minuend.files import nodata
-from minuend.files.base import Elements, Held, Stretched
+from minuend.files.stored_elements import Elements, Held, Stretched
 from minuend.files.streaming import regions
 from minuend.files.streaming.pipeline import ahead
 from minuend.files.streaming.reading import Array

@@ -213,27 +213,6 @@ class Stream(io.RawIOBase):
         return view.size
 
 
-class Opened(Source, Protocol):
-    """A source that is a file, or lies behind an address.
-
-    Attributes:
-        path: what messages call it.
-    """
-
-    path: str
-
-
-def open_source(path: str) -> Opened:
-    """Open a regular file, or what lies behind an address; raises as :func:`open_file`, and see
-    :class:`~minuend.files.transaction.remote.Remote`.
-    """
-    if "://" not in path:
-        return open_file(path)
-    from minuend.files.transaction.remote import Remote
-
-    return Remote(path)
-
-
 def open_file(path: str) -> File:
     """Open a regular file for reading.
 

@@ -7,11 +7,11 @@ import os
 import tempfile
 from collections.abc import Sequence
 
-from minuend.files.base import Stretched
+from minuend.files.stored_elements import Stretched
 from minuend.files.streaming.pipeline import each
 from minuend.files.streaming.reading import File, unnamed
 from minuend.files.streaming.regions import Region, boxes, runs
-from minuend.files.transaction.writing import write_at
+from minuend.files.transaction.streams import write_at
 
 TILE_BYTES = 1 << 23
 """About how many bytes are turned at a time."""

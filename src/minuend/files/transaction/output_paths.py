@@ -11,7 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from minuend.errors import MinuendError
+from minuend.files.addresses import URL
 from minuend.files.streaming.reading import kind
+from minuend.files.transaction.remote import identity
 
 _NAME_MAX = 255
 _DESCRIPTOR = re.compile(r"/(?:proc/(?:self|\d+)(?:/task/\d+)?|dev)/fd\Z")
@@ -116,8 +118,6 @@ def refuse_inputs(goals: Iterable[str], inputs: Iterable[str]) -> None:
 
 
 def _is_address(path: str) -> bool:
-    from minuend.files.base import URL
-
     return URL in path
 
 
@@ -127,8 +127,6 @@ def _is_folder(source: str) -> bool:
 
 def _identity_of(path: str) -> _Identity:
     if _is_address(path):
-        from minuend.files.transaction.remote import identity
-
         return identity(path)
     return _identity(os.path.realpath(path))
 
@@ -196,6 +194,20 @@ def place_of(path: str) -> Place:
     if not stat.S_ISREG(mode):
         raise MinuendError(f"{path} is {kind(mode)}; expected a file name to write to")
     return Place(path, real)
+
+
+def place_of_new_folder(path: str) -> Place:
+    """Return where a folder is to be written, at whose path nothing is yet.
+
+    Raises:
+        MinuendError: something is there already, or it is an address. OSError: see :func:`check`.
+    """
+    refuse_address(path)
+    if os.path.lexists(os.path.normpath(path)):
+        raise MinuendError(f"{path} exists; name a folder that does not")
+    place = place_of(os.path.normpath(path))
+    check_folder(place, False)
+    return place
 
 
 def _kind(path: str) -> str:

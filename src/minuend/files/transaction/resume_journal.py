@@ -23,9 +23,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from minuend.errors import FileFormatError, MinuendError
-from minuend.files.base import URL
-from minuend.files.transaction.output_paths import Place, check_folder, of, place_of
-from minuend.files.transaction.writing import left_parts, lock_of, mode_of_new, remove_strays
+from minuend.files.addresses import URL
+from minuend.files.transaction.leftovers import left_parts, lock_of, remove_strays
+from minuend.files.transaction.output_paths import Place, of, place_of, place_of_new_folder
+from minuend.files.transaction.permissions import mode_of_new
 from minuend.written import announce
 
 _JOURNAL, _SPARE = "journal", "spare"
@@ -138,10 +139,7 @@ def unfinished(path: str, identity: Mapping[str, str], *, resume: bool) -> Itera
         MinuendError: something is there already; what is left is of other operands or parameters, or being written.
         OSError: see :func:`~minuend.files.transaction.output_paths.check`.
     """
-    if os.path.lexists(os.path.normpath(path)):
-        raise MinuendError(f"{path} exists; name a folder that does not")
-    place = place_of(os.path.normpath(path))
-    check_folder(place, False)
+    place = place_of_new_folder(path)
     with contextlib.ExitStack() as stack:
         part = _taken_up(place, path, identity, stack) if resume else None
         if part is None:

@@ -35,7 +35,7 @@ from onnx import (
 )
 
 from minuend.errors import FileFormatError, shown
-from minuend.files.base import Elements, Held, Stretched
+from minuend.files.stored_elements import Elements, Held, Stretched
 from minuend.files.streaming.reading import File, blocks, open_file
 from minuend.onnx.documents import tensors
 from minuend.onnx.documents.tensors import Array

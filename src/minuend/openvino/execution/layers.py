@@ -18,7 +18,7 @@ from minuend.arrays.functions import compute as subtract_arrays
 from minuend.core.elements import ElementType, of_numpy
 from minuend.core.shapes import MAX_RANK, Broadcast, Dim, Shape, bounds, format_shape, from_bounds, may_be, static
 from minuend.errors import DTypeError, ShapeError, SpecError, Unsupported, cut, listed, shown
-from minuend.files.base import Elements, Held, Stretched
+from minuend.files.stored_elements import Elements, Held, Stretched
 from minuend.files.streaming.reading import Stretch
 from minuend.files.streaming.reading import blocks as read_blocks
 from minuend.openvino.execution.casts import convert
