@@ -134,7 +134,7 @@ def _input_format(path: str) -> Format:
     return _shards() if os.path.isdir(path) and _suffix(path, known) is None else _module(path, known)
 
 
-def _goal_format(path: str, results: Sequence[Result]) -> Format:
+def _output_format(path: str, results: Sequence[Result]) -> Format:
     """Return the module that writes results to a path; without a suffix it is a folder for shards, if A has such."""
     if _suffix(path, file_formats()) is None and any(result.about.shard for result in results):
         return _shards()
@@ -145,7 +145,7 @@ def chunked_format(path: str) -> ChunkedFormat | None:
     """Return the module that writes files of a path's suffix chunk by chunk, in any order; ``None``: it does not."""
     found = _suffix(path, file_formats())
     home = None if found is None else file_formats()[found]()
-    return cast(ChunkedFormat, home) if hasattr(home, "Goal") else None
+    return cast(ChunkedFormat, home) if hasattr(home, "ChunkedOutput") else None
 
 
 def _module(path: str, known: Mapping[str, Callable[[], Format]]) -> Format:
@@ -176,9 +176,9 @@ def check_output(path: str, results: Sequence[Result], inputs: Iterable[str] = (
         FileFormatError: an unknown suffix, or several tensors for a format of one. DTypeError: an element type that the
             format cannot hold. MinuendError: the path is one of ``inputs``.
     """
-    home = _goal_format(path, results)
+    home = _output_format(path, results)
     if URL in path:
-        if getattr(home, "FOLDER", False) and not hasattr(home, "Goal"):
+        if getattr(home, "FOLDER", False) and not hasattr(home, "ChunkedOutput"):
             raise FileFormatError(f"{path} would be a folder of shards, which goes to this machine; name a file")
         remote_output.check_address(path)
     refuse_inputs([path], inputs)
@@ -196,7 +196,7 @@ def check_output(path: str, results: Sequence[Result], inputs: Iterable[str] = (
 
 def notes_of(path: str, results: Sequence[Result]) -> tuple[str, ...]:
     """Return what a report says of the file that results are written to."""
-    home = _goal_format(path, results)
+    home = _output_format(path, results)
     found: tuple[str, ...] = home.notes(path, results) if hasattr(home, "notes") else ()
     return found
 
@@ -222,13 +222,13 @@ def write_tensors(
     """Write tensors to a file or folder that appears whole or not at all.
 
     Args:
-        path: the goal. results: the tensors. inputs: files that it may not be; see :func:`check_output` for what else
+        path: the output. results: the tensors. inputs: files that it may not be; see :func:`check_output` for what else
             is refused.
         metadata: free text, kept where the format has a place for it.
     """
     inputs = tuple(inputs)
     check_output(path, results, inputs)
-    home = _goal_format(path, results)
+    home = _output_format(path, results)
     if URL in path:
         with remote_output.output_at(path) as local:
             write_tensors(local, results, metadata=metadata)

@@ -19,7 +19,7 @@ from minuend.errors import DTypeError, FileFormatError, listed
 from minuend.files.formats.coordinates import Coordinates
 from minuend.files.formats.georeference import Grid
 from minuend.files.formats.plain_types import plain_type
-from minuend.files.stored_elements import Elements, Held
+from minuend.files.stored_elements import Elements, InMemory
 from minuend.files.streaming import regions
 from minuend.files.streaming.pipeline import ahead, each
 from minuend.files.streaming.reading import Array
@@ -181,7 +181,7 @@ class Result:
     @classmethod
     def of(cls, name: str, element: ElementType, array: Array, about: About = NOTHING) -> Result:
         """A result that is in memory already."""
-        return cls(name, element, array.shape, Held(array).part, about=about)
+        return cls(name, element, array.shape, InMemory(array).part, about=about)
 
     @property
     def nbytes(self) -> int:
@@ -190,7 +190,9 @@ class Result:
 
     def blocks(self, *, fortran: bool = False) -> Iterator[Array]:
         """Compute it block by block, as bytes in C order, or in Fortran order; the next ones are computed meanwhile."""
-        return ahead(functools.partial(self._bytes, fortran=fortran), self.cut(bands, fortran=fortran), self.room)
+        return ahead(
+            functools.partial(self._bytes, fortran=fortran), self.cut(bands, fortran=fortran), self.block_nbytes
+        )
 
     def write(self, stream: Any, *, fortran: bool = False) -> None:
         """Write the elements' bytes to a stream, in C order or in Fortran order; see :func:`write_all`."""
@@ -210,7 +212,7 @@ class Result:
             stream.put(start + at * itemsize, row.data)
 
     @property
-    def room(self) -> int:
+    def block_nbytes(self) -> int:
         """Bytes that a block takes at most: both operands, in the file's byte order and the machine's, and itself."""
         chunk = size(self.chunks) * self.element.itemsize if self.chunks else 0
         return 5 * max(BAND_BYTES if self.chunks else regions.BLOCK_BYTES, chunk)
@@ -243,7 +245,7 @@ def write_all(results: Sequence[Result], stream: Any, *, fortran: bool = False) 
         result, start, region = piece
         result.put(region, stream, start, fortran=fortran)
 
-    each(put, pieces, max((result.room for result in results), default=0))
+    each(put, pieces, max((result.block_nbytes for result in results), default=0))
 
 
 class Format(Protocol):
@@ -273,10 +275,10 @@ class Format(Protocol):
         """Write a whole file to a stream, and the file's free text where the format has a place for it."""
 
     def write_path(self, path: str, results: Sequence[Result], metadata: Mapping[str, str] = NO_TEXT) -> None:
-        """Write a whole file (or folder) to a path where nothing is yet, which has the goal's name."""
+        """Write a whole file (or folder) to a path where nothing is yet, which has the output's name."""
 
 
-class Goal(Protocol):
+class ChunkedOutput(Protocol):
     """A tensor whose chunks are written, in any order, by several threads or processes.
 
     Attributes:
@@ -309,10 +311,10 @@ class ChunkedFormat(Format, Protocol):
     def headers_of(self, path: str, results: Sequence[Result]) -> dict[str, bytes]:
         """Return all that stands beside the chunks, by its key; the outermost comes last."""
 
-    def Goal(  # noqa: N802
+    def ChunkedOutput(  # noqa: N802
         self, path: str, name: str, spare: str, called: str, headers: Mapping[str, bytes] | None
-    ) -> Goal:
-        """Open a tensor of a folder or an address for writing; see :class:`minuend.files.formats.zarr.Goal`."""
+    ) -> ChunkedOutput:
+        """Open a tensor of a folder or an address; see :class:`minuend.files.formats.zarr.ChunkedOutput`."""
 
 
 def is_numpys_own(element: ElementType) -> bool:

@@ -114,8 +114,8 @@ def subtract_files(
         nodata: the value of elements that hold no data, NaN too, where a file does not state one; the difference has it
             there. An operand of one element that goes with more is a number, which has data.
         progress: told of every block. watch: told of the pairs before anything is computed, and shown every block.
-        resume: go on where an interrupted run on the same goal has stopped; for goals that are written in chunks.
-        scheduler: address of the Dask cluster that computes such a goal, or a file that states it.
+        resume: go on where an interrupted run on the same output has stopped; for outputs that are written in chunks.
+        scheduler: address of the Dask cluster that computes such an output, or a file that states it.
 
     Raises:
         FileFormatError, DTypeError, ShapeError, SpecError, OSError: the operands cannot be read or do not go together,

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from minuend.core.shapes import size
-from minuend.files.streaming.reading import Array, Source, room
+from minuend.files.streaming.reading import Array, Source, new_buffer
 from minuend.files.streaming.regions import Region, extent, runs
 
 
@@ -35,7 +35,7 @@ class Elements(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Stretched:
+class Contiguous:
     """Elements that lie in one stretch of a source, one after the other, in C or Fortran order."""
 
     source: Source
@@ -60,7 +60,7 @@ class Stretched:
     def part(self, region: Region) -> Array:
         """Return a region; see :class:`Elements`."""
         if self.fortran:
-            turned = Stretched(self.source, self.offset, self.dtype, self.shape[::-1])
+            turned = Contiguous(self.source, self.offset, self.dtype, self.shape[::-1])
             return turned.part(region[::-1]).T
         sizes, itemsize = extent(region), self.dtype.itemsize
         if 0 in sizes:
@@ -69,7 +69,7 @@ class Stretched:
         if length == size(sizes):
             (start,) = starts
             return array_at(self.source.read(self.offset + start * itemsize, length * itemsize), 0, self.dtype, sizes)
-        found = room(size(sizes) * itemsize)
+        found = new_buffer(size(sizes) * itemsize)
         for row, start in zip(found.reshape(-1, length * itemsize), starts, strict=True):
             self.source.read_into(self.offset + start * itemsize, row)
         found.flags.writeable = False
@@ -77,7 +77,7 @@ class Stretched:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class InMemory:
     """Elements that are in memory already."""
 
     array: Array

@@ -21,7 +21,7 @@ from minuend.files import sources
 from minuend.files.base import NO_TEXT, Result, Tensor, TensorFile, check_shape
 from minuend.files.formats.plain_types import PlainType, plain_type
 from minuend.files.packages import need
-from minuend.files.stored_elements import Held
+from minuend.files.stored_elements import InMemory
 from minuend.onnx.versions import SPELLINGS
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _tensor(proto: Any, path: str, every_type: bool) -> Tensor:
         array = np.ascontiguousarray(tensors.to_array(proto)).reshape(shape)
     except UnicodeDecodeError:
         raise FileFormatError(f"{path} has string_data that is no UTF-8; expected text") from None
-    return Tensor(proto.name, element, shape, lambda: Held(array))
+    return Tensor(proto.name, element, shape, lambda: InMemory(array))
 
 
 def _types(proto: Any, path: str, every_type: bool) -> tuple[DataType, ElementType]:

@@ -90,8 +90,10 @@ def test_headers_come_last_and_an_interrupted_run_is_gone_on_with(store: Any, mo
         zarr.open_group("memory://data/c.zarr", mode="r")
     noted = sum(len(json.loads(store.cat(name))) for name in store.find(MARK) if name[-1].isdigit())
     written: list[Any] = []
-    put = zarr_format.Goal.put
-    monkeypatch.setattr(zarr_format.Goal, "put", lambda self, *args: (written.append(args), put(self, *args))[1])
+    put = zarr_format.ChunkedOutput.put
+    monkeypatch.setattr(
+        zarr_format.ChunkedOutput, "put", lambda self, *args: (written.append(args), put(self, *args))[1]
+    )
     chunk = next(name for name in sorted(store.find("/data/c.zarr")) if "/c/" in name)
     store.pipe(chunk, store.cat(chunk)[:-1])
     again = run(resume=True)

@@ -25,7 +25,7 @@ from minuend.files.formats.coordinates import Axis
 from minuend.files.formats.hdf5_child import offset_of
 from minuend.files.formats.hdf5_reading import Dataset, File
 from minuend.files.packages import need
-from minuend.files.stored_elements import Elements, Stretched
+from minuend.files.stored_elements import Contiguous, Elements
 from minuend.files.streaming import reading
 from minuend.files.streaming.pipeline import ahead, each
 from minuend.files.streaming.reading import Array
@@ -131,11 +131,11 @@ def elements_of(where: str, dataset: Any, source: reading.Source) -> Elements:
     """A dataset's elements: as bytes of the file where they lie there as in memory, else by the package."""
     with told(where):
         offset = dataset.offset
-        held = Held(where, dataset)
-        stretch = Stretched(source, offset or 0, dataset.dtype, dataset.shape)
-    if offset is None or dataset.dtype.hasobject or offset + stretch.nbytes > source.size:
-        return held
-    return stretch
+        stored = DatasetElements(where, dataset)
+        contiguous = Contiguous(source, offset or 0, dataset.dtype, dataset.shape)
+    if offset is None or dataset.dtype.hasobject or offset + contiguous.nbytes > source.size:
+        return stored
+    return contiguous
 
 
 def check_inside(dataset: Any, where: str) -> None:
@@ -147,7 +147,7 @@ def check_inside(dataset: Any, where: str) -> None:
 
 
 @dataclass(frozen=True)
-class Held:
+class DatasetElements:
     """A dataset's elements; see :class:`~minuend.files.stored_elements.Elements`."""
 
     where: str
@@ -231,7 +231,7 @@ def fill(path: str, later: Sequence[Later]) -> None:
     with Places(path) as places:
         for result, start in later:
             put = functools.partial(result.put, stream=places, start=start)
-            each(put, result.cut(tiles, fortran=False), result.room)
+            each(put, result.cut(tiles, fortran=False), result.block_nbytes)
 
 
 def blocks(result: Result) -> Iterator[tuple[Region, Array]]:
@@ -239,7 +239,7 @@ def blocks(result: Result) -> Iterator[tuple[Region, Array]]:
     if 0 in result.shape:
         return iter(())
     work: Callable[[Region], tuple[Region, Array]] = lambda region: (region, result.part(region))  # noqa: E731
-    return ahead(work, bands(result.shape, result.element.itemsize, result.chunks), result.room)
+    return ahead(work, bands(result.shape, result.element.itemsize, result.chunks), result.block_nbytes)
 
 
 @contextlib.contextmanager

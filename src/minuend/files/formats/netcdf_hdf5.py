@@ -119,7 +119,7 @@ def _companion(
     package = need("h5py", "hdf5", path)
     where = f"{path} dataset {name!r}"
     hdf5.check_inside(dataset, where)
-    dtype, held = dataset.dtype, hdf5.Held(where, dataset)
+    dtype, held = dataset.dtype, hdf5.DatasetElements(where, dataset)
     is_text = dtype.kind == "O" and package.check_string_dtype(dtype) is not None
     if dataset.shape is None or not (dtype.kind in "iufSb" or is_text):
         return None

@@ -20,7 +20,7 @@ from minuend.core.shapes import size
 from minuend.errors import DTypeError, FileFormatError
 from minuend.files import sources
 from minuend.files.base import NO_TEXT, Result, Tensor, TensorFile, check_shape, element_of, is_numpys_own
-from minuend.files.stored_elements import Stretched
+from minuend.files.stored_elements import Contiguous
 from minuend.files.streaming.reading import Source
 
 SUFFIXES = (".npy",)
@@ -75,11 +75,11 @@ def read_header(head: bytes, where: str, *, every_type: bool = False) -> Header:
 
 def elements_of(
     source: Source, start: int, size: int, where: str, *, every_type: bool = False
-) -> tuple[Header, Stretched]:
+) -> tuple[Header, Contiguous]:
     """Return the header and the elements of a whole ``.npy`` that lies in a stretch of a file."""
     header = read_header(source.read(start, min(size, LONGEST_HEADER)).tobytes(), where, every_type=every_type)
     check_length(header, size - header.length, where)
-    return header, Stretched(source, start + header.length, header.dtype, header.shape, header.fortran)
+    return header, Contiguous(source, start + header.length, header.dtype, header.shape, header.fortran)
 
 
 def check_length(header: Header, came: int, where: str) -> None:

@@ -22,7 +22,7 @@ from minuend.files import sources
 from minuend.files.base import NO_TEXT, Result, Tensor, TensorFile, clipped
 from minuend.files.formats import npy
 from minuend.files.sources import Opened
-from minuend.files.stored_elements import Stretched
+from minuend.files.stored_elements import Contiguous
 from minuend.files.streaming import reading
 from minuend.files.streaming.reading import File, Source, Stream, blocks
 
@@ -89,7 +89,7 @@ def _tensor(source: Opened, name: str, info: zipfile.ZipInfo, *, every_type: boo
     return Tensor(name, header.element, header.shape, opener, fortran=header.fortran)
 
 
-def _elements(source: Opened, info: zipfile.ZipInfo, where: str, every_type: bool) -> Stretched:
+def _elements(source: Opened, info: zipfile.ZipInfo, where: str, every_type: bool) -> Contiguous:
     with _told(where):
         home, start = (_unpacked(source, info), 0) if info.compress_type else (source, _stored(source, info, where))
     return npy.elements_of(home, start, info.file_size, where, every_type=every_type)[1]

@@ -19,7 +19,7 @@ from minuend.files import sources
 from minuend.files.base import NO_TEXT, Result, Tensor, TensorFile
 from minuend.files.formats.png_chunks import MAGIC, checked
 from minuend.files.packages import need
-from minuend.files.stored_elements import Held
+from minuend.files.stored_elements import InMemory
 from minuend.files.streaming.reading import Array, Source
 
 SUFFIXES = (".png",)
@@ -37,8 +37,8 @@ def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     shape, bits = _read_header(source, path)
     element = TYPES[_ELEMENTS[bits]]
 
-    def elements() -> Held:
-        return Held(_unpacked(source, path, shape, element.memory))
+    def elements() -> InMemory:
+        return InMemory(_unpacked(source, path, shape, element.memory))
 
     tensor = Tensor("", element, shape, elements)
     return TensorFile(path, NAMED, {"": lambda: tensor})

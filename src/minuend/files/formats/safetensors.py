@@ -28,7 +28,7 @@ from minuend.files import sources
 from minuend.files.base import NO_TEXT, Result, Tensor, TensorFile, check_shape, clipped, write_all
 from minuend.files.formats.plain_types import PlainType
 from minuend.files.packages import need
-from minuend.files.stored_elements import Stretched
+from minuend.files.stored_elements import Contiguous
 from minuend.files.streaming import reading
 from minuend.files.streaming.reading import Source
 from minuend.files.transaction import writing
@@ -245,7 +245,7 @@ def _tensor(
         )
     element = known[word]
     check_shape(shape, element.itemsize, f"{path} tensor {clipped(name)}")
-    return Tensor(name, element, shape, lambda: Stretched(source, offset, element.memory, shape))
+    return Tensor(name, element, shape, lambda: Contiguous(source, offset, element.memory, shape))
 
 
 def check(path: str, results: Sequence[Result]) -> None:

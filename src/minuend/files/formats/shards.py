@@ -134,7 +134,7 @@ def _is(many: Sequence[str]) -> str:
 
 
 def check(path: str, results: Sequence[Result]) -> None:
-    """Refuse what safetensors cannot hold, and a goal that is named as an index."""
+    """Refuse what safetensors cannot hold, and an output that is named as an index."""
     if path.endswith(SUFFIXES):
         raise FileFormatError(
             f"{path} is the name of an index; name a folder for it and its shards, "

@@ -116,17 +116,17 @@ class Written(LocalStore):  # type: ignore[misc]
 
     Args:
         root: the folder. spare: where chunks are written first; it goes when all is done, with what a killed process
-            left there. goal: what errors call the folder.
+            left there. output: what errors call the folder.
     """
 
-    def __init__(self, root: Any, *, spare: str = "", goal: str = "", read_only: bool = False) -> None:
+    def __init__(self, root: Any, *, spare: str = "", output: str = "", read_only: bool = False) -> None:
         super().__init__(root, read_only=read_only)
-        self._spare, self._goal = LocalStore(spare), goal
+        self._spare, self._output = LocalStore(spare), output
         self.marks: dict[str, Mark] = {}
 
     def with_read_only(self, read_only: bool = False) -> Written:
         """Return the same folder, to be read alone or to be written too."""
-        found = Written(self.root, spare=str(self._spare.root), goal=self._goal, read_only=read_only)
+        found = Written(self.root, spare=str(self._spare.root), output=self._output, read_only=read_only)
         found.marks = self.marks
         return found
 
@@ -151,7 +151,7 @@ class Written(LocalStore):  # type: ignore[misc]
             os.makedirs(os.path.dirname(path), exist_ok=True)
             os.replace(os.path.join(str(self._spare.root), part), path)
         except OSError as error:
-            raise of(self._goal, error) from None
+            raise of(self._output, error) from None
 
 
 def opened(path: str) -> Any:

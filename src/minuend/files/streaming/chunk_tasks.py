@@ -17,7 +17,7 @@ from minuend.files.streaming.summary import Number, Summary
 
 if TYPE_CHECKING:
     from minuend.core.policies import Overflow
-    from minuend.files.base import ChunkedFormat, Goal
+    from minuend.files.base import ChunkedFormat, ChunkedOutput
     from minuend.files.streaming.operand_blocks import First
     from minuend.files.streaming.region_work import Work
     from minuend.files.tensor_pairs import Pair, Rules
@@ -65,7 +65,7 @@ def _absolute(path: str) -> str:
 
 
 class Task(NamedTuple):
-    """A cell of a goal's grid: of which pair, the how manieth, and where it lies."""
+    """A cell of an output's grid: of which pair, the how manieth, and where it lies."""
 
     pair: int
     number: int
@@ -90,16 +90,16 @@ Done = Callable[[Task, Told], None]
 """Is told of each task that is done; one at a time."""
 
 
-def goals_of(home: ChunkedFormat, path: str, spare: str, results: Sequence[Result], out: str) -> list[Goal]:
+def outputs_of(home: ChunkedFormat, path: str, spare: str, results: Sequence[Result], out: str) -> list[ChunkedOutput]:
     """Open the arrays that results are written to."""
     headers = home.headers_of(path, results) if URL in path else None
-    return [home.Goal(path, name, spare, out, headers) for name in home.names_of(results)]
+    return [home.ChunkedOutput(path, name, spare, out, headers) for name in home.names_of(results)]
 
 
-def do(work: Work, pair: Pair, goal: Goal, region: Region) -> Told:
+def do(work: Work, pair: Pair, output: ChunkedOutput, region: Region) -> Told:
     """Do one task: read, subtract, write."""
     try:
         found, summary = work.block(pair, region)
     except OverflowFound as error:
         return Told(Summary(overflowed=error.count), (index(region, error.index), error.a, error.b))
-    return Told(summary, mark=goal.put(region, found))
+    return Told(summary, mark=output.put(region, found))

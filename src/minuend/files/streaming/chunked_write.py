@@ -1,6 +1,6 @@
 """Differences that are written chunk by chunk, in any order: by threads here or by a Dask cluster, and gone on with.
 
-A task is one cell of the goal's grid: its regions of both operands are read, subtracted, and written as one file. It
+A task is one cell of the output's grid: its regions of both operands are read, subtracted, and written as one file. It
 sums its elements up, which the journal keeps; done twice it writes the same bytes. So a process that dies
 anywhere costs what it was at and nothing else.
 """
@@ -18,7 +18,7 @@ from minuend.errors import MinuendError
 from minuend.files import check_output, chunked_format
 from minuend.files.addresses import URL
 from minuend.files.base import Result
-from minuend.files.streaming.chunk_tasks import Done, Job, Task, Told, do, goals_of
+from minuend.files.streaming.chunk_tasks import Done, Job, Task, Told, do, outputs_of
 from minuend.files.streaming.pipeline import each
 from minuend.files.streaming.regions import Region, boxes, cells, extent
 from minuend.files.streaming.summary import Summary
@@ -27,17 +27,19 @@ from minuend.files.transaction.resume_journal import Unfinished, fingerprint, un
 
 if TYPE_CHECKING:
     from minuend.core.policies import Overflow
-    from minuend.files.base import ChunkedFormat, Goal
+    from minuend.files.base import ChunkedFormat, ChunkedOutput
     from minuend.files.streaming.operand_blocks import First
     from minuend.files.streaming.region_work import Work
     from minuend.files.tensor_pairs import Pair
 
 
 def refuse(*, resume: bool, scheduler: str | None) -> None:
-    """Refuse what only goals know that are written chunk by chunk."""
+    """Refuse what only outputs know that are written chunk by chunk."""
     for given, option in ((resume, "--resume"), (scheduler is not None, "--scheduler")):
         if given:
-            raise MinuendError(f"{option} needs a goal that is written chunk by chunk; name an OUT that ends in .zarr")
+            raise MinuendError(
+                f"{option} needs an output that is written chunk by chunk; name an OUT that ends in .zarr"
+            )
 
 
 def refuse_watch(*, resume: bool, scheduler: str | None) -> None:
@@ -61,7 +63,7 @@ def write(
     resume: bool,
     scheduler: str | None,
 ) -> None:
-    """Write the differences of pairs to a goal; see ``subtract_files``.
+    """Write the differences of pairs to an output; see ``subtract_files``.
 
     Args:
         work: computes the pairs here, and takes the counts. progress: told of elements that ``work`` did not compute.
@@ -79,28 +81,28 @@ def write(
     part: Unfinished | remote_resume.Unfinished
     with _unfinished(home, out, results, identity, resume=resume) as part:
         _begin(home, part, results, identity)
-        goals = goals_of(home, part.path, part.spare, results, out)
+        outputs = outputs_of(home, part.path, part.spare, results, out)
         tally = _Tally(pairs, part)
-        finished = tally.finished(work, goals, progress)
+        finished = tally.finished(work, outputs, progress)
         left = (
             task
-            for number, (pair, goal) in enumerate(zip(pairs, goals, strict=True))
-            for task in _tasks(number, pair.shape, goal.grid)
+            for number, (pair, output) in enumerate(zip(pairs, outputs, strict=True))
+            for task in _tasks(number, pair.shape, output.grid)
             if task.number not in finished[number]
         )
         if scheduler is None:
-            _run_here(work, pairs, goals, left, tally.done)
+            _run_here(work, pairs, outputs, left, tally.done)
         else:
             from minuend.files.streaming import cluster
 
-            count = sum(cells(pair.shape, goal.grid) for pair, goal in zip(pairs, goals, strict=True))
+            count = sum(cells(pair.shape, output.grid) for pair, output in zip(pairs, outputs, strict=True))
 
             def told(task: Task, known: Told) -> None:
                 tally.done(task, known)
                 work.add(pairs[task.pair], known.summary)
                 progress(_elements(task.region))
 
-            cluster.run(scheduler, job, cluster.Place(part.path, part.spare, out), goals, left, count, told)
+            cluster.run(scheduler, job, cluster.Place(part.path, part.spare, out), outputs, left, count, told)
         tally.check(job.overflow)
         remote.check_unchanged()
 
@@ -108,7 +110,7 @@ def write(
 def _unfinished(
     home: ChunkedFormat, out: str, results: Sequence[Result], identity: dict[str, str], *, resume: bool
 ) -> AbstractContextManager[Unfinished] | AbstractContextManager[remote_resume.Unfinished]:
-    """Open the goal: a folder that gets its name when it is whole, or an address that gets its headers then."""
+    """Open the output: a folder that gets its name when it is whole, or an address that gets its headers then."""
     if URL in out:
         return remote_resume.unfinished(out, identity, home.headers_of(out, results), resume=resume)
     return unfinished(out, identity, resume=resume)
@@ -135,16 +137,18 @@ def _elements(region: Region) -> int:
     return size(extent(region))
 
 
-def _run_here(work: Work, pairs: Sequence[Pair], goals: Sequence[Goal], tasks: Iterator[Task], done: Done) -> None:
+def _run_here(
+    work: Work, pairs: Sequence[Pair], outputs: Sequence[ChunkedOutput], tasks: Iterator[Task], done: Done
+) -> None:
     """Do tasks in threads of this process."""
     turn = threading.Lock()
 
     def one(task: Task) -> None:
-        told = do(work, pairs[task.pair], goals[task.pair], task.region)
+        told = do(work, pairs[task.pair], outputs[task.pair], task.region)
         with turn:
             done(task, told)
 
-    each(one, tasks, 5 * max((goal.nbytes for goal in goals), default=0))
+    each(one, tasks, 5 * max((output.nbytes for output in outputs), default=0))
 
 
 class _Tally:
@@ -155,7 +159,7 @@ class _Tally:
         self._counts = [0] * len(pairs)
         self._firsts: list[First | None] = [None] * len(pairs)
 
-    def finished(self, work: Work, goals: Sequence[Goal], progress: Callable[[int], None]) -> list[set[int]]:
+    def finished(self, work: Work, outputs: Sequence[ChunkedOutput], progress: Callable[[int], None]) -> list[set[int]]:
         """Return the numbers of each pair's tasks that an earlier run finished, and tell of them.
 
         A task counts whose chunk is as the journal says: after a power failure it may be cut off, or missing.
@@ -168,7 +172,7 @@ class _Tally:
                 case _:  # of a release that kept no checksums
                     continue
         found: list[set[int]] = [set() for _ in self._pairs]
-        for numbers, known, own, goal in zip(found, stated, self._pairs, goals, strict=True):
+        for numbers, known, own, output in zip(found, stated, self._pairs, outputs, strict=True):
             if not known:
                 continue
 
@@ -176,13 +180,13 @@ class _Tally:
                 task: Task,
                 numbers: set[int] = numbers,
                 known: Mapping[int, tuple[Any, Sequence[Any]]] = known,
-                goal: Goal = goal,
+                output: ChunkedOutput = output,
             ) -> None:
-                if goal.holds(task.region, known[task.number][0]):
+                if output.holds(task.region, known[task.number][0]):
                     numbers.add(task.number)
 
-            tasks = [task for task in _tasks(0, own.shape, goal.grid) if task.number in known]
-            each(check, tasks, 2 * goal.nbytes)
+            tasks = [task for task in _tasks(0, own.shape, output.grid) if task.number in known]
+            each(check, tasks, 2 * output.nbytes)
             for number in sorted(numbers):
                 work.add(own, Summary(*known[number][1]))
             progress(sum(_elements(task.region) for task in tasks if task.number in numbers))

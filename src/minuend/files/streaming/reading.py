@@ -55,7 +55,7 @@ class Source(Protocol):
         """Fill a flat array of bytes."""
 
 
-def room(nbytes: int) -> Array:
+def new_buffer(nbytes: int) -> Array:
     """Return a flat array of bytes, of memory that was used before where there is such: fresh pages cost more than a
     read from the page cache does.
     """
@@ -112,7 +112,7 @@ class File:
         Raises:
             FileFormatError: the file has become shorter than it was when it was opened. OSError: it cannot be read.
         """
-        buffer = room(size)
+        buffer = new_buffer(size)
         self.read_into(offset, buffer)
         buffer.flags.writeable = False
         return buffer

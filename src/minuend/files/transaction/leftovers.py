@@ -48,7 +48,7 @@ def locked(descriptor: int, *, wait: bool = False) -> int | None:
 
 
 def left_parts(place: Place) -> Iterator[tuple[str, str]]:
-    """Temporary files of a goal in its folder, with their last suffix."""
+    """Temporary files of an output in its folder, with their last suffix."""
     pattern = re.compile(rf"\.{re.escape(place.label)}{_LEFT}")
     with contextlib.suppress(OSError):
         for name in os.listdir(place.folder):
@@ -57,7 +57,7 @@ def left_parts(place: Place) -> Iterator[tuple[str, str]]:
 
 
 def remove_strays(place: Place) -> None:
-    """Remove a goal's parts that nobody writes."""
+    """Remove an output's parts that nobody writes."""
     for path, suffix in left_parts(place):
         if suffix != "part":
             continue

@@ -17,7 +17,7 @@ from minuend.files.transaction.streams import Placed, Raw
 
 @dataclass(eq=False)
 class Part:
-    """A file on its way to its goal."""
+    """A file on its way to its output."""
 
     place: Place
     path: str = ""
@@ -35,7 +35,7 @@ class Part:
                 raw = Raw(self.path, "xb", opener=private)
             except OSError as error:
                 raise of(self.place.path, error) from None
-            raw.goal = self.place.path
+            raw.output = self.place.path
             # Between its making and its lock somebody may have taken it for a stray: then it is made anew.
             self._lock = locked(os.dup(raw.fileno()), wait=True)
             if self._lock is not None and os.fstat(self._lock).st_nlink == 0:
@@ -55,14 +55,14 @@ class Part:
             raise of(self.place.path, error) from None
 
     def has_appeared(self) -> bool:
-        """Whether the file stands at its goal."""
+        """Whether the file stands at its output."""
         with contextlib.suppress(OSError):
             found = os.lstat(self.place.real)
             return (found.st_dev, found.st_ino) == self.inode
         return False
 
     def remove(self) -> None:
-        """Take it away, where it has not its goal's name."""
+        """Take it away, where it has not its output's name."""
         with contextlib.suppress(OSError, ValueError):
             cast(io.BufferedWriter, self.stream).raw.close()
         with contextlib.suppress(OSError):
@@ -84,7 +84,7 @@ def through(place: Place) -> Iterator[BinaryIO]:
         raw = Raw(descriptor, "wb")
     except OSError as error:
         raise of(place.path, error) from None
-    raw.goal = place.path
+    raw.output = place.path
     stream = io.BufferedWriter(raw, 1 << 16)
     try:
         yield stream

@@ -20,7 +20,7 @@ def _make_file(path: str) -> None:
 
 
 def mode_of_new(place: Place, make: Callable[[str], None], remove: Callable[[str], None]) -> int:
-    """The permissions that a new file or folder gets beside a goal: by the umask, or what the folder has instead."""
+    """The permissions that a new file or folder gets beside an output: by the umask, or what the folder has instead."""
     while True:
         probe = place.beside("part")
         make(probe)
@@ -34,7 +34,7 @@ def mode_of_new(place: Place, make: Callable[[str], None], remove: Callable[[str
 
 
 def mode_of(place: Place) -> int:
-    """The permissions for a goal: those of the file that stands there, or a new one's."""
+    """The permissions for an output: those of the file that stands there, or a new one's."""
     try:
         return stat.S_IMODE(os.stat(place.real).st_mode) & 0o777
     except FileNotFoundError:

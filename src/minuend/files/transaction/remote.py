@@ -18,7 +18,7 @@ from typing import Any
 from minuend.errors import FileFormatError, MinuendError, Unsupported
 from minuend.files.addresses import CHAIN, is_web
 from minuend.files.packages import need
-from minuend.files.streaming.reading import Array, room
+from minuend.files.streaming.reading import Array, new_buffer
 
 BLOCK = 1 << 20
 """Bytes of a block that is kept; reads from this size on go past them."""
@@ -159,7 +159,7 @@ class Remote:
         Raises:
             FileFormatError: fewer came than were asked for. OSError: they cannot be read.
         """
-        buffer = room(size)
+        buffer = new_buffer(size)
         self.read_into(offset, buffer)
         buffer.flags.writeable = False
         return buffer

@@ -13,16 +13,16 @@ from minuend.files.transaction.output_paths import of
 
 
 class Raw(io.FileIO):
-    """A file whose errors name the goal, not the part."""
+    """A file whose errors name the output, not the part."""
 
-    goal = ""
+    output = ""
 
     def write(self, data: Any) -> int:
         """Write bytes."""
         try:
             return super().write(data)
         except OSError as error:
-            raise of(self.goal, error) from None
+            raise of(self.output, error) from None
 
 
 def write_at(descriptor: int, data: memoryview, at: int) -> None:
@@ -168,7 +168,7 @@ class Placed(io.BufferedWriter):
             if nbytes and os.name == "posix" and os.major(os.fstat(self.raw.fileno()).st_dev):
                 _take(self.raw.fileno(), start, nbytes)
         except OSError as error:
-            raise of(self.raw.goal, error) from None
+            raise of(self.raw.output, error) from None
         return start
 
     def put(self, at: int, data: memoryview) -> None:
@@ -176,4 +176,4 @@ class Placed(io.BufferedWriter):
         try:
             write_at(self.raw.fileno(), data, at)
         except OSError as error:
-            raise of(self.raw.goal, error) from None
+            raise of(self.raw.output, error) from None

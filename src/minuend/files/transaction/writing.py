@@ -2,7 +2,7 @@
 
 Nothing else in this package opens a file for writing; :mod:`~minuend.files.transaction.resume_journal` has zarr write
 its chunks, and keeps the journal of them. All outputs that appear together are known before anything is written, and
-so are the inputs. Each file is written beside its goal as ``.NAME.<hex>.part``, and all take their names when all are
+so are the inputs. Each file is written beside its output as ``.NAME.<hex>.part``, and all take their names when all are
 whole. Until then nobody else may read them (mode 0600); then they have what the old file had, or what a new one gets.
 What a killed run has left is removed by the next one on the same output path
 (:mod:`~minuend.files.transaction.leftovers`).
@@ -36,26 +36,26 @@ from minuend.written import announce
 
 @contextlib.contextmanager
 def atomic(path: str, inputs: Iterable[str] = ()) -> Iterator[BinaryIO]:
-    """Open one goal; see :func:`together`."""
+    """Open one output; see :func:`together`."""
     with together([path], inputs) as (stream,):
         yield stream
 
 
 @contextlib.contextmanager
-def together(goals: Sequence[str], inputs: Iterable[str] = (), *, folders: bool = False) -> Iterator[list[BinaryIO]]:
-    """Open a stream for each goal; all files appear when the block ends well, in this order, or none does.
+def together(outputs: Sequence[str], inputs: Iterable[str] = (), *, folders: bool = False) -> Iterator[list[BinaryIO]]:
+    """Open a stream for each output; all files appear when the block ends well, in this order, or none does.
 
-    On any error, Ctrl-C included, what stood at the goals stands there still. A symbolic link stays one; its target is
-    replaced. What has gone into a pipe cannot be taken back.
+    On any error, Ctrl-C included, what stood at the outputs stands there still. A symbolic link stays one; its target
+    is replaced. What has gone into a pipe cannot be taken back.
 
     Args:
-        goals: the paths. inputs: files that no goal may replace, whether they exist or not.
-        folders: make the folders that the goals lie in; those that were made go again where nothing is written.
+        outputs: the paths. inputs: files that no output may replace, whether they exist or not.
+        folders: make the folders that the outputs lie in; those that were made go again where nothing is written.
 
     Raises:
-        MinuendError, OSError: see :func:`check`. OSError: a file cannot be written; its ``filename`` is the goal.
+        MinuendError, OSError: see :func:`check`. OSError: a file cannot be written; its ``filename`` is the output.
     """
-    places = check(goals, inputs, folders=folders)
+    places = check(outputs, inputs, folders=folders)
     if len(places) == 1 and places[0].stream:
         with through(places[0]) as stream:
             yield [stream]
@@ -87,7 +87,7 @@ def together(goals: Sequence[str], inputs: Iterable[str] = (), *, folders: bool 
 
 @contextlib.contextmanager
 def _told_of(path: str) -> Iterator[None]:
-    """Say of which goal it is what the system, or a library, raises of no file: a full disk above all."""
+    """Say of which output it is what the system, or a library, raises of no file: a full disk above all."""
     try:
         yield
     except OSError as error:
@@ -166,7 +166,7 @@ def within_folder(path: str, inputs: Iterable[str] = ()) -> Iterator[str]:
 def new_file(path: str) -> Iterator[BinaryIO]:
     """Open a file in a folder that is this process's own, a temporary one: nobody sees it half written."""
     raw = Raw(path, "xb")
-    raw.goal = path
+    raw.output = path
     with Placed(raw, 1 << 16) as stream:
         yield stream
 
@@ -262,7 +262,7 @@ def _rename(part: Part) -> None:
 
 
 def _keep(part: Part) -> None:
-    """Give what stands at a goal a second name."""
+    """Give what stands at an output a second name."""
     if not os.path.lexists(part.place.real):
         return
     kept = part.place.beside("kept")
@@ -275,7 +275,7 @@ def _keep(part: Part) -> None:
 
 
 def _give_back(part: Part) -> None:
-    """Put back what stood at a goal, if the new file stands there."""
+    """Put back what stood at an output, if the new file stands there."""
     if not part.has_appeared():
         return
     if part.kept:
@@ -287,7 +287,7 @@ def _give_back(part: Part) -> None:
 
 @contextlib.contextmanager
 def _folders_locked(parts: Sequence[Part]) -> Iterator[None]:
-    """Hold the goals' folders while several files take their names, so that those of two runs do not mix."""
+    """Hold the outputs' folders while several files take their names, so that those of two runs do not mix."""
     with contextlib.ExitStack() as stack:
         for folder in sorted({part.place.folder for part in parts}):
             lock = lock_of(folder, os.O_RDONLY, wait=True)
