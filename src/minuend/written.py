@@ -28,13 +28,13 @@ def remembered() -> Iterator[None]:
         _replaced.clear()
 
 
-def announce(part: str, goal: str) -> None:
-    """Note that ``part``, a whole file or folder under a name of its own, is about to become ``goal``."""
+def announce(part: str, output: str) -> None:
+    """Note that ``part``, a whole file or folder under a name of its own, is about to become ``output``."""
     if _announced:
         found = os.stat(part)
-        _announced[-1].append((goal, found.st_dev, found.st_ino))
-        if os.path.lexists(goal):
-            note_replaced(goal)
+        _announced[-1].append((output, found.st_dev, found.st_ino))
+        if os.path.lexists(output):
+            note_replaced(output)
 
 
 def note_extended(paths: Iterable[str]) -> None:
@@ -43,25 +43,25 @@ def note_extended(paths: Iterable[str]) -> None:
     _replaced[:] = [path for path in _replaced if path not in gone]
 
 
-def note_replaced(goal: str) -> None:
-    """Note that something stands at a goal, which is about to be replaced."""
-    if _announced and goal not in _replaced:
-        _replaced.append(goal)
+def note_replaced(output: str) -> None:
+    """Note that something stands at an output, which is about to be replaced."""
+    if _announced and output not in _replaced:
+        _replaced.append(output)
 
 
 def take_replaced() -> list[str]:
-    """Return the goals at which something stood and that no report has named yet."""
+    """Return the outputs at which something stood and that no report has named yet."""
     found = _replaced[:]
     _replaced.clear()
     return found
 
 
 def written() -> list[str]:
-    """Return the announced goals that are in place."""
+    """Return the announced outputs that are in place."""
     found: list[str] = []
-    for goal, device, inode in _announced[-1] if _announced else ():
+    for output, device, inode in _announced[-1] if _announced else ():
         with contextlib.suppress(OSError):
-            there = os.stat(goal)
-            if (there.st_dev, there.st_ino) == (device, inode) and goal not in found:
-                found.append(goal)
+            there = os.stat(output)
+            if (there.st_dev, there.st_ino) == (device, inode) and output not in found:
+                found.append(output)
     return found

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from minuend import errors
 from minuend.cli.rules import parse_rules
 from minuend.core.elements import TYPES
-from minuend.files.base import About, Held, Tensor
+from minuend.files.base import About, Tensor
 from minuend.files.difference import Written, subtract_files
 from minuend.files.policy_comparison import compare_files
+from minuend.files.stored_elements import InMemory
 from minuend.files.streaming import regions
 from minuend.files.streaming.region_work import Work
 from minuend.files.tensor_pairs import Pair, Rules
@@ -213,8 +214,8 @@ def test_an_empty_difference_has_no_lowest(tmp_path: Path) -> None:
 
 def test_nodata_is_counted_where_the_file_states_it() -> None:
     values = np.array([5, -9, 7, -9], np.int16)
-    tensor = Tensor("x", TYPES["int16"], (4,), lambda: Held(values), About(nodata=-9))
-    zero = Tensor("y", TYPES["int16"], (), lambda: Held(np.int16(0)[...]))
+    tensor = Tensor("x", TYPES["int16"], (4,), lambda: InMemory(values), About(nodata=-9))
+    zero = Tensor("y", TYPES["int16"], (), lambda: InMemory(np.int16(0)[...]))
     pair = Pair("x", tensor, zero, Rules().join(tensor, zero))
     with Work("wrap") as work:
         work.result(pair).part((slice(0, 4),))

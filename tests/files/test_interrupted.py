@@ -18,7 +18,7 @@ from children import child
 
 from minuend.files.difference import subtract_files
 from minuend.files.streaming import regions
-from minuend.files.transaction import writing
+from minuend.files.transaction import streams
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="processes are killed as POSIX has it")
 
@@ -30,17 +30,17 @@ CODE = """
 import sys
 from minuend.cli import program
 from minuend.files.streaming import regions
-from minuend.files.transaction import writing
+from minuend.files.transaction import streams, writing
 regions.BLOCK_BYTES = 8000
 when, calls = int(sys.argv.pop(1)), 0
 def stop():
     print("here", flush=True)
     sys.stdin.readline()
-def write_at(*args, before=writing.write_at):
+def write_at(*args, before=streams.write_at):
     global calls
     calls += 1
     stop() if calls == when else before(*args)
-writing.write_at = write_at
+streams.write_at = write_at
 if not when:
     writing.announce = lambda *_: stop()
 raise SystemExit(program.main())
@@ -93,7 +93,7 @@ def test_a_full_disk_is_told_and_threads_end(
 ) -> None:
     a, b, out = files
     calls = 0
-    write_at = writing.write_at
+    write_at = streams.write_at
 
     def full(*args: object) -> None:
         nonlocal calls
@@ -102,7 +102,7 @@ def test_a_full_disk_is_told_and_threads_end(
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         write_at(*args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(writing, "write_at", full)
+    monkeypatch.setattr(streams, "write_at", full)
     with blocks_of(8000), pytest.raises(OSError, match="No space left on device") as caught:
         subtract_files(a, b, str(out))
     assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, str(out))
@@ -128,7 +128,7 @@ def test_a_full_disk_is_told_of_the_goal_of_a_package_too(
     def full(*args: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(writing, "write_at", full)
+    monkeypatch.setattr(streams, "write_at", full)
     with pytest.raises(OSError, match="No space left on device") as caught:
         subtract_files(a, b, str(goal))
     assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, str(goal))
@@ -207,15 +207,15 @@ WITHIN = """
 import os, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from minuend.cli import program
-from minuend.files.transaction import writing
+from minuend.files.transaction import streams
 when, calls = int(sys.argv.pop(1)), 0
-def write(self, data, before=writing.Patient.write):
+def write(self, data, before=streams.Patient.write):
     global calls
     calls += 1
     if calls == when:
         os.kill(os.getpid(), signal.SIGINT)
     return before(self, data)
-writing.Patient.write = write
+streams.Patient.write = write
 raise SystemExit(program.main())
 """
 

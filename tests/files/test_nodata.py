@@ -11,11 +11,12 @@ import pytest
 import minuend as mn
 from minuend.core.elements import TYPES
 from minuend.files import TensorFile
-from minuend.files.base import About, Held, Tensor
+from minuend.files.base import About, Tensor
 from minuend.files.difference import subtract_files
 from minuend.files.formats.missing import exact
 from minuend.files.nodata import check
 from minuend.files.policy_comparison import compare_files
+from minuend.files.stored_elements import InMemory
 from minuend.files.tensor_pairs import NUMPYS, pair_up
 
 
@@ -108,7 +109,7 @@ def test_wide_integers_are_nodata_to_their_last_digit(dtype: str, value: int) ->
 
 def operand(path: str, nodata: int | float | None, dtype: str = "int16") -> TensorFile:
     element = TYPES[dtype]
-    held = Held(np.array([1, 2, 3], element.memory))
+    held = InMemory(np.array([1, 2, 3], element.memory))
     tensor = Tensor("1", element, (3,), lambda: held, About(nodata=nodata))
     return TensorFile(path, True, {"1": lambda: tensor})
 

@@ -15,8 +15,8 @@ from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 
 from minuend.errors import DTypeError, FileFormatError, MinuendError, Unsupported  # noqa: E402
 from minuend.files import open_tensors  # noqa: E402
-from minuend.files.base import Stretched  # noqa: E402
 from minuend.files.difference import subtract_files  # noqa: E402
+from minuend.files.stored_elements import Contiguous  # noqa: E402
 
 W = np.arange(6, dtype=np.float32).reshape(2, 3)
 B16 = np.arange(3).astype(ml_dtypes.bfloat16)
@@ -68,7 +68,7 @@ def test_external_data_is_read_where_it_lies(tmp_path: Path) -> None:
     path = model(tmp_path / "m.onnx", [external(tmp_path, "W", W, offset=64)])
     found = open_tensors(path)
     elements = found["W"].elements()
-    assert isinstance(elements, Stretched)
+    assert isinstance(elements, Contiguous)
     assert elements.part((slice(1, 2), slice(1, 3))).tolist() == [[4, 5]]
     np.save(tmp_path / "b.npy", np.ones(3, np.float32))
     subtract_files(f"{path}::W", str(tmp_path / "b.npy"), str(tmp_path / "o.npy"))

@@ -10,8 +10,8 @@ import pytest
 
 from minuend.errors import DTypeError, FileFormatError, MinuendError
 from minuend.files import open_tensors
-from minuend.files.base import Held, Stretched
 from minuend.files.difference import subtract_files
+from minuend.files.stored_elements import Contiguous, InMemory
 from minuend.openvino.ir.builder import Builder
 
 W = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -41,8 +41,8 @@ def test_constants_are_tensors_by_name(path: str) -> None:
         "narrow": ("uint4", (3,), [1, 2, 3]),
         "flags": ("bool", (2,), [True, False]),
     }
-    assert isinstance(found["W"].elements(), Stretched)
-    assert isinstance(found["narrow"].elements(), Held)
+    assert isinstance(found["W"].elements(), Contiguous)
+    assert isinstance(found["narrow"].elements(), InMemory)
     assert found["W"].elements().part((slice(1, 2), slice(1, 3))).tolist() == [[4, 5]]
 
 

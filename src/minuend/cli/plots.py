@@ -15,8 +15,8 @@ from minuend.core.policies import Overflow
 from minuend.core.shapes import format_shape
 from minuend.errors import FileFormatError, MinuendError
 from minuend.files import SELECTOR, split
-from minuend.files.base import need
 from minuend.files.difference import Watch
+from minuend.files.packages import need
 from minuend.files.picture import Picture
 from minuend.files.streaming.reading import Array
 from minuend.files.streaming.region_work import Observer

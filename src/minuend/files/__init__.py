@@ -14,19 +14,10 @@ from types import MappingProxyType
 from typing import cast
 
 from minuend.errors import FileFormatError, listed
-from minuend.files.base import (
-    NO_TEXT,
-    URL,
-    ChunkedFormat,
-    Format,
-    Result,
-    Tensor,
-    TensorFile,
-    check_shape,
-    clipped,
-    quoted,
-)
-from minuend.files.transaction import remote
+from minuend.files import addresses
+from minuend.files.addresses import URL
+from minuend.files.base import NO_TEXT, ChunkedFormat, Format, Result, Tensor, TensorFile, check_shape, clipped, quoted
+from minuend.files.transaction import remote, remote_output
 from minuend.files.transaction.output_paths import refuse_inputs
 from minuend.files.transaction.writing import atomic, new_folder, within_folder
 from minuend.standards.abilities import Ability
@@ -96,7 +87,7 @@ def open_tensors(path: str, *, every_type: bool = False) -> TensorFile:
 
 def split(path: str) -> tuple[str, str | None]:
     """Split ``path::name``; the name is ``None`` where none is given."""
-    path = remote.as_local(path)
+    path = addresses.as_local(path)
     host, end, rest = path.partition("]") if URL + "[" in path else ("", "", path)  # http://[::1]:80/x.npy
     real, selector, name = rest.partition(SELECTOR)
     return (path, None) if not selector or os.path.exists(path) else (host + end + real, name)
@@ -145,7 +136,7 @@ def _input_format(path: str) -> Format:
     return _shards() if os.path.isdir(path) and _suffix(path, known) is None else _module(path, known)
 
 
-def _goal_format(path: str, results: Sequence[Result]) -> Format:
+def _output_format(path: str, results: Sequence[Result]) -> Format:
     """Return the module that writes results to a path; without a suffix it is a folder for shards, if A has such."""
     if _suffix(path, file_formats()) is None and any(result.about.shard for result in results):
         return _shards()
@@ -156,7 +147,7 @@ def chunked_format(path: str) -> ChunkedFormat | None:
     """Return the module that writes files of a path's suffix chunk by chunk, in any order; ``None``: it does not."""
     found = _suffix(path, file_formats())
     home = None if found is None else file_formats()[found]()
-    return cast(ChunkedFormat, home) if hasattr(home, "Goal") else None
+    return cast(ChunkedFormat, home) if hasattr(home, "ChunkedOutput") else None
 
 
 def _module(path: str, known: Mapping[str, Callable[[], Format]]) -> Format:
@@ -172,7 +163,7 @@ def _module(path: str, known: Mapping[str, Callable[[], Format]]) -> Format:
 
 def _suffix(path: str, known: Iterable[str]) -> str | None:
     """Return the longest suffix that a path ends in."""
-    name = remote.name_of(path).lower()
+    name = addresses.name_of(path).lower()
     return max((one for one in known if name.endswith(one) and name != one), key=len, default=None)
 
 
@@ -187,11 +178,11 @@ def check_output(path: str, results: Sequence[Result], inputs: Iterable[str] = (
         FileFormatError: an unknown suffix, or several tensors for a format of one. DTypeError: an element type that the
             format cannot hold. MinuendError: the path is one of ``inputs``.
     """
-    home = _goal_format(path, results)
+    home = _output_format(path, results)
     if URL in path:
-        if getattr(home, "FOLDER", False) and not hasattr(home, "Goal"):
+        if getattr(home, "FOLDER", False) and not hasattr(home, "ChunkedOutput"):
             raise FileFormatError(f"{path} would be a folder of shards, which goes to this machine; name a file")
-        remote.check_goal(path)
+        remote_output.check_address(path)
     refuse_inputs([path], inputs)
     check_names(path, results)
     if not home.NAMED and len(results) != 1:
@@ -207,7 +198,7 @@ def check_output(path: str, results: Sequence[Result], inputs: Iterable[str] = (
 
 def notes_of(path: str, results: Sequence[Result]) -> tuple[str, ...]:
     """Return what a report says of the file that results are written to."""
-    home = _goal_format(path, results)
+    home = _output_format(path, results)
     found: tuple[str, ...] = home.notes(path, results) if hasattr(home, "notes") else ()
     return found
 
@@ -233,15 +224,15 @@ def write_tensors(
     """Write tensors to a file or folder that appears whole or not at all.
 
     Args:
-        path: the goal. results: the tensors. inputs: files that it may not be; see :func:`check_output` for what else
+        path: the output. results: the tensors. inputs: files that it may not be; see :func:`check_output` for what else
             is refused.
         metadata: free text, kept where the format has a place for it.
     """
     inputs = tuple(inputs)
     check_output(path, results, inputs)
-    home = _goal_format(path, results)
+    home = _output_format(path, results)
     if URL in path:
-        with remote.goal(path) as local:
+        with remote_output.output_at(path) as local:
             write_tensors(local, results, metadata=metadata)
     elif getattr(home, "FOLDER", False):
         with new_folder(path) as folder:

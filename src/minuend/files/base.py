@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import functools
-import importlib
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType, ModuleType
+from types import MappingProxyType
 from typing import Any, BinaryIO, Protocol
 
 import numpy as np
@@ -16,104 +15,16 @@ import numpy as np
 from minuend.core import elements
 from minuend.core.elements import ElementType
 from minuend.core.shapes import size
-from minuend.errors import DTypeError, FileFormatError, Unsupported, listed
+from minuend.errors import DTypeError, FileFormatError, listed
 from minuend.files.formats.coordinates import Coordinates
 from minuend.files.formats.georeference import Grid
 from minuend.files.formats.plain_types import plain_type
+from minuend.files.stored_elements import Elements, InMemory
 from minuend.files.streaming import regions
 from minuend.files.streaming.pipeline import ahead, each
-from minuend.files.streaming.reading import Array, Source, room
-from minuend.files.streaming.regions import BAND_BYTES, Region, bands, extent, runs, tiles
-from minuend.files.transaction.writing import Placed, Places
-
-
-class Elements(Protocol):
-    """The elements of a tensor, wherever they lie.
-
-    Attributes:
-        dtype: as they are stored, byte order and all. shape: of the whole tensor.
-    """
-
-    @property
-    def dtype(self) -> np.dtype[Any]: ...
-
-    @property
-    def shape(self) -> tuple[int, ...]: ...
-
-    def read(self) -> Array:
-        """Return all of them, read-only."""
-
-    def part(self, region: Region) -> Array:
-        """Return a region of them, read-only; good as long as it is held. Several threads may ask at once."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stretched:
-    """Elements that lie in one stretch of a source, one after the other, in C or Fortran order."""
-
-    source: Source
-    offset: int
-    dtype: np.dtype[Any]
-    shape: tuple[int, ...]
-    fortran: bool = False
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all of them."""
-        return math.prod(self.shape) * self.dtype.itemsize
-
-    def read(self) -> Array:
-        """Return them, read-only, in memory of their own (or that of a file that is in memory)."""
-        return self.laid_out(self.source.read(self.offset, self.nbytes))
-
-    def laid_out(self, raw: Array) -> Array:
-        """Return all their bytes as an array of their type and shape."""
-        return array_at(raw, 0, self.dtype, self.shape, fortran=self.fortran)
-
-    def part(self, region: Region) -> Array:
-        """Return a region; see :class:`Elements`."""
-        if self.fortran:
-            turned = Stretched(self.source, self.offset, self.dtype, self.shape[::-1])
-            return turned.part(region[::-1]).T
-        sizes, itemsize = extent(region), self.dtype.itemsize
-        if 0 in sizes:
-            return np.empty(sizes, self.dtype)
-        length, starts = runs(region, self.shape)
-        if length == size(sizes):
-            (start,) = starts
-            return array_at(self.source.read(self.offset + start * itemsize, length * itemsize), 0, self.dtype, sizes)
-        found = room(size(sizes) * itemsize)
-        for row, start in zip(found.reshape(-1, length * itemsize), starts, strict=True):
-            self.source.read_into(self.offset + start * itemsize, row)
-        found.flags.writeable = False
-        return array_at(found, 0, self.dtype, sizes)
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """Elements that are in memory already."""
-
-    array: Array
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """As they are held."""
-        return self.array.dtype
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The array's."""
-        return tuple(self.array.shape)
-
-    def read(self) -> Array:
-        """Return them, read-only."""
-        return self.part(())
-
-    def part(self, region: Region) -> Array:
-        """Return a region; see :class:`Elements`."""
-        found: Array = self.array[(*region, ...)]  # type: ignore[arg-type]
-        found.flags.writeable = False
-        return found
+from minuend.files.streaming.reading import Array
+from minuend.files.streaming.regions import BAND_BYTES, Region, bands, runs, tiles
+from minuend.files.transaction.streams import Placed, Places
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +82,7 @@ class About:
 
 
 NOTHING = About()
-URL = "://"
-"""What the address of an object store has and no path."""
+
 
 NO_TEXT: Mapping[str, str] = MappingProxyType({})
 
@@ -271,7 +181,7 @@ class Result:
     @classmethod
     def of(cls, name: str, element: ElementType, array: Array, about: About = NOTHING) -> Result:
         """A result that is in memory already."""
-        return cls(name, element, array.shape, Held(array).part, about=about)
+        return cls(name, element, array.shape, InMemory(array).part, about=about)
 
     @property
     def nbytes(self) -> int:
@@ -280,7 +190,9 @@ class Result:
 
     def blocks(self, *, fortran: bool = False) -> Iterator[Array]:
         """Compute it block by block, as bytes in C order, or in Fortran order; the next ones are computed meanwhile."""
-        return ahead(functools.partial(self._bytes, fortran=fortran), self.cut(bands, fortran=fortran), self.room)
+        return ahead(
+            functools.partial(self._bytes, fortran=fortran), self.cut(bands, fortran=fortran), self.block_nbytes
+        )
 
     def write(self, stream: Any, *, fortran: bool = False) -> None:
         """Write the elements' bytes to a stream, in C order or in Fortran order; see :func:`write_all`."""
@@ -300,7 +212,7 @@ class Result:
             stream.put(start + at * itemsize, row.data)
 
     @property
-    def room(self) -> int:
+    def block_nbytes(self) -> int:
         """Bytes that a block takes at most: both operands, in the file's byte order and the machine's, and itself."""
         chunk = size(self.chunks) * self.element.itemsize if self.chunks else 0
         return 5 * max(BAND_BYTES if self.chunks else regions.BLOCK_BYTES, chunk)
@@ -333,7 +245,7 @@ def write_all(results: Sequence[Result], stream: Any, *, fortran: bool = False) 
         result, start, region = piece
         result.put(region, stream, start, fortran=fortran)
 
-    each(put, pieces, max((result.room for result in results), default=0))
+    each(put, pieces, max((result.block_nbytes for result in results), default=0))
 
 
 class Format(Protocol):
@@ -363,10 +275,10 @@ class Format(Protocol):
         """Write a whole file to a stream, and the file's free text where the format has a place for it."""
 
     def write_path(self, path: str, results: Sequence[Result], metadata: Mapping[str, str] = NO_TEXT) -> None:
-        """Write a whole file (or folder) to a path where nothing is yet, which has the goal's name."""
+        """Write a whole file (or folder) to a path where nothing is yet, which has the output's name."""
 
 
-class Goal(Protocol):
+class ChunkedOutput(Protocol):
     """A tensor whose chunks are written, in any order, by several threads or processes.
 
     Attributes:
@@ -399,18 +311,10 @@ class ChunkedFormat(Format, Protocol):
     def headers_of(self, path: str, results: Sequence[Result]) -> dict[str, bytes]:
         """Return all that stands beside the chunks, by its key; the outermost comes last."""
 
-    def Goal(  # noqa: N802
+    def ChunkedOutput(  # noqa: N802
         self, path: str, name: str, spare: str, called: str, headers: Mapping[str, bytes] | None
-    ) -> Goal:
-        """Open a tensor of a folder or an address for writing; see :class:`minuend.files.formats.zarr.Goal`."""
-
-
-def array_at(raw: Array, offset: int, dtype: np.dtype[Any], shape: Sequence[int], *, fortran: bool = False) -> Array:
-    """Return the array that lies at an offset of a file's bytes; the caller has checked that it fits."""
-    if math.prod(shape) == 0:
-        return np.empty(shape, dtype)
-    flat = raw[offset : offset + math.prod(shape) * dtype.itemsize].view(dtype)
-    return flat.reshape(shape, order="F" if fortran else "C")
+    ) -> ChunkedOutput:
+        """Open a tensor of a folder or an address; see :class:`minuend.files.formats.zarr.ChunkedOutput`."""
 
 
 def is_numpys_own(element: ElementType) -> bool:
@@ -438,22 +342,6 @@ def element_of(dtype: np.dtype[Any], where: str, *, every_type: bool = False) ->
     if row is None:
         raise DTypeError("types", f"{elements.refusal(dtype.name)}; expected {listed(elements.TYPES)}", where=where)
     return row
-
-
-def need(module: str, extra: str, path: str) -> ModuleType:
-    """Import a package that an extra brings.
-
-    Raises:
-        Unsupported: it is not installed.
-    """
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] != module.partition(".")[0]:
-            raise
-        raise Unsupported(
-            f'{path} needs the package {module.partition(".")[0]!r}: pip install "minuend[{extra}]"'
-        ) from None
 
 
 def clipped(text: str, most: int = 200) -> str:

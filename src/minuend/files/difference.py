@@ -10,11 +10,12 @@ from minuend.core.elements import ElementType
 from minuend.core.policies import Overflow
 from minuend.errors import OverflowFound
 from minuend.files import chunked_format, notes_of, open_tensors, write_tensors
-from minuend.files.streaming import chunked_write
+from minuend.files.addresses import as_local
+from minuend.files.streaming import chunk_tasks, chunked_write
 from minuend.files.streaming.region_work import Meter, Observer, Progress, Work
 from minuend.files.streaming.summary import Number, Summary
 from minuend.files.tensor_pairs import NUMPYS, Pair, Rules, notes_on, pair_up
-from minuend.files.transaction.remote import as_local, watched
+from minuend.files.transaction.remote import watched
 
 INEXACT = (
     "a difference of floats is rounded and does not give TUNED back from BASE bit by bit; "
@@ -113,8 +114,8 @@ def subtract_files(
         nodata: the value of elements that hold no data, NaN too, where a file does not state one; the difference has it
             there. An operand of one element that goes with more is a number, which has data.
         progress: told of every block. watch: told of the pairs before anything is computed, and shown every block.
-        resume: go on where an interrupted run on the same goal has stopped; for goals that are written in chunks.
-        scheduler: address of the Dask cluster that computes such a goal, or a file that states it.
+        resume: go on where an interrupted run on the same output has stopped; for outputs that are written in chunks.
+        scheduler: address of the Dask cluster that computes such an output, or a file that states it.
 
     Raises:
         FileFormatError, DTypeError, ShapeError, SpecError, OSError: the operands cannot be read or do not go together,
@@ -133,7 +134,7 @@ def subtract_files(
     with Work(overflow, shown=[meter.block, *shown]) as work:
         results = [work.result(pair) for pair in pairs]
         if chunked_format(out):
-            job = chunked_write.Job.of(a, b, rules, overflow, common, nodata)
+            job = chunk_tasks.Job.of(a, b, rules, overflow, common, nodata)
             chunked_write.write(job, out, work, pairs, meter.add, sources, resume=resume, scheduler=scheduler)
         else:
             chunked_write.refuse(resume=resume, scheduler=scheduler)

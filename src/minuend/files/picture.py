@@ -128,12 +128,12 @@ class Picture:
         where = self._places(region)
         pixels = tuple(slice(first // step, -(-last // step)) for (first, last), step in where)
         starts = [_starts(first, last, step) for (first, last), step in where]
-        for goal, best, none in zip((self.low, self.high), (np.fmin, np.fmax), _neutral(values.dtype), strict=True):
+        for output, best, none in zip((self.low, self.high), (np.fmin, np.fmax), _neutral(values.dtype), strict=True):
             shown = values if hidden is None else _replaced(values, hidden, none)
             found = _reduced(best, self._turned(shown), starts).astype(np.float64)
             if hidden is not None:
                 found[_reduced(np.logical_and, self._turned(hidden), starts)] = np.nan
-            goal[pixels] = best(goal[pixels], found)
+            output[pixels] = best(output[pixels], found)
         if marked is not None:
             self.overflowed[pixels] |= _reduced(np.logical_or, self._turned(marked), starts)
         self.missing -= difference.size

@@ -11,8 +11,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from minuend.errors import DTypeError, Unsupported, listed
-from minuend.files.base import Held, Tensor, TensorFile, clipped, need
+from minuend.files.base import Tensor, TensorFile, clipped
 from minuend.files.formats.plain_types import plain_type
+from minuend.files.packages import need
+from minuend.files.stored_elements import InMemory
 from minuend.onnx.formats import SUFFIXES
 from minuend.onnx.versions import SPELLINGS
 
@@ -70,4 +72,4 @@ def _tensor(model: Model, name: str, proto: TensorProto, *, every_type: bool) ->
     shape = tuple(proto.dims)
     if tensors.is_external(proto):
         return Tensor(name, element, shape, functools.partial(model.files.elements, proto, where))
-    return Tensor(name, element, shape, lambda: Held(model.array(proto, where).reshape(shape)))
+    return Tensor(name, element, shape, lambda: InMemory(model.array(proto, where).reshape(shape)))

@@ -17,9 +17,11 @@ import numpy as np
 from minuend.core.elements import TYPES, ElementType
 from minuend.core.shapes import size
 from minuend.errors import DTypeError, FileFormatError, Unsupported, listed
-from minuend.files.base import NO_TEXT, Held, Result, Tensor, TensorFile, check_shape, need
+from minuend.files import sources
+from minuend.files.base import NO_TEXT, Result, Tensor, TensorFile, check_shape
 from minuend.files.formats.plain_types import PlainType, plain_type
-from minuend.files.streaming import reading
+from minuend.files.packages import need
+from minuend.files.stored_elements import InMemory
 from minuend.onnx.versions import SPELLINGS
 
 if TYPE_CHECKING:
@@ -38,7 +40,7 @@ def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     """Parse and check the message; the tensor's name is the message's."""
     onnx = need("onnx", "onnx", path)
     protobuf = need("google.protobuf.message", "onnx", path)
-    source = reading.open_source(path)
+    source = sources.open_source(path)
     if source.size > _MOST_BYTES:
         raise FileFormatError(f"{path} has {source.size} bytes; a protobuf message has {_MOST_BYTES} at most")
     try:
@@ -67,7 +69,7 @@ def _tensor(proto: Any, path: str, every_type: bool) -> Tensor:
         array = np.ascontiguousarray(tensors.to_array(proto)).reshape(shape)
     except UnicodeDecodeError:
         raise FileFormatError(f"{path} has string_data that is no UTF-8; expected text") from None
-    return Tensor(proto.name, element, shape, lambda: Held(array))
+    return Tensor(proto.name, element, shape, lambda: InMemory(array))
 
 
 def _types(proto: Any, path: str, every_type: bool) -> tuple[DataType, ElementType]:

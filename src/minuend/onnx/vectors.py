@@ -20,7 +20,7 @@ import numpy as np
 
 from minuend.core.elements import TYPES, ElementType
 from minuend.errors import SpecError, shown
-from minuend.files.base import need
+from minuend.files.packages import need
 from minuend.files.transaction.writing import new_file, new_folder
 from minuend.operators.value_classes import classes
 from minuend.runtimes import cases, values

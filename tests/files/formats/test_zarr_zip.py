@@ -56,7 +56,7 @@ def test_an_archive_is_written_as_zarr_reads_it_and_the_same_each_time() -> None
 
 @pytest.mark.usefixtures("here")
 def test_an_archive_is_not_gone_on_with() -> None:
-    with pytest.raises(MinuendError, match="--resume needs a goal that is written chunk by chunk"):
+    with pytest.raises(MinuendError, match="--resume needs an output that is written chunk by chunk"):
         subtract_files("a.zip", "b.zip", "c.zarr.zip", resume=True)
 
 

@@ -84,15 +84,15 @@ def parts() -> list[str]:
 
 def went_on(monkeypatch: pytest.MonkeyPatch, **options: object) -> tuple[SubReport, int]:
     """Go on, and count the chunks that are written."""
-    from minuend.files.formats.zarr import Goal
+    from minuend.files.formats.zarr import ChunkedOutput
 
-    put, written = Goal.put, []
+    put, written = ChunkedOutput.put, []
 
     def counted(self, region, elements):
         written.append(region)
         return put(self, region, elements)
 
-    monkeypatch.setattr(Goal, "put", counted)
+    monkeypatch.setattr(ChunkedOutput, "put", counted)
     report = subtract_files("a.zarr", "b.zarr", "c.zarr", overflow="saturate", resume=True, **options)
     return report, len(written)
 
@@ -280,7 +280,7 @@ def test_only_zarr_is_written_chunk_by_chunk(
 ) -> None:
     assert main(["sub", "a.zarr", "b.zarr", *goal, *options]) == 2
     assert capsys.readouterr().err == (
-        f"error: {options[0]} needs a goal that is written chunk by chunk; name an OUT that ends in .zarr\n"
+        f"error: {options[0]} needs an output that is written chunk by chunk; name an OUT that ends in .zarr\n"
     )
 
 

@@ -316,9 +316,9 @@ def test_a_scheduler_is_named_by_its_file_and_what_is_done_stays_when_it_dies(
 
 def die(*_: object) -> None:
     """Take a worker's tasks away: it ends at the first one."""
-    from minuend.files.streaming import chunked_write
+    from minuend.files.streaming import chunk_tasks
 
-    chunked_write.do = lambda *_: os._exit(1)
+    chunk_tasks.do = lambda *_: os._exit(1)
 
 
 def test_workers_that_die_again_and_again_end_the_run(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from minuend.core.elements import TYPES
 from minuend.files import Result, open_tensors, write_tensors
-from minuend.files.base import Stretched
+from minuend.files.stored_elements import Contiguous
 from minuend.files.streaming import regions, transposing
 from minuend.files.streaming.reading import Memory
 from minuend.files.streaming.regions import Region
@@ -36,7 +36,7 @@ def test_a_part_of_a_stretch_is_what_numpy_slices(fortran: bool, data: Any) -> N
     shape = data.draw(SHAPES)
     array = array_of(shape)
     raw = np.frombuffer(b"12345678" + array.tobytes("F" if fortran else "C"), np.uint8)
-    elements = Stretched(Memory(raw), 8, array.dtype, shape, fortran)
+    elements = Contiguous(Memory(raw), 8, array.dtype, shape, fortran)
     region = region_in(data, shape)
     part = elements.part(region)
     assert not part.flags.writeable or part.size == 0
@@ -106,7 +106,7 @@ def test_what_is_turned_is_the_same_tensor(shape: tuple[int, ...], tile: int) ->
     raw = np.frombuffer(array.tobytes("F"), np.uint8)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(transposing, "TILE_BYTES", tile)
-        turned = transposing.in_c_order(Stretched(Memory(raw), 0, array.dtype, shape, True))
+        turned = transposing.in_c_order(Contiguous(Memory(raw), 0, array.dtype, shape, True))
     assert not turned.fortran
     assert np.array_equal(turned.read(), array)
 

@@ -14,7 +14,7 @@ from minuend.errors import MinuendError, OverflowFound
 from minuend.files.difference import subtract_files
 from minuend.files.formats import zarr as zarr_format
 from minuend.files.streaming import cluster
-from minuend.files.streaming.chunked_write import Job
+from minuend.files.streaming.chunk_tasks import Job
 from minuend.files.tensor_pairs import NUMPYS
 from minuend.files.transaction import remote_resume
 from minuend.files.transaction.remote_resume import Unfinished
@@ -90,8 +90,10 @@ def test_headers_come_last_and_an_interrupted_run_is_gone_on_with(store: Any, mo
         zarr.open_group("memory://data/c.zarr", mode="r")
     noted = sum(len(json.loads(store.cat(name))) for name in store.find(MARK) if name[-1].isdigit())
     written: list[Any] = []
-    put = zarr_format.Goal.put
-    monkeypatch.setattr(zarr_format.Goal, "put", lambda self, *args: (written.append(args), put(self, *args))[1])
+    put = zarr_format.ChunkedOutput.put
+    monkeypatch.setattr(
+        zarr_format.ChunkedOutput, "put", lambda self, *args: (written.append(args), put(self, *args))[1]
+    )
     chunk = next(name for name in sorted(store.find("/data/c.zarr")) if "/c/" in name)
     store.pipe(chunk, store.cat(chunk)[:-1])
     again = run(resume=True)
@@ -188,7 +190,7 @@ def test_a_store_that_fails_is_told(store: Any, monkeypatch: pytest.MonkeyPatch)
 def test_workers_of_a_cluster_write_to_the_address_too() -> None:
     job = Job.of("memory://data/a.zarr", "b.zarr", NUMPYS, "wrap", False)
     opened = cluster._Opened(job, cluster.Place("memory://data/c.zarr", "", "memory://data/c.zarr"))
-    (goal,) = opened.goals
+    (goal,) = opened.outputs
     assert (goal.grid, goal.nbytes) == (CHUNKS, 80)
     goal.put((slice(8, 16), slice(10, 20)), np.full(CHUNKS, 3, np.int8))
     assert fsspec.filesystem("memory").exists("/data/c.zarr/g/x/c/1/1")

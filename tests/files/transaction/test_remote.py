@@ -18,10 +18,11 @@ from minuend import cli
 from minuend.core.elements import TYPES
 from minuend.errors import FileFormatError, MinuendError
 from minuend.files import Result, split, write_tensors
+from minuend.files.addresses import as_local, name_of
 from minuend.files.difference import subtract_files
 from minuend.files.policy_comparison import compare_files
-from minuend.files.transaction import remote
-from minuend.files.transaction.remote import Remote, as_local, name_of
+from minuend.files.transaction import remote, remote_output
+from minuend.files.transaction.remote import Remote
 from minuend.files.transaction.writing import temporary_folder
 
 fsspec = pytest.importorskip("fsspec")
@@ -344,7 +345,7 @@ def test_what_is_not_whole_does_not_appear(
 def test_where_objects_do_not_appear_at_once_they_get_another_name_first(
     memory: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remote, "_AT_ONCE", set())
+    monkeypatch.setattr(remote_output, "_AT_ONCE", set())
     seen: list[list[str]] = []
     move = type(memory).mv
     monkeypatch.setattr(

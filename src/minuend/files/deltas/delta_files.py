@@ -18,12 +18,13 @@ import numpy as np
 
 from minuend.core.shapes import format_shape
 from minuend.errors import FileFormatError, MinuendError
-from minuend.files.base import clipped, need, quoted
+from minuend.files.base import clipped, quoted
 from minuend.files.deltas import byte_planes
 from minuend.files.deltas.checkpoints import Checkpoint, Part, grown, part_of, width
 from minuend.files.deltas.manifest import KEY, VERSION, Base, File, Manifest, from_metadata
 from minuend.files.formats import safetensors, shards
 from minuend.files.formats.safetensors import Span
+from minuend.files.packages import need
 from minuend.files.streaming import reading
 from minuend.files.streaming.reading import Array, Source
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 from minuend.core.elements import ElementType
 from minuend.errors import MinuendError
-from minuend.files.base import need
 from minuend.files.deltas import byte_planes
 from minuend.files.deltas.checkpoints import Checkpoint, Part, open_checkpoint, width
 from minuend.files.deltas.delta_files import BLOCK_BYTES, Cut, Writer, check_heads, common, cuts, file_key, tensor_key
@@ -19,6 +18,7 @@ from minuend.files.deltas.manifest import Base, File, Manifest, Norm, Record, St
 from minuend.files.deltas.norms import Distance, distance, measurable
 from minuend.files.deltas.progress import Meter, Progress
 from minuend.files.formats.safetensors import Span
+from minuend.files.packages import need
 from minuend.files.streaming.pipeline import ahead
 from minuend.files.streaming.reading import Array, Source
 from minuend.files.transaction.writing import atomic

@@ -22,10 +22,11 @@ import numpy as np
 from minuend.core import elements
 from minuend.core.elements import ElementType
 from minuend.errors import DTypeError, FileFormatError
-from minuend.files.base import NO_TEXT, Elements, Result, Tensor, TensorFile, clipped
+from minuend.files.base import NO_TEXT, Result, Tensor, TensorFile, clipped
 from minuend.files.formats.coordinates import Axis, Companion, Coordinates
 from minuend.files.formats.missing import OneValue, as_element, flat
 from minuend.files.formats.packed import OFFSET, SCALE, scale_and_offset
+from minuend.files.stored_elements import Elements
 from minuend.files.streaming.reading import Array
 from minuend.files.streaming.regions import Region
 
@@ -201,7 +202,7 @@ def _tensor(where: str, name: str, file: _File) -> Tensor:
 
 @dataclass(frozen=True, slots=True)
 class OfOtherSign:
-    """Integers whose bits mean integers of another sign; see :class:`~minuend.files.base.Elements`."""
+    """Integers whose bits mean integers of another sign; see :class:`~minuend.files.stored_elements.Elements`."""
 
     stored: Elements
     dtype: np.dtype[Any]

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from minuend.files.stored_elements import Elements
 from minuend.files.streaming.reading import Array
 from minuend.files.streaming.regions import Region, whole
-
-if TYPE_CHECKING:
-    from minuend.files.base import Elements
 
 NONE: Mapping[str, Any] = MappingProxyType({})
 
@@ -57,7 +55,7 @@ class Companion:
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Texts of any length as Python has them, whatever a file has; see :class:`~minuend.files.base.Elements`."""
+    """Texts of any length as Python has them: :class:`~minuend.files.stored_elements.Elements` of any format."""
 
     stored: Elements
     dtype: np.dtype[Any] = field(default_factory=lambda: np.dtype(object))
@@ -80,7 +78,7 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class Letters:
-    """Texts whose letters lie along the last axis, as netCDF has them; see :class:`~minuend.files.base.Elements`."""
+    """Texts along whose last axis letters lie, as in netCDF; see :class:`~minuend.files.stored_elements.Elements`."""
 
     stored: Elements
 

@@ -19,26 +19,18 @@ import numpy as np
 
 from minuend.core import elements
 from minuend.errors import DTypeError, FileFormatError, MinuendError
-from minuend.files.base import (
-    About,
-    Elements,
-    Result,
-    Stretched,
-    Tensor,
-    check_shape,
-    clipped,
-    element_of,
-    is_numpys_own,
-    need,
-)
+from minuend.files import sources
+from minuend.files.base import About, Result, Tensor, check_shape, clipped, element_of, is_numpys_own
 from minuend.files.formats.coordinates import Axis
 from minuend.files.formats.hdf5_child import offset_of
 from minuend.files.formats.hdf5_reading import Dataset, File
+from minuend.files.packages import need
+from minuend.files.stored_elements import Contiguous, Elements
 from minuend.files.streaming import reading
 from minuend.files.streaming.pipeline import ahead, each
 from minuend.files.streaming.reading import Array
 from minuend.files.streaming.regions import Region, bands, extent, tiles, whole
-from minuend.files.transaction.writing import Patient, Places
+from minuend.files.transaction.streams import Patient, Places
 
 _LARGEST_CHUNK = 1 << 28
 """Bytes of a chunk: what a header claims has to be held to be read."""
@@ -58,7 +50,7 @@ class Opened(NamedTuple):
 def opened_file(path: str) -> Opened:
     """Open a file, and look for its datasets."""
     need("h5py", "hdf5", path)
-    source = reading.open_source(path)
+    source = sources.open_source(path)
     with told(path):
         file = File(path, source)
     return Opened(source, file, file.datasets)
@@ -98,7 +90,7 @@ def tensor_of(
 
 @dataclass(frozen=True)
 class Longer:
-    """Elements behind which the fill value follows; see :class:`~minuend.files.base.Elements`."""
+    """Elements behind which the fill value follows; see :class:`~minuend.files.stored_elements.Elements`."""
 
     stored: Elements
     shape: tuple[int, ...]
@@ -139,11 +131,11 @@ def elements_of(where: str, dataset: Any, source: reading.Source) -> Elements:
     """A dataset's elements: as bytes of the file where they lie there as in memory, else by the package."""
     with told(where):
         offset = dataset.offset
-        held = Held(where, dataset)
-        stretch = Stretched(source, offset or 0, dataset.dtype, dataset.shape)
-    if offset is None or dataset.dtype.hasobject or offset + stretch.nbytes > source.size:
-        return held
-    return stretch
+        stored = DatasetElements(where, dataset)
+        contiguous = Contiguous(source, offset or 0, dataset.dtype, dataset.shape)
+    if offset is None or dataset.dtype.hasobject or offset + contiguous.nbytes > source.size:
+        return stored
+    return contiguous
 
 
 def check_inside(dataset: Any, where: str) -> None:
@@ -155,15 +147,15 @@ def check_inside(dataset: Any, where: str) -> None:
 
 
 @dataclass(frozen=True)
-class Held:
-    """A dataset's elements; see :class:`~minuend.files.base.Elements`."""
+class DatasetElements:
+    """A dataset's elements; see :class:`~minuend.files.stored_elements.Elements`."""
 
     where: str
     dataset: Any
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """See :class:`~minuend.files.base.Elements`."""
+        """See :class:`~minuend.files.stored_elements.Elements`."""
         found: np.dtype[Any] = self.dataset.dtype
         return found
 
@@ -239,7 +231,7 @@ def fill(path: str, later: Sequence[Later]) -> None:
     with Places(path) as places:
         for result, start in later:
             put = functools.partial(result.put, stream=places, start=start)
-            each(put, result.cut(tiles, fortran=False), result.room)
+            each(put, result.cut(tiles, fortran=False), result.block_nbytes)
 
 
 def blocks(result: Result) -> Iterator[tuple[Region, Array]]:
@@ -247,7 +239,7 @@ def blocks(result: Result) -> Iterator[tuple[Region, Array]]:
     if 0 in result.shape:
         return iter(())
     work: Callable[[Region], tuple[Region, Array]] = lambda region: (region, result.part(region))  # noqa: E731
-    return ahead(work, bands(result.shape, result.element.itemsize, result.chunks), result.room)
+    return ahead(work, bands(result.shape, result.element.itemsize, result.chunks), result.block_nbytes)
 
 
 @contextlib.contextmanager

@@ -26,7 +26,7 @@ class Damaged(Exception):
 
 
 class Chunks:
-    """The elements of a dataset in chunks; see :class:`~minuend.files.base.Elements`.
+    """The elements of a dataset in chunks; see :class:`~minuend.files.stored_elements.Elements`.
 
     Args:
         filters: numbers of the filters in the order in which they packed, each with its first parameter.

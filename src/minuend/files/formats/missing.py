@@ -14,7 +14,7 @@ from minuend.files.streaming.reading import Array
 from minuend.files.streaming.regions import Region, whole
 
 if TYPE_CHECKING:
-    from minuend.files.base import Elements
+    from minuend.files.stored_elements import Elements
 
 
 def exact(text: str) -> int | float:
@@ -57,7 +57,7 @@ def flat(value: Any) -> list[Any]:
 class OneValue:
     """Elements in which several values mean that there is no data, read with one of them for all.
 
-    See :class:`~minuend.files.base.Elements`.
+    See :class:`~minuend.files.stored_elements.Elements`.
     """
 
     stored: Elements

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from minuend.errors import DTypeError
+from minuend.files import sources
 from minuend.files.base import NO_TEXT, Result, Tensor, TensorFile, clipped, element_of
 from minuend.files.formats import conventions, hdf5, netcdf_classic, netcdf_hdf5
 from minuend.files.formats.conventions import Groups, Variable, Variables
 from minuend.files.formats.coordinates import Companion, text_of_letters
-from minuend.files.streaming import reading
 
 SUFFIXES = (".nc", ".nc4")
 NAMED = True
@@ -21,14 +21,14 @@ NAMED = True
 
 def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     """Look at all variables of a file."""
-    source = reading.open_source(path)
+    source = sources.open_source(path)
     if source.read(0, min(3, source.size)).tobytes() == netcdf_classic.MAGIC:
         return conventions.tensors_of(path, *_classic(source, path, every_type), "variable", placeable=True)
     found = netcdf_hdf5.variables(path, every_type=every_type, netcdf=True)
     return conventions.tensors_of(path, found.variables, found.groups, "variable", placeable=True, links=found.links)
 
 
-def _classic(source: reading.Opened, path: str, every_type: bool) -> tuple[Variables, Groups]:
+def _classic(source: sources.Opened, path: str, every_type: bool) -> tuple[Variables, Groups]:
     found, attributes = netcdf_classic.variables(source, path)
 
     def variable(name: str, one: netcdf_classic.Variable) -> Variable:

@@ -17,9 +17,10 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from minuend.errors import FileFormatError
-from minuend.files.base import Elements, Stretched, check_shape, clipped
+from minuend.files.base import check_shape, clipped
 from minuend.files.formats.coordinates import Axis
-from minuend.files.streaming.reading import Array, Source, room
+from minuend.files.stored_elements import Contiguous, Elements
+from minuend.files.streaming.reading import Array, Source, new_buffer
 from minuend.files.streaming.regions import Region, extent, whole
 
 MAGIC = b"CDF"
@@ -47,7 +48,7 @@ class Variable(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """Elements that lie record by record; see :class:`~minuend.files.base.Elements`.
+    """Elements that lie record by record; see :class:`~minuend.files.stored_elements.Elements`.
 
     Attributes:
         step: bytes from one record to the next.
@@ -66,14 +67,14 @@ class Records:
     def part(self, region: Region) -> Array:
         """Return a region."""
         sizes = extent(region)
-        found = room(math.prod(sizes) * self.dtype.itemsize).view(self.dtype).reshape(sizes)
+        found = new_buffer(math.prod(sizes) * self.dtype.itemsize).view(self.dtype).reshape(sizes)
         first, last = region[0].start, region[0].stop
         # Small records are read with what lies between them: a read for each costs more than that.
         at_once = _SMALL // self.step if self.step <= _SMALL else 1
         for start in range(first, last, at_once):
             count = min(at_once, last - start)
             if count == 1:
-                one = Stretched(self.source, self.offset + start * self.step, self.dtype, self.shape[1:])
+                one = Contiguous(self.source, self.offset + start * self.step, self.dtype, self.shape[1:])
                 found[start - first] = one.part(region[1:])
             else:
                 found[start - first : start - first + count] = self._several(start, count)[(slice(None), *region[1:])]
@@ -150,7 +151,7 @@ class _Header:
             )
         if step:
             return Variable(axes, attributes, dtype, Records(self._source, begin, step, dtype, shape))
-        return Variable(axes, attributes, dtype, Stretched(self._source, begin, dtype, shape))
+        return Variable(axes, attributes, dtype, Contiguous(self._source, begin, dtype, shape))
 
     def _attribute(self, name: str) -> Any:
         dtype = self._type(f"the attribute {clipped(name)}")

@@ -15,14 +15,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minuend.errors import FileFormatError
-from minuend.files.base import Result, clipped, need
+from minuend.files.base import Result, clipped
 from minuend.files.formats import conventions, hdf5
 from minuend.files.formats.conventions import Groups, Variable
 from minuend.files.formats.coordinates import Axis, Companion, Coordinates, Texts, text_of_letters
 from minuend.files.formats.hdf5_reading import Empty
+from minuend.files.packages import need
 from minuend.files.streaming.pipeline import outside_signals
 from minuend.files.streaming.regions import bands
-from minuend.files.transaction.writing import Patient
+from minuend.files.transaction.streams import Patient
 
 _WITHOUT_VARIABLE = "This is a netCDF dimension but not a netCDF variable."
 _OTHER = "_nc4_non_coord_"
@@ -118,7 +119,7 @@ def _companion(
     package = need("h5py", "hdf5", path)
     where = f"{path} dataset {name!r}"
     hdf5.check_inside(dataset, where)
-    dtype, held = dataset.dtype, hdf5.Held(where, dataset)
+    dtype, held = dataset.dtype, hdf5.DatasetElements(where, dataset)
     is_text = dtype.kind == "O" and package.check_string_dtype(dtype) is not None
     if dataset.shape is None or not (dtype.kind in "iufSb" or is_text):
         return None

@@ -18,8 +18,9 @@ import numpy as np
 from minuend.core.elements import ElementType
 from minuend.core.shapes import size
 from minuend.errors import DTypeError, FileFormatError
-from minuend.files.base import NO_TEXT, Result, Stretched, Tensor, TensorFile, check_shape, element_of, is_numpys_own
-from minuend.files.streaming import reading
+from minuend.files import sources
+from minuend.files.base import NO_TEXT, Result, Tensor, TensorFile, check_shape, element_of, is_numpys_own
+from minuend.files.stored_elements import Contiguous
 from minuend.files.streaming.reading import Source
 
 SUFFIXES = (".npy",)
@@ -74,11 +75,11 @@ def read_header(head: bytes, where: str, *, every_type: bool = False) -> Header:
 
 def elements_of(
     source: Source, start: int, size: int, where: str, *, every_type: bool = False
-) -> tuple[Header, Stretched]:
+) -> tuple[Header, Contiguous]:
     """Return the header and the elements of a whole ``.npy`` that lies in a stretch of a file."""
     header = read_header(source.read(start, min(size, LONGEST_HEADER)).tobytes(), where, every_type=every_type)
     check_length(header, size - header.length, where)
-    return header, Stretched(source, start + header.length, header.dtype, header.shape, header.fortran)
+    return header, Contiguous(source, start + header.length, header.dtype, header.shape, header.fortran)
 
 
 def check_length(header: Header, came: int, where: str) -> None:
@@ -91,7 +92,7 @@ def check_length(header: Header, came: int, where: str) -> None:
 
 def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     """Open a ``.npy``; its tensor has no name."""
-    source = reading.open_source(path)
+    source = sources.open_source(path)
     header, elements = elements_of(source, 0, source.size, path, every_type=every_type)
     tensor = Tensor("", header.element, header.shape, lambda: elements, fortran=header.fortran)
     return TensorFile(path, NAMED, {"": lambda: tensor})

@@ -18,10 +18,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from minuend.errors import FileFormatError, MinuendError
-from minuend.files.base import NO_TEXT, Result, Stretched, Tensor, TensorFile, clipped
+from minuend.files import sources
+from minuend.files.base import NO_TEXT, Result, Tensor, TensorFile, clipped
 from minuend.files.formats import npy
+from minuend.files.sources import Opened
+from minuend.files.stored_elements import Contiguous
 from minuend.files.streaming import reading
-from minuend.files.streaming.reading import File, Opened, Source, Stream, blocks
+from minuend.files.streaming.reading import File, Source, Stream, blocks
 
 SUFFIXES = (".npz",)
 NAMED = True
@@ -36,7 +39,7 @@ _LONGEST_NAME = (1 << 16) - 1
 
 def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     """Read an archive's directory; members are looked at when they are asked for."""
-    source = reading.open_source(path)
+    source = sources.open_source(path)
     members: dict[str, zipfile.ZipInfo] = {}
     for info in _directory(source):
         name = info.filename.removesuffix(".npy")
@@ -86,7 +89,7 @@ def _tensor(source: Opened, name: str, info: zipfile.ZipInfo, *, every_type: boo
     return Tensor(name, header.element, header.shape, opener, fortran=header.fortran)
 
 
-def _elements(source: Opened, info: zipfile.ZipInfo, where: str, every_type: bool) -> Stretched:
+def _elements(source: Opened, info: zipfile.ZipInfo, where: str, every_type: bool) -> Contiguous:
     with _told(where):
         home, start = (_unpacked(source, info), 0) if info.compress_type else (source, _stored(source, info, where))
     return npy.elements_of(home, start, info.file_size, where, every_type=every_type)[1]

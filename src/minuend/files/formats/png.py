@@ -15,9 +15,11 @@ import numpy as np
 from minuend.core.elements import TYPES
 from minuend.core.shapes import format_shape
 from minuend.errors import DTypeError, FileFormatError
-from minuend.files.base import NO_TEXT, Held, Result, Tensor, TensorFile, need
+from minuend.files import sources
+from minuend.files.base import NO_TEXT, Result, Tensor, TensorFile
 from minuend.files.formats.png_chunks import MAGIC, checked
-from minuend.files.streaming import reading
+from minuend.files.packages import need
+from minuend.files.stored_elements import InMemory
 from minuend.files.streaming.reading import Array, Source
 
 SUFFIXES = (".png",)
@@ -31,12 +33,12 @@ _ELEMENTS = {8: "uint8", 16: "uint16"}
 
 def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     """Check a header; the image is unpacked when it is read."""
-    source = reading.open_source(path)
+    source = sources.open_source(path)
     shape, bits = _read_header(source, path)
     element = TYPES[_ELEMENTS[bits]]
 
-    def elements() -> Held:
-        return Held(_unpacked(source, path, shape, element.memory))
+    def elements() -> InMemory:
+        return InMemory(_unpacked(source, path, shape, element.memory))
 
     tensor = Tensor("", element, shape, elements)
     return TensorFile(path, NAMED, {"": lambda: tensor})

@@ -24,8 +24,11 @@ from typing import Any
 from minuend.core.elements import TYPES, ElementType
 from minuend.core.shapes import size
 from minuend.errors import DTypeError, FileFormatError, listed
-from minuend.files.base import NO_TEXT, Result, Stretched, Tensor, TensorFile, check_shape, clipped, need, write_all
+from minuend.files import sources
+from minuend.files.base import NO_TEXT, Result, Tensor, TensorFile, check_shape, clipped, write_all
 from minuend.files.formats.plain_types import PlainType
+from minuend.files.packages import need
+from minuend.files.stored_elements import Contiguous
 from minuend.files.streaming import reading
 from minuend.files.streaming.reading import Source
 from minuend.files.transaction import writing
@@ -46,7 +49,7 @@ _EVERY = _ELEMENTS | {word: PlainType(name, bits, "unsigned", "none") for word, 
 
 def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     """Check a file's header; its elements stay in the file."""
-    source = reading.open_source(path)
+    source = sources.open_source(path)
     known = _EVERY if every_type else _ELEMENTS
     found = layout(source, path, every_type=every_type)
     openers: dict[str, Callable[[], Tensor]] = {
@@ -242,7 +245,7 @@ def _tensor(
         )
     element = known[word]
     check_shape(shape, element.itemsize, f"{path} tensor {clipped(name)}")
-    return Tensor(name, element, shape, lambda: Stretched(source, offset, element.memory, shape))
+    return Tensor(name, element, shape, lambda: Contiguous(source, offset, element.memory, shape))
 
 
 def check(path: str, results: Sequence[Result]) -> None:

@@ -19,9 +19,10 @@ from dataclasses import replace
 from typing import Any
 
 from minuend.errors import FileFormatError, listed
-from minuend.files.base import NO_TEXT, URL, Result, Shard, Tensor, TensorFile, clipped, quoted
+from minuend.files import sources
+from minuend.files.addresses import URL
+from minuend.files.base import NO_TEXT, Result, Shard, Tensor, TensorFile, clipped, quoted
 from minuend.files.formats import safetensors
-from minuend.files.streaming import reading
 from minuend.files.transaction.writing import new_file
 
 SUFFIXES = (".safetensors.index.json",)
@@ -79,7 +80,7 @@ def _without(folder: str) -> str:
 
 def _weight_map(index: str) -> dict[str, str]:
     """Return the file of each tensor, as the index says."""
-    source = reading.open_source(index)
+    source = sources.open_source(index)
     if source.size > _LONGEST_INDEX:
         raise FileFormatError(f"{index} has {source.size} bytes; an index has {_LONGEST_INDEX} at most")
     try:
@@ -133,7 +134,7 @@ def _is(many: Sequence[str]) -> str:
 
 
 def check(path: str, results: Sequence[Result]) -> None:
-    """Refuse what safetensors cannot hold, and a goal that is named as an index."""
+    """Refuse what safetensors cannot hold, and an output that is named as an index."""
     if path.endswith(SUFFIXES):
         raise FileFormatError(
             f"{path} is the name of an index; name a folder for it and its shards, "

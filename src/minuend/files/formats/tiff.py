@@ -23,7 +23,8 @@ import numpy as np
 
 from minuend.core.elements import ElementType
 from minuend.errors import DTypeError, FileFormatError, MinuendError
-from minuend.files.base import NO_TEXT, About, Result, Tensor, TensorFile, check_shape, element_of, is_numpys_own, need
+from minuend.files import sources
+from minuend.files.base import NO_TEXT, About, Result, Tensor, TensorFile, check_shape, element_of, is_numpys_own
 from minuend.files.formats import geotiff, tiff_codecs
 from minuend.files.formats.georeference import Grid
 from minuend.files.formats.library_messages import heard
@@ -31,7 +32,7 @@ from minuend.files.formats.missing import as_element, exact, nearest
 from minuend.files.formats.packed import scale_and_offset
 from minuend.files.formats.tiff_pages import MOST, check_chain, check_pages, plain, segments
 from minuend.files.formats.tiff_sidecars import Beside, as_number, beside
-from minuend.files.streaming import reading
+from minuend.files.packages import need
 from minuend.files.streaming.pipeline import ahead
 from minuend.files.streaming.reading import Array, Source, Stream
 from minuend.files.streaming.regions import Region, boxes, whole
@@ -71,7 +72,7 @@ class Layout:
 def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     """Look at the first image of a file."""
     package, zarr = need("tifffile", "tiff", path), need("zarr", "tiff", path)
-    source = reading.open_source(path)
+    source = sources.open_source(path)
     check_chain(source, path)
     with _told(path) as records:
         image = _alone(package.TiffFile(Stream(source)).series[0], package)
@@ -154,7 +155,7 @@ class Packaged(NamedTuple):
 
 @dataclass(frozen=True)
 class Band:
-    """One band of an image; see :class:`~minuend.files.base.Elements`."""
+    """One band of an image; see :class:`~minuend.files.stored_elements.Elements`."""
 
     of: Packaged
     dtype: np.dtype[Any]

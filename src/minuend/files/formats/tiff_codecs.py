@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from minuend.errors import FileFormatError
-from minuend.files.base import need
+from minuend.files.packages import need
 from minuend.files.streaming.reading import Array
 
 _DEFLATE = 8

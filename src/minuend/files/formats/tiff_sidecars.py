@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any
 
 from minuend.errors import FileFormatError
-from minuend.files.base import URL
+from minuend.files.addresses import URL
 from minuend.files.formats import tiff_cameras
 from minuend.files.formats.georeference import GEOGRAPHIC, PROJECTED, TEXT, Grid, Matrix
 from minuend.files.streaming.reading import read_bytes

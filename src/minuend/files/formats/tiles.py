@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from minuend.core.shapes import size
-from minuend.files.streaming.reading import Array, Source, room
+from minuend.files.streaming.reading import Array, Source, new_buffer
 from minuend.files.streaming.regions import Region, extent, whole
 
 
 @dataclass(frozen=True)
 class Tiles:
-    """Rows and columns in a grid of tiles; see :class:`~minuend.files.base.Elements`.
+    """Rows and columns in a grid of tiles; see :class:`~minuend.files.stored_elements.Elements`.
 
     Attributes:
         source: where they lie. dtype: as stored. shape: rows and columns.
@@ -44,7 +44,7 @@ class Tiles:
         pieces = list(self._pieces(region))
         if len(pieces) == 1:
             return pieces[0][1]
-        found = room(size(sizes) * self.dtype.itemsize).view(self.dtype).reshape(sizes)
+        found = new_buffer(size(sizes) * self.dtype.itemsize).view(self.dtype).reshape(sizes)
         for place, piece in pieces:
             found[place] = piece
         found.flags.writeable = False

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minuend.errors import DTypeError, FileFormatError, MinuendError
+from minuend.files.addresses import URL
 from minuend.files.base import (
     NO_TEXT,
-    URL,
     About,
     Result,
     Stored,
@@ -31,11 +31,11 @@ from minuend.files.base import (
     clipped,
     element_of,
     is_numpys_own,
-    need,
 )
 from minuend.files.formats import conventions
 from minuend.files.formats.conventions import Variable
 from minuend.files.formats.coordinates import Axis, Companion, Coordinates, Texts
+from minuend.files.packages import need
 from minuend.files.streaming.pipeline import each
 from minuend.files.streaming.reading import Array
 from minuend.files.streaming.regions import Region, boxes, whole
@@ -73,7 +73,7 @@ class Chunked:
         return self.part(whole(self.shape))
 
     def part(self, region: Region) -> Array:
-        """Return a region; see :class:`~minuend.files.base.Elements`.
+        """Return a region; see :class:`~minuend.files.stored_elements.Elements`.
 
         Raises:
             FileFormatError: a chunk that cannot be unpacked.
@@ -274,7 +274,7 @@ def _check_name(name: str, path: str, names: Iterable[str]) -> None:
 
 
 def names_of(results: Sequence[Result]) -> list[str]:
-    """Return the arrays' names in the goal; ``""``: the goal is this array, as A was or where A was no zarr group."""
+    """Return the arrays' names in the output; ``""``: it is this array, as A was or where A was no zarr group."""
     in_group = any(map(_in_group, results))
     return [""] if len(results) == 1 and not in_group else [result.name for result in results]
 
@@ -292,13 +292,13 @@ def write_path(path: str, results: Sequence[Result], metadata: Mapping[str, str]
     os.mkdir(spare)
     create(path, results)
     for name, result in zip(names_of(results), results, strict=True):
-        goal = Goal(path, name, spare)
-        each(functools.partial(_write, goal, result), boxes(result.shape, goal.grid), 5 * goal.nbytes)
+        output = ChunkedOutput(path, name, spare)
+        each(functools.partial(_write, output, result), boxes(result.shape, output.grid), 5 * output.nbytes)
     os.rmdir(spare)
 
 
-def _write(goal: Goal, result: Result, region: Region) -> None:
-    goal.put(region, result.part(region))
+def _write(output: ChunkedOutput, result: Result, region: Region) -> None:
+    output.put(region, result.part(region))
 
 
 def create(path: str, results: Sequence[Result]) -> None:
@@ -382,7 +382,7 @@ def _header(name: str, version: int, header: Mapping[str, Any], attributes: Mapp
     return {prefix + file: data for file, data in files.items()}
 
 
-class Goal:
+class ChunkedOutput:
     """An array whose chunks are written, in any order, by several threads or processes.
 
     Args:
@@ -405,10 +405,10 @@ class Goal:
             return
         if not os.path.isdir(spare):  # zarr would make it
             raise FileNotFoundError(f"there is no folder {spare}")
-        self._open(zarr_stores.Written(path, spare=spare, goal=called or path), name)
+        self._open(zarr_stores.Written(path, spare=spare, output=called or path), name)
 
     @classmethod
-    def within(cls, store: Any, name: str) -> Goal:
+    def within(cls, store: Any, name: str) -> ChunkedOutput:
         """Open an array of a store."""
         found = cls.__new__(cls)
         found._address = ""

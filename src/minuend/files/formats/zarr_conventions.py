@@ -20,12 +20,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minuend.errors import FileFormatError
-from minuend.files.base import Elements, Result, clipped
+from minuend.files.base import Result, clipped
 from minuend.files.formats import conventions
 from minuend.files.formats.conventions import FILL
 from minuend.files.formats.coordinates import Axis, Companion
 from minuend.files.formats.missing import as_element
 from minuend.files.formats.zarr_headers import Node
+from minuend.files.stored_elements import Elements
 from minuend.files.streaming.regions import BAND_BYTES, Region, boxes, extent, stretches
 
 _DIMENSIONS = "_ARRAY_DIMENSIONS"

@@ -20,7 +20,9 @@ from zarr.core.sync import sync
 from zarr.storage import FsspecStore, LocalStore, ZipStore
 
 from minuend.errors import FileFormatError
-from minuend.files.base import URL, clipped
+from minuend.files import addresses
+from minuend.files.addresses import URL
+from minuend.files.base import clipped
 from minuend.files.streaming import reading
 from minuend.files.streaming.reading import Source, Stream
 from minuend.files.transaction import remote
@@ -114,17 +116,17 @@ class Written(LocalStore):  # type: ignore[misc]
 
     Args:
         root: the folder. spare: where chunks are written first; it goes when all is done, with what a killed process
-            left there. goal: what errors call the folder.
+            left there. output: what errors call the folder.
     """
 
-    def __init__(self, root: Any, *, spare: str = "", goal: str = "", read_only: bool = False) -> None:
+    def __init__(self, root: Any, *, spare: str = "", output: str = "", read_only: bool = False) -> None:
         super().__init__(root, read_only=read_only)
-        self._spare, self._goal = LocalStore(spare), goal
+        self._spare, self._output = LocalStore(spare), output
         self.marks: dict[str, Mark] = {}
 
     def with_read_only(self, read_only: bool = False) -> Written:
         """Return the same folder, to be read alone or to be written too."""
-        found = Written(self.root, spare=str(self._spare.root), goal=self._goal, read_only=read_only)
+        found = Written(self.root, spare=str(self._spare.root), output=self._output, read_only=read_only)
         found.marks = self.marks
         return found
 
@@ -149,15 +151,15 @@ class Written(LocalStore):  # type: ignore[misc]
             os.makedirs(os.path.dirname(path), exist_ok=True)
             os.replace(os.path.join(str(self._spare.root), part), path)
         except OSError as error:
-            raise of(self._goal, error) from None
+            raise of(self._output, error) from None
 
 
 def opened(path: str) -> Any:
     """Return the store at a path or an address, which is only read."""
     if URL not in path:
         return Inside(path)
-    system, root = remote.system_of(path, asynchronous=remote.is_web(path))  # or say what is missing
-    if remote.is_web(path):
+    system, root = remote.system_of(path, asynchronous=addresses.is_web(path))  # or say what is missing
+    if addresses.is_web(path):
         return FsspecStore(fs=system, path=root, read_only=True)
     return FsspecStore.from_url(path, read_only=True)
 

@@ -9,9 +9,10 @@ import contextlib
 import itertools
 from collections.abc import Mapping, Sequence
 
-from minuend.files.base import NO_TEXT, Result, TensorFile, need
+from minuend.files import sources
+from minuend.files.base import NO_TEXT, Result, TensorFile
 from minuend.files.formats import zarr
-from minuend.files.streaming import reading
+from minuend.files.packages import need
 from minuend.files.streaming.pipeline import ahead
 from minuend.files.streaming.regions import boxes
 
@@ -26,7 +27,7 @@ def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     need("zarr", "zarr", path)
     from minuend.files.formats import zarr_stores
 
-    return zarr.tensors_of(zarr_stores.Zipped(reading.open_source(path), path), path, every_type=every_type)
+    return zarr.tensors_of(zarr_stores.Zipped(sources.open_source(path), path), path, every_type=every_type)
 
 
 def write_path(path: str, results: Sequence[Result], metadata: Mapping[str, str] = NO_TEXT) -> None:
@@ -37,7 +38,7 @@ def write_path(path: str, results: Sequence[Result], metadata: Mapping[str, str]
         for key, content in zarr.headers_of(path, results).items():
             store.put(key, content)
         for name, result in zip(zarr.names_of(results), results, strict=True):
-            goal = zarr.Goal.within(store, name)
-            regions, cells = itertools.tee(boxes(result.shape, goal.grid))
-            for region, block in zip(regions, ahead(result.part, cells, 5 * goal.nbytes), strict=True):
-                goal.put(region, block)
+            output = zarr.ChunkedOutput.within(store, name)
+            regions, cells = itertools.tee(boxes(result.shape, output.grid))
+            for region, block in zip(regions, ahead(result.part, cells, 5 * output.nbytes), strict=True):
+                output.put(region, block)

@@ -1,110 +1,45 @@
 """Differences that are written chunk by chunk, in any order: by threads here or by a Dask cluster, and gone on with.
 
-A task is one cell of the goal's grid: its regions of both operands are read, subtracted, and written as one file. It
+A task is one cell of the output's grid: its regions of both operands are read, subtracted, and written as one file. It
 sums its elements up, which the journal keeps; done twice it writes the same bytes. So a process that dies
 anywhere costs what it was at and nothing else.
 """
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import astuple, dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import astuple
+from typing import TYPE_CHECKING, Any
 
-import minuend
 from minuend.core.shapes import size
-from minuend.errors import MinuendError, OverflowFound
-from minuend.files import SELECTOR, check_output, chunked_format, split
-from minuend.files.base import URL, Result
+from minuend.errors import MinuendError
+from minuend.files import check_output, chunked_format
+from minuend.files.addresses import URL
+from minuend.files.base import Result
+from minuend.files.streaming.chunk_tasks import Done, Job, Task, Told, do, outputs_of
 from minuend.files.streaming.pipeline import each
-from minuend.files.streaming.regions import Region, boxes, cells, extent, index
-from minuend.files.streaming.summary import Number, Summary
+from minuend.files.streaming.regions import Region, boxes, cells, extent
+from minuend.files.streaming.summary import Summary
 from minuend.files.transaction import remote, remote_resume
 from minuend.files.transaction.resume_journal import Unfinished, fingerprint, unfinished
 
 if TYPE_CHECKING:
     from minuend.core.policies import Overflow
-    from minuend.files.base import ChunkedFormat, Goal
+    from minuend.files.base import ChunkedFormat, ChunkedOutput
     from minuend.files.streaming.operand_blocks import First
     from minuend.files.streaming.region_work import Work
-    from minuend.files.tensor_pairs import Pair, Rules
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A difference of files, as another process computes it; see ``subtract_files``.
-
-    Attributes:
-        a, b: both operands.
-    """
-
-    a: str
-    b: str
-    rules: Rules
-    overflow: Overflow
-    common: bool
-    nodata: Number | None = None
-
-    @classmethod
-    def of(cls, a: str, b: str, rules: Rules, overflow: Overflow, common: bool, nodata: Number | None = None) -> Job:
-        """Return it for paths as they are named in this process's folder."""
-        return cls(_absolute(a), _absolute(b), rules, overflow, common, nodata)
-
-    def identity(self, sources: dict[str, str]) -> dict[str, str]:
-        """Return everything that the bytes of the difference depend on."""
-        return {
-            "minuend": minuend.__version__,
-            "A": self.a,
-            "B": self.b,
-            **sources,
-            "--as": str(self.rules) or "none",
-            "--overflow": self.overflow,
-            "--common": "given" if self.common else "not given",
-            "--nodata": "not given" if self.nodata is None else str(self.nodata),
-        }
-
-
-def _absolute(path: str) -> str:
-    real, name = split(path)
-    if URL not in real:
-        real = os.path.abspath(real)
-    return real if name is None else f"{real}{SELECTOR}{name}"
-
-
-class Task(NamedTuple):
-    """A cell of a goal's grid: of which pair, the how manieth, and where it lies."""
-
-    pair: int
-    number: int
-    region: Region
-
-
-class Told(NamedTuple):
-    """What is known of a task that is done.
-
-    Attributes:
-        summary: what the elements are. first: the first one that overflows, where there is no answer; nothing was
-            written, and the summary counts those that overflow. mark: length and checksum of what was written, if
-            anything was.
-    """
-
-    summary: Summary
-    first: First | None = None
-    mark: tuple[int, int] | None = None
-
-
-Done = Callable[[Task, Told], None]
-"""Is told of each task that is done; one at a time."""
+    from minuend.files.tensor_pairs import Pair
 
 
 def refuse(*, resume: bool, scheduler: str | None) -> None:
-    """Refuse what only goals know that are written chunk by chunk."""
+    """Refuse what only outputs know that are written chunk by chunk."""
     for given, option in ((resume, "--resume"), (scheduler is not None, "--scheduler")):
         if given:
-            raise MinuendError(f"{option} needs a goal that is written chunk by chunk; name an OUT that ends in .zarr")
+            raise MinuendError(
+                f"{option} needs an output that is written chunk by chunk; name an OUT that ends in .zarr"
+            )
 
 
 def refuse_watch(*, resume: bool, scheduler: str | None) -> None:
@@ -128,7 +63,7 @@ def write(
     resume: bool,
     scheduler: str | None,
 ) -> None:
-    """Write the differences of pairs to a goal; see ``subtract_files``.
+    """Write the differences of pairs to an output; see ``subtract_files``.
 
     Args:
         work: computes the pairs here, and takes the counts. progress: told of elements that ``work`` did not compute.
@@ -146,28 +81,28 @@ def write(
     part: Unfinished | remote_resume.Unfinished
     with _unfinished(home, out, results, identity, resume=resume) as part:
         _begin(home, part, results, identity)
-        goals = goals_of(home, part.path, part.spare, results, out)
+        outputs = outputs_of(home, part.path, part.spare, results, out)
         tally = _Tally(pairs, part)
-        finished = tally.finished(work, goals, progress)
+        finished = tally.finished(work, outputs, progress)
         left = (
             task
-            for number, (pair, goal) in enumerate(zip(pairs, goals, strict=True))
-            for task in _tasks(number, pair.shape, goal.grid)
+            for number, (pair, output) in enumerate(zip(pairs, outputs, strict=True))
+            for task in _tasks(number, pair.shape, output.grid)
             if task.number not in finished[number]
         )
         if scheduler is None:
-            _run_here(work, pairs, goals, left, tally.done)
+            _run_here(work, pairs, outputs, left, tally.done)
         else:
             from minuend.files.streaming import cluster
 
-            count = sum(cells(pair.shape, goal.grid) for pair, goal in zip(pairs, goals, strict=True))
+            count = sum(cells(pair.shape, output.grid) for pair, output in zip(pairs, outputs, strict=True))
 
             def told(task: Task, known: Told) -> None:
                 tally.done(task, known)
                 work.add(pairs[task.pair], known.summary)
                 progress(_elements(task.region))
 
-            cluster.run(scheduler, job, cluster.Place(part.path, part.spare, out), goals, left, count, told)
+            cluster.run(scheduler, job, cluster.Place(part.path, part.spare, out), outputs, left, count, told)
         tally.check(job.overflow)
         remote.check_unchanged()
 
@@ -175,7 +110,7 @@ def write(
 def _unfinished(
     home: ChunkedFormat, out: str, results: Sequence[Result], identity: dict[str, str], *, resume: bool
 ) -> AbstractContextManager[Unfinished] | AbstractContextManager[remote_resume.Unfinished]:
-    """Open the goal: a folder that gets its name when it is whole, or an address that gets its headers then."""
+    """Open the output: a folder that gets its name when it is whole, or an address that gets its headers then."""
     if URL in out:
         return remote_resume.unfinished(out, identity, home.headers_of(out, results), resume=resume)
     return unfinished(out, identity, resume=resume)
@@ -194,12 +129,6 @@ def _begin(
         part.begin(identity)
 
 
-def goals_of(home: ChunkedFormat, path: str, spare: str, results: Sequence[Result], out: str) -> list[Goal]:
-    """Open the arrays that results are written to."""
-    headers = home.headers_of(path, results) if URL in path else None
-    return [home.Goal(path, name, spare, out, headers) for name in home.names_of(results)]
-
-
 def _tasks(pair: int, shape: Sequence[int], grid: Sequence[int]) -> Iterator[Task]:
     return (Task(pair, number, region) for number, region in enumerate(boxes(shape, grid)))
 
@@ -208,25 +137,18 @@ def _elements(region: Region) -> int:
     return size(extent(region))
 
 
-def do(work: Work, pair: Pair, goal: Goal, region: Region) -> Told:
-    """Do one task: read, subtract, write."""
-    try:
-        found, summary = work.block(pair, region)
-    except OverflowFound as error:
-        return Told(Summary(overflowed=error.count), (index(region, error.index), error.a, error.b))
-    return Told(summary, mark=goal.put(region, found))
-
-
-def _run_here(work: Work, pairs: Sequence[Pair], goals: Sequence[Goal], tasks: Iterator[Task], done: Done) -> None:
+def _run_here(
+    work: Work, pairs: Sequence[Pair], outputs: Sequence[ChunkedOutput], tasks: Iterator[Task], done: Done
+) -> None:
     """Do tasks in threads of this process."""
     turn = threading.Lock()
 
     def one(task: Task) -> None:
-        told = do(work, pairs[task.pair], goals[task.pair], task.region)
+        told = do(work, pairs[task.pair], outputs[task.pair], task.region)
         with turn:
             done(task, told)
 
-    each(one, tasks, 5 * max((goal.nbytes for goal in goals), default=0))
+    each(one, tasks, 5 * max((output.nbytes for output in outputs), default=0))
 
 
 class _Tally:
@@ -237,7 +159,7 @@ class _Tally:
         self._counts = [0] * len(pairs)
         self._firsts: list[First | None] = [None] * len(pairs)
 
-    def finished(self, work: Work, goals: Sequence[Goal], progress: Callable[[int], None]) -> list[set[int]]:
+    def finished(self, work: Work, outputs: Sequence[ChunkedOutput], progress: Callable[[int], None]) -> list[set[int]]:
         """Return the numbers of each pair's tasks that an earlier run finished, and tell of them.
 
         A task counts whose chunk is as the journal says: after a power failure it may be cut off, or missing.
@@ -250,7 +172,7 @@ class _Tally:
                 case _:  # of a release that kept no checksums
                     continue
         found: list[set[int]] = [set() for _ in self._pairs]
-        for numbers, known, own, goal in zip(found, stated, self._pairs, goals, strict=True):
+        for numbers, known, own, output in zip(found, stated, self._pairs, outputs, strict=True):
             if not known:
                 continue
 
@@ -258,13 +180,13 @@ class _Tally:
                 task: Task,
                 numbers: set[int] = numbers,
                 known: Mapping[int, tuple[Any, Sequence[Any]]] = known,
-                goal: Goal = goal,
+                output: ChunkedOutput = output,
             ) -> None:
-                if goal.holds(task.region, known[task.number][0]):
+                if output.holds(task.region, known[task.number][0]):
                     numbers.add(task.number)
 
-            tasks = [task for task in _tasks(0, own.shape, goal.grid) if task.number in known]
-            each(check, tasks, 2 * goal.nbytes)
+            tasks = [task for task in _tasks(0, own.shape, output.grid) if task.number in known]
+            each(check, tasks, 2 * output.nbytes)
             for number in sorted(numbers):
                 work.add(own, Summary(*known[number][1]))
             progress(sum(_elements(task.region) for task in tasks if task.number in numbers))

@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Any
 import minuend
 from minuend.errors import MinuendError
 from minuend.files import chunked_format, open_tensors
-from minuend.files.base import need
-from minuend.files.streaming import chunked_write
-from minuend.files.streaming.chunked_write import Done, Job, Task, Told
+from minuend.files.packages import need
+from minuend.files.streaming import chunk_tasks
+from minuend.files.streaming.chunk_tasks import Done, Job, Task, Told
 
 if TYPE_CHECKING:
-    from minuend.files.base import Goal
+    from minuend.files.base import ChunkedOutput
     from minuend.files.streaming.region_work import Work
     from minuend.files.tensor_pairs import Pair
 
@@ -48,7 +48,7 @@ PATIENCE = "10s"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the difference is written until it is whole: its folder, that of half written chunks, and the goal.
+    """Where the difference is written until it is whole: its folder, that of half written chunks, and the output.
 
     ``version`` is that of this package which all processes have.
     """
@@ -60,13 +60,19 @@ class Place:
 
 
 def run(
-    address: str, job: Job, place: Place, goals: Sequence[Goal], tasks: Iterator[Task], count: int, done: Done
+    address: str,
+    job: Job,
+    place: Place,
+    outputs: Sequence[ChunkedOutput],
+    tasks: Iterator[Task],
+    count: int,
+    done: Done,
 ) -> None:
     """Do tasks on a cluster.
 
     Args:
         address: of the scheduler, or a file that states it. job: what is computed. place: where it is written.
-        goals: the arrays that are written. tasks: all of them. count: how many there are. done: told of each.
+        outputs: the arrays that are written. tasks: all of them. count: how many there are. done: told of each.
 
     Raises:
         MinuendError: nobody answers, or a worker cannot see the files; or as ``subtract_files``. ConnectionError: the
@@ -77,7 +83,7 @@ def run(
 
     with _client(address) as client:
         _check_workers(client, job, place)
-        largest = max(1, *(goal.nbytes for goal in goals))
+        largest = max(1, *(output.nbytes for output in outputs))
         most = max(1, min(MOST_IN_BATCH, BATCH_BYTES // largest, count // _Room(client).batches))
         batches = iter(lambda: list(itertools.islice(tasks, most)), [])
         try:
@@ -206,7 +212,7 @@ class _Opened:
         home = chunked_format(place.out)
         assert home is not None
         results = [self.work.result(pair) for pair in pairs]
-        self.goals = chunked_write.goals_of(home, place.path, place.spare, results, place.out)
+        self.outputs = chunk_tasks.outputs_of(home, place.path, place.spare, results, place.out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +241,7 @@ def _do(job: Job, place: Place, batch: Sequence[Task]) -> list[Told] | Failure:
     """Do tasks; errors go back as what they say, for exceptions of other processes do not always come through."""
     try:
         found = _open(job, place)
-        return [chunked_write.do(found.work, found.pairs[t.pair], found.goals[t.pair], t.region) for t in batch]
+        return [chunk_tasks.do(found.work, found.pairs[t.pair], found.outputs[t.pair], t.region) for t in batch]
     except FileNotFoundError as error:
         return Failure(f"{_me()} does not see the files: {error}; {_SHARED}", False)
     except MinuendError as error:

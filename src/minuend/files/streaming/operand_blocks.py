@@ -15,7 +15,7 @@ from minuend.core.elements import ElementType
 from minuend.core.shapes import Broadcast, size
 from minuend.errors import OverflowFound
 from minuend.files import nodata
-from minuend.files.base import Elements, Held, Stretched
+from minuend.files.stored_elements import Contiguous, Elements, InMemory
 from minuend.files.streaming import regions
 from minuend.files.streaming.pipeline import ahead
 from minuend.files.streaming.reading import Array
@@ -121,12 +121,12 @@ class Operands:
 
 def overflow_found(pair: Pair, policy: str, count: int, first: First) -> OverflowFound:
     """Return what tells of everything in a difference that overflows."""
-    goal = pair.result_type(policy)
-    low, high = goal.limits
+    result = pair.result_type(policy)
+    low, high = result.limits
     others = "wrap or saturate" if policy == "widen" else "wrap, saturate or widen"
     where, a, b = first
     return OverflowFound(
-        f"{count} of {size(pair.shape)} differences do not fit {goal} ({low} to {high}){pair.where}; the "
+        f"{count} of {size(pair.shape)} differences do not fit {result} ({low} to {high}){pair.where}; the "
         f"first is at index {where}: {SUBTRACT.equation(a, b)}; --overflow {others} gives an answer",
         count=count,
         index=where,
@@ -140,7 +140,7 @@ class _Operand:
 
     def __init__(self, elements: Elements, begin: int) -> None:
         small = size(elements.shape) * elements.dtype.itemsize <= SMALL * regions.BLOCK_BYTES
-        self._elements: Elements = Held(elements.read()) if small else elements
+        self._elements: Elements = InMemory(elements.read()) if small else elements
         self._begin = begin
         self._turning = threading.Lock()
 
@@ -149,7 +149,7 @@ class _Operand:
         shape = self._elements.shape
         within = region[self._begin : self._begin + len(shape)]
         own = tuple(slice(0, 1) if dim == 1 else one for dim, one in zip(shape, within, strict=True))
-        if isinstance(self._elements, Stretched) and self._elements.fortran:
+        if isinstance(self._elements, Contiguous) and self._elements.fortran:
             self._turn(own)
         return self._elements.part(own)
 
@@ -157,7 +157,7 @@ class _Operand:
         """Turn an operand in Fortran order, if a region that is asked for lies all over its file."""
         with self._turning:
             elements = self._elements
-            if isinstance(elements, Stretched) and elements.fortran:
+            if isinstance(elements, Contiguous) and elements.fortran:
                 length, _ = runs(region[::-1], elements.shape[::-1])
                 if length < size(extent(region)) and length * elements.dtype.itemsize < LEAST_RUN:
                     self._elements = in_c_order(elements)

@@ -55,7 +55,7 @@ class Source(Protocol):
         """Fill a flat array of bytes."""
 
 
-def room(nbytes: int) -> Array:
+def new_buffer(nbytes: int) -> Array:
     """Return a flat array of bytes, of memory that was used before where there is such: fresh pages cost more than a
     read from the page cache does.
     """
@@ -112,7 +112,7 @@ class File:
         Raises:
             FileFormatError: the file has become shorter than it was when it was opened. OSError: it cannot be read.
         """
-        buffer = room(size)
+        buffer = new_buffer(size)
         self.read_into(offset, buffer)
         buffer.flags.writeable = False
         return buffer
@@ -211,27 +211,6 @@ class Stream(io.RawIOBase):
         self._source.read_into(self._at, view)
         self._at += view.size
         return view.size
-
-
-class Opened(Source, Protocol):
-    """A source that is a file, or lies behind an address.
-
-    Attributes:
-        path: what messages call it.
-    """
-
-    path: str
-
-
-def open_source(path: str) -> Opened:
-    """Open a regular file, or what lies behind an address; raises as :func:`open_file`, and see
-    :class:`~minuend.files.transaction.remote.Remote`.
-    """
-    if "://" not in path:
-        return open_file(path)
-    from minuend.files.transaction.remote import Remote
-
-    return Remote(path)
 
 
 def open_file(path: str) -> File:

@@ -7,17 +7,17 @@ import os
 import tempfile
 from collections.abc import Sequence
 
-from minuend.files.base import Stretched
+from minuend.files.stored_elements import Contiguous
 from minuend.files.streaming.pipeline import each
 from minuend.files.streaming.reading import File, unnamed
 from minuend.files.streaming.regions import Region, boxes, runs
-from minuend.files.transaction.writing import write_at
+from minuend.files.transaction.streams import write_at
 
 TILE_BYTES = 1 << 23
 """About how many bytes are turned at a time."""
 
 
-def in_c_order(elements: Stretched) -> Stretched:
+def in_c_order(elements: Contiguous) -> Contiguous:
     """Copy what lies in Fortran order to an unnamed temporary file in C order, which goes with what is read of it.
 
     Raises:
@@ -34,7 +34,7 @@ def in_c_order(elements: Stretched) -> Stretched:
                 write_at(stream.fileno(), row.data, at * itemsize)
 
         each(turn, boxes(shape, _tile(shape, max(1, TILE_BYTES // itemsize))), 2 * TILE_BYTES)
-        return Stretched(File(tempfile.gettempdir(), os.dup(stream.fileno())), 0, elements.dtype, shape)
+        return Contiguous(File(tempfile.gettempdir(), os.dup(stream.fileno())), 0, elements.dtype, shape)
 
 
 def _tile(shape: Sequence[int], most: int) -> list[int]:

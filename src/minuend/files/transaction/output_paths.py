@@ -1,4 +1,4 @@
-"""Goals: where files are to be written, checked before anything is computed or written."""
+"""Outputs: where files are to be written, checked before anything is computed or written."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from minuend.errors import MinuendError
+from minuend.files.addresses import URL
 from minuend.files.streaming.reading import kind
+from minuend.files.transaction.remote import identity
 
 _NAME_MAX = 255
 _DESCRIPTOR = re.compile(r"/(?:proc/(?:self|\d+)(?:/task/\d+)?|dev)/fd\Z")
@@ -20,7 +22,7 @@ _LONGEST_TAIL = len(".01234567.part")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A goal: the path as it was given, where that leads, and whether it is a pipe or device to be written through."""
+    """An output: the path as given, where that leads, and whether it is a pipe or device to be written through."""
 
     path: str
     real: str
@@ -45,20 +47,20 @@ class Place:
         return f"{raw[: room - 9].decode(errors='ignore')}~{digest}"
 
     def beside(self, suffix: str) -> str:
-        """A new temporary name in the goal's folder."""
+        """A new temporary name in the output's folder."""
         return os.path.join(self.folder, f".{self.label}.{secrets.token_hex(4)}.{suffix}")
 
 
-def check(goals: Sequence[str], inputs: Iterable[str] = (), *, folders: bool = False) -> list[Place]:
-    """Check goals before anything is computed or written; see :func:`together`.
+def check(outputs: Sequence[str], inputs: Iterable[str] = (), *, folders: bool = False) -> list[Place]:
+    """Check outputs before anything is computed or written; see :func:`together`.
 
     Raises:
-        MinuendError: a goal is an input, by whatever name; two goals are one file; one would be a folder of another;
-            a block device or a socket; one of several is a pipe or a device.
-        IsADirectoryError, NotADirectoryError, FileNotFoundError: a goal is a folder, or lies in none.
+        MinuendError: an output is an input, by whatever name; two outputs are one file; one would be a folder of
+            another; a block device or a socket; one of several is a pipe or a device.
+        IsADirectoryError, NotADirectoryError, FileNotFoundError: an output is a folder, or lies in none.
     """
-    places = [place_of(path) for path in goals]
-    refuse_inputs(goals, inputs)
+    places = [place_of(path) for path in outputs]
+    refuse_inputs(outputs, inputs)
     whose: dict[_Identity, str] = {}
     for place in places:
         if place.stream:
@@ -86,9 +88,9 @@ def check(goals: Sequence[str], inputs: Iterable[str] = (), *, folders: bool = F
     return places
 
 
-def refuse_inputs(goals: Iterable[str], inputs: Iterable[str]) -> None:
-    """Check that no goal is an input, or lies in one that is a folder: not by name, symbolic link, hard link or another
-    name of an address, nor one that is not there yet.
+def refuse_inputs(outputs: Iterable[str], inputs: Iterable[str]) -> None:
+    """Check that no output is an input, or lies in one that is a folder: not by name, symbolic link, hard link or
+    another name of an address, nor one that is not there yet.
 
     Args:
         inputs: paths and addresses; one that ends in ``/`` is a folder, and everything in it an input.
@@ -100,7 +102,7 @@ def refuse_inputs(goals: Iterable[str], inputs: Iterable[str]) -> None:
     folders: dict[_Identity, str] = {}
     for source in inputs:
         (folders if _is_folder(source) else known).setdefault(_identity_of(source), source)
-    for path in goals:
+    for path in outputs:
         mine = _identity_of(path)
         source = known.get(mine) or folders.get(mine) or ""
         if source:
@@ -116,8 +118,6 @@ def refuse_inputs(goals: Iterable[str], inputs: Iterable[str]) -> None:
 
 
 def _is_address(path: str) -> bool:
-    from minuend.files.base import URL
-
     return URL in path
 
 
@@ -127,14 +127,12 @@ def _is_folder(source: str) -> bool:
 
 def _identity_of(path: str) -> _Identity:
     if _is_address(path):
-        from minuend.files.transaction.remote import identity
-
         return identity(path)
     return _identity(os.path.realpath(path))
 
 
 def _around(mine: _Identity, path: str) -> Iterator[_Identity]:
-    """What tells the folders around a goal from others, the nearest first."""
+    """What tells the folders around an output from others, the nearest first."""
     if not _is_address(path):
         yield from map(_identity, _ancestors(os.path.realpath(path)))
         return
@@ -198,6 +196,20 @@ def place_of(path: str) -> Place:
     return Place(path, real)
 
 
+def place_of_new_folder(path: str) -> Place:
+    """Return where a folder is to be written, at whose path nothing is yet.
+
+    Raises:
+        MinuendError: something is there already, or it is an address. OSError: see :func:`check`.
+    """
+    refuse_address(path)
+    if os.path.lexists(os.path.normpath(path)):
+        raise MinuendError(f"{path} exists; name a folder that does not")
+    place = place_of(os.path.normpath(path))
+    check_folder(place, False)
+    return place
+
+
 def _kind(path: str) -> str:
     mode = os.stat(path).st_mode
     return "an open file of this process" if stat.S_ISREG(mode) else kind(mode)
@@ -220,7 +232,7 @@ def descriptor_of(path: str) -> int | None:
 
 
 def check_folder(place: Place, made: bool) -> None:
-    """Check that a goal's folder is there, or can be made."""
+    """Check that an output's folder is there, or can be made."""
     nearest = place.folder
     while not os.path.lexists(nearest):
         nearest = os.path.dirname(nearest)

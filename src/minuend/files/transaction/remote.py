@@ -8,9 +8,7 @@ then: an object store shows it in one piece, other systems get it under another 
 from __future__ import annotations
 
 import contextlib
-import os
 import posixpath
-import secrets
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
@@ -18,21 +16,15 @@ from contextvars import ContextVar
 from typing import Any
 
 from minuend.errors import FileFormatError, MinuendError, Unsupported
-from minuend.files.base import URL, need
-from minuend.files.streaming.reading import Array, room
-from minuend.files.transaction.writing import temporary_folder
-from minuend.written import note_replaced
+from minuend.files.addresses import CHAIN, is_web
+from minuend.files.packages import need
+from minuend.files.streaming.reading import Array, new_buffer
 
 BLOCK = 1 << 20
 """Bytes of a block that is kept; reads from this size on go past them."""
 
 _KEPT = 32
-_LOCAL = ("file", "local")
-CHAIN = "::"
-"""What stands between the addresses of a chain: of a cache, an archive, and what lies behind it."""
-_WEB = ("http", "https")
-_AT_ONCE = {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oci", "oss", "memory"}
-"""Those that show an object when all of it has come."""
+
 
 _VERSION = (
     *("ETag", "etag", "e_tag", "VersionId", "version_id", "version", "generation", "metageneration", "sha", "checksum"),
@@ -41,32 +33,6 @@ _VERSION = (
     *("last_write_time", "updated", "created"),
 )
 """What file systems of fsspec call that which changes when a file does."""
-
-
-def protocol(path: str) -> str:
-    """Return what stands before an address, ``""`` of a path."""
-    return path.partition(URL)[0].lower() if URL in path else ""
-
-
-def is_web(path: str) -> bool:
-    """Whether an address is a web server's."""
-    return protocol(path) in _WEB
-
-
-def as_local(path: str) -> str:
-    """Return the path that an address of this machine's files means, anything else as it is.
-
-    >>> as_local("file:///data/a.npy"), as_local("s3://data/a.npy")
-    ('/data/a.npy', 's3://data/a.npy')
-    """
-    return path.partition(URL)[2] if protocol(path) in _LOCAL else path
-
-
-def name_of(path: str) -> str:
-    """Return the last name of a path or an address, whatever a web server is asked for beside it."""
-    if is_web(path):
-        return posixpath.basename(path.partition("?")[0].partition("#")[0].rstrip("/"))
-    return os.path.basename(os.path.normpath(path))
 
 
 def identity(path: str) -> tuple[str, ...]:
@@ -193,7 +159,7 @@ class Remote:
         Raises:
             FileFormatError: fewer came than were asked for. OSError: they cannot be read.
         """
-        buffer = room(size)
+        buffer = new_buffer(size)
         self.read_into(offset, buffer)
         buffer.flags.writeable = False
         return buffer
@@ -282,40 +248,3 @@ def _version(info: Mapping[str, Any]) -> dict[str, str]:
 
 
 # ---- writing -------------------------------------------------------------------------------------------------------
-
-
-def check_goal(path: str) -> None:
-    """Refuse an address that nothing can be written to, before anything is computed."""
-    if is_web(path):
-        raise FileFormatError(f"{path} is on the web, which is only read; write to a file or to an object store")
-    identity(path)
-
-
-@contextlib.contextmanager
-def goal(path: str) -> Iterator[str]:
-    """Yield a path of this machine; what lies there when the block ends well goes to an address.
-
-    Raises:
-        FileFormatError, Unsupported: see :func:`check_goal`. OSError: it cannot be written; nothing appears there.
-    """
-    check_goal(path)
-    system, root = system_of(path)
-    name = name_of(path)
-    with temporary_folder(f"minuend-{name}") as folder:
-        local = os.path.join(folder, name)
-        yield local
-        with told(path, written=True):
-            if system.exists(root):
-                note_replaced(path)
-            if protocol(path) in _AT_ONCE:
-                system.put_file(local, root)
-                return
-            place, name = posixpath.split(root)
-            part = posixpath.join(place, f".{name}.{secrets.token_hex(4)}.part")
-            try:
-                system.put_file(local, part)
-                system.mv(part, root)
-            except BaseException:
-                with contextlib.suppress(Exception):
-                    system.rm_file(part)
-                raise

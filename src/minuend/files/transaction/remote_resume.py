@@ -1,10 +1,10 @@
 """Goals in an object store, where nothing is renamed: chunks lie in their places at once, and headers come last.
 
-    GOAL/.minuend-unfinished/identity     of what it is, as for a folder; while it is there, the goal is unfinished
+    GOAL/.minuend-unfinished/identity     of what it is, as for a folder; while it is there, the output is unfinished
     GOAL/.minuend-unfinished/00000000     what is finished, some chunks an object
     GOAL/...                              the chunks; then the headers, the outermost last; then the first two go
 
-Nobody takes it for an array before it has its headers. The store has no locks: two runs on one goal are not noticed.
+Nobody takes it for an array before it has its headers. The store has no locks: two runs on one output are not noticed.
 """
 
 from __future__ import annotations
@@ -125,10 +125,10 @@ def _no_journal(path: str) -> FileFormatError:
 def unfinished(
     path: str, identity: Mapping[str, str], headers: Mapping[str, bytes], *, resume: bool
 ) -> Iterator[Unfinished]:
-    """Yield a goal in an object store, which is finished when the block ends well.
+    """Yield an output in an object store, which is finished when the block ends well.
 
     On an error that tells of the operands it goes. Interrupted by a signal or by the system, it stays for a run that
-    goes on with it; any other run on the goal removes it.
+    goes on with it; any other run on the output removes it.
 
     Args:
         path: its address. identity: of what is written. headers: what makes it an array. resume: go on with it.

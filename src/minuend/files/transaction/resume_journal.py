@@ -1,6 +1,6 @@
 """Folders that are written chunk by chunk, and gone on with where a run was interrupted.
 
-    .NAME.<hex>.part/NAME     the folder itself, which takes the goal's name when it is whole
+    .NAME.<hex>.part/NAME     the folder itself, which takes the output's name when it is whole
     .NAME.<hex>.part/spare    chunks that are half written
     .NAME.<hex>.part/journal  what is finished
 
@@ -23,9 +23,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from minuend.errors import FileFormatError, MinuendError
-from minuend.files.base import URL
-from minuend.files.transaction.output_paths import Place, check_folder, of, place_of
-from minuend.files.transaction.writing import left_parts, lock_of, mode_of_new, remove_strays
+from minuend.files.addresses import URL
+from minuend.files.transaction.leftovers import left_parts, lock_of, remove_strays
+from minuend.files.transaction.output_paths import Place, of, place_of, place_of_new_folder
+from minuend.files.transaction.permissions import mode_of_new
 from minuend.written import announce
 
 _JOURNAL, _SPARE = "journal", "spare"
@@ -36,7 +37,7 @@ Entry = Sequence[Any]
 
 @dataclass
 class Unfinished:
-    """A folder on its way to its goal.
+    """A folder on its way to its output.
 
     Attributes:
         outer: the temporary folder. path: the folder itself in it. called: what errors call it.
@@ -126,22 +127,19 @@ def _open(path: str, flags: int) -> int:
 
 @contextlib.contextmanager
 def unfinished(path: str, identity: Mapping[str, str], *, resume: bool) -> Iterator[Unfinished]:
-    """Yield a folder beside a goal, which takes its name when the block ends well.
+    """Yield a folder beside an output, which takes its name when the block ends well.
 
     On an error that tells of the operands it goes. Interrupted by a signal or by the system (a full disk), it stays for
-    a run that goes on with it; any other run on the goal removes it.
+    a run that goes on with it; any other run on the output removes it.
 
     Args:
-        path: the goal. identity: of what is written, as names and texts. resume: go on with what is left, if any.
+        path: the output. identity: of what is written, as names and texts. resume: go on with what is left, if any.
 
     Raises:
         MinuendError: something is there already; what is left is of other operands or parameters, or being written.
         OSError: see :func:`~minuend.files.transaction.output_paths.check`.
     """
-    if os.path.lexists(os.path.normpath(path)):
-        raise MinuendError(f"{path} exists; name a folder that does not")
-    place = place_of(os.path.normpath(path))
-    check_folder(place, False)
+    place = place_of_new_folder(path)
     with contextlib.ExitStack() as stack:
         part = _taken_up(place, path, identity, stack) if resume else None
         if part is None:
@@ -205,13 +203,13 @@ def _taken_up(place: Place, path: str, identity: Mapping[str, str], stack: conte
 
 
 def left_behind(path: str) -> list[str]:
-    """Return the folders of interrupted runs on a goal that can be gone on with."""
+    """Return the folders of interrupted runs on an output that can be gone on with."""
     left = (outer for outer, _ in left_parts(place_of(os.path.normpath(path))))
     return [outer for outer in left if os.path.isfile(os.path.join(outer, _JOURNAL))]
 
 
 def check_same(path: str, begun: Mapping[str, str], identity: Mapping[str, str]) -> None:
-    """Check that what is left of a goal is of the same difference."""
+    """Check that what is left of an output is of the same difference."""
     names = dict.fromkeys([*identity, *begun])
     told = [
         f"{name} was {begun.get(name, 'not stated')} and is {identity.get(name, 'not stated')}"

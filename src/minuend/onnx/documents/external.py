@@ -35,7 +35,7 @@ from onnx import (
 )
 
 from minuend.errors import FileFormatError, shown
-from minuend.files.base import Elements, Held, Stretched
+from minuend.files.stored_elements import Contiguous, Elements, InMemory
 from minuend.files.streaming.reading import File, blocks, open_file
 from minuend.onnx.documents import tensors
 from minuend.onnx.documents.tensors import Array
@@ -216,10 +216,10 @@ class DataFiles:
         """Return a tensor's elements, which are read where they lie if they lie as memory has them."""
         kind = tensors.check(tensor, where)
         if kind.packed:
-            return Held(self.array(tensor, where))
+            return InMemory(self.array(tensor, where))
         ref = reference(tensor, where)
         with self._opened(ref, where) as (file, _):
-            return Stretched(file.again(), ref.offset, _stored(kind), tuple(tensor.dims))
+            return Contiguous(file.again(), ref.offset, _stored(kind), tuple(tensor.dims))
 
     def blocks(self, tensor: TensorProto, where: str) -> tuple[np.dtype[Any], Iterator[Array]]:
         """Return the type of a tensor's elements in memory, and an iterator over them, a few megabytes at a time."""

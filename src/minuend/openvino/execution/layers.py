@@ -18,7 +18,7 @@ from minuend.arrays.functions import compute as subtract_arrays
 from minuend.core.elements import ElementType, of_numpy
 from minuend.core.shapes import MAX_RANK, Broadcast, Dim, Shape, bounds, format_shape, from_bounds, may_be, static
 from minuend.errors import DTypeError, ShapeError, SpecError, Unsupported, cut, listed, shown
-from minuend.files.base import Elements, Held, Stretched
+from minuend.files.stored_elements import Contiguous, Elements, InMemory
 from minuend.files.streaming.reading import Stretch
 from minuend.files.streaming.reading import blocks as read_blocks
 from minuend.openvino.execution.casts import convert
@@ -530,10 +530,10 @@ def stored_elements(layer: Layer) -> Elements:
     """
     name, content = element_type(layer), layer.content
     if name not in NUMERIC or NUMERIC[name] in NARROW or not isinstance(content, Stretch) or layer.is_missing:
-        return Held(elements(layer))
+        return InMemory(elements(layer))
     shape = constant_shape(layer)
     check_array(shape)
-    return Stretched(content.source, content.offset, _in_files(NUMERIC[name]), shape)
+    return Contiguous(content.source, content.offset, _in_files(NUMERIC[name]), shape)
 
 
 def blocks(layer: Layer) -> tuple[np.dtype[Any], Iterable[Array]]:
