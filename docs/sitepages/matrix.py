@@ -250,7 +250,7 @@ def source(target: Target, language: Language) -> str:
     if target.declared:
         return tr("Not measured; its documents say this: {source}.", source=target.source)
     told = tr("Measured {date} on {cpu}.", date=target.date, cpu=up_to_last(target.cpu))
-    beside = [up_to_last(one) for one in (target.graphs.cpus if target.graphs is not None else ()) if one != target.cpu]
+    beside = [up_to_last(one) for one in target.table.cpus if one != target.cpu]
     return f"{told} {tr('Patterns of operators were measured on {cpu}.', cpu=', '.join(beside))}" if beside else told
 
 

@@ -132,9 +132,9 @@ def measure(
             found = measuring.with_graphs(asked, before, graphs or measuring.ALL, progress=bar)
     with atomic(out, files(python)) as stream:
         stream.write(known.dump(found).encode())
-    cases = sum(1 for row in found.rows for _ in known.keys(row))
-    beside = "" if found.graphs is None else f", and {len(found.graphs.cells):,} with a neighbour"
-    show([f"{found.name} on {found.cpu}: {cases:,} cases{beside} → {out}"])
+    table = found.table
+    beside = f", and {len(table.patterns):,} with a neighbour" if table.has_patterns else ""
+    show([f"{found.name} on {found.cpu}: {len(table.nodes):,} cases{beside} → {out}"])
 
 
 @click.command(

@@ -18,7 +18,6 @@ from minuend.models.ranges.interval import Range
 from minuend.operators import SUBTRACT
 from minuend.operators.value_classes import reachable
 from minuend.runtimes.answers import EVERY, Answer
-from minuend.runtimes.pattern_answers import Answers
 from minuend.runtimes.quirks import CONSTANTS_KEPT, LESS_ITSELF, MINUS_ZERO_KEPT, ROUNDED_LAST, quirks
 from minuend.runtimes.reasons import (
     ConstantsNotRounded,
@@ -35,7 +34,8 @@ from minuend.runtimes.reasons import (
     ZeroNotMeasured,
 )
 from minuend.runtimes.rendering import english
-from minuend.runtimes.targets import Target
+from minuend.runtimes.table import Answers
+from minuend.runtimes.target import Target
 from minuend.standards.node import Node, TensorType
 
 _VANISHES = 2.0**-126
@@ -87,7 +87,7 @@ def pattern_verdict(
         return FINE
     if occurrence.constants == "both" and not (node.a.dtype in NARROW and occurrence.matches):
         return FINE
-    if target.graphs is None or not target.graphs.covers(node.a.dtype, occurrence.dynamic):
+    if not target.table.covers(node.a.dtype, occurrence.dynamic):
         return _unmeasured(occurrence, node, target)
     classes = set(reachable(node.op.computes, node.a.element, *occurrence.operands))
     if node.a.dtype in NARROW and any(map(_is_zero, occurrence.operands)):
@@ -128,7 +128,6 @@ def _each(
     occurrence: Occurrence, node: Node, target: Target, hint: str, classes: Collection[str]
 ) -> Iterator[PatternVerdict]:
     """Every pattern that is not fine."""
-    assert target.graphs is not None
     for match in occurrence.matches:
         if not match.operator:  # by itself it is judged by what was measured of nodes
             continue
@@ -137,7 +136,7 @@ def _each(
         if match.folded:
             yield from _of_constants(node.a.dtype, target, match)
             continue
-        answers = target.graphs.find(match, node.a.dtype, occurrence.dynamic, hint)
+        answers = target.table.find(match, node.a.dtype, occurrence.dynamic, hint)
         if answers is None:
             helps = "" if hint else _helps(occurrence, node, target, match, classes)
             yield PatternVerdict("unknown", pattern=match.pattern, hint=helps)
@@ -154,13 +153,12 @@ def _of_constants(dtype: str, target: Target, match: Match) -> Iterator[PatternV
     What was measured of values holds for constants where the runtime is known to compute them so; elsewhere nothing
     is known but that operators which keep numbers as they are keep these.
     """
-    assert target.graphs is not None
     rule = quirks(target.runtime).narrow_constants
     if rule and match.folded == CONVERTED:
         return
     if rule == ROUNDED_LAST and match.folded == EDGE:
         return
-    answers = target.graphs.find(replace(match, later=False), dtype, False, _OWN_PRECISION)
+    answers = target.table.find(replace(match, later=False), dtype, False, _OWN_PRECISION)
     if answers == {} and match.operator in KEEPING:
         return
     pattern = Folded(match.pattern)
@@ -177,9 +175,8 @@ def _unlike(answers: Mapping[str, Answer]) -> ReleasesDiffer | None:
 
 def _helps(occurrence: Occurrence, node: Node, target: Target, match: Match, classes: Collection[str]) -> str:
     """The hint under which a pattern is fine."""
-    assert target.graphs is not None
     for hint in quirks(target.runtime).hints:
-        answers = target.graphs.find(match, node.a.dtype, occurrence.dynamic, hint)
+        answers = target.table.find(match, node.a.dtype, occurrence.dynamic, hint)
         if answers is not None and not any(name == EVERY or name in classes for name in answers):
             return hint
     return ""
@@ -225,7 +222,7 @@ def answers_for_zero(occurrence: Occurrence, node: Node, target: Target) -> Answ
     known = zip("AB", occurrence.operands, node.operands, strict=False)
     sides = {side: (one, operand) for side, one, operand in reversed([*known])}
     side = next((side for side, (one, _) in sides.items() if one.constant and _is_zero(one)), "")
-    if target.graphs is None or not side or occurrence.constants == "both":
+    if not target.table.has_patterns or not side or occurrence.constants == "both":
         return None
     range_, operand = sides[side]
     sizes = [size for size, one in (("one", True), ("array", False)) if _has_one_element(operand) in (one, None)]
@@ -235,7 +232,7 @@ def answers_for_zero(occurrence: Occurrence, node: Node, target: Target) -> Answ
     ends = form == ENDS and side == "B" and not occurrence.dynamic and is_right(MINUS_ZERO_KEPT, node, target)
     for zero in (ZEROS[size][sign] for size in sizes for sign in signs if not (ends and sign)):
         pattern = less(X, zero) if side == "B" else less(zero, X)
-        answers = target.graphs.find(Match(pattern, form, ""), node.a.dtype, occurrence.dynamic, "")
+        answers = target.table.find(Match(pattern, form, ""), node.a.dtype, occurrence.dynamic, "")
         if answers is None:
             return None
         found = {**found, **answers}
@@ -282,9 +279,9 @@ def _has_one_element(operand: TensorType) -> bool | None:
 def with_open_shapes(occurrence: Occurrence, node: Node, target: Target) -> Answers:
     """What a target makes of a subtraction by itself where shapes are open; a class that is left out is fine."""
     found: Answers = {}
-    for match in occurrence.matches if occurrence.dynamic and target.graphs is not None else ():
-        if not match.operator and target.graphs is not None:
-            found = {**found, **(target.graphs.find(match, node.a.dtype, True, "") or {})}
+    for match in occurrence.matches if occurrence.dynamic and target.table.has_patterns else ():
+        if not match.operator:
+            found = {**found, **(target.table.find(match, node.a.dtype, True, "") or {})}
     return found
 
 
@@ -320,7 +317,6 @@ def isolated_by_max(occurrence: Occurrence, target: Target) -> bool:
 
     What a runtime computes in more bits than its type has goes through Max unchanged.
     """
-    assert target.graphs is not None
     assert isinstance(occurrence.node, Node)
     if occurrence.node.a.dtype in NARROW:
         return False
@@ -336,7 +332,7 @@ def isolated_by_max(occurrence: Occurrence, target: Target) -> bool:
             if one == X
         ]
         for pattern in (*maxima, Op("Max", (RESULT, RESULT)).with_result(match.pattern)):
-            answers = target.graphs.find(
+            answers = target.table.find(
                 Match(pattern, ADJACENT, "Max"), occurrence.node.a.dtype, occurrence.dynamic, ""
             )
             if answers is None or any(name == EVERY or name in classes for name in answers):

@@ -144,7 +144,7 @@ def _replaced(request: Request) -> Choice:
     if constant:
         reason += f"; {request.foldable()}"
     advice = instead(request.element, target, wrong, nearest, constant)
-    if request.rejected and target.graphs is None:
+    if request.rejected and not target.table.has_patterns:
         advice = f"measure the release that is installed (minuend measure {target.runtime} -o FILE) and fix for FILE"
     return Choice("refuse", reason + rejections(request.rejected), instead=advice, classes=tuple(wrong))
 
