@@ -85,7 +85,7 @@ def pattern_verdict(
     known = quirks(target.runtime)
     if not known.joins or target.declared:
         return FINE
-    if occurrence.constants == "both" and not (node.a.dtype in NARROW and occurrence.matches):
+    if occurrence.two_constants and not (node.a.dtype in NARROW and occurrence.matches):
         return FINE
     if not target.table.covers(node.a.dtype, occurrence.dynamic):
         return _unmeasured(occurrence, node, target)
@@ -93,7 +93,7 @@ def pattern_verdict(
     if node.a.dtype in NARROW and any(map(_is_zero, occurrence.operands)):
         classes |= {"rounds", "overflows"}  # what comes in more bits than its type has is rounded here
     found = list(_each(occurrence, node, target, hint, classes.difference(accept)))
-    if occurrence.constants == "both" and not any(
+    if occurrence.two_constants and not any(
         match.folded for match in occurrence.matches
     ):  # they come from outside a body
         found = [replace(one, verdict=_of_a_body(one.verdict)) for one in found]
@@ -208,7 +208,7 @@ def sharing_constants(found: Sequence[Occurrence], target: Target) -> Collection
                 occurrence.op.computes.name,
                 occurrence.node.a.dtype,
                 occurrence.constants,
-                occurrence.node.b.shape if occurrence.constants == "A" else occurrence.node.a.shape,
+                occurrence.node.b.shape if occurrence.constants == (0,) else occurrence.node.a.shape,
             )
             kinds.setdefault(key, {}).setdefault(float(scalars[0].lo), []).append(occurrence.where)
     return {where for alike in kinds.values() if len(alike) > 1 for places in alike.values() for where in places}
@@ -219,19 +219,17 @@ def answers_for_zero(occurrence: Occurrence, node: Node, target: Target) -> Answ
 
     ``None`` where no operand is one, or where it was not measured.
     """
-    known = zip("AB", occurrence.operands, node.operands, strict=False)
-    sides = {side: (one, operand) for side, one, operand in reversed([*known])}
-    side = next((side for side, (one, _) in sides.items() if one.constant and _is_zero(one)), "")
-    if not target.table.has_patterns or not side or occurrence.constants == "both":
+    place = next((i for i in reversed(occurrence.constants) if _is_zero(occurrence.operands[i])), None)
+    if not target.table.has_patterns or place is None or occurrence.two_constants:
         return None
-    range_, operand = sides[side]
+    range_, operand = occurrence.operands[place], node.operands[place]
     sizes = [size for size, one in (("one", True), ("array", False)) if _has_one_element(operand) in (one, None)]
     form = next((match.form for match in occurrence.matches if not match.operator), ADJACENT)
-    signs = _signs(range_, occurrence.fixed()[side == "B"])
+    signs = _signs(range_, occurrence.fixed()[place])
     found: Answers = {}
-    ends = form == ENDS and side == "B" and not occurrence.dynamic and is_right(MINUS_ZERO_KEPT, node, target)
+    ends = form == ENDS and place == 1 and not occurrence.dynamic and is_right(MINUS_ZERO_KEPT, node, target)
     for zero in (ZEROS[size][sign] for size in sizes for sign in signs if not (ends and sign)):
-        pattern = less(X, zero) if side == "B" else less(zero, X)
+        pattern = less(X, zero) if place == 1 else less(zero, X)
         answers = target.table.find(Match(pattern, form, ""), node.a.dtype, occurrence.dynamic, "")
         if answers is None:
             return None
@@ -247,14 +245,15 @@ def is_right(what: str, node: Node, target: Target) -> bool:
 
 def keeps_constant(occurrence: Occurrence, node: Node, target: Target) -> bool:
     """Whether a target computes with a stored operand as with any other value: it keeps each of its elements."""
-    if occurrence.constants not in ("A", "B") or not is_right(CONSTANTS_KEPT, node, target):
+    if len(occurrence.constants) != 1 or not is_right(CONSTANTS_KEPT, node, target):
         return False
-    dims = (node.b if occurrence.constants == "B" else node.a).shape
+    (place,) = occurrence.constants
+    dims = node.operands[place].shape
     if dims is None or not all(isinstance(dim, int) for dim in dims):
         return False
     if math.prod(dim for dim in dims if isinstance(dim, int)) > _MOST_ELEMENTS:
         return False
-    stored = occurrence.fixed()[occurrence.constants == "B"]
+    stored = occurrence.fixed()[place]
     if stored is None or stored.size < 2 or not np.isfinite(stored).all():
         return False
     minus_zero = (stored == 0) & np.signbit(stored)

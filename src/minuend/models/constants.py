@@ -14,16 +14,16 @@ WORDS: Mapping[str, Constants] = MappingProxyType({"none": (), "A": (0,), "B": (
 _BY_POSITIONS = {positions: word for word, positions in WORDS.items()}
 
 
-def positions_of(word: str) -> Constants:
-    """Return the positions that a word stands for.
+def positions_of(constants: str | Constants) -> Constants:
+    """Return the positions that a word stands for; positions are returned as they are.
 
     Raises:
         KeyError: no such word.
 
-    >>> positions_of("B"), positions_of("none")
-    ((1,), ())
+    >>> positions_of("B"), positions_of("none"), positions_of((0, 1))
+    ((1,), (), (0, 1))
     """
-    return WORDS[word]
+    return WORDS[constants] if isinstance(constants, str) else constants
 
 
 def word_of(constants: Constants) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from minuend.errors import SpecError, listed
-from minuend.models.constants import positions_of
+from minuend.models.constants import Constants, positions_of, word_of
 from minuend.operators.value_classes import NO_VALUES, classes
 from minuend.runtimes import cases
 from minuend.runtimes.answers import EVERY, OK, Answer, Verdict
@@ -118,13 +118,15 @@ class Target:
         others = (one for one in self.table.cpus if one != self.cpu)
         return up_to_last(self.cpu), tuple(map(up_to_last, others))
 
-    def answer(self, opversion: object, dtype: object, relation: str, constants: str) -> Mapping[str, Answer]:
+    def answer(
+        self, opversion: object, dtype: object, relation: str, constants: str | Constants
+    ) -> Mapping[str, Answer]:
         """Return the answer for every value class that the element type has.
 
         Args:
             opversion: an :class:`~minuend.standards.version.OpVersion`, or ``"onnx:14"``. dtype: in any spelling.
             relation: a name in :data:`minuend.runtimes.cases.RELATIONS`.
-            constants: ``"none"``, ``"A"``, ``"B"`` or ``"both"``.
+            constants: ``"none"``, ``"A"``, ``"B"`` or ``"both"``, or the positions of operands.
 
         Returns:
             Class name → answer; ``"unknown"`` where it was not measured and no document says it.
@@ -138,11 +140,12 @@ class Target:
         ('ok', '5 - 10: got 0, expected 251')
         """
         element = find_type(dtype)
-        for name, known in ((relation, cases.RELATIONS), (constants, cases.CONSTANTS)):
+        word = constants if isinstance(constants, str) else word_of(constants)
+        for name, known in ((relation, cases.RELATIONS), (word, cases.CONSTANTS)):
             if name not in known:
                 raise SpecError("targets", f"{name!r} is none of {listed(known)}")
         op = version_of(opversion)
-        found = self.table.cells.get(node_key(op, element.name, relation, positions_of(constants)))
+        found = self.table.cells.get(node_key(op, element.name, relation, positions_of(word)))
         names = [row.name for row in classes(op.computes, element)]
         if relation == "zero-size":
             names = [NO_VALUES.name]
@@ -153,7 +156,9 @@ class Target:
             return dict.fromkeys(names, found[EVERY])
         return {name: found.get(name, OK) for name in names}
 
-    def judged(self, opversion: object, dtype: object, relation: str, constants: str) -> Mapping[str, Answer]:
+    def judged(
+        self, opversion: object, dtype: object, relation: str, constants: str | Constants
+    ) -> Mapping[str, Answer]:
         """Return the answers by which models are judged: :meth:`answer`, what is documented being taken at its word.
 
         A class in ``silent`` of which the documents say nothing is ok, with :data:`SILENT` as its message.

@@ -16,6 +16,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from minuend.models.constants import Constants
 from minuend.models.matching import Match
 from minuend.runtimes.answers import OK, WORST, Answer, by_operand, joined_spans
 from minuend.runtimes.reasons import Reason, ReleaseBetween, ReleasesDiffer, ReleaseTooNew, ReleaseTooOld, Stated
@@ -86,7 +87,9 @@ class Inferred(Target):
         """The measured releases around it."""
         return tuple(one for one in (self.older, self.newer) if one is not None)
 
-    def answer(self, opversion: object, dtype: object, relation: str, constants: str) -> Mapping[str, Answer]:
+    def answer(
+        self, opversion: object, dtype: object, relation: str, constants: str | Constants
+    ) -> Mapping[str, Answer]:
         """Return the answer for every value class, by the rules above; see :meth:`Target.answer`."""
         asked = [one.answer(opversion, dtype, relation, constants) for one in (self.older, self.newer) if one]
         if len(asked) == 1:
