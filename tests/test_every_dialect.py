@@ -21,7 +21,8 @@ from minuend.operators import SUBTRACT
 from minuend.runtimes.answers import Answer, Witness
 from minuend.runtimes.cases import CONSTANTS, RELATIONS
 from minuend.runtimes.reasons import DialectNotRead
-from minuend.runtimes.targets import Row, Target
+from minuend.runtimes.table import nodes
+from minuend.runtimes.targets import Target
 from minuend.standards import dialects as dialects_module
 from minuend.standards import spelling as spellings_module
 from minuend.standards.abilities import Ability
@@ -296,14 +297,13 @@ MINUS z x y
 OUTPUT z
 """
 
-SATURATES = Row(
-    ("fourth:2",),
-    ("int8",),
-    tuple(RELATIONS),
-    tuple(CONSTANTS),
-    {"wraps": Answer("different-numbers", Witness(SUBTRACT, (-100, 100), -128, 56))},
-)
-CLAMPER = Target("clamper", "1", (SATURATES, Row(("fourth:2",), ("int32",), tuple(RELATIONS), tuple(CONSTANTS))))
+SATURATES = {"wraps": Answer("different-numbers", Witness(SUBTRACT, (-100, 100), -128, 56))}
+
+
+def clamper():
+    rows = (("int8", SATURATES), ("int32", {}))
+    table = nodes(*((["fourth:2"], [dtype], RELATIONS, CONSTANTS, answers) for dtype, answers in rows))
+    return Target("clamper", "1", table)
 
 
 @pytest.mark.usefixtures("fourth")
@@ -337,12 +337,12 @@ def test_every_dialect_s_models_have_all_that_the_rooms_ask_for():
 
 @pytest.mark.usefixtures("fourth")
 def test_a_fourth_dialect_is_checked_and_fixed():
-    (found,) = mn.check(SCRIPT, CLAMPER)
+    (found,) = mn.check(SCRIPT, clamper())
     assert (found.verdict, str(found.witness)) == ("different-numbers", "-100 - 100: got -128, expected 56")
     (elsewhere,) = mn.check(SCRIPT, "onnxruntime-cpu")
     assert elsewhere.verdict == "not-implemented"
     assert elsewhere.reasons == (DialectNotRead("onnxruntime-cpu", "Fourth", to="onnx"),)
-    fixed = mn.fix(SCRIPT, CLAMPER, run=False)
+    fixed = mn.fix(SCRIPT, clamper(), run=False)
     assert (fixed.refused, fixed.untouched) == ((), 0)
     assert fixed.model.recipes == {"z": "through int32, wrapped with BitwiseAnd"}
     assert fixed.changes == (

@@ -15,7 +15,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from minuend.files.transaction.writing import atomic
-from minuend.runtimes import pattern_answers, pattern_cases, targets
+from minuend.runtimes import case_list, pattern_cases, targets
 from minuend.runtimes.measuring import ALL, MISSING, with_graphs
 from minuend.runtimes.measuring import measure as measure_all
 from minuend.runtimes.quirks import quirks
@@ -49,7 +49,8 @@ def measure(
             target = with_graphs(asked, target, graphs_of or ALL, types, progress)
     with atomic(str(path)) as stream:
         stream.write(targets.dump(target).encode())
-    print(f"{target.name}: {len(target.rows)} rows in {time.perf_counter() - start:.0f} s → {path.name}", flush=True)
+    seconds = time.perf_counter() - start
+    print(f"{target.name}: {len(target.table.cells):,} cases in {seconds:.0f} s → {path.name}", flush=True)
     return path
 
 
@@ -58,7 +59,7 @@ def _write_cases() -> None:
 
     A file says what of the list a release was not asked: so what is new is unknown of every release until it is asked.
     """
-    if pattern_answers.measured() == frozenset(key for key, _ in pattern_cases.asked("f32")):
+    if case_list.measured() == frozenset(key for key, _ in pattern_cases.asked("f32")):
         return
     paths = [path for path in TARGETS.glob("*@*.json") if _has_graphs(path.read_text("utf-8"))]
     known = {path: _load(path) for path in paths}
@@ -70,21 +71,20 @@ def _write_cases() -> None:
 
 def write_list(folder: Path) -> None:
     """Write the list of graph cases that the grammar gives."""
-    with atomic(str(folder / pattern_answers.CASES)) as stream:
-        stream.write(pattern_answers.dump_cases([key for key, _ in pattern_cases.asked("f32")]).encode())
-    pattern_answers.measured.cache_clear()
-    pattern_answers.digest.cache_clear()
+    with atomic(str(folder / case_list.CASES)) as stream:
+        stream.write(case_list.dump([key for key, _ in pattern_cases.asked("f32")]).encode())
+    case_list.forget()
 
 
 def _has_graphs(text: str) -> bool:
-    return '"graphs": [' in text
+    return '"cases": "' in text
 
 
 def _load(path: Path) -> Target:
     """Read a file that is written again: nothing that it holds may be lost."""
     text = path.read_text("utf-8")
     found = targets.load(text, path.name)
-    if found.graphs is None and _has_graphs(text):
+    if not found.table.has_patterns and _has_graphs(text):
         raise SystemExit(f"{path.name} was written against another list of graph cases: see tools/merge_measured.py")
     return found
 

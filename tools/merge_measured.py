@@ -17,30 +17,23 @@ from pathlib import Path
 from measure_target import TARGETS, write_list
 
 from minuend.files.transaction.writing import atomic
-from minuend.runtimes import pattern_answers, target_files
-from minuend.runtimes.pattern_answers import GraphAnswers
-from minuend.runtimes.quirks import quirks
+from minuend.runtimes import case_list, target_files
+from minuend.runtimes.table import Table
 from minuend.runtimes.target import Target
 
 
 def load(path: Path) -> Target:
     """Read a file with the list of cases beside it."""
     data = json.loads(path.read_text("utf-8"))
-    found = target_files.target_of({key: value for key, value in data.items() if key != "graphs"})
-    if "graphs" not in data:
-        return found
-    hints = bool(quirks(data["runtime"]).hints)
-    cases = pattern_answers.listed_in((path.parent / pattern_answers.CASES).read_text("utf-8"), hints)
-    return replace(found, graphs=pattern_answers.load(data, hints, cases))
+    if "cases" not in data:
+        return target_files.target_of(data)
+    return target_files.target_of(data, case_list.listed_in((path.parent / case_list.CASES).read_text("utf-8")))
 
 
 def joined(one: Target, other: Target) -> Target:
     """Join two files of a release; where both answer a case, the other's answer stays."""
-    graphs = one.graphs or other.graphs
-    if one.graphs is not None and other.graphs is not None:
-        cpus = tuple(dict.fromkeys((*one.graphs.cpus, *other.graphs.cpus)))
-        graphs = GraphAnswers({**one.graphs.cells, **other.graphs.cells}, cpus)
-    return replace(other, graphs=graphs)
+    cells = {**other.table.nodes, **one.table.patterns, **other.table.patterns}
+    return replace(other, table=Table(cells, tuple(dict.fromkeys((*one.table.cpus, *other.table.cpus)))))
 
 
 def main() -> None:

@@ -250,12 +250,9 @@ def source(target: Target, language: Language) -> str:
     if target.declared:
         return tr("Not measured; its documents say this: {source}.", source=target.source)
     conditions = tr("Measured {date} on {cpu}.", date=target.date, cpu=up_to_last(target.cpu))
-    beside = [up_to_last(one) for one in (target.graphs.cpus if target.graphs is not None else ()) if one != target.cpu]
-    return (
-        f"{conditions} {tr('Patterns of operators were measured on {cpu}.', cpu=', '.join(beside))}"
-        if beside
-        else conditions
-    )
+    others = [up_to_last(one) for one in target.table.cpus if one != target.cpu]
+    patterns = tr("Patterns of operators were measured on {cpu}.", cpu=", ".join(others))
+    return f"{conditions} {patterns}" if others else conditions
 
 
 def _witness_table(runtime: str, dtype: str, cells: Sequence[Cell], language: Language) -> str:

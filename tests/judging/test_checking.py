@@ -44,7 +44,8 @@ from minuend.runtimes.reasons import (
     TakenAnyway,
     ValuesDiffer,
 )
-from minuend.runtimes.targets import Row, Target
+from minuend.runtimes.table import nodes
+from minuend.runtimes.targets import Target
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 ONNX = ["onnx:1", "onnx:6", "onnx:7", "onnx:13", "onnx:14"]
@@ -213,8 +214,7 @@ def test_a_deviation_among_plain_numbers_that_these_operands_cannot_make_is_unkn
 
 def test_a_deviation_that_operands_of_these_sizes_cannot_make_is_ok() -> None:
     huge = Answer("different-numbers", Witness(SUBTRACT, (3e38, 0.0), 2e38, 3e38), spans=(((3e38, 3.4e38),), None))
-    row = Row(tuple(ONNX), ("float32",), tuple(EVERYWHERE), ("none", "A"), {"ordinary": huge})
-    clamps = Target("clamps", "1.0", (row,))
+    clamps = Target("clamps", "1.0", nodes((ONNX, ["float32"], EVERYWHERE, ["none", "A"], {"ordinary": huge})))
     body = "o = Constant <value = float {{{}}}> ()\nc = Cast <to = 1> (a)\ny = Sub (o, c)"
     one, large = (only(check(model(body.format(v)), clamps)) for v in ("1.0", "3.1e38"))
     assert (one.verdict, one.reasons) == ("ok", (OutOfReach((), (("ordinary", huge.witness),), one.operands),))

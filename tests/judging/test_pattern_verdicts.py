@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import onnx
 import pytest
+from measured_targets import nodes_alone
 from onnx import TensorProto, helper
 
 import minuend as mn
@@ -140,7 +141,7 @@ def test_what_no_case_covers_is_unknown():
 
 
 def test_a_release_whose_graphs_nobody_measured_is_unknown_but_for_what_stands_alone():
-    old = replace(targets.find(OPENVINO), release="2026.4.1", graphs=None)
+    old = replace(nodes_alone(targets.find(OPENVINO)), release="2026.4.1")
     joined = model("t = Relu(x) y = Sub(t, c)")
     (finding,) = check(joined, old)
     assert (finding.verdict, finding.reasons) == ("unknown", (PatternsNotMeasured(OPENVINO),))

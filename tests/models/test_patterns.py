@@ -24,7 +24,7 @@ from minuend.models.patterns import (
     plain,
     replaced,
 )
-from minuend.runtimes.pattern_answers import measured
+from minuend.runtimes.case_list import measured
 
 MUL = Op("Mul", (X, Const.SCALAR))
 
@@ -58,7 +58,7 @@ def test_equal_trees_are_one_value_and_what_is_judged_counts() -> None:
 
 
 def test_every_pattern_comes_back_from_json_and_is_printed_like_no_other() -> None:
-    every = {*PRINTED, *NORMALISATIONS, *(key[0] for key in measured())}
+    every = {*PRINTED, *NORMALISATIONS, *(key.pattern for key in measured())}
     assert {pattern_of(json.loads(json.dumps(plain(one)))) for one in every} == every
     assert len({str(one) for one in every}) == len(every)
 

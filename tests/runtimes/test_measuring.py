@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,15 +12,17 @@ import pytest
 from minuend import cli, spec
 from minuend.core.elements import TYPES
 from minuend.errors import SpecError
+from minuend.models.patterns import Op, X, less
 from minuend.operators import NEGATIVE, OPERATORS, SUBTRACT
 from minuend.operators.operator import Operator
 from minuend.runtimes import measuring, pattern_cases, proving, running, targets
 from minuend.runtimes.cases import Case
-from minuend.runtimes.pattern_answers import GraphAnswers
 from minuend.runtimes.processor import extensions, processor, up_to
 from minuend.runtimes.proving import prove
 from minuend.runtimes.running import Runtime
+from minuend.runtimes.table import NOTHING, Table, pattern_key
 
+ASKED = pattern_cases.asked
 ORT = pytest.importorskip("onnxruntime")
 
 
@@ -46,7 +49,7 @@ def test_what_is_measured_is_a_target_for_every_verb(tmp_path: Path, capsys: pyt
         processor(),
         extensions(processor()),
     )
-    assert found.graphs is None
+    assert not found.table.has_patterns
     assert cli.main(["prove", "ort", "--quick", "--target", str(out)]) == 0
     assert f"known deviations: onnxruntime-cpu@{release}" in capsys.readouterr().out
 
@@ -70,13 +73,16 @@ def test_a_file_is_replaced_as_a_whole_and_stays_where_measuring_ends_early(
     assert targets.read(out).runtime == "onnxruntime-cpu"
 
 
-def test_neighbours_are_asked_besides_and_the_rows_stay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_patterns_are_measured_besides_and_the_nodes_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(pattern_cases, "asked", lambda exact: itertools.islice(ASKED(exact), 2))
     out = tmp_path / "ort.json"
     assert cli.main(["measure", "ort", "-o", str(out)]) == 0
     found = targets.read(out)
-    assert found.graphs is not None
+    assert found.table.has_patterns
     assert cli.main(["measure", "ort", "-o", str(out), "--graphs", "missing"]) == 0
-    assert targets.read(out).rows == found.rows
+    assert targets.read(out).table.nodes == found.table.nodes
     assert cli.main(["measure", "onnx", "-o", str(out), "--graphs", "all"]) == 2
     assert f"is asked; expected {found.name}, as the file says" in capsys.readouterr().err
     assert cli.main(["measure", "ort", "-o", str(out), "--graphs", "all", "--alone"]) == 2
@@ -169,12 +175,12 @@ def test_a_ledger_of_another_runtime_is_refused() -> None:
 
 
 def test_neighbours_that_the_nearest_release_was_not_asked_of_do_not_count() -> None:
-    cells = {("Relu(x - x)", "float32", "static", ""): {}}
-    wrong = {("Relu(x - x)", "float32", "static", ""): {"nan": targets.find("ov").answer("onnx:14", "float64", "same", "none")["nan"]}}  # fmt: skip # noqa: E501
+    key = pattern_key(Op("Relu", (less(X, X),)), "float32", "static", "")
+    wrong = {key: {"nan": targets.find("ov").answer("onnx:14", "float64", "same", "none")["nan"]}}  # fmt: skip
     known = targets.find("openvino-cpu@2026.2.1")
-    for graphs_of, unexpected in ((None, ""), (GraphAnswers(cells), "on 2026.2.1 nothing different, now nan")):
-        ledger = targets.Target(known.runtime, known.release, known.rows, graphs=graphs_of)
-        (finding,) = proving._graph_findings(GraphAnswers(wrong), "openvino-cpu@2026.3.0", {}, ledger)
+    for patterns, unexpected in ((NOTHING, ""), (Table({key: {}}), "on 2026.2.1 nothing different, now nan")):
+        ledger = targets.Target(known.runtime, known.release, known.table.with_patterns(patterns))
+        (finding,) = proving._graph_findings(Table(wrong), "openvino-cpu@2026.3.0", {}, ledger)
         assert finding.unexpected == unexpected
 
 
@@ -184,7 +190,7 @@ def test_another_operator_is_measured_and_proved(name: str, tmp_path: Path, caps
     assert cli.main(["measure", "ort", "--operator", name, "-o", str(out)]) == 0
     found = targets.read(out)
     assert found.operators == {name}
-    assert found.graphs is None
+    assert not found.table.has_patterns
     assert targets.of(found, OPERATORS[name]) is found
     assert cli.main(["prove", "ort", "--operator", name, "--target", str(out), "--json"]) == 0
     assert f'"operator": "{name}"' in capsys.readouterr().out

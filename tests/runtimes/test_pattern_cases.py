@@ -12,13 +12,13 @@ from minuend.models.matching import ADJACENT, THROUGH, Match
 from minuend.models.occurrences import occurrences
 from minuend.models.opening import open_model
 from minuend.models.patterns import Op, X, less
-from minuend.runtimes import pattern_answers, pattern_cases, targets
+from minuend.runtimes import case_list, pattern_cases, targets
 from minuend.runtimes.answers import EVERY, Answer
-from minuend.runtimes.pattern_answers import DEFAULTS, DYNAMIC, STATIC, GraphAnswers
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.running import Output, Refused
+from minuend.runtimes.table import DEFAULTS, DYNAMIC, STATIC, Table, pattern_key
 
-MEASURED = [name for name in targets.names() if targets.find(name).graphs is not None]
+MEASURED = [name for name in targets.names() if targets.find(name).table.has_patterns]
 CASES = {}
 for _, one in pattern_cases.asked(""):
     CASES.setdefault((str(one.pattern), one.dtype, one.form), one)
@@ -120,24 +120,25 @@ def test_a_case_is_looked_up_by_the_name_that_it_was_measured_by(dtype):
 def test_a_file_that_was_written_against_another_list_says_nothing_of_adjacent_operators():
     known = targets.find("onnxruntime-cpu@1.31.1")
     text = targets.dump(known)
-    assert targets.load(text).graphs is not None
-    assert targets.load(text.replace(pattern_answers.digest(), "0123456789abcdef")).graphs is None
+    assert targets.load(text).table.has_patterns
+    other = targets.load(text.replace(case_list.digest(), "0123456789abcdef")).table
+    assert (other.has_patterns, other.cpus, other.nodes) == (False, (), known.table.nodes)
 
 
 def test_cases_that_are_measured_elsewhere_keep_both_processors():
     class Elsewhere(Evaluated):
         cpu = "another CPU, avx2"
 
-    known = GraphAnswers({key: {} for key, _ in pattern_cases.asked("")}, ("AMD EPYC, avx2",))
+    known = Table({key: {} for key, _ in pattern_cases.asked("")}, ("AMD EPYC, avx2",))
     assert pattern_cases.measure(Elsewhere(), known=known).cpus == ("AMD EPYC, avx2",)
-    fewer = GraphAnswers({key: one for key, one in known.cells.items() if key[0] != less(X, X)}, known.cpus)
+    fewer = Table({key: one for key, one in known.cells.items() if key.pattern != less(X, X)}, known.cpus)
     found = pattern_cases.measure(Elsewhere(), known=fewer, types=("float32",))
     assert found.cpus == ("AMD EPYC, avx2", "another CPU, avx2")
     assert (found.covers("float32", False), found.covers("int32", False)) == (True, False)
 
 
 def test_the_list_of_cases_is_what_the_grammar_asks():
-    assert pattern_answers.measured() == {key for key, _ in pattern_cases.asked("f32")}
+    assert case_list.measured() == {key for key, _ in pattern_cases.asked("f32")}
 
 
 # ---- look-up ----------------------------------------------------------------------------------------------------
@@ -149,7 +150,7 @@ ADJACENT_MUL = Match(less(Op("Mul", (X, X)), X), ADJACENT, "Mul")
 
 def cell(**cells):
     names = {"static": STATIC, "dynamic": DYNAMIC, "default": DEFAULTS[DYNAMIC]}
-    return GraphAnswers({(ADJACENT_MUL.pattern, "float32", names[name], ""): found for name, found in cells.items()})
+    return Table({pattern_key(ADJACENT_MUL.pattern, "float32", names[name], ""): one for name, one in cells.items()})
 
 
 def test_what_was_not_measured_is_not_known():
@@ -171,7 +172,7 @@ def test_a_default_precision_adds_what_it_loses():
 
 def test_what_is_kept_in_more_bits_counts_from_afar():
     pattern = less(Op("Sin", (X,)), X)
-    known = GraphAnswers({(pattern, dtype, STATIC, ""): WRONG for dtype in ("float16", "float32")})
+    known = Table({pattern_key(pattern, dtype, STATIC, ""): WRONG for dtype in ("float16", "float32")})
     afar = Match(pattern, THROUGH, "Sin")
     assert (known.find(afar, "float16", False, ""), known.find(afar, "float32", False, "")) == (WRONG, {})
 
@@ -180,6 +181,7 @@ def test_what_is_kept_in_more_bits_counts_from_afar():
 def test_a_measured_release_reads_back_as_it_was_written(name):
     found = targets.find(name)
     again = targets.load(targets.dump(found))
-    assert again.graphs.cells == found.graphs.cells
-    assert found.graphs.has_default == bool(quirks(found.runtime).hints)
-    assert found.graphs.cells[(less(X, X), "float32", STATIC, "")] == {}
+    assert again.table.patterns == found.table.patterns
+    assert targets.dump(again) == targets.dump(found)
+    assert found.table.has_default == bool(quirks(found.runtime).hints)
+    assert found.table.cells[pattern_key(less(X, X), "float32", STATIC, "")] == {}

@@ -27,12 +27,13 @@ from minuend.operators import SUBTRACT
 from minuend.runtimes import pattern_cases, registry, targets
 from minuend.runtimes.answers import EVERY, Answer, Witness
 from minuend.runtimes.cases import Case
-from minuend.runtimes.measuring import rows_of
+from minuend.runtimes.measuring import table_of
 from minuend.runtimes.mixed_constants import MixedUp
 from minuend.runtimes.proving import Judged, _mixed_up_findings, judge, prove
 from minuend.runtimes.report import Report
 from minuend.runtimes.running import Output, Refused, Runtime
-from minuend.runtimes.targets import Row, Target
+from minuend.runtimes.table import nodes
+from minuend.runtimes.targets import Target
 
 UINT8 = TYPES["uint8"]
 
@@ -185,22 +186,23 @@ def test_cases_that_are_answered_alike_share_a_row_and_a_witness_that_holds_for_
     case = sub14("uint8", "same", "both")
     judged.append(judge(case, right(case)))
     wraps = {"wraps": Answer("different-numbers", Witness(SUBTRACT, (5, 10), 0, 251), "", (((0, 255),), ((0, 255),)))}
-    assert rows_of(judged) == (
-        Row(("onnx:14",), ("uint8",), ("same", "one-sided", "rank 0"), ("none", "A"), wraps),
-        Row(("onnx:14",), ("uint8",), ("same",), ("both",), {}),
+    assert table_of(judged) == nodes(
+        (["onnx:14"], ["uint8"], ["same", "one-sided", "rank 0"], ["none", "A"], wraps),
+        (["onnx:14"], ["uint8"], ["same"], ["both"], {}),
     )
 
 
 def test_joined_cases_keep_the_spans_of_all_unless_other_operands_are_constants() -> None:
     first = broken(sub14("float32", "same"), (1.0, 0.0), (3.0, 0.0))
     second = broken(sub14("float32", "two-sided"), (1.0, 0.0), (100.0, 0.0))
-    (row,) = rows_of([first, second])
-    assert row.relations == ("same", "two-sided")
-    held = row.answers["ordinary"].a_spans or ()
+    (same, two_sided) = table_of([first, second]).cells.values()
+    assert same == two_sided
+    held = same["ordinary"].a_spans or ()
     for size, inside in ((1.0, True), (2.0, False), (3.0, True), (10.0, False), (100.0, True)):
         assert any(low <= size <= high for low, high in held) == inside
     other = broken(sub14("float32", "same", "A"), (1.0, 0.0), (100.0, 0.0))
-    assert [row.constants for row in rows_of([first, other])] == [("none",), ("A",)]
+    none, constant = table_of([first, other]).cells.values()
+    assert none != constant
 
 
 # ---- runtimes -------------------------------------------------------------------------------------------------
@@ -339,11 +341,10 @@ def test_deviations_are_unlisted_listed_or_gone(fake: ModuleType, monkeypatch: p
     assert not report.ok
     assert report.findings[0].case == "Subtract-1 of uint8, same shapes, no constants: values that wrap"
     wraps = {"wraps": Answer("different-numbers", Witness(SUBTRACT, (5, 10), 0, 251))}
-    rows = (Row(("openvino:1",), ("uint8", "int8"), ("same",), ("none",), wraps),)
-    ledger = Target("fake", "1.0", rows)
+    ledger = Target("fake", "1.0", nodes((["openvino:1"], ["uint8", "int8"], ["same"], ["none"], wraps)))
     assert prove("fake", ledger=ledger).ok
     more = {**wraps, "in range": Answer("different-numbers", Witness(SUBTRACT, (0, 0), 1, 0))}
-    ledger = Target("fake", "1.0", (Row(("openvino:1",), ("uint8", "int8"), ("same",), ("none",), more),))
+    ledger = Target("fake", "1.0", nodes((["openvino:1"], ["uint8", "int8"], ["same"], ["none"], more)))
     monkeypatch.setattr(Runtime, "cases", lambda self, **_: iter([Case(c.op, c.element, c.relation, "none") for c in only("uint8")]))  # fmt: skip # noqa: E501
     report = prove("fake", ledger=ledger)
     assert [f.unexpected for f in report.failures] == ["listed as different-numbers, but gone"]
@@ -355,7 +356,7 @@ def test_the_edges_alone_do_not_show_that_a_deviation_is_gone(
 ) -> None:
     monkeypatch.setattr(Runtime, "cases", lambda self, **_: iter(only("uint8")))
     answers = {name: Answer("different-numbers", Witness(SUBTRACT, (0, 0), 1, 0)) for name in ("wraps", "in range")}
-    ledger = Target("fake", "1.0", (Row(("openvino:1",), ("uint8",), ("same",), ("none",), answers),))
+    ledger = Target("fake", "1.0", nodes((["openvino:1"], ["uint8"], ["same"], ["none"], answers)))
     assert prove("fake", quick=True, ledger=ledger).ok
 
 

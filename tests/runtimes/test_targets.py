@@ -16,9 +16,11 @@ from minuend.models.patterns import pattern_of
 from minuend.operators import SUBTRACT, VALUE_CLASSES
 from minuend.runtimes import cases, targets
 from minuend.runtimes.answers import EVERY, VERDICTS, Answer, Witness, joined_spans
-from minuend.runtimes.pattern_answers import measured
+from minuend.runtimes.case_list import measured
 from minuend.runtimes.reasons import NotMeasured
-from minuend.runtimes.targets import Row, Target, TargetChange
+from minuend.runtimes.rows import ELSE
+from minuend.runtimes.table import DEFAULTS, DYNAMIC, STATIC, nodes
+from minuend.runtimes.targets import Target, TargetChange
 from minuend.standards.dialects import dialect
 
 OPENVINO = "openvino-cpu@2026.4.1"
@@ -180,12 +182,11 @@ def test_a_file_says_when_where_and_with_what_and_reads_back(name: str) -> None:
     assert target.python
     assert targets.dump(target) == text
     assert len(text) < 400_000
-    for row in target.rows:
-        assert set(row.dtypes) <= set(TYPES)
-        assert set(row.relations) <= set(cases.RELATIONS)
-        assert set(row.constants) <= set(cases.CONSTANTS)
-        assert set(row.answers) <= {*VALUE_CLASSES, EVERY}
-        for answer in row.answers.values():
+    for key, answers in target.table.nodes.items():
+        assert key.dtype in TYPES
+        assert key.relation in cases.RELATIONS
+        assert set(answers) <= {*VALUE_CLASSES, EVERY}
+        for answer in answers.values():
             assert answer.verdict in VERDICTS
             assert answer.witness or answer.message
     assert "/tmp" not in text
@@ -195,18 +196,19 @@ def test_a_file_says_when_where_and_with_what_and_reads_back(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in FILES if name.startswith(("openvino", "onnxruntime"))])
 def test_a_file_answers_every_case_of_its_runtime_once(name: str) -> None:
     target = targets.load(resources.files("minuend.runtimes").joinpath("measured").joinpath(name).read_text("utf-8"))
-    found = [key for row in target.rows for key in targets.keys(row)]
-    assert len(found) == len(set(found)) == (1600 if name.startswith("openvino") else 928)
+    assert len(target.table.nodes) == (1600 if name.startswith("openvino") else 928)
 
 
 def test_spans_are_written_and_files_without_them_are_read() -> None:
     spans = ((0, 0), (3.3e38, float("inf")))
     answer = Answer("different-numbers", Witness(SUBTRACT, (3.4e38, 0.0), 1.0, 3.4e38), "", (spans, None))
-    target = Target("some", "1", (Row(("onnx:14",), ("float32",), ("same",), ("A",), {"ordinary": answer}),), "d", "c", "p")  # fmt: skip # noqa: E501
+    table = nodes((["onnx:14"], ["float32"], ["same"], ["A"], {"ordinary": answer}))
+    target = Target("some", "1", table, "d", "c", "p")
     text = targets.dump(target)
     assert '"spans": [[[0, 0], [3.3e+38, "inf"]], null]' in text
-    assert targets.load(text).rows == target.rows
-    older = targets.load(text.replace(', "spans": [[[0, 0], [3.3e+38, "inf"]], null]', "")).rows[0].answers["ordinary"]
+    assert targets.load(text).table == target.table
+    (found,) = targets.load(text.replace(', "spans": [[[0, 0], [3.3e+38, "inf"]], null]', "")).table.cells.values()
+    older = found["ordinary"]
     assert (older.witness, older.a_spans) == (answer.witness, None)
 
 
@@ -231,7 +233,7 @@ def test_openvinos_float32_constants_deviate_at_zero_among_subnormals_and_beyond
 def test_an_unknown_format_is_refused() -> None:
     with pytest.raises(SpecError) as caught:
         targets.load('{"format": 9}', "some.json")
-    assert str(caught.value) == "the file has format 9; expected 2, at some.json"
+    assert str(caught.value) == "the file has format 9; expected 3, at some.json"
 
 
 MEASURED = json.loads(resources.files("minuend.runtimes").joinpath("measured", "numpy@2.4.6.json").read_text("utf-8"))
@@ -239,6 +241,7 @@ WITNESS = {"operands": [5, 10], "got": 0, "expected": 251}
 A_PATTERN = "expected a pattern as minuend measure writes it"
 PATTERN = {"judged": ["Sub", "x", "x"]}
 GRAPH = {"patterns": [0], "dtypes": ["float32"], "settings": ["static"], "forms": [""]}
+NODE = ("opversions", "dtypes", "relations", "constants")
 
 
 def quoted(names: Iterable[str]) -> str:
@@ -253,37 +256,45 @@ def _row(**changed: Any) -> dict[str, Any]:
 
 
 ROW, ANSWER = "f.json.rows[0]", f"f.json.rows[0].answers.{EVERY}"
+OF_ROWS = [
+    ({"rows": {}}, "f.json.rows is {}; expected a list"),
+    ({"date": None}, "f.json.date is None; expected str"),
+    (_row(dtypes=["uint8", "u8"]), f"{ROW}.dtypes[1] is 'u8'; expected one of {quoted(TYPES)}"),
+    (_row(constants=["A", "A"]), f"{ROW}.constants is ['A', 'A']; expected names that differ"),
+    (_row(answers={"some": {}}), f"a key of {ROW}.answers is 'some'; expected one of {CLASSES}"),
+    (_row(answers={EVERY: {"verdict": "no"}}), f"{ANSWER}.verdict is 'no'; expected one of {quoted(VERDICTS)}"),
+    (
+        _row(answers={EVERY: {"verdict": "ok", "witness": {**WITNESS, "got": "0"}}}),
+        f"{ANSWER}.witness.got is '0'; expected a number, or one of '-inf', 'inf' or 'nan'",
+    ),
+    (_row(answers={EVERY: {"verdict": "ok", "spans": [[[1]]]}}), f"{ANSWER}.spans[0][0] is [1]; expected a list of 2"),
+    (
+        {"patterns": [PATTERN, {"judged": ["Sub", "y"]}]},
+        f"f.json.patterns[1] is {{'judged': ['Sub', 'y']}}; {A_PATTERN}",
+    ),
+    ({"patterns": [["Abs"]]}, f"f.json.patterns[0] is ['Abs']; {A_PATTERN}"),
+]
+BELOW_1 = "expected a whole number from 0 to below 1"
 
 
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
-        ({"rows": {}}, "f.json.rows is {}; expected a list"),
-        ({"date": None}, "f.json.date is None; expected str"),
-        ({"rows": [{}]}, f"{ROW} is {{}}; expected an object with 'opversions'"),
-        (_row(dtypes=["uint8", "u8"]), f"{ROW}.dtypes[1] is 'u8'; expected one of {quoted(TYPES)}"),
-        (_row(constants=["A", "A"]), f"{ROW}.constants is ['A', 'A']; expected names that differ"),
-        (_row(answers={"some": {}}), f"a key of {ROW}.answers is 'some'; expected one of {CLASSES}"),
-        (_row(answers={EVERY: {"verdict": "no"}}), f"{ANSWER}.verdict is 'no'; expected one of {quoted(VERDICTS)}"),
+        *OF_ROWS,
+        ({"rows": [{}]}, f"{ROW} is {{}}; expected an object with 'patterns'"),
+        (_row(patterns=[1]), f"{ROW}.patterns[0] is 1; {BELOW_1}"),
+        (_row(patterns=[0, 0]), f"{ROW}.patterns is [0, 0]; expected a list of 1"),
+        ({"unmeasured": ["x"]}, "f.json.unmeasured[0] is 'x'; expected a list of 2"),
+        ({"rows": [{**GRAPH, "patterns": [-1]}]}, f"{ROW}.patterns[0] is -1; {BELOW_1}"),
+        ({"rows": [{**GRAPH, "settings": "static"}]}, f"{ROW}.settings is 'static'; expected a list"),
         (
-            _row(answers={EVERY: {"verdict": "ok", "witness": {**WITNESS, "got": "0"}}}),
-            f"{ANSWER}.witness.got is '0'; expected a number, or one of '-inf', 'inf' or 'nan'",
+            {"rows": [{**GRAPH, "settings": ["x"]}]},
+            f"{ROW}.settings[0] is 'x'; expected one of {quoted((STATIC, DYNAMIC, *DEFAULTS.values()))}",
         ),
         (
-            _row(answers={EVERY: {"verdict": "ok", "spans": [[[1]]]}}),
-            f"{ANSWER}.spans[0][0] is [1]; expected a list of 2",
+            {"rows": [GRAPH, {**GRAPH, "settings": ["dynamic", "static"]}]},
+            "f.json answers for x - x, float32, static twice; expected one row for each",
         ),
-        ({"graphs": [{"unmeasured": ["x"]}]}, "f.json.graphs[0].unmeasured[0] is 'x'; expected a list of 2"),
-        ({"graphs": [GRAPH]}, "f.json.graphs[0].patterns[0] is 0; expected a whole number from 0 to below 0"),
-        (
-            {"patterns": [PATTERN], "graphs": [{**GRAPH, "forms": ["x"]}]},
-            f"f.json.graphs[0].forms[0] is 'x'; expected one of {quoted({key[3] for key in measured()})}",
-        ),
-        (
-            {"patterns": [PATTERN, {"judged": ["Sub", "y"]}]},
-            f"f.json.patterns[1] is {{'judged': ['Sub', 'y']}}; {A_PATTERN}",
-        ),
-        ({"patterns": [["Abs"]]}, f"f.json.patterns[0] is ['Abs']; {A_PATTERN}"),
     ],
 )
 def test_a_file_of_another_form_is_refused_where_it_differs(changed: dict[str, Any], told: str) -> None:
@@ -292,8 +303,65 @@ def test_a_file_of_another_form_is_refused_where_it_differs(changed: dict[str, A
     assert str(caught.value) == told
 
 
+# ---- older formats ----------------------------------------------------------------------------------------------
+
+
+def _of_format_2(data: dict[str, Any]) -> dict[str, Any]:
+    """A file's data as format 2 had it: nodes and patterns are rows of two kinds."""
+    complete = [{**ELSE, **row} for row in data["rows"]]
+    nodes = [row for row in complete if row["opversions"] != [""]]
+    patterns = [row for row in complete if row["opversions"] == [""]]
+    found = {key: data[key] for key in ("runtime", "release", "date", "cpu", "python", "isa") if key in data}
+    found |= {"format": 2, "rows": [{key: row[key] for key in (*NODE, "answers")} for row in nodes]}
+    if "cases" in data:
+        names = ("patterns", "dtypes", "settings", "forms", "answers")
+        rows = [{key: row[key] for key in names if key in row} for row in patterns]
+        left_out = [{"unmeasured": data["unmeasured"]}] if "unmeasured" in data else []
+        found |= {"graph_cases": data["cases"], "graphs_cpu": data["patterns_cpu"]}
+        found |= {"patterns": data["patterns"], "graphs": [*left_out, *rows]}
+    return found
+
+
+@pytest.mark.parametrize("name", ["onnxruntime-cpu@1.31.1", "openvino-cpu@2026.4.1", "numpy@2.4.6"])
+def test_a_file_of_format_2_is_read_as_it_was_meant(name: str) -> None:
+    known = targets.find(name)
+    data = _of_format_2(json.loads(targets.dump(known)))
+    assert targets.dump(targets.load(json.dumps(data))) == targets.dump(known)
+    if "graph_cases" in data:
+        other = targets.load(json.dumps({**data, "graph_cases": "of another list"})).table
+        assert (other.nodes.keys(), other.has_patterns) == (known.table.nodes.keys(), False)
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        *OF_ROWS,
+        ({"rows": [{}]}, f"{ROW} is {{}}; expected an object with 'opversions'"),
+        ({"graphs": [{"unmeasured": ["x"]}]}, "f.json.graphs[0].unmeasured[0] is 'x'; expected a list of 2"),
+        ({"graphs": [GRAPH]}, "f.json.graphs[0].patterns[0] is 0; expected a whole number from 0 to below 0"),
+        (
+            {"patterns": [PATTERN], "graphs": [{**GRAPH, "forms": ["x"]}]},
+            f"f.json.graphs[0].forms[0] is 'x'; expected one of {quoted({key.form for key in measured()})}",
+        ),
+    ],
+)
+def test_a_file_of_format_2_is_refused_where_it_differs(changed: dict[str, Any], told: str) -> None:
+    with pytest.raises(FileFormatError) as caught:
+        targets.load(json.dumps({**_of_format_2(MEASURED), **changed}), "f.json")
+    assert str(caught.value) == told
+
+
+def test_rows_of_format_2_can_hold_versions_of_several_operators() -> None:
+    row = dict(zip(NODE, (["onnx:14", "onnx:Neg-13", "onnx:Add-14"], ["int8"], ["same"], ["none"]), strict=True))
+    found = targets.load(json.dumps({**_of_format_2(MEASURED), "rows": [{**row, "answers": {}}]}))
+    assert found.operators == {"subtract", "negative", "add"}
+    answers = [found.answer(name, "int8", "same", "none") for name in row["opversions"]]
+    assert {one.verdict for every in answers for one in every.values()} == {"ok"}
+    assert targets.load(targets.dump(found)) == found
+
+
 def _of_format_1(data: dict[str, Any]) -> dict[str, Any]:
-    """A file's data as format 1 had it: patterns by what is printed of them."""
+    """A file's data of format 2 as format 1 had it: patterns by what is printed of them."""
     texts = [str(pattern_of(one)) for one in data.pop("patterns")]
     rows = [
         {"unasked": row["unmeasured"]}
@@ -312,16 +380,11 @@ def _of_format_1(data: dict[str, Any]) -> dict[str, Any]:
 
 def test_a_file_of_format_1_is_read_as_it_was_meant() -> None:
     known = targets.find("onnxruntime-cpu@1.31.1")
-    data = _of_format_1(json.loads(targets.dump(known)))
-    assert known.graphs is not None
-    for given in (data, {**data, "graph_cases": "of another list"}):
-        found = targets.load(json.dumps(given))
-        assert found.rows == known.rows
-        if given is data:
-            assert found.graphs is not None
-            assert found.graphs.cells == known.graphs.cells
-        else:
-            assert found.graphs is None
+    data = _of_format_1(_of_format_2(json.loads(targets.dump(known))))
+    assert known.table.has_patterns
+    assert targets.load(json.dumps(data)).table == known.table
+    other = targets.load(json.dumps({**data, "graph_cases": "of another list"})).table
+    assert (other.nodes, other.has_patterns) == (known.table.nodes, False)
     data["graphs"] = [{**next(row for row in data["graphs"] if "unasked" not in row), "expressions": ["x + x"]}]
     with pytest.raises(FileFormatError, match=r"^f.json.graphs\[0\].expressions\[0\] is 'x \+ x'; expected one of "):
         targets.load(json.dumps(data), "f.json")
@@ -392,7 +455,8 @@ def test_a_target_is_no_different_from_itself() -> None:
 
 def test_a_difference_names_where_and_both_answers() -> None:
     def one(release: str, answers: dict[str, Answer]) -> Target:
-        return Target("some", release, (Row(("onnx:14",), ("uint8", "int8"), ("same",), ("none", "A"), answers),))
+        table = nodes((["onnx:14"], ["uint8", "int8"], ["same"], ["none", "A"], answers))
+        return Target("some", release, table)
 
     wraps = Answer("different-numbers", Witness(SUBTRACT, (5, 10), 0, 251))
     assert targets.diff(one("1", {"wraps": wraps}), one("2", {})) == [

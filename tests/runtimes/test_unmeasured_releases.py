@@ -10,13 +10,13 @@ import pytest
 from minuend import cli
 from minuend.errors import SpecError
 from minuend.judging.checking import check
+from minuend.models.constants import word_of
 from minuend.models.matching import Match
 from minuend.models.patterns import Op, X, less
 from minuend.operators import SUBTRACT
 from minuend.rewriting.fixing import fix
 from minuend.runtimes import targets
 from minuend.runtimes.answers import WORST, Answer, Witness
-from minuend.runtimes.pattern_answers import GraphAnswers
 from minuend.runtimes.reasons import (
     AsContracted,
     Concerns,
@@ -28,7 +28,8 @@ from minuend.runtimes.reasons import (
     Stated,
     Undocumented,
 )
-from minuend.runtimes.target import Row, Target
+from minuend.runtimes.table import NOTHING, Table, nodes, pattern_key
+from minuend.runtimes.target import Target
 from minuend.runtimes.unmeasured_releases import Inferred, inferred, parts
 
 TEXT = '<ir_version: 10, opset_import: ["" : 14]> g (uint8[2] a, uint8[2] b) => (uint8[2] c) {{ c = {} }}'
@@ -39,11 +40,11 @@ ELSEWHERE = Answer("different-numbers", Witness(SUBTRACT, (1, 2), 0, 255), "", (
 LACKS = Answer("not-implemented", message="no kernel")
 
 
-def release(number: str, wraps: Answer | None = None, graphs: GraphAnswers | None = None) -> Target:
+def release(number: str, wraps: Answer | None = None, patterns: Table = NOTHING) -> Target:
     """A release of a runtime in which uint8 that wraps has an answer."""
     answers = {} if wraps is None else {"wraps": wraps}
-    rows = (Row(("onnx:14",), ("uint8",), ("same",), ("none",), answers),)
-    return Target("some", number, rows, date="2026-01-02", cpu="a cpu, avx2", graphs=graphs)
+    table = nodes((("onnx:14",), ("uint8",), ("same",), ("none",), answers)).with_patterns(patterns)
+    return Target("some", number, table, date="2026-01-02", cpu="a cpu, avx2")
 
 
 def wraps(target: Target) -> Answer:
@@ -126,16 +127,13 @@ def test_beyond_the_ends_the_last_one_answers_with_a_warning() -> None:
 
 def test_graphs_follow_the_same_rules_and_what_one_lacks_is_unknown() -> None:
     pattern = Op("Relu", (less(X, X),))
-    key = (pattern, "float32", "static", "")
+    key = pattern_key(pattern, "float32", "static", "")
     fine, wrong, none = ({key: {}}, {key: {"nan": SATURATES}}, {})
     around = Match(pattern, "", "Relu")
 
     def find(older: dict, newer: dict):
-        graphs = inferred(
-            "1.1", release("1.0", None, GraphAnswers(older)), release("1.2", None, GraphAnswers(newer))
-        ).graphs
-        assert graphs is not None
-        return graphs.find(around, "float32", False, "")
+        found = inferred("1.1", release("1.0", None, Table(older)), release("1.2", None, Table(newer)))
+        return found.table.find(around, "float32", False, "")
 
     assert find(fine, fine) == {}
     assert find(wrong, wrong) == {"nan": SATURATES}
@@ -144,8 +142,8 @@ def test_graphs_follow_the_same_rules_and_what_one_lacks_is_unknown() -> None:
         assert found is not None
         assert (found["nan"].verdict, found["nan"].unlike.taken) == ("different-numbers", "")
     assert find(fine, none) is find(none, wrong) is None
-    assert inferred("1.1", release("1.0", None, GraphAnswers(fine)), release("1.2")).graphs is None
-    assert inferred("2", release("1.0", None, GraphAnswers(fine)), None).graphs is not None
+    assert not inferred("1.1", release("1.0", None, Table(fine)), release("1.2")).table.has_patterns
+    assert inferred("2", release("1.0", None, Table(fine)), None).table.has_patterns
 
 
 def test_releases_have_an_order() -> None:
@@ -273,9 +271,10 @@ def test_releases_that_are_left_out_are_inferred_as_they_were_measured(runtime: 
     for older, left_out, newer in zip(names, names[1:], names[2:], strict=False):
         target = targets.find(left_out)
         guess = inferred(target.release, targets.find(older), targets.find(newer))
-        for key in target._index:
-            answers = guess.answer(*key)
-            for name, measured in target.answer(*key).items():
+        for key in target.table.nodes:
+            node = (key.opversion, key.dtype, key.relation, word_of(key.constants))
+            answers = guess.answer(*node)
+            for name, measured in target.answer(*node).items():
                 asked += 1
                 same += answers[name].verdict == measured.verdict
                 false_ok += answers[name].verdict == "ok" != measured.verdict

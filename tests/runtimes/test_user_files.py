@@ -18,15 +18,16 @@ from minuend.operators import SUBTRACT
 from minuend.runtimes import targets, user_files
 from minuend.runtimes.answers import EVERY, Answer, Witness
 from minuend.runtimes.cases import CONSTANTS, RELATIONS
-from minuend.runtimes.target import Row, Target
+from minuend.runtimes.table import nodes
+from minuend.runtimes.target import Target
 
 SUB = '<ir_version: 10, opset_import: ["" : 14]> g (uint8[2] a, uint8[2] b) => (uint8[2] c) { c = Sub(a, b) }'
 WRAPS = Answer("different-numbers", Witness(SUBTRACT, (5, 10), 42, 251))
 
 
 def made(runtime: str = "mine", release: str = "1.0", answer: Answer = WRAPS) -> Target:
-    row = Row(("onnx:14",), ("uint8",), ("same",), ("none",), {"wraps": answer})
-    return Target(runtime, release, (row,), date="2026-11-23", cpu="a cpu, avx2", python="3.11.7", isa=("avx2",))
+    table = nodes((("onnx:14",), ("uint8",), ("same",), ("none",), {"wraps": answer}))
+    return Target(runtime, release, table, date="2026-11-23", cpu="a cpu, avx2", python="3.11.7", isa=("avx2",))
 
 
 @pytest.fixture(autouse=True)
@@ -117,7 +118,7 @@ ROW = json.loads(targets.dump(made()))["rows"][0]
     [
         ("", "is no JSON: Expecting value: line 1 column 1 (char 0); expected a file of minuend measure"),
         ("[]", " is []; expected an object"),
-        ('{"format": 9}', "the file has format 9; expected 2, at {path}"),
+        ('{"format": 9}', "the file has format 9; expected 3, at {path}"),
         (
             _changed(runtime="../../x"),
             ".runtime is '../../x'; expected a name of letters, digits, '.', '_', '+' and '-'",
@@ -149,7 +150,7 @@ def test_a_file_that_is_none_is_refused_and_nothing_is_kept(
 
 def test_rows_that_name_everything_again_and_again_are_refused_at_once() -> None:
     names = {"opversions": ["onnx:14", "onnx:13"], "dtypes": list(TYPES), "relations": list(RELATIONS)}
-    row = {**names, "constants": list(CONSTANTS), "answers": {}}
+    row = {"patterns": [0], **names, "constants": list(CONSTANTS), "answers": {}}
     with pytest.raises(FileFormatError, match=r"^f\.json answers for onnx:14, .* twice; expected one row for each$"):
         targets.load(_changed(rows=[row] * 2000), "f.json")
 

@@ -457,7 +457,7 @@ def _measured(data: bytes, folder: Folder) -> object:
 
 
 def _measured_seeds() -> Iterable[bytes]:
-    from minuend.runtimes import pattern_answers
+    from minuend.runtimes import case_list
 
     folder = ROOT / "src/minuend/runtimes/measured"
     for path in sorted(folder.glob("numpy@*.json")):
@@ -475,10 +475,13 @@ def _measured_seeds() -> Iterable[bytes]:
         "answers": {"wraps": answer},
     }
     head = {"runtime": "openvino-cpu", "release": "1.0", "date": "", "cpu": "", "python": "", "rows": [row]}
-    head |= {"graph_cases": pattern_answers.digest(), "graphs_cpu": ""}
+    head |= {"graph_cases": case_list.digest(), "graphs_cpu": ""}
     yield json.dumps({**head, "format": 1, "graphs": [{"expressions": ["x - x"], **graph}]}).encode()
     patterns = [{"judged": ["Sub", ["Mul", "x", "k"], "x"]}, {"how": "around", "operator": "If", "of": ["Abs", "x"]}]
     yield json.dumps({**head, "format": 2, "patterns": patterns, "graphs": [{"patterns": [0], **graph}]}).encode()
+    rows = [{"patterns": [0], **row}, {"patterns": [1, 2], **graph}]
+    newest = {"patterns": [{"judged": ["Sub", "x", "x"]}, *patterns], "rows": rows, "unmeasured": [["int8", "dynamic"]]}
+    yield json.dumps({**head, "format": 3, "cases": case_list.digest(), "patterns_cpu": "", **newest}).encode()
 
 
 # ---- the command line -------------------------------------------------------------------------------------------

@@ -139,9 +139,9 @@ def measure(
             found = measuring.with_graphs(running, before, graphs or measuring.ALL, progress=bar)
     with atomic(out, files(python)) as stream:
         stream.write(known.dump(found).encode())
-    cases = sum(1 for row in found.rows for _ in known.keys(row))
-    patterns = "" if found.graphs is None else f", and {len(found.graphs.cells):,} with an adjacent operator"
-    show([f"{found.name} on {found.cpu}: {cases:,} cases{patterns} → {out}"])
+    table = found.table
+    patterns = f", and {len(table.patterns):,} with an adjacent operator" if table.has_patterns else ""
+    show([f"{found.name} on {found.cpu}: {len(table.nodes):,} cases{patterns} → {out}"])
 
 
 @click.command(

@@ -19,7 +19,8 @@ from minuend.operators import SUBTRACT
 from minuend.operators.value_classes import classes
 from minuend.runtimes import cases
 from minuend.runtimes.answers import EVERY, OK, Answer
-from minuend.runtimes.target import SILENT, Row, Target, Unfit
+from minuend.runtimes.table import NodeRow, nodes
+from minuend.runtimes.target import SILENT, Target, Unfit
 from minuend.standards.dialects import dialect
 from minuend.standards.node import Node, TensorType
 from minuend.standards.validation import check_ranks, validate
@@ -46,7 +47,7 @@ def targets() -> Iterator[Target]:
         yield Target(
             "directml",
             level,
-            tuple(_rows(DIALECT.resolve(level), _STRIDED)),
+            nodes(*_rows(DIALECT.resolve(level), _STRIDED)),
             declared=True,
             silent=_SILENT,
             source="the page of DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC",
@@ -57,7 +58,7 @@ def targets() -> Iterator[Target]:
         yield Target(
             "onnxruntime-directml",
             release,
-            tuple(_onnxruntime_rows()),
+            nodes(*_onnxruntime_rows()),
             declared=True,
             silent=_SILENT,
             source="onnxruntime's registration of Sub 7, 13 and 14 for its DirectML provider",
@@ -114,14 +115,14 @@ def _limits(sizes: Sequence[tuple[int, int | None]]) -> str:
     return f"this holds where {listed(limits, 'and')}, for DirectML has no other tensors" if limits else ""
 
 
-def _rows(op: OpVersion, relations: tuple[str, ...]) -> Iterator[Row]:
+def _rows(op: OpVersion, relations: tuple[str, ...]) -> Iterator[NodeRow]:
     name = f"{op.dialect}:{op.version}"
     for dtype in TYPES:
         answers = _answers(dtype) if dtype in op.types else _refused(f"{op} lists no element type {dtype}")
-        yield Row((name,), (dtype,), relations, ("none",), answers)
+        yield (name,), (dtype,), relations, ("none",), answers
 
 
-def _onnxruntime_rows() -> Iterator[Row]:
+def _onnxruntime_rows() -> Iterator[NodeRow]:
     taken = DIALECT.versions()[-1].types  # the provider registers what the newest DirectML takes
     constants = tuple(cases.CONSTANTS)
     for op in dialect("onnx").versions():
@@ -133,7 +134,7 @@ def _onnxruntime_rows() -> Iterator[Row]:
                 answers = _refused(f"the DirectML provider registers {op} without {dtype}")
             else:
                 answers = _answers(dtype)
-            yield Row((name,), (dtype,), relations, constants, answers)
+            yield (name,), (dtype,), relations, constants, answers
 
 
 def _refused(message: str) -> dict[str, Answer]:

@@ -30,6 +30,6 @@ def occurrences(
             where=node.where,
             node=refused or node,
             operands=(full(node.a.dtype, "buffer"), full(node.b.dtype, "buffer")),
-            constants="none",
+            constants=(),
             purpose=PLAIN,
         )

@@ -33,7 +33,7 @@ def on_their_numbers(
     Returns:
         Class name → answer; ``None`` where the elements are not known or too many pairs differ.
     """
-    x, y = occurrence.fixed() if occurrence.constants == "both" else (None, None)
+    x, y = occurrence.fixed() if occurrence.two_constants else (None, None)
     if x is None or y is None:
         return None
     try:

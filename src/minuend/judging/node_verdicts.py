@@ -12,13 +12,14 @@ from minuend.core.shapes import ONE_OPERAND
 from minuend.errors import ShapeError, SpecError, Unsupported
 from minuend.judging.constant_operands import SYSTEMATIC, can_make, in_float64, on_their_numbers
 from minuend.judging.pattern_verdicts import answers_for_zero, keeps_constant, pattern_verdict, with_open_shapes
+from minuend.models.constants import WORDS, Constants, word_of
 from minuend.models.occurrences import Array, Occurrence
 from minuend.models.purpose import PLAIN
 from minuend.models.ranges.interval import Range
 from minuend.operators.value_classes import NO_VALUES, classes, reachable
 from minuend.runtimes import targets
 from minuend.runtimes.answers import EVERY, OK, WORST, Answer, Witness
-from minuend.runtimes.cases import CONSTANTS, relation_of
+from minuend.runtimes.cases import relation_of
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.reasons import (
     AsContracted,
@@ -135,7 +136,7 @@ def possible_relations(node: Node) -> list[str]:
 
 
 def answers_for(
-    occurrence: Occurrence, node: Node, target: Target, relation: str, constants: str = ""
+    occurrence: Occurrence, node: Node, target: Target, relation: str, constants: Constants | None = None
 ) -> dict[str, Answer]:
     """Return a target's answers for the value classes that a node's operands can reach.
 
@@ -144,14 +145,14 @@ def answers_for(
         relation: of its shapes. constants: those of the occurrence by default.
     """
     element = node.a.element
-    everything = target.judged(node.op, element, relation, constants or occurrence.constants)
+    everything = target.judged(node.op, element, relation, occurrence.constants if constants is None else constants)
     empty = relation == "zero-size"
     classes = (NO_VALUES.name,) if empty else reachable(node.op.computes, element, *occurrence.operands)
-    if not constants and not empty and (known := answers_for_zero(occurrence, node, target)) is not None:
+    if constants is None and not empty and (known := answers_for_zero(occurrence, node, target)) is not None:
         return {name: known.get(EVERY) or known.get(name, OK) for name in classes}
-    if not constants and not empty and keeps_constant(occurrence, node, target):
+    if constants is None and not empty and keeps_constant(occurrence, node, target):
         everything = target.judged(node.op, element, relation, "none")
-    if not constants and not empty and (exact := on_their_numbers(occurrence, element, everything)) is not None:
+    if constants is None and not empty and (exact := on_their_numbers(occurrence, element, everything)) is not None:
         return exact
     opened = with_open_shapes(occurrence, node, target)
     return {
@@ -184,9 +185,7 @@ def _measured(occurrence: Occurrence, node: Node, target: Target, relation: str,
     if guessed and verdict != "ok":
         reasons.append(ShapesAtRunTime(relation))
     unlike = next((one.unlike for one in deciding.values() if one.unlike), None)
-    folding = (
-        _folding(occurrence, node, target, relation) if verdict != "ok" or occurrence.constants == "both" else None
-    )
+    folding = _folding(occurrence, node, target, relation) if verdict != "ok" or occurrence.two_constants else None
     found = _finding(
         occurrence,
         target,
@@ -285,8 +284,8 @@ def _folding(occurrence: Occurrence, node: Node, target: Target, relation: str) 
     """
     now = answers_for(occurrence, node, target, relation)
     other: list[tuple[str, Witness | str]] = []
-    for which in CONSTANTS:
-        then = answers_for(occurrence, node, target, relation, which)
+    for which, constants in WORDS.items():
+        then = answers_for(occurrence, node, target, relation, constants)
         changed = [
             then[name]
             for name in now
@@ -327,7 +326,7 @@ def _finding(
         opversion=occurrence.op.key,
         dtype="" if node is None else node.a.dtype,
         shape_relation=relation or (_relation(node) if node is not None else "unknown"),
-        constants=occurrence.constants,
+        constants=word_of(occurrence.constants),
         reasons=tuple(one for one in (purpose, *reasons) if one is not None),
         witness=witness,
         severity=severity,
@@ -351,6 +350,6 @@ def _translated(
         translated, sizes = moved(node)
     except Unfit as unfit:
         return _finding(occurrence, target, unfit.verdict, NotInStandard(unfit.reason))
-    finding = _measured(replace(occurrence, constants="none"), translated, target, "same", False)
+    finding = _measured(replace(occurrence, constants=()), translated, target, "same", False)
     reasons = (*finding.reasons, SizesAssumed(sizes)) if sizes and finding.verdict == "ok" else finding.reasons
-    return replace(finding, reasons=reasons, constants=occurrence.constants, shape_relation=_relation(node))
+    return replace(finding, reasons=reasons, constants=word_of(occurrence.constants), shape_relation=_relation(node))

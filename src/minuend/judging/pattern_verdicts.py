@@ -18,7 +18,6 @@ from minuend.models.ranges.interval import Range
 from minuend.operators import SUBTRACT
 from minuend.operators.value_classes import reachable
 from minuend.runtimes.answers import EVERY, Answer
-from minuend.runtimes.pattern_answers import Answers
 from minuend.runtimes.quirks import CONSTANTS_KEPT, LESS_ITSELF, MINUS_ZERO_KEPT, ROUNDED_LAST, quirks
 from minuend.runtimes.reasons import (
     ConstantsNotRounded,
@@ -35,7 +34,8 @@ from minuend.runtimes.reasons import (
     ZeroNotMeasured,
 )
 from minuend.runtimes.rendering import english
-from minuend.runtimes.targets import Target
+from minuend.runtimes.table import Answers
+from minuend.runtimes.target import Target
 from minuend.standards.node import Node, TensorType
 
 _VANISHES = 2.0**-126
@@ -85,15 +85,15 @@ def pattern_verdict(
     known = quirks(target.runtime)
     if not known.joins or target.declared:
         return FINE
-    if occurrence.constants == "both" and not (node.a.dtype in NARROW and occurrence.matches):
+    if occurrence.two_constants and not (node.a.dtype in NARROW and occurrence.matches):
         return FINE
-    if target.graphs is None or not target.graphs.covers(node.a.dtype, occurrence.dynamic):
+    if not target.table.covers(node.a.dtype, occurrence.dynamic):
         return _unmeasured(occurrence, node, target)
     classes = set(reachable(node.op.computes, node.a.element, *occurrence.operands))
     if node.a.dtype in NARROW and any(map(_is_zero, occurrence.operands)):
         classes |= {"rounds", "overflows"}  # what comes in more bits than its type has is rounded here
     found = list(_each(occurrence, node, target, hint, classes.difference(accept)))
-    if occurrence.constants == "both" and not any(
+    if occurrence.two_constants and not any(
         match.folded for match in occurrence.matches
     ):  # they come from outside a body
         found = [replace(one, verdict=_of_a_body(one.verdict)) for one in found]
@@ -128,7 +128,6 @@ def _each(
     occurrence: Occurrence, node: Node, target: Target, hint: str, classes: Collection[str]
 ) -> Iterator[PatternVerdict]:
     """Every pattern that is not fine."""
-    assert target.graphs is not None
     for match in occurrence.matches:
         if not match.operator:  # by itself it is judged by what was measured of nodes
             continue
@@ -137,7 +136,7 @@ def _each(
         if match.folded:
             yield from _of_constants(node.a.dtype, target, match)
             continue
-        answers = target.graphs.find(match, node.a.dtype, occurrence.dynamic, hint)
+        answers = target.table.find(match, node.a.dtype, occurrence.dynamic, hint)
         if answers is None:
             helps = "" if hint else _helps(occurrence, node, target, match, classes)
             yield PatternVerdict("unknown", pattern=match.pattern, hint=helps)
@@ -154,13 +153,12 @@ def _of_constants(dtype: str, target: Target, match: Match) -> Iterator[PatternV
     What was measured of values holds for constants where the runtime is known to compute them so; elsewhere nothing
     is known but that operators which keep numbers as they are keep these.
     """
-    assert target.graphs is not None
     rule = quirks(target.runtime).narrow_constants
     if rule and match.folded == CONVERTED:
         return
     if rule == ROUNDED_LAST and match.folded == EDGE:
         return
-    answers = target.graphs.find(replace(match, later=False), dtype, False, _OWN_PRECISION)
+    answers = target.table.find(replace(match, later=False), dtype, False, _OWN_PRECISION)
     if answers == {} and match.operator in KEEPING:
         return
     pattern = Folded(match.pattern)
@@ -177,9 +175,8 @@ def _unlike(answers: Mapping[str, Answer]) -> ReleasesDiffer | None:
 
 def _helps(occurrence: Occurrence, node: Node, target: Target, match: Match, classes: Collection[str]) -> str:
     """The hint under which a pattern is fine."""
-    assert target.graphs is not None
     for hint in quirks(target.runtime).hints:
-        answers = target.graphs.find(match, node.a.dtype, occurrence.dynamic, hint)
+        answers = target.table.find(match, node.a.dtype, occurrence.dynamic, hint)
         if answers is not None and not any(name == EVERY or name in classes for name in answers):
             return hint
     return ""
@@ -211,7 +208,7 @@ def sharing_constants(found: Sequence[Occurrence], target: Target) -> Collection
                 occurrence.op.computes.name,
                 occurrence.node.a.dtype,
                 occurrence.constants,
-                occurrence.node.b.shape if occurrence.constants == "A" else occurrence.node.a.shape,
+                occurrence.node.b.shape if occurrence.constants == (0,) else occurrence.node.a.shape,
             )
             kinds.setdefault(key, {}).setdefault(float(scalars[0].lo), []).append(occurrence.where)
     return {where for alike in kinds.values() if len(alike) > 1 for places in alike.values() for where in places}
@@ -222,20 +219,18 @@ def answers_for_zero(occurrence: Occurrence, node: Node, target: Target) -> Answ
 
     ``None`` where no operand is one, or where it was not measured.
     """
-    known = zip("AB", occurrence.operands, node.operands, strict=False)
-    sides = {side: (one, operand) for side, one, operand in reversed([*known])}
-    side = next((side for side, (one, _) in sides.items() if one.constant and _is_zero(one)), "")
-    if target.graphs is None or not side or occurrence.constants == "both":
+    place = next((i for i in reversed(occurrence.constants) if _is_zero(occurrence.operands[i])), None)
+    if not target.table.has_patterns or place is None or occurrence.two_constants:
         return None
-    range_, operand = sides[side]
+    range_, operand = occurrence.operands[place], node.operands[place]
     sizes = [size for size, one in (("one", True), ("array", False)) if _has_one_element(operand) in (one, None)]
     form = next((match.form for match in occurrence.matches if not match.operator), ADJACENT)
-    signs = _signs(range_, occurrence.fixed()[side == "B"])
+    signs = _signs(range_, occurrence.fixed()[place])
     found: Answers = {}
-    ends = form == ENDS and side == "B" and not occurrence.dynamic and is_right(MINUS_ZERO_KEPT, node, target)
+    ends = form == ENDS and place == 1 and not occurrence.dynamic and is_right(MINUS_ZERO_KEPT, node, target)
     for zero in (ZEROS[size][sign] for size in sizes for sign in signs if not (ends and sign)):
-        pattern = less(X, zero) if side == "B" else less(zero, X)
-        answers = target.graphs.find(Match(pattern, form, ""), node.a.dtype, occurrence.dynamic, "")
+        pattern = less(X, zero) if place == 1 else less(zero, X)
+        answers = target.table.find(Match(pattern, form, ""), node.a.dtype, occurrence.dynamic, "")
         if answers is None:
             return None
         found = {**found, **answers}
@@ -250,14 +245,15 @@ def is_right(what: str, node: Node, target: Target) -> bool:
 
 def keeps_constant(occurrence: Occurrence, node: Node, target: Target) -> bool:
     """Whether a target computes with a stored operand as with any other value: it keeps each of its elements."""
-    if occurrence.constants not in ("A", "B") or not is_right(CONSTANTS_KEPT, node, target):
+    if len(occurrence.constants) != 1 or not is_right(CONSTANTS_KEPT, node, target):
         return False
-    dims = (node.b if occurrence.constants == "B" else node.a).shape
+    (place,) = occurrence.constants
+    dims = node.operands[place].shape
     if dims is None or not all(isinstance(dim, int) for dim in dims):
         return False
     if math.prod(dim for dim in dims if isinstance(dim, int)) > _MOST_ELEMENTS:
         return False
-    stored = occurrence.fixed()[occurrence.constants == "B"]
+    stored = occurrence.fixed()[place]
     if stored is None or stored.size < 2 or not np.isfinite(stored).all():
         return False
     minus_zero = (stored == 0) & np.signbit(stored)
@@ -282,9 +278,9 @@ def _has_one_element(operand: TensorType) -> bool | None:
 def with_open_shapes(occurrence: Occurrence, node: Node, target: Target) -> Answers:
     """What a target makes of a subtraction by itself where shapes are open; a class that is left out is fine."""
     found: Answers = {}
-    for match in occurrence.matches if occurrence.dynamic and target.graphs is not None else ():
-        if not match.operator and target.graphs is not None:
-            found = {**found, **(target.graphs.find(match, node.a.dtype, True, "") or {})}
+    for match in occurrence.matches if occurrence.dynamic and target.table.has_patterns else ():
+        if not match.operator:
+            found = {**found, **(target.table.find(match, node.a.dtype, True, "") or {})}
     return found
 
 
@@ -320,7 +316,6 @@ def isolated_by_max(occurrence: Occurrence, target: Target) -> bool:
 
     What a runtime computes in more bits than its type has goes through Max unchanged.
     """
-    assert target.graphs is not None
     assert isinstance(occurrence.node, Node)
     if occurrence.node.a.dtype in NARROW:
         return False
@@ -336,7 +331,7 @@ def isolated_by_max(occurrence: Occurrence, target: Target) -> bool:
             if one == X
         ]
         for pattern in (*maxima, Op("Max", (RESULT, RESULT)).with_result(match.pattern)):
-            answers = target.graphs.find(
+            answers = target.table.find(
                 Match(pattern, ADJACENT, "Max"), occurrence.node.a.dtype, occurrence.dynamic, ""
             )
             if answers is None or any(name == EVERY or name in classes for name in answers):

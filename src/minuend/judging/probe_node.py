@@ -14,6 +14,7 @@ import numpy as np
 from minuend.core.elements import ElementType
 from minuend.errors import SpecError
 from minuend.judging.contract import contracted
+from minuend.models.constants import word_of
 from minuend.models.occurrences import Array, Occurrence
 from minuend.models.ranges.interval import Range
 from minuend.operators import SUBTRACT, reference
@@ -178,7 +179,7 @@ class _Source:
         self.pairs = self._mixed([self._codes_of(one) for one in known]) if self.free else []
         self.taken = 0
         settled = [kept is not None for kept in self.stored]
-        own = {"none": False, "A": not settled[0], "B": not settled[1], "both": not all(settled)}[occurrence.constants]
+        own = any(not settled[i] for i in occurrence.constants)
         alone = own or all(settled)
         self.nodes = 1 if alone else max(1, min(_NODES, _ENOUGH // max(1, *self.counts)))
         self.rounds = 1 if all(settled) else _ROUNDS * (4 if own else 1)
@@ -232,7 +233,13 @@ def _answer(
 ) -> list[Output] | Refused:
     shapes = (tuple(node.a.shape or ()), tuple(node.b.shape or ())) if occurrence.dynamic else None
     case = Chosen(
-        node.op, node.a.element, "same", occurrence.constants, triples=triples, stated=node.attributes, shapes=shapes
+        node.op,
+        node.a.element,
+        "same",
+        word_of(occurrence.constants),
+        triples=triples,
+        stated=node.attributes,
+        shapes=shapes,
     )
     asking = PROBING.required(dialect(node.op.dialect))
     fed = [(name, case.element, one) for name, side, one in operands([case]) if not is_constant(case, side)]

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from minuend.errors import SpecError, Unsupported
+from minuend.models.constants import Constants
 from minuend.models.matching import Match
 from minuend.models.opening import M_contra, Model
 from minuend.models.ranges.assumed import NONE, Assumptions
@@ -23,7 +24,6 @@ from minuend.standards.node import Node
 from minuend.standards.version import OpVersion
 
 Array = np.ndarray[Any, np.dtype[Any]]
-Constants = Literal["none", "A", "B", "both"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +33,7 @@ class Occurrence:
     Attributes:
         op: the version that governs it. name: the node's own, or ``""``. where: its place in its file.
         node: the node, or why there is none: a type that subtraction does not take, or one that is not known.
-        operands: what each of them can hold. constants: which of them are fixed in the model.
+        operands: what each of them can hold. constants: the positions of those that are fixed in the model.
         purpose: what it is there for, in words. notes: what a reader should know of it besides.
         matches: the patterns around it in the graph.
         violations: kinds of rules that its model breaks and some runtimes insist on, ways in which it stores constants
@@ -66,6 +66,11 @@ class Occurrence:
         return self.operands[1]
 
     @property
+    def two_constants(self) -> bool:
+        """Whether it has two operands, both of which are constants."""
+        return len(self.constants) > 1
+
+    @property
     def dynamic(self) -> bool:
         """Whether shapes of its operands are known only when it runs."""
         if not isinstance(self.node, Node):
@@ -89,11 +94,9 @@ class Occurring(Protocol[M_contra]):
 OCCURRENCES = Ability[Occurring[Model]]("occurrences")
 
 
-def constants_of(a: Range, b: Range | None = None) -> Constants:
-    """Return which operands are constants; an only one is ``"A"``."""
-    if b is not None and a.constant and b.constant:
-        return "both"
-    return "A" if a.constant else "B" if b is not None and b.constant else "none"
+def constants_of(*operands: Range) -> Constants:
+    """Return the positions of operands that are constants."""
+    return tuple(i for i, one in enumerate(operands) if one.constant)
 
 
 def typed(range_: Range, dtype: str | None, why: str = "input") -> Range:

@@ -103,7 +103,7 @@ def occurrences(
             matches=matches(flow, one.index),
             fixed=functools.cache(functools.partial(_fixed, model, one)),
             notes=model.notes,
-            violations=violations.union(own, {f"two constants of {dtype}"} if constants == "both" else ()),
+            violations=violations.union(own, {f"two constants of {dtype}"} if len(constants) > 1 else ()),
             live=one,
         )
 

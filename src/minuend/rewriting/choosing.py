@@ -152,7 +152,7 @@ def _replaced(request: Request) -> Choice:
     reason = SATURATE if request.saturates else deviation(request.wrong, target)
     if request.spelled is not None and not wrong and not request.saturates and SPELT not in request.rejected:
         return Choice("spell", reason)
-    constant = occurrence.constants == "both"
+    constant = occurrence.two_constants
     if constant and not request.unfoldable:
         return Choice("fold", reason, classes=tuple(request.wrong))
     chosen, nearest = _recipe(request)
@@ -165,7 +165,7 @@ def _replaced(request: Request) -> Choice:
     if constant:
         reason += f"; {request.unfoldable}"
     advice = instead(request.element, target, wrong, nearest, constant)
-    if request.rejected and target.graphs is None:
+    if request.rejected and not target.table.has_patterns:
         advice = f"measure the release that is installed (minuend measure {target.runtime} -o FILE) and fix for FILE"
     return Choice("refuse", reason + rejections(request.rejected), instead=advice, classes=tuple(wrong))
 
@@ -196,7 +196,7 @@ def _has_type(request: Request) -> bool:
     A runtime that lacks the operator of a narrow type lacks the type; older ones fold its constants to nonsense.
     """
     lacks = any(one.verdict == "not-implemented" for one in request.wrong_spelled.values())
-    return request.element.bits >= 8 or not (lacks or request.occurrence.constants == "both")
+    return request.element.bits >= 8 or not (lacks or request.occurrence.two_constants)
 
 
 def _left_or_narrowed(request: Request) -> Choice:

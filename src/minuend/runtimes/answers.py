@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from minuend.operators.operator import Operator
 from minuend.plain import LEFT_OUT
-from minuend.runtimes.schema import NUMBER
+from minuend.schema import NUMBER
 
 if TYPE_CHECKING:
     from minuend.runtimes.reasons import Reason, ReleasesDiffer
@@ -149,7 +149,7 @@ ANSWER = {
     "message?": str,
     "spans?": [lambda one: [(NUMBER, NUMBER)] if one is not None else type(None)],
 }
-"""The form of an answer (:mod:`minuend.runtimes.schema`)."""
+"""The form of an answer (:mod:`minuend.schema`)."""
 
 
 def answer_of(data: Mapping[str, Any], operator: Operator) -> Answer:

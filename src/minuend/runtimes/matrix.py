@@ -119,8 +119,7 @@ def _cell(target: Target, dtype: str) -> Iterator[Cell]:
 def _versions(target: Target, dtype: str) -> Iterator[str]:
     """The newest version that has a type, of each format that a target reads; of a standard's level, its own."""
     for name in target.dialects:
-        asked = {version for row in target.rows for version in row.opversions}
-        having = [one for one in dialect(name).versions() if dtype in one.types and one.key in asked]
+        having = [one for one in dialect(name).versions() if dtype in one.types and one.key in target.opversions]
         if having:
             yield having[-1].key
 
@@ -171,7 +170,7 @@ def right(op: OpVersion) -> tuple[dict[str, Target], dict[str, Target]]:
     others: dict[str, Target] = {}
     for release in newest():
         target = targets.of(release, op.computes)
-        if target is None or not any(op.key in row.opversions for row in target.rows):
+        if target is None or op.key not in target.opversions:
             continue
         answers = (answer for dtype in op.types for answer in target.judged(op, dtype, "same", "none").values())
         (fine if all(answer.verdict == "ok" for answer in answers) else others)[target.runtime] = target

@@ -6,21 +6,22 @@ The cases are made and judged here; the runtime may be that of another Python (:
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from datetime import date
 
 from minuend.errors import SpecError
+from minuend.models.constants import positions_of
 from minuend.operators import SUBTRACT
 from minuend.operators.operator import Operator
 from minuend.runtimes import pattern_cases
 from minuend.runtimes.answers import Answer, by_operand, joined_spans
-from minuend.runtimes.merging import merge
 from minuend.runtimes.processor import extensions
 from minuend.runtimes.proving import Judged, Progress, judge_all
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.running import Runtime
-from minuend.runtimes.target import Row, Target
+from minuend.runtimes.table import NOTHING, Answers, Key, Table, node_key
+from minuend.runtimes.target import Target
 
 ALL, MISSING = "all", "missing"
 """Which graph cases are asked: each, or those that a target has no answers for."""
@@ -38,10 +39,10 @@ def measure(
     Returns:
         What it does; :func:`minuend.runtimes.targets.dump` writes it.
     """
-    rows = rows_of(judge_all(asked, operator=operator, progress=progress))
+    table = table_of(judge_all(asked, operator=operator, progress=progress))
     sets = tuple(sorted(extensions(asked.cpu), key=asked.cpu.index))
     today = date.today().isoformat()
-    found = Target(asked.name, asked.release, rows, date=today, cpu=asked.cpu, isa=sets, python=asked.python)
+    found = Target(asked.name, asked.release, table, date=today, cpu=asked.cpu, isa=sets, python=asked.python)
     return found if alone or operator is not SUBTRACT else with_graphs(asked, found, progress=progress)
 
 
@@ -63,23 +64,24 @@ def with_graphs(
         raise SpecError("targets", f"{asked.name}@{asked.release} is asked; expected {target.name}, as the file says")
     if not quirks(asked.name).joins:
         return target
-    known = target.graphs if which == MISSING or types else None
-    if known is not None and which == ALL:
-        known = replace(known, cells={key: one for key, one in known.cells.items() if key[1] not in types})
+    known = target.table if which == MISSING or types else NOTHING
+    if which == ALL:
+        known = replace(known, cells={key: one for key, one in known.cells.items() if key.dtype not in types})
     only = types if which == MISSING else ()
-    return replace(target, graphs=pattern_cases.measure(asked, known=known, types=only, progress=progress))
+    found = pattern_cases.measure(asked, known=known, types=only, progress=progress)
+    return replace(target, table=target.table.with_patterns(found))
 
 
-# ---- rows -----------------------------------------------------------------------------------------------------
+# ---- nodes by themselves --------------------------------------------------------------------------------------
 
 
-def rows_of(judged: Iterable[Judged]) -> tuple[Row, ...]:
-    """Join cases that were answered alike; different numbers are alike where one witness serves both.
+def table_of(judged: Iterable[Judged]) -> Table:
+    """Return the answers of cases; those that were answered alike get the same, where one witness serves both.
 
     Cases with other constants are joined only if all is equal: a constant deviates by itself, at sizes of its own, and
     what holds for A and for B together says little of either. The spans of joined cases are those of all of them.
     """
-    cells: dict[tuple[str, str, str, str], Mapping[str, Answer]] = {}
+    cells: dict[Key, Answers] = {}
     groups: dict[tuple[str, str, str], list[_Alike]] = {}
     members: list[tuple[Judged, _Alike]] = []
     for one in judged:
@@ -92,8 +94,8 @@ def rows_of(judged: Iterable[Judged]) -> tuple[Row, ...]:
     for one, alike in members:
         case = one.case
         answers = {name: alike.answer(name, answer) for name, answer in one.answers.items() if answer.verdict != "ok"}
-        cells[case.opversion, case.element.name, case.relation, case.constants] = answers
-    return tuple(Row(*names_of, content) for names_of, content in merge(cells))
+        cells[node_key(case.op, case.element.name, case.relation, positions_of(case.constants))] = answers
+    return Table(cells)
 
 
 class _Alike:

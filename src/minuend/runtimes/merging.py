@@ -1,28 +1,31 @@
-"""Joining combinations of four parts that have one content, so that tables of many cases stay short."""
+"""Joining combinations of names that have one content, so that tables of many cases stay short."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-First = TypeVar("First")
-Names = tuple[tuple[First, ...], tuple[str, ...], tuple[str, ...], tuple[str, ...]]
+Content = TypeVar("Content")
+Key = TypeVar("Key", bound=tuple[Any, ...])
+Names = tuple[tuple[Any, ...], ...]
 
 
-def merge(cells: Mapping[tuple[First, str, str, str], Any]) -> list[tuple[Names[First], Any]]:
-    """Join combinations that have one content into rows, last name first: constants, relations, versions, types."""
-    rows: list[tuple[Names[First], Any]] = [
-        (((a,), (b,), (c,), (d,)), content) for (a, b, c, d), content in cells.items()
-    ]
-    for position in (3, 2, 0, 1):
-        grouped: list[tuple[Names[First], Any]] = []
+def merge(cells: Mapping[Key, Content], order: Sequence[int]) -> list[tuple[Names, Content]]:
+    """Join combinations that have one content into rows, one position after the other.
+
+    >>> merge({("a", 1): "x", ("a", 2): "x", ("b", 1): "y"}, (1, 0))
+    [((('a',), (1, 2)), 'x'), ((('b',), (1,)), 'y')]
+    """
+    rows: list[tuple[Names, Content]] = [(tuple((name,) for name in key), content) for key, content in cells.items()]
+    for position in order:
+        grouped: list[tuple[Names, Content]] = []
         places: dict[str, int] = {}
         for parts, content in rows:
             rest = repr((parts[:position], parts[position + 1 :], content))
             if rest in places:
                 before = grouped[places[rest]][0]
-                joined = (*before[:position], before[position] + parts[position], *before[position + 1 :])
-                grouped[places[rest]] = (joined, content)  # type: ignore[assignment]
+                joined = before[position] + parts[position]
+                grouped[places[rest]] = ((*before[:position], joined, *before[position + 1 :]), content)
             else:
                 places[rest] = len(grouped)
                 grouped.append((parts, content))

@@ -27,10 +27,10 @@ from minuend.operators import codes as of_codes
 from minuend.operators.value_classes import largest, least_normal
 from minuend.runtimes import values
 from minuend.runtimes.answers import EVERY, Answer
-from minuend.runtimes.pattern_answers import DEFAULTS, DYNAMIC, STATIC, GraphAnswers, Key, joined
 from minuend.runtimes.probing import PROBING, GraphProbing
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.running import MalformedAnswer, Output, Refused, Runtime
+from minuend.runtimes.table import DEFAULTS, DYNAMIC, NOTHING, STATIC, Key, Table, joined, pattern_key
 from minuend.runtimes.values import Codes
 
 _CLASSIFIED = 80
@@ -286,9 +286,10 @@ def asked(exact: str) -> Iterator[tuple[Key, GraphCase]]:
         for case in asking().graph_cases(dtype):
             for setting in (STATIC, DYNAMIC):
                 one = replace(case, dynamic=setting == DYNAMIC)
-                yield (case.pattern, case.dtype, setting, case.form), replace(one, hint=exact)
+                key = pattern_key(case.pattern, case.dtype, setting, case.form)
+                yield key, replace(one, hint=exact)
                 if exact and not case.form and not TYPES[dtype].is_integer:
-                    yield (case.pattern, case.dtype, DEFAULTS[setting], case.form), one
+                    yield key._replace(setting=DEFAULTS[setting]), one
 
 
 def rows_for(runtime: Runtime) -> list[tuple[Key, GraphCase]]:
@@ -313,22 +314,21 @@ def ask(
 def measure(
     runtime: Runtime,
     *,
-    known: GraphAnswers | None = None,
+    known: Table = NOTHING,
     types: Collection[str] = (),
     progress: Callable[[int, int], None] | None = None,
-) -> GraphAnswers:
+) -> Table:
     """Ask a runtime graph cases; what it cannot run is left out.
 
     Args:
         runtime: the runtime. known: cases that are not asked again. types: only these element types; empty for all.
         progress: called with the number of cases done and of all.
     """
-    before = known.cells if known is not None else {}
-    rows = [row for row in rows_for(runtime) if row[0] not in before and (not types or row[0][1] in types)]
+    rows = [row for row in rows_for(runtime) if row[0] not in known.cells and (not types or row[0].dtype in types)]
     done = itertools.count(1)
     step = (lambda: progress(next(done), len(rows))) if progress else None
-    cpus = [*(known.cpus if known is not None else ()), *([runtime.cpu] if rows else [])]
-    return GraphAnswers({**before, **ask(runtime, rows, step)}, tuple(dict.fromkeys(cpus)))
+    cpus = [*known.cpus, *([runtime.cpu] if rows else [])]
+    return Table({**known.patterns, **ask(runtime, rows, step)}, tuple(dict.fromkeys(cpus)))
 
 
 @functools.cache

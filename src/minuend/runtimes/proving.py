@@ -21,12 +21,11 @@ from minuend.operators import codes as of_codes
 from minuend.operators.operator import Operator
 from minuend.operators.value_classes import classes
 from minuend.plain import grouped
-from minuend.runtimes import cases, pattern_answers, pattern_cases, targets, values
+from minuend.runtimes import cases, pattern_cases, targets, values
 from minuend.runtimes.answers import EVERY, OK, Answer, Span, Witness, by_operand, joined_spans
 from minuend.runtimes.cases import RELATIONS, Case, Operation
 from minuend.runtimes.distinct_constants import unshared
 from minuend.runtimes.mixed_constants import MixedUp, mixed_up
-from minuend.runtimes.pattern_answers import DEFAULTS, GraphAnswers, Key
 from minuend.runtimes.pattern_cases import GraphCase
 from minuend.runtimes.processor import extensions
 from minuend.runtimes.quirks import quirks
@@ -35,6 +34,7 @@ from minuend.runtimes.report import Finding, Report
 from minuend.runtimes.running import Output, Refused, Runtime, model_of
 from minuend.runtimes.sampling import sample, sample_graphs
 from minuend.runtimes.severity import worst_of
+from minuend.runtimes.table import DEFAULTS, Key, Table, joined
 from minuend.runtimes.targets import Target
 from minuend.runtimes.unmeasured_releases import inferred
 from minuend.runtimes.values import Codes
@@ -393,7 +393,7 @@ def _questions(asked: Runtime, everything: bool, quick: bool, operator: Operator
     return _Questions(chosen, few, types, _TIMES if everything else 1, left)
 
 
-def _ask_graphs(workers: Workers, rows: Sequence[tuple[Key, GraphCase]], step: Callable[[], None]) -> GraphAnswers:
+def _ask_graphs(workers: Workers, rows: Sequence[tuple[Key, GraphCase]], step: Callable[[], None]) -> Table:
     """Ask about graphs, some at a time: those of one neighbour follow each other and share what it answers."""
 
     def work(runtime: Runtime, some: Sequence[tuple[Key, GraphCase]]) -> dict[Key, Mapping[str, Answer]]:
@@ -403,8 +403,8 @@ def _ask_graphs(workers: Workers, rows: Sequence[tuple[Key, GraphCase]], step: C
     cells: dict[Key, Mapping[str, Answer]] = {}
     for part in parts:
         for key, answers in part.items():
-            cells[key] = pattern_answers.joined(cells.get(key, {}), answers)
-    return GraphAnswers(cells, (workers.cpu,))
+            cells[key] = joined(cells.get(key, {}), answers)
+    return Table(cells, (workers.cpu,))
 
 
 def _ask_many(workers: Workers, questions: _Questions, step: Callable[[], None]) -> list[MixedUp]:
@@ -427,39 +427,37 @@ def _nearest(runtime: str, release: str) -> Target | None:
     if older is None and newer is None:
         return None
     found = inferred(release, older, newer).nearer
-    if found.graphs is None:
-        beside = [one.graphs for one in (older, newer) if one is not None and one.graphs is not None]
-        return replace(found, graphs=beside[0]) if beside else found
+    if not found.table.has_patterns:
+        others = [one.table for one in (older, newer) if one is not None and one.table.has_patterns]
+        return replace(found, table=found.table.with_patterns(others[0])) if others else found
     return found
 
 
-def _graph_findings(
-    found: GraphAnswers, name: str, provenance: dict[str, str], ledger: Target | None
-) -> Iterator[Finding]:
+def _graph_findings(found: Table, name: str, provenance: dict[str, str], ledger: Target | None) -> Iterator[Finding]:
     """A finding for each graph case that deviates, or that is listed otherwise.
 
     What a default precision makes is compared on processors of one kind alone: the first, on which most was measured.
     On another kind a case that is listed as different and is different has other value classes, too: which ones
     depends on the processor.
     """
-    listed = ledger.graphs if ledger is not None else None
+    listed = ledger.table if ledger is not None and ledger.table.has_patterns else None
     other = _other(name, ledger)
     alike = listed is not None and [*map(extensions, listed.cpus[:1])] == [*map(extensions, found.cpus[:1])]
-    for (pattern, dtype, setting, form), answers in found.cells.items():
-        known = None if listed is None else listed.cells.get((pattern, dtype, setting, form))
-        same = known == answers or (not alike and (setting in DEFAULTS.values() or bool(known and answers)))
+    for key, answers in found.cells.items():
+        known = None if listed is None else listed.cells.get(key)
+        same = known == answers or (not alike and (key.setting in DEFAULTS.values() or bool(known and answers)))
         unexpected = "" if same or (listed is None and other) else _unlike(known, answers, other)
         if answers or unexpected:
             verdict = min((one.verdict for one in answers.values()), default="ok")
             yield Finding(
                 target=name,
                 verdict=verdict,
-                node=str(pattern),
-                pattern=pattern,
-                dtype=dtype,
+                node=str(key.pattern),
+                pattern=key.pattern,
+                dtype=key.dtype,
                 reasons=(ClassesDiffer(tuple(answers)),) if answers else (),
                 provenance=provenance,
-                case=", ".join(part for part in (f"{pattern} of {dtype}", setting, form) if part),
+                case=", ".join(part for part in (f"{key.pattern} of {key.dtype}", key.setting, key.form) if part),
                 unexpected=unexpected,
             )
 
@@ -499,7 +497,7 @@ def _ledger_note(name: str, ledger: Target | None) -> str:
     if ledger is None:
         return f"no deviations of {name} are listed, so every one counts; minuend measure makes a list"
     if ledger.name != name:
-        beside = "" if ledger.graphs is not None else "; it was not asked about neighbours, so these do not count"
+        beside = "" if ledger.table.has_patterns else "; it was not asked about neighbours, so these do not count"
         told = f"nobody measured {name}: what counts are differences from {ledger.name}"
         return f"{told}, measured {ledger.conditions}{beside}"
     return f"known deviations: {ledger.name}, measured {ledger.date} on {ledger.cpu}"

@@ -13,6 +13,7 @@ from typing import Any
 
 from minuend.core.elements import ElementType
 from minuend.errors import Unsupported
+from minuend.models.constants import Constants, word_of
 from minuend.operators import SUBTRACT
 from minuend.operators.value_classes import classes
 from minuend.runtimes.registry import known as known_adapter
@@ -119,13 +120,13 @@ class Quirks:
         """
         return self.loaded.get(release)
 
-    def left_wrong(self, recipe: str, element: ElementType, constants: str) -> frozenset[str]:
+    def left_wrong(self, recipe: str, element: ElementType, constants: Constants) -> frozenset[str]:
         """Return the value classes that a recipe leaves wrong, or of which nobody knows."""
         if self.proven is not None and element.name not in self.proven.get(recipe, ()):
             return frozenset(rule.name for rule in classes(SUBTRACT, element))
         found: set[str] = set()
         for row in self.limits:
-            if recipe in row.recipes and element.name in row.types and constants in row.constants:
+            if recipe in row.recipes and element.name in row.types and word_of(constants) in row.constants:
                 found.update(row.classes or (rule.name for rule in classes(SUBTRACT, element)))
         return frozenset(found)
 

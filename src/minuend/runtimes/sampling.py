@@ -18,8 +18,8 @@ from typing import Any
 from minuend.models.patterns import Const, operators
 from minuend.plain import grouped
 from minuend.runtimes.cases import Case
-from minuend.runtimes.pattern_answers import Key
 from minuend.runtimes.pattern_cases import GraphCase
+from minuend.runtimes.table import Key
 
 
 def sample(every: Sequence[Case]) -> list[Case]:
@@ -54,12 +54,12 @@ def sample_graphs(every: Iterable[tuple[Key, GraphCase]]) -> list[tuple[Key, Gra
     taken: Counter[Hashable] = Counter()
     chosen = set()
     for kind in grouped((_kind(key, how), key) for key, how in reversed(ways.items())).values():
-        best = min(kind, key=lambda key: (taken[operators(key[0])], taken[key[2]]))
-        taken.update((operators(best[0]), best[2]))
+        best = min(kind, key=lambda key: (taken[operators(key.pattern)], taken[key.setting]))
+        taken.update((operators(best.pattern), best.setting))
         chosen.add(best)
     for key, how in reversed(ways.items()):
-        if how[0] not in _SEVERAL and not taken[operators(key[0])]:
-            taken.update((operators(key[0]),))
+        if how[0] not in _SEVERAL and not taken[operators(key.pattern)]:
+            taken.update((operators(key.pattern),))
             chosen.add(key)
     return [row for row in rows if row[0] in chosen]
 
@@ -76,7 +76,6 @@ def _kind(key: Key, how: tuple[Any, ...]) -> Hashable:
 
     A constant 0 is asked in one form: each key of it stands for eight graphs.
     """
-    _, dtype, _, form = key
     way, *more = how
     operands = ["constant" if one in (Const.SCALAR, Const.ARRAY, Const.ANY) else one for one in more[:2]]
-    return dtype, "" if way == "zero" else form, way, tuple(operands) if way in _OPERANDS else ()
+    return key.dtype, "" if way == "zero" else key.form, way, tuple(operands) if way in _OPERANDS else ()

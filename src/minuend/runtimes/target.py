@@ -1,21 +1,20 @@
-"""A target: what one release of a runtime does with a subtraction, as rows of answers."""
+"""A target: what one release of a runtime does with an operator, as a table of answers."""
 
 from __future__ import annotations
 
 import functools
-import itertools
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from types import MappingProxyType
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 from minuend.errors import SpecError, listed
+from minuend.models.constants import Constants, positions_of, word_of
 from minuend.operators.value_classes import NO_VALUES, classes
 from minuend.runtimes import cases
 from minuend.runtimes.answers import EVERY, OK, Answer, Verdict
-from minuend.runtimes.pattern_answers import GraphAnswers
 from minuend.runtimes.processor import up_to_last
 from minuend.runtimes.reasons import NotDeclared, NotMeasured, Reason
 from minuend.runtimes.rendering import english
+from minuend.runtimes.table import Table, node_key
 from minuend.standards.dialects import dialect, parse_version
 from minuend.standards.node import Node
 from minuend.standards.spelling import find as find_type
@@ -23,22 +22,6 @@ from minuend.standards.version import OpVersion
 
 SILENT = "the documents do not say what these differences are"
 """The message of an answer that no document gives."""
-
-
-@dataclass(frozen=True)
-class Row:
-    """Answers that several cases share; a class that is not named in ``answers`` is ok.
-
-    Attributes:
-        opversions: ``"onnx:14"`` …. dtypes, relations, constants: names. The row holds for each combination.
-        answers: value class, or :data:`EVERY` → answer.
-    """
-
-    opversions: tuple[str, ...]
-    dtypes: tuple[str, ...]
-    relations: tuple[str, ...]
-    constants: tuple[str, ...]
-    answers: Mapping[str, Answer] = field(default_factory=lambda: MappingProxyType({}))
 
 
 class Unfit(Exception):
@@ -55,7 +38,7 @@ class Target:
 
     Attributes:
         runtime, release: ``"openvino-cpu"`` and ``"2026.4.1"``.
-        rows: what it does.
+        table: what it does.
         date, cpu, python: when, on which processor and under which Python it was measured; empty where declared.
         declared: whether documents say so rather than a measurement. source: which documents.
         silent: value classes of which the documents say nothing, and whose numbers are taken to be right all the same.
@@ -64,12 +47,11 @@ class Target:
         translate: of a target that is a standard: how it is asked for a node of another one, and for which sizes the
             answer holds where not for all of them; raises :class:`Unfit`.
         runs_nothing: why no model can be fixed for it, where it runs none; else ``""``.
-        graphs: what it does with a subtraction and its neighbours; ``None`` where nobody measured it.
     """
 
     runtime: str
     release: str
-    rows: tuple[Row, ...]
+    table: Table
     date: str = ""
     cpu: str = ""
     python: str = ""
@@ -79,17 +61,21 @@ class Target:
     isa: tuple[str, ...] = ()
     translate: Callable[[Node], tuple[Node, str]] | None = None
     runs_nothing: str = ""
-    graphs: GraphAnswers | None = None
+
+    @functools.cached_property
+    def opversions(self) -> tuple[str, ...]:
+        """The versions of operators of which it says anything: ``"onnx:14"`` …."""
+        return tuple(dict.fromkeys(key.opversion for key in self.table.nodes))
 
     @property
     def dialects(self) -> tuple[str, ...]:
         """Whose models it reads."""
-        return tuple(dict.fromkeys(version.partition(":")[0] for row in self.rows for version in row.opversions))
+        return tuple(dict.fromkeys(version.partition(":")[0] for version in self.opversions))
 
     @functools.cached_property
     def operators(self) -> frozenset[str]:
         """The operators of which it says anything, by their names in the array API standard."""
-        return frozenset(version_of(version).computes.name for row in self.rows for version in row.opversions)
+        return frozenset(version_of(version).computes.name for version in self.opversions)
 
     def reads_none(self, dialect_name: str) -> str:
         """What is said where it does not read a dialect's models."""
@@ -129,19 +115,21 @@ class Target:
     @property
     def processors(self) -> tuple[str, tuple[str, ...]]:
         """The processor on which it was measured, and others on which patterns were."""
-        others = (one for one in (self.graphs.cpus if self.graphs is not None else ()) if one != self.cpu)
+        others = (one for one in self.table.cpus if one != self.cpu)
         return up_to_last(self.cpu), tuple(map(up_to_last, others))
 
-    def answer(self, opversion: object, dtype: object, relation: str, constants: str) -> Mapping[str, Answer]:
+    def answer(
+        self, opversion: object, dtype: object, relation: str, constants: str | Constants
+    ) -> Mapping[str, Answer]:
         """Return the answer for every value class that the element type has.
 
         Args:
             opversion: an :class:`~minuend.standards.version.OpVersion`, or ``"onnx:14"``. dtype: in any spelling.
             relation: a name in :data:`minuend.runtimes.cases.RELATIONS`.
-            constants: ``"none"``, ``"A"``, ``"B"`` or ``"both"``.
+            constants: ``"none"``, ``"A"``, ``"B"`` or ``"both"``, or the positions of operands.
 
         Returns:
-            Class name → answer; ``"unknown"`` where nobody measured it and no document says it.
+            Class name → answer; ``"unknown"`` where it was not measured and no document says it.
 
         Raises:
             SpecError: no such version, relation or constants. DTypeError: no such type.
@@ -152,22 +140,25 @@ class Target:
         ('ok', '5 - 10: got 0, expected 251')
         """
         element = find_type(dtype)
-        for name, known in ((relation, cases.RELATIONS), (constants, cases.CONSTANTS)):
+        word = constants if isinstance(constants, str) else word_of(constants)
+        for name, known in ((relation, cases.RELATIONS), (word, cases.CONSTANTS)):
             if name not in known:
                 raise SpecError("targets", f"{name!r} is none of {listed(known)}")
         op = version_of(opversion)
-        row = self._index.get((op.key, element.name, relation, constants))
+        found = self.table.cells.get(node_key(op, element.name, relation, positions_of(word)))
         names = [row.name for row in classes(op.computes, element)]
         if relation == "zero-size":
             names = [NO_VALUES.name]
-        if row is None:
+        if found is None:
             reason = NotDeclared(self.name) if self.declared else NotMeasured(self.name)
             return dict.fromkeys(names, Answer("unknown", message=english([reason]), reason=reason))
-        if EVERY in row.answers:
-            return dict.fromkeys(names, row.answers[EVERY])
-        return {name: row.answers.get(name, OK) for name in names}
+        if EVERY in found:
+            return dict.fromkeys(names, found[EVERY])
+        return {name: found.get(name, OK) for name in names}
 
-    def judged(self, opversion: object, dtype: object, relation: str, constants: str) -> Mapping[str, Answer]:
+    def judged(
+        self, opversion: object, dtype: object, relation: str, constants: str | Constants
+    ) -> Mapping[str, Answer]:
         """Return the answers by which models are judged: :meth:`answer`, what is documented being taken at its word.
 
         A class in ``silent`` of which the documents say nothing is ok, with :data:`SILENT` as its message.
@@ -179,15 +170,6 @@ class Target:
             name: replace(one, verdict="ok") if name in self.silent and one.message == SILENT else one
             for name, one in answers.items()
         }
-
-    @functools.cached_property
-    def _index(self) -> Mapping[tuple[str, str, str, str], Row]:
-        return {key: row for row in self.rows for key in keys(row)}
-
-
-def keys(row: Row) -> Iterator[tuple[str, str, str, str]]:
-    """Yield every combination for which a row holds."""
-    yield from itertools.product(row.opversions, row.dtypes, row.relations, row.constants)
 
 
 def version_of(version: object) -> OpVersion:

@@ -1,42 +1,45 @@
 """The file of a measured target: JSON, a row a line.
 
-``{"format": 2, "runtime": …, "release": …, "date": …, "cpu": …, "isa": […], "python": …, "rows": […],
-"graph_cases": …, "graphs_cpu": …, "patterns": […], "graphs": […]}``.
-A row lists versions, element types, relations and constants, and the answers that hold for each combination of them;
-``isa`` names the instruction sets that the runtime could use, and may be left out. ``graphs`` are rows of
-:mod:`minuend.runtimes.pattern_answers`, which name ``patterns`` by their numbers; ``graph_cases`` says against which
-list of cases they were written: of a file with another one they do not count, and patterns are unmeasured. ``minuend
-measure`` writes such files; those of format 1 are read too (:mod:`minuend.runtimes.format_1`).
+``{"format": 3, "runtime": …, "release": …, "date": …, "cpu": …, "isa": […], "python": …, "cases": …,
+"patterns_cpu": …, "unmeasured": […], "patterns": […], "rows": […]}``.
+
+A row (:mod:`minuend.runtimes.rows`) lists what it holds for, and the answers; one without answers says what was tried
+and does not run. ``isa`` names the instruction sets that the runtime could use, and may be left out. Rows of nodes by
+themselves name every case. Rows of other patterns name those that deviate or do not run: every other one in this
+package's list of cases is fine, except pairs of element type and setting in ``unmeasured``. ``cases`` says against
+which list a file was written; of a file with another list, patterns are unmeasured. ``minuend measure`` writes such
+files; those of formats 1 and 2 are read too (:mod:`minuend.runtimes.older_formats`).
 """
 
 from __future__ import annotations
 
-import functools
+import itertools
 import json
 import os
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeGuard
 
-from minuend.core.elements import TYPES
 from minuend.errors import FileFormatError, SpecError, shown
-from minuend.models.patterns import pattern_of
-from minuend.operators import SUBTRACT
-from minuend.runtimes import cases, format_1, pattern_answers, schema
+from minuend.models.constants import word_of
+from minuend.models.patterns import judged, pattern_of
+from minuend.operators import BY_ONNX
+from minuend.plain import grouped
+from minuend.runtimes import case_list, file_form, older_formats
 from minuend.runtimes.answers import answer_of, plain_answer
-from minuend.runtimes.processor import INSTRUCTION_SETS
 from minuend.runtimes.quirks import quirks
-from minuend.runtimes.target import Row, Target, keys, version_of
-from minuend.standards.dialects import dialects
+from minuend.runtimes.rows import keys, lines_of, rows_of
+from minuend.runtimes.table import Answers, Key, Table
+from minuend.runtimes.target import Target
 
-FORMAT = 2
+FORMAT = 3
 """The version of the files' format."""
 
 LARGEST = 4 << 20
 """Bytes of a file: the longest that there is has a tenth of them."""
 
-_NAMES = ("opversions", "dtypes", "relations", "constants")
-"""What a row lists the names of."""
+BETWEEN_CPUS = "; "
+"""What stands between the processors of a file."""
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")
 """What a runtime and a release are called: files are named by them, and so are targets, with ``@`` between."""
@@ -53,73 +56,62 @@ def load(text: str, name: str = "") -> Target:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise FileFormatError(f"{place} is no JSON: {error}; expected a file of minuend measure") from None
-    if isinstance(data, dict) and data.get("format") == format_1.FORMAT:
-        data = format_1.upgraded(data, place)
-    if isinstance(data, dict) and data.get("format") != FORMAT:
+    if isinstance(data, dict) and data.get("format") in older_formats.FORMATS:
+        data = older_formats.upgraded(data, place)
+    elif isinstance(data, dict) and data.get("format") != FORMAT:
         raise SpecError("targets", f"the file has format {shown(data.get('format'))}; expected {FORMAT}", where=name)
-    schema.check(data, _form, place)
-    _check_patterns(data, place)
+    file_form.check_data(data, place)
     for key in ("runtime", "release"):
         if not _PLAIN_NAME.fullmatch(data[key]):
             wanted = "a name of letters, digits, '.', '_', '+' and '-'"
             raise FileFormatError(f"{place}.{key} is {shown(data[key])}; expected {wanted}")
-    found = target_of(data)
+    _check_once(data, place)
+    return target_of(data)
+
+
+def _check_once(data: Mapping[str, Any], place: str) -> None:
+    patterns = tuple(map(pattern_of, data["patterns"]))
     seen = set()
-    for case in (case for row in found.rows for case in keys(row)):
-        if case in seen:  # at the first one: rows of all names could go on for hours
-            raise FileFormatError(f"{place} answers for {', '.join(case)} twice; expected one row for each")
-        seen.add(case)
-    return found
+    for key in (key for row in data["rows"] for key in keys(row, [patterns[i] for i in row["patterns"]])):
+        if key in seen:  # at the first one: rows of all names could go on for hours
+            node = (key.opversion, key.dtype, key.relation, word_of(key.constants))
+            told = ", ".join(node if key.opversion else filter(None, case_list.printed(key)))
+            raise FileFormatError(f"{place} answers for {told} twice; expected one row for each")
+        seen.add(key)
 
 
-def _check_patterns(data: Mapping[str, Any], place: str) -> None:
-    for i, one in enumerate(data.get("patterns", ())):
-        try:
-            pattern_of(one)
-        except (KeyError, TypeError, ValueError, RecursionError):
-            wanted = "a pattern as minuend measure writes it"
-            raise FileFormatError(f"{place}.patterns[{i}] is {shown(one)}; expected {wanted}") from None
+def target_of(data: Mapping[str, Any], listed: Iterable[Key] | None = None) -> Target:
+    """Return the target of a file's data that has the form of one: :func:`load` checks it, and nothing here does.
+
+    Args:
+        data: the file's. listed: the list of cases that it was written against; by default that of this package.
+    """
+    plain = {key: data[key] for key in file_form.WHAT}
+    # A case that a file does not name is fine: of another list that would be said of cases that were not measured.
+    if listed is None and "cases" in data and data["cases"] == case_list.digest():
+        listed = case_list.measured()
+    cpus = data.get("patterns_cpu", "") if listed is not None else ""
+    if listed is not None and not quirks(data["runtime"]).hints:
+        listed = case_list.without_defaults(listed)
+    table = Table(_cells(data, listed), tuple(filter(None, cpus.split(BETWEEN_CPUS))))
+    return Target(table=table, isa=tuple(data.get("isa", ())), **plain)
 
 
-def target_of(data: Mapping[str, Any]) -> Target:
-    """Return the target of a file's data that has the form of one: :func:`load` checks it, and nothing here does."""
-    plain = {key: data[key] for key in _TOLD}
-    hints = bool(quirks(data["runtime"]).hints)
-    # A case that a file does not name is fine: of another list that would be said of cases that nobody measured.
-    known = "graphs" in data and data.get("graph_cases") == pattern_answers.digest()
-    graphs = pattern_answers.load(data, hints) if known else None
-    rows = tuple(map(_row, data["rows"]))
-    return Target(rows=rows, graphs=graphs, isa=tuple(data.get("isa", ())), **plain)
-
-
-_TOLD = ("runtime", "release", "date", "cpu", "python")
-
-
-def _form(data: Any) -> Any:
-    """The form of a file."""
-    if not isinstance(data, dict):
-        return {"format": int}
-    return {
-        **dict.fromkeys(_TOLD, str),
-        "rows": [_row_form()],
-        **pattern_answers.form(data),
-        "isa?": schema.Names(frozenset(INSTRUCTION_SETS)),
-    }
-
-
-@functools.cache
-def _row_form() -> Mapping[str, Any]:
-    versions = {row.key for home in dialects().values() for row in home.rows}
-    known = dict(zip(_NAMES, (versions, TYPES, cases.RELATIONS, cases.CONSTANTS), strict=True))
-    names = {name: schema.Names(frozenset(each)) for name, each in known.items()}
-    return {**names, "answers": pattern_answers.answers_form()}
-
-
-def _row(data: Mapping[str, Any]) -> Row:
-    opversions, dtypes, relations, constants = (tuple(data[key]) for key in _NAMES)
-    operator = version_of(opversions[0]).computes if opversions else SUBTRACT
-    answers = {name: answer_of(answer, operator) for name, answer in data["answers"].items()}
-    return Row(opversions, dtypes, relations, constants, answers)
+def _cells(data: Mapping[str, Any], listed: Iterable[Key] | None) -> Mapping[Key, Answers]:
+    left_out = set(map(tuple, data.get("unmeasured", ())))
+    cells: dict[Key, Answers] = {key: {} for key in listed or () if (key.dtype, key.setting) not in left_out}
+    patterns = tuple(map(pattern_of, data["patterns"]))
+    for row in data["rows"]:
+        if listed is None and "opversions" not in row:
+            continue
+        for operator, own in grouped((judged(patterns[i]), patterns[i]) for i in row["patterns"]).items():
+            if "answers" not in row:
+                for key in keys(row, own):
+                    cells.pop(key, None)
+                continue
+            answers = {name: answer_of(one, BY_ONNX[operator]) for name, one in row["answers"].items()}
+            cells |= dict.fromkeys(keys(row, own), answers)
+    return cells
 
 
 def is_file(name: object) -> TypeGuard[str | os.PathLike[str]]:
@@ -151,26 +143,31 @@ def read(path: str | os.PathLike[str]) -> Target:
     return load(text, place)
 
 
+# ---- writing ----------------------------------------------------------------------------------------------------
+
+
 def dump(target: Target) -> str:
     """Write a measured target as a file's text, a row a line."""
-    head: dict[str, Any] = {"format": FORMAT, **{key: getattr(target, key) for key in _TOLD}}
+    table = target.table
+    head: dict[str, Any] = {"format": FORMAT, **{key: getattr(target, key) for key in file_form.WHAT}}
     if target.isa:
         head["isa"] = list(target.isa)
+    cells: dict[Key, Answers | None] = dict(table.nodes)
+    if table.has_patterns:
+        measured = {(key.dtype, key.setting) for key in table.patterns}
+        listed = case_list.measured() if table.has_default else case_list.without_defaults(case_list.measured())
+        every = sorted(listed, key=case_list.printed)
+        found = {key: table.cells.get(key) for key in every if (key.dtype, key.setting) in measured}
+        cells |= {key: answers for key, answers in found.items() if answers != {}}
+        head |= {"cases": case_list.digest(), "patterns_cpu": BETWEEN_CPUS.join(table.cpus)}
+        if left_out := sorted({(key.dtype, key.setting) for key in every} - measured):
+            head["unmeasured"] = left_out
+    patterns, rows = rows_of(cells)
     lines = [f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}," for key, value in head.items()]
-    rows = [json.dumps(_plain_row(row), ensure_ascii=False, allow_nan=False) for row in target.rows]
-    parts = [f'"rows": [\n{_indented(rows)}\n]']
-    if target.graphs is not None:
-        parts.append(f'"graph_cases": {json.dumps(pattern_answers.digest())}')
-        parts.append(f'"graphs_cpu": {json.dumps(pattern_answers.BETWEEN_CPUS.join(target.graphs.cpus))}')
-        for key, lines_of in zip(("patterns", "graphs"), pattern_answers.dump(target.graphs), strict=True):
-            parts.append(f'"{key}": [\n{_indented(lines_of)}\n]')
-    return "\n".join(("{", *lines, ",\n".join(parts), "}", ""))
+    texts = itertools.starmap(_row, rows)
+    return "\n".join(("{", *lines, lines_of({"patterns": patterns, "rows": texts}), "}", ""))
 
 
-def _indented(lines: Iterable[str]) -> str:
-    return ",\n".join(f"  {line}" for line in lines)
-
-
-def _plain_row(row: Row) -> dict[str, Any]:
-    names = {key: list(getattr(row, key)) for key in _NAMES}
-    return {**names, "answers": {name: plain_answer(answer) for name, answer in row.answers.items()}}
+def _row(row: Mapping[str, Any], answers: Answers | None) -> str:
+    plain = {} if answers is None else {"answers": {name: plain_answer(one) for name, one in answers.items()}}
+    return json.dumps({**row, **plain}, ensure_ascii=False, allow_nan=False)

@@ -19,20 +19,21 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from minuend.errors import FileFormatError, SpecError, Unsupported, listed, near, shown
+from minuend.models.constants import word_of
 from minuend.operators import SUBTRACT
 from minuend.operators.operator import Operator
 from minuend.runtimes import registry, user_files
 from minuend.runtimes.answers import Answer
 from minuend.runtimes.merging import merge
 from minuend.runtimes.quirks import quirks
-from minuend.runtimes.target import Row, Target, Unfit, keys
+from minuend.runtimes.target import Target, Unfit
 from minuend.runtimes.target_files import FORMAT, dump, is_file, load, read, target_of
 from minuend.runtimes.unmeasured_releases import RELEASE, agree, inferred, parts
 from minuend.standards.abilities import Ability
 
 __all__ = [
-    "FORMAT", "INSTALLED", "Row", "Target", "TargetChange", "Unfit", "diff", "dump", "find", "for_models", "is_file",
-    "keys", "load", "names", "nearest", "of", "read",
+    "FORMAT", "INSTALLED", "Target", "TargetChange", "Unfit", "diff", "dump", "find", "for_models", "is_file", "load",
+    "names", "nearest", "of", "read",
 ]  # fmt: skip
 
 INSTALLED = "installed"
@@ -294,16 +295,18 @@ def diff(old: Target, new: Target) -> list[TargetChange]:
     that deviate are not, and the answers listed come without spans.
     """
     cells: dict[tuple[str, str, str, str], dict[str, tuple[Answer, Answer]]] = {}
-    for key in old._index:
-        if key not in new._index:
+    for key in old.table.nodes:
+        if key not in new.table.nodes:
             continue
-        was, now = old.answer(*key), new.answer(*key)
+        node = (key.opversion, key.dtype, key.relation, word_of(key.constants))
+        was, now = old.answer(*node), new.answer(*node)
         changed = {name: (_shown(was[name]), _shown(now[name])) for name in was if not agree(was[name], now[name])}
         if changed:
-            cells[key] = changed
+            cells[node] = changed
+    rows = merge({node: tuple(changed.items()) for node, changed in cells.items()}, (3, 2, 0, 1))
     return [
-        TargetChange(*names_of, name, *pair)
-        for names_of, changed in merge({key: tuple(changed.items()) for key, changed in cells.items()})
+        TargetChange(versions, dtypes, relations, constants, name, *pair)
+        for (versions, dtypes, relations, constants), changed in rows
         for name, pair in changed
     ]
 

@@ -10,15 +10,17 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from minuend.models.constants import Constants
 from minuend.models.matching import Match
 from minuend.runtimes.answers import OK, WORST, Answer, by_operand, joined_spans
-from minuend.runtimes.pattern_answers import Answers, GraphAnswers
 from minuend.runtimes.reasons import Reason, ReleaseBetween, ReleasesDiffer, ReleaseTooNew, ReleaseTooOld, Stated
+from minuend.runtimes.table import NOTHING, Answers, Table
 from minuend.runtimes.target import Target
 
 RELEASE = re.compile(r"[0-9]{1,9}([.+-][0-9A-Za-z]{1,60}){0,8}")
@@ -85,7 +87,9 @@ class Inferred(Target):
         """The measured releases around it."""
         return tuple(one for one in (self.older, self.newer) if one is not None)
 
-    def answer(self, opversion: object, dtype: object, relation: str, constants: str) -> Mapping[str, Answer]:
+    def answer(
+        self, opversion: object, dtype: object, relation: str, constants: str | Constants
+    ) -> Mapping[str, Answer]:
         """Return the answer for every value class, by the rules above; see :meth:`Target.answer`."""
         asked = [one.answer(opversion, dtype, relation, constants) for one in (self.older, self.newer) if one]
         if len(asked) == 1:
@@ -112,38 +116,36 @@ class Inferred(Target):
 
 def inferred(release: str, older: Target | None, newer: Target | None) -> Inferred:
     """Return what stands for a release between two measured ones, or beyond one."""
-    made = Inferred("", release, (), older=older, newer=newer)
+    made = Inferred("", release, NOTHING, older=older, newer=newer)
     near = made.nearer
-    graphs = near.graphs
+    table = near.table
     if older is not None and newer is not None:
-        graphs = None
-        if older.graphs is not None and newer.graphs is not None:
-            graphs = _Graphs(
-                older.graphs.cells, near.graphs.cpus if near.graphs else (), made, older.graphs, newer.graphs
-            )
-    told = {name: getattr(near, name) for name in ("runtime", "rows", "date", "cpu", "isa", "python")}
-    return replace(made, graphs=graphs, **told)
+        both = older.table.has_patterns and newer.table.has_patterns
+        table = _Between(table.nodes, table.cpus if both else (), made, older.table, newer.table)
+    known = {name: getattr(near, name) for name in ("runtime", "date", "cpu", "isa", "python")}
+    return replace(made, table=table, **known)
 
 
 @dataclass(frozen=True)
-class _Graphs(GraphAnswers):
-    """Graph cases of a release between two; the cells are the older one's and are not looked into."""
+class _Between(Table):
+    """The table of a release between two: the nodes of the nearer one, and the patterns of both."""
 
     of: Inferred | None = None
-    older: GraphAnswers | None = None
-    newer: GraphAnswers | None = None
+    older: Table = NOTHING
+    newer: Table = NOTHING
+
+    @functools.cached_property
+    def has_patterns(self) -> bool:
+        """Whether both were measured with patterns."""
+        return self.older.has_patterns and self.newer.has_patterns
 
     def covers(self, dtype: str, dynamic: bool) -> bool:
-        """Whether cases of an element type were measured of both; see :meth:`GraphAnswers.covers`."""
-        assert self.older is not None
-        assert self.newer is not None
+        """Whether patterns of an element type were measured of both; see :meth:`Table.covers`."""
         return self.older.covers(dtype, dynamic) and self.newer.covers(dtype, dynamic)
 
     def find(self, match: Match, dtype: str, dynamic: bool, hint: str) -> Answers | None:
-        """Return what both give, by the rules above; see :meth:`GraphAnswers.find`."""
+        """Return what both give, by the rules above; see :meth:`Table.find`."""
         assert self.of is not None
-        assert self.older is not None
-        assert self.newer is not None
         older, newer = (one.find(match, dtype, dynamic, hint) for one in (self.older, self.newer))
         if older is None or newer is None:
             return None

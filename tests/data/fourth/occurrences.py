@@ -20,7 +20,7 @@ def occurrences(model, assumed, operators=()):
             where=node.where,
             node=node,
             operands=(a, b),
-            constants="none",
+            constants=(),
             purpose=PLAIN,
             live=node.name,
         )

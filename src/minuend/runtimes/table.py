@@ -1,0 +1,252 @@
+"""What a release was measured to do: one table, from a pattern with its types, shapes and setting to answers.
+
+A node by itself is the smallest pattern. It is measured for each version of its operator, each relation of the shapes
+and each choice of constants; other patterns for each setting and form.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from minuend.core.elements import TYPES
+from minuend.models.constants import Constants, positions_of
+from minuend.models.matching import ADJACENT, ARITHMETIC, LINEAR, NARROW, THROUGH, Match
+from minuend.models.patterns import Const, Op, Pattern, X, less, replaced
+from minuend.operators.operator import Operator
+from minuend.runtimes.answers import EVERY, Answer
+from minuend.standards.dialects import parse_version
+from minuend.standards.version import OpVersion
+
+_NOT_IN_NARROW = frozenset(f"{sign}int{bits}" for sign in ("", "u") for bits in (16, 32, 64))
+"""Integers that narrow floats lack."""
+
+STATIC, DYNAMIC = "static", "dynamic"
+DEFAULTS = {STATIC: "default precision", DYNAMIC: "dynamic, default precision"}
+"""Settings in which a case is measured: shapes known or not, under the precision that keeps float32; and, where a
+runtime has another by default, under that."""
+
+WIDE = "float32"
+"""The type that runtimes compute narrow ones in; every adjacent operator is measured with it."""
+
+
+class Key(NamedTuple):
+    """What was measured.
+
+    Attributes:
+        pattern: a judged operator by itself, or with others. opversion: of a node by itself, ``"onnx:14"`` …; else
+            ``""``, and so is ``relation``. dtype: the element type. constants: of a node by itself, which operands are.
+        setting: :data:`STATIC`, :data:`DYNAMIC`, or one of :data:`DEFAULTS`. form: see :mod:`minuend.models.matching`.
+    """
+
+    pattern: Pattern
+    opversion: str
+    dtype: str
+    relation: str
+    constants: Constants
+    setting: str
+    form: str
+
+
+Answers = Mapping[str, Answer]
+"""By value class, or :data:`EVERY`; a class that is not named is fine."""
+
+
+def node_key(op: OpVersion, dtype: str, relation: str, constants: Constants) -> Key:
+    """Return the key of a node by itself."""
+    return Key(_alone(op.computes), op.key, dtype, relation, constants, STATIC, ADJACENT)
+
+
+def pattern_key(pattern: Pattern, dtype: str, setting: str, form: str) -> Key:
+    """Return the key of a pattern of any version."""
+    return Key(pattern, "", dtype, "", (), setting, form)
+
+
+@functools.cache
+def _alone(operator: Operator) -> Op:
+    return Op(operator.onnx, (X,) * operator.arity, judged=True)
+
+
+NodeRow = tuple[Iterable[str], Iterable[str], Iterable[str], Iterable[str], Answers]
+"""Versions, element types, relations, constants in words, and the answers for each combination of them."""
+
+
+def nodes(*rows: NodeRow) -> Table:
+    """Return a table of nodes by themselves.
+
+    >>> len(nodes((["onnx:13", "onnx:14"], ["int8"], ["same"], ["none", "A"], {})).cells)
+    4
+    """
+    cells: dict[Key, Answers] = {}
+    for *names, answers in rows:
+        for opversion, dtype, relation, word in itertools.product(*names):
+            cells[node_key(parse_version(opversion), dtype, relation, positions_of(word))] = answers
+    return Table(cells)
+
+
+@dataclass(frozen=True)
+class Table:
+    """What was measured.
+
+    Attributes:
+        cells: the answers of each case. cpus: the processors on which patterns were measured, in the order of time:
+            cases that a list grew by can be measured elsewhere.
+    """
+
+    cells: Mapping[Key, Answers]
+    cpus: tuple[str, ...] = ()
+
+    @functools.cached_property
+    def nodes(self) -> Mapping[Key, Answers]:
+        """The cells of nodes by themselves."""
+        return {key: answers for key, answers in self.cells.items() if key.opversion}
+
+    @functools.cached_property
+    def patterns(self) -> Mapping[Key, Answers]:
+        """The cells of patterns that hold for any version of an operator."""
+        return {key: answers for key, answers in self.cells.items() if not key.opversion}
+
+    @functools.cached_property
+    def has_patterns(self) -> bool:
+        """Whether more than nodes by themselves was measured."""
+        return any(not key.opversion for key in self.cells)
+
+    @functools.cached_property
+    def has_default(self) -> bool:
+        """Whether the runtime has a precision of its own by default, so that a hint changes answers."""
+        return any(key.setting in DEFAULTS.values() for key in self.cells)
+
+    def with_patterns(self, other: Table) -> Table:
+        """Return a table with another one's patterns."""
+        return Table({**self.nodes, **other.patterns}, other.cpus)
+
+    def covers(self, dtype: str, dynamic: bool) -> bool:
+        """Whether patterns of an element type were measured; a file can leave whole types out."""
+        return pattern_key(less(X, X), dtype, DYNAMIC if dynamic else STATIC, ADJACENT) in self.cells
+
+    @functools.cached_property
+    def _coarse(self) -> frozenset[str]:
+        """The operators that the runtime computes in less than float32 by default, and what stands beside them too."""
+        plain_settings = {default: setting for setting, default in DEFAULTS.items()}
+        return frozenset(
+            operator
+            for key, answers in self.cells.items()
+            if key.setting in plain_settings
+            and key.dtype == WIDE
+            and EVERY in answers
+            and EVERY not in self.cells.get(key._replace(setting=plain_settings[key.setting]), {})
+            and (operator := _last(key.pattern))
+        )
+
+    def find(self, match: Match, dtype: str, dynamic: bool, hint: str) -> Answers | None:
+        """Return what was measured of a match; ``None`` where nothing was.
+
+        Args:
+            match: the pattern in its graph. dtype: the judged operator's element type.
+            dynamic: whether shapes are open. hint: the precision that the runtime is set to, or ``""`` for its default.
+        """
+        if match.exact and self._known(match, WIDE, dynamic, hint) == {}:
+            return {}  # the two are fine where nothing rounds between them
+        found = self._known(match, dtype, dynamic, hint)
+        return None if found == {} and self._cannot_show(match.pattern, dtype) else found
+
+    def _cannot_show(self, pattern: Pattern, dtype: str) -> bool:
+        """Whether a deviation is out of reach of the numbers that a case is measured with.
+
+        Their inputs are no number that a constant is, and no finite one overflows with a constant. So they show neither
+        the sign of a zero where a runtime negates by reversing, nor a result that is infinite between two nodes alone,
+        where both operands of the second are that result.
+        """
+        if not isinstance(pattern, Op) or pattern.judged or TYPES[dtype].is_integer:
+            return False
+        own = [one for one in pattern.operands if isinstance(one, Op) and one.judged]
+        if not any(isinstance(one, Const) for op in own for one in op.operands):
+            return False
+        reverses = self._cell(Match(less(Const.ZERO, X), ADJACENT, ""), dtype, STATIC) != {}
+        return (pattern.operator == "Neg" and reverses) or (dtype in NARROW and len(own) > 1)
+
+    def _known(self, match: Match, dtype: str, dynamic: bool, hint: str) -> Answers | None:
+        """What was measured of a match, or of the one that it counts as: other constants stand for 2^k and 0."""
+        found = self._find(match, dtype, dynamic, hint)
+        if found is not None:
+            return found
+        ordinary = Const.SCALAR if match.operator in ARITHMETIC else Const.ANY
+        pattern = replaced(match.pattern, {Const.POWER: Const.SCALAR, Const.ZERO: ordinary})
+        if pattern == match.pattern:
+            return found
+        # A runtime for which 0 - x is a subtraction like others has no other use for it.
+        alone = self._cell(Match(less(Const.ZERO, X), ADJACENT, ""), dtype, STATIC)
+        if alone != {} and replaced(match.pattern, {Const.ZERO: ordinary}) != match.pattern:
+            return None
+        return self._find(replace(match, pattern=pattern), dtype, dynamic, hint)
+
+    def _find(self, match: Match, dtype: str, dynamic: bool, hint: str) -> Answers | None:
+        setting = DYNAMIC if dynamic else STATIC
+        if match.far:
+            return None if self._in_less(dtype, hint) and match.operator in self._coarse else {}
+        default_matters = self._in_less(dtype, hint)
+        default = next(
+            (found for one in (setting, STATIC) if (found := self._default(match, dtype, one)) is not None), None
+        )
+        if match.later:
+            if not default_matters:
+                return {}
+            # One more operator between the two can take the subtraction along, or an adjacent one.
+            return None if match.operator in self._coarse else default
+        own = self._cell(match, dtype, setting)
+        if own is None or not default_matters:
+            return own
+        exact = self.cells.get(pattern_key(match.pattern, dtype, setting, ADJACENT))
+        if default is None or exact is None:
+            return None
+        lost = {name: one for name, one in default.items() if name not in exact and EVERY not in exact}
+        return joined(own, lost)
+
+    def _in_less(self, dtype: str, hint: str) -> bool:
+        """Whether a type may be computed in less than its own precision, since nothing says otherwise."""
+        return self.has_default and not hint and not TYPES[dtype].is_integer
+
+    def _default(self, match: Match, dtype: str, setting: str) -> Answers | None:
+        """A pattern under the default precision; where open shapes were not measured, known ones stand for them."""
+        return self.cells.get(pattern_key(match.pattern, dtype, DEFAULTS[setting], ADJACENT))
+
+    def _cell(self, match: Match, dtype: str, setting: str) -> Answers | None:
+        """A case; a form that is measured for some operators alone counts as adjacent where bits can be kept."""
+        key = pattern_key(match.pattern, dtype, setting, match.form)
+        found = self.cells.get(key)
+        if dtype in NARROW and not found and _from_wide_integers(match.pattern):
+            return None  # measured with small integers, and others are no numbers of the type
+        if found is not None or match.form == ADJACENT:
+            return found
+        adjacent = self.cells.get(key._replace(form=ADJACENT))
+        if match.form == THROUGH and match.operator not in LINEAR and dtype not in NARROW:
+            return {}
+        return adjacent
+
+
+NOTHING = Table({})
+"""The table of what was not measured."""
+
+
+def _last(pattern: Pattern) -> str:
+    """The operator whose call a pattern ends with; ``""`` where that is no adjacent operator."""
+    if not isinstance(pattern, Op):
+        return ""
+    if not pattern.judged:
+        return pattern.operator if pattern.types is None else ""
+    end = pattern.operands[-1]
+    return end.operator if isinstance(end, Op) and end.types is None else ""
+
+
+def _from_wide_integers(pattern: Pattern) -> bool:
+    """Whether a conversion from integers that narrow floats lack makes an operand."""
+    made = pattern.operands if isinstance(pattern, Op) and pattern.judged else ()
+    return any(isinstance(one, Op) and one.types is not None and one.types[0] in _NOT_IN_NARROW for one in made)
+
+
+def joined(one: Answers, other: Answers) -> Answers:
+    """Join answers of two cases that a node is both of: a class that deviates in either does."""
+    return {**other, **one}
