@@ -188,7 +188,7 @@ def difference(node: Node, operands: Sequence[Array], overflow: Contract) -> Arr
         return None
     if size(dims) * node.a.element.itemsize > max(_MOST_FOLDED, *(x.nbytes for x in operands)):
         return None
-    return compute(node.a.element, joined, operands[0], operands[1], None, overflow)
+    return compute(node.op.computes, node.a.element, joined, operands[0], operands[1], None, overflow)
 
 
 @dataclass(frozen=True)
