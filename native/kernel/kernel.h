@@ -12,8 +12,10 @@ namespace minuend {
 
 constexpr size_t kCacheLine = 64;  // bytes
 
-// Each has a functor in kernel/operators/, which says all that is particular to it.
+// Each has a functor in kernel/operators/, which says all that is particular to it; the names are Python's, in
+// Operator.kernel.
 enum class Operator { subtract };
+constexpr const char* kOperators[] = {"subtract"};
 
 // How an operand that the result modulo 2^n was written over is computed back: in steps, of which each is written over
 // the result. `other` is the operand that is still there.

@@ -15,9 +15,8 @@
 
 namespace minuend {
 
-constexpr Operator kOperator = Operator::subtract;  // the one that Python has functions of
-
-// The kernel's element type, or policy, of a Python string; -1 with an error set where there is none.
+// The kernel's operator, element type, or policy, of a Python string; -1 with an error set where there is none.
+int find_operator(PyObject* name);
 int find_element(PyObject* name);
 int find_policy(PyObject* name);
 
@@ -41,8 +40,9 @@ int init_results();
 // of it against this side's table.
 PyObject* learn(PyObject*, PyObject* const* args, Py_ssize_t n);
 
-// with_fast_path(general): a callable that computes plain arrays itself and leaves all else to `general`.
-PyObject* with_fast_path(PyObject*, PyObject* general);
+// with_fast_path(operator, general): a callable that computes an operator of plain arrays itself and leaves all else to
+// `general`.
+PyObject* with_fast_path(PyObject*, PyObject* const* args, Py_ssize_t n);
 int init_fast_path();
 
 }  // namespace minuend

@@ -1,4 +1,4 @@
-// The call of subtract(): plain arrays of one dtype, without a single Python call.
+// The call of an array function: plain arrays of one dtype, without a single Python call.
 //
 // It only ever succeeds. Whatever is unusual (subclasses, byte orders, an `out` that does not fit, shapes that do not
 // broadcast, an overflow to report) goes to the general function in Python, which decides from the beginning; so no
@@ -28,6 +28,7 @@ Known known[kKnown];
 
 struct FastPath {
   PyObject_HEAD
+  Operator op;
   PyObject* general;
   PyObject* dict;
   PyObject* weak_references;
@@ -223,12 +224,12 @@ bool can_write(const Call& call, int type, bool line, size_t item, Layout& l) {
 
 // The result, a new reference; nullptr without an error set where the general function must take over. Operands hold
 // what they held then.
-PyObject* try_fast(const Call& call) {
+PyObject* try_fast(Operator op, const Call& call) {
   PyArray_Descr *descr = PyArray_DESCR(call.a), *other = PyArray_DESCR(call.b);
   const Known* row = find_known(descr);
   if (row == nullptr || other->type_num != descr->type_num || !PyArray_ISNBO(other->byteorder)) return nullptr;
   Work work;
-  work.op = kOperator;
+  work.op = op;
   work.element = row->element;
   const bool is_float = row_of(row->element).kind == Kind::floating;
   work.policy = is_float ? Policy::wrap : call.policy;  // which floats ignore
@@ -261,13 +262,14 @@ PyObject* try_fast(const Call& call) {
 }
 
 PyObject* call_fast(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
+  const auto* fast = reinterpret_cast<FastPath*>(self);
   Call call;
   if (read_call(args, PyVectorcall_NARGS(flags), names, call)) {
-    PyObject* result = try_fast(call);
+    PyObject* result = try_fast(fast->op, call);
     if (result != nullptr) return result;
   }
   if (PyErr_Occurred()) return nullptr;
-  return PyObject_Vectorcall(reinterpret_cast<FastPath*>(self)->general, args, flags, names);
+  return PyObject_Vectorcall(fast->general, args, flags, names);
 }
 
 int traverse(PyObject* self, visitproc visit, void* arg) {
@@ -365,14 +367,17 @@ PyObject* learn(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Py_RETURN_NONE;
 }
 
-PyObject* with_fast_path(PyObject*, PyObject* general) {
-  if (!PyCallable_Check(general)) {
-    PyErr_SetString(PyExc_TypeError, "with_fast_path takes a function");
+PyObject* with_fast_path(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (n != 2 || !PyCallable_Check(args[1])) {
+    PyErr_SetString(PyExc_TypeError, "with_fast_path takes the kernel's name for an operator and a function");
     return nullptr;
   }
+  const int op = find_operator(args[0]);
+  if (op < 0) return nullptr;
   auto* fast = PyObject_GC_New(FastPath, fast_type);
   if (fast == nullptr) return nullptr;
-  fast->general = Py_NewRef(general);
+  fast->op = Operator(op);
+  fast->general = Py_NewRef(args[1]);
   fast->dict = nullptr;
   fast->weak_references = nullptr;
   fast->call = call_fast;

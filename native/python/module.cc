@@ -29,6 +29,9 @@ int find_name(PyObject* name, size_t n, NameOf name_of, const char* what) {
 
 }  // namespace
 
+int minuend::find_operator(PyObject* name) {
+  return find_name(name, std::size(kOperators), [](size_t i) { return kOperators[i]; }, "operator");
+}
 int minuend::find_element(PyObject* name) {
   return find_name(name, std::size(kElements), [](size_t i) { return kElements[i].name; }, "element type");
 }
@@ -73,26 +76,27 @@ bool read_table(PyObject* table, Work& work) {
   return true;
 }
 
-// kernel, policy, sizes, a, a strides, b, b strides
+// operator, element type, policy, sizes, a, a strides, b, b strides
 bool read_work(PyObject* const* args, Work& work) {
-  const int element = find_element(args[0]);
-  const int policy = element < 0 ? -1 : find_policy(args[1]);
+  const int op = find_operator(args[0]);
+  const int element = op < 0 ? -1 : find_element(args[1]);
+  const int policy = element < 0 ? -1 : find_policy(args[2]);
   if (policy < 0) return false;
-  work.op = kOperator;
+  work.op = Operator(op);
   work.element = Element(element);
   work.policy = Policy(policy);
   if (routines().find(work.op, work.element, work.policy, Accesses{}) == nullptr) {
     PyErr_Format(PyExc_ValueError, "the kernel has no policy '%s' for %s", kPolicies[policy], kElements[element].name);
     return false;
   }
-  if (!PyTuple_Check(args[2]) || PyTuple_GET_SIZE(args[2]) > kMaxRank) {
+  if (!PyTuple_Check(args[3]) || PyTuple_GET_SIZE(args[3]) > kMaxRank) {
     PyErr_Format(PyExc_ValueError, "expected a tuple of at most %d sizes", kMaxRank);
     return false;
   }
-  const int rank = work.layout.rank = int(PyTuple_GET_SIZE(args[2]));
+  const int rank = work.layout.rank = int(PyTuple_GET_SIZE(args[3]));
   char *a, *b;
-  if (!read_tuple(args[2], rank, work.layout.size) || !read_operand(args[3], args[4], rank, &a, work.layout.a) ||
-      !read_operand(args[5], args[6], rank, &b, work.layout.b)) {
+  if (!read_tuple(args[3], rank, work.layout.size) || !read_operand(args[4], args[5], rank, &a, work.layout.a) ||
+      !read_operand(args[6], args[7], rank, &b, work.layout.b)) {
     return false;
   }
   work.a = a;
@@ -106,11 +110,12 @@ bool check_count(const char* name, Py_ssize_t n, Py_ssize_t wanted) {
   return false;
 }
 
-// execute(kernel, policy, sizes, a, a strides, b, b strides, table, out, out strides): what the kernel says of overflow
+// execute(operator, element type, policy, sizes, a, a strides, b, b strides, table, out, out strides): what the kernel
+// says of overflow
 PyObject* execute_call(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Work work;
-  if (!check_count("execute", n, 10) || !read_work(args, work) || !read_table(args[7], work) ||
-      !read_operand(args[8], args[9], work.layout.rank, &work.out, work.layout.out)) {
+  if (!check_count("execute", n, 11) || !read_work(args, work) || !read_table(args[8], work) ||
+      !read_operand(args[9], args[10], work.layout.rank, &work.out, work.layout.out)) {
     return nullptr;
   }
   const size_t found = without_gil(work, [&] { return compute(work); });
@@ -119,7 +124,7 @@ PyObject* execute_call(PyObject*, PyObject* const* args, Py_ssize_t n) {
 
 PyObject* first(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Work work;
-  if (!check_count("first_overflow", n, 8) || !read_work(args, work) || !read_table(args[7], work)) return nullptr;
+  if (!check_count("first_overflow", n, 9) || !read_work(args, work) || !read_table(args[8], work)) return nullptr;
   return PyLong_FromSize_t(without_gil(work, [&] { return first_overflow(work); }));
 }
 
@@ -244,7 +249,7 @@ PyMethodDef kMethods[] = {
     {"execute", cast(execute_call), METH_FASTCALL, nullptr},
     {"first_overflow", cast(first), METH_FASTCALL, nullptr},
     {"learn", cast(learn), METH_FASTCALL, nullptr},
-    {"with_fast_path", with_fast_path, METH_O, nullptr},
+    {"with_fast_path", cast(with_fast_path), METH_FASTCALL, nullptr},
     {"result", cast(result), METH_FASTCALL, nullptr},
     {"container", ask_container, METH_NOARGS, nullptr},
     {"enter_container", go_into_container, METH_O, nullptr},

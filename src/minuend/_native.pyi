@@ -9,7 +9,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 Array = np.ndarray[Any, Any]
 
 def execute(
-    kernel: str,
+    operator: str,
+    element: str,
     policy: str,
     sizes: Sequence[int],
     a: Array,
@@ -22,7 +23,8 @@ def execute(
     /,
 ) -> int: ...
 def first_overflow(
-    kernel: str,
+    operator: str,
+    element: str,
     policy: str,
     sizes: Sequence[int],
     a: Array,
@@ -39,7 +41,7 @@ def set_instruction_set(name: str, /) -> None: ...
 def get_num_threads() -> int: ...
 def set_num_threads(n: int, /) -> None: ...
 def learn(dtype: np.dtype[Any], kernel: str, kind: str, widened: np.dtype[Any], /) -> None: ...
-def with_fast_path(general: F, /) -> F: ...
+def with_fast_path(operator: str, general: F, /) -> F: ...
 def result(
     dtype: np.dtype[Any], sizes: Sequence[int], a_strides: Sequence[int], b_strides: Sequence[int], /
 ) -> Array: ...

@@ -12,8 +12,11 @@ import oracle
 import pytest
 
 from minuend import _native
-from minuend.arrays.functions import count_overflows, subtract
+from minuend.arrays.functions import compute, count_overflows, subtract
+from minuend.core import shapes
 from minuend.core.elements import TYPES, ElementType
+from minuend.errors import Unsupported
+from minuend.operators import OPERATORS
 from minuend.operators import codes as of_codes
 
 VECTOR = 64  # bytes of the widest register
@@ -213,3 +216,28 @@ def test_a_row_that_differs_from_the_kernels_is_refused(dtype, kernel, kind, wid
     with pytest.raises(ValueError, match="kernel's") as caught:
         _native.learn(np.dtype(dtype), kernel, kind, np.dtype(widened))
     assert str(caught.value) == f"the kernel's '{kernel}' is not {dtype}: another size, kind or widened type"
+
+
+# ---- operators ----------------------------------------------------------------------------------------------------
+
+
+def test_the_kernel_is_given_an_operator_by_name_and_refuses_one_that_it_does_not_compute():
+    a = np.uint8([3])
+    views = ("u8", "wrap", (1,), a, (1,), a, (1,), None)
+    with pytest.raises(ValueError, match="the kernel has no operator 'add'"):
+        _native.with_fast_path("add", subtract)
+    with pytest.raises(ValueError, match="the kernel has no operator 'add'"):
+        _native.execute("add", *views, np.empty_like(a), (1,))
+    with pytest.raises(ValueError, match="the kernel has no operator 'add'"):
+        _native.first_overflow("add", *views)
+
+
+WITHOUT_KERNEL = [one for one in OPERATORS.values() if one.kernel is None]
+
+
+@pytest.mark.parametrize("operator", WITHOUT_KERNEL, ids=lambda one: one.name)
+def test_an_operator_without_a_kernel_is_an_error_where_it_would_be_computed(operator):
+    a = np.uint8([3])
+    with pytest.raises(Unsupported) as caught:
+        compute(operator, TYPES["uint8"], shapes.numpy(a.shape, a.shape), a, a, None)
+    assert str(caught.value) == f"the kernel does not compute the operator {operator.name}"

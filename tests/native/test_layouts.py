@@ -15,8 +15,8 @@ from minuend.arrays.functions import compute, subtract
 from minuend.core import shapes
 from minuend.core.elements import TYPES, ElementType
 from minuend.errors import OverflowFound, ShapeError
+from minuend.operators import SUBTRACT, reference
 from minuend.operators import codes as of_codes
-from minuend.operators import reference
 
 Shape = tuple[int, ...]
 
@@ -286,7 +286,7 @@ def test_b_from_an_axis_on_gives_the_reference_answer_under_pdpd_and_under_the_l
     else:
         joined = shapes.pdpd(a_shape, b_shape, axis=start)
     want = oracle.subtract_arrays(element, a, b, b_start=start)
-    oracle.assert_same(element, compute(element, joined, a, b, None), want)
+    oracle.assert_same(element, compute(SUBTRACT, element, joined, a, b, None), want)
 
 
 # ---- the corners, by name -------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""``subtract``: the array function, and what every dialect's operator shares with it."""
+"""``subtract``: the array function, and what every dialect's operators share with it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any, Literal, TypeAlias, TypeVar, overload
 import numpy as np
 
 from minuend import _native
-from minuend.arrays.libraries import library_of
-from minuend.arrays.plan import Plan, plan, shares_addresses
+from minuend.arrays.libraries import LibraryFunction, library_of
+from minuend.arrays.plan import Plan, kernel_of, plan, shares_addresses
 from minuend.arrays.subclasses import check_protocol, wrap
 from minuend.core import elements, shapes
 from minuend.core.elements import ElementType
@@ -18,6 +18,7 @@ from minuend.core.policies import POLICIES, Overflow
 from minuend.core.shapes import Broadcast, format_shape, static
 from minuend.errors import DTypeError, OverflowFound, ScalarRangeError, ShapeError, SpecError, listed
 from minuend.operators import SUBTRACT
+from minuend.operators.operator import Operator
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
@@ -25,13 +26,17 @@ F = TypeVar("F", bound=Callable[..., Any])
 Out = TypeVar("Out")
 
 
-def _with_fast_path(general: F) -> F:
-    """Let the kernel take plain arrays without a detour through Python; ``general`` decides everything else."""
-    for scalar_type, row in elements.by_scalar_type().items():
-        _native.learn(np.dtype(scalar_type), row.kernel, row.kind, row.widened.memory)
-    fast = _native.with_fast_path(general)
-    functools.update_wrapper(fast, general)
-    return fast
+def _array_function(operator: Operator) -> Callable[[F], F]:
+    """Let the kernel take plain arrays without a detour through Python; the decorated function decides the rest."""
+
+    def decorate(general: F) -> F:
+        for scalar_type, row in elements.by_scalar_type().items():
+            _native.learn(np.dtype(scalar_type), row.kernel, row.kind, row.widened.memory)
+        fast = _native.with_fast_path(kernel_of(operator), general)
+        functools.update_wrapper(fast, general)
+        return fast
+
+    return decorate
 
 
 S = TypeVar("S", bound=np.generic)
@@ -71,7 +76,7 @@ def subtract(
     dtype: None = None,
     casting: None = None,
 ) -> Out: ...
-@_with_fast_path
+@_array_function(SUBTRACT)
 def subtract(
     a: Any,
     b: Any,
@@ -133,23 +138,29 @@ def subtract(
             "nothing is promoted or converted: the result has the operands' element type; overflow='widen' gives exact "
             "differences in the signed type of twice the width, and .astype() makes operands of another type",
         )
+    return _apply(SUBTRACT, a, b, out, overflow, where)
+
+
+def _apply(operator: Operator, a: Any, b: Any, out: Any, overflow: Overflow, where: Any) -> Any:
+    """Compute an operator of two operands of any kind; see :func:`subtract`."""
     library = library_of(a, b, out)
     if library is not None:
         if where is not True:
             raise SpecError("where", "where= is for NumPy arrays; expected it to be left away")
-        return library.subtract(a, b, out, overflow)
+        of_library: LibraryFunction = getattr(library, operator.name)
+        return of_library(a, b, out, overflow)
     if where is not True:
-        return _where(a, b, out, overflow, where)
+        return _where(operator, a, b, out, overflow, where)
     x, y, element = operands(a, b)
-    found = compute(element, shapes.numpy(x.shape, y.shape), x, y, out, overflow)
+    found = compute(operator, element, shapes.numpy(x.shape, y.shape), x, y, out, overflow)
     if out is not None:
         return found
     scalars = not isinstance(a, np.ndarray) and not isinstance(b, np.ndarray)
-    return found[()] if scalars else wrap(found, a, b)
+    return found[()] if scalars else wrap(operator, found, a, b)
 
 
-def _where(a: Any, b: Any, out: Any, overflow: Overflow, where: Any) -> Any:
-    """Subtract where a mask says so; what is left out is 0 - 0, which does not overflow."""
+def _where(operator: Operator, a: Any, b: Any, out: Any, overflow: Overflow, where: Any) -> Any:
+    """Compute where a mask says so; what is left out is computed of zeros, which does not overflow."""
     if not isinstance(out, np.ndarray):
         raise SpecError("where", "where= leaves elements of out as they are; expected out= beside it")
     mask = np.asarray(where)
@@ -167,14 +178,27 @@ def _where(a: Any, b: Any, out: Any, overflow: Overflow, where: Any) -> Any:
             "where", f"where has shape {mask.shape}; expected one that broadcasts to {format_shape(shape)}"
         )
     nothing = np.zeros((), element.memory)
-    np.copyto(out, subtract(*(np.where(mask, one, nothing) for one in (x, y)), overflow=overflow), where=mask)
+    left, right = (np.where(mask, one, nothing) for one in (x, y))
+    joined = shapes.numpy(left.shape, right.shape)
+    np.copyto(out, compute(operator, element, joined, left, right, None, overflow), where=mask)
     return out
 
 
 def compute(
-    element: ElementType, joined: Broadcast, a: Array, b: Array, out: Array | None, overflow: str = "wrap"
+    operator: Operator,
+    element: ElementType,
+    joined: Broadcast,
+    a: Array,
+    b: Array,
+    out: Array | None,
+    overflow: str = "wrap",
 ) -> Array:
-    """Compute a difference whose shapes have been joined by any of the four rules; see :func:`subtract`."""
+    """Compute an operator of two operands whose shapes have been joined by any of the four rules.
+
+    Raises:
+        OverflowFound: as ``overflow`` says; see :func:`subtract`. Unsupported: the kernel does not compute the
+            operator.
+    """
     if overflow not in POLICIES:
         raise SpecError("overflow", f"overflow is {overflow!r}; expected {listed(map(repr, POLICIES))}")
     result_type = element.widened if overflow == "widen" else element
@@ -182,12 +206,12 @@ def compute(
     if out is not None:
         check_out(out, result_type, shape)
     # What takes another byte order goes through a copy that the native side cannot tell from the operand, or from out.
-    apart = out is not None and (
+    separate = out is not None and (
         not out.dtype.isnative or any(not x.dtype.isnative and np.may_share_memory(x, out) for x in (a, b))
     )
     x, y = in_native_order(a), in_native_order(b)
-    work = plan(element, joined, (x.shape, x.strides), (y.shape, y.strides))
-    target = work.result(result_type) if out is None or apart else out
+    work = plan(operator, element, joined, (x.shape, x.strides), (y.shape, y.strides))
+    target = work.result(result_type) if out is None or separate else out
     policy = overflow if element.is_integer else "wrap"
     if found := work.run(x, y, target, target.strides, policy):
         count = work.count(x, y) if policy == "error" else found  # "error" only tells whether
@@ -210,24 +234,32 @@ def count_overflows(a: Any, b: Any, /) -> int:
     if not element.is_integer:
         return 0
     x, y = in_native_order(x), in_native_order(y)
-    return plan(element, joined, (x.shape, x.strides), (y.shape, y.strides)).count(x, y)
+    return plan(SUBTRACT, element, joined, (x.shape, x.strides), (y.shape, y.strides)).count(x, y)
 
 
 def _overflow(work: Plan, a: Array, b: Array, policy: str, count: int) -> OverflowFound:
     index = work.first_overflow(a, b, policy)
-    goal = work.element.widened if policy == "widen" else work.element
-    return overflow_found(goal, policy, count, shapes.size(work.sizes), index, *work.operands_at(a, b, index))
+    target = work.element.widened if policy == "widen" else work.element
+    found = work.operands_at(a, b, index)
+    return overflow_found(work.operator, target, policy, count, shapes.size(work.sizes), index, *found)
 
 
 def overflow_found(
-    goal: ElementType, policy: str, count: int, size: int, index: tuple[int, ...], a: int, b: int
+    operator: Operator,
+    target: ElementType,
+    policy: str,
+    count: int,
+    size: int,
+    index: tuple[int, ...],
+    a: int,
+    b: int,
 ) -> OverflowFound:
-    """The error of differences that a type does not hold: how many of how many, and the first one."""
-    low, high = goal.limits
+    """Return the error of results that a type does not hold: how many of how many, and the first one."""
+    low, high = target.limits
     hint = "" if policy == "widen" else "; overflow='wrap', 'saturate' or 'widen' gives an answer"
     return OverflowFound(
-        f"{count} of {size} differences do not fit {goal} ({low} to {high}); "
-        f"the first is at index {index}: {SUBTRACT.equation(a, b)}{hint}",
+        f"{count} of {size} {operator.noun}s do not fit {target} ({low} to {high}); "
+        f"the first is at index {index}: {operator.equation(a, b)}{hint}",
         count=count,
         index=index,
         a=a,

@@ -6,11 +6,12 @@ import functools
 import importlib
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from minuend.arrays.subclasses import check_protocol
+from minuend.core.policies import Overflow
 from minuend.errors import DTypeError, ShapeError
 
 LIBRARIES: Mapping[str, str] = MappingProxyType(
@@ -28,6 +29,12 @@ LIBRARIES: Mapping[str, str] = MappingProxyType(
     }
 )
 """Where a class is from → the file that knows its arrays; what holds others' arrays comes first."""
+
+
+class LibraryFunction(Protocol):
+    """What a file of :mod:`minuend.libraries` has for each operator that it computes, by the operator's name."""
+
+    def __call__(self, a: object, b: object, out: object, overflow: Overflow, /) -> object: ...
 
 
 def library_of(*operands: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Subclasses of NumPy's arrays: the result is wrapped as ``np.subtract`` wraps it, and no units are dropped."""
+"""Subclasses of NumPy's arrays: the result is wrapped as NumPy's function wraps it, and no units are dropped."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from minuend.errors import DTypeError, ShapeError
+from minuend.operators.operator import Operator
 
 PLAIN = (0.0, None)  # the priority of a plain array, and that it wraps nothing
 NUMBER = -1_000_000.0  # a number's priority, and that of a class that states none
@@ -34,8 +35,8 @@ def check_protocol(**operands: Any) -> None:
         )
 
 
-def wrap(found: Any, a: Any, b: Any) -> Any:
-    """Return a new result as the class that ``np.subtract(a, b)`` would return.
+def wrap(operator: Operator, found: Any, a: Any, b: Any) -> Any:
+    """Return a new result as the class that NumPy's function of the operator's name would return.
 
     The rule is NumPy's (NEP 13, ``__array_wrap__``): of the operands, the one with the highest ``__array_priority__``
     wraps; at equal priority a subclass comes before a plain array, and a before b.
@@ -44,13 +45,14 @@ def wrap(found: Any, a: Any, b: Any) -> Any:
         ShapeError: the class does not have the result's shape; ``numpy.matrix`` has two dims.
 
     >>> import numpy as np
-    >>> wrap(np.zeros((1, 2)), np.ones((1, 2)), np.ones((1, 2)).view(np.memmap))
+    >>> from minuend.operators import SUBTRACT
+    >>> wrap(SUBTRACT, np.zeros((1, 2)), np.ones((1, 2)), np.ones((1, 2)).view(np.memmap))
     array([[0., 0.]])
     """
     best, wrapper = max((_priority(one) for one in (a, b)), key=lambda ranked: (ranked[0], ranked[1] is not None))
     if wrapper is None or best == NUMBER:
         return found
-    context = (np.subtract, (a, b), 0)
+    context = (getattr(np, operator.name), (a, b), 0)
     try:
         try:
             return wrapper(found, context, found.ndim == 0)

@@ -74,7 +74,8 @@ def _compute(op: OpVersion, descs: Descs, memory: Mapping[str, Memory]) -> None:
     a, b, output = (memory[n][: d.extent * element.itemsize].view(element.memory) for n, d in descs.items())
     steps = [tuple(step * element.itemsize for step in desc.element_strides) for desc in descs.values()]
     sizes = descs[op.inputs.names[0]].sizes
-    plan(element, Broadcast(sizes), (sizes, steps[0]), (sizes, steps[1])).run(a, b, output, steps[2], "wrap")
+    work = plan(op.computes, element, Broadcast(sizes), (sizes, steps[0]), (sizes, steps[1]))
+    work.run(a, b, output, steps[2], "wrap")
 
 
 # ---- the rules of three descriptions --------------------------------------------------------------------------

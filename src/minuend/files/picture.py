@@ -21,6 +21,7 @@ from minuend.core.shapes import Broadcast, format_shape, size
 from minuend.errors import ShapeError
 from minuend.files.streaming.reading import Array
 from minuend.files.streaming.regions import Region, extent
+from minuend.operators import SUBTRACT
 
 MOST_PIXELS = 512
 """Of one side."""
@@ -147,7 +148,7 @@ class Picture:
         if not self.element.is_integer or self.overflow not in ("wrap", "saturate"):
             return None
         joined = Broadcast(extent(region), self._joined.a_start, self._joined.b_start)
-        other = compute(self.element, joined, a, b, None, "saturate" if self.overflow == "wrap" else "wrap")
+        other = compute(SUBTRACT, self.element, joined, a, b, None, "saturate" if self.overflow == "wrap" else "wrap")
         return _any(difference != other)
 
     def _numbers(self, array: Array) -> Array:

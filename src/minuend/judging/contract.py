@@ -20,7 +20,7 @@ def contracted(node: Node, a: Array, b: Array, overflow: str = "wrap") -> Array:
     """Return what the contract gives for a subtraction's operands."""
     x, y = (TensorType(type_.dtype, array.shape) for type_, array in ((node.a, a), (node.b, b)))
     joined = validate(replace(node, operands=(x, y)))
-    found: Array = compute(x.element, joined, a, b, None, overflow)
+    found: Array = compute(node.op.computes, x.element, joined, a, b, None, overflow)
     return found
 
 

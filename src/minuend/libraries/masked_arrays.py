@@ -12,6 +12,7 @@ from minuend.core import shapes
 from minuend.core.policies import Overflow
 from minuend.core.shapes import static
 from minuend.errors import DTypeError
+from minuend.operators import SUBTRACT
 from minuend.operators.operator import fits
 
 
@@ -30,7 +31,7 @@ def subtract(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
         nothing = np.zeros((), element.memory)
         x, y = (np.where(mask, nothing, one) for one in (x, y))
     if out is None:
-        return _masked(wrap(np.asarray(functions.subtract(x, y, overflow=overflow)), *data), mask, a, b)
+        return _masked(wrap(SUBTRACT, np.asarray(functions.subtract(x, y, overflow=overflow)), *data), mask, a, b)
     functions.subtract(x, y, out.data, overflow=overflow)
     out.mask = mask
     return out

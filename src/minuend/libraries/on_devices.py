@@ -135,10 +135,10 @@ def _integers(home: Home, element: ElementType, a: Any, b: Any, shape: tuple[int
     if overflow == "saturate":
         return home.view(home.where(lost, _limit(element, x), wrapped), element.name)
     if count := home.count(lost):
-        goal = element.widened if overflow == "widen" else element
+        target = element.widened if overflow == "widen" else element
         index = tuple(int(i) for i in np.unravel_index(home.first(lost), shape))
         numbers = (_at(home, element, one, index) for one in (x, y))
-        raise functions.overflow_found(goal, overflow, count, shapes.size(shape), index, *numbers)
+        raise functions.overflow_found(SUBTRACT, target, overflow, count, shapes.size(shape), index, *numbers)
     return wrapped if overflow == "widen" else home.view(wrapped, element.name)
 
 

@@ -101,5 +101,5 @@ def run(
         name=name,
         where=where,
     )
-    found = compute(element, validate(node), x, y, out)
-    return found if out is not None else wrap(found, a, b)
+    found = compute(op.computes, element, validate(node), x, y, out)
+    return found if out is not None else wrap(op.computes, found, a, b)

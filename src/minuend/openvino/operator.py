@@ -61,8 +61,8 @@ def subtract(a: Any, b: Any, /, *, auto_broadcast: str = "numpy", axis: int = -1
     if isinstance(a, Tensor) or isinstance(b, Tensor):
         return _subtract_tensors(a, b, auto_broadcast, axis, out)
     x, y, element = operands(a, b)
-    found = compute(element, _joined((x, element), (y, element), auto_broadcast, axis), x, y, out)
-    return found if out is not None else wrap(found, a, b)
+    found = compute(SUBTRACT_1.computes, element, _joined((x, element), (y, element), auto_broadcast, axis), x, y, out)
+    return found if out is not None else wrap(SUBTRACT_1.computes, found, a, b)
 
 
 Typed: TypeAlias = tuple[Array, ElementType]
@@ -80,10 +80,10 @@ def _subtract_tensors(a: Any, b: Any, auto_broadcast: str, axis: int, out: Any) 
     x, y = _typed(a, "a", element), _typed(b, "b", element)
     joined = _joined(x, y, auto_broadcast, axis)
     if out is None:
-        return Tensor(element, compute(element, joined, x[0], y[0], None).view(np.uint8))
+        return Tensor(element, compute(SUBTRACT_1.computes, element, joined, x[0], y[0], None).view(np.uint8))
     if not isinstance(out, Tensor):
         raise DTypeError("out", f"out is a {type(out).__name__}; the result of Tensors is a Tensor")
-    compute(element, joined, x[0], y[0], _memory(out))
+    compute(SUBTRACT_1.computes, element, joined, x[0], y[0], _memory(out))
     return out
 
 

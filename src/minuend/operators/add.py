@@ -15,4 +15,5 @@ ADD = Operator(
     directions=(1, 1),
     integer_classes=INTEGERS,
     float_classes=float_classes("sum"),
+    noun="sum",
 )

@@ -24,4 +24,5 @@ NEGATIVE = Operator(
     directions=(-1,),
     integer_classes=INTEGERS,
     float_classes=_FLOATS,
+    noun="negative",
 )

@@ -102,7 +102,9 @@ class Operator:
         directions: for each operand 1 or -1: whether the result grows or falls with it.
         integer_classes, float_classes: the classes of operations on either kind of types, in the order in which they
             count.
+        noun: what sentences call its result.
         recipes: how to write it with other operators, the best first.
+        kernel: the kernel's name of it; ``None`` where the kernel does not compute it.
     """
 
     name: str
@@ -112,7 +114,9 @@ class Operator:
     directions: tuple[int, ...]
     integer_classes: tuple[ValueClass, ...]
     float_classes: tuple[ValueClass, ...]
+    noun: str
     recipes: tuple[Recipe, ...] = ()
+    kernel: str | None = None
 
     @property
     def value_classes(self) -> tuple[ValueClass, ...]:

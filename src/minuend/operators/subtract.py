@@ -24,5 +24,7 @@ SUBTRACT = Operator(
     directions=(1, -1),
     integer_classes=(_LOWEST_SUBTRAHEND, *INTEGERS),
     float_classes=float_classes("difference"),
+    noun="difference",
     recipes=RECIPES,
+    kernel="subtract",
 )

@@ -233,7 +233,7 @@ def folded(node: Node, operands: Sequence[Array], overflow: Contract) -> Array |
         return None
     if size(dims) * node.a.element.itemsize > max(_MOST_FOLDED, *(x.nbytes for x in operands)):
         return None
-    return compute(node.a.element, joined, operands[0], operands[1], None, overflow)
+    return compute(node.op.computes, node.a.element, joined, operands[0], operands[1], None, overflow)
 
 
 # ---- what a recipe leaves wrong -------------------------------------------------------------------------------

@@ -73,7 +73,7 @@ class Model:
         values = dict(inputs)
         for z, node in self._nodes(self.types()):
             x, y = (values[name] for name in self.differences[z])
-            values[z] = compute(node.a.element, validate(node), x, y, None)
+            values[z] = compute(node.op.computes, node.a.element, validate(node), x, y, None)
         return {name: values[name] for name in self.outputs}
 
     def text(self):

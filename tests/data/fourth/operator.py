@@ -11,4 +11,5 @@ def minus(x, y):
     """Subtract by the newest edition's rules."""
     a, b, element = operands(x, y)
     types = (TensorType(element, a.shape), TensorType(element, b.shape))
-    return compute(element, validate(Node(op=DIALECT.versions()[-1], operands=(types[0], types[1]))), a, b, None)
+    op = DIALECT.versions()[-1]
+    return compute(op.computes, element, validate(Node(op=op, operands=(types[0], types[1]))), a, b, None)

@@ -53,11 +53,11 @@ class Block:
 
     def compute(self, policy: str) -> Array:
         """Subtract."""
-        return compute(self.element, self.joined, self.a, self.b, None, policy)
+        return compute(SUBTRACT, self.element, self.joined, self.a, self.b, None, policy)
 
     def plan(self) -> Plan:
         """How both parts lie over the block."""
-        return plan(self.element, self.joined, (self.a.shape, self.a.strides), (self.b.shape, self.b.strides))
+        return plan(SUBTRACT, self.element, self.joined, *((x.shape, x.strides) for x in (self.a, self.b)))
 
     def count(self) -> int:
         """How many elements overflow the operands' type."""

@@ -201,7 +201,7 @@ def _infer_subtract(layer: Layer, types: Sequence[Type], known: Known) -> Type:
 
 def _subtract(layer: Layer, arrays: Sequence[Array], types: Sequence[Type], shape: tuple[int, ...]) -> Array:
     found = node(layer, types)
-    return subtract_arrays(found.a.element, validate(found), arrays[0], arrays[1], None)
+    return subtract_arrays(found.op.computes, found.a.element, validate(found), arrays[0], arrays[1], None)
 
 
 # ---- other binary layers --------------------------------------------------------------------------------------
