@@ -432,6 +432,7 @@ BREAKS = (*ARRAYS, *FILES, *MODELS)
 def main() -> int:
     """Do what the arguments say."""
     from differential import driver
+    from differential.surface import to_json
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--surface", action="append")
@@ -448,7 +449,7 @@ def main() -> int:
                 what, why = driver.trial(surfaces[one.surface], case)
                 run.counts[what] += 1
                 if why:
-                    run.differences[json.dumps(driver.to_json(case))] = why
+                    run.differences[json.dumps(to_json(case))] = why
         took = f"{run.cases} cases, {time.monotonic() - start:.1f} s"
         blind += not run.differences
         print(

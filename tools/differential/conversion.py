@@ -156,7 +156,8 @@ def _scanned(built: Built, repeat: str) -> tuple[list[NodeProto], list[str]]:
     element = helper.make_tensor_value_info("element", TensorProto.FLOAT, [])
     body = GraphProto(name="turn", node=built.nodes, input=[element], output=made)
     built.stored["elements"] = np.array([1, 2], np.float32)
-    given, more = ["elements"], {}
+    given = ["elements"]
+    more: dict[str, Any] = {}
     if repeat == "state":
         built.stored["zero"] = np.array(0, np.float32)
         body.node.append(helper.make_node("Add", ["state", "element"], ["next"]))
