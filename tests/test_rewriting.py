@@ -13,6 +13,7 @@ from onnx import helper
 
 from minuend.arrays.packing import pack, unpack
 from minuend.core.elements import TYPES
+from minuend.models.constants import positions_of
 from minuend.onnx.documents import tensors
 from minuend.onnx.rewrites.emitter import NodeEmitter, legal
 from minuend.openvino.ir.builder import Builder
@@ -191,7 +192,7 @@ IR_CASES = cases(lambda recipe, dtype: dtype in SPELLINGS)
 
 def check(recipe, runtime, dtype, constants, wrong):
     """A recipe goes wrong where its limits say so, and nowhere else."""
-    known = quirks(runtime).left_wrong(recipe.name, TYPES[dtype], constants)
+    known = quirks(runtime).left_wrong(recipe.name, TYPES[dtype], positions_of(constants))
     everything = {row.name for row in value_classes(SUBTRACT, TYPES[dtype])}
     if known == everything:  # not for this type and runtime at all
         return
@@ -239,7 +240,7 @@ OLDER_CASES = [
     for case in ONNX_CASES
     for opset in (7, 13)
     if legal(case.values[0], SUBTRACT, TYPES[case.values[1]], opset)
-    and not quirks("onnxruntime-cpu").left_wrong(case.values[0].name, TYPES[case.values[1]], "none")
+    and not quirks("onnxruntime-cpu").left_wrong(case.values[0].name, TYPES[case.values[1]], ())
 ]
 
 

@@ -54,7 +54,7 @@ def test_strict_calls_unknown_what_documents_do_not_say(capfd: pytest.CaptureFix
     assert run(capfd, "check", path, "--target", "directml@5.1")[0] == 0
     status, out, _ = run(capfd, "check", path, "--target", "directml@5.1", "--strict")
     assert status == 1
-    assert "the documents do not say what these differences are" in " ".join(out.split())
+    assert "the documents do not say what the results are" in " ".join(out.split())
 
 
 def test_a_hint_is_the_precision_that_verdicts_are_for(capfd: pytest.CaptureFixture[str]) -> None:

@@ -81,9 +81,9 @@ def test_a_precision_that_is_less_by_default_is_said_first_with_the_setting():
     assert [(one.kind, one.setting) for one in finding.actions] == [("set", setting)]
     (head,) = report.head
     assert head == (
-        "on openvino-cpu@2026.4.1 1 subtraction is right only with INFERENCE_PRECISION_HINT=f32, which is not its "
-        "default on processors with bfloat16 instructions; set it where the model is compiled, compile_model(model, "
-        "\"CPU\", {'INFERENCE_PRECISION_HINT': 'f32'}), and judge with it: --hint f32"
+        "on openvino-cpu@2026.4.1, 1 subtraction is correct only with INFERENCE_PRECISION_HINT=f32; the default "
+        'differs on processors with bfloat16 instructions. To set it: compile_model(model, "CPU", '
+        "{'INFERENCE_PRECISION_HINT': 'f32'}). To check with it: --hint f32"
     )
     assert verdicts(MATMUL, OPENVINO, hint="f32") == ["ok"]
     assert check(MATMUL, OPENVINO, hint="f32").head == ()

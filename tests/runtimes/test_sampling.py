@@ -66,7 +66,8 @@ def test_graphs_of_one_key_are_one_answer_and_come_together() -> None:
 
 
 def test_operands_that_are_constants_are_kinds_of_their_own() -> None:
-    chosen = {(key[1], case.how[:3]) for key, case in sample_graphs(pattern_cases.asked("")) if case.how[0] == "bare"}
+    some = sample_graphs(pattern_cases.asked(""))
+    chosen = {(key.dtype, case.how[:3]) for key, case in some if case.how[0] == "bare"}
     for dtype, (a, b) in itertools.product(("float32", "uint8"), ((X, X), (None, X), (X, None))):
         assert any(name == dtype and (how[1] == X, how[2] == X) == (a == X, b == X) for name, how in chosen), (
             dtype,

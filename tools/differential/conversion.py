@@ -17,6 +17,8 @@ from differential.surface import Difference, Surface
 from differential.valid_nodes import Built
 
 PLACES = ("graph", "if", "loop", "scan", "function", "attributes", "external")
+REPEATS = ("", "by condition", "by count", "state", "reversed", "axes")
+"""What a Loop ends by; a state of a Scan, its directions and its axes."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ def draw(source: random.Random) -> Case:
         constants=source.choice(["none", "initializer", "initializer", "node", "all"]),
         dims=source.choice(["static", "static", "named"]),
         place=source.choice(["graph", "graph", "graph", *places(fields)]),
+        repeat=source.choice(REPEATS),
         linked=source.random() < 0.5,
         to=source.randint(1, onnx.defs.onnx_opset_version()),
         seed=source.randrange(1000),
@@ -63,7 +66,7 @@ def model_of(case: Any, built: Built) -> ModelProto:
         given["chosen"] = helper.make_tensor_type_proto(TensorProto.BOOL, [])
         built.feeds["chosen"] = np.array(True)
     elif case.place in ("loop", "scan"):
-        nodes, outputs = _repeated(built, case.place, case.opset)
+        nodes, outputs = _looped(built, case.repeat) if case.place == "loop" else _scanned(built, case.repeat)
     elif case.place in ("function", "attributes"):
         names = [*given, *built.stored]
         nodes, stated = _referring(nodes) if case.place == "attributes" else (nodes, [])
@@ -123,25 +126,49 @@ def _branches(built: Built) -> tuple[list[NodeProto], list[str]]:
     return [helper.make_node("If", ["chosen"], outputs, then_branch=bodies[0], else_branch=bodies[1])], outputs
 
 
-def _repeated(built: Built, place: str, opset: int) -> tuple[list[NodeProto], list[str]]:
-    """The nodes in the body of a Loop, or a Scan, of two turns; each output becomes one dim longer."""
+def _looped(built: Built, repeat: str) -> tuple[list[NodeProto], list[str]]:
+    """The nodes in the body of a Loop of two turns; each output becomes one dim longer."""
     outputs = [f"{name}_out" for name in built.made]
     made = [ValueInfoProto(name=name) for name in built.made]
-    if place == "loop":
-        inputs = [helper.make_tensor_value_info("turn", TensorProto.INT64, []),
-                  helper.make_tensor_value_info("going", TensorProto.BOOL, []),
-                  helper.make_tensor_value_info("state", TensorProto.FLOAT, [])]  # fmt: skip
-        same = [helper.make_node("Identity", ["going"], ["goes_on"]), helper.make_node("Identity", ["state"], ["next"])]
-        ends = [helper.make_tensor_value_info("goes_on", TensorProto.BOOL, []),
-                helper.make_tensor_value_info("next", TensorProto.FLOAT, []), *made]  # fmt: skip
-        body = GraphProto(name="turn", node=[*built.nodes, *same], input=inputs, output=ends)
-        built.stored |= {"turns": np.array(2, np.int64), "begin": np.array(True), "zero": np.array(0, np.float32)}
-        node = helper.make_node("Loop", ["turns", "begin", "zero"], ["last", *outputs], body=body)
-        return [node], ["last", *outputs]
+    inputs = [helper.make_tensor_value_info("turn", TensorProto.INT64, []),
+              helper.make_tensor_value_info("going", TensorProto.BOOL, []),
+              helper.make_tensor_value_info("state", TensorProto.FLOAT, [])]  # fmt: skip
+    same = [helper.make_node("Identity", ["going"], ["goes_on"]), helper.make_node("Identity", ["state"], ["next"])]
+    given = ["turns", "begin", "zero"]
+    built.stored |= {"turns": np.array(2, np.int64), "begin": np.array(True), "zero": np.array(0, np.float32)}
+    if repeat == "by condition":
+        built.stored |= {"one": np.array(1, np.float32), "most": np.array(2, np.float32)}
+        same = [helper.make_node("Add", ["state", "one"], ["next"]),
+                helper.make_node("Less", ["next", "most"], ["goes_on"])]  # fmt: skip
+        given[0] = ""
+    elif repeat == "by count":
+        given[1] = ""
+    ends = [helper.make_tensor_value_info("goes_on", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("next", TensorProto.FLOAT, []), *made]  # fmt: skip
+    body = GraphProto(name="turn", node=[*built.nodes, *same], input=inputs, output=ends)
+    return [helper.make_node("Loop", given, ["last", *outputs], body=body)], ["last", *outputs]
+
+
+def _scanned(built: Built, repeat: str) -> tuple[list[NodeProto], list[str]]:
+    """The nodes in the body of a Scan of two turns; each output becomes one dim longer."""
+    outputs = [f"{name}_out" for name in built.made]
+    made = [ValueInfoProto(name=name) for name in built.made]
     element = helper.make_tensor_value_info("element", TensorProto.FLOAT, [])
     body = GraphProto(name="turn", node=built.nodes, input=[element], output=made)
-    built.stored["elements"] = np.zeros(2, np.float32)
-    return [helper.make_node("Scan", ["elements"], outputs, body=body, num_scan_inputs=1)], outputs
+    built.stored["elements"] = np.array([1, 2], np.float32)
+    given = ["elements"]
+    more: dict[str, Any] = {}
+    if repeat == "state":
+        built.stored["zero"] = np.array(0, np.float32)
+        body.node.append(helper.make_node("Add", ["state", "element"], ["next"]))
+        body.input.insert(0, helper.make_tensor_value_info("state", TensorProto.FLOAT, []))
+        body.output.insert(0, helper.make_tensor_value_info("next", TensorProto.FLOAT, []))
+        given, outputs = ["zero", "elements"], ["last", *outputs]
+    elif repeat == "reversed":
+        more = {"scan_input_directions": [1], "scan_output_directions": [1] * len(outputs)}
+    elif repeat == "axes":
+        more = {"scan_input_axes": [0], "scan_output_axes": [0] * len(outputs)}
+    return [helper.make_node("Scan", given, outputs, body=body, num_scan_inputs=1, **more)], outputs
 
 
 def typed(model: ModelProto, feeds: dict[str, Any]) -> ModelProto:

@@ -48,7 +48,8 @@ LINKS = (
 EXTRAS = (
     "partly written", "fill value", "nan fill", "unwritten", "attributes", "labels", "scales", "two scales",
     "scales shifted", "bare scales", "_FillValue", "missing_value", "packed", "more names", "latest", "earliest",
-    "user block", "ordered", "nodata list", "units shifted", "group attributes", "odd attributes",
+    "user block", "ordered", "nodata list", "units shifted", "group attributes", "odd attributes", "committed type",
+    "references", "enum attribute", "empty attribute", "compound attribute",
 )  # fmt: skip
 
 
@@ -245,6 +246,9 @@ def _dataset(case: Case, side: str, file: Any, name: str, k: int, path: str) -> 
         return
     made = _creation(case, layout, filters, shape, kind)
     tid = kind if isinstance(kind, h5py.h5t.TypeID) else h5py.h5t.py_create(kind, logical=True)
+    if "committed type" in case.extras:
+        tid = tid.copy()
+        tid.commit(file.id, f"type {k}".encode())
     if {"fill value", "nan fill"} & {*case.extras} and values is not None:
         fill = np.zeros((), values.dtype)
         fill[...] = np.nan if "nan fill" in case.extras and values.dtype.kind == "f" else 7
@@ -277,6 +281,7 @@ def _describe(case: Case, side: str, file: Any, dataset: Any, values: Array | No
         dataset.attrs["short"] = np.bytes_(b"abc")
         dataset.attrs["grid"] = np.arange(6).reshape(2, 3)
         dataset.attrs["one"] = np.array([4.0])
+    _describe_oddly(extras, dataset)
     if values is not None and values.dtype.kind in "iuf":
         if "_FillValue" in extras:
             dataset.attrs["_FillValue"] = values.dtype.newbyteorder("=").type(7)
@@ -297,6 +302,21 @@ def _describe(case: Case, side: str, file: Any, dataset: Any, values: Array | No
                 file[path].make_scale("" if "bare scales" in extras else path)
                 file[path].attrs["units"] = "km" if "units shifted" in extras and side == "b" else "m"
             dataset.dims[k].attach_scale(file[path])
+
+
+def _describe_oddly(extras: Sequence[str], dataset: Any) -> None:
+    """Give attributes to a dataset that are no numbers and no text."""
+    import h5py
+
+    if "references" in extras:  # to an object beside it, which only the file itself has
+        dataset.attrs["of"] = dataset.ref
+        dataset.attrs["part"] = dataset.regionref[...]
+    if "enum attribute" in extras:
+        dataset.attrs.create("state", 1, dtype=h5py.enum_dtype({"off": 0, "on": 1}, "i1"))
+    if "empty attribute" in extras:
+        dataset.attrs["nothing"] = h5py.Empty("f4")
+    if "compound attribute" in extras:
+        dataset.attrs["pair"] = np.array((1, 2.5), [("x", "i4"), ("y", "f8")])
 
 
 def _links(case: Case, side: str, file: Any, path: str) -> None:
@@ -518,10 +538,12 @@ def _bits(values: Array) -> Array:
 
 
 _OWN = {"DIMENSION_LIST", "DIMENSION_LABELS", "_FillValue", "missing_value", "_Netcdf4Dimid", "_Netcdf4Coordinates"}
+_LEFT = {"of", "part", "pair", "nothing"}
+"""Attributes that the difference lacks, or has as another type: see ``found/hdf5.json``."""
 
 
 def _check_attributes(case: Case, name: str, x: Any, z: Any) -> None:
-    came, theirs = ({key: value for key, value in one.attrs.items() if key not in _OWN} for one in (z, x))
+    came, theirs = ({key: value for key, value in one.attrs.items() if key not in _OWN | _LEFT} for one in (z, x))
     if set(came) != set(theirs):
         raise Difference(f"{name}: ours has the attributes {sorted(came)}, theirs {sorted(theirs)}")
     for key, value in theirs.items():

@@ -47,8 +47,19 @@ PNG_MODES = (
     "raw 16 RGB",
     "raw 16 RGBA",
     "raw 16 LA",
+    "I;16B",
+    "P1",
+    "P2",
+    "raw 1 L",
     "raw 2 L",
     "raw 4 L",
+    "raw 8 L",
+    "raw 8 LA",
+    "raw 8 RGB",
+    "raw 8 RGBA",
+    "raw 16 L",
+    "raw 2 P",
+    "raw 8 P",
 )
 NUMBERS = {
     "L": 1,
@@ -60,7 +71,14 @@ NUMBERS = {
     "raw 16 RGB": 3,
     "raw 16 RGBA": 4,
     "raw 16 LA": 2,
+    "raw 16 L": 1,
+    "raw 8 L": 1,
+    "raw 8 LA": 2,
+    "raw 8 RGB": 3,
+    "raw 8 RGBA": 4,
 }
+"""Modes of numbers, and their channels."""
+
 TIFF_MODES = ("1", "L", "LA", "P", "RGB", "RGBA", "CMYK", "YCbCr", "LAB", "I", "F", "I;16", "I;16B")
 OF_TIFF = {"L": "uint8", "LA": "uint8", "RGB": "uint8", "RGBA": "uint8", "CMYK": "uint8", "YCbCr": "uint8",
            "LAB": "uint8", "P": "uint8", "I": "int32", "F": "float32", "I;16": "uint16", "I;16B": "uint16"}  # fmt: skip
@@ -211,8 +229,8 @@ def write(path: Path, case: Case, mode: str, shape: tuple[int, int], k: int) -> 
     if case.frames > 1 and k == 1 and mode in ("L", "RGB", "RGBA"):
         other = Image.fromarray(255 - array)
         options |= {"save_all": True, "append_images": [other], "default_image": bool(case.seed % 2)}
-    if mode == "P4":
-        options["bits"] = 4
+    if mode in ("P1", "P2", "P4"):
+        options["bits"] = int(mode[1])
     image.save(path, **options)
     return [array]
 
@@ -224,7 +242,11 @@ def pixels(case: Case, mode: str, shape: tuple[int, int], k: int, style: str) ->
     stated = number(case.nodata)
     spice = stated if stated is not None and 0 <= stated < 256 else None
     found = elements(case.seed * 3 + k, dtype, (*shape, count) if count > 1 else shape, style, spice)
-    return found & 1 if mode == "1" else found & 15 if mode == "P4" else found
+    return (
+        found & (1 if mode in ("1", "P1") else 3 if mode == "P2" else 15 if mode == "P4" else 255)
+        if dtype == "uint8"
+        else found
+    )
 
 
 def image_of(array: Array, mode: str) -> Any:
@@ -233,9 +255,9 @@ def image_of(array: Array, mode: str) -> Any:
 
     if mode == "1":
         return Image.fromarray((array * 255).astype(np.uint8)).convert("1")
-    if mode in ("P", "P4"):
+    if mode in ("P", "P1", "P2", "P4"):
         plane = Image.fromarray(array)
-        plane.putpalette([k for k in range(256) for _ in "rgb"])
+        plane.putpalette([k for k in range({"P1": 2, "P2": 4, "P4": 16}.get(mode, 256)) for _ in "rgb"])
         return plane
     raw = array.astype(array.dtype.newbyteorder(">" if mode.endswith("B") else "<"))
     return Image.frombytes(mode, (array.shape[1], array.shape[0]), raw.tobytes())
@@ -244,13 +266,13 @@ def image_of(array: Array, mode: str) -> Any:
 def write_raw(path: Path, case: Case, mode: str, shape: tuple[int, int], k: int, style: str) -> Array:
     """Put a PNG together: 16 bits and several channels, or 2 and 4 bits; perhaps interlaced."""
     _, bits, channels = mode.split()
-    count = {"L": 1, "LA": 2, "RGB": 3, "RGBA": 4}[channels]
+    count = {"L": 1, "P": 1, "LA": 2, "RGB": 3, "RGBA": 4}[channels]
     dtype = "uint16" if bits == "16" else "uint8"
     array = elements(case.seed * 3 + k, dtype, (*shape, count), style)
-    if bits in ("2", "4"):
+    if bits in ("1", "2", "4"):
         array = array & ((1 << int(bits)) - 1)
     data = b"".join(lines(each, int(bits), case.filter) for each in passes(array, case.interlaced))
-    colours = {"L": 0, "LA": 4, "RGB": 2, "RGBA": 6}[channels]
+    colours = {"L": 0, "P": 3, "LA": 4, "RGB": 2, "RGBA": 6}[channels]
     header = struct.pack(">IIBBBBB", shape[1], shape[0], int(bits), colours, 0, 0, int(case.interlaced))
     packed = zlib.compress(data, case.level)
     step = -(-len(packed) // case.pieces)
@@ -259,6 +281,8 @@ def write_raw(path: Path, case: Case, mode: str, shape: tuple[int, int], k: int,
         *((b"IDAT", packed[at : at + step]) for at in range(0, len(packed), step)),
         (b"IEND", b""),
     ]
+    if channels == "P":
+        rows[1:1] = [(b"PLTE", bytes(range(3 << min(int(bits), 6))))]
     if case.chunks:
         rows[1:1] = [(b"gAMA", struct.pack(">I", 45455)), (b"tEXt", b"Title\0ours"), (b"zzZz", b"own")]
         rows[-1:-1] = [(b"tIME", b"\x07\xe9\1\1\0\0\0")]

@@ -38,7 +38,7 @@ NUMBERS = (
 WIDE = ("int64", "uint64", "float64")
 OTHERS = ("bool", "complex64", "key", "float8_e4m3fnuz", "float8_e3m4", "float0")
 PLACES = ("", "", "", "", "1", "2", "rows", "columns", "grid", "replicated")
-INSIDE = ("jit", "grad", "vmap", "jvp", "scan", "eval_shape", "make_jaxpr")
+INSIDE = ("jit", "grad", "vmap", "jvp", "scan", "eval_shape", "make_jaxpr", "vjp", "cond", "shard_map", "checkpoint")
 DEVICES = 4
 
 
@@ -84,17 +84,22 @@ def draw(source: random.Random) -> Case:
     if source.random() < 0.04:
         second = (7,)
     place = source.choice(PLACES)
+    inside = source.choice(INSIDE) if source.random() < 0.08 else ""
+    if inside:  # arrays that can be traced
+        a = b = "array"
+        dtype, weak, shape = "float32", (False, False), shape or (4,)
+        second = shape
     return Case(
         a,
         b,
         dtype,
-        source.choice([*NUMBERS, *WIDE]) if source.random() < 0.05 else "",
+        source.choice([*NUMBERS, *WIDE]) if source.random() < 0.05 and not inside else "",
         shape,
         second,
         weak,
         (place, place if source.random() < 0.6 else source.choice(PLACES)),
         "made" if dtype in WIDE else source.choice(["", "", "", "on"]),
-        source.choice(INSIDE) if source.random() < 0.06 else "",
+        inside,
         source.random() < 0.01,
         source.random() < 0.02,
         source.choice(values.POLICIES),
@@ -221,6 +226,10 @@ def _inside(case: Case, a: Any, b: Any) -> str:
         "scan": lambda: jax.lax.scan(lambda c, x: (c, mn.subtract(x, x)), 0, a),
         "eval_shape": lambda: jax.eval_shape(mn.subtract, a, b),
         "make_jaxpr": lambda: jax.make_jaxpr(mn.subtract)(a, b),
+        "vjp": lambda: jax.vjp(mn.subtract, a, b),
+        "cond": lambda: jax.lax.cond(True, mn.subtract, mn.subtract, a, b),
+        "shard_map": lambda: _sharded(jax, a, b),
+        "checkpoint": lambda: jax.grad(jax.checkpoint(lambda x: mn.subtract(x, b).sum()))(a),
     }
     try:
         calls[case.inside]()
@@ -229,6 +238,16 @@ def _inside(case: Case, a: Any, b: Any) -> str:
             return f"refused: traced by {case.inside}"
         raise
     raise Difference(f"ours gives an answer inside {case.inside}")
+
+
+def _sharded(jax: Any, a: Any, b: Any) -> Any:
+    """The difference inside a function of each shard."""
+    import minuend as mn
+
+    specs = jax.sharding.PartitionSpec()
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("p",))
+    one, other = (jax.device_put(np.asarray(each)) for each in (a, b))
+    return jax.shard_map(mn.subtract, mesh=mesh, in_specs=(specs, specs), out_specs=specs)(one, other)
 
 
 def refusal(case: Case, a: Any, b: Any) -> str:  # noqa: PLR0912 - a rule after the other

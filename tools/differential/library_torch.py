@@ -40,15 +40,22 @@ OTHERS = (
     "float8_e5m2fnuz",
     "quint8",
     "qint8",
+    "qint32",
+    "quantised by channel",
+    "conjugated",
     "sparse",
     "csr",
+    "csc",
+    "bsr",
     "meta",
     "nested",
     "mkldnn",
     "fake",
     "masked",
 )
-VIEWS = ("plain", "transposed", "strided", "expanded", "negated", "channels last", "offset", "inner", "sparse strides")
+VIEWS = (
+    "plain", "transposed", "strided", "expanded", "negated", "of a conjugate", "channels last", "offset", "inner",
+)  # fmt: skip
 TRANSFORMS = (
     "",
     "",
@@ -66,7 +73,10 @@ TRANSFORMS = (
     "checkpoint",
     "functional call",
     "vmap grad",
+    "vmap of one",
+    "vmap in vmap",
 )
+VMAPS = ("vmap", "vmap of one", "vmap in vmap")
 
 
 @dataclass(frozen=True)
@@ -121,7 +131,7 @@ def draw(source: random.Random) -> Case:
         (source.choice(VIEWS), source.choice(VIEWS)),
         (grads and source.random() < 0.7, grads and source.random() < 0.7),
         source.choice(["", "", "", "", "no_grad", "inference", "made in inference", "deterministic"]),
-        source.choice(TRANSFORMS) if grads else source.choices(["", "vmap"], (40, 8))[0],
+        source.choice(TRANSFORMS) if grads else source.choices(["", *VMAPS], (40, 8, 4, 4))[0],
         source.choice(["", "", "", "out", "out", "a", "b", "other shape", "needs grad", "other type"])
         if not grads or source.random() < 0.1
         else "",
@@ -186,8 +196,14 @@ def _viewed(view: str, made: Any, dtype: str, rng: np.random.Generator) -> Any:
         return made[:1].expand(made.shape)
     if view == "negated" and dtype in GRADIENTS:
         return torch._neg_view(made)
-    if view == "channels last" and made.ndim == 4:
-        return made.contiguous(memory_format=torch.channels_last)
+    if view == "of a conjugate" and dtype in ("float32", "float64"):  # whose imaginary part has the negative bit
+        return torch.complex(torch.zeros_like(made), -made).conj().imag
+    if view == "channels last" and made.ndim in (4, 5):
+        form = torch.channels_last if made.ndim == 4 else torch.channels_last_3d
+        return made.contiguous(memory_format=form)
+    if view == "inner" and made.ndim:
+        wide = torch.stack([made, made], made.ndim - 1)
+        return wide.select(made.ndim - 1, 0)
     if view == "offset":
         longer = torch.cat([made.reshape(-1)[:0], made.reshape(-1)]) if "float8" in dtype else made.reshape(-1)
         return torch.nn.functional.pad(longer, (3, 0))[3:].reshape(made.shape) if dtype in GRADIENTS else made
@@ -203,7 +219,17 @@ def _other(dtype: str, shape: tuple[int, ...]) -> Any:
         return torch.ones(2, 3).to_sparse_csr()
     if dtype == "meta":
         return torch.ones(shape, device="meta")
-    if dtype in ("quint8", "qint8"):
+    if dtype == "csc":
+        return torch.ones(2, 3).to_sparse_csc()
+    if dtype == "bsr":
+        return torch.ones(2, 4).to_sparse_bsr((1, 2))
+    if dtype == "conjugated":
+        return torch.ones(shape, dtype=torch.complex64).conj()
+    if dtype == "quantised by channel":
+        return torch.quantize_per_channel(
+            torch.ones(2, 3), torch.ones(2), torch.zeros(2, dtype=torch.int64), 0, torch.qint8
+        )
+    if dtype in ("quint8", "qint8", "qint32"):
         return torch.quantize_per_tensor(torch.ones(shape), 0.5, 0, getattr(torch, dtype))
     if dtype == "nested":
         return torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])
@@ -265,7 +291,7 @@ def _traced(case: Case, a: Any, b: Any) -> bool:
     """Whether a transform has something to do: tensors of floats, that are not empty."""
     import torch
 
-    if case.transform == "vmap":
+    if case.transform in VMAPS:
         return all(isinstance(one, torch.Tensor) for one in (a, b))
     return all(isinstance(one, torch.Tensor) and one.dtype in (torch.float32, torch.float64) for one in (a, b))
 
@@ -491,6 +517,12 @@ def _inside(  # noqa: PLR0912 - a transform after the other
         if not a.ndim or not b.ndim or a.shape[0] != b.shape[0] or not a.shape[0]:
             return []
         return [vmap(minus)(a, b)] if a.shape == b.shape else []
+    if kind == "vmap of one":  # the last axis of the first, and all of the second each time
+        return [vmap(minus, (-1, None), -1)(a, b)] if a.ndim and a.shape[-1] else []
+    if kind == "vmap in vmap":
+        return (
+            [vmap(vmap(minus, (None, 0)), (0, None))(a, b)] if a.ndim and b.ndim and 0 not in a.shape + b.shape else []
+        )
     if kind == "double":
         x, y = a.clone().requires_grad_(), b.clone().requires_grad_()
         first = torch.autograd.grad(total(x, y), (x, y), create_graph=True)

@@ -38,6 +38,7 @@ def draw(source: random.Random) -> Case:
         constants=source.choice(["none", "initializer", "node", "all"]),
         dims=source.choice(["static", "static", "named"]),
         place=source.choice(["graph", "graph", "graph", *conversion.places(fields)]),
+        repeat=source.choice(conversion.REPEATS),
         linked=source.random() < 0.8,
         seed=source.randrange(1000),
     )

@@ -133,6 +133,7 @@ class Nodes:
     constants: str = "none"
     dims: str = "static"
     place: str = "graph"
+    repeat: str = ""
     linked: bool = False
     seed: int = 0
 

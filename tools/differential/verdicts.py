@@ -23,6 +23,8 @@ import onnx
 from differential import fixing
 from differential.surface import Difference, Surface, running
 from minuend.cli.program import main
+from minuend.errors import MinuendError
+from minuend.models.converting import convert
 
 # ---- verdicts -----------------------------------------------------------------------------------------------------
 
@@ -71,7 +73,7 @@ class Untouched(fixing.Case):
     command: str = "check"
 
 
-FORMS = ("one file", "external data", "unsorted fields")
+FORMS = ("one file", "external data", "unsorted fields", "DxDispatch")
 COMMANDS = ("check", "fix", "convert", "check --run")
 
 
@@ -88,6 +90,13 @@ def _written(case: Untouched, folder: Path) -> Path | None:
     made: Any = judge_graphs.draw(case.seed, 0).model if case.seed >= 0 else fixing.model(case)
     if made is None:
         return None
+    if case.form == "DxDispatch":
+        path = folder / "m.json"
+        try:
+            convert(made, "directml:6.4").save(path)
+        except MinuendError:  # most graphs have no form there
+            return None
+        return path
     if not isinstance(made, onnx.ModelProto):
         path = folder / "m.xml"
         made.save(path)
@@ -136,6 +145,8 @@ def _left_alone(case: Untouched, folder: Path) -> str:
 def _own_format(path: Path) -> str:
     if path.suffix == ".xml":
         return "openvino"
+    if path.suffix == ".json":
+        return "directml:6.4"
     return (
         f"onnx:{next(one.version for one in onnx.load(path, load_external_data=False).opset_import if not one.domain)}"
     )

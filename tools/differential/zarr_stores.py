@@ -128,14 +128,23 @@ def _writer(version: int) -> Any:
 
 
 def _read(path: str, group: str) -> Any:
+    """Return what xarray reads, by the consolidated metadata where there are any: without them it reads the same."""
+    found, own = (_opened(path, group, consolidated) for consolidated in (None, False))
+    if not found.identical(own):
+        raise Difference(f"{path}: the consolidated metadata say {found}, those of the arrays {own}")
+    return labelled.of_their_sign(found)
+
+
+def _opened(path: str, group: str, consolidated: bool | None) -> Any:
     import xarray
 
     with opened(path, "r") as store, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with xarray.open_zarr(
-            store, group=group or None, mask_and_scale=False, decode_times=False, decode_coords="all", chunks=None
-        ) as found:
-            return labelled.of_their_sign(found.load())
+            store, group=group or None, mask_and_scale=False, decode_times=False, decode_coords="all", chunks=None,
+            consolidated=consolidated,
+        ) as found:  # fmt: skip
+            return found.load()
 
 
 def header(path: str, name: str) -> dict[str, Any]:

@@ -64,7 +64,7 @@ def test_several_written_tensors_are_a_table() -> None:
     assert page[1].header == ("tensor", "dtype", "shape", "elements", "overflowed", "lowest", "highest")
     assert page[1].rows[0] == ("t0", "int8", "(2, 3)", "6", "", "-1", "0")
     assert page[1].rows[1] == ("t1", "int8", "(2, 3)", "6", "1", "-1", "0.5")
-    assert page[2:] == ["skipped, in one file alone: z", "11 tensors written in 0.500 s (2.00 GB/s)"]
+    assert page[2:] == ["skipped, in one file only: z", "11 tensors written in 0.500 s (2.00 GB/s)"]
 
 
 def test_columns_of_nan_and_nodata_are_there_where_a_tensor_may_have_them() -> None:
