@@ -18,11 +18,12 @@ from minuend.core import elements
 from minuend.errors import DTypeError, SpecError, listed
 from minuend.models import opening
 from minuend.operators import SUBTRACT
-from minuend.runtimes.answers import Answer, Witness
+from minuend.runtimes.answers import Answer
 from minuend.runtimes.cases import CONSTANTS, RELATIONS
 from minuend.runtimes.reasons import DialectNotRead
 from minuend.runtimes.table import nodes
 from minuend.runtimes.targets import Target
+from minuend.runtimes.witness import Witness
 from minuend.standards import dialects as dialects_module
 from minuend.standards import spelling as spellings_module
 from minuend.standards.abilities import Ability

@@ -50,7 +50,7 @@ import minuend as mn
 from minuend.errors import ConversionRefused, MinuendError
 from minuend.onnx.documents.tensors import data_type
 from minuend.onnx.graphs.walk import walk
-from minuend.runtimes.report import Finding
+from minuend.runtimes.finding import Finding
 from minuend.runtimes.running import Refused, Runtime
 
 sys.path.append(str(Path(__file__).parents[1] / "tests" / "support"))

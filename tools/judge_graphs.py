@@ -48,8 +48,8 @@ from truth import (
 
 import minuend as mn
 from minuend.core.elements import TYPES
+from minuend.runtimes.finding import Finding
 from minuend.runtimes.registry import adapters
-from minuend.runtimes.report import Finding
 from minuend.runtimes.running import Runtime
 
 # ---- the grammar --------------------------------------------------------------------------------------------------

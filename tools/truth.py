@@ -34,7 +34,7 @@ from minuend.onnx.graphs.inference import infer_types
 from minuend.onnx.graphs.walk import Scope, walk
 from minuend.operators import SUBTRACT
 from minuend.runtimes import values
-from minuend.runtimes.report import Finding
+from minuend.runtimes.finding import Finding
 from minuend.runtimes.running import Output, Refused, Runtime
 
 FINE, DIFFERENT, MASKED, UNCLEAR, REFUSED, NOT_RUN = (

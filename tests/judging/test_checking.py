@@ -26,7 +26,7 @@ from minuend.operators import SUBTRACT
 from minuend.rewriting.fixing import fix
 from minuend.runtimes import targets
 from minuend.runtimes.adapters import openvino_cpu
-from minuend.runtimes.answers import Answer, Witness
+from minuend.runtimes.answers import Answer
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.reasons import (
     AsContracted,
@@ -46,6 +46,7 @@ from minuend.runtimes.reasons import (
 )
 from minuend.runtimes.table import nodes
 from minuend.runtimes.targets import Target
+from minuend.runtimes.witness import Witness
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 ONNX = ["onnx:1", "onnx:6", "onnx:7", "onnx:13", "onnx:14"]

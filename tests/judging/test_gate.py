@@ -23,8 +23,9 @@ pytest.importorskip("onnx")
 import minuend as mn
 from minuend.cli import program, progress
 from minuend.models.searching import search
+from minuend.runtimes.finding import Finding
 from minuend.runtimes.formats import sarif
-from minuend.runtimes.report import Finding, Report
+from minuend.runtimes.report import Report
 
 SUFFIXES = ".json (DirectML), .onnx (ONNX), .onnxtxt (ONNX) or .xml (OpenVINO)"
 

@@ -25,7 +25,7 @@ from minuend.models.occurrences import occurrences
 from minuend.onnx.model import read
 from minuend.openvino.ir.builder import Builder
 from minuend.operators import SUBTRACT
-from minuend.runtimes.answers import Witness
+from minuend.runtimes.finding import Finding
 from minuend.runtimes.reasons import (
     NothingStated,
     PatternsNotMeasured,
@@ -34,8 +34,8 @@ from minuend.runtimes.reasons import (
     ProbeRefused,
     RunDiffers,
 )
-from minuend.runtimes.report import Finding
 from minuend.runtimes.running import Runtime
+from minuend.runtimes.witness import Witness
 
 OPENVINO, ONNXRUNTIME = "openvino-cpu@2026.4.1", "onnxruntime-cpu@1.32.0"
 

@@ -17,9 +17,9 @@ from minuend import check, subtract
 from minuend.core.elements import TYPES as ELEMENTS
 from minuend.operators import SUBTRACT
 from minuend.runtimes import values
-from minuend.runtimes.answers import Witness
+from minuend.runtimes.finding import Finding
 from minuend.runtimes.reasons import FoldingDiffers, OtherPairsDiffer, ValuesDiffer
-from minuend.runtimes.report import Finding
+from minuend.runtimes.witness import Witness
 
 OPENVINO, ONNXRUNTIME = "openvino-cpu@2026.4.1", "onnxruntime-cpu@1.32.0"
 TYPES = ("float32", "float16", "float64", "int64", "int32", "uint8", "int8")

@@ -14,9 +14,10 @@ from minuend.core.elements import TYPES
 from minuend.errors import DTypeError, SpecError
 from minuend.operators import SUBTRACT
 from minuend.runtimes import targets
-from minuend.runtimes.answers import VERDICTS, WORST, Answer, Witness
+from minuend.runtimes.answers import VERDICTS, WORST, Answer
 from minuend.runtimes.matrix import matrix
 from minuend.runtimes.severity import severity, worst
+from minuend.runtimes.witness import Witness
 
 
 def test_every_release_is_in_it_with_the_types_that_it_reads() -> None:

@@ -25,7 +25,7 @@ from minuend.core.elements import TYPES
 from minuend.errors import SpecError, Unsupported, listed
 from minuend.operators import SUBTRACT
 from minuend.runtimes import pattern_cases, registry, targets
-from minuend.runtimes.answers import EVERY, Answer, Witness
+from minuend.runtimes.answers import EVERY, Answer
 from minuend.runtimes.cases import Case
 from minuend.runtimes.measuring import table_of
 from minuend.runtimes.mixed_constants import MixedUp
@@ -34,6 +34,7 @@ from minuend.runtimes.report import Report
 from minuend.runtimes.running import Output, Refused, Runtime
 from minuend.runtimes.table import nodes
 from minuend.runtimes.targets import Target
+from minuend.runtimes.witness import Witness
 
 UINT8 = TYPES["uint8"]
 

@@ -13,8 +13,8 @@ from minuend.models.ranges.interval import Range
 from minuend.operators import SUBTRACT
 from minuend.runtimes import reasons as because
 from minuend.runtimes import rendering
-from minuend.runtimes.answers import Witness
 from minuend.runtimes.reasons import REASONS, Reason, Stated
+from minuend.runtimes.witness import Witness
 
 A = Range("uint8", 128, 255, why="Clip")
 B = Range("uint8", 0, 127, constant=True, why="constant")

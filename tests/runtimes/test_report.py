@@ -7,9 +7,10 @@ from xml.etree import ElementTree
 
 from minuend.models.ranges.interval import Range
 from minuend.operators import SUBTRACT
-from minuend.runtimes.answers import Witness
+from minuend.runtimes.finding import Finding
 from minuend.runtimes.reasons import RuntimeMessage
-from minuend.runtimes.report import Finding, Report
+from minuend.runtimes.report import Report
+from minuend.runtimes.witness import Witness
 
 MEASURED = {"release": "2026.4.1", "date": "2026-11-21", "cpu": "a processor"}
 WRAPS = Finding(

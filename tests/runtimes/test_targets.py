@@ -15,12 +15,13 @@ from minuend.errors import FileFormatError, SpecError, listed
 from minuend.models.patterns import pattern_of
 from minuend.operators import SUBTRACT, VALUE_CLASSES
 from minuend.runtimes import cases, targets
-from minuend.runtimes.answers import EVERY, VERDICTS, Answer, Witness, joined_spans
+from minuend.runtimes.answers import EVERY, VERDICTS, Answer, joined_spans
 from minuend.runtimes.case_list import measured
 from minuend.runtimes.reasons import NotMeasured
 from minuend.runtimes.rows import ELSE
 from minuend.runtimes.table import DEFAULTS, DYNAMIC, STATIC, nodes
 from minuend.runtimes.targets import Target, TargetChange
+from minuend.runtimes.witness import Witness
 from minuend.standards.dialects import dialect
 
 OPENVINO = "openvino-cpu@2026.4.1"

@@ -16,7 +16,7 @@ from minuend.models.patterns import Op, X, less
 from minuend.operators import SUBTRACT
 from minuend.rewriting.fixing import fix
 from minuend.runtimes import targets
-from minuend.runtimes.answers import WORST, Answer, Witness
+from minuend.runtimes.answers import WORST, Answer
 from minuend.runtimes.reasons import (
     AsContracted,
     Concerns,
@@ -31,6 +31,7 @@ from minuend.runtimes.reasons import (
 from minuend.runtimes.table import NOTHING, Table, nodes, pattern_key
 from minuend.runtimes.target import Target
 from minuend.runtimes.unmeasured_releases import Inferred, inferred, parts
+from minuend.runtimes.witness import Witness
 
 TEXT = '<ir_version: 10, opset_import: ["" : 14]> g (uint8[2] a, uint8[2] b) => (uint8[2] c) {{ c = {} }}'
 SUB = TEXT.format("Sub(a, b)")

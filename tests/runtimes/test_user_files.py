@@ -16,10 +16,11 @@ from minuend.errors import FileFormatError, SpecError
 from minuend.judging.checking import check
 from minuend.operators import SUBTRACT
 from minuend.runtimes import targets, user_files
-from minuend.runtimes.answers import EVERY, Answer, Witness
+from minuend.runtimes.answers import EVERY, Answer
 from minuend.runtimes.cases import CONSTANTS, RELATIONS
 from minuend.runtimes.table import nodes
 from minuend.runtimes.target import Target
+from minuend.runtimes.witness import Witness
 
 SUB = '<ir_version: 10, opset_import: ["" : 14]> g (uint8[2] a, uint8[2] b) => (uint8[2] c) { c = Sub(a, b) }'
 WRAPS = Answer("different-numbers", Witness(SUBTRACT, (5, 10), 42, 251))

@@ -14,7 +14,8 @@ from minuend.runtimes.formats import Unread
 
 if TYPE_CHECKING:
     from minuend.judging.gate import Gate
-    from minuend.runtimes.report import Finding, Report
+    from minuend.runtimes.finding import Finding
+    from minuend.runtimes.report import Report
 
 MOST = 50
 """Annotations, as many as a job can have; the summary has all findings."""

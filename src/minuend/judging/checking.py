@@ -28,6 +28,7 @@ from minuend.models.ranges.assumed import Assumptions
 from minuend.operators import SUBTRACT, by_name
 from minuend.plain import grouped
 from minuend.runtimes import targets
+from minuend.runtimes.finding import Finding
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.reasons import (
     ConstantsMixedUp,
@@ -39,7 +40,7 @@ from minuend.runtimes.reasons import (
     VersionNotLoaded,
 )
 from minuend.runtimes.rendering import english
-from minuend.runtimes.report import Finding, Report
+from minuend.runtimes.report import Report
 from minuend.runtimes.target import Target
 
 

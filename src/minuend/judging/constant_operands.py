@@ -12,8 +12,9 @@ from minuend.core.elements import ElementType
 from minuend.models.occurrences import Array, Occurrence
 from minuend.operators.operator import Operator
 from minuend.runtimes import values
-from minuend.runtimes.answers import OK, WORST, Answer, Span, Witness
+from minuend.runtimes.answers import OK, WORST, Answer, Span
 from minuend.runtimes.reasons import PairsLikeItDiffer
+from minuend.runtimes.witness import Witness
 
 _MOST_PAIRS = 4096
 """Different pairs up to which each is looked at."""

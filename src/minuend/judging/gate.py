@@ -22,8 +22,9 @@ from minuend.operators import SUBTRACT
 from minuend.operators.operator import Operator
 from minuend.plain import LEFT_OUT, grouped
 from minuend.runtimes.answers import VERDICTS
+from minuend.runtimes.finding import Finding
 from minuend.runtimes.formats import Unread, junit_of_all, sarif, uri_of
-from minuend.runtimes.report import FINDINGS, Finding, Report
+from minuend.runtimes.report import FINDINGS, Report
 from minuend.runtimes.trials import Trial
 
 Looked: TypeAlias = Report | Unread

@@ -18,8 +18,9 @@ from minuend.models.purpose import PLAIN
 from minuend.models.ranges.interval import Range
 from minuend.operators.value_classes import NO_VALUES, classes, reachable
 from minuend.runtimes import targets
-from minuend.runtimes.answers import EVERY, OK, WORST, Answer, Witness
+from minuend.runtimes.answers import EVERY, OK, WORST, Answer
 from minuend.runtimes.cases import relation_of
+from minuend.runtimes.finding import Finding
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.reasons import (
     AsContracted,
@@ -48,9 +49,9 @@ from minuend.runtimes.reasons import (
     ValuesDiffer,
 )
 from minuend.runtimes.rendering import english
-from minuend.runtimes.report import Finding
 from minuend.runtimes.severity import Severity, worst_of
 from minuend.runtimes.target import SILENT, Target, Unfit
+from minuend.runtimes.witness import Witness
 from minuend.standards.dialects import dialect
 from minuend.standards.node import Node
 from minuend.standards.validation import validate

@@ -20,13 +20,13 @@ from minuend.models.ranges.interval import Range
 from minuend.operators import SUBTRACT, reference
 from minuend.operators import codes as of_codes
 from minuend.runtimes import values
-from minuend.runtimes.answers import Witness
 from minuend.runtimes.cases import relation_of
 from minuend.runtimes.given_cases import Chosen
 from minuend.runtimes.probing import PROBING, is_constant, operands
 from minuend.runtimes.reasons import ProbeAgrees, ProbeDiffers, ProbeRefused, ProbeResultDiffers, Reason
 from minuend.runtimes.running import Output, Refused, Runtime
 from minuend.runtimes.values import Codes
+from minuend.runtimes.witness import Witness
 from minuend.standards.dialects import dialect
 from minuend.standards.node import Node
 

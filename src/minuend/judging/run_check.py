@@ -28,8 +28,8 @@ from minuend.models.opening import Model
 from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.models.tracing import TRACING, Array, Trace
 from minuend.runtimes import registry
-from minuend.runtimes.answers import Witness
 from minuend.runtimes.cases import relation_of
+from minuend.runtimes.finding import Finding
 from minuend.runtimes.model_runs import (
     DIMS,
     ORDINARY,
@@ -51,11 +51,12 @@ from minuend.runtimes.reasons import (
     RunDiffers,
     RunTogetherDiffers,
 )
-from minuend.runtimes.report import Finding, Report
+from minuend.runtimes.report import Report
 from minuend.runtimes.running import Runtime
 from minuend.runtimes.severity import Severity, worst, worst_of
 from minuend.runtimes.targets import Target
 from minuend.runtimes.trials import Answered, Place, Trial
+from minuend.runtimes.witness import Witness
 from minuend.standards.node import Node
 
 GIVEN = "the given ones"

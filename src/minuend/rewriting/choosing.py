@@ -21,8 +21,8 @@ from minuend.rewriting.options import Rewriting
 from minuend.rewriting.rewriter import Rewriter
 from minuend.rewriting.wording import FLOATS, SATURATE, deviation, instead, proof, ranges, rejections
 from minuend.runtimes.answers import Answer
+from minuend.runtimes.finding import Finding
 from minuend.runtimes.quirks import quirks
-from minuend.runtimes.report import Finding
 from minuend.runtimes.targets import Target
 from minuend.standards.node import Node, TensorType
 from minuend.standards.validation import validate

@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePath, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from xml.etree import ElementTree
 
 from minuend.plain import as_json
 
 if TYPE_CHECKING:
-    from minuend.runtimes.report import Finding, Report
+    from minuend.runtimes.finding import Finding
     from minuend.runtimes.trials import Trial
 
 RULES = {
@@ -26,6 +26,21 @@ RULES = {
 }
 
 ROOT = "%SRCROOT%"
+
+
+class Reported(Protocol):
+    """What is written of a report; see :class:`minuend.runtimes.report.Report`."""
+
+    @property
+    def title(self) -> str: ...
+    @property
+    def findings(self) -> tuple[Finding, ...]: ...
+    @property
+    def trials(self) -> tuple[Trial, ...]: ...
+    @property
+    def failures(self) -> tuple[Finding, ...]: ...
+    @property
+    def failed_trials(self) -> tuple[Trial, ...]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +61,12 @@ def sentence(finding: Finding) -> str:
 # ---- JUnit ----------------------------------------------------------------------------------------------------
 
 
-def junit(report: Report) -> str:
+def junit(report: Reported) -> str:
     """One report as a test suite: a test case a finding; those that count have failed, known ones are skipped."""
     return _xml(_suite(report))
 
 
-def junit_of_all(models: Iterable[Report | Unread]) -> str:
+def junit_of_all(models: Iterable[Reported | Unread]) -> str:
     """Many models as test suites, one each; a model that could not be looked at is an error."""
     suites = [_broken(one) if isinstance(one, Unread) else _suite(one) for one in models]
     root = ElementTree.Element("testsuites", name="minuend check")
@@ -61,7 +76,7 @@ def junit_of_all(models: Iterable[Report | Unread]) -> str:
     return _xml(root)
 
 
-def _suite(report: Report) -> ElementTree.Element:
+def _suite(report: Reported) -> ElementTree.Element:
     suite = ElementTree.Element("testsuite", name=report.title)
     counted = {id(one) for one in (*report.failures, *report.failed_trials)}
     for finding in report.findings:
@@ -107,7 +122,7 @@ def _in_xml(code: int) -> bool:
 # ---- SARIF ----------------------------------------------------------------------------------------------------
 
 
-def sarif(models: Iterable[tuple[Report | Unread, str]], tool_version: str, root: str = "") -> str:
+def sarif(models: Iterable[tuple[Reported | Unread, str]], tool_version: str, root: str = "") -> str:
     """Return what was found as one SARIF run.
 
     Args:
@@ -177,7 +192,7 @@ class _Result:
         return data
 
 
-def _results(report: Report) -> Iterator[_Result]:
+def _results(report: Reported) -> Iterator[_Result]:
     counted = {id(one) for one in (*report.failures, *report.failed_trials)}
     for finding in report.findings:
         if finding.verdict == "ok" and id(finding) not in counted:

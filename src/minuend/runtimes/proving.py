@@ -22,15 +22,16 @@ from minuend.operators.operator import Operator
 from minuend.operators.value_classes import classes
 from minuend.plain import grouped
 from minuend.runtimes import cases, pattern_cases, targets, values
-from minuend.runtimes.answers import EVERY, OK, Answer, Span, Witness, by_operand, joined_spans
+from minuend.runtimes.answers import EVERY, OK, Answer, Span, by_operand, joined_spans
 from minuend.runtimes.cases import RELATIONS, Case, Operation
 from minuend.runtimes.distinct_constants import unshared
+from minuend.runtimes.finding import Finding
 from minuend.runtimes.mixed_constants import MixedUp, mixed_up
 from minuend.runtimes.pattern_cases import GraphCase
 from minuend.runtimes.processor import extensions
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.reasons import ClassesDiffer, ConstantsMixedUpOften, RuntimeMessage
-from minuend.runtimes.report import Finding, Report
+from minuend.runtimes.report import Report
 from minuend.runtimes.running import Output, Refused, Runtime, model_of
 from minuend.runtimes.sampling import sample, sample_graphs
 from minuend.runtimes.severity import worst_of
@@ -38,6 +39,7 @@ from minuend.runtimes.table import DEFAULTS, Key, Table, joined
 from minuend.runtimes.targets import Target
 from minuend.runtimes.unmeasured_releases import inferred
 from minuend.runtimes.values import Codes
+from minuend.runtimes.witness import Witness
 from minuend.runtimes.workers import Steps, Workers
 
 Progress = Callable[[int, int], None]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 if TYPE_CHECKING:
     from minuend.models.patterns import Pattern
     from minuend.models.ranges.interval import Range
-    from minuend.runtimes.answers import Witness
+    from minuend.runtimes.witness import Witness
 
 Setting: TypeAlias = "tuple[tuple[str, str], ...]"
 """Names of a runtime's settings, each with its value."""

@@ -24,8 +24,8 @@ from minuend.runtimes.reasons import Folded, ReleaseTooNew, ReleaseTooOld, Setti
 if TYPE_CHECKING:
     from minuend.models.patterns import Pattern
     from minuend.models.ranges.interval import Range
-    from minuend.runtimes.answers import Witness
     from minuend.runtimes.reasons import Example, Reason, Setting, Stated
+    from minuend.runtimes.witness import Witness
 
 _MOST_PATTERNS = 3
 """How many patterns a sentence names."""

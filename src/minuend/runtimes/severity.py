@@ -14,7 +14,7 @@ from minuend.operators.operator import Value
 from minuend.operators.value_classes import largest, least_normal
 
 if TYPE_CHECKING:
-    from minuend.runtimes.answers import Witness
+    from minuend.runtimes.witness import Witness
 
 Severity = Literal["sign-of-zero", "rounding", "subnormal", "edge", "numbers"]
 

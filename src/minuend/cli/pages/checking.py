@@ -20,7 +20,8 @@ from minuend.standards.dialects import parse_version
 
 if TYPE_CHECKING:
     from minuend.judging.gate import Gate, Looked
-    from minuend.runtimes.report import Finding, Report
+    from minuend.runtimes.finding import Finding
+    from minuend.runtimes.report import Report
     from minuend.runtimes.trials import Trial
 
 Note: TypeAlias = str | Reason

@@ -11,8 +11,9 @@ from minuend.cli.words import counted, short_number
 from minuend.plain import grouped
 
 if TYPE_CHECKING:
-    from minuend.runtimes.answers import Witness
-    from minuend.runtimes.report import Finding, Report
+    from minuend.runtimes.finding import Finding
+    from minuend.runtimes.report import Report
+    from minuend.runtimes.witness import Witness
 
 _SHOWN = 20
 """How many unexpected findings are shown."""
