@@ -78,7 +78,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize(("sizes", "strides"), HOSTILE)
 def test_the_largest_tensors_take_no_long_search(sizes, strides):
-    start = time.perf_counter()
+    start = time.process_time()
     step = null_step(sizes, strides)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
     assert step is None or sum(d * stride for d, stride in zip(step, strides, strict=True)) == 0

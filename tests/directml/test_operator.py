@@ -394,7 +394,7 @@ def test_inputs_owned_by_directml_are_passed_like_the_others():
 
 def test_hostile_descriptions_are_refused_quickly_and_without_memory():
     top = 2**32 - 1
-    start = time.perf_counter()
+    start = time.process_time()
     for sizes, strides in (((top,), (0,)), ((65535, 65537), (1, 65534)), ((2,) * 8, (top // 8,) * 8)):
         packed = TensorDesc("UINT8", sizes)
         with pytest.raises(mn.ShapeError):
@@ -405,7 +405,7 @@ def test_hostile_descriptions_are_refused_quickly_and_without_memory():
     assert str(caught.value) == (
         "the buffer holds 16 bytes; expected at least 17179869180, the tensor's TotalTensorSizeInBytes, at ATensor"
     )
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 # ---- the rules of three buffers -------------------------------------------------------------------------------

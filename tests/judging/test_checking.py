@@ -627,9 +627,9 @@ def test_sarif_goes_to_a_file_and_never_over_the_model(files: Path, capfd: pytes
 CHILD = f"""
 import sys, time
 from minuend.judging.checking import check
-start = time.perf_counter()
+start = time.process_time()
 report = check(sys.argv[1], "directml@5.1")
-print(len(report), time.perf_counter() - start, {PEAK})
+print(len(report), time.process_time() - start, {PEAK})
 """
 
 

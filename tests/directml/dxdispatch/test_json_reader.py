@@ -92,11 +92,11 @@ def test_a_million_digits_are_read_as_a_double_that_is_too_large():
 
 
 def test_long_lists_and_comments_are_read_in_time_that_grows_with_their_length():
-    start = time.perf_counter()
+    start = time.process_time()
     assert len(parse(f"[{'1,' * 500_000} 2]").value) == 500_001
     assert len(parse(f"[{'1,/**/' * 50_000} 2,]").value) == 50_001
     assert parse("/**/" * 200_000 + "//\n" * 200_000 + "3").value == 3
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 def test_places_are_found_in_lists_that_are_read_at_once():

@@ -297,9 +297,9 @@ def test_of_three_gigabytes_only_what_is_used_is_read(tmp_path):
     (tmp_path / "m.onnx").write_bytes(proto.SerializeToString())
     forget_peak()
     before = peak()
-    start = time.perf_counter()
+    start = time.process_time()
     assert run(path) == [9, 8, 7, 6]
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
     assert peak() - before < 200_000  # kB
     model = read(path)
     model.save(tmp_path / "again.onnx")
