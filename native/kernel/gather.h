@@ -20,16 +20,16 @@ inline V evens_of(V low, V high, std::index_sequence<i...>) {
 #if defined(__AVX512BW__)
   if constexpr (sizeof(T) <= 2 && sizeof(V) == 64) {
     const __m512i in_order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
-    const __m512i kept = sizeof(T) == 1 ? _mm512_set1_epi16(0xff) : _mm512_set1_epi32(0xffff);
-    const __m512i x = _mm512_and_si512((__m512i)low, kept), y = _mm512_and_si512((__m512i)high, kept);
+    const __m512i mask = sizeof(T) == 1 ? _mm512_set1_epi16(0xff) : _mm512_set1_epi32(0xffff);
+    const __m512i x = _mm512_and_si512((__m512i)low, mask), y = _mm512_and_si512((__m512i)high, mask);
     const __m512i packed = sizeof(T) == 1 ? _mm512_packus_epi16(x, y) : _mm512_packus_epi32(x, y);
     return (V)_mm512_permutexvar_epi64(in_order, packed);
   }
 #endif
 #if defined(__AVX2__)
   if constexpr (sizeof(T) <= 2 && sizeof(V) == 32) {
-    const __m256i kept = sizeof(T) == 1 ? _mm256_set1_epi16(0xff) : _mm256_set1_epi32(0xffff);
-    const __m256i x = _mm256_and_si256((__m256i)low, kept), y = _mm256_and_si256((__m256i)high, kept);
+    const __m256i mask = sizeof(T) == 1 ? _mm256_set1_epi16(0xff) : _mm256_set1_epi32(0xffff);
+    const __m256i x = _mm256_and_si256((__m256i)low, mask), y = _mm256_and_si256((__m256i)high, mask);
     const __m256i packed = sizeof(T) == 1 ? _mm256_packus_epi16(x, y) : _mm256_packus_epi32(x, y);
     return (V)_mm256_permute4x64_epi64(packed, 0xd8);
   }
@@ -185,10 +185,10 @@ bool copy_short_rows(const StridedRows& s, size_t bytes) {
 // elements of several columns.
 template <class T>
 void gather_columns(const StridedRows& s) {
-  constexpr size_t kHeldRows = 16 << 10;  // bytes
-  const size_t apart = size_t(s.stride < 0 ? -s.stride : s.stride);
+  constexpr size_t kRowsInL1 = 16 << 10;  // bytes
+  const size_t distance = size_t(s.stride < 0 ? -s.stride : s.stride);
   const size_t step =
-      apart < kCacheLine ? kHeldRows / (s.n * apart + kCacheLine) : s.rows;  // or columns share no lines
+      distance < kCacheLine ? kRowsInL1 / (s.n * distance + kCacheLine) : s.rows;  // or columns share no lines
   for (size_t r = 0; r < s.rows; r += step) {
     const size_t rows = s.rows - r < step ? s.rows - r : step;
     const char* from = s.from + ptrdiff_t(r) * s.from_row_stride;
@@ -264,7 +264,7 @@ void repeat_fixed(const char* __restrict from, char* __restrict to, size_t rows)
   }
 }
 
-// Any number: whole registers of copies as long as there is room. Copies too many are overwritten by the next
+// Any number: whole registers of copies as long as they fit. Copies too many are overwritten by the next
 // element's.
 template <class T>
 void repeat_any(const char* __restrict from, char* __restrict to, size_t rows, size_t n) {

@@ -33,7 +33,7 @@ struct Inverse {
   bool both = false;  // whether a result that is written over both operands always fits
 };
 
-// What is said of overflow.
+// What is reported of overflow.
 enum class Report { nothing, any, count };
 constexpr Report report_of(Element element, Policy policy) {
   if (policy == Policy::error) return Report::any;

@@ -53,7 +53,7 @@ struct Source {
   ptrdiff_t stride;  // bytes, where the access is strided
   V same{};
 
-  Source(const char* at, ptrdiff_t apart) : p(at), stride(apart) {
+  Source(const char* at, ptrdiff_t bytes) : p(at), stride(bytes) {
     if constexpr (access == Access::broadcast) same = V{} + get<T>(at);
   }
   // The last element of every second one is not loaded with a whole register: behind it there may be no memory.
@@ -315,7 +315,7 @@ inline void short_rows(Trait trait, const Block& block, bool prefetches, Overflo
   }
 }
 
-// Short rows have one loop for all traffic that is not streamed: in_l1's, told whether to prefetch.
+// Short rows have one loop for all traffic that is not streamed: in_l1's, with or without prefetch.
 template <class Trait, Access access_a, Access access_b, Traffic traffic>
 size_t loop(Trait trait, const Block& block, bool prefetches = true) {
   Tally<Trait> overflows;

@@ -110,16 +110,16 @@ struct Transposition {
   // some of either. At the end of the operand, where there is nothing behind, columns are copied one by one.
   template <size_t n>
   void few_rows() const {
-    const ptrdiff_t apart = stride < 0 ? -stride : stride;
+    const ptrdiff_t distance = stride < 0 ? -stride : stride;
     if constexpr (has_half<n>) {
-      if (rows <= n / 2 && apart <= ptrdiff_t(n / 2 * sizeof(T))) return few_rows<n / 2>();
+      if (rows <= n / 2 && distance <= ptrdiff_t(n / 2 * sizeof(T))) return few_rows<n / 2>();
     }
     const bool backwards = stride < 0;
     const char* const end = source(rows, backwards ? 0 : columns - 1);
     size_t c = 0;
     while (backwards && c < columns && source(n, c) > end) ++c;
     one_by_one(0, c);
-    for (; apart <= kPage && c + n <= columns && source(n, backwards ? c : c + n - 1) <= end; c += n) {
+    for (; distance <= kPage && c + n <= columns && source(n, backwards ? c : c + n - 1) <= end; c += n) {
       Vec<T, n> v[n];
       for (size_t i = 0; i < n; ++i) v[i] = get<Vec<T, n>>(source(0, c + i));
       transpose_registers(v, std::make_index_sequence<n>{});
@@ -137,7 +137,7 @@ struct Transposition {
   }
 
   static constexpr ptrdiff_t kPage =
-      4096;  // bytes; of columns no farther apart, every page in between holds an element
+      4096;  // bytes; of columns at no larger distance, every page in between holds an element
   template <size_t n>
   static constexpr bool has_half = n >= 4 && n * sizeof(T) >= 16;
 };

@@ -47,8 +47,8 @@ class Planes : public KernelTraversal {
     size_t count = 0;
     for (size_t i = from; i < to; i += step) {
       const size_t k = std::min(step, to - i);
-      const char* x = bring(a + ptrdiff_t(i) * a_.apart, a_, accesses_.a, k, a_buffer);
-      const char* y = bring(b + ptrdiff_t(i) * b_.apart, b_, accesses_.b, k, b_buffer);
+      const char* x = bring(a + ptrdiff_t(i) * a_.outer, a_, accesses_.a, k, a_buffer);
+      const char* y = bring(b + ptrdiff_t(i) * b_.outer, b_, accesses_.b, k, b_buffer);
       count += kernel_(table_, {x, y, out + i * plane_ * result_, k * plane_}, accesses_, traffic_);
     }
     return count;
@@ -60,7 +60,7 @@ class Planes : public KernelTraversal {
 
   // An operand: the stride of its planes, and its rows within a plane, as long as its strides allow.
   struct Operand {
-    Operand(const Layout& l, const ptrdiff_t* s, int p) : apart(s[p]), inner(s[l.rank - 1]), n(l.size[l.rank - 1]) {
+    Operand(const Layout& l, const ptrdiff_t* s, int p) : outer(s[p]), inner(s[l.rank - 1]), n(l.size[l.rank - 1]) {
       row[0] = 0;
       for (int d = l.rank - 2; d > p; --d) {
         if (rows == 1 && s[d] == inner * ptrdiff_t(n)) {
@@ -73,22 +73,22 @@ class Planes : public KernelTraversal {
         rows *= l.size[d];
       }
     }
-    bool is_scalar() const { return apart == 0 && inner == 0 && rows == 1; }
+    bool is_scalar() const { return outer == 0 && inner == 0 && rows == 1; }
 
-    ptrdiff_t apart, inner;  // bytes
+    ptrdiff_t outer, inner;  // bytes
     size_t n, rows = 1;
     ptrdiff_t row[kMost];  // offset of each, in bytes
   };
 
   const char* bring(const char* p, const Operand& s, Access access, size_t planes, Gathered& to) const {
     const auto plane = ptrdiff_t(plane_ * item_);
-    if (access == Access::broadcast || (s.rows == 1 && is_contiguous(s.inner) && s.apart == plane)) return p;
+    if (access == Access::broadcast || (s.rows == 1 && is_contiguous(s.inner) && s.outer == plane)) return p;
     if (to.ready) return to.bytes;  // all planes are one: the first step, the largest, has gathered enough of them
     for (size_t r = 0; r < s.rows; ++r) {
       char* const row = to.bytes + r * s.n * item_;
-      routines().gather(item_, {p + s.row[r], row, s.inner, s.n, planes, s.apart, plane});
+      routines().gather(item_, {p + s.row[r], row, s.inner, s.n, planes, s.outer, plane});
     }
-    to.ready = s.apart == 0;
+    to.ready = s.outer == 0;
     return to.bytes;
   }
 

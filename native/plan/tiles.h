@@ -23,7 +23,7 @@ class Tiles : public KernelTraversal {
     const bool in_place = work.policy == Policy::count || l.rank == 0 ||
                           l.out[inner] == ptrdiff_t(result_size(work.element, work.policy));
     if (l.rank < 2 || !in_place) return -1;
-    // The operand whose columns are the farthest apart gains the most.
+    // The operand with the largest distance between columns gains the most.
     int found = -1;
     ptrdiff_t farthest = 0;
     for (int d = 0; d < inner; ++d) {
@@ -31,7 +31,7 @@ class Tiles : public KernelTraversal {
         // What is broadcast along the dim in between is sooner gathered once, as a row.
         const bool repeats = d < inner - 1 && s[inner - 1] == 0 && l.size[inner - 1] >= kFew;
         if (!runs_across(s[d], s[inner], item) || repeats || !pays(work, d, s[d], s[inner])) return;
-        if (const ptrdiff_t apart = std::abs(s[inner]); apart > farthest) found = d, farthest = apart;
+        if (const ptrdiff_t distance = std::abs(s[inner]); distance > farthest) found = d, farthest = distance;
       };
       consider(l.a);
       consider(l.b);
@@ -94,7 +94,7 @@ class Tiles : public KernelTraversal {
   static constexpr size_t kTlbPages = 1024;          // that the TLB holds
   static constexpr size_t kSecondCache = 1 << 20;  // bytes
   static constexpr ptrdiff_t kClose = 32;         // bytes from row to row of what is transposed
-  static constexpr size_t kHeldRows = 128;            // rows that are gathered before they are transposed
+  static constexpr size_t kRowsInBuffer = 128;        // rows that are gathered before they are transposed
   static constexpr size_t kLongest = 1024;        // rows or columns of a tile
 
   // Whether an operand with such strides runs across rows: several of its elements down a column share a cache line,
@@ -106,21 +106,21 @@ class Tiles : public KernelTraversal {
 
   // Whether tiles pay for an operand with such strides. Few rows of large elements are sooner read one by one, unless
   // columns share cache lines.
-  static bool pays(const Work& work, int outer, ptrdiff_t down, ptrdiff_t apart) {
+  static bool pays(const Work& work, int outer, ptrdiff_t down, ptrdiff_t across) {
     const size_t rows = work.layout.size[outer], columns = work.layout.size[work.layout.rank - 1];
-    const size_t item = item_size(work.element), distance = size_t(std::abs(apart));
+    const size_t item = item_size(work.element), distance = size_t(std::abs(across));
     const bool follows = down == ptrdiff_t(item);
-    if (rows >= kFew && columns >= kFew) return follows || item < kLeastStrided || columns > kept_lines(distance);
+    if (rows >= kFew && columns >= kFew) return follows || item < kLeastStrided || columns > cached_lines(distance);
     if (!follows) return false;
     if (columns < kFew) return columns < rows && is_joined(work, outer);
     const size_t most = item < 8 && rows > item / 2 ? kFarthest : kFew * item;
     return columns >= kMany && 2 * item < distance && distance <= most;  // stride 2 is read without a buffer
   }
 
-  // How many cache lines, so many bytes apart, stay close: the TLB holds their pages, and L2 the lines, which share few
-  // of its sets if a large power of two divides the distance.
-  static size_t kept_lines(size_t apart) {
-    return std::min(kTlbPages, kSecondCache / std::max(power_of_two_in(apart), kCacheLine));
+  // How many cache lines at such a distance in bytes stay cached: the TLB holds their pages, and L2 the lines, which
+  // share few of its sets if a large power of two divides the distance.
+  static size_t cached_lines(size_t distance) {
+    return std::min(kTlbPages, kSecondCache / std::max(power_of_two_in(distance), kCacheLine));
   }
   // The largest that divides n.
   static size_t power_of_two_in(size_t n) { return n & (~n + 1); }
@@ -293,14 +293,14 @@ class Tiles : public KernelTraversal {
   void transpose_tile(const char* p, ptrdiff_t outer, ptrdiff_t inner, char* to, const Tile& s) const {
     const size_t width = pitch_ * item_;
     if (is_contiguous(outer)) return routines().transpose(item_, p, inner, to, width, s.rows, s.columns);
-    alignas(64) char held[kBuffer];
-    for (size_t r = 0; r < s.rows; r += kHeldRows) {
-      const size_t rows = std::min(kHeldRows, s.rows - r), columns = std::min(kBuffer / (rows * item_), s.columns);
+    alignas(64) char buffer[kBuffer];
+    for (size_t r = 0; r < s.rows; r += kRowsInBuffer) {
+      const size_t rows = std::min(kRowsInBuffer, s.rows - r), columns = std::min(kBuffer / (rows * item_), s.columns);
       for (size_t done = 0; done < s.columns; done += columns) {
         const size_t c = std::min(done, s.columns - columns);
         const char* const from = p + ptrdiff_t(r) * outer + ptrdiff_t(c) * inner;
-        routines().gather(item_, {from, held, outer, rows, columns, inner, ptrdiff_t(rows * item_)});
-        routines().transpose(item_, held, ptrdiff_t(rows * item_), to + r * width + c * item_, width, rows, columns);
+        routines().gather(item_, {from, buffer, outer, rows, columns, inner, ptrdiff_t(rows * item_)});
+        routines().transpose(item_, buffer, ptrdiff_t(rows * item_), to + r * width + c * item_, width, rows, columns);
       }
     }
   }

@@ -91,9 +91,9 @@ bool write_number(PyObject* number, Element element, char* to) {
   std::memcpy(to, &value, item);  // little-endian: the low bytes are the element
   // It fits where the element, made as wide again, is the number.
   const int above = int(64 - 8 * item);
-  const auto kept = uint64_t(value) << above;
+  const auto shifted = uint64_t(value) << above;
   const bool fits =
-      kind == Kind::with_sign ? int64_t(kept) >> above == value : value >= 0 && int64_t(kept >> above) == value;
+      kind == Kind::with_sign ? int64_t(shifted) >> above == value : value >= 0 && int64_t(shifted >> above) == value;
   return overflow == 0 && fits;
 }
 
@@ -362,7 +362,7 @@ PyObject* learn(PyObject*, PyObject* const* args, Py_ssize_t n) {
                         kElements[element].name, args[0]);
   }
   if (dtype->type_num < 0 || dtype->type_num >= kKnown) Py_RETURN_NONE;
-  Py_INCREF(widened);  // kept as long as the process
+  Py_INCREF(widened);  // lives as long as the process
   known[dtype->type_num] = {kElements[element].kind != Kind::coded, Element(element), widened};
   Py_RETURN_NONE;
 }

@@ -270,10 +270,10 @@ int exec_module(PyObject*) {
   // Once, however often the module is imported: a lock that is taken twice before a fork never opens.
   [[maybe_unused]] static const bool begun = (init_threads(), init_memory(), true);
   if (PyArray_ImportNumPyAPI() < 0 || init_fast_path() < 0 || init_results() < 0) return -1;
-  const char* asked = requested_instruction_set();
-  if (asked != nullptr && std::strcmp(asked, instruction_set()) != 0) {
+  const char* requested = requested_instruction_set();
+  if (requested != nullptr && std::strcmp(requested, instruction_set()) != 0) {
     PyErr_Format(PyExc_ImportError,
-                 "MINUEND_ISA is '%s', an instruction set that this CPU does not run; the best is '%s'", asked,
+                 "MINUEND_ISA is '%s', an instruction set that this CPU does not run; the best is '%s'", requested,
                  instruction_set());
     return -1;
   }

@@ -42,8 +42,8 @@ int init_results() {
 PyObject* new_result(PyArray_Descr* descr, const Layout& layout) {
   npy_intp sizes[kMaxRank], strides[kMaxRank];
   size_t bytes = size_t(PyDataType_ELSIZE(descr));
-  bool too_large = false;     // for this; NumPy says so in its own words
-  bool is_c_ordered = true;  // which NumPy is quicker with where it is told nothing
+  bool too_large = false;     // for this; NumPy has the message
+  bool is_c_ordered = true;  // NumPy is quicker where it gets no strides
   for (int i = layout.rank - 1; i >= 0; --i) {
     sizes[i] = npy_intp(layout.size[i]);
     strides[i] = layout.out[i];

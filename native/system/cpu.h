@@ -1,4 +1,4 @@
-// What the CPU can do, asked of the CPU itself: compilers' own words for it differ, and some know too few.
+// What the CPU can do, queried from the CPU itself: compilers' own words for it differ, and some know too few.
 #pragma once
 
 #if defined(__x86_64__)

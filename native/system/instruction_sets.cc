@@ -26,8 +26,8 @@ extern const Routines routines;
 }
 
 const char* requested_instruction_set() {
-  const char* asked = std::getenv("MINUEND_ISA");
-  return asked != nullptr ? asked : std::getenv("MINUEND_TARGET");
+  const char* requested = std::getenv("MINUEND_ISA");
+  return requested != nullptr ? requested : std::getenv("MINUEND_TARGET");
 }
 
 namespace {
@@ -78,8 +78,8 @@ const InstructionSet* by_name(const char* name) {
 }
 
 const InstructionSet* best() {
-  if (const char* asked = requested_instruction_set()) {
-    if (const InstructionSet* set = by_name(asked)) return set;
+  if (const char* requested = requested_instruction_set()) {
+    if (const InstructionSet* set = by_name(requested)) return set;
   }
   return by_name(kFound.names[kFound.count - 1]);
 }

@@ -11,7 +11,7 @@ namespace minuend {
 void* allocate_lines(size_t bytes);
 void free_lines(void* p);
 
-// Pages from the system, of zeros; nullptr where it has none. Large ones are asked for where that pays.
+// Pages from the system, of zeros; nullptr where it has none. Large ones are requested where that pays.
 void* map_pages(size_t bytes);
 void unmap_pages(void* p, size_t bytes);
 
@@ -27,9 +27,9 @@ CacheSizes cache_sizes();
 // How many CPUs this process may run on, by its affinity.
 int available_cpus();
 
-// Reads a file of the system's, which is small, into `to`: how many bytes there were, at most `room`; 0 where it is not
+// Reads a file of the system's, which is small, into `to`: how many bytes there were, at most `size`; 0 where it is not
 // there, -1 where it cannot be read now. Allocates nothing.
-int read_file(const char* path, char* to, size_t room);
+int read_file(const char* path, char* to, size_t size);
 
 // The CPU that the calling thread runs on; -1 where the system does not say.
 int current_cpu();

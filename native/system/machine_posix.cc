@@ -100,12 +100,12 @@ int available_cpus() {
   return n > 0 ? int(n) : 1;
 }
 
-int read_file(const char* path, char* to, size_t room) {
+int read_file(const char* path, char* to, size_t size) {
   const int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return errno == ENOENT || errno == ENOTDIR ? 0 : -1;
   size_t have = 0;
   ssize_t n = 0;
-  while (have < room && ((n = read(file, to + have, room - have)) > 0 || (n < 0 && errno == EINTR))) {
+  while (have < size && ((n = read(file, to + have, size - have)) > 0 || (n < 0 && errno == EINTR))) {
     if (n > 0) have += size_t(n);
   }
   close(file);

@@ -51,7 +51,7 @@ int available_cpus() {
   return std::max(n, 1);
 }
 
-int read_file(const char*, char*, size_t) { return 0; }  // nothing is told by files
+int read_file(const char*, char*, size_t) { return 0; }  // no files say this
 
 // Windows wakes a thread on an idle CPU by itself.
 int current_cpu() { return -1; }

@@ -15,14 +15,14 @@ namespace {
 
 constexpr size_t kHeader = 64;  // bytes before the data, which so starts on a cache line
 constexpr size_t kLeastMapped = 256 << 10;  // smaller blocks are the C library's, cheaper to have the first time
-constexpr size_t kMostSmall = 64;           // and are kept only so many, which bounds the search for one
+constexpr size_t kMostSmall = 64;           // and are cached only so many, which bounds the search for one
 
-// The container is asked again after so many bytes, and after so long.
+// The container is queried again after so many bytes, and after so long.
 using Clock = std::chrono::steady_clock;
-constexpr size_t kAskAfter = 16 << 20;
-constexpr auto kAskEvery = std::chrono::milliseconds(100);
+constexpr size_t kQueryAfter = 16 << 20;
+constexpr auto kQueryEvery = std::chrono::milliseconds(100);
 
-// What stands before the data. Kept blocks are linked through it: giving one back allocates nothing, for it must not
+// What stands before the data. Cached blocks are linked through it: giving one back allocates nothing, for it must not
 // fail.
 struct Block {
   size_t size;  // of all, header included
@@ -45,18 +45,18 @@ void* map(size_t size) { return size < kLeastMapped ? allocate_lines(size) : map
 void unmap(void* p, size_t size) { return size < kLeastMapped ? free_lines(p) : unmap_pages(p, size); }
 
 // The bound where nobody has set one: 1 GiB, an eighth of the machine's memory or of what its container allows, and half
-// of what the container has left beside the `kept` bytes and those that are about to be mapped; the least of them.
-size_t fitting_limit(const Container::Memory& allowed, size_t kept, size_t coming) {
+// of what the container has left besides the `cached` bytes and those that are about to be mapped; the least of them.
+size_t fitting_limit(const Container::Memory& allowed, size_t cached, size_t coming) {
   constexpr size_t most = size_t(1) << 30;
   size_t memory = allowed.limit;
   if (const size_t all = physical_memory(); all > 0) memory = std::min(memory, all);
   const size_t eighth = std::min(most, memory / 8);
   if (allowed.limit == SIZE_MAX) return eighth;
-  const int64_t left = allowed.left + int64_t(kept) - int64_t(coming);
+  const int64_t left = allowed.left + int64_t(cached) - int64_t(coming);
   return std::min(eighth, size_t(std::max<int64_t>(left, 0)) / 2);
 }
 
-// Blocks that are kept, oldest first.
+// Cached blocks, oldest first.
 class Shelf {
  public:
   // One of this size, the newest; nullptr where there is none.
@@ -104,9 +104,9 @@ struct Cache {
   size_t limit = 0;
   bool is_set = false;  // by the user, who is not contradicted
 
-  // What the container allowed when it was asked, when that was, and how many bytes have come and gone since.
+  // What the container allowed when it was queried, when that was, and how many bytes have come and gone since.
   Container::Memory allowed;
-  Clock::time_point asked;
+  Clock::time_point queried;
   size_t moved = 0;
 
   Shelf& shelf(size_t size) { return size < kLeastMapped ? small : large; }
@@ -116,20 +116,20 @@ struct Cache {
     small.shrink(to, kMostSmall - 1);
   }
 
-  // Called for large blocks that are about to be mapped, and for those that are given back: asks the container anew
-  // where that pays, and keeps no more than now fits. Memory that grows in a container with a limit is watched closely,
-  // since mapping costs more than asking.
+  // Called for large blocks that are about to be mapped, and for those that are given back: queries the container anew
+  // where that pays, and caches no more than now fits. Memory that grows in a container with a limit is watched
+  // closely, since mapping costs more than a query.
   void move(size_t bytes, bool maps) {
     if (is_set || bytes < kLeastMapped) return;
     moved += bytes;
-    if (moved < kAskAfter) return;
+    if (moved < kQueryAfter) return;
     const bool grows = maps && allowed.limit != SIZE_MAX;
-    if (grows || Clock::now() - asked >= kAskEvery) fit(maps ? bytes : 0);
+    if (grows || Clock::now() - queried >= kQueryEvery) fit(maps ? bytes : 0);
   }
 
   void fit(size_t coming = 0) {
-    container().read(allowed);  // where that cannot be now, what it said before goes on
-    asked = Clock::now();
+    container().read(allowed);  // where that cannot be now, its last answer holds
+    queried = Clock::now();
     moved = 0;
     limit = fitting_limit(allowed, bytes(), coming);
     shrink(limit);
@@ -143,8 +143,8 @@ struct Cache {
 
 // Never destroyed: arrays may outlive the module.
 Cache& cache() {
-  alignas(Cache) static char room[sizeof(Cache)];
-  static auto* c = new (room) Cache;
+  alignas(Cache) static char storage[sizeof(Cache)];
+  static auto* c = new (storage) Cache;
   return *c;
 }
 

@@ -1,7 +1,7 @@
-// Memory of results, kept for the next one.
+// Memory of results, cached for the next one.
 //
 // A fresh large array costs more in page faults than the subtraction does, and one that does not start on a cache line
-// costs a quarter. Blocks that results no longer use are kept, up to a bound, and given to the next result of their
+// costs a quarter. Blocks that results no longer use are cached, up to a bound, and given to the next result of their
 // size.
 #pragma once
 
@@ -21,14 +21,14 @@ void give_block(void* block);
 // How many bytes the block holds.
 size_t block_size(void* block);
 
-// The bound on bytes kept; 0 switches the cache off. Where nobody has set one, it is what fits the machine and the
-// container, which is asked again as memory comes and goes; see memory.cc.
+// The bound on cached bytes; 0 switches the cache off. Where nobody has set one, it is what fits the machine and the
+// container, which is queried again as memory comes and goes; see memory.cc.
 size_t cache_limit();
 void set_cache_limit(size_t bytes);
-// Takes back what was set, and asks at once.
+// Takes back what was set, and queries at once.
 void fit_cache();
 
-// Bytes kept now; clear_cache() returns them to the system and says how many they were.
+// Bytes cached now; clear_cache() returns them to the system and their number.
 size_t cached_bytes();
 size_t clear_cache();
 

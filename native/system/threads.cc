@@ -24,17 +24,17 @@ namespace minuend {
 
 namespace {
 
-// What MINUEND_NUM_THREADS asks for: 0 where it is unset, -1 where it is no such number.
-int asked_threads() {
-  const char* asked = std::getenv("MINUEND_NUM_THREADS");
-  if (asked == nullptr || *asked == 0) return 0;
+// What MINUEND_NUM_THREADS requests: 0 where it is unset, -1 where it is no such number.
+int requested_threads() {
+  const char* requested = std::getenv("MINUEND_NUM_THREADS");
+  if (requested == nullptr || *requested == 0) return 0;
   char* end;
-  const long n = std::strtol(asked, &end, 10);
+  const long n = std::strtol(requested, &end, 10);
   return *end == 0 && n >= 1 && n <= kMostThreads ? int(n) : -1;
 }
 
-// The number that somebody has asked for, 0 for none; without one as many as CPUs are allowed.
-std::atomic<int> asked{std::max(asked_threads(), 0)};
+// The number that somebody has requested, 0 for none; without one as many as CPUs are allowed.
+std::atomic<int> requested{std::max(requested_threads(), 0)};
 std::atomic<int> allowed{1};
 
 using Clock = std::chrono::steady_clock;
@@ -183,7 +183,7 @@ class Pool {
   std::atomic<uint64_t> state_{0};  // the round's number and, in the low bits, how many more may join it
   std::atomic<int> active_{0};      // threads that have joined, or are trying to
   std::vector<std::thread::native_handle_type> threads_;  // they never end
-  int avoided_ = -1;                // the CPU that they are kept off
+  int avoided_ = -1;                // the CPU that they avoid
   int sleeping_ = 0;
 };
 
@@ -208,22 +208,22 @@ bool try_run(Job& job, int helpers, int threads) {
 
 }  // namespace
 
-bool environment_is_valid() { return asked_threads() >= 0; }
+bool environment_is_valid() { return requested_threads() >= 0; }
 
 int num_threads() {
-  const int n = asked.load(std::memory_order_relaxed);
+  const int n = requested.load(std::memory_order_relaxed);
   return n > 0 ? n : allowed.load(std::memory_order_relaxed);
 }
-void set_num_threads(int n) { asked = n; }
+void set_num_threads(int n) { requested = n; }
 
 void heed_container() {
   constexpr auto soon = std::chrono::seconds(1);
-  if (asked.load(std::memory_order_relaxed) > 0) return;
+  if (requested.load(std::memory_order_relaxed) > 0) return;
   if (Clock::now().time_since_epoch() - learned.load(std::memory_order_relaxed) >= soon) learn_cpus();
 }
 
 void fit_threads() {
-  asked = 0;
+  requested = 0;
   learn_cpus();
 }
 

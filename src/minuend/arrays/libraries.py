@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Any, Protocol
+from types import MappingProxyType, ModuleType
+from typing import Any, Protocol, TypeGuard
 
 import numpy as np
 
@@ -37,7 +37,13 @@ class LibraryFunction(Protocol):
     def __call__(self, a: object, b: object, out: object, overflow: Overflow, /) -> object: ...
 
 
-def library_of(*operands: Any) -> Any:
+class Exchanged(Protocol):
+    """An array of another library that hands its memory on, by DLPack."""
+
+    def __dlpack__(self, *, stream: None = None) -> Any: ...
+
+
+def library_of(*operands: object) -> ModuleType | None:
     """Return the module that subtracts some operands; ``None`` where NumPy's own arrays and numbers are all there are.
 
     >>> import numpy as np
@@ -61,14 +67,14 @@ def _roots(kind: type) -> frozenset[str]:
     return frozenset("numpy.ma" if one.startswith("numpy.ma") else one.partition(".")[0] for one in modules)
 
 
-def exchanges(operand: Any) -> bool:
+def exchanges(operand: object) -> TypeGuard[Exchanged]:
     """Whether an object is another library's array that hands its memory on."""
     if isinstance(operand, np.ndarray | np.generic | int | float | type):
         return False
     return hasattr(operand, "__dlpack__")
 
 
-def only_of(words: str, kinds: Any, operands: Mapping[str, Any], advice: str) -> None:
+def only_of(words: str, kinds: type | tuple[type, ...], operands: Mapping[str, object], advice: str) -> None:
     """Check that operands are all of one library, or numbers.
 
     Raises:
@@ -86,7 +92,7 @@ def only_of(words: str, kinds: Any, operands: Mapping[str, Any], advice: str) ->
         )
 
 
-def no_out(out: Any, words: str, instead: str = "leave it away") -> None:
+def no_out(out: object, words: str, instead: str = "leave it away") -> None:
     """Check that a library whose arrays are not written to is given none.
 
     Raises:

@@ -13,7 +13,7 @@ PLAIN = (0.0, None)  # the priority of a plain array, and that it wraps nothing
 NUMBER = -1_000_000.0  # a number's priority, and that of a class that states none
 
 
-def check_protocol(**operands: Any) -> None:
+def check_protocol(**operands: object) -> None:
     """Check that no operand's class redefines what NumPy's functions do with it.
 
     Such a class computes more than numbers: astropy's Quantity and pint's convert units. Its numbers alone would be

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from minuend.arrays import functions
@@ -12,7 +10,7 @@ from minuend.core.policies import Overflow
 from minuend.errors import DTypeError
 
 
-def subtract(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
+def subtract(a: object, b: object, out: object, overflow: Overflow) -> object:
     """Subtract them; the result is of the library's own kind where it has a namespace of the array API."""
     no_out(out, "arrays that are exchanged")
     first = next(one for one in (a, b) if exchanges(one))
@@ -24,7 +22,7 @@ def subtract(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
     return found if namespace is None else namespace().from_dlpack(found)
 
 
-def _seen(operand: Any, name: str) -> Any:
+def _seen(operand: object, name: str) -> object:
     if not exchanges(operand):
         return operand
     try:

@@ -14,7 +14,7 @@ from minuend.core.policies import Overflow
 from minuend.errors import DTypeError, ShapeError
 
 
-def subtract(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
+def subtract(a: object, b: object, out: object, overflow: Overflow) -> object:
     """Subtract two Series, two DataFrames, or one and a number."""
     no_out(out, "pandas objects")
     only_of("pandas Series or DataFrame", (pd.Series, pd.DataFrame), {"a": a, "b": b}, "pandas.Series(x)")
@@ -65,7 +65,7 @@ def _check_labels(a: Any, b: Any) -> None:
             )
 
 
-def _elements(operand: Any, name: str) -> Any:
+def _elements(operand: object, name: str) -> object:
     """The elements of an object of one NumPy type; numbers as they are."""
     if not isinstance(operand, pd.Series | pd.DataFrame):
         return operand

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import polars as pl
 
@@ -14,7 +12,7 @@ from minuend.core.policies import Overflow
 from minuend.errors import DTypeError, ShapeError
 
 
-def subtract(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
+def subtract(a: object, b: object, out: object, overflow: Overflow) -> object:
     """Subtract two Series, two DataFrames with the same columns, or one and a number."""
     no_out(out, "Polars objects")
     only_of("Polars Series or DataFrame", (pl.Series, pl.DataFrame), {"a": a, "b": b}, "polars.Series(x)")
@@ -36,12 +34,12 @@ def subtract(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
     return pl.DataFrame([_series(name, x, y, overflow) for name, (x, y) in zip(first.columns, parts, strict=True)])
 
 
-def _series(name: str, a: Any, b: Any, overflow: Overflow) -> Any:
+def _series(name: str, a: object, b: object, overflow: Overflow) -> object:
     found = functions.subtract(_elements(a, "a"), _elements(b, "b"), overflow=overflow)
     return pl.Series(name, found)
 
 
-def _elements(operand: Any, name: str) -> Any:
+def _elements(operand: object, name: str) -> object:
     if not isinstance(operand, pl.Series):
         return operand
     if str(operand.dtype).lower() not in TYPES:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import zarr
 
 from minuend.arrays import functions
@@ -11,7 +9,7 @@ from minuend.core.policies import Overflow
 from minuend.errors import ShapeError
 
 
-def subtract(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
+def subtract(a: object, b: object, out: object, overflow: Overflow) -> object:
     """Subtract zarr arrays, or one and a NumPy array or a number; the result is a NumPy array."""
     if isinstance(out, zarr.Array):
         raise ShapeError("out", "out is a zarr array; dask.array.from_zarr(x) and da.to_zarr() write block by block")
