@@ -196,11 +196,11 @@ def test_packages_that_are_missing_are_named() -> None:
 def test_runs_are_added_to_the_figures_and_shown(tmp_path: Path) -> None:
     path = tmp_path / "figures.json"
     for seed in (3, 4):
-        driver.record(path, driver.explore(SUMS, seed, 60, most=50), seed, 1.5)
+        driver.record(path, driver.explore(SUMS, seed, 60, most=50), seed, 1.5, 0.5)
     row = json.loads(path.read_text())["sums"]
     assert (row["cases"], row["minutes"], [run["seed"] for run in row["runs"]]) == (100, 3.0, [3, 4])
     row["counterparts"] = {"pytest": "9"}
-    assert "| `sums`: sums | pytest 9 | 100 | 3 | 0 | 0 | 3: 1 in 50 (1.5 min, " in driver.page({"sums": row})
+    assert "| `sums`: sums | pytest 9 | 100 | 3 | 0 | 0 | 3: 1 in 50 (1.5 min, 0.5 of the processor, " in driver.page({"sums": row})
 
 
 def test_the_page_shows_the_figures_and_every_defect() -> None:

@@ -6,6 +6,7 @@ import argparse
 import datetime
 import importlib
 import json
+import os
 import random
 import re
 import sys
@@ -95,8 +96,12 @@ def known(name: str) -> list[dict[str, Any]]:
     return json.loads(path.read_text("utf-8")) if path.exists() else []
 
 
-def record(path: Path, run: Run, seed: int, minutes: float) -> None:
-    """Add a run to a file of figures: cases, minutes and outcomes since the file began, the releases of now."""
+def record(path: Path, run: Run, seed: int, minutes: float, processor: float) -> None:
+    """Add a run to a file of figures: cases, minutes and outcomes since the file began, the releases of now.
+
+    Args:
+        minutes: how long it took. processor: minutes of processor time in it, which are few beside other work.
+    """
     figures = json.loads(path.read_text("utf-8")) if path.exists() else {}
     row = figures.setdefault(run.surface.name, {"cases": 0, "minutes": 0.0, "outcomes": {}, "runs": []})
     row["title"] = run.surface.title
@@ -108,6 +113,7 @@ def record(path: Path, run: Run, seed: int, minutes: float) -> None:
     last = {
         "seed": seed,
         "minutes": round(minutes, 1),
+        "processor": round(processor, 1),
         "cases": run.cases,
         "differences": len(run.differences),
         "date": today,
@@ -138,7 +144,8 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _last(run: dict[str, Any]) -> str:
-    return f"{run['seed']}: {run['differences']} in {run['cases']:,} ({run['minutes']} min, {run['date']})"
+    processor = f", {run['processor']} of the processor" if "processor" in run else ""
+    return f"{run['seed']}: {run['differences']} in {run['cases']:,} ({run['minutes']} min{processor}, {run['date']})"
 
 
 def _shown(defect: dict[str, Any]) -> str:
@@ -172,14 +179,14 @@ def _explored(surface: Surface[Any], given: argparse.Namespace, shares: int) -> 
     if missing := surface.missing():
         print(f"{surface.name}: skipped, {', '.join(missing)} is not installed")
         return 0
-    start = time.monotonic()
+    start, before = time.monotonic(), sum(os.times()[:4])
     run = explore(surface, given.seed, given.minutes * 60 / shares, given.cases)
-    minutes = (time.monotonic() - start) / 60
+    minutes, processor = (time.monotonic() - start) / 60, (sum(os.times()[:4]) - before) / 60
     for case, text in run.differences.items():
         print(f"{surface.name}: {text}\n    python tools/differential.py --surface {surface.name} --case '{case}'")
     print(f"{surface.name}: {run.cases} cases in {minutes:.1f} min, seed {given.seed}: {dict(run.counts)}", flush=True)
     if given.figures:
-        record(given.figures, run, given.seed, minutes)
+        record(given.figures, run, given.seed, minutes, processor)
     return int(bool(run.differences))
 
 
