@@ -175,7 +175,12 @@ def test_zarr_arrays_are_read(tmp_path):
 
 @pytest.fixture
 def jnp():
-    return pytest.importorskip("jax.numpy")
+    """``jax.numpy`` as it is set by default: other tests of this process want 64 bits."""
+    found = pytest.importorskip("jax.numpy")
+    import jax
+
+    with jax.enable_x64(False):
+        yield found
 
 
 def test_jax_arrays_give_jax_arrays_and_keep_subnormals(jnp):

@@ -93,7 +93,7 @@ def computed(monkeypatch):
     compute = operator.compute
 
     def counted(*args):
-        calls.append(args[0].name)
+        calls.append(args[1].name)
         return compute(*args)
 
     monkeypatch.setattr(operator, "compute", counted)
@@ -142,7 +142,9 @@ def test_what_is_expected_to_fail_fails_with_onnx_own_evaluator(name):
 
 def test_a_wrong_kernel_fails_the_suite(monkeypatch):
     compute = operator.compute
-    monkeypatch.setattr(operator, "compute", lambda element, joined, a, b, out: compute(element, joined, b, a, out))
+    monkeypatch.setattr(
+        operator, "compute", lambda op, element, joined, a, b, out: compute(op, element, joined, b, a, out)
+    )
     with pytest.raises(AssertionError, match="Not equal to tolerance"):
         run_case("test_sub")
 

@@ -200,7 +200,9 @@ def test_runs_are_added_to_the_figures_and_shown(tmp_path: Path) -> None:
     row = json.loads(path.read_text())["sums"]
     assert (row["cases"], row["minutes"], [run["seed"] for run in row["runs"]]) == (100, 3.0, [3, 4])
     row["counterparts"] = {"pytest": "9"}
-    assert "| `sums`: sums | pytest 9 | 100 | 3 | 0 | 0 | 3: 1 in 50 (1.5 min, 0.5 of the processor, " in driver.page({"sums": row})
+    assert "| `sums`: sums | pytest 9 | 100 | 3 | 0 | 0 | 3: 1 in 50 (1.5 min, 0.5 of the processor, " in driver.page(
+        {"sums": row}
+    )
 
 
 def test_the_page_shows_the_figures_and_every_defect() -> None:

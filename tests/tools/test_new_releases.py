@@ -127,7 +127,7 @@ def test_a_new_release_is_measured_and_named_wherever_releases_are(
     assert head[0].endswith(" (unreleased)")
     assert head[1].splitlines() == lines
     assert summary.read_text("utf-8").startswith(
-        f"## {ORT} 99.0.0\n\n{lines[0]}\n\n```text\n{ORT}@{NEWEST} → {ORT}@99.0.0: nothing changed in what"
+        f"## {ORT} 99.0.0\n\n{lines[0]}\n\n```text\n{ORT}@{NEWEST} → {ORT}@99.0.0: no change in what"
     )
 
 
