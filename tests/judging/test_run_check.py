@@ -488,3 +488,9 @@ def test_quantised_operators_are_run_and_compared_with_scalar_scales_too(name):
     proto.graph.output[0].type.tensor_type.ClearField("shape")
     (trial,) = check(proto, ONNXRUNTIME, run=True).trials
     assert trial.ok == (name != "another rank of scales")
+
+
+def test_what_is_assumed_of_an_input_without_axes_is_kept_in_a_run():
+    model = '<ir_version: 8, opset_import: ["" : 14]> g (float x, float[4] y) => (float[4] z) { z = Sub(x, y) }'
+    report = check(model, "onnxruntime-cpu", run=True, assume={"x": (0, 5), "y": (1, 5)})
+    assert [one.verdict for one in report.trials] == ["ok"]

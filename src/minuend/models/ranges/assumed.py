@@ -74,7 +74,7 @@ class Assumed:
             wide = array.astype(np.float64 if everything.is_float else np.int16 if row.bits < 8 else array.dtype)
         wide = np.where(np.isnan(wide), lo if math.isfinite(lo) else hi, wide) if everything.is_float else wide
         lo, hi = max(lo, everything.lo), min(hi, everything.hi)
-        return array if lo > hi else np.clip(wide, lo, hi).astype(array.dtype)
+        return array if lo > hi else np.asarray(np.clip(wide, lo, hi).astype(array.dtype))  # 0-d arrays stay arrays
 
 
 Assumptions: TypeAlias = Mapping[str, Assumed]
