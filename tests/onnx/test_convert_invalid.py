@@ -5,7 +5,7 @@ from __future__ import annotations
 import onnx
 import pytest
 from differential import driver, invalid_models
-from onnx import ModelProto
+from onnx import ModelProto, helper
 
 import minuend as mn
 from minuend.errors import ConversionRefused
@@ -122,3 +122,16 @@ def test_a_break_that_is_let_through_is_found(monkeypatch):
     case = invalid_models.Case(what="the attribute 'axes' of another version")
     what, why = driver.trial(SURFACE, case)
     assert (what, why.partition(",")[0]) == ("different", "converted")
+
+
+@pytest.mark.parametrize("to", ["openvino", "onnx:7", "onnx:13"])
+def test_a_type_that_a_cast_states_by_its_name_is_one_of_its_version(to: str) -> None:
+    """Below opset 6 the attribute ``to`` is text, which ONNX's inference does not read."""
+    nodes = [helper.make_node("Cast", ["a"], ["b"], to="BFLOAT16"), helper.make_node("Cast", ["b"], ["c"], to="DOUBLE")]
+    a, c = (helper.make_tensor_value_info(name, kind, [2]) for name, kind in (("a", 1), ("c", 11)))
+    model = helper.make_model(
+        helper.make_graph(nodes, "g", [a], [c]), opset_imports=[helper.make_opsetid("", 1)], ir_version=3
+    )
+    with pytest.raises(ConversionRefused) as caught:
+        mn.convert(model, to)
+    assert "the model is invalid: Cast-1 takes no tensor(bfloat16) as output 0 ('output')" in str(caught.value)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 import onnx
 from onnx import AttributeProto, NodeProto, TensorProto, TypeProto
 from onnx.defs import OpSchema
-from onnx.helper import get_attribute_value
+from onnx.helper import get_attribute_value, make_tensor_type_proto
 
 from minuend.errors import listed
 from minuend.plain import grouped
@@ -140,7 +140,17 @@ def invalid(node: NodeProto, opset: int, types: Callable[[str], TypeProto | None
         return wrong + _history(node, opset)
     if node.op_type == "Constant" and opset < 9:
         return ""
-    return _mistyped(node, schema(node.op_type, opset), types, None)
+    stated = _stated_by_name(node, opset)
+    return _mistyped(node, schema(node.op_type, opset), lambda name: stated.get(name) or types(name), None)
+
+
+def _stated_by_name(node: NodeProto, opset: int) -> dict[str, TypeProto]:
+    """Return the type that a Cast below opset 6 states by its name, which ONNX's inference does not read."""
+    if node.op_type != "Cast" or opset >= 6:
+        return {}
+    numbers = dict(TensorProto.DataType.items())
+    to = next((numbers.get(a.s.decode("utf-8", "replace").upper(), 0) for a in node.attribute if a.name == "to"), 0)
+    return {node.output[0]: make_tensor_type_proto(to, None)} if to and node.output else {}
 
 
 def _history(node: NodeProto, opset: int) -> str:
