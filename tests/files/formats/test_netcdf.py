@@ -83,7 +83,7 @@ def refused(a: str, b: str, out: Path) -> str:
     return str(caught.value)
 
 
-# ---- what is kept --------------------------------------------------------------------------------------------------
+# ---- what is taken over ---------------------------------------------------------------------------------------------
 
 
 def test_what_belongs_to_a_variable_goes_with_it(tmp_path: Path) -> None:
@@ -395,10 +395,10 @@ def test_packed_numbers_are_subtracted_where_both_sides_are_packed_alike(tmp_pat
     ):
         two = scene(tmp_path / "b.nc", pixels(2), **other)
         assert refused(one, two, out.with_name("d.nc")) == (
-            f"A and B are packed in different ways: A means 0.01 × what is stored + 273.15 and B {told}; {hint}"
+            f"A and B are scaled in different ways: A means 0.01 × what is stored + 273.15 and B {told}; {hint}"
         )  # fmt: skip
     np.save(tmp_path / "b.npy", pixels(2))
-    assert "packed in different ways" in refused(f"{one}::band", str(tmp_path / "b.npy"), out.with_name("d.nc"))
+    assert "scaled in different ways" in refused(f"{one}::band", str(tmp_path / "b.npy"), out.with_name("d.nc"))
     one = scene(tmp_path / "a.nc", pixels(1), scale_factor="tenth")
     assert refused(one, one, out.with_name("d.nc")) == (
         f"{one} variable 'band' states the scale_factor 'tenth'; expected a number"
@@ -465,7 +465,7 @@ def test_coordinates_that_lie_elsewhere_are_refused(tmp_path: Path) -> None:
     made.variable("band", np.zeros(4), "x")
     path = made.done()
     assert refused(path, path, tmp_path / "c.nc") == (
-        f"{path} dataset 'x' is kept in external files: nothing but the file itself is read; copy it with h5repack"
+        f"{path} dataset 'x' is stored in external files: nothing but the file itself is read; copy it with h5repack"
     )
 
 

@@ -160,7 +160,7 @@ def test_bands_that_are_packed_in_different_ways_are_refused(tmp_path: Path) -> 
     found = [open_tensors(str(out))[band].about for band in "12"]
     assert [(about.scale, about.offset) for about in found] == [(1, 0), (0.1, 0)]
     assert refused(f"{a}::2", tmp_path / "f.tif", f"{c}::2").startswith(
-        "A and B are packed in different ways: A means 0.1 × what is stored + 2.0 and B 0.1 × what is stored + 3.0; "
+        "A and B are scaled in different ways: A means 0.1 × what is stored + 2.0 and B 0.1 × what is stored + 3.0; "
     )
     wrong = packed("wrong.tif", "tenth", 0)
     assert refused(wrong, tmp_path / "f.tif") == f"{wrong} band 2 states the scale_factor 'tenth'; expected a number"
@@ -477,7 +477,7 @@ def test_nodata_on_either_side_is_nodata_and_overflows_nothing(tmp_path: Path) -
         assert tifffile.imread(tmp_path / "c.tif").tolist() == [[4, 0, 0, 0], [5, 0, 0, 100]]
         assert (told.overflowed, told.nodata, told.low, told.high) == (0, 5, 4, 100)
         assert report.notes == (
-            "2 differences are the nodata value 0 themselves and cannot be told from it, in tensor '1'",
+            "2 differences are the nodata value 0 themselves and cannot be distinguished from it, in tensor '1'",
         )
         with tifffile.TiffFile(tmp_path / "c.tif") as came:
             assert came.pages[0].tags[42113].value == "0"

@@ -16,7 +16,7 @@ from minuend.core.elements import TYPES
 from minuend.files import Result, open_tensors, write_tensors
 from minuend.files.base import About
 from minuend.files.difference import subtract_files
-from minuend.files.formats.zarr_headers import _kept
+from minuend.files.formats.zarr_headers import _exact_codecs
 
 zarr = pytest.importorskip("zarr")
 
@@ -113,9 +113,9 @@ def test_codecs_of_version_3_that_round_are_not_kept() -> None:
             {"name": "numcodecs.zfpy", "configuration": {}},
             {"name": "numcodecs.zlib", "configuration": {"level": 1}},
         ]
-        kept = _kept(codecs, np.dtype("float32"))
-    assert [one["name"] for one in kept] == ["transpose", "bytes", "numcodecs.zlib"]
-    assert kept[1]["configuration"] == {"endian": "little"}
+        exact = _exact_codecs(codecs, np.dtype("float32"))
+    assert [one["name"] for one in exact] == ["transpose", "bytes", "numcodecs.zlib"]
+    assert exact[1]["configuration"] == {"endian": "little"}
 
 
 @pytest.mark.parametrize("version", [2, 3])
@@ -362,7 +362,7 @@ def test_numbers_that_are_packed_in_different_ways_are_refused(tmp_path: Path) -
     with pytest.raises(errors.MinuendError) as caught:
         subtract_files(a, c, out)
     assert str(caught.value).startswith(
-        "A and B are packed in different ways: A means 0.5 × what is stored + 2.0 and B 0.5 × what is stored + 3.0; "
+        "A and B are scaled in different ways: A means 0.5 × what is stored + 2.0 and B 0.5 × what is stored + 3.0; "
     )
 
 

@@ -333,7 +333,7 @@ def test_workers_that_die_again_and_again_end_the_run(
     told = str(caught.value)
     assert told.startswith("workers died again and again at the same chunks, tcp://127.0.0.1:")
     assert told.endswith(
-        " was the last one; most often of too little memory: expected room for a chunk of each operand and of the "
+        " was the last one; most often of too little memory: expected memory for a chunk of each operand and of the "
         "difference, for each thread"
     )
     subtract_files("a.zarr", "b.zarr", "c.zarr", overflow="saturate", resume=True, scheduler=workers.scheduler_address)

@@ -147,7 +147,7 @@ def test_a_region_is_read_through_blocks_once(memory: Any, monkeypatch: pytest.M
     for offset, size in ((0, 3), (60, 8), (240, 10), (5, 0), (62, 70), (250, 0)):
         assert source.read(offset, size).tolist() == list(range(offset, offset + size))
     assert asked == [(0, 64), (64, 128), (192, 250), (62, 132)]
-    with pytest.raises(MinuendError, match=r"^memory://x.bin has 250 bytes; byte 251 is asked for$"):
+    with pytest.raises(MinuendError, match=r"^memory://x.bin has 250 bytes; byte 251 is requested$"):
         source.read(250, 1)
 
 

@@ -51,7 +51,7 @@ def variables(path: str, *, every_type: bool, netcdf: bool) -> Found:
     source, file, datasets = hdf5.opened_file(path)
     found: dict[str, Variable] = {}
     names: dict[str, str] = {}
-    with hdf5.told(path):
+    with hdf5.errors_naming(path):
         numbered = {
             int(one.attrs["_Netcdf4Dimid"]): one for one in datasets.values() if _is_scale(one) and _number(one)
         }
@@ -368,5 +368,7 @@ class Writer:
             return np.array(texts, object).reshape(found.shape)
         if found.dtype.hasobject or found.dtype.kind == "U":
             return None
-        kept = found.dtype.kind in "iufS" if self._netcdf else not isinstance(value, list) or found.dtype.kind in "iufb"
-        return (found[()] if np.isscalar(value) else found) if kept else None
+        is_plain = (
+            found.dtype.kind in "iufS" if self._netcdf else not isinstance(value, list) or found.dtype.kind in "iufb"
+        )
+        return (found[()] if np.isscalar(value) else found) if is_plain else None
