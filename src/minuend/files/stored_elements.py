@@ -31,7 +31,7 @@ class Elements(Protocol):
         """Return all of them, read-only."""
 
     def part(self, region: Region) -> Array:
-        """Return a region of them, read-only; good as long as it is held. Several threads may ask at once."""
+        """Return a region of them, read-only; good as long as it is held. Several threads may read at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class InMemory:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """As they are held."""
+        """As they are in memory."""
         return self.array.dtype
 
     @property

@@ -77,7 +77,7 @@ def checked(data: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("chunk", "options", "told"),
+    ("chunk", "options", "message"),
     [
         (zlib.compress(bytes(1 << 20)), {"compression": 1}, "it inflates to more bytes; expected 40"),
         (bytes(4086), {"compression": 1}, "it has 4086 bytes; expected 40"),
@@ -90,13 +90,13 @@ def checked(data: bytes) -> bytes:
     ],
 )
 def test_a_chunk_that_does_not_hold_what_its_shape_takes_is_refused(
-    tmp_path: Path, chunk: bytes, options: dict[str, Any], told: str
+    tmp_path: Path, chunk: bytes, options: dict[str, Any], message: str
 ) -> None:
     path = with_chunk(tmp_path / "x.h5", chunk, **options)
     with pytest.raises(FileFormatError) as caught:
         open_tensors(path)["x"].read()
     assert str(caught.value).startswith(
-        f"{path} dataset 'x' is damaged, or no HDF5 that is read here (the chunk at (0,) cannot be unpacked: {told}"
+        f"{path} dataset 'x' is damaged, or no HDF5 that is read here (the chunk at (0,) cannot be unpacked: {message}"
     )
 
 
@@ -205,7 +205,7 @@ if child:
     assert done.stdout.split() == [str(2 * int(NUMBERS.sum()))] * 2
 
 
-def test_a_source_that_fails_while_the_process_reads_is_told(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_source_that_fails_while_the_process_reads_is_reported(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from minuend.files.streaming.reading import File
 
     tensor = open_tensors(file)["x"]

@@ -229,7 +229,7 @@ def _check_files(path: str, files: Sequence[File]) -> None:
 
 
 def check_heads(path: str, sizes: Iterable[int]) -> None:
-    """Check that the heads of all files, which are held in memory, are no more than the longest one may be."""
+    """Check that the heads of all files, which are in memory, are no more than the longest one may be."""
     if (total := sum(sizes)) > _LONGEST_HEADS:
         raise FileFormatError(f"{path} has heads of {total} bytes together; a delta takes {_LONGEST_HEADS} at most")
 

@@ -33,7 +33,7 @@ from minuend.files.streaming.regions import Region, bands, extent, tiles, whole
 from minuend.files.transaction.streams import Patient, Places
 
 _LARGEST_CHUNK = 1 << 28
-"""Bytes of a chunk: what a header claims has to be held to be read."""
+"""Bytes of a chunk: what a header claims has to be in memory to be read."""
 
 _FILTERS = ("compression", "compression_opts", "shuffle", "fletcher32")
 """Those that give back what they were given; scale-offset does not."""
@@ -75,8 +75,8 @@ def tensor_of(
         raise DTypeError("types", elements.refusal("enum", reason), where=where)
     element = element_of(dtype, where, every_type=every_type)
     check_shape(shape, element.itemsize, where)
-    if chunks and (held := int(np.prod(chunks)) * dtype.itemsize) > _LARGEST_CHUNK:
-        raise FileFormatError(f"{where} has chunks of {held} bytes; expected {_LARGEST_CHUNK} at most")
+    if chunks and (nbytes := int(np.prod(chunks)) * dtype.itemsize) > _LARGEST_CHUNK:
+        raise FileFormatError(f"{where} has chunks of {nbytes} bytes; expected {_LARGEST_CHUNK} at most")
     about = About(filters=MappingProxyType(filters))
     return Tensor(
         name,

@@ -28,7 +28,7 @@ from minuend.files.base import NO_TEXT, About, Result, Tensor, TensorFile, check
 from minuend.files.formats import geotiff, tiff_codecs
 from minuend.files.formats.cf_scaling import scale_and_offset
 from minuend.files.formats.georeference import Grid
-from minuend.files.formats.library_messages import heard
+from minuend.files.formats.library_messages import logged
 from minuend.files.formats.missing import as_element, exact, nearest
 from minuend.files.formats.tiff_pages import MOST, check_chain, check_pages, plain, segments
 from minuend.files.formats.tiff_sidecars import Sidecars, as_number, sidecars_of
@@ -51,7 +51,7 @@ _LOOKED_AT = 40
 _ITEM = re.compile(r"<Item\b([^<>]*)>([^<>]*)</Item>")
 _TILE = (256, 256)
 _LARGEST_SEGMENT = 1 << 28
-"""Bytes of a tile or strip: what a header claims has to be held to be read."""
+"""Bytes of a tile or strip: what a header claims has to be in memory to be read."""
 
 _WHOLE = 1e16
 """Below it whole numbers are shown as such."""
@@ -112,8 +112,8 @@ def _bands(
         raise FileFormatError(f"{path} has tiles of {page.tiledepth} planes, and one plane; write tiles of one")
     tiff_codecs.check(page, path)
     tiff_codecs.adapt(page, path)
-    if (held := dtype.itemsize * math.prod(page.chunks)) > _LARGEST_SEGMENT:
-        raise FileFormatError(f"{path} has tiles or strips of {held} bytes; expected {_LARGEST_SEGMENT} at most")
+    if (nbytes := dtype.itemsize * math.prod(page.chunks)) > _LARGEST_SEGMENT:
+        raise FileFormatError(f"{path} has tiles or strips of {nbytes} bytes; expected {_LARGEST_SEGMENT} at most")
     axis = next((k for k, name in enumerate(axes) if name not in "YX"), None)
     element = element_of(dtype, path, every_type=every_type)
     rows, columns = (shape[axes.index(name)] for name in "YX")
@@ -385,7 +385,7 @@ def _errors_naming(path: str) -> Iterator[list[LogRecord]]:
     What it logs as an error it leaves out and goes on: a predictor that it cannot read, for one, and numbers are wrong.
     """
     try:
-        with heard("tifffile") as records:
+        with logged("tifffile") as records:
             yield records
         wrong = next((record for record in records if record.levelno >= ERROR), None)
         if wrong is not None:

@@ -320,7 +320,7 @@ def grid_of(version: int, header: Mapping[str, Any]) -> tuple[int, ...]:
 
 
 def check_grid(shape: Sequence[int], chunks: Sequence[int], itemsize: int, where: str) -> None:
-    """Refuse chunks that are larger than their array and than any codec packs: a chunk is held whole."""
+    """Refuse chunks that are larger than their array and than any codec packs: a chunk is in memory whole."""
     nbytes = math.prod(chunks) * itemsize
     if nbytes > max(_LARGEST, math.prod(shape) * itemsize):
         raise FileFormatError(

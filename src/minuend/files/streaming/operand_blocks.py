@@ -27,7 +27,7 @@ from minuend.operators import SUBTRACT
 T = TypeVar("T")
 
 SMALL = 4
-"""Operands of up to so many blocks are held in memory."""
+"""Operands of up to so many blocks are in memory."""
 
 LEAST_RUN = 1 << 16
 """Bytes that lie together in a region that is read where it lies; with fewer, the file is transposed first."""

@@ -102,7 +102,7 @@ class Patient(io.RawIOBase):
         return self._end
 
     def flush(self) -> None:
-        """Nothing is held back."""
+        """Nothing is buffered."""
 
     def close(self) -> None:
         """Close the file."""
