@@ -64,7 +64,7 @@ def test_a_relative_path_and_an_absolute_one_are_one_file(tmp_path: Path, monkey
 
 
 @pytest.mark.parametrize("how", ["same", "detour", "symbolic link", "linked folder", "hard link", "missing"])
-def test_two_goals_that_are_one_file_are_refused(tmp_path: Path, how: str) -> None:
+def test_two_outputs_that_are_one_file_are_refused(tmp_path: Path, how: str) -> None:
     one, other = tmp_path / "x", tmp_path / "y"
     if how != "missing":
         one.write_bytes(b"old")
