@@ -318,7 +318,7 @@ def test_an_address_in_another_one_is_no_output(capfd: pytest.CaptureFixture[str
     pytest.importorskip("fsspec")
     goal = f"{around}::file://{tmp_path}/a.npy"
     assert refusal(capfd, "sub", "a.npy", "a.npy", "-o", goal) == (
-        f"{goal} is an address in another one, and what it leads to cannot be told; name the file itself"
+        f"{goal} is an address in another one, and what it leads to is not known; name the file itself"
     )
 
 

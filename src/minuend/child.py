@@ -1,6 +1,6 @@
 """Child processes that run models: a temporary folder of their own, and bounds on memory and time.
 
-A runtime may leave files where it is told to put temporary ones, take all memory, and never return. So its process
+A runtime may leave files where it is set to put temporary ones, take all memory, and never return. So its process
 gets a folder that is removed with it, and is ended when a request exceeds its limits. Nobody sends statistics of use.
 On Linux the kernel ends it with this process, however this one ends (:func:`minuend.worker.ending_with_caller`).
 """

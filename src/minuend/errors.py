@@ -90,8 +90,8 @@ class MinuendError(Exception):
     Whatever a message quotes from a file, it stays short and harmless: see :func:`readable`.
     """
 
-    def __init__(self, *told: object) -> None:
-        super().__init__(*(readable(one) if isinstance(one, str) else one for one in told))
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*(readable(one) if isinstance(one, str) else one for one in arguments))
 
 
 class SpecError(MinuendError, ValueError):
@@ -110,7 +110,7 @@ class SpecError(MinuendError, ValueError):
         super().__init__(f"{message}, at {where}" if where else message)
 
     def at(self, where: str) -> SpecError:
-        """Return the same error told one level further out: ``where`` is put before the place so far."""
+        """Return the same error reported one level further out: ``where`` is put before the place so far."""
         place = ".".join(part for part in (where, self.where) if part)
         return type(self)(self.rule, self.message, where=place)
 
@@ -186,11 +186,11 @@ class ConversionRefused(MinuendError):
         nodes: what stands in the way, by place: ``{"graph.node[3] 'conv'": "DirectML has no …"}``.
     """
 
-    def __init__(self, goal: str, nodes: Mapping[str, str], advice: str = "") -> None:
+    def __init__(self, target: str, nodes: Mapping[str, str], advice: str = "") -> None:
         self.nodes = dict(nodes)
         reasons = "".join(f"\n  {place}: {reason}" for place, reason in nodes.items())
         count = f"{len(nodes)} node{'s' if len(nodes) != 1 else ''}"
-        super().__init__(f"cannot convert to {goal}: {count} in the way{reasons}{advice and chr(10) + advice}")
+        super().__init__(f"cannot convert to {target}: {count} in the way{reasons}{advice and chr(10) + advice}")
 
 
 def listed(items: Any, last: str = "or") -> str:

@@ -1,7 +1,7 @@
 """What the command line has put in place so far, so that "nothing was written" is said only where it is true.
 
-A file or folder is announced before it takes its name. Whether it did is asked of the file system afterwards, which no
-signal between two steps can make wrong.
+A file or folder is announced before it takes its name. Whether it did is queried from the file system afterwards, which
+no signal between two steps can make wrong.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _announced: list[list[tuple[str, int, int]]] = []
 """What was announced under each :func:`remembered` that is open."""
 
 _replaced: list[str] = []
-"""Goals at which something stood, until a report says so."""
+"""Outputs at which something stood, until a report says so."""
 
 
 @contextlib.contextmanager

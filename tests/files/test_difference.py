@@ -223,7 +223,7 @@ def test_nodata_is_counted_where_the_file_states_it() -> None:
     assert (found.elements, found.overflowed, found.low, found.high, found.nodata) == (4, 0, 5, 7, 2)
 
 
-def test_who_watches_is_told_of_the_pairs_first_and_may_refuse_them(tmp_path: Path) -> None:
+def test_who_watches_gets_the_pairs_first_and_may_refuse_them(tmp_path: Path) -> None:
     a, b = saved(tmp_path, a=A, b=B)
     seen: list[Any] = []
 
@@ -271,12 +271,12 @@ def test_no_name_in_common_is_an_error_even_where_common_is_asked_for(tmp_path: 
     a, b = (str(tmp_path / name) for name in ("a.npz", "b.npz"))
     np.savez(a, x=A)
     np.savez(b, z=B)
-    told = f"only {a} has 'x'; only {b} has 'z'"
+    message = f"only {a} has 'x'; only {b} has 'z'"
     assert failure(errors.FileFormatError, compare_files, a, b) == (
-        f"{a} and {b} do not hold the same tensors: {told}; they have none in common"
+        f"{a} and {b} do not hold the same tensors: {message}; they have none in common"
     )
     assert failure(errors.FileFormatError, compare_files, a, b, common=True) == (
-        f"{a} and {b} have no tensor in common: {told}"
+        f"{a} and {b} have no tensor in common: {message}"
     )
 
 
@@ -307,9 +307,9 @@ def test_a_pair_that_does_not_go_together_is_named(tmp_path: Path) -> None:
     )
 
 
-def test_every_block_is_told_to_the_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_block_is_reported_to_the_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(regions, "BLOCK_BYTES", 1)
     a, b = saved(tmp_path, a=A, b=B)
-    told: list[tuple[int, int]] = []
-    subtract_files(a, b, str(tmp_path / "o.npy"), progress=lambda done, total: told.append((done, total)))
-    assert told == [(n * 15 // 6, 15) for n in range(1, 7)]  # bytes: 6 of A, 3 of B, 6 of the difference
+    calls: list[tuple[int, int]] = []
+    subtract_files(a, b, str(tmp_path / "o.npy"), progress=lambda done, total: calls.append((done, total)))
+    assert calls == [(n * 15 // 6, 15) for n in range(1, 7)]  # bytes: 6 of A, 3 of B, 6 of the difference

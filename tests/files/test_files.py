@@ -59,7 +59,7 @@ def test_models_are_not_written(tmp_path: Path, suffix: str) -> None:
 
 
 @pytest.mark.parametrize("suffix", FILES)
-def test_a_missing_file_and_a_folder_are_told_apart(tmp_path: Path, suffix: str) -> None:
+def test_a_missing_file_and_a_folder_are_distinguished(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"x{suffix}"
     with pytest.raises(FileNotFoundError) as caught:
         open_tensors(str(path))

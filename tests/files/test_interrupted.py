@@ -49,7 +49,7 @@ raise SystemExit(program.main())
 
 @pytest.fixture
 def files(tmp_path: Path) -> tuple[str, str, Path]:
-    """Two operands of 32 blocks, and a goal where something stands."""
+    """Two operands of 32 blocks, and an output where something stands."""
     for name in "ab":
         np.save(tmp_path / f"{name}.npy", np.full(SHAPE, ord(name), np.int32))
     (tmp_path / "o.npy").write_bytes(OLD)
@@ -88,7 +88,7 @@ def blocks_of(nbytes: int) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("when", [1, 2, 32])
-def test_a_full_disk_is_told_and_threads_end(
+def test_a_full_disk_is_reported_and_threads_end(
     files: tuple[str, str, Path], monkeypatch: pytest.MonkeyPatch, when: int
 ) -> None:
     a, b, out = files
@@ -113,7 +113,7 @@ def test_a_full_disk_is_told_and_threads_end(
 
 @pytest.mark.parametrize("chunked", [False, True])
 @pytest.mark.parametrize("suffix", [".h5", ".nc"])
-def test_a_full_disk_is_told_of_the_goal_of_a_package_too(
+def test_a_full_disk_is_reported_of_the_output_of_a_package_too(
     files: tuple[str, str, Path], monkeypatch: pytest.MonkeyPatch, suffix: str, chunked: bool
 ) -> None:
     h5py = pytest.importorskip("h5py")
@@ -122,50 +122,50 @@ def test_a_full_disk_is_told_of_the_goal_of_a_package_too(
         a = a.replace(".npy", ".h5")
         with h5py.File(a, "w") as file:
             file.create_dataset("x", data=np.ones(SHAPE, np.int32), chunks=(8, 1000))
-    goal = out.with_suffix(suffix)
-    goal.write_bytes(OLD)
+    output = out.with_suffix(suffix)
+    output.write_bytes(OLD)
 
     def full(*args: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(streams, "write_at", full)
     with pytest.raises(OSError, match="No space left on device") as caught:
-        subtract_files(a, b, str(goal))
-    assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, str(goal))
-    assert goal.read_bytes() == OLD
-    assert {"a.npy", "b.npy", "o.npy", goal.name} == set(os.listdir(out.parent)) - {"a.h5"}
+        subtract_files(a, b, str(output))
+    assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, str(output))
+    assert output.read_bytes() == OLD
+    assert {"a.npy", "b.npy", "o.npy", output.name} == set(os.listdir(out.parent)) - {"a.h5"}
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="not every system has a disk that is always full")
 @pytest.mark.parametrize("suffix", [".npy", ".npz", ".pb"])
 def test_threads_end_where_blocks_are_written_in_order(files: tuple[str, str, Path], suffix: str) -> None:
     a, b, out = files
-    goal = out.parent / f"full{suffix}"
-    goal.symlink_to("/dev/full")
+    output = out.parent / f"full{suffix}"
+    output.symlink_to("/dev/full")
     with blocks_of(8000), pytest.raises(OSError, match="No space left on device"):
-        subtract_files(a, b, str(goal))
+        subtract_files(a, b, str(output))
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("minuend")]
 
 
 @pytest.mark.parametrize("suffix", [".npy", ".npz", ".pb"])
-def test_a_file_that_may_not_become_so_large_is_told(files: tuple[str, str, Path], suffix: str) -> None:
+def test_a_file_that_may_not_become_so_large_is_reported(files: tuple[str, str, Path], suffix: str) -> None:
     """As a full disk, by the system itself: the part may have 100 kB of 256."""
     a, b, out = files
-    goal = out.with_suffix(suffix)
-    goal.write_bytes(OLD)
+    output = out.with_suffix(suffix)
+    output.write_bytes(OLD)
     code = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
         "from minuend.cli import program; raise SystemExit(program.main())"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, "sub", a, b, "-o", str(goal)],
+        [sys.executable, "-c", code, "sub", a, b, "-o", str(output)],
         capture_output=True,
         text=True,
         check=False,
         timeout=60,
     )
-    assert (done.returncode, done.stderr) == (2, f"error: {goal}: File too large\n")
-    assert goal.read_bytes() == OLD
+    assert (done.returncode, done.stderr) == (2, f"error: {output}: File too large\n")
+    assert output.read_bytes() == OLD
     assert not [name for name in os.listdir(out.parent) if name.endswith(".part")]
 
 

@@ -68,7 +68,7 @@ COMPARED = ("C order", "both in Fortran order", "one in Fortran order", "compres
 CASES: dict[str, Callable[[Path, Path], list[str]]] = {
     "C order": lambda a, b: [npy(a, (ROWS, COLUMNS)), npy(b, (ROWS, COLUMNS))],
     "one huge row": lambda a, b: [npy(a, (1, OPERAND), "|i1"), npy(b, (1, OPERAND), "|i1"), "--overflow", "widen"],
-    "one of a byte order that is turned": lambda a, b: [npy(a, (ROWS, COLUMNS), ">f4"), npy(b, (ROWS, COLUMNS))],
+    "one of a byte order that is swapped": lambda a, b: [npy(a, (ROWS, COLUMNS), ">f4"), npy(b, (ROWS, COLUMNS))],
     "both in Fortran order": lambda a, b: [npy(x, (ROWS, COLUMNS), fortran=True) for x in (a, b)],
     "one in Fortran order": lambda a, b: [npy(a, (ROWS, COLUMNS), fortran=True), npy(b, (ROWS, COLUMNS))],
     "three dims, one in Fortran order": lambda a, b: [
@@ -104,7 +104,7 @@ def test_a_few_blocks_are_in_memory(tmp_path: Path, case: str, written: bool) ->
     if written:
         suffix = Path(argv[0]).suffix
         out = tmp_path / f"o{suffix}"
-        if case != "C order":  # nothing is kept, which spares the disk; written in order, as into a pipe
+        if case != "C order":  # nothing stays in memory, which spares the disk; written in order, as into a pipe
             out.symlink_to(os.devnull)
         argv += ["-o", str(out)]
     status, peak, err = peak_of("sub", *argv)

@@ -35,18 +35,18 @@ def test_a_given_value_is_nodata_on_either_side_and_overflows_nothing() -> None:
     for policy, corner in (("wrap", 201), ("saturate", 0), ("widen", -55)):
         report = subtract_files("a.npy", "b.npy", "c.npy", overflow=policy, nodata=0)  # type: ignore[arg-type]
         assert np.load("c.npy").tolist() == [[4, 0, 0], [corner, 0, 0]]
-        (told,) = report.tensors
-        assert (report.nodata, told.nodata, told.overflowed) == (0, 5 if policy == "saturate" else 4, 1)
-    (told,) = compare_files("a.npy", "b.npy", nodata=0).tensors
-    assert (told.overflowed, told.first, told.answers[1].high) == (1, ((1, 0), 200, 255), 4)
+        (tensor,) = report.tensors
+        assert (report.nodata, tensor.nodata, tensor.overflowed) == (0, 5 if policy == "saturate" else 4, 1)
+    (tensor,) = compare_files("a.npy", "b.npy", nodata=0).tensors
+    assert (tensor.overflowed, tensor.first, tensor.answers[1].high) == (1, ((1, 0), 200, 255), 4)
 
 
 @pytest.mark.usefixtures("files")
 def test_nan_may_be_given() -> None:
-    (told,) = subtract_files("f.npy", "g.npy", "c.npy", nodata=float("nan")).tensors
-    assert (told.nans, told.nodata, told.low) == (0, 1, -10002.0)
-    (told,) = subtract_files("f.npy", "g.npy", "c.npy", nodata=-9999).tensors
-    assert (told.nans, told.nodata, told.low) == (1, 1, 0.5)
+    (tensor,) = subtract_files("f.npy", "g.npy", "c.npy", nodata=float("nan")).tensors
+    assert (tensor.nans, tensor.nodata, tensor.low) == (0, 1, -10002.0)
+    (tensor,) = subtract_files("f.npy", "g.npy", "c.npy", nodata=-9999).tensors
+    assert (tensor.nans, tensor.nodata, tensor.low) == (1, 1, 0.5)
     assert np.array_equal(np.load("c.npy"), np.float32([0.5, np.nan, -9999]), equal_nan=True)
 
 
@@ -57,8 +57,8 @@ def test_one_element_that_goes_with_more_is_a_number_and_has_data() -> None:
     np.save("two.npy", np.uint8([[0], [1]]))
     subtract_files("a.npy", "two.npy", "c.npy", nodata=0)
     assert np.load("c.npy").tolist() == [[0, 0, 0], [199, 6, 0]]
-    (told,) = subtract_files("one.npy", "one.npy", "c.npy", nodata=0).tensors
-    assert told.nodata == 1
+    (tensor,) = subtract_files("one.npy", "one.npy", "c.npy", nodata=0).tensors
+    assert tensor.nodata == 1
 
 
 @pytest.mark.usefixtures("files")
@@ -103,8 +103,8 @@ def test_a_number_is_read_to_its_last_digit(text: str, value: Any) -> None:
 def test_wide_integers_are_nodata_to_their_last_digit(dtype: str, value: int) -> None:
     np.save("x.npy", np.array([value, value - 1, 5], dtype))
     np.save("y.npy", np.array([0, 0, value], dtype))
-    (told,) = subtract_files("x.npy", "y.npy", "c.npy", nodata=value).tensors
-    assert (np.load("c.npy").tolist(), told.nodata) == ([value, value - 1, value], 2)
+    (tensor,) = subtract_files("x.npy", "y.npy", "c.npy", nodata=value).tensors
+    assert (np.load("c.npy").tolist(), tensor.nodata) == ([value, value - 1, value], 2)
 
 
 def operand(path: str, nodata: int | float | None, dtype: str = "int16") -> TensorFile:
@@ -130,7 +130,7 @@ def test_what_a_file_states_is_not_contradicted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "told"),
+    ("name", "value", "message"),
     [
         ("bfloat16", 10**40, "bfloat16"),
         ("float8_e4m3fn", 1000, "float8_e4m3fn"),
@@ -138,9 +138,9 @@ def test_what_a_file_states_is_not_contradicted() -> None:
         ("int4", 8, "int4 (-8 to 7)"),
     ],
 )
-def test_a_value_fits_a_type_that_has_one_near_it(name: str, value: Any, told: str) -> None:
+def test_a_value_fits_a_type_that_has_one_near_it(name: str, value: Any, message: str) -> None:
     hint = "choose another policy" if name == "int4" else "state one that does first"
     check(3, TYPES[name], "")
     with pytest.raises(mn.errors.DTypeError) as caught:
         check(value, TYPES[name], ", in x")
-    assert f"the nodata value {value} does not fit {told}, in x; {hint}" in str(caught.value)
+    assert f"the nodata value {value} does not fit {message}, in x; {hint}" in str(caught.value)

@@ -11,7 +11,7 @@ from minuend.core.shapes import numpy as join
 from minuend.errors import ShapeError
 from minuend.files import picture
 from minuend.files.picture import Axes, Picture
-from minuend.files.streaming.regions import boxes, stretches, whole
+from minuend.files.streaming.regions import boxes, contiguous, whole
 
 
 @pytest.fixture(autouse=True)
@@ -39,8 +39,8 @@ def cells(array, step, best):
 
 CUTS = {
     "whole": lambda shape: [whole(shape)],
-    "rows": lambda shape: stretches(shape, 1, 2 * shape[-1]),
-    "parts of rows": lambda shape: stretches(shape, 1, 5),
+    "rows": lambda shape: contiguous(shape, 1, 2 * shape[-1]),
+    "parts of rows": lambda shape: contiguous(shape, 1, 5),
     "boxes, backwards": lambda shape: reversed(list(boxes(shape, [7] * len(shape)))),
 }
 
@@ -108,7 +108,7 @@ def test_a_pixel_is_the_difference_farthest_from_0_and_nothing_is_averaged():
 )
 def test_lines_images_and_channels(shape, axes, pixels, cell):
     values = np.arange(np.prod(shape), dtype=np.float64).reshape(shape)
-    found = drawn(values, np.float64([0]), cut=lambda shape: stretches(shape, 8, 40))
+    found = drawn(values, np.float64([0]), cut=lambda shape: contiguous(shape, 8, 40))
     assert (found.axes, found.low.shape, found.cell) == (axes, pixels, cell)
     assert (found.low.min(), found.high.max()) == (0, values.size - 1)
     assert not np.isnan(found.low).any()

@@ -123,8 +123,8 @@ def file_format(path: str) -> Format:
         FileFormatError: none does.
     """
     if _suffix(path, models()):
-        told = f"{path} is called as a model is, whose constants are read and not written"
-        raise FileFormatError(f"{told}; write to {listed(file_formats())}")
+        message = f"{path} is called as a model is, whose constants are read and not written"
+        raise FileFormatError(f"{message}; write to {listed(file_formats())}")
     return _module(path, file_formats())
 
 
@@ -226,7 +226,7 @@ def write_tensors(
     Args:
         path: the output. results: the tensors. inputs: files that it may not be; see :func:`check_output` for what else
             is refused.
-        metadata: free text, kept where the format has a place for it.
+        metadata: free text, written where the format has a place for it.
     """
     inputs = tuple(inputs)
     check_output(path, results, inputs)

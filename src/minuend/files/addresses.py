@@ -34,7 +34,7 @@ def as_local(path: str) -> str:
 
 
 def name_of(path: str) -> str:
-    """Return the last name of a path or an address, whatever a web server is asked for beside it."""
+    """Return the last name of a path or an address, whatever a web server is queried for beside it."""
     if is_web(path):
         return posixpath.basename(path.partition("?")[0].partition("#")[0].rstrip("/"))
     return os.path.basename(os.path.normpath(path))

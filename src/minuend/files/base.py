@@ -56,7 +56,7 @@ class About:
 
     Attributes:
         nodata: the value of elements that hold none. grid: where pixels lie; two that differ are not subtracted.
-        placeable: whether the format has a word for that. scale, offset: of packed values, which mean
+        placeable: whether the format has a word for that. scale, offset: of scaled values, which mean
             scale * value + offset.
         origin: what moments are counted from (``days since 2000-01-01``); ``""`` of other numbers.
         attributes: names and values that go from A to the difference by the format's own rules: units.
@@ -96,7 +96,7 @@ class Tensor:
         element: its element type. shape: its shape.
         elements: finds its elements; what is packed is unpacked for that.
         about: what the file says of it beside them.
-        chunks: the grid in which they are stored and best read; ``None``: one stretch.
+        chunks: the grid in which they are stored and best read; ``None``: one contiguous range.
         fortran: whether they lie in Fortran order.
     """
 
@@ -114,7 +114,7 @@ class Tensor:
 
 
 class TensorFile(Mapping[str, Tensor]):
-    """The tensors of a file by name, each looked at only when it is asked for.
+    """The tensors of a file by name, each looked at only when it is requested.
 
     Attributes:
         path: the file. named: whether the format holds several tensors by name; otherwise there is exactly one.
@@ -199,7 +199,7 @@ class Result:
         write_all([self], stream, fortran=fortran)
 
     def cut(self, how: Callable[..., Iterator[Region]], *, fortran: bool) -> Iterator[Region]:
-        """Cut it into ``bands`` or ``tiles`` as it lies in a file: its axes are turned round for Fortran order."""
+        """Cut it into ``bands`` or ``tiles`` as it lies in a file: its axes are reversed for Fortran order."""
         if fortran:
             return how(self.shape[::-1], self.element.itemsize, None)
         return how(self.shape, self.element.itemsize, self.chunks)

@@ -23,7 +23,7 @@ INEXACT = (
 )
 
 Watch = Callable[[Sequence[Pair], Sequence[str]], Observer]
-"""Is told what will be computed, and of which files, and may refuse it; gives what is shown the blocks."""
+"""Is called with what will be computed, and of which files, and may refuse it; gives what is shown the blocks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Written:
 
     @classmethod
     def of(cls, pair: Pair, result: ElementType, found: Summary) -> Written:
-        """Tell of a pair's difference."""
+        """Report on a pair's difference."""
         integer = pair.element.is_integer
         return cls(
             pair.name,
@@ -113,7 +113,7 @@ def subtract_files(
         common: subtract the tensors that both files name, and skip the others.
         nodata: the value of elements that hold no data, NaN too, where a file does not state one; the difference has it
             there. An operand of one element that goes with more is a number, which has data.
-        progress: told of every block. watch: told of the pairs before anything is computed, and shown every block.
+        progress: called after every block. watch: called with the pairs beforehand, and with each block.
         resume: go on where an interrupted run on the same output has stopped; for outputs that are written in chunks.
         scheduler: address of the Dask cluster that computes such an output, or a file that states it.
 
@@ -154,7 +154,7 @@ def _notes(out: str, pairs: Sequence[Pair], summaries: Mapping[str, Summary]) ->
     """What to say of a difference of weights, and of one that has the nodata value where there is data."""
     hits = tuple(
         f"{summaries[pair.name].hit} differences are the nodata value {pair.about.nodata} themselves and cannot be "
-        f"told from it{pair.where}"
+        f"distinguished from it{pair.where}"
         for pair in pairs
         if summaries[pair.name].hit
     )

@@ -19,7 +19,7 @@ from minuend.files.formats import units
 from minuend.files.formats.coordinates import Axis, Companion, Coordinates
 from minuend.files.formats.georeference import Grid, difference
 from minuend.files.formats.missing import flat
-from minuend.files.streaming.regions import index, stretches
+from minuend.files.streaming.regions import contiguous, index
 
 
 def check(a: Tensor, b: Tensor, joined: Broadcast, paths: tuple[str, str]) -> None:
@@ -80,10 +80,10 @@ def _check_coordinates(x: Coordinates, y: Coordinates, joined: Broadcast, paths:
             _check_labels(label, other)
     systems = [None if grid.system is None else _described(grid.system) for grid in (x, y)]
     if systems[0] != systems[1]:
-        told = [f"{path} {_system(one, systems)}" for path, one in zip(paths, systems, strict=True)]
+        described = [f"{path} {_system(one, systems)}" for path, one in zip(paths, systems, strict=True)]
         raise FileFormatError(
-            f"A and B have different coordinate systems: {told[0]} and {told[1]}; nothing is warped, bring them to one "
-            "first"
+            f"A and B have different coordinate systems: {described[0]} and {described[1]}; nothing is warped, bring "
+            "them to one first"
         )
 
 
@@ -114,15 +114,15 @@ def _check_labels(one: Companion, other: Companion) -> None:
     for key in _OF_NUMBERS:
         came = [label.attributes.get(key) for label in (one, other)]
         if not _same(key, *came):
-            told = ["none" if value is None else repr(value) for value in came]
+            described = ["none" if value is None else repr(value) for value in came]
             raise FileFormatError(
-                f"A and B have coordinates {one.name!r} of different {key}: {told[0]} and {told[1]}; bring them to one "
-                "first"
+                f"A and B have coordinates {one.name!r} of different {key}: {described[0]} and {described[1]}; bring "
+                "them to one first"
             )
     a, b = one.elements(), other.elements()
     if a.shape != b.shape:
-        return  # repeated, or of axes that are told apart above
-    for region in stretches(a.shape, max(a.dtype.itemsize, b.dtype.itemsize)):
+        return  # repeated, or of axes that are distinguished above
+    for region in contiguous(a.shape, max(a.dtype.itemsize, b.dtype.itemsize)):
         x, y = a.part(region), b.part(region)
         equal = x == y
         if x.dtype.kind == y.dtype.kind == "f":

@@ -1,8 +1,8 @@
 """Elements that hold no data: nodata on either side is nodata in the difference, and overflows nothing.
 
 The difference has A's value for nodata, or B's where A states none; it has to fit the difference's type. Where a file
-states none, whoever subtracts it may. A real difference that happens to be that value cannot be told from it any more,
-and is counted.
+states none, whoever subtracts it may. A real difference of that very value cannot be distinguished from it any
+more, and is counted.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A difference as pixels, put together block by block as it is computed: never whole in memory.
 
-A pixel stands for a cell of elements. Nothing is averaged: the cell's lowest and highest element are kept, and whether
+A pixel stands for a cell of elements. Nothing is averaged: the cell's lowest and highest element stay, and whether
 any of it overflowed.
 """
 
@@ -131,12 +131,12 @@ class Picture:
         starts = [_starts(first, last, step) for (first, last), step in where]
         for output, best, none in zip((self.low, self.high), (np.fmin, np.fmax), _neutral(values.dtype), strict=True):
             shown = values if hidden is None else _replaced(values, hidden, none)
-            found = _reduced(best, self._turned(shown), starts).astype(np.float64)
+            found = _reduced(best, self._transposed(shown), starts).astype(np.float64)
             if hidden is not None:
-                found[_reduced(np.logical_and, self._turned(hidden), starts)] = np.nan
+                found[_reduced(np.logical_and, self._transposed(hidden), starts)] = np.nan
             output[pixels] = best(output[pixels], found)
         if marked is not None:
-            self.overflowed[pixels] |= _reduced(np.logical_or, self._turned(marked), starts)
+            self.overflowed[pixels] |= _reduced(np.logical_or, self._transposed(marked), starts)
         self.missing -= difference.size
 
     def values(self) -> Array:
@@ -161,7 +161,7 @@ class Picture:
         channels, rows, columns = self.axes.channel, self.axes.row, self.axes.column
         return 1 if channels is None else shape[channels], 1 if rows is None else shape[rows], shape[columns]
 
-    def _turned(self, array: Array) -> Array:
+    def _transposed(self, array: Array) -> Array:
         """As channels, rows and columns."""
         named = [axis for axis in (self.axes.channel, self.axes.row, self.axes.column) if axis is not None]
         others = [axis for axis in range(array.ndim) if axis not in named]
@@ -175,7 +175,7 @@ class Picture:
 
 
 def _starts(first: int, last: int, step: int) -> list[int]:
-    """Where cells begin within a stretch from ``first`` to ``last``, counted from its beginning."""
+    """Where cells begin within a range from ``first`` to ``last``, counted from its beginning."""
     return [max(at, first) - first for at in range(first // step * step, last, step)]
 
 

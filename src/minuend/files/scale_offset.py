@@ -1,6 +1,6 @@
-"""Packed numbers: what is stored means scale × stored + offset, which a file states (netCDF's ``scale_factor``).
+"""Scaled numbers: what is stored means scale × stored + offset, which a file states (netCDF's ``scale_factor``).
 
-The stored numbers are subtracted, so both sides have to be packed alike. Then offsets cancel, and the difference means
+The stored numbers are subtracted, so both sides have to be scaled alike. Then offsets cancel, and the difference means
 scale × stored, exactly; it states the scale alone.
 """
 
@@ -13,15 +13,15 @@ from minuend.files.formats.conventions import without_origin
 
 
 def check(a: About, b: About) -> None:
-    """Check that two operands are packed alike, are of one unit, and that moments are counted from the same one.
+    """Check that two operands are scaled alike, are of one unit, and that moments are counted from the same one.
 
     Raises:
         FileFormatError: they are not.
     """
     if (a.scale, a.offset) != (b.scale, b.offset):
         raise FileFormatError(
-            f"A and B are packed in different ways: A means {_told(a)} and B {_told(b)}; unpack them first, such as "
-            "by xarray's open_dataset(…).to_netcdf(…) with encoding={}"
+            f"A and B are scaled in different ways: A means {_described(a)} and B {_described(b)}; unpack them first, "
+            "such as by xarray's open_dataset(…).to_netcdf(…) with encoding={}"
         )
 
     if a.origin and b.origin and a.origin != b.origin:
@@ -44,6 +44,6 @@ def _units(about: About) -> str | None:
     return stated.strip() if isinstance(stated, str) else None
 
 
-def _told(about: About) -> str:
+def _described(about: About) -> str:
     scaled = "what is stored" if about.scale == 1 else f"{about.scale} × what is stored"
     return scaled if not about.offset else f"{scaled} {'-' if about.offset < 0 else '+'} {abs(about.offset)}"

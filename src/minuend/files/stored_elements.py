@@ -31,12 +31,12 @@ class Elements(Protocol):
         """Return all of them, read-only."""
 
     def part(self, region: Region) -> Array:
-        """Return a region of them, read-only; good as long as it is held. Several threads may ask at once."""
+        """Return a region of them, read-only; good as long as it is held. Several threads may read at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contiguous:
-    """Elements that lie in one stretch of a source, one after the other, in C or Fortran order."""
+    """Elements that lie in one range of a source, one after the other, in C or Fortran order."""
 
     source: Source
     offset: int
@@ -60,8 +60,8 @@ class Contiguous:
     def part(self, region: Region) -> Array:
         """Return a region; see :class:`Elements`."""
         if self.fortran:
-            turned = Contiguous(self.source, self.offset, self.dtype, self.shape[::-1])
-            return turned.part(region[::-1]).T
+            transposed = Contiguous(self.source, self.offset, self.dtype, self.shape[::-1])
+            return transposed.part(region[::-1]).T
         sizes, itemsize = extent(region), self.dtype.itemsize
         if 0 in sizes:
             return np.empty(sizes, self.dtype)
@@ -84,7 +84,7 @@ class InMemory:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """As they are held."""
+        """As they are in memory."""
         return self.array.dtype
 
     @property

@@ -142,12 +142,12 @@ def pair_up(
 
 def _one_sided(a: TensorFile, b: TensorFile, names: Sequence[str], common: bool) -> tuple[str, ...]:
     alone = {one.path: [name for name in one if name not in other] for one, other in ((a, b), (b, a))}
-    told = "; ".join(f"only {path} has {quoted(names)}" for path, names in alone.items() if names)
-    if told and not common:
+    message = "; ".join(f"only {path} has {quoted(names)}" for path, names in alone.items() if names)
+    if message and not common:
         hint = f"--common subtracts the {len(names)} that both have" if names else "they have none in common"
-        raise FileFormatError(f"{a.path} and {b.path} do not hold the same tensors: {told}; {hint}")
+        raise FileFormatError(f"{a.path} and {b.path} do not hold the same tensors: {message}; {hint}")
     if not names:
-        raise FileFormatError(f"{a.path} and {b.path} have no tensor in common: {told or 'both are empty'}")
+        raise FileFormatError(f"{a.path} and {b.path} have no tensor in common: {message or 'both are empty'}")
     return tuple(itertools.chain.from_iterable(alone.values()))
 
 

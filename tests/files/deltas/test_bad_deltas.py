@@ -150,22 +150,22 @@ WRONG: dict[str, tuple[Edit, str]] = {
 
 @pytest.mark.parametrize("wrong", WRONG)
 def test_a_delta_that_lies_is_refused(here: Path, capfd: pytest.CaptureFixture[str], wrong: str) -> None:
-    edit, told = WRONG[wrong]
+    edit, message = WRONG[wrong]
     rewritten(here / "d.safetensors", edit)
     before = sorted(os.listdir())
     status, out, err = run(capfd, "delta", "apply", "base.safetensors", "d.safetensors", "-o", "out.safetensors")
-    if "{MORE}" in told:
-        start, end = told.split("{MORE}")
+    if "{MORE}" in message:
+        start, end = message.split("{MORE}")
         assert err.startswith(f"error: {start}{{'stored': 'difference', ")
         assert err.endswith(f"{end}\n")
     else:
-        assert err == f"error: {told}\n"
+        assert err == f"error: {message}\n"
     assert (status, out) == (2, "")
     assert sorted(os.listdir()) == before
 
 
 @pytest.mark.parametrize(
-    ("metadata", "told"),
+    ("metadata", "message"),
     [
         ({}, "d.safetensors is no delta: its metadata has no 'minuend.delta'; expected what minuend delta make writes"),
         (
@@ -179,7 +179,7 @@ def test_a_delta_that_lies_is_refused(here: Path, capfd: pytest.CaptureFixture[s
     ],
     ids=["no delta", "newer", "a name twice"],
 )
-def test_what_is_no_delta_is_refused(here: Path, metadata: dict[str, str], told: str) -> None:
+def test_what_is_no_delta_is_refused(here: Path, metadata: dict[str, str], message: str) -> None:
     save_file({"x": np.ones(1)}, here / "d.safetensors", metadata=metadata)
     for work in (
         lambda: delta_info("d.safetensors"),
@@ -188,7 +188,7 @@ def test_what_is_no_delta_is_refused(here: Path, metadata: dict[str, str], told:
     ):
         with pytest.raises(FileFormatError) as caught:
             work()
-        assert str(caught.value) == told
+        assert str(caught.value) == message
     assert not os.path.exists("out.safetensors")
 
 
@@ -210,7 +210,7 @@ def test_a_delta_that_is_cut_is_refused(here: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("base", "told"),
+    ("base", "message"),
     [
         (
             BASE | {"x": np.arange(20) + 1},
@@ -233,14 +233,14 @@ def test_a_delta_that_is_cut_is_refused(here: Path) -> None:
     ],
     ids=["elements", "shape", "missing"],
 )
-def test_another_base_is_refused_by_the_tensor(here: Path, base: dict[str, np.ndarray], told: str) -> None:
+def test_another_base_is_refused_by_the_tensor(here: Path, base: dict[str, np.ndarray], message: str) -> None:
     save_file(base, here / "other.safetensors")
     before = sorted(os.listdir())
     with pytest.raises(FileFormatError) as caught:
         apply_delta("other.safetensors", "d.safetensors", "out.safetensors")
-    assert str(caught.value) == told
+    assert str(caught.value) == message
     assert sorted(os.listdir()) == before
-    assert told in verify_delta("other.safetensors", "d.safetensors").findings
+    assert message in verify_delta("other.safetensors", "d.safetensors").findings
 
 
 def test_verify_names_all_that_differs(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -275,7 +275,7 @@ def test_elements_that_are_damaged_are_found_by_verify(here: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         ("base.safetensors a.npy",
          "a.npy is no checkpoint; expected a .safetensors file, or the folder of a sharded one"),
@@ -285,11 +285,11 @@ def test_elements_that_are_damaged_are_found_by_verify(here: Path) -> None:
     ],
 )  # fmt: skip
 def test_what_is_no_checkpoint_is_refused(
-    here: Path, capfd: pytest.CaptureFixture[str], arguments: str, told: str
+    here: Path, capfd: pytest.CaptureFixture[str], arguments: str, message: str
 ) -> None:
     np.save("a.npy", np.ones(2))
     os.mkdir("folder")
-    assert run(capfd, "delta", "make", *arguments.split(), "-o", "o.safetensors") == (2, "", f"error: {told}\n")
+    assert run(capfd, "delta", "make", *arguments.split(), "-o", "o.safetensors") == (2, "", f"error: {message}\n")
     assert not os.path.exists("o.safetensors")
 
 

@@ -90,7 +90,7 @@ NO_SIZE = zstandard.ZstdCompressor(write_content_size=False).compress(bytes(100)
 
 
 @pytest.mark.parametrize(
-    ("plane", "told"),
+    ("plane", "message"),
     [
         (BOMB, f"states {1 << 24} bytes; expected 100000"),
         (SHORT, "states 3 bytes; expected 100000"),
@@ -101,11 +101,11 @@ NO_SIZE = zstandard.ZstdCompressor(write_content_size=False).compress(bytes(100)
     ],
     ids=["a bomb", "too short", "of no stated size", "no frame", "cut", "more behind it"],
 )
-def test_planes_that_lie_are_refused(plane: bytes, told: str) -> None:
+def test_planes_that_lie_are_refused(plane: bytes, message: str) -> None:
     head = byte_planes.Head(byte_planes.WHOLE, (len(plane),))
     with pytest.raises(FileFormatError) as caught:
         byte_planes.unpack(head, np.frombuffer(plane, np.uint8), 1, 100_000, "d")
-    assert str(caught.value) == f"d has a plane that {told}"
+    assert str(caught.value) == f"d has a plane that {message}"
 
 
 def test_a_frame_that_holds_more_than_it_states_is_refused() -> None:
@@ -120,16 +120,16 @@ def test_a_frame_that_holds_more_than_it_states_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("head", "told"),
+    ("head", "message"),
     [
         ((7, 1, 1), "d has a block of kind 7; expected 0 or 1"),
         ((0, 1, 101), "d has a plane of 101 bytes for 100 elements; expected 100 at most"),
     ],
 )
-def test_heads_that_lie_are_refused(head: tuple[int, ...], told: str) -> None:
+def test_heads_that_lie_are_refused(head: tuple[int, ...], message: str) -> None:
     with pytest.raises(FileFormatError) as caught:
         byte_planes.read_head(struct.pack("<B2I", *head), 2, 100, "d")
-    assert str(caught.value) == told
+    assert str(caught.value) == message
 
 
 def test_a_difference_without_a_base_is_refused() -> None:

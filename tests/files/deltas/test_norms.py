@@ -36,7 +36,7 @@ def test_equal_bits_are_no_distance_though_they_are_nan() -> None:
     assert distance(TYPES["float32"], a, a.copy()) == Distance()
 
 
-def test_six_digits_are_told() -> None:
+def test_six_digits_are_reported() -> None:
     norm = Distance(squares=2.0, largest=1 / 3).norm
     assert (norm.l2, norm.max) == (1.41421, 0.333333)
 

@@ -159,16 +159,16 @@ def test_how_tensors_are_stored(
     assert {one.name: one.packed for one in found.tensors if one.packed} == {
         name.removeprefix("tensor/"): size for name, size in entries.items() if name != "file/"
     }
-    told = {one.name: one for one in found.tensors}
-    assert told["frozen"].changed == 0
+    tensors = {one.name: one for one in found.tensors}
+    assert tensors["frozen"].changed == 0
     a, b = weights["head"], tuned_weights["head"]
-    assert told["head"].changed == np.mean(a.view(np.uint16) != b.view(np.uint16))
+    assert tensors["head"].changed == np.mean(a.view(np.uint16) != b.view(np.uint16))
     difference = b.astype(np.float64) - a.astype(np.float64)
-    norm = told["head"].norm
+    norm = tensors["head"].norm
     assert norm is not None
     assert norm.l2 == pytest.approx(np.linalg.norm(difference), rel=1e-5)
     assert norm.max == pytest.approx(np.abs(difference).max(), rel=1e-5)
-    assert told["type"].norm is None
+    assert tensors["type"].norm is None
     round_trip(tmp_path / "base.safetensors", tmp_path / "tuned.safetensors")
 
 

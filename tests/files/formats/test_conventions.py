@@ -135,8 +135,8 @@ def test_nodata_is_counted_and_given_where_none_is_stated(tmp_path: Path, kind: 
     stated = dataset.assign(x=("t", dataset.x.values, {"_FillValue": np.int16(-1)}))
     for k, (one, given) in enumerate(((dataset, -1), (stated, None), (stated, -1))):
         path, out = save(one, tmp_path, "a", kind), str(tmp_path / f"c{k}.{FORMATS[kind]}")
-        (told,) = subtract_files(path, path, out, nodata=given).tensors
-        assert (told.nodata, told.low, told.high) == (1, 0, 0)
+        (tensor,) = subtract_files(path, path, out, nodata=given).tensors
+        assert (tensor.nodata, tensor.low, tensor.high) == (1, 0, 0)
         assert np.array_equal(load(out).x, [0, np.nan, 0], equal_nan=True)
         assert load(out, mask_and_scale=False).x.values.tolist() == [0, -1, 0]
     path = save(stated, tmp_path, "a", kind)
@@ -358,14 +358,14 @@ ODD: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize("version", [2, 3])
 @pytest.mark.parametrize("odd", ODD)
 def test_attributes_that_are_odd_are_refused_or_mean_nothing(tmp_path: Path, odd: str, version: int) -> None:
-    attributes, told = ODD[odd]
+    attributes, message = ODD[odd]
     path, out = str(tmp_path / "a.zarr"), str(tmp_path / "c.h5")
     group = zarr.open_group(path, mode="w", zarr_format=version)
     group.create_array("v", shape=(2, 2), dtype="int16", fill_value=3, attributes=attributes)[...] = [[1, 2], [3, 4]]
-    if told:
+    if message:
         with pytest.raises(FileFormatError) as caught:
             subtract_files(path, path, out)
-        assert str(caught.value).endswith(told)
+        assert str(caught.value).endswith(message)
     else:
         (found,) = subtract_files(path, path, out).tensors
         assert (found.nodata, found.low, found.high) == (None, 0, 0)
@@ -512,7 +512,7 @@ def test_axes_are_not_transposed_where_one_of_them_has_one_element(tmp_path: Pat
 
 
 @pytest.mark.parametrize("version", [2, 3])
-def test_an_overflow_is_told_where_a_chunked_operand_is_repeated(tmp_path: Path, version: int) -> None:
+def test_an_overflow_is_reported_where_a_chunked_operand_is_repeated(tmp_path: Path, version: int) -> None:
     """The grid of A's chunks is no grid of a difference of another shape."""
     for name, shape in (("a", ()), ("b", (3,))):
         made = zarr.create_array(tmp_path / f"{name}.zarr", shape=shape, dtype="uint8", zarr_format=version)

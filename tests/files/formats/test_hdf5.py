@@ -1,4 +1,4 @@
-"""HDF5: datasets by path, what is kept of A, what lies elsewhere or is damaged."""
+"""HDF5: datasets by path, what is taken from A, what lies elsewhere or is damaged."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_nothing_but_the_file_itself_is_read(tmp_path: Path) -> None:
         file.create_dataset("raw", (4,), "u1", external=[(str(tmp_path / "raw.bin"), 0, 4)])
     path = str(tmp_path / "a.h5")
     assert sorted(open_tensors(path)) == ["raw", "virtual"]
-    for name, what in (("virtual", "virtual"), ("raw", "kept in external files")):
+    for name, what in (("virtual", "virtual"), ("raw", "stored in external files")):
         assert refused(f"{path}::{name}", tmp_path / "c.h5") == (
             f"{path} dataset '{name}' is {what}: nothing but the file itself is read; copy it with h5repack"
         )
@@ -199,7 +199,7 @@ def test_numbers_that_are_packed_in_different_ways_are_refused(tmp_path: Path) -
     with h5py.File(one, "a") as file:
         file["x"].attrs.update(packed)
     assert refused_pair(one, two, tmp_path / "c.h5") == (
-        "A and B are packed in different ways: A means 0.5 × what is stored + 2.0 and B what is stored; unpack them "
+        "A and B are scaled in different ways: A means 0.5 × what is stored + 2.0 and B what is stored; unpack them "
         "first, such as by xarray's open_dataset(…).to_netcdf(…) with encoding={}"
     )
     with h5py.File(two, "a") as file:

@@ -50,7 +50,7 @@ def test_every_storage_is_read_as_h5py_reads_it(version: str, tmp_path: Path) ->
         file.create_dataset("many", (90, 90), "u1", chunks=(3, 3), maxshape=(None, None))[:] = 1
         file.create_dataset("none", (0, 5), "f4", chunks=(1, 5), maxshape=(None, 5))
         file.create_dataset("late", (5, 6), "f4", fillvalue=2.5)
-        file["scalar"], file["stretch"], file["truth"] = np.float32(4), NUMBERS, NUMBERS > 5
+        file["scalar"], file["contiguous"], file["truth"] = np.float32(4), NUMBERS, NUMBERS > 5
     found = open_tensors(path, every_type=True)
     source = np.random.default_rng(0)
     with h5py.File(path) as file:
@@ -77,7 +77,7 @@ def checked(data: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("chunk", "options", "told"),
+    ("chunk", "options", "message"),
     [
         (zlib.compress(bytes(1 << 20)), {"compression": 1}, "it inflates to more bytes; expected 40"),
         (bytes(4086), {"compression": 1}, "it has 4086 bytes; expected 40"),
@@ -86,17 +86,17 @@ def checked(data: bytes) -> bytes:
         (b"no deflate", {"compression": 1}, "Error -3 while decompressing data: incorrect header check"),
         (bytes(41), {}, "it has 41 bytes; expected 40"),
         (TEN + bytes(4), {"fletcher32": True}, "its checksum differs"),
-        (bytes(3), {"fletcher32": True}, "it has no room for its checksum"),
+        (bytes(3), {"fletcher32": True}, "it is too short for its checksum"),
     ],
 )
 def test_a_chunk_that_does_not_hold_what_its_shape_takes_is_refused(
-    tmp_path: Path, chunk: bytes, options: dict[str, Any], told: str
+    tmp_path: Path, chunk: bytes, options: dict[str, Any], message: str
 ) -> None:
     path = with_chunk(tmp_path / "x.h5", chunk, **options)
     with pytest.raises(FileFormatError) as caught:
         open_tensors(path)["x"].read()
     assert str(caught.value).startswith(
-        f"{path} dataset 'x' is damaged, or no HDF5 that is read here (the chunk at (0,) cannot be unpacked: {told}"
+        f"{path} dataset 'x' is damaged, or no HDF5 that is read here (the chunk at (0,) cannot be unpacked: {message}"
     )
 
 
@@ -205,7 +205,7 @@ if child:
     assert done.stdout.split() == [str(2 * int(NUMBERS.sum()))] * 2
 
 
-def test_a_source_that_fails_while_the_process_reads_is_told(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_source_that_fails_while_the_process_reads_is_reported(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from minuend.files.streaming.reading import File
 
     tensor = open_tensors(file)["x"]

@@ -83,7 +83,7 @@ def refused(a: str, b: str, out: Path) -> str:
     return str(caught.value)
 
 
-# ---- what is kept --------------------------------------------------------------------------------------------------
+# ---- what is taken over ---------------------------------------------------------------------------------------------
 
 
 def test_what_belongs_to_a_variable_goes_with_it(tmp_path: Path) -> None:
@@ -272,9 +272,9 @@ LIES = {
 
 @pytest.mark.parametrize("lie", LIES)
 def test_a_header_that_lies_is_refused(tmp_path: Path, lie: str) -> None:
-    old, new, told = LIES[lie]
+    old, new, message = LIES[lie]
     path = mutated(tmp_path / "a.nc", old, new)
-    assert refused(path, path, tmp_path / "c.nc") == f"{path} {told}"
+    assert refused(path, path, tmp_path / "c.nc") == f"{path} {message}"
 
 
 @pytest.mark.parametrize("kind", ["cdf1", "cdf5", "single"])
@@ -317,9 +317,9 @@ def test_coordinates_that_differ_are_refused(tmp_path: Path) -> None:
             "system": SYSTEM | {"semi_major_axis": 6371000.0}
         },
     }
-    for told, options in cases.items():
+    for message, options in cases.items():
         two = scene(tmp_path / "b.nc", pixels(2), **options)
-        assert refused(f"{one}::band", f"{two}::band", out) == told
+        assert refused(f"{one}::band", f"{two}::band", out) == message
     subtract_files(one, scene(tmp_path / "b.nc", pixels(2), system=SYSTEM | {"long_name": "WGS 84"}), str(out))
 
 
@@ -389,16 +389,16 @@ def test_packed_numbers_are_subtracted_where_both_sides_are_packed_alike(tmp_pat
         assert np.array_equal(file["band"][...], mn.subtract(pixels(1), pixels(2)))
         assert (file["band"].attrs["scale_factor"], "add_offset" in file["band"].attrs) == (0.01, False)
     hint = "unpack them first, such as by xarray's open_dataset(…).to_netcdf(…) with encoding={}"
-    for other, told in (
+    for other, message in (
         ({}, "what is stored"),
         ({"scale_factor": 0.02, "add_offset": -1.0}, "0.02 × what is stored - 1.0"),
     ):
         two = scene(tmp_path / "b.nc", pixels(2), **other)
         assert refused(one, two, out.with_name("d.nc")) == (
-            f"A and B are packed in different ways: A means 0.01 × what is stored + 273.15 and B {told}; {hint}"
+            f"A and B are scaled in different ways: A means 0.01 × what is stored + 273.15 and B {message}; {hint}"
         )  # fmt: skip
     np.save(tmp_path / "b.npy", pixels(2))
-    assert "packed in different ways" in refused(f"{one}::band", str(tmp_path / "b.npy"), out.with_name("d.nc"))
+    assert "scaled in different ways" in refused(f"{one}::band", str(tmp_path / "b.npy"), out.with_name("d.nc"))
     one = scene(tmp_path / "a.nc", pixels(1), scale_factor="tenth")
     assert refused(one, one, out.with_name("d.nc")) == (
         f"{one} variable 'band' states the scale_factor 'tenth'; expected a number"
@@ -423,14 +423,14 @@ def test_what_a_file_states_is_nodata(tmp_path: Path) -> None:
         {"_FillValue": np.int16(7), "missing_value": [7]},
     ):
         one = scene(tmp_path / "a.nc", a, **stated)
-        (told,) = subtract_files(one, one, str(tmp_path / "c.nc")).tensors
-        assert told.nodata == np.count_nonzero(a == 7) > 0
+        (tensor,) = subtract_files(one, one, str(tmp_path / "c.nc")).tensors
+        assert tensor.nodata == np.count_nonzero(a == 7) > 0
         with h5py.File(tmp_path / "c.nc") as file:
             assert (file["band"].attrs["_FillValue"].tolist(), file["band"].fillvalue) == ([7], 7)
             assert np.array_equal(file["band"][...] == 7, a == 7)  # fmt: skip
     one = scene(tmp_path / "a.nc", a, _FillValue=np.int16(7), missing_value=np.int16(8))
-    told = subtract_files(one, one, str(tmp_path / "c.nc"))
-    assert told.notes == (
+    report = subtract_files(one, one, str(tmp_path / "c.nc"))
+    assert report.notes == (
         f"{one} variable 'band' states the nodata values 7 and 8: its difference has 7 for each of them",
     )
     with h5py.File(tmp_path / "c.nc") as file:
@@ -448,14 +448,14 @@ def test_what_are_no_numbers_is_refused(tmp_path: Path) -> None:
     made.file.create_dataset("ragged", (3,), h5py.vlen_dtype(np.int32))
     made.file["null"] = h5py.Empty("f4")
     path = made.done()
-    for name, told in (
+    for name, message in (
         ("text", "dataset 'text' holds Python objects"),
         ("ragged", "dataset 'ragged' holds Python objects"),
         ("record", "dataset 'record': "),
         ("null", "dataset 'null' is a null dataset, without elements; expected numbers"),
     ):
         text = refused(f"{path}::{name}", f"{path}::{name}", tmp_path / "c.nc")
-        assert told in text or f"a.nc dataset {name!r}" in text
+        assert message in text or f"a.nc dataset {name!r}" in text
 
 
 def test_coordinates_that_lie_elsewhere_are_refused(tmp_path: Path) -> None:
@@ -465,19 +465,19 @@ def test_coordinates_that_lie_elsewhere_are_refused(tmp_path: Path) -> None:
     made.variable("band", np.zeros(4), "x")
     path = made.done()
     assert refused(path, path, tmp_path / "c.nc") == (
-        f"{path} dataset 'x' is kept in external files: nothing but the file itself is read; copy it with h5repack"
+        f"{path} dataset 'x' is stored in external files: nothing but the file itself is read; copy it with h5repack"
     )
 
 
 def test_what_netcdf_has_no_word_for_is_refused() -> None:
-    def told(*results: Result) -> str:
+    def message(*results: Result) -> str:
         with pytest.raises(MinuendError) as caught:
             check("c.nc", results)
         return str(caught.value)
 
     half = Result.of("x", TYPES["float16"], np.zeros(3, np.float16))
-    assert "netCDF has no word for float16; write .h5" in told(half)
-    assert "'..' is no path of a dataset" in told(Result.of("..", TYPES["int8"], np.zeros(3, np.int8)))
+    assert "netCDF has no word for float16; write .h5" in message(half)
+    assert "'..' is no path of a dataset" in message(Result.of("..", TYPES["int8"], np.zeros(3, np.int8)))
 
 
 @pytest.mark.parametrize("engine", ["scipy", "h5netcdf"])

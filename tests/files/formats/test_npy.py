@@ -108,7 +108,7 @@ def with_header(text: str) -> bytes:
         (bytes_of(np.array([None])), "holds Python objects, which are pickles and can run code; expected numbers"),
     ],
 )  # fmt: skip
-def test_a_damaged_file_is_told_from_a_sound_one(tmp_path: Path, content: bytes, message: str) -> None:
+def test_a_damaged_file_is_distinguished_from_a_sound_one(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "x.npy"
     path.write_bytes(content)
     with pytest.raises(errors.FileFormatError) as caught:

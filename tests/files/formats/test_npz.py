@@ -139,7 +139,9 @@ def test_a_header_that_claims_more_than_deflate_can_pack_is_refused_unpacked(tmp
     ],
     ids=["into the middle of the member", "a packing that nobody reads", "to before the file"],
 )
-def test_a_directory_that_leads_astray_is_told(tmp_path: Path, mark: bytes, at: int, value: int, message: str) -> None:
+def test_a_directory_that_leads_astray_is_reported(
+    tmp_path: Path, mark: bytes, at: int, value: int, message: str
+) -> None:
     path = tmp_path / "x.npz"
     archive(path, {"x.npy": npy(X)})
     content = bytearray(path.read_bytes())

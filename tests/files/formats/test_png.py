@@ -56,12 +56,12 @@ WRONG = {
 
 @pytest.mark.parametrize("kind", WRONG)
 def test_what_is_no_image_of_numbers_is_refused(tmp_path: Path, kind: str) -> None:
-    content, told = WRONG[kind]
+    content, message = WRONG[kind]
     path, out = tmp_path / "a.png", tmp_path / "c.png"
     path.write_bytes(content)
     with pytest.raises(MinuendError) as caught:
         subtract_files(str(path), str(path), str(out))
-    assert str(caught.value) == f"{path} {told}"
+    assert str(caught.value) == f"{path} {message}"
     assert not out.exists()
 
 
@@ -80,14 +80,14 @@ def test_every_byte_changed_or_missing_is_an_error_or_an_image(tmp_path: Path) -
 
 def test_what_a_png_cannot_hold_is_refused_before(tmp_path: Path) -> None:
     out = tmp_path / "c.png"
-    for shape, dtype, told in (
+    for shape, dtype, message in (
         ((4,), "uint8", "holds (rows, columns) or (rows, columns, 2 to 4 channels); the difference has shape (4,)"),
         ((4, 4), "int16", "PNG holds uint8 and uint16, not int16; write .tif"),
     ):
         np.save(tmp_path / "a.npy", np.zeros(shape, dtype))
         with pytest.raises(MinuendError) as caught:
             subtract_files(str(tmp_path / "a.npy"), str(tmp_path / "a.npy"), str(out))
-        assert told in str(caught.value)
+        assert message in str(caught.value)
 
 
 HEAD = chunk(b"IHDR", struct.pack(">IIBBBBB", 2, 2, 8, 0, 0, 0, 0))
@@ -113,13 +113,13 @@ DAMAGED = {
 
 @pytest.mark.parametrize("kind", DAMAGED)
 def test_a_damaged_file_never_reaches_the_decoder(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    content, told = DAMAGED[kind]
+    content, message = DAMAGED[kind]
     path = tmp_path / "a.png"
     path.write_bytes(b"\x89PNG\r\n\x1a\n" + content)
     monkeypatch.setattr(codecs, "png_decode", None)
     with pytest.raises(FileFormatError) as error:
         open_tensors(str(path))[""].elements()
-    assert str(error.value) == f"{path} {told}"
+    assert str(error.value) == f"{path} {message}"
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (2, 3), (5, 9), (8, 8), (9, 5)])

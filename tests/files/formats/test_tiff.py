@@ -62,9 +62,9 @@ def test_a_band_is_read_and_written_with_the_tiles_and_compression_of_a(tmp_path
     one, other = save(tmp_path / "a.tif", a, **options), save(tmp_path / "b.tif", b)
     out = tmp_path / "c.tif"
     subtract_files(one, other, str(out), overflow="wrap")
-    with tifffile.TiffFile(one) as asked, tifffile.TiffFile(out) as came:
+    with tifffile.TiffFile(one) as given, tifffile.TiffFile(out) as came:
         assert np.array_equal(came.asarray(), mn.subtract(a, b))
-        page, old = came.pages[0], asked.pages[0]
+        page, old = came.pages[0], given.pages[0]
         assert page.compression == old.compression
         assert (page.tilelength, page.tilewidth) == ((old.tilelength, old.tilewidth) if old.is_tiled else (256, 256))
 
@@ -107,7 +107,7 @@ def test_where_pixels_lie_is_kept_and_has_to_be_the_same(tmp_path: Path, capfd: 
             assert came.pages[0].tags[code].value == value
     moved = (33922, 12, 6, (0.0, 0.0, 0.0, 500010.0, 4600000.0, 0.0), True)
     other = (34735, 3, 16, (*KEYS[3][:-1], 32634), True)
-    told = {
+    cases = {
         "transforms: (10.0, 0.0, 500000.0, 0.0, -10.0, 4600000.0) and (10.0, 0.0, 500010.0, 0.0, -10.0, 4600000.0)": [
             SCALE,
             moved,
@@ -115,7 +115,7 @@ def test_where_pixels_lie_is_kept_and_has_to_be_the_same(tmp_path: Path, capfd: 
         ],
         "coordinate systems: EPSG:32633 (projected) and EPSG:32634 (projected)": [SCALE, TIES, other],
     }
-    for text, tags in told.items():
+    for text, tags in cases.items():
         wrong = save(tmp_path / "wrong.tif", pixels(8), extratags=tags)
         assert cli.main(["sub", a, wrong, "-o", str(tmp_path / "no.tif")]) == 2
         assert capfd.readouterr().err == (
@@ -160,7 +160,7 @@ def test_bands_that_are_packed_in_different_ways_are_refused(tmp_path: Path) -> 
     found = [open_tensors(str(out))[band].about for band in "12"]
     assert [(about.scale, about.offset) for about in found] == [(1, 0), (0.1, 0)]
     assert refused(f"{a}::2", tmp_path / "f.tif", f"{c}::2").startswith(
-        "A and B are packed in different ways: A means 0.1 × what is stored + 2.0 and B 0.1 × what is stored + 3.0; "
+        "A and B are scaled in different ways: A means 0.1 × what is stored + 2.0 and B 0.1 × what is stored + 3.0; "
     )
     wrong = packed("wrong.tif", "tenth", 0)
     assert refused(wrong, tmp_path / "f.tif") == f"{wrong} band 2 states the scale_factor 'tenth'; expected a number"
@@ -255,13 +255,13 @@ def test_one_place_said_in_two_ways_is_one(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", OTHER)
 def test_other_places_are_refused(tmp_path: Path, name: str) -> None:
-    one, other, told = OTHER[name]
+    one, other, message = OTHER[name]
     a, b = (save(tmp_path / f"{k}.tif", pixels(k), extratags=tags) for k, tags in enumerate((one, other)))
     for pair in ((a, b), (b, a)):
         text = refused(pair[0], tmp_path / "c.tif", pair[1])
         assert text.startswith("A and B have different ")
     assert refused(a, tmp_path / "c.tif", b) == (
-        f"A and B have different {told}; nothing is warped, bring them to one grid (gdalwarp) first"
+        f"A and B have different {message}; nothing is warped, bring them to one grid (gdalwarp) first"
     )
 
 
@@ -286,7 +286,7 @@ def test_rounding_moves_no_pixel(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tags", "told"),
+    ("tags", "message"),
     [
         ([doubles(33550, 10, 10, 0), doubles(33922, 0, 0, 0)], "its tag ModelTiepoint has 3 numbers; expected 6"),
         ([doubles(34264, 1, 2)], "its tag ModelTransformation has 2 numbers; expected 16"),
@@ -297,9 +297,9 @@ def test_rounding_moves_no_pixel(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_damaged_places_are_refused(tmp_path: Path, tags: list[Any], told: str) -> None:
+def test_damaged_places_are_refused(tmp_path: Path, tags: list[Any], message: str) -> None:
     path = save(tmp_path / "a.tif", pixels(1), extratags=tags)
-    assert refused(path, tmp_path / "c.tif") == f"{path} is damaged: {told}"
+    assert refused(path, tmp_path / "c.tif") == f"{path} is damaged: {message}"
 
 
 def test_pages_of_one_file_lie_where_each_says(tmp_path: Path) -> None:
@@ -360,7 +360,7 @@ def test_bands_are_described_beside_an_image(tmp_path: Path) -> None:
     aux(path, '<PAMRasterBand band="1"><NoDataValue>7</NoDataValue><Scale>0.5</Scale></PAMRasterBand>')
     about = open_tensors(path)["1"].about
     assert (about.nodata, about.scale, about.grid) == (7, 0.5, None)
-    for content, told in (
+    for content, message in (
         (
             "<PAMDataset>",
             "is no XML as GDAL writes it (no element found: line 1, column 12); repair it or take it away",
@@ -375,7 +375,7 @@ def test_bands_are_described_beside_an_image(tmp_path: Path) -> None:
         ),
     ):
         Path(f"{path}.aux.xml").write_text(content)
-        assert refused(path, tmp_path / "c.tif") == f"{path}.aux.xml {told}"
+        assert refused(path, tmp_path / "c.tif") == f"{path}.aux.xml {message}"
     Path(f"{path}.aux.xml").unlink()
     Path(f"{path}.msk").touch()
     world = tmp_path / "a.tfw"
@@ -473,11 +473,11 @@ def test_nodata_on_either_side_is_nodata_and_overflows_nothing(tmp_path: Path) -
     other = save(tmp_path / "b.tif", b, extratags=[nodata_tag("255")])
     for policy in ("wrap", "saturate", "error", "widen"):
         report = subtract_files(one, other, str(tmp_path / "c.tif"), overflow=policy)  # type: ignore[arg-type]
-        (told,) = report.tensors
+        (tensor,) = report.tensors
         assert tifffile.imread(tmp_path / "c.tif").tolist() == [[4, 0, 0, 0], [5, 0, 0, 100]]
-        assert (told.overflowed, told.nodata, told.low, told.high) == (0, 5, 4, 100)
+        assert (tensor.overflowed, tensor.nodata, tensor.low, tensor.high) == (0, 5, 4, 100)
         assert report.notes == (
-            "2 differences are the nodata value 0 themselves and cannot be told from it, in tensor '1'",
+            "2 differences are the nodata value 0 themselves and cannot be distinguished from it, in tensor '1'",
         )
         with tifffile.TiffFile(tmp_path / "c.tif") as came:
             assert came.pages[0].tags[42113].value == "0"
@@ -486,8 +486,8 @@ def test_nodata_on_either_side_is_nodata_and_overflows_nothing(tmp_path: Path) -
 def test_nan_is_nodata_where_the_file_says_so(tmp_path: Path) -> None:
     a, b = np.array([[1.5, np.nan]], np.float32), np.array([[1, 2]], np.float32)
     one, other = save(tmp_path / "a.tif", a, extratags=[nodata_tag("nan")]), save(tmp_path / "b.tif", b)
-    (told,) = subtract_files(one, other, str(tmp_path / "c.tif")).tensors
-    assert (told.nans, told.nodata) == (0, 1)
+    (tensor,) = subtract_files(one, other, str(tmp_path / "c.tif")).tensors
+    assert (tensor.nans, tensor.nodata) == (0, 1)
     assert np.array_equal(tifffile.imread(tmp_path / "c.tif"), [[0.5, np.nan]], equal_nan=True)
 
 
@@ -645,8 +645,8 @@ def test_tiles_that_a_file_leaves_out_hold_no_data(tmp_path: Path, dtype: str, n
     wanted = np.ones((32, 48), dtype)
     wanted[:16, 32:] = nodata
     assert np.array_equal(found, wanted)
-    (told,) = subtract_files(str(path), str(path), str(tmp_path / "c.tif")).tensors
-    assert told.nodata == 256
+    (tensor,) = subtract_files(str(path), str(path), str(tmp_path / "c.tif")).tensors
+    assert tensor.nodata == 256
 
 
 @pytest.mark.parametrize(
@@ -675,8 +675,8 @@ def test_tiles_that_a_file_leaves_out_are_what_gdal_reads(
     assert found[0].tolist() == [filled] * 16 + [1] * 16
     subtract_files(str(path), str(path), str(tmp_path / "c.tif"))
     with tifffile.TiffFile(tmp_path / "c.tif") as came:
-        told = came.pages[0].tags.get(42113)
-        assert (told and told.value) == (nodata if dtype.startswith("float") else None)
+        tag = came.pages[0].tags.get(42113)
+        assert (tag and tag.value) == (nodata if dtype.startswith("float") else None)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -813,11 +813,11 @@ def test_a_difference_is_compressed_by_what_is_exact(
     report = subtract_files(*map(str, paths), str(out))
     came = tifffile.imread(out)
     assert np.array_equal(np.moveaxis(came, 0, -1) if came.ndim == 3 else came, mn.subtract(a, b))
-    told = "is compressed by {}, which may lose digits: the numbers that it decodes to are subtracted".format
+    message = "is compressed by {}, which may lose digits: the numbers that it decodes to are subtracted".format
     own = f"{out} is compressed by deflate, which is lossless; {name}, as A is, may lose digits"
-    assert report.notes[:3] == (*(f"{path} {told(name)}" for path in paths), own)
+    assert report.notes[:3] == (*(f"{path} {message(name)}" for path in paths), own)
     assert cli.main(["sub", *map(str, paths)]) == 0
-    assert f"{paths[1]} {told(name)}" in capfd.readouterr().out.replace("\n", " ")
+    assert f"{paths[1]} {message(name)}" in capfd.readouterr().out.replace("\n", " ")
 
 
 def test_a_compression_that_is_not_written_becomes_deflate(tmp_path: Path) -> None:
@@ -843,8 +843,8 @@ def test_what_the_package_logs_is_an_error_or_a_note(tmp_path: Path, monkeypatch
         capture_output=True,
         text=True,
     )
-    told = f"<TiffTag.fromfile> raised TiffFileError('<tifffile.TiffTag 317 @{at}> invalid data type 99')"
-    assert finished.stderr == f"error: {path} is damaged ({told}); expected a whole TIFF\n"
+    message = f"<TiffTag.fromfile> raised TiffFileError('<tifffile.TiffTag 317 @{at}> invalid data type 99')"
+    assert finished.stderr == f"error: {path} is damaged ({message}); expected a whole TIFF\n"
     assert (finished.returncode, finished.stdout) == (2, "")
 
     odd = save(tmp_path / "odd.tif", pixels(2))

@@ -88,7 +88,7 @@ def test_files_of_cameras_count_before_the_tag_and_that_before_gdals(tmp_path: P
 
 def test_a_camera_that_lacks_a_number_is_refused(tmp_path: Path) -> None:
     path = save(tmp_path / "a.tif")
-    for content, told in (
+    for content, message in (
         (rpb().replace("lineOffset", "nothing"), "''"),
         (rpb().replace("lineOffset = 0.25", "lineOffset = a quarter"), "'a quarter'"),
     ):
@@ -96,7 +96,8 @@ def test_a_camera_that_lacks_a_number_is_refused(tmp_path: Path) -> None:
         with pytest.raises(FileFormatError) as caught:
             open_tensors(path)
         assert str(caught.value) == (
-            f"{tmp_path}/a.RPB states {told} for LINE_OFF of its camera; expected 1 numbers, repair it or take it away"
+            f"{tmp_path}/a.RPB states {message} for LINE_OFF of its camera; expected 1 numbers, repair it "
+            "or take it away"
         )
     (tmp_path / "a.RPB").write_bytes(b" " * ((1 << 20) + 1))
     with pytest.raises(FileFormatError, match=r"a\.RPB has 1048577 bytes; expected 1048576 at most"):

@@ -38,8 +38,8 @@ def test_what_lerc_masks_is_no_number(tmp_path: Path, dtype: str) -> None:
     packed = imagecodecs.lerc_encode(np.nan_to_num(array), masks=~np.isnan(array))
     path = tiled(tmp_path / "a.tif", array, [packed])
     assert np.array_equal(bands_of(path)[0], array, equal_nan=True)
-    (told,) = subtract_files(path, path, str(tmp_path / "c.tif")).tensors
-    assert told.nans == 17
+    (tensor,) = subtract_files(path, path, str(tmp_path / "c.tif")).tensors
+    assert tensor.nans == 17
 
 
 def test_samples_that_lerc_masks_one_by_one_are_planes(tmp_path: Path) -> None:

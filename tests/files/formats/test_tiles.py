@@ -14,7 +14,7 @@ from minuend.files.streaming.reading import Memory
 
 
 def stored(image: np.ndarray, tile: tuple[int, int], band: int) -> Tiles:
-    """An image of rows, columns and samples as tiles in memory, padded at the edges, each a gap apart."""
+    """An image of rows, columns and samples as tiles in memory, padded at the edges, with a gap between them."""
     rows, columns, samples = image.shape
     high, wide = tile
     parts, offsets, end = [], [], 0

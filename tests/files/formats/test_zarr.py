@@ -16,7 +16,7 @@ from minuend.core.elements import TYPES
 from minuend.files import Result, open_tensors, write_tensors
 from minuend.files.base import About
 from minuend.files.difference import subtract_files
-from minuend.files.formats.zarr_headers import _kept
+from minuend.files.formats.zarr_headers import _exact_codecs
 
 zarr = pytest.importorskip("zarr")
 
@@ -86,7 +86,7 @@ def test_the_type_of_a_wider_difference_is_that_of_the_codecs_too(tmp_path: Path
     assert (found[...] == numbers("int16") - numbers("int16", 1)).all()
 
 
-def test_codecs_that_round_are_read_and_not_kept(tmp_path: Path) -> None:
+def test_codecs_that_round_are_read_and_not_written(tmp_path: Path) -> None:
     import numcodecs
 
     values = numbers("float32") / 8
@@ -104,7 +104,7 @@ def test_codecs_that_round_are_read_and_not_kept(tmp_path: Path) -> None:
     assert (elements_of(tmp_path / "c.zarr") == elements_of(tmp_path / "a.zarr") - np.float32(0.125)).all()
 
 
-def test_codecs_of_version_3_that_round_are_not_kept() -> None:
+def test_codecs_of_version_3_that_round_are_not_written() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # numcodecs' are not in the standard
         codecs = [
@@ -113,9 +113,9 @@ def test_codecs_of_version_3_that_round_are_not_kept() -> None:
             {"name": "numcodecs.zfpy", "configuration": {}},
             {"name": "numcodecs.zlib", "configuration": {"level": 1}},
         ]
-        kept = _kept(codecs, np.dtype("float32"))
-    assert [one["name"] for one in kept] == ["transpose", "bytes", "numcodecs.zlib"]
-    assert kept[1]["configuration"] == {"endian": "little"}
+        exact = _exact_codecs(codecs, np.dtype("float32"))
+    assert [one["name"] for one in exact] == ["transpose", "bytes", "numcodecs.zlib"]
+    assert exact[1]["configuration"] == {"endian": "little"}
 
 
 @pytest.mark.parametrize("version", [2, 3])
@@ -186,10 +186,10 @@ def test_a_chunk_that_is_cut_off_is_named(tmp_path: Path, grid: str) -> None:
     made(tmp_path / "x.zarr", numbers(), **GRIDS[grid])
     path = tmp_path / "x.zarr" / key
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-    told = the_error(tmp_path / "x.zarr")
-    assert told.startswith(f"x.zarr: the chunk {key} cannot be unpacked (")
-    assert told.endswith("); it is cut off or damaged, copy the array anew")
-    assert reason is None or reason in told
+    message = the_error(tmp_path / "x.zarr")
+    assert message.startswith(f"x.zarr: the chunk {key} cannot be unpacked (")
+    assert message.endswith("); it is cut off or damaged, copy the array anew")
+    assert reason is None or reason in message
 
 
 def header(tmp_path: Path, **changes: Any) -> Path:
@@ -222,7 +222,7 @@ def test_pickles_within_shards_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"zarr_format": 4},
          "x.zarr/zarr.json states the format 4 and the node type 'array'; expected 3, and 'array' or 'group'"),
@@ -248,8 +248,8 @@ def test_pickles_within_shards_are_refused(tmp_path: Path) -> None:
     ],
     ids=lambda one: str(one)[:30],
 )  # fmt: skip
-def test_headers_that_lie_are_refused(tmp_path: Path, changes: dict[str, Any], told: str) -> None:
-    assert told in the_error(header(tmp_path, **changes))
+def test_headers_that_lie_are_refused(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+    assert message in the_error(header(tmp_path, **changes))
 
 
 def test_what_is_no_zarr_is_refused(tmp_path: Path) -> None:
@@ -269,10 +269,10 @@ def test_links_that_leave_the_folder_are_refused(tmp_path: Path, what: str) -> N
     made(tmp_path / "x.zarr", numbers(), chunks=(4, 4))
     (tmp_path / "x.zarr" / what).rename(tmp_path / "away")
     (tmp_path / "x.zarr" / what).symlink_to(tmp_path / "away")
-    told = the_error(tmp_path / "x.zarr")
+    message = the_error(tmp_path / "x.zarr")
     place = {"c": "c/0/0"}.get(what, what)
     real = tmp_path / ("away/0/0" if what == "c" else "away")
-    assert told == (
+    assert message == (
         f"x.zarr/{place} leads to {real}, out of x.zarr; an array is read inside of its own folder alone, copy what "
         "is meant there"
     )
@@ -300,7 +300,7 @@ def test_a_pipe_in_a_chunks_place_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("names", "told"),
+    ("names", "message"),
     [
         (["../a", "b"], "c.zarr: the name '../a' is none that zarr has; rename the tensor"),
         (["a//b", "b"], "c.zarr: the name 'a//b' is none that zarr has; rename the tensor"),
@@ -309,11 +309,11 @@ def test_a_pipe_in_a_chunks_place_is_refused(tmp_path: Path) -> None:
         (["a", "a/b"], "c.zarr: 'a/b' would lie within the array 'a'; rename one of them"),
     ],
 )
-def test_names_that_are_no_folders_are_refused(tmp_path: Path, names: list[str], told: str) -> None:
+def test_names_that_are_no_folders_are_refused(tmp_path: Path, names: list[str], message: str) -> None:
     results = [Result.of(name, TYPES["int16"], numbers()) for name in names]
     with pytest.raises(errors.FileFormatError) as caught:
         write_tensors(str(tmp_path / "c.zarr"), results)
-    assert str(caught.value) == f"{tmp_path}/{told}"
+    assert str(caught.value) == f"{tmp_path}/{message}"
     assert not os.listdir(tmp_path)
 
 
@@ -362,7 +362,7 @@ def test_numbers_that_are_packed_in_different_ways_are_refused(tmp_path: Path) -
     with pytest.raises(errors.MinuendError) as caught:
         subtract_files(a, c, out)
     assert str(caught.value).startswith(
-        "A and B are packed in different ways: A means 0.5 × what is stored + 2.0 and B 0.5 × what is stored + 3.0; "
+        "A and B are scaled in different ways: A means 0.5 × what is stored + 2.0 and B 0.5 × what is stored + 3.0; "
     )
 
 
@@ -379,12 +379,12 @@ def test_where_a_codec_has_no_memory_the_error_says_so(
     codecs = {"compressors": [zstd.Zstd()]} if version == 2 else {}
     for seed, name in enumerate("ab"):
         made(tmp_path / f"{name}.zarr", numbers(seed=seed), chunks=(3, 5), zarr_format=version, **codecs)
-    for goal in ("c.zarr", "c.zarr.zip"):
+    for output in ("c.zarr", "c.zarr.zip"):
         with monkeypatch.context() as patch:
             patch.setattr(zstd.Zstd, "encode", fails)
             with pytest.raises(MemoryError, match="not enough memory"):
-                subtract_files(str(tmp_path / "a.zarr"), str(tmp_path / "b.zarr"), str(tmp_path / goal))
-        assert not (tmp_path / goal).exists()
+                subtract_files(str(tmp_path / "a.zarr"), str(tmp_path / "b.zarr"), str(tmp_path / output))
+        assert not (tmp_path / output).exists()
     monkeypatch.setattr(zstd, "decompress", fails)
     with pytest.raises(MemoryError, match="not enough memory"):
         subtract_files(str(tmp_path / "a.zarr"), str(tmp_path / "b.zarr"), str(tmp_path / "c.npy"))

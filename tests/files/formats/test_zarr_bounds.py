@@ -50,7 +50,7 @@ def version_3(folder: Path, chunk: bytes, *codecs: Any) -> str:
     return str(folder / "x.zarr")
 
 
-def told(path: str) -> str:
+def message(path: str) -> str:
     with pytest.raises(FileFormatError) as caught:
         open_tensors(path)[""].read()
     return str(caught.value)
@@ -73,7 +73,7 @@ def test_a_chunk_that_holds_more_than_its_header_says_is_refused(codec: str, tmp
         chunk = packed(codec, bytes(1 << 20))
         place = tmp_path / str(number)
         path = version_3(place, chunk, settings) if make is version_3 else version_2(place, chunk, **settings)
-        came = told(path)
+        came = message(path)
         most = 65696 if number == 1 else 10
         assert came == (
             f"{path}: the chunk {'c/0' if number == 2 else 0} cannot be unpacked (it unpacks to more than the {most} "
@@ -86,7 +86,7 @@ def test_a_chunk_that_holds_less_or_is_cut_off_is_refused(codec: str, tmp_path: 
     for number, chunk in enumerate((packed(codec, bytes(9)), packed(codec, bytes(10))[:-3], b"")):
         (tmp_path / str(number)).mkdir()
         path = version_2(tmp_path / str(number), chunk, compressor={"id": codec})
-        assert f"{path}: the chunk 0 cannot be unpacked" in told(path)
+        assert f"{path}: the chunk 0 cannot be unpacked" in message(path)
 
 
 @pytest.mark.parametrize("codec", CODECS)
@@ -111,7 +111,7 @@ def test_shards_filters_and_codecs_around_codecs_are_read(tmp_path: Path) -> Non
         "shards": {"shards": (10, 15), "chunks": (5, 5), "compressors": [gzip]},
         "twice": {"chunks": (7, 8), "compressors": [gzip, gzip, crc]},
         "shards around": {"shards": (10, 15), "chunks": (1, 1), "compressors": [zarr.codecs.BloscCodec(), crc]},
-        "turned": {"chunks": (7, 8), "filters": [zarr.codecs.TransposeCodec(order=(1, 0))]},
+        "transposed": {"chunks": (7, 8), "filters": [zarr.codecs.TransposeCodec(order=(1, 0))]},
     }.items():
         zarr.create_array(tmp_path / f"{name}.zarr", shape=NUMBERS.shape, dtype="<i4", **settings)[...] = NUMBERS
         assert np.array_equal(open_tensors(str(tmp_path / f"{name}.zarr"))[""].read(), NUMBERS), name
@@ -126,7 +126,7 @@ def test_bombs_within_shards_and_around_codecs_are_refused(tmp_path: Path) -> No
     gzip = {"name": "gzip", "configuration": {"level": 1}}
     bomb = packed("gzip", bytes(1 << 20))
     (tmp_path / "twice").mkdir()
-    came = told(version_3(tmp_path / "twice", packed("gzip", packed("gzip", bytes(1 << 27))), gzip, gzip))
+    came = message(version_3(tmp_path / "twice", packed("gzip", packed("gzip", bytes(1 << 27))), gzip, gzip))
     assert "it unpacks to more than the 65716 bytes that the header gives" in came
     (tmp_path / "shard").mkdir()
     path = version_3(tmp_path / "shard", bomb + np.array([0, len(bomb)], "<u8").tobytes())
@@ -135,7 +135,7 @@ def test_bombs_within_shards_and_around_codecs_are_refused(tmp_path: Path) -> No
     little = {"name": "bytes", "configuration": {"endian": "little"}}
     header["codecs"] = [{"name": "sharding_indexed", "configuration": inner | {"index_codecs": [little]}}]
     Path(path, "zarr.json").write_text(json.dumps(header))
-    assert TOO_LONG in told(path)
+    assert TOO_LONG in message(path)
 
 
 def test_streams_that_follow_each_other_are_one_chunk(tmp_path: Path) -> None:
@@ -156,14 +156,14 @@ def test_a_zstd_frame_that_states_no_size(tmp_path: Path) -> None:
         if name == "good":
             assert not open_tensors(path)[""].read().any()
         else:
-            assert "the chunk 0 cannot be unpacked" in told(path)
+            assert "the chunk 0 cannot be unpacked" in message(path)
 
 
 def test_a_dictionary_of_lzma_is_bounded(tmp_path: Path) -> None:
     filters = [{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 30}]
     settings = {"compressor": {"id": "lzma", "format": lzma.FORMAT_RAW, "filters": filters}}
     small = lzma.compress(bytes(10), lzma.FORMAT_RAW, filters=[{"id": lzma.FILTER_LZMA2, "preset": 0}])
-    assert "its dictionary takes more than 268435456 bytes" in told(version_2(tmp_path, small, **settings))
+    assert "its dictionary takes more than 268435456 bytes" in message(version_2(tmp_path, small, **settings))
 
 
 def test_a_chunk_that_is_stored_larger_than_its_array_is_not_read(tmp_path: Path) -> None:
@@ -171,6 +171,6 @@ def test_a_chunk_that_is_stored_larger_than_its_array_is_not_read(tmp_path: Path
     chunk = Path(path, "0")
     with open(chunk, "wb") as stream:
         stream.truncate(1 << 40)
-    assert told(path) == f"{chunk} has 1099511627776 bytes; a chunk of its array has 65716 at most"
+    assert message(path) == f"{chunk} has 1099511627776 bytes; a chunk of its array has 65716 at most"
     chunk.write_bytes(zlib.compress(bytes(range(10))))
     assert open_tensors(path)[""].read().tolist() == list(range(10))

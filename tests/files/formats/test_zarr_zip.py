@@ -44,8 +44,8 @@ def test_an_archive_is_read_as_what_is_zipped(names: tuple[str, str]) -> None:
 
 @pytest.mark.usefixtures("here")
 def test_an_archive_is_written_as_zarr_reads_it_and_the_same_each_time() -> None:
-    for goal in ("c.zarr.zip", "d.zip"):
-        subtract_files("a.zip", "b.zarr", goal)
+    for output in ("c.zarr.zip", "d.zip"):
+        subtract_files("a.zip", "b.zarr", output)
     assert Path("c.zarr.zip").read_bytes() == Path("d.zip").read_bytes()
     with zarr.storage.ZipStore("c.zarr.zip", mode="r") as store:
         found = zarr.open_group(store, mode="r")["g/x"]
@@ -84,22 +84,22 @@ def zipped(path: str, members: list[tuple[str, bytes]], **changed: Any) -> None:
 
 @pytest.mark.usefixtures("here")
 def test_archives_that_are_not_what_they_say_are_refused() -> None:
-    def told() -> str:
+    def message() -> str:
         with pytest.raises(MinuendError) as caught:
             subtract_files("x.zip", "x.zip", "c.zarr")
         assert not Path("c.zarr").exists()
         return str(caught.value)
 
     Path("x.zip").write_bytes(Path("a.zip").read_bytes()[:-30])
-    assert told() == (
+    assert message() == (
         "x.zip is no zip archive, or a damaged one (File is not a zip file); expected one of a zarr store"
     )
     zipped("x.zip", [("words.txt", b"no array")])
-    assert told() == "x.zip holds no zarr.json, .zarray or .zgroup; expected a zarr array or group"
+    assert message() == "x.zip holds no zarr.json, .zarray or .zgroup; expected a zarr array or group"
     zipped("x.zip", [("zarr.json", b"{}" * 50)], file_size=1 << 40)
-    assert told().startswith("x.zip member 'zarr.json' claims 1099511627776 bytes out of ")
+    assert message().startswith("x.zip member 'zarr.json' claims 1099511627776 bytes out of ")
     zipped("x.zip", [("zarr.json", b"{}")], flag_bits=1)
-    assert told() == (
+    assert message() == (
         "x.zip member 'zarr.json' is encrypted, or packed by another way than deflate; expected a plain one"
     )
 
@@ -109,13 +109,13 @@ def test_a_damaged_header_is_named() -> None:
     content = bytearray(Path("a.zip").read_bytes())
     with zipfile.ZipFile("a.zip") as archive:
         info = archive.getinfo("a.zarr/g/x/zarr.json")
-    for offset, told in ((0, "Bad magic number for file header"), (45, "")):
+    for offset, message in ((0, "Bad magic number for file header"), (45, "")):
         harmed = bytearray(content)
         harmed[info.header_offset + offset + (len(info.filename) if offset else 0)] ^= 0xFF
         Path("x.zip").write_bytes(harmed)
         with pytest.raises(MinuendError) as caught:
             open_tensors("x.zip")
-        assert str(caught.value).startswith(f"x.zip member g/x/zarr.json cannot be unpacked ({told}")
+        assert str(caught.value).startswith(f"x.zip member g/x/zarr.json cannot be unpacked ({message}")
 
 
 @pytest.mark.usefixtures("here")

@@ -103,13 +103,13 @@ def test_a_killed_run_is_gone_on_with(here: Path, monkeypatch: pytest.MonkeyPatc
     assert not os.path.exists("c.zarr")
     (part,) = parts()
     finished = (here / part / "journal").read_text().splitlines()[1:]
-    told: list[tuple[int, int]] = []
-    report, written = went_on(monkeypatch, progress=lambda *at: told.append(at))
+    calls: list[tuple[int, int]] = []
+    report, written = went_on(monkeypatch, progress=lambda *at: calls.append(at))
     assert 0 < len(finished) == CELLS - written
     assert files_of("c.zarr") == files_of("whole.zarr")
     whole = subtract_files("a.zarr", "b.zarr", "again.zarr", overflow="saturate")
     assert report.tensors == whole.tensors
-    assert told[-1] == (whole.nbytes, whole.nbytes)
+    assert calls[-1] == (whole.nbytes, whole.nbytes)
     assert not parts()
 
 
@@ -187,7 +187,7 @@ def test_without_resume_what_is_left_goes(here: Path) -> None:
     assert not parts()
 
 
-def test_what_is_left_goes_at_any_verb_on_that_goal(here: Path) -> None:
+def test_what_is_left_goes_at_any_verb_on_that_output(here: Path) -> None:
     killed(HOOKS["a chunk is half written"])
     write_tensors("c.zarr", [Result.of("x", TYPES["int8"], np.zeros(3, "int8"))])
     assert not parts()
@@ -205,12 +205,12 @@ def test_other_operands_and_parameters_are_refused_with_what_differs(here: Path)
     killed(HOOKS["a chunk is half written"])
     text = "what is left of c.zarr is of another difference: {}; run without --resume to start anew"
     assert refused(overflow="wrap") == text.format("--overflow was saturate and is wrap")
-    told = refused(rules=Rules(dialect("onnx").resolve(14)))
-    assert told == text.format("--as was none and is onnx Sub-14")
+    message = refused(rules=Rules(dialect("onnx").resolve(14)))
+    assert message == text.format("--as was none and is onnx Sub-14")
     zarr.open_array("b.zarr", mode="r+")[0, 0] = 3
-    told = refused()
-    assert told.startswith("what is left of c.zarr is of another difference: B's files was 16 files of ")
-    assert "--overflow" not in told
+    message = refused()
+    assert message.startswith("what is left of c.zarr is of another difference: B's files was 16 files of ")
+    assert "--overflow" not in message
     shutil.copytree("a.zarr", "A.zarr")
     with pytest.raises(errors.MinuendError, match=r"A was \S+/a.zarr and is \S+/A.zarr; "):
         subtract_files("A.zarr", "b.zarr", "c.zarr", overflow="saturate", resume=True)
@@ -250,15 +250,15 @@ def test_ctrl_c_leaves_what_can_be_gone_on_with_and_says_so(here: Path, monkeypa
     assert files_of("c.zarr") == files_of("whole.zarr")
 
 
-def test_an_overflow_is_told_of_the_whole_and_nothing_appears(here: Path) -> None:
+def test_an_overflow_is_reported_of_the_whole_and_nothing_appears(here: Path) -> None:
     for name in "ab":
         np.save(f"{name}.npy", zarr.open_array(f"{name}.zarr", mode="r")[...])
-    told = []
+    messages = []
     for suffix in ("npy", "zarr"):
         with pytest.raises(errors.OverflowFound) as caught:
             subtract_files(f"a.{suffix}", f"b.{suffix}", f"c.{suffix}", overflow="error")
-        told.append((str(caught.value), caught.value.index, caught.value.count))
-    assert told[0] == told[1]
+        messages.append((str(caught.value), caught.value.index, caught.value.count))
+    assert messages[0] == messages[1]
     assert sorted(os.listdir()) == ["a.npy", "a.zarr", "b.npy", "b.zarr", "whole.zarr"]
 
 
@@ -274,17 +274,17 @@ def test_what_others_compute_is_not_drawn(here: Path, options: dict[str, object]
 
 
 @pytest.mark.parametrize("options", [["--resume"], ["--scheduler", "tcp://127.0.0.1:1"]])
-@pytest.mark.parametrize("goal", [[], ["-o", "c.npy"]])
+@pytest.mark.parametrize("output", [[], ["-o", "c.npy"]])
 def test_only_zarr_is_written_chunk_by_chunk(
-    here: Path, capsys: pytest.CaptureFixture[str], goal: list[str], options: list[str]
+    here: Path, capsys: pytest.CaptureFixture[str], output: list[str], options: list[str]
 ) -> None:
-    assert main(["sub", "a.zarr", "b.zarr", *goal, *options]) == 2
+    assert main(["sub", "a.zarr", "b.zarr", *output, *options]) == 2
     assert capsys.readouterr().err == (
         f"error: {options[0]} needs an output that is written chunk by chunk; name an OUT that ends in .zarr\n"
     )
 
 
-def test_a_goal_that_exists_or_is_an_input_is_refused(here: Path) -> None:
+def test_an_output_that_exists_or_is_an_input_is_refused(here: Path) -> None:
     for resume in (False, True):
         with pytest.raises(errors.MinuendError) as caught:
             subtract_files("a.zarr", "b.zarr", "whole.zarr", resume=resume)
@@ -293,7 +293,7 @@ def test_a_goal_that_exists_or_is_an_input_is_refused(here: Path) -> None:
         subtract_files("a.zarr", "b.zarr", "a.zarr")
 
 
-def test_a_journal_that_is_none_is_told(here: Path) -> None:
+def test_a_journal_that_is_none_is_reported(here: Path) -> None:
     killed(HOOKS["a chunk is half written"])
     (part,) = parts()
     journal = here / part / "journal"

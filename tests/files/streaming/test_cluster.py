@@ -59,7 +59,7 @@ def files_of(folder: str) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("rules", [Rules(), Rules(dialect("onnx").resolve(14))], ids=str)
 def test_a_cluster_writes_what_threads_write_and_counts_it(here: Path, workers: Any, rules: Rules) -> None:
-    told: list[tuple[int, int]] = []
+    calls: list[tuple[int, int]] = []
     found = subtract_files(
         "a.zarr",
         "b.zarr",
@@ -67,14 +67,14 @@ def test_a_cluster_writes_what_threads_write_and_counts_it(here: Path, workers: 
         rules=rules,
         overflow="saturate",
         scheduler=workers.scheduler_address,
-        progress=lambda *at: told.append(at),
+        progress=lambda *at: calls.append(at),
     )
     whole = subtract_files("a.zarr", "b.zarr", "d.zarr", rules=rules, overflow="saturate")
     assert files_of("c.zarr") == files_of("whole.zarr")
     assert found.tensors == whole.tensors
     assert found.tensors[0].overflowed
-    assert [one for one, _ in told] == sorted(one for one, _ in told)
-    assert told[-1] == (whole.nbytes, whole.nbytes)
+    assert [one for one, _ in calls] == sorted(one for one, _ in calls)
+    assert calls[-1] == (whole.nbytes, whole.nbytes)
 
 
 def test_operands_of_other_formats_are_read_by_workers(here: Path, workers: Any) -> None:
@@ -99,13 +99,13 @@ def test_nodata_and_coordinates_are_those_of_threads(here: Path, workers: Any) -
     xr.testing.assert_equal(c, x - y)
 
 
-def test_an_overflow_is_told_of_the_whole_and_nothing_appears(here: Path, workers: Any) -> None:
-    told = []
+def test_an_overflow_is_reported_of_the_whole_and_nothing_appears(here: Path, workers: Any) -> None:
+    messages = []
     for scheduler in (None, workers.scheduler_address):
         with pytest.raises(errors.OverflowFound) as caught:
             subtract_files("a.zarr", "b.zarr", "c.zarr", overflow="error", scheduler=scheduler)
-        told.append((str(caught.value), caught.value.index, caught.value.count))
-    assert told[0] == told[1]
+        messages.append((str(caught.value), caught.value.index, caught.value.count))
+    assert messages[0] == messages[1]
     assert sorted(os.listdir()) == ["a.zarr", "b.zarr", "whole.zarr"]
 
 
@@ -141,7 +141,7 @@ def test_a_run_that_was_interrupted_here_goes_on_there(here: Path, workers: Any)
 
     with pytest.raises(StopError):
         subtract_files("a.zarr", "b.zarr", "c.zarr", overflow="saturate", progress=stop)
-    told: list[int] = []
+    calls: list[int] = []
     subtract_files(
         "a.zarr",
         "b.zarr",
@@ -149,9 +149,9 @@ def test_a_run_that_was_interrupted_here_goes_on_there(here: Path, workers: Any)
         overflow="saturate",
         resume=True,
         scheduler=workers.scheduler_address,
-        progress=lambda done, _: told.append(done),
+        progress=lambda done, _: calls.append(done),
     )
-    assert told[0] > told[-1] // 3
+    assert calls[0] > calls[-1] // 3
     assert files_of("c.zarr") == files_of("whole.zarr")
 
 
@@ -166,7 +166,7 @@ def test_an_interrupted_run_leaves_no_tasks_on_the_cluster(here: Path, workers: 
     assert not workers.scheduler.tasks
 
 
-def test_a_damaged_chunk_is_told_by_its_name(here: Path, workers: Any) -> None:
+def test_a_damaged_chunk_is_reported_by_its_name(here: Path, workers: Any) -> None:
     path = here / "b.zarr" / "c" / "3" / "2"
     path.write_bytes(path.read_bytes()[:9])
     with pytest.raises(errors.MinuendError) as caught:
@@ -178,7 +178,7 @@ def test_a_damaged_chunk_is_told_by_its_name(here: Path, workers: Any) -> None:
     assert not (here / "c.zarr").exists()
 
 
-def test_a_worker_that_cannot_see_a_path_is_told(here: Path, workers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_that_cannot_see_a_path_is_reported(here: Path, workers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = cluster.Place
 
     def elsewhere(path: str, spare: str, out: str) -> cluster.Place:
@@ -187,30 +187,30 @@ def test_a_worker_that_cannot_see_a_path_is_told(here: Path, workers: Any, monke
     monkeypatch.setattr(cluster, "Place", elsewhere)
     with pytest.raises(errors.MinuendError) as caught:
         subtract_files("a.zarr", "b.zarr", "c.zarr", scheduler=workers.scheduler_address)
-    told = str(caught.value)
-    assert told.startswith("the worker tcp://127.0.0.1:")
-    assert "does not see the files: there is no folder" in told
-    assert told.endswith("workers read and write themselves, name paths on a file system that all of them share")
+    message = str(caught.value)
+    assert message.startswith("the worker tcp://127.0.0.1:")
+    assert "does not see the files: there is no folder" in message
+    assert message.endswith("workers read and write themselves, name paths on a file system that all of them share")
 
 
-def test_a_worker_of_another_version_is_told(here: Path, workers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_of_another_version_is_reported(here: Path, workers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = cluster.Place
     monkeypatch.setattr(cluster, "Place", lambda *where: seen(*where, version="0"))
     with pytest.raises(errors.MinuendError) as caught:
         subtract_files("a.zarr", "b.zarr", "c.zarr", scheduler=workers.scheduler_address)
-    told = f"has minuend {minuend.__version__} and not 0; install one version everywhere"
+    message = f"has minuend {minuend.__version__} and not 0; install one version everywhere"
     assert str(caught.value).startswith("the worker tcp://127.0.0.1:")
-    assert str(caught.value).endswith(told)
+    assert str(caught.value).endswith(message)
 
 
-def test_a_scheduler_that_does_not_answer_is_told(
+def test_a_scheduler_that_does_not_answer_is_reported(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(cluster, "PATIENCE", "200ms")
     assert main(["sub", "a.zarr", "b.zarr", "-o", "c.zarr", "--scheduler", "tcp://127.0.0.1:1"]) == 2
-    told = capsys.readouterr().err
-    assert told.startswith("error: no Dask scheduler answers at tcp://127.0.0.1:1 (")
-    assert told.endswith("); start one with dask scheduler and name its address, such as tcp://host:8786\n")
+    message = capsys.readouterr().err
+    assert message.startswith("error: no Dask scheduler answers at tcp://127.0.0.1:1 (")
+    assert message.endswith("); start one with dask scheduler and name its address, such as tcp://host:8786\n")
     assert sorted(os.listdir()) == ["a.zarr", "b.zarr", "whole.zarr"]
 
 
@@ -273,13 +273,13 @@ def test_files_a_hundred_times_as_large_as_a_worker_may_hold(here: Path, workers
 def test_the_commands_of_the_page_work_and_write_the_same(here: Path, workers: Any) -> None:
     os.rename("a.zarr", "nir.zarr")
     os.rename("b.zarr", "red.zarr")
-    goals = []
+    outputs = []
     page = "".join(blocks("cluster.md", "console"))
     for program, *argv in commands(page.replace("tcp://head:8786", workers.scheduler_address)):
         assert program == "minuend"
         assert main(argv) == 0
-        goals.append(argv[argv.index("-o") + 1])
-    assert goals == ["difference.zarr", "again.zarr", "resumed.zarr"]
+        outputs.append(argv[argv.index("-o") + 1])
+    assert outputs == ["difference.zarr", "again.zarr", "resumed.zarr"]
     assert files_of("difference.zarr") == files_of("again.zarr") == files_of("resumed.zarr")
 
 
@@ -330,10 +330,10 @@ def test_workers_that_die_again_and_again_end_the_run(
         with pytest.raises(ConnectionError) as caught:
             subtract_files("a.zarr", "b.zarr", "c.zarr", overflow="saturate", scheduler=workers.scheduler_address)
         client.restart()
-    told = str(caught.value)
-    assert told.startswith("workers died again and again at the same chunks, tcp://127.0.0.1:")
-    assert told.endswith(
-        " was the last one; most often of too little memory: expected room for a chunk of each operand and of the "
+    message = str(caught.value)
+    assert message.startswith("workers died again and again at the same chunks, tcp://127.0.0.1:")
+    assert message.endswith(
+        " was the last one; most often of too little memory: expected memory for a chunk of each operand and of the "
         "difference, for each thread"
     )
     subtract_files("a.zarr", "b.zarr", "c.zarr", overflow="saturate", resume=True, scheduler=workers.scheduler_address)

@@ -24,7 +24,7 @@ from minuend.files.streaming import reading, regions
 X = np.arange(200_000, dtype=np.int32).reshape(400, 500)
 
 
-def told(path: Path | str, ends: int, had: int) -> str:
+def message(path: Path | str, ends: int, had: int) -> str:
     return (
         f"{path} became shorter while it was read: it had {had} bytes when it was opened, and now {ends}; "
         "read it again when nothing writes it"
@@ -55,7 +55,7 @@ def test_a_file_that_shrinks_after_it_was_opened_is_an_error(tmp_path: Path, suf
     os.truncate(path, 1000)
     with pytest.raises(FileFormatError) as caught:
         tensor.read()
-    assert str(caught.value) == told(path, 1000, size)
+    assert str(caught.value) == message(path, 1000, size)
 
 
 @pytest.mark.parametrize("suffix", [".npy", ".npz", ".safetensors"])
@@ -79,7 +79,7 @@ def test_a_file_that_shrinks_under_sub_is_an_error_and_nothing_is_written(
         [sys.executable, "-c", code, str(a), str(b), str(out)], capture_output=True, text=True, check=False, timeout=60
     )
     size = b.stat().st_size
-    assert (done.returncode, done.stderr) == (2, f"error: {told(a, 50_000, size)}\n")
+    assert (done.returncode, done.stderr) == (2, f"error: {message(a, 50_000, size)}\n")
     assert sorted(os.listdir(tmp_path)) == [a.name, b.name]
 
 
@@ -151,7 +151,7 @@ def test_files_of_models_that_shrink_are_errors(tmp_path: Path, monkeypatch: pyt
     again = f"{name} had {size} bytes when the model was read, and now 3; read the model again"
     if kind == "onnx external":  # it is opened when it is read, in the process that runs the model
         again = f"m.onnx: graph, initializer 'w' has its data at bytes 0 to {size} of '{file}'; the file has 3"
-    assert str(caught.value) == (told(name, 3, size) if kind == "ir bin" else again)
+    assert str(caught.value) == (message(name, 3, size) if kind == "ir bin" else again)
 
 
 def test_a_model_may_name_more_files_than_can_be_open(tmp_path: Path) -> None:
@@ -258,12 +258,12 @@ def test_a_header_that_safetensors_checks_has_no_name_that_a_killed_process_leav
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     safetensors = pytest.importorskip("safetensors")
-    asked = safetensors.safe_open
+    original = safetensors.safe_open
     seen: list[list[str]] = []
 
     def safe_open(path: str, **options: str) -> object:
         seen.append(os.listdir(tmp_path / "temporary"))
-        return asked(path, **options)
+        return original(path, **options)
 
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr(reading.tempfile, "tempdir", str(tmp_path / "temporary"))

@@ -1,4 +1,4 @@
-"""Regions: however a tensor is cut, read, turned and written, it is the same tensor."""
+"""Regions: however a tensor is cut, read, transposed and written, it is the same tensor."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_every_way_of_cutting_covers_a_tensor_once(data: Any) -> None:
         patch.setattr(regions, "BLOCK_BYTES", data.draw(st.integers(1, 200)))
         patch.setattr(regions, "BAND_BYTES", data.draw(st.integers(1, 200)))
         cuts = {
-            "stretches": list(regions.stretches(shape, 4)),
+            "contiguous": list(regions.contiguous(shape, 4)),
             "boxes": list(regions.boxes(shape, chunks)),
             "bands": list(regions.bands(shape, 4, chunks)),
             "tiles": list(regions.tiles(shape, 4, chunks)),
@@ -63,7 +63,7 @@ def test_every_way_of_cutting_covers_a_tensor_once(data: Any) -> None:
         for region in cut:
             seen[(*region, ...)] += 1
         assert (seen == 1).all(), name
-        if name in ("stretches", "bands"):  # C order: each goes on where the one before ended
+        if name in ("contiguous", "bands"):  # C order: each goes on where the one before ended
             flat = np.concatenate([array_of(shape)[(*region, ...)].reshape(-1) for region in cut])
             assert flat.tolist() == list(range(flat.size)), name
 
@@ -106,9 +106,9 @@ def test_what_is_turned_is_the_same_tensor(shape: tuple[int, ...], tile: int) ->
     raw = np.frombuffer(array.tobytes("F"), np.uint8)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(transposing, "TILE_BYTES", tile)
-        turned = transposing.in_c_order(Contiguous(Memory(raw), 0, array.dtype, shape, True))
-    assert not turned.fortran
-    assert np.array_equal(turned.read(), array)
+        transposed = transposing.in_c_order(Contiguous(Memory(raw), 0, array.dtype, shape, True))
+    assert not transposed.fortran
+    assert np.array_equal(transposed.read(), array)
 
 
 def test_files_in_fortran_order_give_one_in_fortran_order(tmp_path: Path) -> None:

@@ -163,7 +163,7 @@ def test_a_difference_without_an_answer_leaves_nothing(store: Any) -> None:
     assert store.find("/data/c.zarr") == []
 
 
-def test_a_store_that_fails_is_told(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_fails_is_reported(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     pipe = type(store).pipe_file
 
     def full(self: Any, path: str, value: bytes, **options: Any) -> None:
@@ -190,7 +190,7 @@ def test_a_store_that_fails_is_told(store: Any, monkeypatch: pytest.MonkeyPatch)
 def test_workers_of_a_cluster_write_to_the_address_too() -> None:
     job = Job.of("memory://data/a.zarr", "b.zarr", NUMPYS, "wrap", False)
     opened = cluster._Opened(job, cluster.Place("memory://data/c.zarr", "", "memory://data/c.zarr"))
-    (goal,) = opened.outputs
-    assert (goal.grid, goal.nbytes) == (CHUNKS, 80)
-    goal.put((slice(8, 16), slice(10, 20)), np.full(CHUNKS, 3, np.int8))
+    (output,) = opened.outputs
+    assert (output.grid, output.nbytes) == (CHUNKS, 80)
+    output.put((slice(8, 16), slice(10, 20)), np.full(CHUNKS, 3, np.int8))
     assert fsspec.filesystem("memory").exists("/data/c.zarr/g/x/c/1/1")

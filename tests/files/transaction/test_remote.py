@@ -136,25 +136,25 @@ def test_a_web_server_is_asked_for_what_is_needed(tmp_path: Path, monkeypatch: p
 def test_a_region_is_read_through_blocks_once(memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remote, "BLOCK", 64)
     memory.pipe("/x.bin", bytes(range(250)))
-    asked: list[tuple[int, int]] = []
+    requested: list[tuple[int, int]] = []
     whole = type(memory).cat_file
     monkeypatch.setattr(
         type(memory),
         "cat_file",
-        lambda self, path, start=None, end=None: asked.append((start, end)) or whole(self, path, start, end),
+        lambda self, path, start=None, end=None: requested.append((start, end)) or whole(self, path, start, end),
     )
     source = Remote("memory://x.bin")
     for offset, size in ((0, 3), (60, 8), (240, 10), (5, 0), (62, 70), (250, 0)):
         assert source.read(offset, size).tolist() == list(range(offset, offset + size))
-    assert asked == [(0, 64), (64, 128), (192, 250), (62, 132)]
-    with pytest.raises(MinuendError, match=r"^memory://x.bin has 250 bytes; byte 251 is asked for$"):
+    assert requested == [(0, 64), (64, 128), (192, 250), (62, 132)]
+    with pytest.raises(MinuendError, match=r"^memory://x.bin has 250 bytes; byte 251 is requested$"):
         source.read(250, 1)
 
 
 # ---- what goes wrong -----------------------------------------------------------------------------------------------
 
 
-def test_what_a_web_server_does_wrong_is_told(tmp_path: Path) -> None:
+def test_what_a_web_server_does_wrong_is_reported(tmp_path: Path) -> None:
     pytest.importorskip("aiohttp")
     out = str(tmp_path / "c.npy")
     with served(a__npy=as_npy(A)) as site:
@@ -271,9 +271,9 @@ def test_an_object_that_is_overwritten_while_it_is_read_is_refused(
 
     monkeypatch.setattr(type(memory), "cat_file", overwritten)
     monkeypatch.setattr(remote, "BLOCK", 1 << 10)
-    goal = out if "://" in out else str(tmp_path / out)
+    output = out if "://" in out else str(tmp_path / out)
     text = (
-        refused(FileFormatError, "memory://a.npy", str(tmp_path / "b.npy"), goal)
+        refused(FileFormatError, "memory://a.npy", str(tmp_path / "b.npy"), output)
         if out
         else refused_comparing("memory://a.npy", str(tmp_path / "b.npy"))
     )
@@ -289,7 +289,7 @@ def refused_comparing(a: str, b: str) -> str:
     return str(caught.value)
 
 
-def test_packages_and_protocols_that_are_not_there_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_packages_and_protocols_that_are_not_there_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     def none(path: str) -> Any:
         raise ImportError("Install s3fs to access S3")
 

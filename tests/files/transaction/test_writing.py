@@ -1,4 +1,4 @@
-"""Goals that appear together: what is refused before anything is written, what is undone, what is left by nobody."""
+"""Outputs that appear together: what is refused before anything is written, what is undone, what is left by nobody."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def write(goals: list[Path | str], inputs: list[Path | str] = [], *, folders: bool = False) -> None:  # noqa: B006
-    with together([str(goal) for goal in goals], [str(one) for one in inputs], folders=folders) as streams:
-        for goal, stream in zip(goals, streams, strict=True):
-            stream.write(Path(goal).name.encode())
+def write(outputs: list[Path | str], inputs: list[Path | str] = [], *, folders: bool = False) -> None:  # noqa: B006
+    with together([str(output) for output in outputs], [str(one) for one in inputs], folders=folders) as streams:
+        for output, stream in zip(outputs, streams, strict=True):
+            stream.write(Path(output).name.encode())
 
 
-def refused(goals: list[Path | str], inputs: list[Path | str] = [], kind: type[Exception] = MinuendError) -> str:  # noqa: B006
+def refused(outputs: list[Path | str], inputs: list[Path | str] = [], kind: type[Exception] = MinuendError) -> str:  # noqa: B006
     with pytest.raises(kind) as caught:
-        write(goals, inputs, folders=True)
+        write(outputs, inputs, folders=True)
     return str(caught.value)
 
 
 # ---- before anything is written -------------------------------------------------------------------------------
 
 
-def test_an_input_that_is_not_there_yet_is_no_goal(tmp_path: Path) -> None:
+def test_an_input_that_is_not_there_yet_is_no_output(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path)
     for source in (tmp_path / "w.bin", tmp_path / "link" / "w.bin", tmp_path / "none" / ".." / "w.bin"):
         also = "" if source == tmp_path / "w.bin" else f" (the same file as {source})"
@@ -64,7 +64,7 @@ def test_a_relative_path_and_an_absolute_one_are_one_file(tmp_path: Path, monkey
 
 
 @pytest.mark.parametrize("how", ["same", "detour", "symbolic link", "linked folder", "hard link", "missing"])
-def test_two_goals_that_are_one_file_are_refused(tmp_path: Path, how: str) -> None:
+def test_two_outputs_that_are_one_file_are_refused(tmp_path: Path, how: str) -> None:
     one, other = tmp_path / "x", tmp_path / "y"
     if how != "missing":
         one.write_bytes(b"old")
@@ -101,16 +101,16 @@ def test_names_that_the_file_system_takes_for_one_are_refused(tmp_path: Path, mo
     assert names(tmp_path) == []
 
 
-def test_a_goal_that_would_be_a_folder_of_another_is_refused(tmp_path: Path) -> None:
+def test_an_output_that_would_be_a_folder_of_another_is_refused(tmp_path: Path) -> None:
     q, r = tmp_path / "q", tmp_path / "q" / "s" / "r"
-    for goals in ([q, r], [r, q]):
-        assert refused(list(goals)) == (
+    for outputs in ([q, r], [r, q]):
+        assert refused(list(outputs)) == (
             f"the output {q} would have to be a folder for the output {r}; nothing is written, name another output"
         )
     assert names(tmp_path) == []
 
 
-def test_what_is_no_file_is_no_goal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_no_file_is_no_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # a socket's path is short
     folder, sock = tmp_path / "folder", tmp_path / "sock"
     folder.mkdir()
@@ -156,7 +156,7 @@ def test_folders_that_were_made_go_again_where_nothing_is_written(tmp_path: Path
 @pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
 @pytest.mark.parametrize("fails_at", range(3))
 @pytest.mark.parametrize("linked", [True, False], ids=["hard links", "no hard links"])
-def test_what_stood_at_each_goal_stands_there_again(
+def test_what_stood_at_each_output_stands_there_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails_at: int, error: type[BaseException], linked: bool
 ) -> None:
     """One of three renamings fails: before it is done, or, by a signal, after."""
@@ -173,20 +173,20 @@ def test_what_stood_at_each_goal_stands_there_again(
                 raise error
         rename(source, target)
 
-    goals = [tmp_path / name for name in "xyz"]
-    for goal in goals[1:]:
-        goal.write_text(f"old {goal.name}")
+    outputs = [tmp_path / name for name in "xyz"]
+    for output in outputs[1:]:
+        output.write_text(f"old {output.name}")
     done: list[str] = []
     rename = os.replace
     monkeypatch.setattr(os, "replace", replace)
     if not linked:
         monkeypatch.setattr(os, "link", no_links)
     with pytest.raises(error):
-        write(list(goals))
+        write(list(outputs))
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"y": "old y", "z": "old z"}
 
 
-def test_a_full_disk_is_told_with_the_goals_name_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_with_the_outputs_name_and_leaves_nothing(tmp_path: Path) -> None:
     code = (
         "import sys, resource; from minuend.files.transaction.writing import together\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
@@ -196,15 +196,17 @@ def test_a_full_disk_is_told_with_the_goals_name_and_leaves_nothing(tmp_path: Pa
         "except OSError as error: print(type(error).__name__, error.strerror, error.filename, sep='|')"
     )
     (tmp_path / "x").write_bytes(b"old")
-    goals = [str(tmp_path / name) for name in "xy"]
-    done = subprocess.run([sys.executable, "-c", code, *goals], capture_output=True, text=True, check=True, timeout=60)
-    assert (done.stdout, done.stderr) == (f"OSError|File too large|{goals[1]}\n", "")
+    outputs = [str(tmp_path / name) for name in "xy"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *outputs], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert (done.stdout, done.stderr) == (f"OSError|File too large|{outputs[1]}\n", "")
     assert (names(tmp_path), (tmp_path / "x").read_bytes()) == (["x"], b"old")
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 100_000
 
 
 @pytest.mark.skipif(os.name == "posix" and os.geteuid() == 0, reason="root may write anywhere")
-def test_a_folder_that_may_not_be_written_is_told_with_the_goals_name(tmp_path: Path) -> None:
+def test_a_folder_that_may_not_be_written_is_reported_with_the_outputs_name(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     with pytest.raises(PermissionError) as caught:
         write([tmp_path / "x"])
@@ -238,17 +240,17 @@ def test_a_pipe_is_written_through_and_stays_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, linked: bool
 ) -> None:
     array = np.arange(100_000, dtype=np.int32)
-    pipe = goal = tmp_path / f"pipe{suffix}"
+    pipe = output = tmp_path / f"pipe{suffix}"
     os.mkfifo(pipe)
     if linked:
-        goal = tmp_path / f"link{suffix}"
-        goal.symlink_to(pipe)
+        output = tmp_path / f"link{suffix}"
+        output.symlink_to(pipe)
     reader, came = drained(pipe)
     monkeypatch.setattr(regions, "BLOCK_BYTES", 200_000)
-    write_tensors(str(goal), [Result.of("x", TYPES["int32"], array)])
+    write_tensors(str(output), [Result.of("x", TYPES["int32"], array)])
     reader.join(30)
     assert stat.S_ISFIFO(pipe.stat().st_mode)
-    assert goal.is_symlink() == linked
+    assert output.is_symlink() == linked
     read = tmp_path / f"read{suffix}"
     read.write_bytes(came[0])
     from minuend.files import open_tensors
@@ -258,11 +260,11 @@ def test_a_pipe_is_written_through_and_stays_one(
 
 
 def test_the_null_device_takes_everything_and_stays_a_device(tmp_path: Path) -> None:
-    goal = tmp_path / "null.npy"
-    goal.symlink_to(os.devnull)
-    write_tensors(str(goal), [Result.of("x", TYPES["int8"], np.int8([1]))])
+    output = tmp_path / "null.npy"
+    output.symlink_to(os.devnull)
+    write_tensors(str(output), [Result.of("x", TYPES["int8"], np.int8([1]))])
     write([os.devnull])
-    assert goal.is_symlink()
+    assert output.is_symlink()
     assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
 
 
@@ -311,9 +313,9 @@ with writing.together(sys.argv[1:]) as streams:
 """
 
 
-def test_what_a_killed_run_left_is_removed_by_the_next_one_on_the_same_goal(tmp_path: Path) -> None:
-    goals = [str(tmp_path / name) for name in ("x", "y")]
-    assert subprocess.run([sys.executable, "-c", KILLED, *goals], check=False, timeout=60).returncode == 9
+def test_what_a_killed_run_left_is_removed_by_the_next_one_on_the_same_output(tmp_path: Path) -> None:
+    outputs = [str(tmp_path / name) for name in ("x", "y")]
+    assert subprocess.run([sys.executable, "-c", KILLED, *outputs], check=False, timeout=60).returncode == 9
     assert [name.split(".")[1] for name in names(tmp_path)] == ["x", "y"]
     others = [".x.part", ".x.0123456.part", ".xx.01234567.part", "x.01234567.part", ".x.01234567.parts"]
     for name in others:
@@ -340,23 +342,23 @@ def test_a_part_that_is_a_link_or_a_pipe_is_not_followed(tmp_path: Path) -> None
 
 
 def test_a_part_that_a_living_process_writes_stays_and_the_last_one_to_end_wins_whole(tmp_path: Path) -> None:
-    goal = str(tmp_path / "x")
+    output = str(tmp_path / "x")
     code = (
         "import sys; from minuend.files.transaction.writing import atomic\n"
         "with atomic(sys.argv[1]) as stream:\n"
         "    stream.write(b'theirs'); stream.flush(); print('ready', flush=True); sys.stdin.read()"
     )
-    other = subprocess.Popen([sys.executable, "-c", code, goal], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    other = subprocess.Popen([sys.executable, "-c", code, output], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
         assert other.stdout is not None
         assert other.stdout.readline() == b"ready\n"
-        write([goal])
-        assert Path(goal).read_bytes() == b"x"
+        write([output])
+        assert Path(output).read_bytes() == b"x"
         assert len(names(tmp_path)) == 2
     finally:
         other.communicate(timeout=60)
     assert other.returncode == 0
-    assert (names(tmp_path), Path(goal).read_bytes()) == (["x"], b"theirs")
+    assert (names(tmp_path), Path(output).read_bytes()) == (["x"], b"theirs")
 
 
 def test_pairs_that_are_written_at_once_do_not_mix(tmp_path: Path) -> None:
@@ -414,12 +416,12 @@ def test_a_new_folder_appears_whole_and_strays_of_it_go(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("there", ["a folder", "a file", "a broken link"])
 def test_a_new_folder_takes_nobodys_place(tmp_path: Path, there: str) -> None:
-    goal = tmp_path / "goal"
-    {"a folder": goal.mkdir, "a file": goal.touch, "a broken link": lambda: goal.symlink_to("nowhere")}[there]()
-    with pytest.raises(MinuendError) as caught, writing.new_folder(str(goal)):
+    output = tmp_path / "output"
+    {"a folder": output.mkdir, "a file": output.touch, "a broken link": lambda: output.symlink_to("nowhere")}[there]()
+    with pytest.raises(MinuendError) as caught, writing.new_folder(str(output)):
         pass
-    assert str(caught.value) == f"{goal} exists; name a folder that does not"
-    assert names(tmp_path) == ["goal"]
+    assert str(caught.value) == f"{output} exists; name a folder that does not"
+    assert names(tmp_path) == ["output"]
 
 
 def test_nothing_else_opens_a_file_for_writing() -> None:
@@ -457,7 +459,7 @@ def test_links_stay_links_and_the_mode_is_a_new_file_s(tmp_path: Path) -> None:
     assert (tmp_path / "dangling").is_symlink()
 
 
-def test_one_goal_is_a_set_of_one(tmp_path: Path) -> None:
+def test_one_output_is_a_set_of_one(tmp_path: Path) -> None:
     with atomic(str(tmp_path / "x")) as stream:
         stream.write(b"x")
     shutil.rmtree(tmp_path / "none", ignore_errors=True)
@@ -496,9 +498,9 @@ def test_nobody_else_reads_a_file_until_it_has_its_name(
     def no_links(*_: object) -> None:
         raise OSError("no links here")
 
-    def copy2(source: str, goal: str) -> None:
-        copied.append(mode(goal))
-        copy(source, goal)
+    def copy2(source: str, output: str) -> None:
+        copied.append(mode(output))
+        copy(source, output)
 
     if not linked:
         monkeypatch.setattr(os, "link", no_links)
@@ -528,50 +530,50 @@ def test_nobody_else_looks_into_a_folder_until_it_has_its_name(tmp_path: Path) -
 
 
 def test_what_a_library_writes_beside_stays_out_and_the_file_appears_whole(tmp_path: Path) -> None:
-    goal = tmp_path / "x.tif"
-    goal.write_bytes(b"old")
-    goal.chmod(0o640)
-    with within_folder(str(goal)) as path:
+    output = tmp_path / "x.tif"
+    output.write_bytes(b"old")
+    output.chmod(0o640)
+    with within_folder(str(output)) as path:
         assert os.path.basename(path) == "x.tif"
         assert not os.path.exists(path)
         assert stat.S_IMODE(os.stat(os.path.dirname(path)).st_mode) == 0o700
         Path(path).write_bytes(b"new")
         Path(f"{path}.aux.xml").write_bytes(b"beside")
-        assert goal.read_bytes() == b"old"
-    assert goal.read_bytes() == b"new"
-    assert stat.S_IMODE(goal.stat().st_mode) == 0o640
+        assert output.read_bytes() == b"old"
+    assert output.read_bytes() == b"new"
+    assert stat.S_IMODE(output.stat().st_mode) == 0o640
     assert os.listdir(tmp_path) == ["x.tif"]
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError, ValueError])
 def test_a_library_that_fails_leaves_the_old_file(tmp_path: Path, error: type[BaseException]) -> None:
-    goal = tmp_path / "x.tif"
-    goal.write_bytes(b"old")
+    output = tmp_path / "x.tif"
+    output.write_bytes(b"old")
 
     def write_half() -> None:
-        with within_folder(str(goal)) as path:
+        with within_folder(str(output)) as path:
             Path(path).write_bytes(b"half")
             raise error
 
     with pytest.raises(error):
         write_half()
-    assert goal.read_bytes() == b"old"
+    assert output.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["x.tif"]
 
 
 def test_a_folder_that_a_killed_library_left_is_removed_and_one_in_use_is_not(tmp_path: Path) -> None:
-    goal = str(tmp_path / "x.tif")
+    output = str(tmp_path / "x.tif")
     left = tmp_path / ".x.tif.01234567.part"
     left.mkdir()
     (left / "x.tif").write_bytes(b"half")
-    with within_folder(goal) as first:
+    with within_folder(output) as first:
         assert not left.exists()
         Path(first).write_bytes(b"first")
-        with within_folder(goal) as second:
+        with within_folder(output) as second:
             Path(second).write_bytes(b"second")
-        assert Path(goal).read_bytes() == b"second"
+        assert Path(output).read_bytes() == b"second"
         assert os.path.exists(first)
-    assert Path(goal).read_bytes() == b"first"
+    assert Path(output).read_bytes() == b"first"
     assert os.listdir(tmp_path) == ["x.tif"]
 
 

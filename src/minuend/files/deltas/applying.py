@@ -35,7 +35,7 @@ def apply_delta(base: str, delta: str, out: str, *, progress: Progress | None = 
         base: the checkpoint that the delta was made from; how it is cut into files does not matter.
         delta: what :func:`make_delta` wrote.
         out: the file to write, or where TUNED was sharded a folder that is not there yet.
-        progress: told how many bytes are done, and of how many.
+        progress: called with how many bytes are done, and of how many.
 
     Raises:
         FileFormatError: the base is another one, or the delta is damaged or of a newer layout; the message names the

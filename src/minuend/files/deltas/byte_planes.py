@@ -6,7 +6,7 @@
 
 A difference is BASE − TUNED of the bit patterns as unsigned integers, which wraps, so that TUNED = BASE − difference.
 As a signed number d it is stored as 2d from 0 on, and as −2d − 1 below: what is near 0 has zeros in the upper planes.
-A block whose patterns take less room than their differences is stored whole.
+A block whose patterns take fewer bytes than their differences is stored whole.
 """
 
 from __future__ import annotations
@@ -190,10 +190,10 @@ def _compressor(level: int) -> Any:
     """This thread's own, which no other may use at the same time."""
     import zstandard
 
-    kept: dict[int, Any] = _of_thread.__dict__.setdefault("compressors", {})
-    if level not in kept:
-        kept[level] = zstandard.ZstdCompressor(level=level)
-    return kept[level]
+    cached: dict[int, Any] = _of_thread.__dict__.setdefault("compressors", {})
+    if level not in cached:
+        cached[level] = zstandard.ZstdCompressor(level=level)
+    return cached[level]
 
 
 def _decompressor() -> Any:

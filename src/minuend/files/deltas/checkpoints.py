@@ -110,7 +110,7 @@ def grown(old: Sequence[int], new: Sequence[int]) -> bool:
     return len(old) == len(new) > 0 and old[0] < new[0] and tuple(old[1:]) == tuple(new[1:])
 
 
-def stretches(span: Span, step: int) -> Iterator[tuple[int, int]]:
-    """Cut a tensor's bytes into stretches: where each begins in its file, and how many there are."""
+def byte_ranges(span: Span, step: int) -> Iterator[tuple[int, int]]:
+    """Cut a tensor's bytes into ranges: where each begins in its file, and how many there are."""
     for at in range(0, span.nbytes, step):
         yield span.offset + at, min(step, span.nbytes - at)

@@ -71,7 +71,7 @@ def common(span: Span, base: Base | None) -> int:
 
 
 class Writer:
-    """Writes a delta block by block; the header, whose room is kept, comes last.
+    """Writes a delta block by block; the header, whose space is reserved, comes last.
 
     Args:
         stream: a new file. path: what messages call it. keys: those of all entries that may come.
@@ -84,14 +84,14 @@ class Writer:
     def __init__(self, stream: BinaryIO, path: str, keys: Sequence[str], longest: Manifest) -> None:
         if not stream.seekable():
             raise MinuendError(f"{path} gets its header last, which a pipe does not take; name a file")
-        self._room = len(_header(longest, dict.fromkeys(keys, (_LONGEST // 2, _LONGEST))))
-        if self._room > safetensors.LONGEST_HEADER:
+        self._reserved = len(_header(longest, dict.fromkeys(keys, (_LONGEST // 2, _LONGEST))))
+        if self._reserved > safetensors.LONGEST_HEADER:
             raise FileFormatError(
-                f"{path} would have a header of {self._room} bytes, and safetensors takes "
+                f"{path} would have a header of {self._reserved} bytes, and safetensors takes "
                 f"{safetensors.LONGEST_HEADER}; make deltas of parts of the checkpoint"
             )
         self._stream = stream
-        self._stream.write(bytes(8 + self._room))
+        self._stream.write(bytes(8 + self._reserved))
         self.nbytes = 0
         self._places: dict[str, tuple[int, int]] = {}
         self._held: list[bytes] = []
@@ -115,11 +115,11 @@ class Writer:
     def finish(self, manifest: Manifest) -> int:
         """Write the header; return the size of the file."""
         text = _header(manifest, self._places)
-        assert len(text) <= self._room, "the longest manifest was not"
+        assert len(text) <= self._reserved, "the longest manifest was not"
         self._stream.seek(0)
-        self._stream.write(self._room.to_bytes(8, "little") + text.ljust(self._room))
+        self._stream.write(self._reserved.to_bytes(8, "little") + text.ljust(self._reserved))
         self._stream.seek(0, os.SEEK_END)
-        return 8 + self._room + self.nbytes
+        return 8 + self._reserved + self.nbytes
 
 
 def file_key(name: str) -> str:
@@ -229,7 +229,7 @@ def _check_files(path: str, files: Sequence[File]) -> None:
 
 
 def check_heads(path: str, sizes: Iterable[int]) -> None:
-    """Check that the heads of all files, which are held in memory, are no more than the longest one may be."""
+    """Check that the heads of all files, which are in memory, are no more than the longest one may be."""
     if (total := sum(sizes)) > _LONGEST_HEADS:
         raise FileFormatError(f"{path} has heads of {total} bytes together; a delta takes {_LONGEST_HEADS} at most")
 
@@ -252,7 +252,7 @@ def _part(source: Source, path: str, file: File, places: Mapping[str, Span]) -> 
 
 
 def _check_tensors(path: str, manifest: Manifest, tuned: Checkpoint, places: Mapping[str, Span]) -> None:
-    """Check that manifest, heads and packed tensors tell the same."""
+    """Check that manifest, heads and packed tensors state the same."""
     count = sum(len(part.spans) for part in tuned.parts)
     if set(manifest.tensors) != set(tuned.tensors) or count != len(tuned.tensors):
         odd = sorted(set(manifest.tensors) ^ set(tuned.tensors)) or ["one twice"]

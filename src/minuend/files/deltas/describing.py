@@ -1,4 +1,4 @@
-"""Tell what is in a delta."""
+"""Report what is in a delta."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class InfoReport:
 
 
 def delta_info(delta: str) -> InfoReport:
-    """Tell of each tensor what changed, how far, and what it takes; neither BASE nor TUNED is needed.
+    """Report of each tensor what changed, how far, and what it takes; neither BASE nor TUNED is needed.
 
     Raises:
         FileFormatError, OSError: it cannot be read, or is no delta.

@@ -9,13 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from minuend.files.deltas.checkpoints import Checkpoint, Part, stretches
+from minuend.files.deltas.checkpoints import Checkpoint, Part, byte_ranges
 from minuend.files.deltas.delta_files import BLOCK_BYTES
 from minuend.files.streaming.pipeline import ahead
 from minuend.files.streaming.reading import Array
 
 Done = Callable[[int], None]
-"""Is told of bytes that are done."""
+"""Is called with bytes that are done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +56,11 @@ def hashes(checkpoint: Checkpoint, done: Done) -> Hashes:
 def _file(part: Part, tensors: dict[str, str], hashing: Hashing, done: Done) -> str:
     whole = hashlib.sha256(part.source.read(0, part.start).data)
     done(part.start)
-    places = [place for span in part.spans for place in stretches(span, BLOCK_BYTES)]
+    places = [place for span in part.spans for place in byte_ranges(span, BLOCK_BYTES)]
     with contextlib.closing(ahead(lambda place: part.source.read(*place), places, BLOCK_BYTES)) as blocks:
         for span in part.spans:
             own = hashlib.sha256()
-            for _ in stretches(span, BLOCK_BYTES):
+            for _ in byte_ranges(span, BLOCK_BYTES):
                 block = next(blocks)
                 hashing.feed((whole, block), (own, block))
                 done(block.size)

@@ -53,7 +53,7 @@ def make_delta(
     Args:
         base, tuned: a ``.safetensors`` file each, or the folder or index of a sharded checkpoint.
         out: the delta to write. level: of zstd's compression, from 1 to 22.
-        progress: told how many bytes are done, and of how many.
+        progress: called with how many bytes are done, and of how many.
 
     Returns:
         what was written; the same checkpoints, level and release of zstd give the same bytes.

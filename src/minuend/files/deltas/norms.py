@@ -24,7 +24,7 @@ class Distance:
     largest: float = 0.0
 
     def add(self, other: Distance) -> None:
-        """Join another stretch's."""
+        """Join another range's."""
         self.squares += other.squares
         self.largest = max(self.largest, other.largest)
 
@@ -40,7 +40,7 @@ def measurable(element: ElementType | None) -> bool:
 
 
 def distance(element: ElementType, a: Array, b: Array) -> Distance:
-    """Measure how far two stretches of bytes are from each other."""
+    """Measure how far two ranges of bytes are from each other."""
     found = Distance()
     dtype = element.memory
     if dtype.kind == "c":

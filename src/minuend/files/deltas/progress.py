@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 Progress = Callable[[int, int], None]
-"""Is told how many bytes are done, and of how many."""
+"""Is called with how many bytes are done, and of how many."""
 
 
 class Meter:
-    """Adds up what is done, and tells it."""
+    """Adds up what is done, and reports it."""
 
     def __init__(self, progress: Progress | None, total: int) -> None:
         self._progress, self._total, self._done = progress, total, 0

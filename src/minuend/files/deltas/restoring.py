@@ -12,7 +12,7 @@ from typing import Any
 from minuend.core.shapes import format_shape
 from minuend.files.base import clipped
 from minuend.files.deltas import byte_planes
-from minuend.files.deltas.checkpoints import Checkpoint, stretches
+from minuend.files.deltas.checkpoints import Checkpoint, byte_ranges
 from minuend.files.deltas.delta_files import BLOCK_BYTES, Delta, Packed
 from minuend.files.deltas.hashing import Done, Hashing
 from minuend.files.deltas.manifest import Base
@@ -33,7 +33,7 @@ class Found:
 
 
 Wrong = Callable[[Found], None]
-"""Is told what is wrong; it may raise, or remember it."""
+"""Is called with what is wrong; it may raise, or remember it."""
 
 
 def misfits(base: Checkpoint, delta: Delta) -> Iterator[Found]:
@@ -49,8 +49,8 @@ def misfits(base: Checkpoint, delta: Delta) -> Iterator[Found]:
             continue
         _, span = base.tensors[name]
         if (came := _said(span)) != want:
-            told = f"{base.path} tensor {clipped(name)} is {came}; expected {want}, as in the base of {delta.path}"
-            yield Found(told, name)
+            message = f"{base.path} tensor {clipped(name)} is {came}; expected {want}, as in the base of {delta.path}"
+            yield Found(message, name)
 
 
 def _said(tensor: Base | Span) -> str:
@@ -81,7 +81,7 @@ class Restoring:
 
     Attributes:
         skip: tensors whose base is wrong; they and the hashes of their files are left out.
-        wrong: told what is not as the delta says.
+        wrong: called with what is not as the delta says.
     """
 
     base: Checkpoint
@@ -111,7 +111,7 @@ class Restoring:
         record = self.delta.manifest.tensors[span.name]
         if record.stored == "unchanged":
             part, old = self.base.tensors[span.name]
-            for place in stretches(old, BLOCK_BYTES):
+            for place in byte_ranges(old, BLOCK_BYTES):
                 yield functools.partial(_copied, part.source, *place)
         elif span.nbytes:
             for block in self.delta.blocks(span):

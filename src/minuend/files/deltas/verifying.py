@@ -32,7 +32,7 @@ def verify_delta(base: str, delta: str, tuned: str | None = None, *, progress: P
 
     Args:
         base: a checkpoint. delta: a delta. tuned: the checkpoint that should come of both.
-        progress: told how many bytes are done, and of how many.
+        progress: called with how many bytes are done, and of how many.
 
     Raises:
         FileFormatError, OSError: a checkpoint cannot be read, or the delta is so damaged that it cannot be unpacked.
@@ -50,12 +50,12 @@ def verify_delta(base: str, delta: str, tuned: str | None = None, *, progress: P
         restoring = Restoring(old, found, hashing, meter, findings.append, skip)
         for i in range(len(found.manifest.files)):
             restoring.file(i, lambda _: None)
-    told = [one.message for one in findings]
+    messages = [one.message for one in findings]
     if new is not None:
-        told += _of_tuned(new, found, hashes(new, meter))
+        messages += _of_tuned(new, found, hashes(new, meter))
     tensors = len(found.tuned.tensors)
     seconds = time.perf_counter() - start
-    return VerifyReport(base, delta, tuned, len(found.manifest.files), tensors, tuple(told), seconds)
+    return VerifyReport(base, delta, tuned, len(found.manifest.files), tensors, tuple(messages), seconds)
 
 
 def _of_base(old: Checkpoint, delta: Delta, came: Hashes, misfit: set[str | None]) -> Iterator[Found]:

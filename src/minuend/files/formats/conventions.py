@@ -23,9 +23,9 @@ from minuend.core import elements
 from minuend.core.elements import ElementType
 from minuend.errors import DTypeError, FileFormatError
 from minuend.files.base import NO_TEXT, Result, Tensor, TensorFile, clipped
+from minuend.files.formats.cf_scaling import OFFSET, SCALE, scale_and_offset
 from minuend.files.formats.coordinates import Axis, Companion, Coordinates
 from minuend.files.formats.missing import OneValue, as_element, flat
-from minuend.files.formats.packed import OFFSET, SCALE, scale_and_offset
 from minuend.files.stored_elements import Elements
 from minuend.files.streaming.reading import Array
 from minuend.files.streaming.regions import Region

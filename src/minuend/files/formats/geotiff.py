@@ -173,24 +173,24 @@ def tags_of(grid: Grid, own: Grid | None, tags: Sequence[Tag]) -> tuple[Tag, ...
     Args:
         grid: where they lie. own: what the file's own tags say. tags: those.
     """
-    own, kept = own or Grid(), list(tags)
+    own, remaining = own or Grid(), list(tags)
     if grid.system != own.system and (made := _directory(grid.system)):
-        kept = [tag for tag in kept if tag[0] not in (KEYS, DOUBLES, TEXTS)]
-        kept.append((KEYS, _SHORT, len(made), made, True))
+        remaining = [tag for tag in remaining if tag[0] not in (KEYS, DOUBLES, TEXTS)]
+        remaining.append((KEYS, _SHORT, len(made), made, True))
     if grid.rational != own.rational:
-        kept = [tag for tag in kept if tag[0] != RATIONAL]
+        remaining = [tag for tag in remaining if tag[0] != RATIONAL]
         numbers = (*(_UNKNOWN,) * _ERRORS, *grid.rational[_ERRORS:])
-        kept.append((RATIONAL, _DOUBLE, len(numbers), numbers, True))
+        remaining.append((RATIONAL, _DOUBLE, len(numbers), numbers, True))
     if (grid.transform, grid.points) == (own.transform, own.points):
-        return tuple(kept)
-    kept = [tag for tag in kept if tag[0] not in (SCALE, TIES, MATRIX)]
-    half = 0.5 if _is_point(kept) else 0.0
+        return tuple(remaining)
+    remaining = [tag for tag in remaining if tag[0] not in (SCALE, TIES, MATRIX)]
+    half = 0.5 if _is_point(remaining) else 0.0
     if grid.transform is not None:
         a, b, x, d, e, y = _moved(grid.transform, -half)
         matrix = (a, b, 0.0, x, d, e, 0.0, y, *(0.0,) * 7, 1.0)
-        return (*kept, (MATRIX, _DOUBLE, len(matrix), matrix, True))
+        return (*remaining, (MATRIX, _DOUBLE, len(matrix), matrix, True))
     ties = [number for c, r, x, y, z in grid.points for number in (c - half, r - half, 0.0, x, y, z)]
-    return (*kept, (TIES, _DOUBLE, len(ties), tuple(ties), True))
+    return (*remaining, (TIES, _DOUBLE, len(ties), tuple(ties), True))
 
 
 def of_difference(tags: Sequence[Tag]) -> tuple[Tag, ...]:

@@ -33,7 +33,7 @@ from minuend.files.streaming.regions import Region, bands, extent, tiles, whole
 from minuend.files.transaction.streams import Patient, Places
 
 _LARGEST_CHUNK = 1 << 28
-"""Bytes of a chunk: what a header claims has to be held to be read."""
+"""Bytes of a chunk: what a header claims has to be in memory to be read."""
 
 _FILTERS = ("compression", "compression_opts", "shuffle", "fletcher32")
 """Those that give back what they were given; scale-offset does not."""
@@ -51,7 +51,7 @@ def opened_file(path: str) -> Opened:
     """Open a file, and look for its datasets."""
     need("h5py", "hdf5", path)
     source = sources.open_source(path)
-    with told(path):
+    with errors_naming(path):
         file = File(path, source)
     return Opened(source, file, file.datasets)
 
@@ -64,7 +64,7 @@ def tensor_of(
     ``shape`` is the dataset's own, or a longer one along axes that grow; ``None`` of a null dataset.
     """
     where = f"{path} dataset {clipped(name)}"
-    with told(where):
+    with errors_naming(where):
         dtype, chunks = dataset.dtype, dataset.chunks
         filters = {name: getattr(dataset, name) for name in _FILTERS} if chunks else {}
     check_inside(dataset, where)
@@ -75,8 +75,8 @@ def tensor_of(
         raise DTypeError("types", elements.refusal("enum", reason), where=where)
     element = element_of(dtype, where, every_type=every_type)
     check_shape(shape, element.itemsize, where)
-    if chunks and (held := int(np.prod(chunks)) * dtype.itemsize) > _LARGEST_CHUNK:
-        raise FileFormatError(f"{where} has chunks of {held} bytes; expected {_LARGEST_CHUNK} at most")
+    if chunks and (nbytes := int(np.prod(chunks)) * dtype.itemsize) > _LARGEST_CHUNK:
+        raise FileFormatError(f"{where} has chunks of {nbytes} bytes; expected {_LARGEST_CHUNK} at most")
     about = About(filters=MappingProxyType(filters))
     return Tensor(
         name,
@@ -129,7 +129,7 @@ def as_long_as(elements: Elements, shape: tuple[int, ...], dataset: Any) -> Elem
 
 def elements_of(where: str, dataset: Any, source: reading.Source) -> Elements:
     """A dataset's elements: as bytes of the file where they lie there as in memory, else by the package."""
-    with told(where):
+    with errors_naming(where):
         offset = dataset.offset
         stored = DatasetElements(where, dataset)
         contiguous = Contiguous(source, offset or 0, dataset.dtype, dataset.shape)
@@ -140,8 +140,8 @@ def elements_of(where: str, dataset: Any, source: reading.Source) -> Elements:
 
 def check_inside(dataset: Any, where: str) -> None:
     """Refuse a dataset whose elements lie in other files."""
-    with told(where):
-        elsewhere = "virtual" if dataset.is_virtual else "kept in external files" if dataset.external else ""
+    with errors_naming(where):
+        elsewhere = "virtual" if dataset.is_virtual else "stored in external files" if dataset.external else ""
     if elsewhere:
         raise FileFormatError(f"{where} is {elsewhere}: nothing but the file itself is read; copy it with h5repack")
 
@@ -171,7 +171,7 @@ class DatasetElements:
 
     def part(self, region: Region) -> Array:
         """Return a region."""
-        with told(self.where):
+        with errors_naming(self.where):
             found: Array = self.dataset.part(self.where, region)
         found.flags.writeable = False
         return found
@@ -201,10 +201,10 @@ def storage_of(result: Result, axes: Sequence[Axis], filters: Mapping[str, Any],
         return {"chunks": tuple(chunks), **filters} if all(chunks) else {}
     if 0 in result.shape:
         return {}
-    stretch = package.h5p.create(package.h5p.DATASET_CREATE)
-    stretch.set_alloc_time(package.h5d.ALLOC_TIME_EARLY)
-    stretch.set_fill_time(package.h5d.FILL_TIME_NEVER)
-    return {"dcpl": stretch}
+    properties = package.h5p.create(package.h5p.DATASET_CREATE)
+    properties.set_alloc_time(package.h5d.ALLOC_TIME_EARLY)
+    properties.set_fill_time(package.h5d.FILL_TIME_NEVER)
+    return {"dcpl": properties}
 
 
 class Later(NamedTuple):
@@ -215,7 +215,7 @@ class Later(NamedTuple):
 
 
 def written(result: Result, dataset: Any, stream: Patient, check: Callable[[], None]) -> list[Later]:
-    """Write a tensor chunk by chunk, with a check between blocks; one in one stretch is left for :func:`fill`."""
+    """Write a tensor chunk by chunk, with a check between blocks; one in one range is left for :func:`fill`."""
     start = offset_of(dataset, need("h5py", "hdf5", "a dataset"))
     if start is not None:
         return [Later(result, start)]
@@ -243,7 +243,7 @@ def blocks(result: Result) -> Iterator[tuple[Region, Array]]:
 
 
 @contextlib.contextmanager
-def told(where: str) -> Iterator[None]:
+def errors_naming(where: str) -> Iterator[None]:
     """Say of which dataset it is what the package finds damaged, or cannot decode."""
     try:
         yield

@@ -59,7 +59,7 @@ def _text(path: Any) -> str:
 
 
 class Bytes(io.RawIOBase):
-    """The file, as HDF5's library reads it: metadata in many short reads, of blocks that are kept for a while."""
+    """The file, as HDF5's library reads it: metadata in many short reads, of blocks that stay in memory for a while."""
 
     def __init__(self, server: Any, size: int) -> None:
         self._server, self._size, self._at = server, size, 0
@@ -116,7 +116,7 @@ class Bytes(io.RawIOBase):
 
 
 class Works:
-    """What can be asked of a file."""
+    """What can be requested of a file."""
 
     def __init__(self, server: Any) -> None:
         import h5py

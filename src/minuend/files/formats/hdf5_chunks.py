@@ -147,7 +147,7 @@ def _unshuffled(raw: Any, size: int) -> Any:
 def _checked(raw: Any) -> Any:
     """Check and take off Fletcher's sum."""
     if len(raw) < _SUM:
-        raise Damaged("it has no room for its checksum")
+        raise Damaged("it is too short for its checksum")
     data, stated = raw[:-_SUM], int.from_bytes(raw[-_SUM:], "little")
     came = fletcher32(data)
     swapped = came >> 8 & 0xFF00FF | (came & 0xFF00FF) << 8  # as files of HDF5 1.6.2 have it

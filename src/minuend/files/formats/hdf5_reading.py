@@ -2,7 +2,7 @@
 
 HDF5's library loops for ever or crashes on damaged files, and takes what memory they name. So no call of it reads a
 file in this process. The child describes a file, and gives regions of datasets whose storage only the library knows.
-Stretches, and chunks that are plain, deflated, shuffled or checked by Fletcher's sum, are read here by their addresses.
+Ranges, and chunks that are plain, deflated, shuffled or checked by Fletcher's sum, are read here by their addresses.
 A child that exceeds its bounds, or crashes, is an error that names the file; it is stopped at an interrupt too.
 """
 
@@ -68,8 +68,8 @@ class Reader:
         self._number = next(_numbers)
         weakref.finalize(self, _closed.append, self._number)
 
-    def ask(
-        self, where: str, work: str, *, memory: int, unpacked: int = 0, **told: Any
+    def request(
+        self, where: str, work: str, *, memory: int, unpacked: int = 0, **arguments: Any
     ) -> tuple[dict[str, Any], list[bytes]]:
         """Return the answer to a request.
 
@@ -88,7 +88,7 @@ class Reader:
                 process.request({"work": "open", **bounds}, source=self._bytes)
             process.opened.add(self._number)
             done = [_closed.pop() for _ in range(len(_closed))]
-            answer = process.request({"work": work, "done": done, **bounds, **told}, source=self._bytes)
+            answer = process.request({"work": work, "done": done, **bounds, **arguments}, source=self._bytes)
             if answer is None or "exceeded" in answer[0]:
                 process.idle = False
         if answer is None or "exceeded" in answer[0]:
@@ -107,8 +107,8 @@ class Reader:
 class Reference:
     """A reference to a dataset of the file."""
 
-    def __init__(self, told: Any) -> None:
-        self.told = told
+    def __init__(self, described: Any) -> None:
+        self.described = described
 
 
 class Empty:
@@ -120,25 +120,25 @@ class Dataset:
 
     compression = compression_opts = shuffle = fletcher32 = None
 
-    def __init__(self, file: File, told: Mapping[str, Any], parts: Sequence[bytes]) -> None:
-        self._error: str = told.get("error", "")
+    def __init__(self, file: File, stated: Mapping[str, Any], parts: Sequence[bytes]) -> None:
+        self._error: str = stated.get("error", "")
         self.file = file
         if self._error:
             return
-        self.name: str = told["name"]
-        self.shape = _shape(told["shape"])
-        self.maxshape = _shape(told["maxshape"])
-        self.chunks = _shape(told["chunks"])
-        self.dtype = _dtype(told["dtype"])
-        self.is_enum: bool = told["is_enum"]
-        self.is_virtual: bool = told["is_virtual"]
-        self.external: bool = told["external"]
-        self.offset: int | None = told["offset"]
-        self.attrs = _attributes(told["attrs"], parts)
-        for name, value in told.get("filters", {}).items():
+        self.name: str = stated["name"]
+        self.shape = _shape(stated["shape"])
+        self.maxshape = _shape(stated["maxshape"])
+        self.chunks = _shape(stated["chunks"])
+        self.dtype = _dtype(stated["dtype"])
+        self.is_enum: bool = stated["is_enum"]
+        self.is_virtual: bool = stated["is_virtual"]
+        self.external: bool = stated["external"]
+        self.offset: int | None = stated["offset"]
+        self.attrs = _attributes(stated["attrs"], parts)
+        for name, value in stated.get("filters", {}).items():
             setattr(self, name, tuple(value) if isinstance(value, list) else value)
-        self._filters: list[list[int]] | None = told.get("direct")
-        self.fill = _value(told["fill"], parts) if "fill" in told else None
+        self._filters: list[list[int]] | None = stated.get("direct")
+        self.fill = _value(stated["fill"], parts) if "fill" in stated else None
         self._chunks: Chunks | None = None
         self._turn = threading.Lock()
 
@@ -152,7 +152,7 @@ class Dataset:
         found = np.empty(extent(region), self.dtype)
         for piece in tiles(found.shape, self.dtype.itemsize, self.chunks):  # whole chunks, which are unpacked once
             own = tuple(slice(a.start + b.start, a.start + b.stop) for a, b in zip(region, piece, strict=True))
-            came = self._asked(where, own)
+            came = self._requested(where, own)
             found[piece] = came if piece else came[()]  # else a text alone would be an array of one
         return found
 
@@ -160,13 +160,13 @@ class Dataset:
         """Return all of it."""
         return self.part(where, whole(self.shape or ()))
 
-    def _asked(self, where: str, region: Region) -> Array:
+    def _requested(self, where: str, region: Region) -> Array:
         """Have the child read a region."""
         sizes, itemsize = extent(region), self.dtype.itemsize
         touched = self._touched(region) * itemsize
         chunk = math.prod(self.chunks or ()) * itemsize if self.chunks else 0
         own = math.prod(sizes) * itemsize
-        _, parts = self.file.reader.ask(
+        _, parts = self.file.reader.request(
             where, "part", memory=4 * own + 4 * chunk, unpacked=max(1, touched), name=self.name,
             region=[[axis.start, axis.stop] for axis in region],
         )  # fmt: skip
@@ -191,7 +191,7 @@ class Dataset:
     def _table(self, where: str, filters: Sequence[Sequence[int]]) -> Chunks:
         with self._turn:
             if self._chunks is None:
-                _, parts = self.file.reader.ask(
+                _, parts = self.file.reader.request(
                     where, "chunks", memory=8 * self.file.reader.source.size, name=self.name
                 )
                 assert self.shape is not None
@@ -208,16 +208,16 @@ class File:
 
     def __init__(self, path: str, source: Source) -> None:
         self.reader = Reader(source)
-        told, parts = self.reader.ask(path, "open", memory=8 * source.size)
-        self.attrs = _attributes(told["groups"][""], parts)
-        self.groups = {name: _attributes(value, parts) for name, value in told["groups"].items()}
+        stated, parts = self.reader.request(path, "open", memory=8 * source.size)
+        self.attrs = _attributes(stated["groups"][""], parts)
+        self.groups = {name: _attributes(value, parts) for name, value in stated["groups"].items()}
         self.datasets: dict[str, Dataset] = {}
-        for name, described in told["datasets"]:
+        for name, described in stated["datasets"]:
             if described is None:
                 raise FileFormatError(f"{path} names {clipped(name)}, which is no UTF-8; expected text")
             self.datasets[name] = Dataset(self, described, parts)
         self.links: dict[str, str] = {
-            name: found for name, path in told["links"].items() if (found := self._end(name, path, told["links"]))
+            name: found for name, path in stated["links"].items() if (found := self._end(name, path, stated["links"]))
         }
 
     def _end(self, name: str, path: str, links: Mapping[str, str]) -> str:
@@ -235,9 +235,9 @@ class File:
     def __getitem__(self, key: str | Reference | Any) -> Any:
         if isinstance(key, str):
             return self.datasets[key] if key in self.datasets else Group(self.groups[key])
-        if not isinstance(key, Reference) or key.told is None:
+        if not isinstance(key, Reference) or key.described is None:
             raise OSError("a reference leads to nothing")
-        return Referred(*key.told)
+        return Referred(*key.described)
 
 
 class Group:
@@ -254,46 +254,46 @@ class Referred:
         self.name, self.maxshape = name, maxshape or (0,)
 
 
-def _shape(told: Sequence[int] | None) -> Any:
-    return None if told is None else tuple(told)
+def _shape(stated: Sequence[int] | None) -> Any:
+    return None if stated is None else tuple(stated)
 
 
-def _dtype(told: Any) -> np.dtype[Any]:
+def _dtype(stated: Any) -> np.dtype[Any]:
     """Return an element type by what the child calls it."""
-    if isinstance(told, str):
+    if isinstance(stated, str):
         with contextlib.suppress(TypeError):
-            return np.dtype(told)
+            return np.dtype(stated)
         import ml_dtypes
 
-        return np.dtype(str(told)) if not hasattr(ml_dtypes, told) else np.dtype(getattr(ml_dtypes, told))
-    if "text" in told:
+        return np.dtype(str(stated)) if not hasattr(ml_dtypes, stated) else np.dtype(getattr(ml_dtypes, stated))
+    if "text" in stated:
         import h5py
 
-        text: np.dtype[Any] = h5py.string_dtype(*told["text"])
+        text: np.dtype[Any] = h5py.string_dtype(*stated["text"])
         return text
-    return np.dtype(object) if "other" in told and told["other"].startswith("object") else np.dtype([("of", "V1")])
+    return np.dtype(object) if "other" in stated and stated["other"].startswith("object") else np.dtype([("of", "V1")])
 
 
-def _attributes(told: Sequence[Any], parts: Sequence[bytes]) -> dict[str, Any]:
-    return {name: _value(value, parts) for name, value in told}
+def _attributes(stated: Sequence[Any], parts: Sequence[bytes]) -> dict[str, Any]:
+    return {name: _value(value, parts) for name, value in stated}
 
 
-def _value(told: Mapping[str, Any], parts: Sequence[bytes]) -> Any:
+def _value(stated: Mapping[str, Any], parts: Sequence[bytes]) -> Any:
     """Return a value of an attribute."""
-    if "text" in told:
-        return told["text"]
-    if "bytes" in told:
-        return parts[told["bytes"]]
-    if "empty" in told:
+    if "text" in stated:
+        return stated["text"]
+    if "bytes" in stated:
+        return parts[stated["bytes"]]
+    if "empty" in stated:
         return Empty()
-    if "reference" in told:
-        return Reference(told["reference"])
-    if "array" in told:
-        found = np.frombuffer(parts[told["array"]], _dtype(told["dtype"])).reshape(told["shape"])
-        return found[()] if told["alone"] else found.copy()
-    if "list" in told:
-        values = np.empty(len(told["list"]), object)
-        for k, one in enumerate(told["list"]):
+    if "reference" in stated:
+        return Reference(stated["reference"])
+    if "array" in stated:
+        found = np.frombuffer(parts[stated["array"]], _dtype(stated["dtype"])).reshape(stated["shape"])
+        return found[()] if stated["alone"] else found.copy()
+    if "list" in stated:
+        values = np.empty(len(stated["list"]), object)
+        for k, one in enumerate(stated["list"]):
             values[k] = _value(one, parts)
-        return values.reshape(told["shape"])
+        return values.reshape(stated["shape"])
     return None

@@ -33,7 +33,7 @@ def _listener(name: str) -> _Listener:
 
 
 @contextlib.contextmanager
-def heard(name: str) -> Iterator[list[logging.LogRecord]]:
+def logged(name: str) -> Iterator[list[logging.LogRecord]]:
     """Yield a list that takes what this thread's calls write to a logger, from warnings on."""
     own = _listener(name).of_thread
     before, own.records = getattr(own, "records", None), []

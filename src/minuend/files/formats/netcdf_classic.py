@@ -219,8 +219,8 @@ class _Header:
         self._at = end
         return found
 
-    def _wrong(self, told: str) -> FileFormatError:
-        return FileFormatError(f"{self._path} {told}")
+    def _wrong(self, message: str) -> FileFormatError:
+        return FileFormatError(f"{self._path} {message}")
 
 
 def _filled(nbytes: int) -> int:

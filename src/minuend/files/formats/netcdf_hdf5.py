@@ -51,16 +51,16 @@ def variables(path: str, *, every_type: bool, netcdf: bool) -> Found:
     source, file, datasets = hdf5.opened_file(path)
     found: dict[str, Variable] = {}
     names: dict[str, str] = {}
-    with hdf5.told(path):
+    with hdf5.errors_naming(path):
         numbered = {
             int(one.attrs["_Netcdf4Dimid"]): one for one in datasets.values() if _is_scale(one) and _number(one)
         }
-        held = {
+        axes_by_path = {
             place: tuple(_axis(one, k, numbered) for k in range(len(one.shape or ())))
             for place, one in datasets.items()
             if not _text(one.attrs.get("NAME", "")).startswith(_WITHOUT_VARIABLE)
         }
-        for place, axes in (_as_long_as_others(held) if netcdf else held).items():
+        for place, axes in (_as_long_as_others(axes_by_path) if netcdf else axes_by_path).items():
             dataset = datasets[place]
             group, _, name = place.rpartition("/")
             name = f"{group}/{name.removeprefix(_OTHER)}".lstrip("/")
@@ -94,14 +94,14 @@ def variables(path: str, *, every_type: bool, netcdf: bool) -> Found:
     return Found(found, groups, links)
 
 
-def _as_long_as_others(held: Mapping[str, tuple[Axis, ...]]) -> dict[str, tuple[Axis, ...]]:
+def _as_long_as_others(axes_by_path: Mapping[str, tuple[Axis, ...]]) -> dict[str, tuple[Axis, ...]]:
     """Return axes of variables as netCDF has them: one that grows is as long as in the longest of all variables."""
     longest: dict[str, int] = {}
-    for axis in (axis for axes in held.values() for axis in axes if axis.path and axis.grows):
+    for axis in (axis for axes in axes_by_path.values() for axis in axes if axis.path and axis.grows):
         longest[axis.path] = max(axis.size, longest.get(axis.path, 0))
     return {
         place: tuple(replace(axis, size=longest[axis.path]) if axis.path in longest else axis for axis in axes)
-        for place, axes in held.items()
+        for place, axes in axes_by_path.items()
     }
 
 
@@ -119,11 +119,11 @@ def _companion(
     package = need("h5py", "hdf5", path)
     where = f"{path} dataset {name!r}"
     hdf5.check_inside(dataset, where)
-    dtype, held = dataset.dtype, hdf5.DatasetElements(where, dataset)
+    dtype, elements = dataset.dtype, hdf5.DatasetElements(where, dataset)
     is_text = dtype.kind == "O" and package.check_string_dtype(dtype) is not None
     if dataset.shape is None or not (dtype.kind in "iufSb" or is_text):
         return None
-    whole = hdf5.as_long_as(held, _shape(axes, dataset) or (), dataset)
+    whole = hdf5.as_long_as(elements, _shape(axes, dataset) or (), dataset)
     found = Companion(name, axes, attributes, lambda: Texts(whole) if is_text else whole)
     return text_of_letters(found) if letters else found
 
@@ -368,5 +368,7 @@ class Writer:
             return np.array(texts, object).reshape(found.shape)
         if found.dtype.hasobject or found.dtype.kind == "U":
             return None
-        kept = found.dtype.kind in "iufS" if self._netcdf else not isinstance(value, list) or found.dtype.kind in "iufb"
-        return (found[()] if np.isscalar(value) else found) if kept else None
+        is_plain = (
+            found.dtype.kind in "iufS" if self._netcdf else not isinstance(value, list) or found.dtype.kind in "iufb"
+        )
+        return (found[()] if np.isscalar(value) else found) if is_plain else None

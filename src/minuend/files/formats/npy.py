@@ -76,7 +76,7 @@ def read_header(head: bytes, where: str, *, every_type: bool = False) -> Header:
 def elements_of(
     source: Source, start: int, size: int, where: str, *, every_type: bool = False
 ) -> tuple[Header, Contiguous]:
-    """Return the header and the elements of a whole ``.npy`` that lies in a stretch of a file."""
+    """Return the header and the elements of a whole ``.npy`` that lies in a range of a file."""
     header = read_header(source.read(start, min(size, LONGEST_HEADER)).tobytes(), where, every_type=every_type)
     check_length(header, size - header.length, where)
     return header, Contiguous(source, start + header.length, header.dtype, header.shape, header.fortran)

@@ -38,7 +38,7 @@ _LONGEST_NAME = (1 << 16) - 1
 
 
 def open_file(path: str, *, every_type: bool = False) -> TensorFile:
-    """Read an archive's directory; members are looked at when they are asked for."""
+    """Read an archive's directory; members are looked at when they are requested."""
     source = sources.open_source(path)
     members: dict[str, zipfile.ZipInfo] = {}
     for info in _directory(source):
@@ -82,7 +82,7 @@ def _tensor(source: Opened, name: str, info: zipfile.ZipInfo, *, every_type: boo
             f"{where} claims {info.file_size} bytes out of {info.compress_size} packed ones; "
             f"expected {most} at the most"
         )
-    with _told(where), zipfile.ZipFile(Stream(source)) as archive, archive.open(info) as stream:
+    with _errors_naming(where), zipfile.ZipFile(Stream(source)) as archive, archive.open(info) as stream:
         header = npy.read_header(stream.read(npy.LONGEST_HEADER), where, every_type=every_type)
     npy.check_length(header, info.file_size - header.length, where)
     opener = functools.partial(_elements, source, info, where, every_type)
@@ -90,7 +90,7 @@ def _tensor(source: Opened, name: str, info: zipfile.ZipInfo, *, every_type: boo
 
 
 def _elements(source: Opened, info: zipfile.ZipInfo, where: str, every_type: bool) -> Contiguous:
-    with _told(where):
+    with _errors_naming(where):
         home, start = (_unpacked(source, info), 0) if info.compress_type else (source, _stored(source, info, where))
     return npy.elements_of(home, start, info.file_size, where, every_type=every_type)[1]
 
@@ -122,7 +122,7 @@ def _unpacked(source: Opened, info: zipfile.ZipInfo) -> File:
 
 
 @contextlib.contextmanager
-def _told(where: str) -> Iterator[None]:
+def _errors_naming(where: str) -> Iterator[None]:
     """Say it of the member where ``zipfile`` finds it damaged, or of a kind that it does not read."""
     try:
         yield

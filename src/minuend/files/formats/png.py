@@ -58,11 +58,11 @@ def _read_header(source: Source, path: str) -> tuple[tuple[int, ...], int]:
             "or without alpha"
         )
     channels = _CHANNELS[colours]
-    size, told = rows * columns * channels * bits // 8, f"{rows} x {columns} pixels"
+    size, described = rows * columns * channels * bits // 8, f"{rows} x {columns} pixels"
     if not size:
-        raise FileFormatError(f"{path} states {told}; expected some")
+        raise FileFormatError(f"{path} states {described}; expected some")
     if size > _LARGEST:
-        raise FileFormatError(f"{path} unpacks to {size} bytes ({told}); expected {_LARGEST} at most: write .tif")
+        raise FileFormatError(f"{path} unpacks to {size} bytes ({described}); expected {_LARGEST} at most: write .tif")
     return ((rows, columns) if channels == 1 else (rows, columns, channels)), bits
 
 

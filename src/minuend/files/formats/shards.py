@@ -66,8 +66,8 @@ def _tensor(found: TensorFile, name: str, shard: Shard) -> Tensor:
 def _index_of(folder: str) -> str:
     found = sorted(name for name in os.listdir(folder) if name.endswith(SUFFIXES))
     if len(found) != 1:
-        told = f"holds {len(found)} indexes ({quoted(found)}); name one of them" if found else _without(folder)
-        raise FileFormatError(f"{folder} is a folder that {told}")
+        message = f"holds {len(found)} indexes ({quoted(found)}); name one of them" if found else _without(folder)
+        raise FileFormatError(f"{folder} is a folder that {message}")
     return os.path.join(folder, found[0])
 
 
@@ -106,7 +106,7 @@ def check_name(name: str, where: str) -> None:
 
 
 def _check(index: str, places: Mapping[str, str], shards: Mapping[str, TensorFile]) -> None:
-    """Check that index and shards tell the same."""
+    """Check that index and shards state the same."""
     seen: dict[str, str] = {}
     for name, found in shards.items():
         for tensor in found:

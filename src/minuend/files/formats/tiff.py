@@ -26,12 +26,12 @@ from minuend.errors import DTypeError, FileFormatError, MinuendError
 from minuend.files import sources
 from minuend.files.base import NO_TEXT, About, Result, Tensor, TensorFile, check_shape, element_of, is_numpys_own
 from minuend.files.formats import geotiff, tiff_codecs
+from minuend.files.formats.cf_scaling import scale_and_offset
 from minuend.files.formats.georeference import Grid
-from minuend.files.formats.library_messages import heard
+from minuend.files.formats.library_messages import logged
 from minuend.files.formats.missing import as_element, exact, nearest
-from minuend.files.formats.packed import scale_and_offset
 from minuend.files.formats.tiff_pages import MOST, check_chain, check_pages, plain, segments
-from minuend.files.formats.tiff_sidecars import Beside, as_number, beside
+from minuend.files.formats.tiff_sidecars import Sidecars, as_number, sidecars_of
 from minuend.files.packages import need
 from minuend.files.streaming.pipeline import ahead
 from minuend.files.streaming.reading import Array, Source, Stream
@@ -43,7 +43,7 @@ NAMED = True
 _NODATA, _METADATA = 42113, 42112
 _PALETTE = 3
 _MASK = 4
-_BESIDE = 1 | _MASK
+_AUXILIARY = 1 | _MASK
 """Of a page: it is an overview, or a mask, of another one."""
 
 _LOOKED_AT = 40
@@ -51,18 +51,18 @@ _LOOKED_AT = 40
 _ITEM = re.compile(r"<Item\b([^<>]*)>([^<>]*)</Item>")
 _TILE = (256, 256)
 _LARGEST_SEGMENT = 1 << 28
-"""Bytes of a tile or strip: what a header claims has to be held to be read."""
+"""Bytes of a tile or strip: what a header claims has to be in memory to be read."""
 
 _WHOLE = 1e16
 """Below it whole numbers are shown as such."""
 
 _CLASSIC = (1 << 32) - (1 << 25)
-"""Bytes that a file has room for whose places are 32 bits wide."""
+"""Bytes that a file can have whose places are 32 bits wide."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How a file stores its bands, kept from A: tile, compression by its number, tags as ``tifffile`` writes them."""
+    """How a file stores its bands, taken from A: tile, compression by its number, tags as ``tifffile`` writes them."""
 
     tile: tuple[int, int]
     compression: int
@@ -74,7 +74,7 @@ def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     package, zarr = need("tifffile", "tiff", path), need("zarr", "tiff", path)
     source = sources.open_source(path)
     check_chain(source, path)
-    with _told(path) as records:
+    with _errors_naming(path) as records:
         image = _alone(package.TiffFile(Stream(source)).series[0], package)
         return _bands(path, source, image, zarr, records, every_type=every_type)
 
@@ -93,12 +93,12 @@ def _alone(image: Any, package: Any) -> Any:
     page = image.keyframe
     is_plane = page.axes == "YX" and len(image.axes) == len(set(image.axes)) == 3
     is_plane &= math.prod(image.shape) == math.prod(page.shape) and (not page.is_tiled or page.tiledepth == 1)
-    if not is_plane and (first & _BESIDE or not any(kind & _BESIDE for kind in others)):
+    if not is_plane and (first & _AUXILIARY or not any(kind & _AUXILIARY for kind in others)):
         return image
-    kept = [page for page in image.pages if is_plane or not _kind(page) & _BESIDE]
-    page, many = kept[0], len(kept) > 1
-    shape = (len(kept), *page.shape) if many else page.shape
-    return package.TiffPageSeries(kept, shape, page.dtype, "I" * many + page.axes)
+    pages = [page for page in image.pages if is_plane or not _kind(page) & _AUXILIARY]
+    page, many = pages[0], len(pages) > 1
+    shape = (len(pages), *page.shape) if many else page.shape
+    return package.TiffPageSeries(pages, shape, page.dtype, "I" * many + page.axes)
 
 
 def _bands(
@@ -112,20 +112,20 @@ def _bands(
         raise FileFormatError(f"{path} has tiles of {page.tiledepth} planes, and one plane; write tiles of one")
     tiff_codecs.check(page, path)
     tiff_codecs.adapt(page, path)
-    if (held := dtype.itemsize * math.prod(page.chunks)) > _LARGEST_SEGMENT:
-        raise FileFormatError(f"{path} has tiles or strips of {held} bytes; expected {_LARGEST_SEGMENT} at most")
+    if (nbytes := dtype.itemsize * math.prod(page.chunks)) > _LARGEST_SEGMENT:
+        raise FileFormatError(f"{path} has tiles or strips of {nbytes} bytes; expected {_LARGEST_SEGMENT} at most")
     axis = next((k for k, name in enumerate(axes) if name not in "YX"), None)
     element = element_of(dtype, path, every_type=every_type)
     rows, columns = (shape[axes.index(name)] for name in "YX")
     check_shape((rows, columns), element.itemsize, path)
     check_pages(image, source, (rows, columns), path)
-    around = beside(path)
+    around = sidecars_of(path)
     store = functools.cache(lambda fill: zarr.open(image.aszarr(level=0, fillvalue=fill), mode="r"))
     packaged = Packaged(path, store, threading.Lock())
     grid = segments(page, (rows, columns)).tile
 
     def opener(band: int) -> Tensor:
-        with _told(path):
+        with _errors_naming(path):
             stated = _stated_nodata(image, band, around)
             about = _about(image, band, element, around, path, stated)
             about = replace(about, notes=(*about.notes, *_warned(records, path)))
@@ -150,7 +150,7 @@ class Packaged(NamedTuple):
 
     path: str
     pixels: Callable[[int | float], Any]
-    turn: threading.Lock
+    lock: threading.Lock
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ class Band:
         place: list[Any] = list(region)
         if self.axis is not None:
             place.insert(self.axis, self.number)
-        with self.of.turn, _told(self.of.path):
+        with self.of.lock, _errors_naming(self.of.path):
             found: Array = np.asarray(self.of.pixels(self.fill)[tuple(place)])
         found.flags.writeable = False
         return found
@@ -278,13 +278,13 @@ def _page_of(image: Any, band: int) -> Any:
     return image.pages[band].aspage() if own else image.keyframe
 
 
-def _stated_nodata(image: Any, band: int, around: Beside) -> object:
+def _stated_nodata(image: Any, band: int, around: Sidecars) -> object:
     """The nodata value that a band states, as text; ``None`` where it states none."""
     own = around.bands.get(band, {})
     return own["nodata"] if "nodata" in own else _value(_page_of(image, band), _NODATA)
 
 
-def _about(image: Any, band: int, element: ElementType, around: Beside, path: str, nodata: object) -> About:
+def _about(image: Any, band: int, element: ElementType, around: Sidecars, path: str, nodata: object) -> About:
     """What the tags of a band's own page say of it, and files beside the image."""
     page = _page_of(image, band)
     own = geotiff.grid_of(functools.partial(_value, page), path)
@@ -292,9 +292,9 @@ def _about(image: Any, band: int, element: ElementType, around: Beside, path: st
     layout = _layout(page)
     if grid is not None and grid != own:
         layout = replace(layout, tags=geotiff.tags_of(grid, own, layout.tags))
-    said = {name: value for name, value in around.bands.get(band, {}).items() if name != "nodata"}
+    stated = {name: value for name, value in around.bands.get(band, {}).items() if name != "nodata"}
     sample = 0 if len(image.pages) > 1 else band
-    scale, offset = scale_and_offset(_packing(page, sample) | said, f"{path} band {band + 1}")
+    scale, offset = scale_and_offset(_packing(page, sample) | stated, f"{path} band {band + 1}")
     return About(
         None if nodata is None else _number(nodata, element, path),
         grid,
@@ -317,7 +317,7 @@ def _coloured(page: Any, path: str) -> tuple[str, ...]:
     return (f"{path} has a palette, which the difference has not: its numbers are subtracted, not its colours",)
 
 
-def _masked(image: Any, around: Beside, path: str) -> tuple[str, ...]:
+def _masked(image: Any, around: Sidecars, path: str) -> tuple[str, ...]:
     """What a report says of a file that masks pixels out, which nodata values alone do here."""
     if not around.mask and not any(_kind(page) & _MASK for page in image.keyframe.parent.pages[1:_LOOKED_AT]):
         return ()
@@ -326,8 +326,8 @@ def _masked(image: Any, around: Beside, path: str) -> tuple[str, ...]:
 
 def _layout(page: Any) -> Layout:
     tile = (page.tilelength, page.tilewidth) if page.is_tiled else _TILE
-    kept = (page.tags.get(code) for code in geotiff.TAGS)
-    tags = tuple((tag.code, int(tag.dtype), tag.count, tag.value, True) for tag in kept if tag is not None)
+    found = (page.tags.get(code) for code in geotiff.TAGS)
+    tags = tuple((tag.code, int(tag.dtype), tag.count, tag.value, True) for tag in found if tag is not None)
     return Layout(tile, int(page.compression), tags)
 
 
@@ -350,7 +350,7 @@ def _exact(text: object, path: str) -> int | float:
 
 
 def _packing(page: Any, band: int) -> dict[str, Any]:
-    """What GDAL's metadata say of a band's packed numbers, by the names of the CF conventions."""
+    """What GDAL's metadata say of a band's scaled numbers, by the names of the CF conventions."""
     found: dict[str, Any] = {}
     for stated, text in _ITEM.findall(str(_value(page, _METADATA) or "")):
         about = dict(re.findall(r'(\w+)="([^"]*)"', stated))
@@ -367,29 +367,29 @@ def _shown(number: int | float, element: ElementType) -> str:
     return repr(number if element.is_integer or abs(number) < _WHOLE else float(number))
 
 
-def _said(record: LogRecord) -> str:
+def _message(record: LogRecord) -> str:
     """A line of the package's log, without the object that it begins with."""
     return re.sub(r"\A<tifffile\.TiffPage[^>]*> ", "", record.getMessage())
 
 
 def _warned(records: Iterable[LogRecord], path: str) -> tuple[str, ...]:
     """The package's warnings as notes, but for those of nodata values, which it has no say in."""
-    said = map(_said, records)
-    return tuple(f"{path}: {text}" for text in said if "GDAL_NODATA" not in text)
+    messages = map(_message, records)
+    return tuple(f"{path}: {text}" for text in messages if "GDAL_NODATA" not in text)
 
 
 @contextlib.contextmanager
-def _told(path: str) -> Iterator[list[LogRecord]]:
+def _errors_naming(path: str) -> Iterator[list[LogRecord]]:
     """Say of which file it is what the package finds damaged, or cannot decode; yield what it logs.
 
     What it logs as an error it leaves out and goes on: a predictor that it cannot read, for one, and numbers are wrong.
     """
     try:
-        with heard("tifffile") as records:
+        with logged("tifffile") as records:
             yield records
         wrong = next((record for record in records if record.levelno >= ERROR), None)
         if wrong is not None:
-            raise FileFormatError(f"{path} is damaged ({_said(wrong)}); expected a whole TIFF")
+            raise FileFormatError(f"{path} is damaged ({_message(wrong)}); expected a whole TIFF")
     except (MinuendError, MemoryError):
         raise
     except OSError as error:
@@ -401,5 +401,5 @@ def _told(path: str) -> Iterator[list[LogRecord]]:
             f'{path} is compressed in a way that needs a package ({error}): pip install "minuend[tiff]"'
         ) from None
     except Exception as error:
-        told = str(error) or type(error).__name__
-        raise FileFormatError(f"{path} is no TIFF, or a damaged one ({told}); expected a whole TIFF") from None
+        message = str(error) or type(error).__name__
+        raise FileFormatError(f"{path} is no TIFF, or a damaged one ({message}); expected a whole TIFF") from None

@@ -39,7 +39,7 @@ def rounded(numbers: Iterator[float] | Camera) -> Camera:
     return tuple(float(f"{number:{_DIGITS}}") for number in numbers)
 
 
-def beside(path: str) -> tuple[str, Camera] | None:
+def camera_beside(path: str) -> tuple[str, Camera] | None:
     """Return the file that states an image's camera, and the camera; ``None`` where there is none.
 
     Raises:

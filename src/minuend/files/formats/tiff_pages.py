@@ -36,7 +36,7 @@ def check_chain(source: Source, path: str) -> None:
         return
     first, wide, counted, tag = form
     seen: set[int] = set()
-    held = 0
+    total = 0
     at = int.from_bytes(head[first : first + wide], order)
     while at:
         if at in seen or len(seen) == MOST:
@@ -51,8 +51,8 @@ def check_chain(source: Source, path: str) -> None:
                 f"{path} is cut off: it has {source.size} bytes, and a page is described up to {end + wide}; read a "
                 "whole one"
             )
-        held += end - at
-        if held > source.size:
+        total += end - at
+        if total > source.size:
             raise FileFormatError(f"{path} is damaged: its pages lie over one another; expected each in its own place")
         at = int.from_bytes(bytes(source.read(end, wide)), order)
 

@@ -29,7 +29,7 @@ MASK = ".msk"
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class Sidecars:
     """What files beside a TIFF say.
 
     Attributes:
@@ -61,22 +61,22 @@ class Beside:
         return None if own is None and found == Grid() else found
 
 
-def beside(path: str) -> Beside:
+def sidecars_of(path: str) -> Sidecars:
     """Read what lies beside a TIFF.
 
     Raises:
         FileFormatError: a file that is damaged.
     """
     if URL in path:
-        return Beside()
-    found, mask = Beside(), os.path.exists(path + MASK)
+        return Sidecars()
+    found, mask = Sidecars(), os.path.exists(path + MASK)
     if os.path.isfile(aux := f"{path}.aux.xml"):
         root = _parsed(aux)
-        found = Beside((aux,), _grid(root, aux), bands=_bands(root))
+        found = Sidecars((aux,), _grid(root, aux), bands=_bands(root))
     world = next((name for name in _worlds(path) if os.path.isfile(name)), None)
     if world is not None:
         found = replace(found, paths=(*found.paths, world), world=_world(world))
-    if (camera := tiff_cameras.beside(path)) is not None:
+    if (camera := tiff_cameras.camera_beside(path)) is not None:
         found = replace(found, paths=(*found.paths, camera[0]), camera=camera[1])
     return replace(found, mask=mask)
 

@@ -70,6 +70,6 @@ class Tiles:
 
 
 def _cut(wanted: slice, start: int, length: int) -> tuple[slice, slice]:
-    """What a stretch has of a wanted one: counted in the stretch, and in the wanted one."""
+    """What a range has of a wanted one: counted in the range, and in the wanted one."""
     low, high = max(wanted.start, start), min(wanted.stop, start + length)
     return slice(low - start, high - start), slice(low - wanted.start, high - wanted.start)

@@ -1,6 +1,6 @@
 """Units as attributes state them, in one spelling: ``m/s``, ``m s-1`` and ``metres s**-1`` are the same.
 
-Nothing is converted, and prefixes are not taken apart: ``km`` and ``1000 m`` are different texts.
+Nothing is converted, and prefixes are not separated: ``km`` and ``1000 m`` are different texts.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ class Chunked:
 
 
 def _is_plain(error: Exception) -> bool:
-    """Whether an error tells of the system, or is told well already; what codecs raise may be anything else."""
+    """Whether an error is one of the system, or has a good message already; what codecs raise may be anything else."""
     return isinstance(error, MinuendError | MemoryError) or (isinstance(error, OSError) and error.errno is not None)
 
 
@@ -140,7 +140,7 @@ def tensors_of(store: Any, path: str, *, every_type: bool) -> TensorFile:
     """Look at the headers of what a store holds; ``path`` is what messages call it."""
     from minuend.files.formats import zarr_conventions, zarr_headers
 
-    with remote.told(path) if URL in path else contextlib.nullcontext():
+    with remote.errors_naming(path) if URL in path else contextlib.nullcontext():
         found = zarr_headers.nodes(store, path)
     root = found[""]
     stored = Stored(root.version, root.header, consolidated=zarr_headers.is_consolidated(store, root))
@@ -321,8 +321,8 @@ def _is_consolidated(result: Result) -> bool:
     return stored.consolidated if stored is not None else _in_group(result)
 
 
-class Beside(Mapping[str, bytes]):
-    """What stands beside the chunks of results, by its key, each made when it is asked for."""
+class Headers(Mapping[str, bytes]):
+    """What stands beside the chunks of results, by its key, each made when it is requested."""
 
     def __init__(self, makers: Mapping[str, Callable[[], bytes]]) -> None:
         self._makers = makers
@@ -362,7 +362,7 @@ def headers_of(path: str, results: Sequence[Result]) -> Mapping[str, bytes]:
     if groups and any(map(_is_consolidated, results)):
         found = zarr_headers.consolidated(found, groups[""][0])
     makers = {key: functools.partial(_as_json, data) for key, data in found.items()}
-    return Beside(chunks | makers)
+    return Headers(chunks | makers)
 
 
 def _groups_around(name: str) -> list[str]:
@@ -431,7 +431,7 @@ class ChunkedOutput:
         Returns:
             the length and checksum of what is stored; ``None`` where nothing is, since all is the fill value.
         """
-        with remote.told(self._address) if self._address else contextlib.nullcontext(), _memory():
+        with remote.errors_naming(self._address) if self._address else contextlib.nullcontext(), _memory():
             self._array[region] = elements
         marks: dict[str, Mark] = getattr(self._store, "marks", {})
         return marks.pop(self._key(region), None)
@@ -440,7 +440,7 @@ class ChunkedOutput:
         """Whether what is stored of a region has a length and checksum, or is not there where nothing was stored."""
         from minuend.files.formats import zarr_stores
 
-        with remote.told(self._address) if self._address else contextlib.nullcontext():
+        with remote.errors_naming(self._address) if self._address else contextlib.nullcontext():
             found = zarr_stores.content(self._store, self._key(region))
         return (None if found is None else zarr_stores.mark_of(found)) == mark
 

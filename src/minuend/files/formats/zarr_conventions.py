@@ -27,7 +27,7 @@ from minuend.files.formats.coordinates import Axis, Companion
 from minuend.files.formats.missing import as_element
 from minuend.files.formats.zarr_headers import Node
 from minuend.files.stored_elements import Elements
-from minuend.files.streaming.regions import BAND_BYTES, Region, boxes, extent, stretches
+from minuend.files.streaming.regions import BAND_BYTES, Region, boxes, contiguous, extent
 
 _DIMENSIONS = "_ARRAY_DIMENSIONS"
 _NUMBERS = {"NaN": np.nan, "Infinity": np.inf, "-Infinity": -np.inf}
@@ -206,7 +206,7 @@ def companion(one: Companion, version: int) -> Written:
     dtype, shape = values.dtype, values.shape
     itemsize = max(1, dtype.itemsize)
     chunk = tuple(
-        max(1, dim) for dim in extent(next(stretches(shape, itemsize, BAND_BYTES), tuple(slice(0, 1) for _ in shape)))
+        max(1, dim) for dim in extent(next(contiguous(shape, itemsize, BAND_BYTES), tuple(slice(0, 1) for _ in shape)))
     )
     attributes = {name: value for name, value in in_json(one.attributes).items() if name != FILL}
     fill = conventions.fill_of(one.attributes, dtype)

@@ -1,7 +1,7 @@
 """What stands beside the chunks of zarr arrays, as JSON: looked at before ``zarr`` gets to see it, and written.
 
     version 3: NAME/zarr.json          shape, data_type, chunk_grid, codecs, fill_value, attributes, dimension_names
-    version 2: NAME/.zarray, .zattrs   shape, dtype, chunks, filters, compressor, fill_value, order; attributes apart
+    version 2: NAME/.zarray, .zattrs   shape, dtype, chunks, filters, compressor, fill_value, order; attributes separate
 
 A difference has A's header: its grid, shards, codecs, fill value, attributes and dimension names, with another type
 where the difference has one. Codecs that change numbers (that round or scale) are left out of it.
@@ -24,7 +24,7 @@ from minuend.core.elements import ElementType
 from minuend.errors import FileFormatError, shown
 from minuend.files.base import Result, clipped
 from minuend.files.formats.missing import as_element
-from minuend.files.streaming.regions import BAND_BYTES, extent, stretches
+from minuend.files.streaming.regions import BAND_BYTES, contiguous, extent
 
 _LONGEST = 16_000_000
 _DEEPEST = 100
@@ -234,7 +234,7 @@ def _names(codecs: Any) -> list[str]:
 
 
 def header_of(result: Result) -> tuple[int, dict[str, Any]]:
-    """Return zarr's version and the header of an array that holds a result; version 2 keeps the attributes apart."""
+    """Return zarr's version and the header of an array that holds a result; version 2 has no attributes in it."""
     stored = result.about.stored
     dtype = result.element.memory
     if stored is None or result.chunks is None:
@@ -244,13 +244,13 @@ def header_of(result: Result) -> tuple[int, dict[str, Any]]:
     header["fill_value"] = _fill_of(header, result.element)
     if stored.version == 2:
         order = np.dtype(header["dtype"]).byteorder
-        filters = [one for one in header.get("filters") or () if _is_kept_filter(one, dtype, result.element)]
-        kept = {} if (header.get("compressor") or {}).get("id") not in _ROUNDING else {"compressor": _ZLIB}
-        return 2, header | kept | {
+        filters = [one for one in header.get("filters") or () if _is_exact_filter(one, dtype, result.element)]
+        compressor = {} if (header.get("compressor") or {}).get("id") not in _ROUNDING else {"compressor": _ZLIB}
+        return 2, header | compressor | {
             "dtype": dtype.newbyteorder(">" if order == ">" else "<").str,
             "filters": filters or None,
         }
-    return 3, header | {"data_type": dtype.name, "codecs": _kept(header["codecs"], dtype), "attributes": {}}
+    return 3, header | {"data_type": dtype.name, "codecs": _exact_codecs(header["codecs"], dtype), "attributes": {}}
 
 
 def _fill_of(header: Mapping[str, Any], element: ElementType) -> Any:
@@ -263,7 +263,7 @@ _ROUNDING = {"zfpy", "pcodec"}
 _ZLIB = {"id": "zlib", "level": 1}
 
 
-def _is_kept_filter(codec: Mapping[str, Any], dtype: np.dtype[Any], element: ElementType) -> bool:
+def _is_exact_filter(codec: Mapping[str, Any], dtype: np.dtype[Any], element: ElementType) -> bool:
     """Whether a filter of version 2 gives back what goes in, in the difference's type."""
     if codec.get("id") == "shuffle":
         return True
@@ -271,17 +271,17 @@ def _is_kept_filter(codec: Mapping[str, Any], dtype: np.dtype[Any], element: Ele
     return codec.get("id") == "delta" and element.is_integer and of_type
 
 
-def _kept(codecs: Sequence[Any], dtype: np.dtype[Any]) -> list[Any]:
+def _exact_codecs(codecs: Sequence[Any], dtype: np.dtype[Any]) -> list[Any]:
     """Return the codecs of version 3 that give back what goes in, for the difference's type."""
     from zarr.abc.codec import ArrayArrayCodec, ArrayBytesCodec
     from zarr.registry import get_codec_class
 
-    kept: list[Any] = []
+    exact: list[Any] = []
     for one in codecs:
         codec: dict[str, Any] = {"name": one} if isinstance(one, str) else dict(one)
         name, settings = codec["name"], dict(codec.get("configuration") or {})
         if name == _SHARDS:
-            settings["codecs"] = _kept(settings["codecs"], dtype)
+            settings["codecs"] = _exact_codecs(settings["codecs"], dtype)
         elif name in ("bytes", "endian"):
             settings = {"endian": settings.get("endian", "little")} if dtype.itemsize > 1 else {}
         elif name == "blosc":
@@ -291,14 +291,14 @@ def _kept(codecs: Sequence[Any], dtype: np.dtype[Any]) -> list[Any]:
         elif issubclass(get_codec_class(name), ArrayArrayCodec) and name != "transpose":
             continue
         stated = settings or ("configuration" in codec and name == codec["name"] != "bytes")
-        kept.append({"name": name, **({"configuration": settings} if stated else {})})
-    return kept
+        exact.append({"name": name, **({"configuration": settings} if stated else {})})
+    return exact
 
 
 def _plain_header(result: Result) -> dict[str, Any]:
     """Return the header of an array whose A had none, or another shape."""
     shape, itemsize = result.shape, result.element.itemsize
-    chunks = result.chunks or extent(next(stretches(shape, itemsize, BAND_BYTES), tuple(slice(0, 1) for _ in shape)))
+    chunks = result.chunks or extent(next(contiguous(shape, itemsize, BAND_BYTES), tuple(slice(0, 1) for _ in shape)))
     return {
         "zarr_format": 3,
         "node_type": "array",
@@ -320,7 +320,7 @@ def grid_of(version: int, header: Mapping[str, Any]) -> tuple[int, ...]:
 
 
 def check_grid(shape: Sequence[int], chunks: Sequence[int], itemsize: int, where: str) -> None:
-    """Refuse chunks that are larger than their array and than any codec packs: a chunk is held whole."""
+    """Refuse chunks that are larger than their array and than any codec packs: a chunk is in memory whole."""
     nbytes = math.prod(chunks) * itemsize
     if nbytes > max(_LARGEST, math.prod(shape) * itemsize):
         raise FileFormatError(

@@ -165,7 +165,7 @@ def opened(path: str) -> Any:
 
 
 class Addressed(FsspecStore):  # type: ignore[misc]
-    """An object store that gets the chunks of arrays whose headers it does not have yet: those are kept here."""
+    """An object store that gets the chunks of arrays whose headers it does not have yet: those stay in memory."""
 
     headers: Mapping[str, bytes]
     marks: dict[str, Mark]

@@ -72,7 +72,7 @@ class Task(NamedTuple):
     region: Region
 
 
-class Told(NamedTuple):
+class TaskResult(NamedTuple):
     """What is known of a task that is done.
 
     Attributes:
@@ -86,8 +86,8 @@ class Told(NamedTuple):
     mark: tuple[int, int] | None = None
 
 
-Done = Callable[[Task, Told], None]
-"""Is told of each task that is done; one at a time."""
+Done = Callable[[Task, TaskResult], None]
+"""Is called with each task that is done; one at a time."""
 
 
 def outputs_of(home: ChunkedFormat, path: str, spare: str, results: Sequence[Result], out: str) -> list[ChunkedOutput]:
@@ -96,10 +96,10 @@ def outputs_of(home: ChunkedFormat, path: str, spare: str, results: Sequence[Res
     return [home.ChunkedOutput(path, name, spare, out, headers) for name in home.names_of(results)]
 
 
-def do(work: Work, pair: Pair, output: ChunkedOutput, region: Region) -> Told:
+def do(work: Work, pair: Pair, output: ChunkedOutput, region: Region) -> TaskResult:
     """Do one task: read, subtract, write."""
     try:
         found, summary = work.block(pair, region)
     except OverflowFound as error:
-        return Told(Summary(overflowed=error.count), (index(region, error.index), error.a, error.b))
-    return Told(summary, mark=output.put(region, found))
+        return TaskResult(Summary(overflowed=error.count), (index(region, error.index), error.a, error.b))
+    return TaskResult(summary, mark=output.put(region, found))

@@ -18,7 +18,7 @@ from minuend.errors import MinuendError
 from minuend.files import check_output, chunked_format
 from minuend.files.addresses import URL
 from minuend.files.base import Result
-from minuend.files.streaming.chunk_tasks import Done, Job, Task, Told, do, outputs_of
+from minuend.files.streaming.chunk_tasks import Done, Job, Task, TaskResult, do, outputs_of
 from minuend.files.streaming.pipeline import each
 from minuend.files.streaming.regions import Region, boxes, cells, extent
 from minuend.files.streaming.summary import Summary
@@ -66,11 +66,11 @@ def write(
     """Write the differences of pairs to an output; see ``subtract_files``.
 
     Args:
-        work: computes the pairs here, and takes the counts. progress: told of elements that ``work`` did not compute.
+        work: computes the pairs here, and takes the counts. progress: gets the elements that ``work`` did not compute.
         sources: all files of both operands.
 
     Raises:
-        OverflowFound: told of all of one difference.
+        OverflowFound: reports all of one difference.
     """
     home = chunked_format(out)
     assert home is not None
@@ -97,12 +97,12 @@ def write(
 
             count = sum(cells(pair.shape, output.grid) for pair, output in zip(pairs, outputs, strict=True))
 
-            def told(task: Task, known: Told) -> None:
+            def done(task: Task, known: TaskResult) -> None:
                 tally.done(task, known)
                 work.add(pairs[task.pair], known.summary)
                 progress(_elements(task.region))
 
-            cluster.run(scheduler, job, cluster.Place(part.path, part.spare, out), outputs, left, count, told)
+            cluster.run(scheduler, job, cluster.Place(part.path, part.spare, out), outputs, left, count, done)
         tally.check(job.overflow)
         remote.check_unchanged()
 
@@ -141,18 +141,18 @@ def _run_here(
     work: Work, pairs: Sequence[Pair], outputs: Sequence[ChunkedOutput], tasks: Iterator[Task], done: Done
 ) -> None:
     """Do tasks in threads of this process."""
-    turn = threading.Lock()
+    lock = threading.Lock()
 
     def one(task: Task) -> None:
-        told = do(work, pairs[task.pair], outputs[task.pair], task.region)
-        with turn:
-            done(task, told)
+        result = do(work, pairs[task.pair], outputs[task.pair], task.region)
+        with lock:
+            done(task, result)
 
     each(one, tasks, 5 * max((output.nbytes for output in outputs), default=0))
 
 
 class _Tally:
-    """What is done: kept in the journal, and what overflows without an answer."""
+    """What is done: written to the journal, and what overflows without an answer."""
 
     def __init__(self, pairs: Sequence[Pair], part: Unfinished | remote_resume.Unfinished) -> None:
         self._pairs, self._part = pairs, part
@@ -160,7 +160,7 @@ class _Tally:
         self._firsts: list[First | None] = [None] * len(pairs)
 
     def finished(self, work: Work, outputs: Sequence[ChunkedOutput], progress: Callable[[int], None]) -> list[set[int]]:
-        """Return the numbers of each pair's tasks that an earlier run finished, and tell of them.
+        """Return the numbers of each pair's tasks that an earlier run finished, and report them.
 
         A task counts whose chunk is as the journal says: after a power failure it may be cut off, or missing.
         """
@@ -169,7 +169,7 @@ class _Tally:
             match entry:
                 case [int(pair), int(number), None | [int(), int()] as mark, *summary] if 0 <= pair < len(stated):
                     stated[pair][number] = mark and tuple(mark), summary
-                case _:  # of a release that kept no checksums
+                case _:  # of a release that wrote no checksums
                     continue
         found: list[set[int]] = [set() for _ in self._pairs]
         for numbers, known, own, output in zip(found, stated, self._pairs, outputs, strict=True):
@@ -192,14 +192,14 @@ class _Tally:
             progress(sum(_elements(task.region) for task in tasks if task.number in numbers))
         return found
 
-    def done(self, task: Task, told: Told) -> None:
+    def done(self, task: Task, result: TaskResult) -> None:
         """See :data:`Done`."""
-        if told.first is None:
-            self._part.add((task.pair, task.number, told.mark, *astuple(told.summary)))
+        if result.first is None:
+            self._part.add((task.pair, task.number, result.mark, *astuple(result.summary)))
             return
         known = self._firsts[task.pair]
-        self._counts[task.pair] += told.summary.overflowed
-        self._firsts[task.pair] = told.first if known is None else min(known, told.first)
+        self._counts[task.pair] += result.summary.overflowed
+        self._firsts[task.pair] = result.first if known is None else min(known, result.first)
 
     def check(self, overflow: Overflow) -> None:
         """Raise what tells of a difference without an answer."""

@@ -23,7 +23,7 @@ from minuend.errors import MinuendError
 from minuend.files import chunked_format, open_tensors
 from minuend.files.packages import need
 from minuend.files.streaming import chunk_tasks
-from minuend.files.streaming.chunk_tasks import Done, Job, Task, Told
+from minuend.files.streaming.chunk_tasks import Done, Job, Task, TaskResult
 
 if TYPE_CHECKING:
     from minuend.files.base import ChunkedOutput
@@ -72,7 +72,7 @@ def run(
 
     Args:
         address: of the scheduler, or a file that states it. job: what is computed. place: where it is written.
-        outputs: the arrays that are written. tasks: all of them. count: how many there are. done: told of each.
+        outputs: the arrays that are written. tasks: all of them. count: how many there are. done: called with each.
 
     Raises:
         MinuendError: nobody answers, or a worker cannot see the files; or as ``subtract_files``. ConnectionError: the
@@ -84,7 +84,7 @@ def run(
     with _client(address) as client:
         _check_workers(client, job, place)
         largest = max(1, *(output.nbytes for output in outputs))
-        most = max(1, min(MOST_IN_BATCH, BATCH_BYTES // largest, count // _Room(client).batches))
+        most = max(1, min(MOST_IN_BATCH, BATCH_BYTES // largest, count // _Capacity(client).batches))
         batches = iter(lambda: list(itertools.islice(tasks, most)), [])
         try:
             _work_off(client, batches, job, place, done)
@@ -92,20 +92,20 @@ def run(
             raise ConnectionError(f"the scheduler went away ({type(error).__name__}: {error})") from None
 
 
-class _Room:
-    """How many batches may be with the cluster at a time, which is asked now and then: workers come and go."""
+class _Capacity:
+    """How many batches may be with the cluster at a time, which is queried now and then: workers come and go."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
-        self._asked = -math.inf
+        self._queried = -math.inf
         self._batches = 0
 
     @property
     def batches(self) -> int:
         """For each thread some that wait."""
-        if time.monotonic() - self._asked > OFTEN:
+        if time.monotonic() - self._queried > OFTEN:
             self._batches = AHEAD * max(1, sum(self._client.nthreads().values()))
-            self._asked = time.monotonic()
+            self._queried = time.monotonic()
         return self._batches
 
 
@@ -138,14 +138,14 @@ def _check_workers(client: Any, job: Job, place: Place) -> None:
         raise MinuendError(
             f"the scheduler {client.scheduler.address} has no workers; start some with dask worker"
         ) from None
-    for worker, told in client.run(_seen, job, place, on_error="return").items():
-        if isinstance(told, BaseException):
+    for worker, message in client.run(_seen, job, place, on_error="return").items():
+        if isinstance(message, BaseException):
             raise MinuendError(
-                f"the worker {worker} cannot run minuend {minuend.__version__} ({type(told).__name__}: {told}); "
+                f"the worker {worker} cannot run minuend {minuend.__version__} ({type(message).__name__}: {message}); "
                 "install it there"
             )
-        if told:
-            raise MinuendError(f"the worker {worker} {told}")
+        if message:
+            raise MinuendError(f"the worker {worker} {message}")
 
 
 def _work_off(client: Any, batches: Iterator[list[Task]], job: Job, place: Place, done: Done) -> None:
@@ -154,10 +154,10 @@ def _work_off(client: Any, batches: Iterator[list[Task]], job: Job, place: Place
 
     waiting: dict[Any, list[Task]] = {}
     running = distributed.as_completed(loop=client.loop)
-    room = _Room(client)
+    capacity = _Capacity(client)
 
     def submit() -> None:
-        while len(waiting) < room.batches and (batch := next(batches, None)):
+        while len(waiting) < capacity.batches and (batch := next(batches, None)):
             future = client.submit(_do, job, place, batch, pure=False)
             waiting[future] = batch
             running.add(future)
@@ -166,8 +166,8 @@ def _work_off(client: Any, batches: Iterator[list[Task]], job: Job, place: Place
         submit()
         while waiting:
             future = next(running)
-            for task, told in zip(waiting.pop(future), _result(future), strict=True):
-                done(task, told)
+            for task, result in zip(waiting.pop(future), _result(future), strict=True):
+                done(task, result)
             future.release()
             submit()
     finally:
@@ -175,8 +175,8 @@ def _work_off(client: Any, batches: Iterator[list[Task]], job: Job, place: Place
             client.cancel(list(waiting), force=True)
 
 
-def _result(future: Any) -> list[Told]:
-    """Return what tasks told.
+def _result(future: Any) -> list[TaskResult]:
+    """Return the results of tasks.
 
     Raises:
         MinuendError: the operands cannot be subtracted. ConnectionError: the cluster does not work; what is finished is
@@ -185,7 +185,7 @@ def _result(future: Any) -> list[Told]:
     import distributed
 
     try:
-        found: list[Told] | Failure = future.result()
+        found: list[TaskResult] | Failure = future.result()
     except distributed.KilledWorker as error:
         raise ConnectionError(
             f"workers died again and again at the same chunks, {error.last_worker.address} was the last one; most "
@@ -237,7 +237,7 @@ def _open(job: Job, place: Place) -> _Opened:
         return _opened[place]
 
 
-def _do(job: Job, place: Place, batch: Sequence[Task]) -> list[Told] | Failure:
+def _do(job: Job, place: Place, batch: Sequence[Task]) -> list[TaskResult] | Failure:
     """Do tasks; errors go back as what they say, for exceptions of other processes do not always come through."""
     try:
         found = _open(job, place)
@@ -252,7 +252,7 @@ def _do(job: Job, place: Place, batch: Sequence[Task]) -> list[Told] | Failure:
         return Failure(f"{_me()} cannot read or write: {error}", False)
 
 
-_NEEDED = "expected room for a chunk of each operand and of the difference, for each thread"
+_NEEDED = "expected memory for a chunk of each operand and of the difference, for each thread"
 _SHARED = "workers read and write themselves, name paths on a file system that all of them share"
 
 

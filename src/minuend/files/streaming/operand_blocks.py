@@ -19,7 +19,7 @@ from minuend.files.stored_elements import Contiguous, Elements, InMemory
 from minuend.files.streaming import regions
 from minuend.files.streaming.pipeline import ahead
 from minuend.files.streaming.reading import Array
-from minuend.files.streaming.regions import BAND_BYTES, Region, bands, extent, index, runs, stretches
+from minuend.files.streaming.regions import BAND_BYTES, Region, bands, contiguous, extent, index, runs
 from minuend.files.streaming.transposing import in_c_order
 from minuend.files.tensor_pairs import Pair
 from minuend.operators import SUBTRACT
@@ -27,10 +27,10 @@ from minuend.operators import SUBTRACT
 T = TypeVar("T")
 
 SMALL = 4
-"""Operands of up to so many blocks are held in memory."""
+"""Operands of up to so many blocks are in memory."""
 
 LEAST_RUN = 1 << 16
-"""Bytes that lie together in a region that is read where it lies; where they are fewer, the file is turned first."""
+"""Bytes that lie together in a region that is read where it lies; with fewer, the file is transposed first."""
 
 First = tuple[tuple[int, ...], int, int]
 """An element that overflows: its index in the difference, and both operands."""
@@ -101,9 +101,9 @@ class Operands:
     def blocks(self, work: Callable[[Region], T]) -> Iterator[T]:
         """Work on all blocks, several at a time, in the order in which the operands lie."""
         shape, itemsize = self.pair.shape, self.pair.element.widened.itemsize
-        cut = stretches(shape[::-1], itemsize) if self.pair.fortran else bands(shape, itemsize, self.pair.chunks)
-        turned = (region[::-1] if self.pair.fortran else region for region in cut)
-        return ahead(work, turned, 5 * (BAND_BYTES if self.pair.chunks else regions.BLOCK_BYTES))
+        cut = contiguous(shape[::-1], itemsize) if self.pair.fortran else bands(shape, itemsize, self.pair.chunks)
+        transposed = (region[::-1] if self.pair.fortran else region for region in cut)
+        return ahead(work, transposed, 5 * (BAND_BYTES if self.pair.chunks else regions.BLOCK_BYTES))
 
     def overflow(self, policy: str) -> OverflowFound:
         """Go through the whole difference, in which something overflows, and return what tells of all of it."""
@@ -154,7 +154,7 @@ class _Operand:
         return self._elements.part(own)
 
     def _turn(self, region: Region) -> None:
-        """Turn an operand in Fortran order, if a region that is asked for lies all over its file."""
+        """Transpose an operand in Fortran order, if a region that is requested lies all over its file."""
         with self._turning:
             elements = self._elements
             if isinstance(elements, Contiguous) and elements.fortran:

@@ -41,7 +41,7 @@ def workers() -> int:
 @contextlib.contextmanager
 def sole() -> Iterator[None]:
     """Work on files as all that this process does, as the command line does: blocks are the only work that is divided
-    between threads (twice divided it takes 1.5 times as long), and little memory is kept for later results.
+    between threads (twice divided it takes 1.5 times as long), and little memory stays for later results.
     """
     threads, limit = _native.get_num_threads(), _native.cache_limit()
     _given.append(workers())
@@ -65,11 +65,11 @@ def each(work: Callable[[R], object], regions: Iterable[R], nbytes: int) -> None
         Exception: one that ``work`` raised. Threads end with the block that they are at, whether this ends well, with
             an error, or by a signal.
     """
-    left, turn, ended = iter(regions), threading.Lock(), threading.Event()
+    left, lock, ended = iter(regions), threading.Lock(), threading.Event()
 
     def go_on() -> None:
         while not ended.is_set():
-            with turn:
+            with lock:
                 region = next(left, None)
             if region is None:
                 return

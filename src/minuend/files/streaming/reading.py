@@ -29,7 +29,7 @@ STEP = 1 << 24
 """Bytes that are read at a time where a whole file is gone through."""
 
 _LARGE = 1 << 24
-"""Bytes from which on memory is not kept to be used again."""
+"""Bytes from which on memory is not used again."""
 _BYTE = np.dtype(np.uint8)
 _KINDS = (
     (stat.S_ISFIFO, "a pipe"),
@@ -153,7 +153,7 @@ else:  # Windows: the descriptor has one place, which threads take turns to set
 
 
 def blocks(source: Source, offset: int = 0, size: int | None = None) -> Iterator[Array]:
-    """Go through a source, or a stretch of it; a block is good until the next one is asked for."""
+    """Go through a source, or a range of it; a block is good until the next one is requested."""
     end = source.size if size is None else offset + size
     buffer = np.empty(max(0, min(STEP, end - offset)), np.uint8)
     for at in range(offset, end, STEP):
@@ -163,8 +163,8 @@ def blocks(source: Source, offset: int = 0, size: int | None = None) -> Iterator
 
 
 @dataclass(frozen=True, eq=False)
-class Stretch:
-    """A stretch of a source, read when it is asked for."""
+class ByteRange:
+    """A range of a source, read when it is requested."""
 
     source: Source
     offset: int

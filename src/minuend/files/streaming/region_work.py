@@ -20,14 +20,14 @@ from minuend.files.streaming.summary import Summary, summed
 from minuend.files.tensor_pairs import Pair
 
 Progress = Callable[[int, int], None]
-"""Is told how many bytes are read and written, and of how many."""
+"""Is called with how many bytes are read and written, and of how many."""
 
 Observer = Callable[[Pair, Region, Array, Array, Array], None]
 """Is shown each block that is computed: whose, where, both operands' parts and the difference. Threads take turns."""
 
 
 class Meter:
-    """Tells the progress; ``nbytes``: of all operands, and of the differences if they are written."""
+    """Reports the progress; ``nbytes``: of all operands, and of the differences if they are written."""
 
     def __init__(self, progress: Progress | None, pairs: Sequence[Pair], written: Overflow | None = None) -> None:
         self._progress, self._done = progress, 0
@@ -41,7 +41,7 @@ class Meter:
         self.add(size(extent(region)))
 
     def add(self, elements: int) -> None:
-        """Tell of elements that are done."""
+        """Report elements that are done."""
         self._done += elements
         if self._progress is not None and self._elements:
             self._progress(self._done * self.nbytes // self._elements, self.nbytes)

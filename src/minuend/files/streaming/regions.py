@@ -43,10 +43,10 @@ def index(region: Region, at: Sequence[int]) -> tuple[int, ...]:
     return tuple(axis.start + i for axis, i in zip(region, at, strict=True))
 
 
-def stretches(shape: Sequence[int], itemsize: int, most: int | None = None) -> Iterator[Region]:
+def contiguous(shape: Sequence[int], itemsize: int, most: int | None = None) -> Iterator[Region]:
     """Cut a tensor into regions that follow each other in C order, of about :data:`BLOCK_BYTES` each at the most.
 
-    >>> [extent(region) for region in stretches((3, 4), 1, 8)]
+    >>> [extent(region) for region in contiguous((3, 4), 1, 8)]
     [(2, 4), (1, 4)]
     """
     most = BLOCK_BYTES if most is None else most
@@ -69,17 +69,17 @@ BAND_BYTES = 1 << 23
 
 
 def bands(shape: Sequence[int], itemsize: int, chunks: Sequence[int] | None) -> Iterator[Region]:
-    """Cut a tensor into stretches in C order, which end where chunks end if such stretches are small enough.
+    """Cut a tensor into contiguous regions, which end where chunks end if such regions are small enough.
 
     >>> [extent(region) for region in bands((5, 1 << 21), 1, (2, 1 << 20))]
     [(4, 2097152), (1, 2097152)]
     """
     rows = 0 if chunks is None else _rows(shape, itemsize, chunks)
-    return boxes(shape, (rows, *shape[1:])) if rows else stretches(shape, itemsize)
+    return boxes(shape, (rows, *shape[1:])) if rows else contiguous(shape, itemsize)
 
 
 def tiles(shape: Sequence[int], itemsize: int, chunks: Sequence[int] | None) -> Iterator[Region]:
-    """Cut a tensor into regions of whole chunks, in stretches where that goes: for what is written at any place.
+    """Cut a tensor into regions of whole chunks, contiguous ones where that goes: for what is written at any place.
 
     >>> [extent(region) for region in tiles((5, 1 << 22), 1, (3, 1 << 21))]
     [(3, 2097152), (3, 2097152), (2, 2097152), (2, 2097152)]

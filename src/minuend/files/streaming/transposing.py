@@ -1,4 +1,4 @@
-"""Tensors that lie in a file in another order than they are needed in: turned once, on disk, in bounded memory."""
+"""Tensors that lie in a file in another order than they are needed in: transposed once, on disk, in bounded memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from minuend.files.streaming.regions import Region, boxes, runs
 from minuend.files.transaction.streams import write_at
 
 TILE_BYTES = 1 << 23
-"""About how many bytes are turned at a time."""
+"""About how many bytes are transposed at a time."""
 
 
 def in_c_order(elements: Contiguous) -> Contiguous:
@@ -27,13 +27,13 @@ def in_c_order(elements: Contiguous) -> Contiguous:
     with unnamed() as stream:
         stream.truncate(elements.nbytes)
 
-        def turn(region: Region) -> None:
+        def transpose(region: Region) -> None:
             length, starts = runs(region, shape)
             tile = elements.part(region).copy("C").reshape(-1).view("u1").reshape(-1, length * itemsize)
             for row, at in zip(tile, starts, strict=True):
                 write_at(stream.fileno(), row.data, at * itemsize)
 
-        each(turn, boxes(shape, _tile(shape, max(1, TILE_BYTES // itemsize))), 2 * TILE_BYTES)
+        each(transpose, boxes(shape, _tile(shape, max(1, TILE_BYTES // itemsize))), 2 * TILE_BYTES)
         return Contiguous(File(tempfile.gettempdir(), os.dup(stream.fileno())), 0, elements.dtype, shape)
 
 

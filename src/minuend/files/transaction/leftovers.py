@@ -75,7 +75,7 @@ def remove_strays(place: Place) -> None:
             os.close(lock)
 
 
-def remove_kept(places: Sequence[Place]) -> None:
+def remove_backups(places: Sequence[Place]) -> None:
     """Remove second names of old files; whoever needs his holds the folder's lock, as the caller does now."""
     for place in places:
         for path, suffix in left_parts(place):

@@ -40,11 +40,11 @@ class Place:
     def label(self) -> str:
         """The name, or what fits of it with its hash, that the names of temporary files are made of."""
         raw = os.fsencode(self.name)
-        room = _NAME_MAX - _LONGEST_TAIL - 1
-        if len(raw) <= room:
+        most = _NAME_MAX - _LONGEST_TAIL - 1
+        if len(raw) <= most:
             return self.name
         digest = hashlib.sha256(raw).hexdigest()[:8]
-        return f"{raw[: room - 9].decode(errors='ignore')}~{digest}"
+        return f"{raw[: most - 9].decode(errors='ignore')}~{digest}"
 
     def beside(self, suffix: str) -> str:
         """A new temporary name in the output's folder."""
@@ -96,7 +96,7 @@ def refuse_inputs(outputs: Iterable[str], inputs: Iterable[str]) -> None:
         inputs: paths and addresses; one that ends in ``/`` is a folder, and everything in it an input.
 
     Raises:
-        MinuendError: one is. FileFormatError: an address whose file cannot be told.
+        MinuendError: one is. FileFormatError: an address whose file is not known.
     """
     known: dict[_Identity, str] = {}
     folders: dict[_Identity, str] = {}
@@ -244,5 +244,5 @@ def check_folder(place: Place, made: bool) -> None:
 
 
 def of(path: str, error: OSError) -> OSError:
-    """The same error, told of a path."""
+    """The same error, reported of a path."""
     return OSError(error.errno, error.strerror, path)

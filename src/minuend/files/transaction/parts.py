@@ -21,7 +21,7 @@ class Part:
 
     place: Place
     path: str = ""
-    kept: str = ""
+    backup: str = ""
     inode: tuple[int, int] = (0, 0)
     mode: int = 0o600
     stream: BinaryIO = field(init=False)

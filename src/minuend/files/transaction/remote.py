@@ -1,7 +1,7 @@
 """Files behind addresses that ``fsspec`` knows: ``s3://bucket/a.npy``, ``https://host/a.tif``, ``memory://a.h5``.
 
-They are read by ranges: what is small, as headers are, through blocks that are kept for a while, what is large as it
-is asked for. What is written lies in a temporary folder of this machine until it is whole, and goes to its address
+They are read by ranges: what is small, as headers are, through cached blocks, what is large as it
+is requested. What is written lies in a temporary folder of this machine until it is whole, and goes to its address
 then: an object store shows it in one piece, other systems get it under another name first.
 """
 
@@ -21,9 +21,9 @@ from minuend.files.packages import need
 from minuend.files.streaming.reading import Array, new_buffer
 
 BLOCK = 1 << 20
-"""Bytes of a block that is kept; reads from this size on go past them."""
+"""Bytes of a block that stays in memory; reads from this size on go past them."""
 
-_KEPT = 32
+_CACHED_BLOCKS = 32
 
 
 _VERSION = (
@@ -48,7 +48,7 @@ def identity(path: str) -> tuple[str, ...]:
         return ("web", path)
     if CHAIN in path:
         raise FileFormatError(
-            f"{path} is an address in another one, and what it leads to cannot be told; name the file itself"
+            f"{path} is an address in another one, and what it leads to is not known; name the file itself"
         )
     system, root = system_of(path)
     inner = system
@@ -97,7 +97,7 @@ def system_of(path: str, *, asynchronous: bool = False) -> tuple[Any, str]:
 
 
 @contextlib.contextmanager
-def told(path: str, *, written: bool = False) -> Iterator[None]:
+def errors_naming(path: str, *, written: bool = False) -> Iterator[None]:
     """Say of which address it is what a file system raises: anything, of whatever package."""
     try:
         yield
@@ -136,7 +136,7 @@ class Remote:
     def __init__(self, path: str) -> None:
         self.path = path
         self._system, self._root = system_of(path)
-        with told(path):
+        with errors_naming(path):
             info = self._system.info(self._root)
         size = info.get("size")
         if info.get("type") == "directory":
@@ -150,14 +150,14 @@ class Remote:
         self._version = _version(info)
         if (noted := _watched.get()) is not None:
             noted.append(self)
-        self._kept: OrderedDict[int, bytes] = OrderedDict()
+        self._cached: OrderedDict[int, bytes] = OrderedDict()
         self._turn = threading.Lock()
 
     def read(self, offset: int, size: int) -> Array:
         """Return bytes as a flat read-only array of its own.
 
         Raises:
-            FileFormatError: fewer came than were asked for. OSError: they cannot be read.
+            FileFormatError: fewer came than were requested. OSError: they cannot be read.
         """
         buffer = new_buffer(size)
         self.read_into(offset, buffer)
@@ -168,7 +168,7 @@ class Remote:
         """Fill a flat array of bytes; raises as :meth:`read`."""
         view = buffer.data
         if offset + len(view) > self.size:
-            raise FileFormatError(f"{self.path} has {self.size} bytes; byte {offset + len(view)} is asked for")
+            raise FileFormatError(f"{self.path} has {self.size} bytes; byte {offset + len(view)} is requested")
         if len(view) >= BLOCK:
             view[:] = self._fetched(offset, offset + len(view))
             return
@@ -187,7 +187,7 @@ class Remote:
         """
         if is_web(self.path):
             return
-        with told(self.path):
+        with errors_naming(self.path):
             self._system.invalidate_cache()
             now = self._system.info(self._root)
         for name, was in (*self._version.items(), ("size", str(self.size))):
@@ -199,19 +199,19 @@ class Remote:
 
     def _block(self, number: int) -> bytes:
         with self._turn:
-            found = self._kept.get(number)
+            found = self._cached.get(number)
             if found is not None:
-                self._kept.move_to_end(number)
+                self._cached.move_to_end(number)
                 return found
         found = self._fetched(number * BLOCK, min(self.size, (number + 1) * BLOCK))
         with self._turn:
-            self._kept[number] = found
-            while len(self._kept) > _KEPT:
-                self._kept.popitem(last=False)
+            self._cached[number] = found
+            while len(self._cached) > _CACHED_BLOCKS:
+                self._cached.popitem(last=False)
         return found
 
     def _fetched(self, start: int, stop: int) -> bytes:
-        with told(self.path):
+        with errors_naming(self.path):
             found: bytes = self._system.cat_file(self._root, start=start, end=stop)
         if len(found) != stop - start:
             raise FileFormatError(

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from minuend.errors import FileFormatError
 from minuend.files.addresses import is_web, name_of, protocol
-from minuend.files.transaction.remote import identity, system_of, told
+from minuend.files.transaction.remote import errors_naming, identity, system_of
 from minuend.files.transaction.writing import temporary_folder
 from minuend.written import note_replaced
 
@@ -38,7 +38,7 @@ def output_at(path: str) -> Iterator[str]:
     with temporary_folder(f"minuend-{name}") as folder:
         local = os.path.join(folder, name)
         yield local
-        with told(path, written=True):
+        with errors_naming(path, written=True):
             if system.exists(root):
                 note_replaced(path)
             if protocol(path) in _AT_ONCE:

@@ -1,8 +1,8 @@
-"""Goals in an object store, where nothing is renamed: chunks lie in their places at once, and headers come last.
+"""Outputs in an object store, where nothing is renamed: chunks lie in their places at once, and headers come last.
 
-    GOAL/.minuend-unfinished/identity     of what it is, as for a folder; while it is there, the output is unfinished
-    GOAL/.minuend-unfinished/00000000     what is finished, some chunks an object
-    GOAL/...                              the chunks; then the headers, the outermost last; then the first two go
+    OUTPUT/.minuend-unfinished/identity   of what it is, as for a folder; while it is there, the output is unfinished
+    OUTPUT/.minuend-unfinished/00000000   what is finished, some chunks an object
+    OUTPUT/...                            the chunks; then the headers, the outermost last; then the first two go
 
 Nobody takes it for an array before it has its headers. The store has no locks: two runs on one output are not noticed.
 """
@@ -43,13 +43,13 @@ class Unfinished:
 
     def exists(self) -> bool:
         """Whether anything is there."""
-        with remote.told(self.path):
+        with remote.errors_naming(self.path):
             return bool(self._system.exists(self._root) or self._system.find(self._root))
 
     def identity(self) -> dict[str, str] | None:
         """Return of what it is, ``None`` where nobody has begun to write it."""
         try:
-            with remote.told(self.path):
+            with remote.errors_naming(self.path):
                 raw = self._system.cat_file(f"{self._root}/{_MARK}/identity")
         except FileNotFoundError:
             return None
@@ -79,7 +79,7 @@ class Unfinished:
     def finished(self) -> Iterator[Entry]:
         """Yield what an earlier run finished; to be gone through before anything is added."""
         for number in range(self._number):
-            with remote.told(self.path):
+            with remote.errors_naming(self.path):
                 raw = self._system.cat_file(f"{self._root}/{_MARK}/{number:08}")
             found = _parsed(raw, self.path)
             if not isinstance(found, list):
@@ -88,25 +88,25 @@ class Unfinished:
 
     def go_on(self) -> None:
         """Take up what is there."""
-        with remote.told(self.path):
+        with remote.errors_naming(self.path):
             names = [one.rpartition("/")[2] for one in self._system.find(f"{self._root}/{_MARK}")]
         self._number = sum(name.isdigit() for name in names)
         self.begun, self._noted = True, time.monotonic()
 
     def complete(self, headers: Mapping[str, bytes]) -> None:
         """Write the headers, and take away the mark."""
-        with remote.told(self.path):
+        with remote.errors_naming(self.path):
             for key, content in headers.items():
                 self._system.pipe_file(f"{self._root}/{key}", content)
             self._system.rm(f"{self._root}/{_MARK}", recursive=True)
 
     def remove(self) -> None:
         """Take everything away."""
-        with remote.told(self.path), contextlib.suppress(FileNotFoundError):
+        with remote.errors_naming(self.path), contextlib.suppress(FileNotFoundError):
             self._system.rm(self._root, recursive=True)
 
     def _put(self, key: str, data: Any) -> None:
-        with remote.told(self.path, written=True):
+        with remote.errors_naming(self.path, written=True):
             self._system.pipe_file(f"{self._root}/{key}", json.dumps(data).encode())
 
 

@@ -211,14 +211,14 @@ def left_behind(path: str) -> list[str]:
 def check_same(path: str, begun: Mapping[str, str], identity: Mapping[str, str]) -> None:
     """Check that what is left of an output is of the same difference."""
     names = dict.fromkeys([*identity, *begun])
-    told = [
+    changes = [
         f"{name} was {begun.get(name, 'not stated')} and is {identity.get(name, 'not stated')}"
         for name in names
         if begun.get(name) != identity.get(name)
     ]
-    if told:
+    if changes:
         raise MinuendError(
-            f"what is left of {path} is of another difference: {'; '.join(told)}; run without --resume to start anew"
+            f"what is left of {path} is of another difference: {'; '.join(changes)}; run without --resume to start anew"
         )
 
 

@@ -48,7 +48,7 @@ else:  # Windows: the descriptor has one place, which threads take turns to set,
 
 
 class Patient(io.RawIOBase):
-    """A new file for a library in C that ends the process where a write fails: the first error is kept and every write
+    """A new file for a library in C that ends the process where a write fails: the first error stays and every write
     behind it dropped, so that the library can close; :meth:`check` raises it.
     """
 
@@ -102,7 +102,7 @@ class Patient(io.RawIOBase):
         return self._end
 
     def flush(self) -> None:
-        """Nothing is held back."""
+        """Nothing is buffered."""
 
     def close(self) -> None:
         """Close the file."""
@@ -141,7 +141,7 @@ class Places:
 
 
 def _take(descriptor: int, start: int, nbytes: int) -> None:
-    """Take room on the disk for a stretch of a file, if the file system has a call for that."""
+    """Take space on the disk for a range of a file, if the file system has a call for that."""
     with contextlib.suppress(AttributeError):  # nor has every system
         try:
             os.posix_fallocate(descriptor, start, nbytes)
@@ -158,8 +158,8 @@ class Placed(io.BufferedWriter):
     def reserve(self, nbytes: int) -> int:
         """Leave out as many bytes, to be put in place later; return where they begin.
 
-        On a disk of this machine the room is taken at once: ext4 then writes pages in two thirds of the time, and a
-        full disk is told before anything is computed. tmpfs would write all of it twice, others have no such call.
+        On a disk of this machine the space is taken at once: ext4 then writes pages in two thirds of the time, and a
+        full disk is reported before anything is computed. tmpfs would write all of it twice, others have no such call.
         """
         start = self.tell()
         self.seek(start + nbytes)

@@ -111,9 +111,9 @@ class Web(HTTPFileSystem):  # type: ignore[misc]
 
     def _checked(self, url: str, now: Version) -> Version:
         """Compare an answer with the first one."""
-        told = self._known.setdefault(url, now).difference(now)
-        if told:
-            raise _changed(url, told)
+        change = self._known.setdefault(url, now).difference(now)
+        if change:
+            raise _changed(url, change)
         return now
 
 
@@ -132,9 +132,9 @@ def _came(answer: Any, url: str, wanted: str, known: Version | None) -> tuple[in
     if answer.status == _PARTIAL and (found := _RANGE.fullmatch(stated)):
         return int(found[1]), int(found[2]), int(found[3])
     if answer.status == _WHOLE:
-        told = known.difference(_version(answer, known.size)) if known is not None else ""
-        if told:
-            raise _changed(url, told)
+        change = known.difference(_version(answer, known.size)) if known is not None else ""
+        if change:
+            raise _changed(url, change)
         raise FileFormatError(
             f"{url} came whole where {wanted!r} was requested; its server takes no ranges, copy the file here"
         )
@@ -149,5 +149,5 @@ def _version(answer: Any, size: int) -> Version:
     return Version(size, headers.get("ETag", ""), headers.get("Last-Modified", ""), f"{place.origin()}{place.path}")
 
 
-def _changed(url: str, told: str) -> FileFormatError:
-    return FileFormatError(f"{url} changed while it was read: {told}; read it again when nothing writes it")
+def _changed(url: str, change: str) -> FileFormatError:
+    return FileFormatError(f"{url} changed while it was read: {change}; read it again when nothing writes it")

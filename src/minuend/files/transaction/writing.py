@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import BinaryIO
 
 from minuend.errors import MinuendError
-from minuend.files.transaction.leftovers import lock_of, remove_kept, remove_strays
+from minuend.files.transaction.leftovers import lock_of, remove_backups, remove_strays
 from minuend.files.transaction.output_paths import (
     Place,
     check,
@@ -86,7 +86,7 @@ def together(outputs: Sequence[str], inputs: Iterable[str] = (), *, folders: boo
 
 
 @contextlib.contextmanager
-def _told_of(path: str) -> Iterator[None]:
+def _errors_naming(path: str) -> Iterator[None]:
     """Say of which output it is what the system, or a library, raises of no file: a full disk above all."""
     try:
         yield
@@ -130,7 +130,7 @@ def new_folder(path: str) -> Iterator[str]:
             mode = mode_of_new(place, os.mkdir, os.rmdir)
         except OSError as error:
             raise of(path, error) from None
-        with _told_of(path):
+        with _errors_naming(path):
             yield part
         os.chmod(part, mode)
         announce(part, path)
@@ -155,7 +155,7 @@ def within_folder(path: str, inputs: Iterable[str] = ()) -> Iterator[str]:
         except OSError as error:
             raise of(path, error) from None
         inner = os.path.join(part, place.name)
-        with _told_of(path):
+        with _errors_naming(path):
             yield inner
         os.chmod(inner, mode)
         announce(inner, path)
@@ -247,9 +247,9 @@ def _appear(parts: Sequence[Part]) -> None:
             raise
         finally:
             for part in parts:
-                if part.kept:
+                if part.backup:
                     with contextlib.suppress(OSError):
-                        os.unlink(part.kept)
+                        os.unlink(part.backup)
 
 
 def _rename(part: Part) -> None:
@@ -265,22 +265,22 @@ def _keep(part: Part) -> None:
     """Give what stands at an output a second name."""
     if not os.path.lexists(part.place.real):
         return
-    kept = part.place.beside("kept")
+    backup = part.place.beside("kept")
     try:
-        part.kept = kept
-        os.link(part.place.real, kept)
+        part.backup = backup
+        os.link(part.place.real, backup)
     except OSError:  # a file system without hard links, or somebody else's file
-        os.close(private(kept, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
-        shutil.copy2(part.place.real, kept)
+        os.close(private(backup, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+        shutil.copy2(part.place.real, backup)
 
 
 def _give_back(part: Part) -> None:
     """Put back what stood at an output, if the new file stands there."""
     if not part.has_appeared():
         return
-    if part.kept:
-        os.replace(part.kept, part.place.real)
-        part.kept = ""
+    if part.backup:
+        os.replace(part.backup, part.place.real)
+        part.backup = ""
     else:
         os.unlink(part.place.real)
 
@@ -293,5 +293,5 @@ def _folders_locked(parts: Sequence[Part]) -> Iterator[None]:
             lock = lock_of(folder, os.O_RDONLY, wait=True)
             if lock is not None:
                 stack.callback(os.close, lock)
-            remove_kept([part.place for part in parts if part.place.folder == folder])
+            remove_backups([part.place for part in parts if part.place.folder == folder])
         yield

@@ -19,7 +19,7 @@ from minuend.core.elements import ElementType, of_numpy
 from minuend.core.shapes import MAX_RANK, Broadcast, Dim, Shape, bounds, format_shape, from_bounds, may_be, static
 from minuend.errors import DTypeError, ShapeError, SpecError, Unsupported, cut, listed, shown
 from minuend.files.stored_elements import Contiguous, Elements, InMemory
-from minuend.files.streaming.reading import Stretch
+from minuend.files.streaming.reading import ByteRange
 from minuend.files.streaming.reading import blocks as read_blocks
 from minuend.openvino.execution.casts import convert
 from minuend.openvino.ir import notation
@@ -529,7 +529,7 @@ def stored_elements(layer: Layer) -> Elements:
         FileFormatError, Unsupported: see :func:`elements`.
     """
     name, content = element_type(layer), layer.content
-    if name not in NUMERIC or NUMERIC[name] in NARROW or not isinstance(content, Stretch) or layer.is_missing:
+    if name not in NUMERIC or NUMERIC[name] in NARROW or not isinstance(content, ByteRange) or layer.is_missing:
         return InMemory(elements(layer))
     shape = constant_shape(layer)
     check_array(shape)
@@ -543,7 +543,7 @@ def blocks(layer: Layer) -> tuple[np.dtype[Any], Iterable[Array]]:
         FileFormatError, Unsupported: see :func:`elements`.
     """
     name, content = element_type(layer), layer.content
-    if name not in NUMERIC or NUMERIC[name] in NARROW or not isinstance(content, Stretch):
+    if name not in NUMERIC or NUMERIC[name] in NARROW or not isinstance(content, ByteRange):
         array = elements(layer)
         return array.dtype, [array]
     row, shape = NUMERIC[name], constant_shape(layer)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, TypeVar
 
 from minuend.errors import FileFormatError, SpecError, cut, listed, shown
-from minuend.files.streaming.reading import Source, Stretch
+from minuend.files.streaming.reading import ByteRange, Source
 from minuend.openvino.execution import layers as table
 from minuend.openvino.execution.layers import KINDS, MISNAMED, canonical, kind_of
 from minuend.openvino.ir import notation
@@ -197,7 +197,7 @@ class Reader:
 
     # ---- constants --------------------------------------------------------------------------------------------
 
-    def constant(self, layer: Layer, element: Element, place: str) -> Stretch:
+    def constant(self, layer: Layer, element: Element, place: str) -> ByteRange:
         """Return where a constant's bytes lie, after all that can be wrong with them has been checked."""
         data = self.only(element, place, "data")
         if data is None:
@@ -220,7 +220,7 @@ class Reader:
         wanted = notation.nbytes(name, math.prod(shape))
         if wanted is not None and size < wanted:
             raise self.fail(data, place, f"the constant has {size} bytes; {name} of shape {shape} takes {wanted}")
-        return Stretch(weights, offset, size)
+        return ByteRange(weights, offset, size)
 
     # ---- edges ------------------------------------------------------------------------------------------------
 

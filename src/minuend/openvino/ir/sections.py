@@ -16,7 +16,7 @@ import numpy as np
 
 from minuend.core.shapes import Shape
 from minuend.errors import FileFormatError, shown
-from minuend.files.streaming.reading import Stretch
+from minuend.files.streaming.reading import ByteRange
 from minuend.openvino.ir.xml import Element
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
@@ -111,7 +111,7 @@ class Layer:
     attributes: dict[str, str] = field(default_factory=dict)
     extra: list[Element] = field(default_factory=list)
     bodies: list[tuple[str, Section]] = field(default_factory=list)
-    content: Array | Stretch | None = None
+    content: Array | ByteRange | None = None
     fresh: bool = False
     line: int = 0
 
@@ -123,7 +123,7 @@ class Layer:
     @property
     def is_missing(self) -> bool:
         """Whether it is a Const whose ``.bin`` is not there."""
-        return isinstance(self.content, Stretch) and isinstance(self.content.source, Missing)
+        return isinstance(self.content, ByteRange) and isinstance(self.content.source, Missing)
 
     def stored(self) -> Array:
         """Return the bytes of a Const, read-only.
@@ -133,7 +133,7 @@ class Layer:
                 shorter.
         """
         assert self.content is not None
-        return self.content.read() if isinstance(self.content, Stretch) else self.content
+        return self.content.read() if isinstance(self.content, ByteRange) else self.content
 
     def sources(self) -> list[Ref]:
         """What feeds each input; inputs without an edge are left out."""

@@ -1,4 +1,4 @@
-"""What attributes say of packed numbers, by the CF conventions: ``scale_factor`` × what is stored + ``add_offset``."""
+"""What attributes say of scaled numbers, by the CF conventions: ``scale_factor`` × what is stored + ``add_offset``."""
 
 from __future__ import annotations
 
