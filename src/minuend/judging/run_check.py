@@ -224,7 +224,7 @@ def _first(tallies: Mapping[str, Tally], shown: Mapping[str, Witness]) -> Iterat
     for where, tally in tallies.items():
         if tally.first is not None and where in shown:
             pair = f"{shown[where].gives}, expected {shown[where].expected}"
-            yield f"the first subtraction that leaves the contract is {where}, at {list(tally.first.index)}: {pair}"
+            yield f"the first subtraction with another result is {where}, at {list(tally.first.index)}: {pair}"
             return
 
 

@@ -84,7 +84,7 @@ def occurrences(
     analysis.run()
     flows: dict[str, Flow] = {}
     stored = ways(model.proto)
-    violations = stored.union(broken.kind for broken in model.departures)
+    violations = stored.union(broken.kind for broken in model.violations)
     for one in found:
         flow = flows.get(one.scope.where) or flows.setdefault(one.scope.where, flow_of(model, one.scope))
         node = _node(one)
