@@ -6,7 +6,7 @@
                          { "type": "print", "resource": NAME }, … ] }
 
 Resources are buffers (:mod:`~minuend.directml.dxdispatch.resources`), dispatchables are operators and commands run
-them in order (:mod:`~minuend.directml.dxdispatch.dispatch`). What is not known is kept and written back; comments are
+them in order (:mod:`~minuend.directml.dxdispatch.dispatch`). What is not known stays and is written back; comments are
 not.
 """
 
@@ -227,10 +227,10 @@ class Model:
     def save(self, path: str | os.PathLike[str], *, inputs: Iterable[str] = ()) -> None:
         """Write the model as JSON, whole or not at all.
 
-        Unknown keys are kept, comments are not. The file that it was read from may be replaced.
+        Unknown keys stay, comments do not. The file that it was read from may be replaced.
 
         Args:
-            path: of the file. inputs: files that are not to be replaced, besides those of the model's resources.
+            path: of the file. inputs: files that are not to be replaced, in addition to those of the model's resources.
 
         Raises:
             MinuendError: the path is an input, or a resource's file would not be found from there.

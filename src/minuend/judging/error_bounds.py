@@ -23,7 +23,7 @@ WORDS = (
 
 @dataclass(frozen=True)
 class Verdict:
-    """A value beside the contract's: which elements differ, how far they may, how far the farthest is."""
+    """A value compared with the contract's: which elements differ, how far they may, how far the farthest is."""
 
     unlike: Array
     allowed: float | None = None

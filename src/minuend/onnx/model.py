@@ -3,8 +3,8 @@
     .onnx      a ModelProto: IR version, opset imports, a graph (inputs, initializers, nodes, outputs), functions
     .onnxtxt   the same in ONNX's text form
 
-A protobuf message ends at 2 GiB: larger models keep tensors in files beside them
-(:mod:`minuend.onnx.documents.external`). Those stay references: a tensor's data is read when something asks for it.
+A protobuf message ends at 2 GiB: larger models keep tensors in separate files
+(:mod:`minuend.onnx.documents.external`). Those stay references: a tensor's data is read when something requests it.
 """
 
 from __future__ import annotations
@@ -182,12 +182,12 @@ class Model:
         """Write the model: whole, or not at all.
 
         Into another folder its files of external data are copied along, to the same places beneath it. A model too
-        large for one protobuf message gets its large initializers into a file ``<name>.data`` beside it (while it is
-        written, the live proto has them as references).
+        large for one protobuf message gets its large initializers into a file ``<name>.data`` in the same folder (while
+        it is written, the live proto has them as references).
 
         Args:
             path: ``.onnx``, or ``.onnxtxt`` for the text form.
-            inputs: files that are not to be replaced, besides those that the model names.
+            inputs: files that are not to be replaced, in addition to those that the model names.
 
         Raises:
             FileFormatError: another suffix, bad external data, or a file in the way that holds something else.

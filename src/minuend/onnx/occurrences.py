@@ -1,7 +1,7 @@
 """Every node of the judged operators of an ONNX model with what its operands can hold.
 
 Values are followed through bodies and calls of functions. Only what such a node depends on is looked at, and a
-constant's elements are read when a rule asks for them: the weights of a large model stay in their files.
+constant's elements are read when a rule needs them: the weights of a large model stay in their files.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def names(model: Model) -> set[str]:
 
 
 def _constants(model: Model) -> set[str]:
-    """The initializers that nobody can replace."""
+    """The initializers that no caller can replace."""
     stored = {tensor.name for tensor in model.proto.graph.initializer}
     return stored if model.proto.ir_version <= 3 else stored - {value.name for value in model.proto.graph.input}
 
@@ -146,7 +146,7 @@ def _node(one: Subtraction) -> Node | SpecError | Unsupported:
 
 
 class _Stored:
-    """A constant whose elements are read when they are asked for."""
+    """A constant whose elements are read when they are requested."""
 
     def __init__(self, model: Model, tensor: TensorProto, where: str, constant: bool) -> None:
         self.model, self.tensor, self.where, self.constant = model, tensor, where, constant
@@ -385,7 +385,7 @@ class _Analysis:
         )
 
     def _values(self, frame: _Frame) -> Values:
-        """The values of a frame as conditions ask for them."""
+        """The values of a frame as conditions read them."""
         makers = self._makers(frame.scope)
 
         def maker(name: Hashable) -> tuple[str, tuple[Hashable, ...]] | None:

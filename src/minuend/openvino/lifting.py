@@ -119,7 +119,7 @@ class _ToGraph(Attempts):
         if kind == "squeeze" and not axes:
             axes = tuple(axis for axis, dim in enumerate(own) if dim == 1)
         rank = len(result if kind == "unsqueeze" else own)
-        if kind == "squeeze":  # what cannot be 1 is kept
+        if kind == "squeeze":  # what cannot be 1 stays
             axes = tuple(axis for axis in axes if may_be(own[axis], 1))
         return self.step(kind, layer, axes=tuple(sorted({axis % rank for axis in axes})) if rank else ())
 

@@ -1,4 +1,4 @@
-"""Cases: what a runtime is asked. Version × element type × relation of the shapes × which operands are constants.
+"""Cases: the queries of a runtime. Version × element type × relation of the shapes × which operands are constants.
 
 Cases come from the rows of the versions; answers come from the reference, never from a runtime. A case holds every
 pair of :mod:`minuend.runtimes.values` that its relation can hold and is judged one value class at a time.
@@ -225,7 +225,7 @@ def _rule(op: OpVersion, relation: Relation) -> str | None:
 
 @dataclass(frozen=True)
 class Case:
-    """One model to ask a runtime about.
+    """One model to query a runtime with.
 
     Attributes:
         op: the version of the operator. element: the operands' type.

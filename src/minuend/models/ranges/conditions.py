@@ -11,7 +11,7 @@ from minuend.models.ranges.interval import Range
 COMPARISONS: Mapping[str, str] = MappingProxyType(
     {"Less": "<", "LessOrEqual": "<=", "Greater": ">", "GreaterOrEqual": ">=", "Equal": "=="}
 )
-"""Operators that compare two values, by the sign of what they ask."""
+"""Operators that compare two values, by the sign of what they test."""
 
 CONDITIONS = (*COMPARISONS, "Not", "And", "Or")
 """Operators that conditions are made of."""

@@ -660,7 +660,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "TopK": _top_k,
         "Trilu": _with_zero,
         "Unique": _unique,
-        "Where": lambda step: join([step.operand(1), step.operand(2)]),  # beside conditions.branches
+        "Where": lambda step: join([step.operand(1), step.operand(2)]),  # in addition to conditions.branches
     }
 )
 """The operators that say more of their results than the element type does."""

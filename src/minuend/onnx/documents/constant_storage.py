@@ -28,7 +28,7 @@ OPERAND = "operand of "
 
 
 def ways(model: ModelProto) -> frozenset[str]:
-    """Return every way in which a model stores constants, beside ``raw_data`` and external files.
+    """Return every way in which a model stores constants, other than ``raw_data`` and external files.
 
     >>> import onnx
     >>> text = '<ir_version: 8, opset_import: ["" : 14]> g (uint32[2] a) => (uint32[2] c) <uint32[2] k = {1, 2}> {'

@@ -1,4 +1,4 @@
-"""ONNX models as they are saved: one message with its data beside it, or the text form; whole or not at all."""
+"""ONNX models as they are saved: one message with its data in the same folder, or text; whole or not at all."""
 
 from __future__ import annotations
 

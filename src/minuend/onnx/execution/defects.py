@@ -16,7 +16,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Case:
-    """A node where it runs: the main domain's opset, its values, its attributes, and which outputs it asks for."""
+    """A node where it runs: the main domain's opset, its values, its attributes, and which outputs it requests."""
 
     opset: int
     inputs: Sequence[Any]
@@ -28,7 +28,7 @@ class Case:
         return self.inputs[index] if index < len(self.inputs) else None
 
     def asks(self, index: int) -> bool:
-        """Whether an output is asked for."""
+        """Whether an output is requested."""
         return index < len(self.outputs) and bool(self.outputs[index])
 
     def text(self, name: str, default: str = "") -> str:
@@ -196,6 +196,6 @@ def refusal(evaluator: str, op: str, case: Case) -> str:
 
 
 def way_out(other: str, op: str, case: Case) -> str:
-    """What can be done where one evaluator cannot compute a node: to ask the other, or to write the node otherwise."""
+    """What can be done where one evaluator cannot compute a node: to use the other, or to write the node otherwise."""
     wrong = why(other, op, case)
     return f"{_TITLES[other]} is wrong too: {wrong}; write the node otherwise" if wrong else _WAYS[other]

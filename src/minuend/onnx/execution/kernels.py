@@ -48,7 +48,7 @@ class RunError(MinuendError, RuntimeError):
 
 
 class NoKernel(RunError):
-    """onnxruntime has no kernel of an operator for these types; the place and the way out are told by who asks."""
+    """onnxruntime has no kernel of an operator for these types; the caller reports the place and the way out."""
 
 
 class Kernel:
@@ -74,7 +74,7 @@ class Kernel:
             attributes: those of the node, a function's references to its caller's filled in.
 
         Returns:
-            A value for each output, ``None`` where the node does not ask for it.
+            A value for each output, ``None`` where the node does not request it.
 
         Raises:
             RunError: onnxruntime lacks the operator for these types, or refuses the inputs.
@@ -126,7 +126,7 @@ class Kernel:
             with contextlib.suppress(Exception):  # which can need the shapes
                 return _session_of(self._own(node, inputs, goal).SerializeToString())
         for other in self._others(goal or _clamped(self.main)):
-            with contextlib.suppress(Exception):  # what is told is why its own version does not run
+            with contextlib.suppress(Exception):  # what is reported is why its own version does not run
                 return _session_of(self._converted(node, inputs, other).SerializeToString())
         raise self._failed(lacks, inputs) from lacks
 

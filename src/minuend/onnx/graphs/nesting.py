@@ -121,7 +121,7 @@ def replace_references(
 ) -> None:
     """Put a caller's attributes in the place of a function's references to them.
 
-    Without a value a reference goes, but for those of ``keep``: calls, whose callees ask for it later.
+    Without a value a reference goes, but for those of ``keep``: calls, whose callees read it later.
     """
     for node in nodes:
         for _, body in graphs(node):

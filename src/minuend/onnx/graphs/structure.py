@@ -1,4 +1,4 @@
-"""What a model must be before anything else is asked of it. The rules are numbered where they are kept.
+"""What a model must be before anything else is done with it. The rules are numbered where they are enforced.
 
 ``onnx.checker`` keeps some of these rules, lets others pass (a domain imported twice, data that is too long) and
 knows operators, whose errors this package reports itself, where they stand.
@@ -38,7 +38,7 @@ _SINGLE = ("f", "i", "s", "t", "g", "sparse_tensor", "tp")
 _MOST_DEPTH = 30
 """Bodies in bodies; a protobuf message is read to a depth of 100, which is about as many."""
 _MOST_OPSET = (1 << 31) - 1
-"""What ONNX's own registry of operators can be asked for."""
+"""What ONNX's own registry of operators can be queried with."""
 _MOST_CALLS_DEEP = 100
 """Functions in functions, the bodies around their calls counted; ONNX's own checker takes no more either."""
 

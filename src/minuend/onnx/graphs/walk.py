@@ -60,7 +60,7 @@ def walk(model: Document | ModelProto) -> Iterator[Scope]:
     """Yield every scope of a model: the graph, then each body where its node stands, then the functions.
 
     The protos are live: what is changed in them is changed in the model. Types are inferred from the model as it is
-    when the first of them is asked for.
+    when the first of them is requested.
 
     >>> import onnx
     >>> model = onnx.parser.parse_model('''

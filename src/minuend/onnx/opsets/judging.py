@@ -1,4 +1,4 @@
-"""What ONNX's checker and its strict inference say of a converted model, beside the model that came.
+"""What ONNX's checker and its strict inference say of a converted model, compared with the model that came.
 
 A result must pass both. Two things are reported and not refused, since runtimes run the model all the same and the
 operators are sound: what a model leaves out that the checker wants (the shape of an input, the graph's name), and
@@ -98,7 +98,7 @@ class _Judge:
         return found
 
     def forget(self) -> list[str]:
-        """Take out all that is declared beside the outputs, where declarations contradict each other."""
+        """Take out all that is declared in addition to the outputs, where declarations contradict each other."""
         count = sum(len(holder.value_info) for holder in holders(self.model))
         for holder in holders(self.model):
             del holder.value_info[:]

@@ -35,7 +35,7 @@ def convert_proto(proto: ModelProto, opset: int) -> tuple[ModelProto, list[str],
 
     Args:
         proto: the model; it is not changed. External data stays where it is.
-        opset: the goal, from 1 to the newest that the installed onnx knows.
+        opset: the target version, from 1 to the newest that the installed onnx knows.
 
     Returns:
         The new model, what changed and what was lost, a sentence each.
@@ -245,7 +245,7 @@ class _Work:
 
 
 def _read(nodes: list[NodeProto], node: NodeProto) -> list[NodeProto]:
-    """Leave out what nobody reads: constants that became attributes again, outputs that the node does not ask for."""
+    """Leave out what no node reads: constants that became attributes again, outputs that the node does not request."""
     wanted, kept = set(filter(None, node.output)), []
     for n in reversed(nodes):
         if wanted.intersection(n.output) or not n.output:

@@ -22,7 +22,7 @@ from minuend.onnx.processes.values import Part, pack, unpack
 
 def serve() -> None:
     """Answer requests."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks, which ends this one
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent process, which ends this one
     with worker.Server() as server:
         server.serve(_answer)
 

@@ -1,4 +1,4 @@
-"""Models in a separate process: a kernel that crashes on a malformed node takes nobody with it.
+"""Models in a separate process: a kernel that crashes on a malformed node ends no other process.
 
 A process (:mod:`computing_child`) is started when a model is first run, answers one request after the other, and ends
 with this one.
@@ -46,7 +46,7 @@ class Process(Child):
         """Do one of :data:`minuend.onnx.processes.computing_child.WORK` with a model.
 
         Args:
-            work: its name. model, feeds: what is run. limit: bytes of a result. more: what the work takes besides.
+            work: its name. model, feeds: what is run. limit: bytes of a result. more: what else the work takes.
         """
         folder = None if model.folder is None else os.path.abspath(model.folder)  # the process is in another one
         tree, parts = pack(dict(feeds))

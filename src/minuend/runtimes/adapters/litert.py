@@ -1,7 +1,7 @@
 """LiteRT, TensorFlow Lite's successor, on the CPU. Stands alone: a worker loads it where minuend is not installed.
 
-It is asked with operands that are not quantised, through its default delegate (XNNPACK); the files beside this one ask
-it without the delegate, and with quantised operands.
+It is queried with operands that are not quantised, through its default delegate (XNNPACK); the adjacent files
+query it without the delegate, and with quantised operands.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """LiteRT by its own kernels, without its default delegate (XNNPACK).
 
-Stands alone: a worker loads this file where minuend is not installed. What asks it is that of the file beside this one.
+Stands alone: a worker loads this file where minuend is not installed. The code that queries it is in the adjacent file.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """LiteRT with quantised operands, of a scale of 1 and a zero point of 0: the numbers are the integers themselves.
 
-Stands alone: a worker loads this file where minuend is not installed. What asks it is that of the file beside this one.
+Stands alone: a worker loads this file where minuend is not installed. The code that queries it is in the adjacent file.
 """
 
 from __future__ import annotations

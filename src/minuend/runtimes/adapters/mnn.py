@@ -1,6 +1,6 @@
 """MNN on the CPU, through its own converter. Stands alone: a worker loads this file where minuend is not installed.
 
-The converter is asked in the module that it is compiled to: the package around it installs others while it is imported.
+The converter is called in the module that it is compiled to: the package around it installs others on import.
 """
 
 from __future__ import annotations

@@ -135,7 +135,7 @@ def session(package: str, provider: str, model: bytes) -> Callable[[list[Any]], 
 
 
 def _ask(package: str, provider: str, request: dict[str, Any]) -> list[Any]:
-    """Ask the process of Node, which is started where there is none."""
+    """Query the process of Node, which is started where there is none."""
     import contextlib
     import json
     import subprocess
@@ -145,7 +145,7 @@ def _ask(package: str, provider: str, request: dict[str, Any]) -> list[Any]:
         pipe = subprocess.PIPE
         _STATE["process"] = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)
     process = _STATE["process"]
-    with contextlib.suppress(BrokenPipeError):  # it has died, which is told below
+    with contextlib.suppress(BrokenPipeError):  # it has died, which is reported below
         process.stdin.write(json.dumps(request).encode() + b"\n")
         process.stdin.flush()
     line = process.stdout.readline()

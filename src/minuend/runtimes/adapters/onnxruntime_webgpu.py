@@ -1,4 +1,4 @@
-"""onnxruntime in a browser, on WebGPU: a headless Chromium, whose page asks this process for models and operands.
+"""onnxruntime in a browser, on WebGPU: a headless Chromium, whose page requests from this process models and operands.
 
 Stands alone: a worker loads this file where minuend is not installed. Without a GPU the browser's own SwiftShader, in
 software, stands for one: what a device of yours does with subnormals may be another thing.
@@ -90,12 +90,12 @@ for (;;) {
   await fetch("/answer", { method: "POST", body: JSON.stringify(told) });
 }
 </script>"""
-"""Asks for requests and answers each."""
+"""Fetches requests and answers each."""
 
 
 @functools.cache
 def _node() -> Any:
-    """The neighbour, loaded by its path: a worker knows no package."""
+    """The adjacent file, loaded by its path: a worker knows no package."""
     import importlib.util
 
     spec = importlib.util.spec_from_file_location("onnxruntime_node", Path(__file__).with_name("onnxruntime_node.py"))
@@ -138,7 +138,7 @@ def _page() -> Any:
 
 
 class _Page:
-    """A browser with one page, and the server on loopback that it asks."""
+    """A browser with one page, and the server on loopback that it queries."""
 
     def __init__(self) -> None:
         import http.server
