@@ -96,18 +96,18 @@ class Model:
         >>> Model.read('{"resources": {}, "dispatchables": {}, "commands": []}').run()
         {}
         """
-        beside = None if folder is None else os.fspath(folder)
+        given_folder = None if folder is None else os.fspath(folder)
         if isinstance(source, bytes):
-            return cls(parse(_decoded(source, "the model")), beside)
+            return cls(parse(_decoded(source, "the model")), given_folder)
         if isinstance(source, str) and starts_object(source):
-            return cls(parse(source), beside)
+            return cls(parse(source), given_folder)
         path = os.fspath(source)
         if os.path.isdir(path):
             raise IsADirectoryError(f"{path} is a folder; expected a DxDispatch model in JSON")
         if not os.path.exists(path):
             raise FileNotFoundError(f"there is no file {path}")
         text = _decoded(read_bytes(path), path)
-        return cls(parse(text, path), os.path.dirname(os.path.abspath(path)) if beside is None else beside)
+        return cls(parse(text, path), os.path.dirname(os.path.abspath(path)) if given_folder is None else given_folder)
 
     @property
     def path(self) -> str:

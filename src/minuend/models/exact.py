@@ -126,12 +126,12 @@ def _unrounded(operator: str, given: list[Array], dtype: np.dtype[Any]) -> Array
             return None
         rounded = found.astype(dtype)
         magnitudes = np.abs(found[found != 0])
-        kept = (
+        exact = (
             np.isfinite(found).all()
             and (magnitudes >= _SMALLEST).all()
             and (rounded.astype(found.dtype) == found).all()
         )
-    return rounded if kept else None
+    return rounded if exact else None
 
 
 def _all(flow: Flow, name: str, number: int) -> bool:

@@ -271,8 +271,8 @@ def _connected(flow: Flow, index: int) -> set[int]:
     while waiting:
         _, inputs, outputs = flow.steps[waiting.pop()]
         made = [name for name in inputs if name not in flow.folded and flow.maker_of(name) is not None]
-        beside = {i for name in made for i in (flow.maker_of(name), *flow.readers_of(name)) if i is not None}
-        more = (beside | {i for name in outputs for i in flow.readers_of(name)}) - seen
+        adjacent = {i for name in made for i in (flow.maker_of(name), *flow.readers_of(name)) if i is not None}
+        more = (adjacent | {i for name in outputs for i in flow.readers_of(name)}) - seen
         seen |= more
         waiting.extend(more)
     return seen - {index}

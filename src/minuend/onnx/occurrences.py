@@ -203,12 +203,12 @@ class _Analysis:
         It is followed once more where what the values of the graph are used for says more of them than what makes them.
         """
         frame = self._main(wanted)
-        asked = self._demands(frame)
-        before = {name: self.value(frame, str(name)) for name in asked}
-        self.demands = {name: one for name, one in asked.items() if narrowed(before[name], one) != before[name]}
+        demanded = self._demands(frame)
+        before = {name: self.value(frame, str(name)) for name in demanded}
+        self.demands = {name: one for name, one in demanded.items() if narrowed(before[name], one) != before[name]}
         if self.demands:
-            for kept in (self.found, self.called, self.opened):
-                kept.clear()
+            for cached in (self.found, self.called, self.opened):
+                cached.clear()
             self.calls = 0
             frame = self._main(wanted)
         for function, where in self.functions.values():
@@ -249,8 +249,8 @@ class _Analysis:
 
     def _used(self, frame: _Frame, name: str, found: Range) -> Range:
         """What a value of the graph can hold if it is used as it has to be."""
-        asked = self.demands.get(name) if frame.scope.where == "graph" else None
-        return found if asked is None else narrowed(found, asked)
+        demanded = self.demands.get(name) if frame.scope.where == "graph" else None
+        return found if demanded is None else narrowed(found, demanded)
 
     def operands(self, one: Subtraction) -> tuple[Range, ...]:
         """What a node's operands can hold, in all of its calls together."""

@@ -154,10 +154,10 @@ _STEPS: dict[str, Callable[[_ToGraph, Layer], Step]] = {
 def _losses(model: Model) -> list[str]:
     """What a graph does not hold, a sentence each."""
     order = model.section.order()
-    kept = set(order)
+    reachable = set(order)
     losses = [f"<{child.tag}> of the net is not carried over" for child in model.extra if len(child) or child.attrib]
     losses += [
-        f"{one.where} ({one.type}) leads to no result and is left out" for one in model.layers if one not in kept
+        f"{one.where} ({one.type}) leads to no result and is left out" for one in model.layers if one not in reachable
     ]
     for layer in order:
         also = [name for port in layer.outputs for name in port.names[1:]]

@@ -337,7 +337,7 @@ def _read_files(path: str) -> Model:
     files: tuple[str, ...] = (path,)
     weights = None
     if os.path.lexists(weights_path):
-        _check_beside(path, weights_path)
+        _check_same_folder(path, weights_path)
         files, weights = (path, weights_path), open_file(weights_path)
     model = _read(data, path, weights, weights_path)
     model.files = files
@@ -358,7 +358,7 @@ def _check_regular(path: str) -> None:
         raise FileFormatError(f"{path} is {kind}; expected an OpenVINO IR of two plain files")
 
 
-def _check_beside(path: str, weights_path: str) -> None:
+def _check_same_folder(path: str, weights_path: str) -> None:
     """Check that the ``.bin`` lies in the model's folder, by its real path.
 
     Stores of models keep both files elsewhere, in one folder, and link to them; that is as good.

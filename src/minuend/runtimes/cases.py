@@ -356,7 +356,7 @@ def relation_of(node: Node) -> str | None:
         return "same" if a else "rank 0"
     if all(dim == 1 for dim in b) or all(dim == 1 for dim in a):
         return "scalar"
-    return _apart(node, a, b, joined) or _sides(a, b, joined)
+    return _separate(node, a, b, joined) or _sides(a, b, joined)
 
 
 def _of_one(shape: Shape) -> str | None:
@@ -366,7 +366,7 @@ def _of_one(shape: Shape) -> str | None:
     return "zero-size" if any(dim == 0 for dim in shape) else "same" if shape else "rank 0"
 
 
-def _apart(node: Node, a: tuple[Any, ...], b: tuple[Any, ...], joined: Broadcast) -> str | None:
+def _separate(node: Node, a: tuple[Any, ...], b: tuple[Any, ...], joined: Broadcast) -> str | None:
     """The relation of a B that does not sit at A's end."""
     if joined.a_start or joined.b_start == len(a) - len(b):
         return None

@@ -272,8 +272,8 @@ def _settle(first: Judged, second: Judged, known: Mapping[str, Answer]) -> Judge
         if answer.verdict == "different-numbers":
             here, there = (judged.witnesses.get(name, ()) for judged in (first, second))
             witnesses[name] = tuple(w for w in here if w in there) or here or there
-            told = [one.answers[name] for one in (first, second) if one.answers.get(name, OK).verdict != "ok"]
-            spans = by_operand(map(_common, itertools.zip_longest(*(one.spans for one in told))))
+            deviating = [one.answers[name] for one in (first, second) if one.answers.get(name, OK).verdict != "ok"]
+            spans = by_operand(map(_common, itertools.zip_longest(*(one.spans for one in deviating))))
             answers[name] = Answer(answer.verdict, witnesses[name][0], "", spans)
     return Judged(first.case, answers, witnesses)
 
@@ -381,8 +381,8 @@ class _Questions:
             return ()
         cases_left, graphs_left = self.left
         graphs_too = f" and {graphs_left:,} graphs" if graphs_left else ""
-        told = f"a sample of each kind: {cases_left:,} cases{graphs_too} are left out"
-        return (f"{told}; to run them too: minuend prove {runtime} --all",)
+        text = f"a sample of each kind: {cases_left:,} cases{graphs_too} are left out"
+        return (f"{text}; to run them too: minuend prove {runtime} --all",)
 
 
 def _questions(queried: Runtime, everything: bool, quick: bool, operator: Operator) -> _Questions:
@@ -501,9 +501,11 @@ def _known_target_note(name: str, known_target: Target | None) -> str:
     if known_target is None:
         return f"no deviations of {name} are listed, so every one counts; minuend measure makes a list"
     if known_target.name != name:
-        beside = "" if known_target.table.has_patterns else "; it was not asked about neighbours, so these do not count"
-        told = f"nobody measured {name}: what counts are differences from {known_target.name}"
-        return f"{told}, measured {known_target.conditions}{beside}"
+        patterns = (
+            "" if known_target.table.has_patterns else "; it was not asked about neighbours, so these do not count"
+        )
+        text = f"nobody measured {name}: what counts are differences from {known_target.name}"
+        return f"{text}, measured {known_target.conditions}{patterns}"
     return f"known deviations: {known_target.name}, measured {known_target.date} on {known_target.cpu}"
 
 

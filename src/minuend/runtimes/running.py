@@ -203,14 +203,14 @@ class Runtime:
             MalformedAnswer: what its adapter gives is no answer. LimitExceeded: one model after the other was stopped.
         """
         given = list(fed)
-        told = [
+        details = [
             [name, "bool" if element is None else element.name, list(codes.shape)] for name, element, codes in given
         ]
         parts = [
             codes.tobytes() if element is None or self.adapter.ARRAYS else pack(element, codes)
             for _, element, codes in given
         ]
-        answer = self._query({"form": form, "inputs": told, "hint": hint}, [model, weights, *parts])
+        answer = self._query({"form": form, "inputs": details, "hint": hint}, [model, weights, *parts])
         if isinstance(answer, Refused):
             return answer
         self.check_count(answer, count)
@@ -237,19 +237,19 @@ class Runtime:
         self._stopped = 0
         return self.taken(*answer)
 
-    def taken(self, told: Mapping[str, Any], data: Sequence[bytes]) -> list[tuple[Any, bytes]] | Refused:
+    def taken(self, details: Mapping[str, Any], data: Sequence[bytes]) -> list[tuple[Any, bytes]] | Refused:
         """Check an answer of the process, and return it.
 
         Raises:
             MalformedAnswer: it is none.
         """
-        if "malformed" in told:
-            raise self._malformed(told["malformed"])
-        if "refused" in told:
-            return Refused(_short(told["refused"]), told["stage"])
-        for k, ((dtype, shape), part) in enumerate(zip(told["outputs"], data, strict=True)):
+        if "malformed" in details:
+            raise self._malformed(details["malformed"])
+        if "refused" in details:
+            return Refused(_short(details["refused"]), details["stage"])
+        for k, ((dtype, shape), part) in enumerate(zip(details["outputs"], data, strict=True)):
             self._check(k, dtype, tuple(shape), part)
-        return list(zip(told["outputs"], data, strict=True))
+        return list(zip(details["outputs"], data, strict=True))
 
     def _gone(self, status: int, broken: str) -> Refused:
         """What comes of a process that ended before it answered.

@@ -199,8 +199,8 @@ def find(name: str | os.PathLike[str], *, exact: bool = False) -> Target:
     if not exact and RELEASE.fullmatch(release) and _files(runtime):
         return inferred(release, *nearest(runtime, release))
     releases = [_release(other) for other in known]
-    told = f"no release of {runtime} that starts with {shown(release)}{near(release, releases)}"
-    raise SpecError("targets", f"{told}; there are {listed(releases)}")
+    message = f"no release of {runtime} that starts with {shown(release)}{near(release, releases)}"
+    raise SpecError("targets", f"{message}; there are {listed(releases)}")
 
 
 def _no_such(name: str, runtime: str) -> SpecError:

@@ -91,10 +91,10 @@ class Inferred(Target):
         self, opversion: object, dtype: object, relation: str, constants: str | Constants
     ) -> Mapping[str, Answer]:
         """Return the answer for every value class, by the rules above; see :meth:`Target.answer`."""
-        asked = [one.answer(opversion, dtype, relation, constants) for one in (self.older, self.newer) if one]
-        if len(asked) == 1:
-            return asked[0]
-        older, newer = asked
+        answers = [one.answer(opversion, dtype, relation, constants) for one in (self.older, self.newer) if one]
+        if len(answers) == 1:
+            return answers[0]
+        older, newer = answers
         return {name: self._joined(older[name], newer[name]) for name in older}
 
     def _joined(self, older: Answer, newer: Answer) -> Answer:

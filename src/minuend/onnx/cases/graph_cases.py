@@ -280,11 +280,11 @@ class _Draft:
         self.behind.append(helper.make_node("Abs", ["d"], ["other"]))
         return ["y", "other"]
 
-    def cast_to(self, a: Term, b: Term, goal: str) -> list[str]:
+    def cast_to(self, a: Term, b: Term, target_dtype: str) -> list[str]:
         """A conversion reads the difference."""
-        self._reach(goal)
+        self._reach(target_dtype)
         self._operands(a, b, IMAGE, "any")
-        self.behind.append(helper.make_node("Cast", ["d"], ["y"], to=_number(goal)))
+        self.behind.append(helper.make_node("Cast", ["d"], ["y"], to=_number(target_dtype)))
         return ["y"]
 
     def _reach(self, dtype: str) -> None:

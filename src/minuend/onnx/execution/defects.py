@@ -27,7 +27,7 @@ class Case:
         """An input, or ``None`` where it is left out."""
         return self.inputs[index] if index < len(self.inputs) else None
 
-    def asks(self, index: int) -> bool:
+    def requests(self, index: int) -> bool:
         """Whether an output is requested."""
         return index < len(self.outputs) and bool(self.outputs[index])
 
@@ -97,7 +97,7 @@ REFERENCE = _rows(
         lambda x: x.opset < 13 and not x.last_axis,
         "before opset 13 the dims from axis on are one, and it takes axis alone",
     ),
-    ("MaxPool", lambda x: x.asks(1), "its Indices are those of one channel"),
+    ("MaxPool", lambda x: x.requests(1), "its Indices are those of one channel"),
     ("MaxPool", lambda x: len(set(x.numbers("pads"))) > 1, "it takes pads that are not all equal in another order"),
     (
         "MaxPool",
@@ -139,7 +139,7 @@ REFERENCE = _rows(
         lambda x: x.stated.get("axis") is not None and not x.stated.get("sorted", 1),
         "it takes the slices along another axis",
     ),
-    ("Dropout", lambda x: x.opset < 10 and x.asks(1), "before opset 10 the mask is of the data's type"),
+    ("Dropout", lambda x: x.opset < 10 and x.requests(1), "before opset 10 the mask is of the data's type"),
     (
         "GridSample",
         lambda x: x.text("mode") in ("cubic", "bicubic") and x.text("padding_mode") == "border",
@@ -162,7 +162,7 @@ ONNXRUNTIME = _rows(
     ("MaxUnpool", lambda x: x.given(2) is not None, "it takes the indices as those of output_shape"),
     (
         "Attention",
-        lambda x: x.asks(3) and bool(x.stated.get("is_causal")),
+        lambda x: x.requests(3) and bool(x.stated.get("is_causal")),
         "its qk_matmul_output lacks the causal mask",
     ),
 )

@@ -63,7 +63,7 @@ def _free(graph: GraphProto) -> set[str]:
     return (read | {value.name for value in graph.output}) - made
 
 
-def held(attribute: AttributeProto, one: str, many: str) -> Iterator[Any]:
+def contained(attribute: AttributeProto, one: str, many: str) -> Iterator[Any]:
     """What an attribute holds of some kind, in either of the two fields for it."""
     if attribute.HasField(one):
         yield getattr(attribute, one)
@@ -126,5 +126,5 @@ def replace_references(
     for node in nodes:
         for _, body in graphs(node):
             replace_references(body.node, values, keep)
-        asked = node.attribute if (node.domain, node.op_type, node.overload) in keep else ()
-        fill_in(node, {**{a.ref_attr_name: a for a in asked if a.ref_attr_name}, **values})
+        references = node.attribute if (node.domain, node.op_type, node.overload) in keep else ()
+        fill_in(node, {**{a.ref_attr_name: a for a in references if a.ref_attr_name}, **values})

@@ -112,7 +112,7 @@ class _Sound:
     def __init__(self, model: ModelProto, source: ModelProto, now: Types, before: Types) -> None:
         self.now, self.before = now, before
         self.makers = {name: node for node in _nodes(model) for name in node.output if name}
-        self.kept = {node.SerializeToString(deterministic=True) for node in _nodes(source)}
+        self.unchanged = {node.SerializeToString(deterministic=True) for node in _nodes(source)}
 
     def is_sound(self, name: str) -> bool:
         if name in self.before and shape_of(self.before[name]) is not None:
@@ -122,7 +122,7 @@ class _Sound:
             node = self.makers.get(waiting.pop())
             if node is None:  # an input of the graph, of a body or of a function
                 continue
-            if node.SerializeToString(deterministic=True) not in self.kept:
+            if node.SerializeToString(deterministic=True) not in self.unchanged:
                 return False
             for other in set(all_inputs(node)) - seen - {""}:
                 seen.add(other)

@@ -50,10 +50,10 @@ class Process(Child):
         """
         folder = None if model.folder is None else os.path.abspath(model.folder)  # the process is in another one
         tree, parts = pack(dict(feeds))
-        asked = {"work": work, "feeds": tree, "limit": limit, "folder": folder, "name": model.name, "more": more}
+        request = {"work": work, "feeds": tree, "limit": limit, "folder": folder, "name": model.name, "more": more}
         given = [*parts, model.proto.SerializeToString()]
         size = sum(len(part) for part in given) + _stored_bytes(model)
-        answer = self.request(asked, given, child.current(), size)
+        answer = self.request(request, given, child.current(), size)
         if answer is None:
             raise self._died(model)
         done = unpack(answer[0]["done"], [bytearray(part) for part in answer[1]])

@@ -1,6 +1,6 @@
 """The layers that this package runs: a row each, with how its result is inferred and how it is computed.
 
-Reading, running, ``fix`` and conversion ask this table; a layer that is not in it stays as its file has it.
+Reading, running, ``fix`` and conversion read this table; a layer that is not in it stays as its file has it.
 """
 
 from __future__ import annotations

@@ -75,13 +75,13 @@ async function answer({ model, inputs }) {
 }
 async function main() {
   for await (const line of require("readline").createInterface({ input: process.stdin })) {
-    let told;
+    let reply;
     try {
-      told = { outputs: await answer(JSON.parse(line)) };
+      reply = { outputs: await answer(JSON.parse(line)) };
     } catch (error) {
-      told = { refused: String(error && error.message || error) };
+      reply = { refused: String(error && error.message || error) };
     }
-    process.stdout.write(JSON.stringify(told) + "\\n");
+    process.stdout.write(JSON.stringify(reply) + "\\n");
   }
 }
 main();
@@ -152,8 +152,8 @@ def _ask(package: str, provider: str, request: dict[str, Any]) -> list[Any]:
     if not line:
         _STATE.clear()
         raise RuntimeError(f"the process dies (status {process.wait()})")
-    told = json.loads(line)
-    if "refused" in told:
-        raise RuntimeError(told["refused"])
-    outputs: list[Any] = told["outputs"]
+    reply = json.loads(line)
+    if "refused" in reply:
+        raise RuntimeError(reply["refused"])
+    outputs: list[Any] = reply["outputs"]
     return outputs

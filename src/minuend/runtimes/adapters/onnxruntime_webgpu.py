@@ -81,13 +81,13 @@ async function answer({ model, inputs }) {
 }
 for (;;) {
   const request = await (await fetch("/next")).json();
-  let told;
+  let reply;
   try {
-    told = { outputs: await answer(request) };
+    reply = { outputs: await answer(request) };
   } catch (error) {
-    told = { refused: String(error && error.message || error) };
+    reply = { refused: String(error && error.message || error) };
   }
-  await fetch("/answer", { method: "POST", body: JSON.stringify(told) });
+  await fetch("/answer", { method: "POST", body: JSON.stringify(reply) });
 }
 </script>"""
 """Fetches requests and answers each."""
@@ -123,11 +123,11 @@ def prepare(head: dict[str, Any], model: bytes, weights: bytes) -> Callable[[lis
     from base64 import b64decode, b64encode
 
     page = _page()
-    page.ask({"model": b64encode(model).decode()})
+    page.query({"model": b64encode(model).decode()})
 
     def run(inputs: list[Any]) -> list[Any]:
         given = [[name, dtype, list(shape), b64encode(data).decode()] for name, dtype, shape, data in inputs]
-        return [(dtype, tuple(shape), b64decode(data)) for dtype, shape, data in page.ask({"inputs": given})]
+        return [(dtype, tuple(shape), b64decode(data)) for dtype, shape, data in page.query({"inputs": given})]
 
     return run
 
@@ -156,22 +156,22 @@ class _Page:
         command = ["sh", "-c", _SHELL, "sh", str(_browser()), *_OPTIONS, url]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE)
 
-    def ask(self, request: dict[str, Any]) -> list[Any]:
+    def query(self, request: dict[str, Any]) -> list[Any]:
         """Have the page answer a request."""
         import queue
 
         self.requests.put(request)
         while True:
             try:
-                told = self.answers.get(timeout=1)
+                reply = self.answers.get(timeout=1)
                 break
             except queue.Empty:
                 if self.process.poll() is not None:
                     _page.cache_clear()
                     raise RuntimeError(f"the process dies (status {self.process.returncode})") from None
-        if "refused" in told:
-            raise RuntimeError(told["refused"])
-        outputs: list[Any] = told["outputs"]
+        if "refused" in reply:
+            raise RuntimeError(reply["refused"])
+        outputs: list[Any] = reply["outputs"]
         return outputs
 
 
