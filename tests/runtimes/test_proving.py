@@ -488,7 +488,7 @@ def test_what_is_installed_and_measured_deviates_as_its_target_says(monkeypatch:
     assert [finding.case for finding in report.failures] == []
     assert (report.facts["cases"], report.facts["all"]) == (362, False)
     monkeypatch.setattr(
-        pattern_cases, "asked", lambda exact: iter(())
+        pattern_cases, "queried", lambda exact: iter(())
     )  # with them minutes: minuend prove onnxruntime-cpu --all
     report = prove("onnxruntime-cpu", quick=True, all=True)
     assert [finding.case for finding in report.failures] == []
