@@ -259,7 +259,7 @@ def test_a_process_outlives_the_thread_that_started_it() -> None:
     thread.start()
     thread.join()
     with found[0] as one:
-        assert isinstance(one.ask("onnx", b"", b"", []), running.Refused)
+        assert isinstance(one.query("onnx", b"", b"", []), running.Refused)
         assert one._child is not None
         assert one._child.popen.poll() is None
 
@@ -324,7 +324,7 @@ ASK = (
     "from minuend import worker\n"
     "from minuend.runtimes.registry import adapter\n"
     "with Runtime('onnxruntime-cpu') as one:\n"
-    "    answer = one.ask('onnx', b'', b'', [])\n"
+    "    answer = one.query('onnx', b'', b'', [])\n"
     "    print(json.dumps([one.release, worker.release(adapter('ort')), answer.message]))\n"
 )
 
@@ -343,7 +343,7 @@ def test_a_release_that_is_put_on_the_path_at_run_time(fake: Path, monkeypatch: 
     monkeypatch.syspath_prepend(str(fake))
     with Runtime("onnxruntime-cpu") as one:
         assert one.release == "9.8.7"
-        assert one.ask("onnx", b"", b"", []).message == "the fake one"  # type: ignore[union-attr]
+        assert one.query("onnx", b"", b"", []).message == "the fake one"  # type: ignore[union-attr]
 
 
 def test_the_release_is_that_of_what_is_loaded_not_of_the_first_metadata(
@@ -384,7 +384,7 @@ def test_a_module_without_metadata_is_not_taken_for_another_release(
     )
     monkeypatch.syspath_prepend(str(folder.parent))
     with Runtime("onnxruntime-cpu") as one, pytest.raises(mn.MinuendError) as caught:
-        one.ask("onnx", b"", b"", [])
+        one.query("onnx", b"", b"", [])
     assert str(caught.value) == (
         f"the adapter of onnxruntime-cpu {one.release} gives no answer: {folder}/__init__.py is onnxruntime 9.8.7, and "
         f"the metadata that is found says {one.release}"

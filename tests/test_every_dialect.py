@@ -383,7 +383,7 @@ ABILITIES = {
     "lifting": ("to_graph",),
     "lowering": ("from_graph",),
     "versioning": ("convert",),
-    "loading": ("goal", "fit", "refused"),
+    "loading": ("newest_version", "fit", "refused"),
     "fixing": ("work",),
     "probing": ("FORM", "case_model", "declared", "nbytes", "model_bytes"),
     "declared": ("targets",),

@@ -164,7 +164,7 @@ def answered(runtime, form, model, weights, dtype, a, b, constants):
     element = TYPES[dtype]
     fed = [(name, codes) for name, codes, side in (("a", a, "A"), ("b", b, "B")) if constants not in (side, "both")]
     head = {"form": form, "inputs": [[name, dtype, list(codes.shape)] for name, codes in fed]}
-    answer = runtime._ask(head, [model, weights, *(pack(element, codes) for _, codes in fed)])
+    answer = runtime._query(head, [model, weights, *(pack(element, codes) for _, codes in fed)])
     if isinstance(answer, Refused):
         return answer.message
     (((came, shape), data),) = answer

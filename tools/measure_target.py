@@ -40,13 +40,13 @@ def measure(
     """
     start = time.perf_counter()
     progress = _progress if sys.stderr.isatty() else None
-    with Runtime(runtime, python, isa) as asked:
-        path = folder / f"{asked.name}@{asked.release}.json"
+    with Runtime(runtime, python, isa) as queried:
+        path = folder / f"{queried.name}@{queried.release}.json"
         again = graphs_of not in ("", NONE)
-        target = _load(path) if again else measure_all(asked, alone=True, progress=progress)
-        if quirks(asked.name).joins and graphs_of != NONE:
+        target = _load(path) if again else measure_all(queried, alone=True, progress=progress)
+        if quirks(queried.name).joins and graphs_of != NONE:
             _write_cases()
-            target = with_graphs(asked, target, graphs_of or ALL, types, progress)
+            target = with_graphs(queried, target, graphs_of or ALL, types, progress)
     with atomic(str(path)) as stream:
         stream.write(targets.dump(target).encode())
     seconds = time.perf_counter() - start
@@ -59,7 +59,7 @@ def _write_cases() -> None:
 
     A file says what of the list a release was not asked: so what is new is unknown of every release until it is asked.
     """
-    if case_list.measured() == frozenset(key for key, _ in pattern_cases.asked("f32")):
+    if case_list.measured() == frozenset(key for key, _ in pattern_cases.queried("f32")):
         return
     paths = [path for path in TARGETS.glob("*@*.json") if _has_graphs(path.read_text("utf-8"))]
     known = {path: _load(path) for path in paths}
@@ -72,7 +72,7 @@ def _write_cases() -> None:
 def write_list(folder: Path) -> None:
     """Write the list of graph cases that the grammar gives."""
     with atomic(str(folder / case_list.CASES)) as stream:
-        stream.write(case_list.dump([key for key, _ in pattern_cases.asked("f32")]).encode())
+        stream.write(case_list.dump([key for key, _ in pattern_cases.queried("f32")]).encode())
     case_list.forget()
 
 

@@ -69,7 +69,7 @@ def ask(runtime: Runtime, model: ModelProto, fed: Feeds, hint: str) -> list[Outp
         array = np.ascontiguousarray(fed[value.name]).reshape(fed[value.name].shape)
         element = of_numpy(array.dtype)
         given.append((value.name, element, array.view(np.uint8 if element is None else f"u{array.dtype.itemsize}")))
-    return runtime.ask("onnx", model.SerializeToString(), b"", given, hint)
+    return runtime.query("onnx", model.SerializeToString(), b"", given, hint)
 
 
 def ranked(model: ModelProto, fed: Feeds) -> ModelProto:

@@ -141,7 +141,7 @@ def test_a_node_that_is_called_ok_gives_the_exact_result_on_the_runtime(target: 
                 for name, array, fixed in zip("ab", given, constants, strict=False)
                 if not fixed
             ]
-            (output,) = runtime.ask("onnx", proto.SerializeToString(), b"", fed, "", count=1)
+            (output,) = runtime.query("onnx", proto.SerializeToString(), b"", fed, "", count=1)
             got = output.codes.view(dtype)
             same = oracle.same_floats(got, expected) if got.dtype.kind == "f" else np.array_equal(got, expected)
             assert same, (dtype, constants, given, got, expected)

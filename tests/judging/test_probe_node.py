@@ -20,7 +20,7 @@ from minuend.core.elements import TYPES
 from minuend.errors import SpecError
 from minuend.judging import probe_node, run_check
 from minuend.judging.checking import check
-from minuend.judging.probe_node import Asked, ask
+from minuend.judging.probe_node import Probed, probe
 from minuend.models.occurrences import occurrences
 from minuend.onnx.model import read
 from minuend.openvino.ir.builder import Builder
@@ -56,9 +56,9 @@ def onnxruntime() -> Any:
         yield runtime
 
 
-def asked(runtime: Runtime, body: str, inputs: str, outputs: str, **options: Any) -> Asked | None:
+def probed(runtime: Runtime, body: str, inputs: str, outputs: str, **options: Any) -> Probed | None:
     (occurrence,) = occurrences(read(text(body, inputs, outputs, **options)))
-    return ask(occurrence, runtime)
+    return probe(occurrence, runtime)
 
 
 # ---- one subtraction --------------------------------------------------------------------------------------------
@@ -73,7 +73,7 @@ def test_free_operands_show_what_a_runtime_does(
 ) -> None:
     signature = f"{dtype}[3, 5] a, {dtype}[3, 5] b", f"{dtype}[3, 5] c"
     for runtime, differs in zip((openvino, onnxruntime), expected, strict=True):
-        found = asked(runtime, "c = Sub (a, b)", *signature)
+        found = probed(runtime, "c = Sub (a, b)", *signature)
         assert found is not None
         assert not found.refused
         assert found.pairs >= 2048
@@ -85,11 +85,11 @@ def test_operands_stay_within_their_ranges(openvino: Runtime) -> None:
     bounds = "l = Constant <value = uint8 {128}> ()\nh = Constant <value = uint8 {127}> ()\n"
     bounds += "z = Constant <value = uint8 {0}> ()\n"
     body = bounds + "a = Max (x, l)\nb = Min (y, h)\nc = Sub (a, b)"
-    found = asked(openvino, body, "uint8[4] x, uint8[4] y", "uint8[4] c")
+    found = probed(openvino, body, "uint8[4] x, uint8[4] y", "uint8[4] c")
     assert found is not None
     assert (found.different, found.pairs) == (0, 1024)
     wraps = bounds + "b = Max (y, l)\nc = Sub (z, b)"
-    found = asked(openvino, wraps, "uint8[4] y", "uint8[4] c")
+    found = probed(openvino, wraps, "uint8[4] y", "uint8[4] c")
     assert found is not None
     assert found.different == found.pairs > 0
     assert found.witness is not None
@@ -103,7 +103,7 @@ def test_a_stored_operand_is_taken_as_it_is(openvino: Runtime, which: str) -> No
     names = "ab" if which == "both" else which.lower()
     body = "".join(f"{name} = Constant <value = {stored[name]}> ()\n" for name in names) + "c = Sub (a, b)"
     inputs = ", ".join(f"int64[2] {name}" for name in "ab" if name not in names)
-    found = asked(openvino, body, inputs, "int64[2] c")
+    found = probed(openvino, body, inputs, "int64[2] c")
     assert found is not None
     assert found.witness is not None
     allowed = {"a": (3, 3000000000), "b": (-2147483647, 1)}
@@ -127,12 +127,12 @@ def test_a_stored_operand_is_taken_as_it_is(openvino: Runtime, which: str) -> No
     ],
 )
 def test_shapes_are_those_of_the_model(openvino: Runtime, onnxruntime: Runtime, inputs: str, output: str) -> None:
-    found = asked(onnxruntime, "c = Sub (a, b)", inputs, output)
+    found = probed(onnxruntime, "c = Sub (a, b)", inputs, output)
     assert found is not None
     assert (found.refused, found.odd, found.different) == ("", "", 0)
     assert found.pairs >= 256
     assert found.whole == ("M" not in inputs)
-    there = asked(openvino, "c = Sub (a, b)", inputs, output)
+    there = probed(openvino, "c = Sub (a, b)", inputs, output)
     assert there is not None
     assert (there.refused, there.odd) == ("", "")
 
@@ -142,18 +142,18 @@ def test_an_ir_and_the_oldest_version_are_asked_too(openvino: Runtime, onnxrunti
     a, b = (builder.parameter(name, "u8", (2, 3)) for name in ("a", "b"))
     builder.result(builder.subtract("d", a, b), "y")
     (occurrence,) = occurrences(builder.model)
-    found = ask(occurrence, openvino)
+    found = probe(occurrence, openvino)
     assert found is not None
     assert found.witness is not None
     assert (found.witness.got, found.witness.a < found.witness.b) == (0, True)
-    old = asked(onnxruntime, "c = Sub <broadcast = 1> (a, b)", "float[4, 3] a, float[3] b", "float[4, 3] c", opset=6)
+    old = probed(onnxruntime, "c = Sub <broadcast = 1> (a, b)", "float[4, 3] a, float[3] b", "float[4, 3] c", opset=6)
     assert old is not None
     assert old.refused or not old.different
 
 
 def test_what_has_no_rank_or_no_elements_is_not_asked(openvino: Runtime) -> None:
-    assert asked(openvino, "c = Sub (a, b)", "float[0, 3] a, float[0, 3] b", "float[0, 3] c") is None
-    assert asked(openvino, "c = Sub (a, b)", "float[2000, 2000] a, float[2000, 2000] b", "float[2000, 2000] c") is None
+    assert probed(openvino, "c = Sub (a, b)", "float[0, 3] a, float[0, 3] b", "float[0, 3] c") is None
+    assert probed(openvino, "c = Sub (a, b)", "float[2000, 2000] a, float[2000, 2000] b", "float[2000, 2000] c") is None
 
 
 @pytest.mark.parametrize("dtype", ["u4", "i4", "f8e4m3", "f8e5m2", "bf16", "f16", "u64", "i16"])
@@ -162,7 +162,7 @@ def test_every_type_of_an_ir_is_asked(openvino: Runtime, dtype: str) -> None:
     a, b = (builder.parameter(name, dtype, (2, 3)) for name in ("a", "b"))
     builder.result(builder.subtract("d", a, b), "y")
     (occurrence,) = occurrences(builder.model)
-    found = ask(occurrence, openvino)
+    found = probe(occurrence, openvino)
     assert found is not None
     assert found.refused or found.pairs >= 256
     if found.different and not found.odd:
@@ -183,7 +183,7 @@ def test_operands_that_another_rule_joins_are_not_read_along_numpy_s():
 
 NOBODY, AROUND = NothingStated(OPENVINO), PatternsNotMeasured(OPENVINO)
 UNKNOWN = Finding(target=OPENVINO, verdict="unknown", reasons=(NOBODY,))
-FINE, WRONG = Asked(40), Asked(40, 2, Witness(SUBTRACT, (5, 10), 0, 251))
+FINE, WRONG = Probed(40), Probed(40, 2, Witness(SUBTRACT, (5, 10), 0, 251))
 
 
 def test_an_unknown_becomes_what_was_seen():
@@ -192,7 +192,7 @@ def test_an_unknown_becomes_what_was_seen():
     answered = run_check.with_answer(UNKNOWN, WRONG, None)
     assert (answered.verdict, answered.witness) == ("different-numbers", WRONG.witness)
     assert answered.reasons == (ProbeDiffers(2, 40, WRONG.witness),)
-    answered = run_check.with_answer(UNKNOWN, Asked(refused="no kernel"), None)
+    answered = run_check.with_answer(UNKNOWN, Probed(refused="no kernel"), None)
     assert (answered.verdict, answered.reasons) == ("not-implemented", (ProbeRefused("no kernel"),))
     assert run_check.with_answer(UNKNOWN, None, None) is UNKNOWN
 
@@ -200,7 +200,7 @@ def test_an_unknown_becomes_what_was_seen():
 def test_a_deviation_that_is_seen_adds_to_one_that_is_known_and_the_worse_severity_counts():
     known, seen = Witness(SUBTRACT, (-0.0, 0.0), 0.0, -0.0), Witness(SUBTRACT, (5.0, 1.0), 2.0, 4.0)
     finding = replace(UNKNOWN, verdict="different-numbers", dtype="float32", witness=known, severity="sign-of-zero")
-    answered = run_check.with_answer(finding, Asked(40, 2, seen), None)
+    answered = run_check.with_answer(finding, Probed(40, 2, seen), None)
     assert answered.reasons == (NOBODY, ProbeDiffers(2, 40, seen))
     assert (answered.witness, answered.severity) == (known, "numbers")
 
@@ -210,7 +210,7 @@ def test_a_subtraction_that_is_right_by_itself_says_nothing_of_its_neighbours():
     assert (answered.verdict, answered.reasons) == ("unknown", (NOBODY, AROUND, ProbeAgrees(40, "patterns")))
     again = run_check.with_answer(answered, FINE, AROUND)
     assert again.reasons.count(AROUND) == 1
-    some = run_check.with_answer(UNKNOWN, Asked(40, whole=False), None)
+    some = run_check.with_answer(UNKNOWN, Probed(40, whole=False), None)
     assert (some.verdict, some.reasons) == ("unknown", (NOBODY, ProbeAgrees(40, "shapes")))
 
 
@@ -260,7 +260,7 @@ def test_the_first_subtraction_that_leaves_is_named_with_index_and_operands():
     report = check(model, OPENVINO, run=True, inputs=inputs)
     (trial,) = report.trials
     assert trial.notes == (
-        "the first subtraction that leaves the contract is graph.node[3], at [0, 0]: 1 - 9 gives 0, expected 248",
+        "the first subtraction with another result is graph.node[3], at [0, 0]: 1 - 9 gives 0, expected 248",
     )
     assert [str(one.witness) for one in report.findings] == [
         "5 - 10: got 0, expected 251", "5 - 10: got 0, expected 251", "1 - 9: got 0, expected 248"
@@ -276,7 +276,7 @@ def test_operands_are_named_where_they_are_broadcast_and_of_64_bits():
     (trial,) = check(model, OPENVINO, run=True, inputs=inputs).trials
     (note,) = trial.notes
     assert note.startswith(
-        "the first subtraction that leaves the contract is graph.node[0], at [1, 2]: 1099511627776 - 5 gives "
+        "the first subtraction with another result is graph.node[0], at [1, 2]: 1099511627776 - 5 gives "
     )
     assert note.endswith(", expected 1099511627771")
 
@@ -303,7 +303,7 @@ def test_subtractions_in_bodies_are_asked_by_themselves_and_the_whole_names_the_
     report = check(model, OPENVINO, run="all", inputs=inputs)
     (trial,) = report.trials
     assert trial.notes == (
-        "the first subtraction that leaves the contract is graph.node[2], at [0]: 1 - 9 gives 0, expected 248",
+        "the first subtraction with another result is graph.node[2], at [0]: 1 - 9 gives 0, expected 248",
     )
     assert [(one.location, one.output) for one in trial.places] == [("graph.node[1]", "y"), ("graph.node[2]", "z")]
     inside = [one for one in report.findings if ".then_branch." in one.location]

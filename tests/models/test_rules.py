@@ -208,7 +208,7 @@ def answers(runtime: Runtime, model: onnx.ModelProto, given: Mapping[str, Any]) 
     fed = [
         (name, of_numpy(v.dtype), v if v.dtype == np.bool_ else v.view(f"u{v.itemsize}")) for name, v in given.items()
     ]
-    found = runtime.ask("onnx", model.SerializeToString(), b"", fed)
+    found = runtime.query("onnx", model.SerializeToString(), b"", fed)
     if isinstance(found, Refused):
         assert "NOT_IMPLEMENTED" in found.message or "not implemented" in found.message.lower(), found.message
         return None
@@ -285,7 +285,7 @@ def test_an_input_with_which_a_model_runs_lies_in_what_its_uses_demand(runtime: 
     for number in range(-9, 10):
         for fill in (np.full(shape, number), rng.integers(-7, 8, shape)):
             given = fill.astype(dtype)
-            results = runtime.ask("onnx", model.SerializeToString(), b"", [("i", _element(given), given)])
+            results = runtime.query("onnx", model.SerializeToString(), b"", [("i", _element(given), given)])
             if not isinstance(results, Refused):
                 ran += 1
                 ends.update(given.ravel().tolist())

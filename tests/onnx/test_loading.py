@@ -9,7 +9,7 @@ from onnx import TensorProto, helper
 import minuend as mn
 from minuend.cli.program import main
 from minuend.errors import SpecError
-from minuend.onnx.loading import goal
+from minuend.onnx.loading import newest_version
 from minuend.runtimes import registry
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.registry import adapter
@@ -35,7 +35,7 @@ def test_it_stops_at_what_the_installed_runtimes_load():
     kernels = quirks("onnxruntime-cpu").kernels[ort.__version__]
     assert kernels < NEWEST <= quirks("onnxruntime-cpu").loads(ort.__version__)[0]
     assert converted.changes[0] == f"opset {kernels} is the newest that {name} has the kernels of"
-    assert converted.model.opset_import[0].version == goal().version == kernels
+    assert converted.model.opset_import[0].version == newest_version().version == kernels
     ort.InferenceSession(converted.model.SerializeToString(), providers=["CPUExecutionProvider"])
 
 
@@ -74,15 +74,15 @@ def test_a_runtime_without_a_limit_stops_nothing(target):
 def test_without_a_runtime_it_is_the_newest_that_onnx_knows(monkeypatch):
     for name in ("onnxruntime-cpu", "openvino-cpu"):
         monkeypatch.setattr(adapter(name), "release", lambda: None, raising=False)
-    assert goal().version == NEWEST
-    assert goal().told == ""
+    assert newest_version().version == NEWEST
+    assert newest_version().message == ""
 
 
 @pytest.mark.parametrize(("release", "opset"), [("1.18.0", 20), ("1.23.9", 23), ("1.14.0", 19), ("99.0", 27)])
 def test_a_release_that_was_not_measured_loads_what_the_one_before_it_does(monkeypatch, release, opset):
     monkeypatch.setattr(adapter("onnxruntime-cpu"), "release", lambda: release, raising=False)
-    assert goal().version == opset
-    assert goal().runtime == f"onnxruntime-cpu@{release}"
+    assert newest_version().version == opset
+    assert newest_version().runtime == f"onnxruntime-cpu@{release}"
 
 
 @pytest.mark.parametrize("to", ["onnx:13", "openvino", "directml:5.1"])

@@ -59,7 +59,7 @@ def query():
             pytest.importorskip(name.partition("-")[0])
             running[name] = Runtime(name)
         head = {"form": form, "inputs": [[key, array.dtype.name, list(array.shape)] for key, array in inputs.items()]}
-        answer = running[name]._ask(head, [model, weights, *(array.tobytes() for array in inputs.values())])
+        answer = running[name]._query(head, [model, weights, *(array.tobytes() for array in inputs.values())])
         assert not isinstance(answer, Refused), answer
         return [
             np.frombuffer(data, np.dtype(_NUMPY.get(dtype, dtype))).reshape(shape) for (dtype, shape), data in answer

@@ -22,7 +22,7 @@ from minuend.runtimes.proving import prove
 from minuend.runtimes.running import Runtime
 from minuend.runtimes.table import NOTHING, Table, pattern_key
 
-ASKED = pattern_cases.asked
+QUERIED = pattern_cases.queried
 ORT = pytest.importorskip("onnxruntime")
 
 
@@ -35,7 +35,7 @@ def few(self: Runtime, *, full: bool, operator: Operator = SUBTRACT) -> Iterator
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few cases, and of those with neighbours none but what the list has anyway."""
     monkeypatch.setattr(Runtime, "cases", few)
-    monkeypatch.setattr(pattern_cases, "asked", lambda exact: iter(()))
+    monkeypatch.setattr(pattern_cases, "queried", lambda exact: iter(()))
 
 
 def test_what_is_measured_is_a_target_for_every_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -76,7 +76,7 @@ def test_a_file_is_replaced_as_a_whole_and_stays_where_measuring_ends_early(
 def test_patterns_are_measured_besides_and_the_nodes_stay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(pattern_cases, "asked", lambda exact: itertools.islice(ASKED(exact), 2))
+    monkeypatch.setattr(pattern_cases, "queried", lambda exact: itertools.islice(QUERIED(exact), 2))
     out = tmp_path / "ort.json"
     assert cli.main(["measure", "ort", "-o", str(out)]) == 0
     found = targets.read(out)
@@ -169,9 +169,9 @@ def test_a_release_that_nobody_measured_is_compared_with_the_nearest(
     assert " in which it differs from onnxruntime-cpu@1.15.0:" in capsys.readouterr().out.replace("\n", " ")
 
 
-def test_a_ledger_of_another_runtime_is_refused() -> None:
+def test_a_known_target_of_another_runtime_is_refused() -> None:
     with pytest.raises(SpecError, match=r"^numpy@.* is compared with; expected a target of onnxruntime-cpu$"):
-        prove("ort", quick=True, ledger=targets.find("numpy"))
+        prove("ort", quick=True, known_target=targets.find("numpy"))
 
 
 def test_neighbours_that_the_nearest_release_was_not_asked_of_do_not_count() -> None:
@@ -179,8 +179,8 @@ def test_neighbours_that_the_nearest_release_was_not_asked_of_do_not_count() -> 
     wrong = {key: {"nan": targets.find("ov").answer("onnx:14", "float64", "same", "none")["nan"]}}  # fmt: skip
     known = targets.find("openvino-cpu@2026.2.1")
     for patterns, unexpected in ((NOTHING, ""), (Table({key: {}}), "on 2026.2.1 nothing different, now nan")):
-        ledger = targets.Target(known.runtime, known.release, known.table.with_patterns(patterns))
-        (finding,) = proving._graph_findings(Table(wrong), "openvino-cpu@2026.3.0", {}, ledger)
+        known_target = targets.Target(known.runtime, known.release, known.table.with_patterns(patterns))
+        (finding,) = proving._graph_findings(Table(wrong), "openvino-cpu@2026.3.0", {}, known_target)
         assert finding.unexpected == unexpected
 
 

@@ -17,8 +17,8 @@ pytest.importorskip("onnx")
 class Mixing(Runtime):
     """onnxruntime, but for two outputs of a model, which are each other's."""
 
-    def ask(self, *asked, **more):
-        answer = super().ask(*asked, **more)
+    def query(self, *queried, **more):
+        answer = super().query(*queried, **more)
         if isinstance(answer, list) and answer[0].element is TYPES["float16"]:
             answer[3], answer[7] = answer[7], answer[3]
         return answer
@@ -36,9 +36,9 @@ def test_numbers_tell_subtractions_apart_and_nothing_overflows(element):
 def test_what_is_computed_with_the_constant_of_another_is_counted_and_told():
     pytest.importorskip("onnxruntime")
     with Mixing("onnxruntime-cpu") as runtime:
-        found = [mixed_constants.mixed_up(runtime, dtype, 1) for dtype in mixed_constants.asking().GRAPH_TYPES]
+        found = [mixed_constants.mixed_up(runtime, dtype, 1) for dtype in mixed_constants.graph_probing().GRAPH_TYPES]
     counts = {one.dtype: one for some in found for one in some}
-    assert (counts["float16"].wrong, counts["float16"].asked) == (2, mixed_constants.NODES)
+    assert (counts["float16"].wrong, counts["float16"].queried) == (2, mixed_constants.NODES)
     assert {one.wrong for name, one in counts.items() if name != "float16"} == {0}
     assert {"float32", "int64", "uint8"} <= counts.keys()
     (finding,) = _mixed_up_findings(counts.values(), "onnxruntime-cpu@1.31.1", {})

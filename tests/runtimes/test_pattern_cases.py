@@ -20,7 +20,7 @@ from minuend.runtimes.table import DEFAULTS, DYNAMIC, STATIC, Table, pattern_key
 
 MEASURED = [name for name in targets.names() if targets.find(name).table.has_patterns]
 CASES = {}
-for _, one in pattern_cases.asked(""):
+for _, one in pattern_cases.queried(""):
     CASES.setdefault((str(one.pattern), one.dtype, one.form), one)
 
 
@@ -32,7 +32,7 @@ class Evaluated:
     def __init__(self, join=None):
         self.join = join
 
-    def ask(self, form, model, weights, fed, hint="", count=None):
+    def query(self, form, model, weights, fed, hint="", count=None):
         proto = onnx.load_from_string(model)
         feeds = {name: codes.view(element.memory) for name, element, codes in fed}
         kinds = [node.op_type for node in proto.graph.node]
@@ -45,7 +45,7 @@ class Evaluated:
 
 def answer(expression, runtime, form=""):
     case = CASES[expression, "float32", form]
-    return pattern_cases.answer(case, runtime, "onnx", pattern_cases.asking().build(case))
+    return pattern_cases.answer(case, runtime, "onnx", pattern_cases.graph_probing().build(case))
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_case_is_looked_up_by_the_name_that_it_was_measured_by(dtype):
             first.setdefault((way, operator, how[-2]), (expression, case))
     assert len(first) > 50
     for expression, case in first.values():
-        found = occurrences(open_model(pattern_cases.asking().build(case).whole.data))
+        found = occurrences(open_model(pattern_cases.graph_probing().build(case).whole.data))
         assert expression in {str(one.pattern) for occurrence in found for one in occurrence.matches}
 
 
@@ -129,7 +129,7 @@ def test_cases_that_are_measured_elsewhere_keep_both_processors():
     class Elsewhere(Evaluated):
         cpu = "another CPU, avx2"
 
-    known = Table({key: {} for key, _ in pattern_cases.asked("")}, ("AMD EPYC, avx2",))
+    known = Table({key: {} for key, _ in pattern_cases.queried("")}, ("AMD EPYC, avx2",))
     assert pattern_cases.measure(Elsewhere(), known=known).cpus == ("AMD EPYC, avx2",)
     fewer = Table({key: one for key, one in known.cells.items() if key.pattern != less(X, X)}, known.cpus)
     found = pattern_cases.measure(Elsewhere(), known=fewer, types=("float32",))
@@ -138,7 +138,7 @@ def test_cases_that_are_measured_elsewhere_keep_both_processors():
 
 
 def test_the_list_of_cases_is_what_the_grammar_asks():
-    assert case_list.measured() == {key for key, _ in pattern_cases.asked("f32")}
+    assert case_list.measured() == {key for key, _ in pattern_cases.queried("f32")}
 
 
 # ---- look-up ----------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""prove: verdicts on answers that are right, wrong, misshapen or missing; ledgers that are strict both ways."""
+"""prove: verdicts on answers that are right, wrong, misshapen or missing; known targets that are strict both ways."""
 
 from __future__ import annotations
 
@@ -342,12 +342,12 @@ def test_deviations_are_unlisted_listed_or_gone(fake: ModuleType, monkeypatch: p
     assert not report.ok
     assert report.findings[0].case == "Subtract-1 of uint8, same shapes, no constants: values that wrap"
     wraps = {"wraps": Answer("different-numbers", Witness(SUBTRACT, (5, 10), 0, 251))}
-    ledger = Target("fake", "1.0", nodes((["openvino:1"], ["uint8", "int8"], ["same"], ["none"], wraps)))
-    assert prove("fake", ledger=ledger).ok
+    known_target = Target("fake", "1.0", nodes((["openvino:1"], ["uint8", "int8"], ["same"], ["none"], wraps)))
+    assert prove("fake", known_target=known_target).ok
     more = {**wraps, "in range": Answer("different-numbers", Witness(SUBTRACT, (0, 0), 1, 0))}
-    ledger = Target("fake", "1.0", nodes((["openvino:1"], ["uint8", "int8"], ["same"], ["none"], more)))
+    known_target = Target("fake", "1.0", nodes((["openvino:1"], ["uint8", "int8"], ["same"], ["none"], more)))
     monkeypatch.setattr(Runtime, "cases", lambda self, **_: iter([Case(c.op, c.element, c.relation, "none") for c in only("uint8")]))  # fmt: skip # noqa: E501
-    report = prove("fake", ledger=ledger)
+    report = prove("fake", known_target=known_target)
     assert [f.unexpected for f in report.failures] == ["listed as different-numbers, but gone"]
     assert [f.verdict for f in report.failures] == ["ok"]
 
@@ -357,8 +357,8 @@ def test_the_edges_alone_do_not_show_that_a_deviation_is_gone(
 ) -> None:
     monkeypatch.setattr(Runtime, "cases", lambda self, **_: iter(only("uint8")))
     answers = {name: Answer("different-numbers", Witness(SUBTRACT, (0, 0), 1, 0)) for name in ("wraps", "in range")}
-    ledger = Target("fake", "1.0", nodes((["openvino:1"], ["uint8"], ["same"], ["none"], answers)))
-    assert prove("fake", quick=True, ledger=ledger).ok
+    known_target = Target("fake", "1.0", nodes((["openvino:1"], ["uint8"], ["same"], ["none"], answers)))
+    assert prove("fake", quick=True, known_target=known_target).ok
 
 
 def test_the_page_groups_what_deviates_and_shows_a_witness(fake: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -488,7 +488,7 @@ def test_what_is_installed_and_measured_deviates_as_its_target_says(monkeypatch:
     assert [finding.case for finding in report.failures] == []
     assert (report.facts["cases"], report.facts["all"]) == (362, False)
     monkeypatch.setattr(
-        pattern_cases, "asked", lambda exact: iter(())
+        pattern_cases, "queried", lambda exact: iter(())
     )  # with them minutes: minuend prove onnxruntime-cpu --all
     report = prove("onnxruntime-cpu", quick=True, all=True)
     assert [finding.case for finding in report.failures] == []

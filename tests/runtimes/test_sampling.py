@@ -45,7 +45,7 @@ def test_a_kind_is_asked_in_the_newest_version_of_the_first_dialect() -> None:
 
 @pytest.mark.parametrize("hint", ["", "f32"])
 def test_every_pattern_class_of_a_type_is_asked_and_every_operator(hint: str) -> None:
-    rows = list(pattern_cases.asked(hint))
+    rows = list(pattern_cases.queried(hint))
     chosen = sample_graphs(rows)
     assert len(chosen) < len(rows) / 40
     assert {(key[1], key[3], case.how[0]) for key, case in chosen} >= {
@@ -59,14 +59,14 @@ def test_every_pattern_class_of_a_type_is_asked_and_every_operator(hint: str) ->
 
 
 def test_graphs_of_one_key_are_one_answer_and_come_together() -> None:
-    rows = list(pattern_cases.asked("f32"))
+    rows = list(pattern_cases.queried("f32"))
     chosen = sample_graphs(rows)
     keys = {key for key, _ in chosen}
     assert len(chosen) == sum(key in keys for key, _ in rows) > len(keys)
 
 
 def test_operands_that_are_constants_are_kinds_of_their_own() -> None:
-    some = sample_graphs(pattern_cases.asked(""))
+    some = sample_graphs(pattern_cases.queried(""))
     chosen = {(key.dtype, case.how[:3]) for key, case in some if case.how[0] == "bare"}
     for dtype, (a, b) in itertools.product(("float32", "uint8"), ((X, X), (None, X), (X, None))):
         assert any(name == dtype and (how[1] == X, how[2] == X) == (a == X, b == X) for name, how in chosen), (

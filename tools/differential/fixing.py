@@ -34,7 +34,7 @@ from minuend.openvino.versions import SPELLINGS
 from minuend.operators import SUBTRACT, reference
 from minuend.rewriting.fixing import Fixed
 from minuend.runtimes import values
-from minuend.runtimes.model_runs import asked
+from minuend.runtimes.model_runs import query_model
 from minuend.runtimes.running import Runtime
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -257,7 +257,7 @@ def ran(case: Case, fixed: Fixed, runtime: Runtime) -> Outcome:
         inputs["yes"] = np.array(True)
     opened = open_model(fixed.model)
     try:
-        got, _ = asked(opened, inputs, list(opened.output_names()), (), runtime)
+        got, _ = query_model(opened, inputs, list(opened.output_names()), (), runtime)
     except MinuendError as error:
         return Outcome("failed", f"it does not run: {error}")
     element = TYPES[case.dtype]

@@ -77,7 +77,7 @@ def prove(
             all=everything,
             quick=quick,
             operator=operator,
-            ledger=expected,
+            known_target=expected,
             max_memory=limits.memory,
             max_seconds=limits.seconds,
             progress=bar,

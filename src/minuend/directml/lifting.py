@@ -27,7 +27,7 @@ _ADVICE = "A graph has subtractions of whole tensors in row-major order; repeate
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _Contents:
     """What a resource holds: a value of the graph, in row-major order."""
 
     value: str
@@ -39,8 +39,8 @@ class _Held:
 class _Lifting:
     model: Model
     graph: Graph
-    first: dict[str, _Held] = field(default_factory=dict)  # what resources hold before any command
-    held: dict[str, _Held] = field(default_factory=dict)  # what was last written to them
+    first: dict[str, _Contents] = field(default_factory=dict)  # what resources hold before any command
+    contents: dict[str, _Contents] = field(default_factory=dict)  # what was last written to them
     read: set[str] = field(default_factory=set)  # values that something uses
     nodes: dict[str, str] = field(default_factory=dict)
     broken: set[str] = field(default_factory=set)  # resources that a refused dispatch writes
@@ -76,7 +76,7 @@ class _Lifting:
         x = self.operand(one, INPUTS[0], a, bound[INPUTS[0]], element)
         sizes = output.sizes
         if copies:
-            operands: tuple[_Held, ...] = (self.spread(x, sizes, place),)
+            operands: tuple[_Contents, ...] = (self.spread(x, sizes, place),)
             joined = None
         else:
             y = self.operand(one, INPUTS[1], b, bound[INPUTS[1]], element)
@@ -87,7 +87,7 @@ class _Lifting:
             operands = (x, y)
         kind: Kind = "identity" if copies else "subtract"
         name = bound[OUTPUT].resource
-        self.held[name] = self.made(kind, operands, name, sizes, place, name=one.name, joined=joined)
+        self.contents[name] = self.made(kind, operands, name, sizes, place, name=one.name, joined=joined)
 
     def element(self, binding: Binding, desc: TensorDesc) -> ElementType:
         resource = self.model.resources[binding.resource]
@@ -105,7 +105,7 @@ class _Lifting:
             and self.model.resources[bound[INPUTS[0]].resource].element is element
             and zero.form != "deferred"
             and zero.count == 1
-            and (one.owned(INPUTS[1]) or zero.name not in self.held)
+            and (one.owned(INPUTS[1]) or zero.name not in self.contents)
             and not zero.values().any()
         )
 
@@ -120,7 +120,7 @@ class _Lifting:
 
     def operand(
         self, one: Dispatchable, tensor: str, desc: TensorDesc, binding: Binding, element: ElementType
-    ) -> _Held:
+    ) -> _Contents:
         """Return what a tensor reads, in a shape from which it broadcasts to the tensor's sizes."""
         if binding.offset:
             raise Refused(f"{tensor} begins {binding.offset} bytes into {binding.resource!r}, not with it")
@@ -131,19 +131,21 @@ class _Lifting:
             raise Refused(f"the strides of {tensor}, {desc.strides}, leave gaps or another order than row-major")
         leading = next((i for i, repeat in enumerate(repeats) if not repeat), len(repeats))
         shape = shape[leading:]
-        held = self.first.get(binding.resource) if one.owned(tensor) else self.held.get(binding.resource)
-        if held is None:
-            held = self.initial(self.model.resources[binding.resource], desc, shape)
-        if held.element is not element:
-            raise Refused(f"{binding.resource!r} holds {held.element} and is read as {desc.element}")
-        if size(held.shape) != size(shape):
-            raise Refused(f"{tensor} reads {size(shape)} of the {size(held.shape)} elements of {binding.resource!r}")
-        if held.shape != shape:
-            held = self.made("reshape", (held,), f"{held.value}_reshape", shape, tensor, shape=shape)
-        self.read.add(held.value)
-        return held
+        contents = self.first.get(binding.resource) if one.owned(tensor) else self.contents.get(binding.resource)
+        if contents is None:
+            contents = self.initial(self.model.resources[binding.resource], desc, shape)
+        if contents.element is not element:
+            raise Refused(f"{binding.resource!r} holds {contents.element} and is read as {desc.element}")
+        if size(contents.shape) != size(shape):
+            raise Refused(
+                f"{tensor} reads {size(shape)} of the {size(contents.shape)} elements of {binding.resource!r}"
+            )
+        if contents.shape != shape:
+            contents = self.made("reshape", (contents,), f"{contents.value}_reshape", shape, tensor, shape=shape)
+        self.read.add(contents.value)
+        return contents
 
-    def initial(self, resource: Resource, desc: TensorDesc, shape: tuple[int, ...]) -> _Held:
+    def initial(self, resource: Resource, desc: TensorDesc, shape: tuple[int, ...]) -> _Contents:
         """What a resource holds before anything is written to it: an input where it is generated, else a constant."""
         if resource.name in self.first:
             return self.first[resource.name]
@@ -163,35 +165,37 @@ class _Lifting:
             self.graph.inputs.append(value.name)
             if resource.form != "deferred":
                 self.graph.losses.append(f"resource {resource.name!r}: its generated values; it became an input")
-        self.first[resource.name] = _Held(value.name, shape, element)
+        self.first[resource.name] = _Contents(value.name, shape, element)
         return self.first[resource.name]
 
     # ---- steps ------------------------------------------------------------------------------------------------
 
-    def spread(self, held: _Held, sizes: tuple[int, ...], place: str) -> _Held:
+    def spread(self, contents: _Contents, sizes: tuple[int, ...], place: str) -> _Contents:
         """Expand to sizes, where it has others."""
-        if held.shape == sizes:
-            return held
-        return self.made("expand", (held,), f"{held.value}_expand", sizes, place, shape=sizes)
+        if contents.shape == sizes:
+            return contents
+        return self.made("expand", (contents,), f"{contents.value}_expand", sizes, place, shape=sizes)
 
     def made(
-        self, kind: Kind, operands: tuple[_Held, ...], base: str, sizes: tuple[int, ...], place: str, **stated: Any
-    ) -> _Held:
+        self, kind: Kind, operands: tuple[_Contents, ...], base: str, sizes: tuple[int, ...], place: str, **stated: Any
+    ) -> _Contents:
         """Add a step; its result is of the operands' element type and has a name like ``base``."""
         inputs, element = tuple(one.value for one in operands), operands[0].element
         self.read.update(inputs)
         value = self.graph.add(Value(self.graph.fresh(base), TensorType(element, sizes)))
         self.graph.steps.append(Step(kind=kind, inputs=inputs, output=value.name, where=place, **stated))
-        return _Held(value.name, sizes, element)
+        return _Contents(value.name, sizes, element)
 
     def finish(self) -> None:
         """Choose the outputs: what is printed or written to a file, and what nothing reads."""
         shown = {command.resource for command in self.model.commands if not isinstance(command, Dispatch)}
-        for name, held in self.held.items():
-            if name in shown or held.value not in self.read:
-                self.graph.outputs.append(held.value)
-                if held.value != name:
-                    self.graph.losses.append(f"resource {name!r}: the name of its last contents, now {held.value!r}")
+        for name, contents in self.contents.items():
+            if name in shown or contents.value not in self.read:
+                self.graph.outputs.append(contents.value)
+                if contents.value != name:
+                    self.graph.losses.append(
+                        f"resource {name!r}: the name of its last contents, now {contents.value!r}"
+                    )
 
 
 def to_graph(model: Model) -> Graph:

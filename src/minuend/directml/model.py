@@ -6,7 +6,7 @@
                          { "type": "print", "resource": NAME }, … ] }
 
 Resources are buffers (:mod:`~minuend.directml.dxdispatch.resources`), dispatchables are operators and commands run
-them in order (:mod:`~minuend.directml.dxdispatch.dispatch`). What is not known is kept and written back; comments are
+them in order (:mod:`~minuend.directml.dxdispatch.dispatch`). What is not known stays and is written back; comments are
 not.
 """
 
@@ -96,18 +96,18 @@ class Model:
         >>> Model.read('{"resources": {}, "dispatchables": {}, "commands": []}').run()
         {}
         """
-        beside = None if folder is None else os.fspath(folder)
+        given_folder = None if folder is None else os.fspath(folder)
         if isinstance(source, bytes):
-            return cls(parse(_decoded(source, "the model")), beside)
+            return cls(parse(_decoded(source, "the model")), given_folder)
         if isinstance(source, str) and starts_object(source):
-            return cls(parse(source), beside)
+            return cls(parse(source), given_folder)
         path = os.fspath(source)
         if os.path.isdir(path):
             raise IsADirectoryError(f"{path} is a folder; expected a DxDispatch model in JSON")
         if not os.path.exists(path):
             raise FileNotFoundError(f"there is no file {path}")
         text = _decoded(read_bytes(path), path)
-        return cls(parse(text, path), os.path.dirname(os.path.abspath(path)) if beside is None else beside)
+        return cls(parse(text, path), os.path.dirname(os.path.abspath(path)) if given_folder is None else given_folder)
 
     @property
     def path(self) -> str:
@@ -227,10 +227,10 @@ class Model:
     def save(self, path: str | os.PathLike[str], *, inputs: Iterable[str] = ()) -> None:
         """Write the model as JSON, whole or not at all.
 
-        Unknown keys are kept, comments are not. The file that it was read from may be replaced.
+        Unknown keys stay, comments do not. The file that it was read from may be replaced.
 
         Args:
-            path: of the file. inputs: files that are not to be replaced, besides those of the model's resources.
+            path: of the file. inputs: files that are not to be replaced, in addition to those of the model's resources.
 
         Raises:
             MinuendError: the path is an input, or a resource's file would not be found from there.

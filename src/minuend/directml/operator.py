@@ -1,7 +1,7 @@
 """``ELEMENT_WISE_SUBTRACT`` on plain buffers, with every rule that DirectML documents checked first.
 
 DirectML's own runtime answers a broken rule with a bare ``E_INVALIDARG``, or with a removed device; here each
-rule is numbered where it is kept and the message names the field.
+rule is numbered where it is enforced and the message names the field.
 """
 
 from __future__ import annotations

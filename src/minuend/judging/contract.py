@@ -47,8 +47,10 @@ class Tally:
         if self.first is None:
             return f"all {self.elements} elements are as expected"
         one = self.first
-        told = f"{self.different} of {self.elements} elements differ, the first at {one.place}, index {list(one.index)}"
-        return f"{told}: got {one.got}, expected {one.expected}"
+        message = (
+            f"{self.different} of {self.elements} elements differ, the first at {one.place}, index {list(one.index)}"
+        )
+        return f"{message}: got {one.got}, expected {one.expected}"
 
 
 def differing(x: Array, y: Array) -> Array:

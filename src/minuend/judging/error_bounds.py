@@ -23,7 +23,7 @@ WORDS = (
 
 @dataclass(frozen=True)
 class Verdict:
-    """A value beside the contract's: which elements differ, how far they may, how far the farthest is."""
+    """A value compared with the contract's: which elements differ, how far they may, how far the farthest is."""
 
     unlike: Array
     allowed: float | None = None
@@ -94,11 +94,11 @@ def answered(name: str, got: Array, own: Array, verdict: Verdict) -> Answered:
     unequal = differing(got, own)
     if not unequal.any():
         return known
-    ulps, distance = _apart(got[unequal], own[unequal])
+    ulps, distance = _distance(got[unequal], own[unequal])
     return replace(known, unequal=int(unequal.sum()), ulps=ulps, distance=distance)
 
 
-def _apart(got: Array, own: Array) -> tuple[int | None, float]:
+def _distance(got: Array, own: Array) -> tuple[int | None, float]:
     """How far the farthest of some elements is, in ulps and as a number; NaN and infinities do not count."""
     with np.errstate(all="ignore"):
         far = np.abs(got.astype(np.float64) - own.astype(np.float64))

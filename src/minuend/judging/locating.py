@@ -20,7 +20,7 @@ from minuend.judging.contract import differing
 from minuend.judging.error_bounds import Bounds, first_of
 from minuend.models.opening import Model
 from minuend.models.tracing import Array, Step, Trace
-from minuend.runtimes.model_runs import RuntimeRefuses, asked
+from minuend.runtimes.model_runs import RuntimeRefuses, query_model
 from minuend.runtimes.probing import Skip
 from minuend.runtimes.running import Runtime
 from minuend.runtimes.trials import Place
@@ -37,7 +37,7 @@ class Cuts:
     """A model on a runtime, to be cut.
 
     Attributes:
-        model, inputs: what is run. trace: the same by the contract. runtime, told: where, and what it is told.
+        model, inputs: what is run. trace: the same by the contract. runtime, settings: where, and its hint or switch.
         got: the outputs as they are without a cut. outputs: the names of those that are compared.
     """
 
@@ -45,7 +45,7 @@ class Cuts:
     inputs: Mapping[str, Array]
     trace: Trace
     runtime: Runtime
-    told: Mapping[str, str]
+    settings: Mapping[str, str]
     got: Mapping[str, Array]
     outputs: Collection[str]
 
@@ -69,7 +69,7 @@ class Cuts:
         if not wanted:
             return self.got, {key: known[key] for key in keys if key in known}
         try:
-            outputs, seen = asked(self.model, self.inputs, list(self.got), wanted, self.runtime, self.told)
+            outputs, seen = query_model(self.model, self.inputs, list(self.got), wanted, self.runtime, self.settings)
         except (LimitExceeded, RuntimeRefuses, Skip):
             return None
         found = {key: outputs[name] for name, key in self.trace.outputs.items() if name in outputs}
@@ -94,14 +94,14 @@ def before(trace: Trace, key: Hashable, stop: Collection[Hashable] = ()) -> list
 
 
 def locate(cuts: Cuts, bounds: Bounds, output: str) -> Place | None:
-    """Return the first place on the way to an output where numbers leave; ``None`` where it cannot be told."""
-    goal = cuts.trace.outputs[output]
-    keys = [key for step in before(cuts.trace, goal) for key in step.outputs if cuts.can_see(key)]
+    """Return the first place on the way to an output where numbers leave; ``None`` where it is not known."""
+    target = cuts.trace.outputs[output]
+    keys = [key for step in before(cuts.trace, target) for key in step.outputs if cuts.can_see(key)]
     seen = cuts.seen(keys)
     if seen is not None:
         wrong = next((key for key in keys if key in seen and bounds.judge(key, seen[key]).unlike.any()), None)
         return None if wrong is None else _place(cuts.trace, bounds, output, wrong, seen[wrong])
-    right, wrong, array = _narrowed(cuts, bounds, keys, goal, output)
+    right, wrong, array = _narrowed(cuts, bounds, keys, target, output)
     place = _place(cuts.trace, bounds, output, wrong, array, right)
     if place is None or not place.together:
         return place
@@ -117,9 +117,9 @@ def _by_changing_cuts(
     Args:
         known: values that are right, found by cuts that change nothing.
     """
-    goal = cuts.trace.outputs[output]
+    target = cuts.trace.outputs[output]
     low = max((keys.index(key) for key in known if key in keys), default=-1)
-    high, wrong, array = len(keys) - 1, goal, cuts.got[output]
+    high, wrong, array = len(keys) - 1, target, cuts.got[output]
     right, hidden = list(known), set[int]()
     for _ in range(_MOST_RUNS):
         left = [k for k in range(low + 1, high) if k not in hidden]
@@ -128,7 +128,7 @@ def _by_changing_cuts(
         # At first all of them at once: where that leaves the output wrong, one look tells the place.
         some = left if array is cuts.got[output] and not hidden else [min(left, key=lambda k: abs(2 * k - low - high))]
         looked = cuts.look([keys[k] for k in some])
-        if looked is None or not bounds.judge(goal, looked[0][output]).unlike.any():
+        if looked is None or not bounds.judge(target, looked[0][output]).unlike.any():
             hidden.update(some if len(some) == 1 else [some[len(some) // 2]])
             continue
         bad = [k for k in some if keys[k] in looked[1] and bounds.judge(keys[k], looked[1][keys[k]]).unlike.any()]
@@ -137,18 +137,18 @@ def _by_changing_cuts(
         if bad:
             high, wrong, array = bad[0], keys[bad[0]], looked[1][keys[bad[0]]]
         low = max([low, *good])
-    if len(right) == len(known) and wrong is goal:
+    if len(right) == len(known) and wrong is target:
         return None
     place = _place(cuts.trace, bounds, output, wrong, array, right)
     return None if place is None else replace(place, cut=True)
 
 
 def _narrowed(
-    cuts: Cuts, bounds: Bounds, keys: Sequence[Hashable], goal: Hashable, output: str
+    cuts: Cuts, bounds: Bounds, keys: Sequence[Hashable], target: Hashable, output: str
 ) -> tuple[list[Hashable], Hashable, Array]:
     """Halve the way to an output, by cuts that change nothing: what is right, and the first that is wrong."""
     right: list[Hashable] = []
-    low, high, wrong, array = -1, keys.index(goal) if goal in keys else len(keys), goal, cuts.got[output]
+    low, high, wrong, array = -1, keys.index(target) if target in keys else len(keys), target, cuts.got[output]
     hidden: set[int] = set()
     for _ in range(_MOST_RUNS):
         left = [k for k in range(low + 1, high) if k not in hidden]

@@ -34,24 +34,24 @@ _OPEN = 5
 """What open dims are taken for."""
 
 _MOST_ELEMENTS = 1 << 20
-"""Elements of an operand up to which a subtraction is asked for by itself."""
+"""Elements of an operand up to which a subtraction is probed by itself."""
 
 _ROUNDS, _ENOUGH = 4, 4096
-"""How often a runtime is asked, each time in a new model, and after how many pairs that is enough."""
+"""How often a runtime is queried, each time in a new model, and after how many pairs that is enough."""
 
 _NODES = 64
 """How often a subtraction stands in one model, where its shapes are small; with other constants each has its own."""
 
 _INSIDE = 32
-"""Numbers from inside a range that are taken beside the edges."""
+"""Numbers from inside a range that are taken in addition to the edges."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Probed:
     """What a runtime gave for a subtraction by itself.
 
     Attributes:
-        pairs, different: how many pairs of operands were asked for, and how many gave other numbers than the contract.
+        pairs, different: how many pairs of operands were probed, and how many gave other numbers than the contract.
         witness: the first of those. odd: what is wrong with the result's type or shape.
         refused: the runtime's message, where it did not run it.
         whole: whether the shapes are those of the model; else some that they can turn out to be.
@@ -74,11 +74,11 @@ class Asked:
         return ProbeDiffers(self.different, self.pairs, self.witness) if self.different else ProbeAgrees(self.pairs)
 
 
-def ask(occurrence: Occurrence, runtime: Runtime, hint: str = "", known: Sequence[Witness] = ()) -> Asked | None:
-    """Ask a runtime for a subtraction by itself; ``None`` where that cannot be done.
+def probe(occurrence: Occurrence, runtime: Runtime, hint: str = "", known: Sequence[Witness] = ()) -> Probed | None:
+    """Probe a subtraction by itself on a runtime; ``None`` where that cannot be done.
 
     Args:
-        occurrence: the subtraction. runtime: what is asked. hint: the precision that it is told.
+        occurrence: the subtraction. runtime: what is queried. hint: the precision that it is set to.
         known: pairs that deviate elsewhere, which are taken first.
     """
     node = occurrence.node
@@ -88,7 +88,7 @@ def ask(occurrence: Occurrence, runtime: Runtime, hint: str = "", known: Sequenc
     source = _Source(occurrence, node.a.element, shapes, known)
     if source.is_empty:
         return None
-    found = Asked(whole=relation_of(node) is not None)
+    found = Probed(whole=relation_of(node) is not None)
     for _ in range(source.rounds):
         try:
             triples = [source.triple(node) for _ in range(source.nodes)]
@@ -171,14 +171,14 @@ class _Source:
     def __init__(self, occurrence: Occurrence, element: ElementType, shapes: Shapes, known: Sequence[Witness]) -> None:
         self.element, self.shapes, self.stored = element, shapes, occurrence.fixed()
         self.pools = [
-            _pool(element, one, kept) for one, kept in zip((occurrence.a, occurrence.b), self.stored, strict=True)
+            _pool(element, one, stored) for one, stored in zip((occurrence.a, occurrence.b), self.stored, strict=True)
         ]
         self.counts = [math.prod(shape) for shape in shapes]
         self.rng = np.random.default_rng(zlib.crc32(occurrence.where.encode()))
-        self.free = all(kept is None for kept in self.stored)
+        self.free = all(stored is None for stored in self.stored)
         self.pairs = self._mixed([self._codes_of(one) for one in known]) if self.free else []
         self.taken = 0
-        settled = [kept is not None for kept in self.stored]
+        settled = [stored is not None for stored in self.stored]
         own = any(not settled[i] for i in occurrence.constants)
         alone = own or all(settled)
         self.nodes = 1 if alone else max(1, min(_NODES, _ENOUGH // max(1, *self.counts)))
@@ -241,18 +241,18 @@ def _answer(
         stated=node.attributes,
         shapes=shapes,
     )
-    asking = PROBING.required(dialect(node.op.dialect))
+    probing = PROBING.required(dialect(node.op.dialect))
     fed = [(name, case.element, one) for name, side, one in operands([case]) if not is_constant(case, side)]
-    return runtime.ask(asking.FORM, *asking.case_model([case]), fed, hint, count=len(triples))
+    return runtime.query(probing.FORM, *probing.case_model([case]), fed, hint, count=len(triples))
 
 
-def _added(found: Asked, answer: list[Output] | Refused, element: ElementType, triples: Sequence[Triple]) -> Asked:
+def _added(found: Probed, answer: list[Output] | Refused, element: ElementType, triples: Sequence[Triple]) -> Probed:
     if isinstance(answer, Refused):
         return replace(found, refused=answer.message)
     for output, (a, b, expected) in zip(answer, triples, strict=True):
         if output.element is not element or output.codes.shape != expected.shape:
-            told = f"the result is {output.element} {output.codes.shape}, not {element} {expected.shape}"
-            return replace(found, different=found.pairs + expected.size, pairs=found.pairs + expected.size, odd=told)
+            message = f"the result is {output.element} {output.codes.shape}, not {element} {expected.shape}"
+            return replace(found, different=found.pairs + expected.size, pairs=found.pairs + expected.size, odd=message)
         unlike = values.differ(element, output.codes, expected)
         witness = found.witness
         if witness is None and unlike.any():

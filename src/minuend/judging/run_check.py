@@ -22,7 +22,7 @@ from minuend.judging.error_bounds import Bounds, answered
 from minuend.judging.locating import Cuts, locate
 from minuend.judging.options import Judging
 from minuend.judging.pattern_verdicts import pattern_verdict, sharing_constants
-from minuend.judging.probe_node import Asked, ask, codes_of, pair_at
+from minuend.judging.probe_node import Probed, codes_of, pair_at, probe
 from minuend.models.occurrences import Occurrence
 from minuend.models.opening import Model
 from minuend.models.ranges.assumed import NONE, Assumptions
@@ -36,10 +36,10 @@ from minuend.runtimes.model_runs import (
     SMALL,
     WILD,
     RuntimeRefuses,
-    asked,
     beyond_inputs,
     check_size,
     make_inputs,
+    query_model,
 )
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.reasons import (
@@ -199,7 +199,7 @@ def _compared(model: Model, runtime: Runtime, ran: Sequence[Turn], found: Sequen
     wrong: Cuts | None = None
     for turn in ran:
         try:
-            got, _ = asked(model, turn.inputs, list(model.output_names()), (), runtime, options)
+            got, _ = query_model(model, turn.inputs, list(model.output_names()), (), runtime, options)
         except RuntimeRefuses as refused:
             return Tried(replace(trial, refused=str(refused)), {})
         except LimitExceeded as limit:
@@ -224,7 +224,7 @@ def _first(tallies: Mapping[str, Tally], shown: Mapping[str, Witness]) -> Iterat
     for where, tally in tallies.items():
         if tally.first is not None and where in shown:
             pair = f"{shown[where].gives}, expected {shown[where].expected}"
-            yield f"the first subtraction that leaves the contract is {where}, at {list(tally.first.index)}: {pair}"
+            yield f"the first subtraction with another result is {where}, at {list(tally.first.index)}: {pair}"
             return
 
 
@@ -282,7 +282,9 @@ def _gone(cuts: Cuts) -> Iterable[str]:
     """The settings of the runtime, each by itself, with which no output differs."""
     for switch in quirks(cuts.runtime.name).switches:
         try:
-            got, _ = asked(cuts.model, cuts.inputs, list(cuts.got), (), cuts.runtime, {**cuts.told, "switch": switch})
+            got, _ = query_model(
+                cuts.model, cuts.inputs, list(cuts.got), (), cuts.runtime, {**cuts.settings, "switch": switch}
+            )
         except (RuntimeRefuses, LimitExceeded):
             continue
         if not any(one.different for one in _answers(replace(cuts, got=got))):
@@ -364,7 +366,7 @@ def with_answers(
     with Runtime(target.runtime) as runtime:
         for k, (finding, occurrence) in enumerate(zip(findings, found, strict=True)):
             if chosen[k] and finding.verdict not in ("invalid", "not-implemented"):
-                answer = ask(occurrence, runtime, judging.hint_of(target), known_pairs(occurrence, target))
+                answer = probe(occurrence, runtime, judging.hint_of(target), known_pairs(occurrence, target))
                 results[k] = with_answer(finding, answer, reason_around(occurrence, target, judging.hint, sharing))
     return results
 
@@ -388,7 +390,7 @@ def reason_around(occurrence: Occurrence, target: Target, hint: str, sharing: Co
     return None if around.verdict == "ok" else around.why
 
 
-def with_answer(finding: Finding, answer: Asked | None, around: Reason | None) -> Finding:
+def with_answer(finding: Finding, answer: Probed | None, around: Reason | None) -> Finding:
     """Return a finding with what a runtime gave for its occurrence in isolation.
 
     Args:
@@ -410,9 +412,9 @@ def with_answer(finding: Finding, answer: Asked | None, around: Reason | None) -
     if finding.verdict == "different-numbers":
         return replace(finding, reasons=(*finding.reasons, seen))
     if around is not None or not answer.whole:
-        besides = () if around is None or around in finding.reasons else (around,)
+        more = () if around is None or around in finding.reasons else (around,)
         limited = ProbeAgrees(answer.pairs, "shapes" if around is None else "patterns")
-        return replace(finding, reasons=(*finding.reasons, *besides, limited))
+        return replace(finding, reasons=(*finding.reasons, *more, limited))
     return replace(finding, verdict="ok", reasons=(seen, *finding.reasons))
 
 

@@ -50,14 +50,14 @@ class Newest(Protocol):
     """The newest version that some runtime loads.
 
     Attributes:
-        version: the version. told: which runtime ends there; empty where none does.
+        version: the version. message: which runtime ends there; empty where none does.
     """
 
     @property
     def version(self) -> int: ...
 
     @property
-    def told(self) -> str: ...
+    def message(self) -> str: ...
 
 
 N = TypeVar("N", bound=Newest)
@@ -66,7 +66,7 @@ N = TypeVar("N", bound=Newest)
 class Loading(Protocol[M_contra, N]):
     """A dialect's ``loading.py``."""
 
-    def goal(self, target: str | None, /) -> N:
+    def newest_version(self, target: str | None, /) -> N:
         """Return the newest version that a target loads, or that every installed runtime does."""
 
     def fit(self, model: M_contra, to: N, /) -> list[str]:
@@ -134,7 +134,7 @@ def convert(model: Any, to: str, *, target: str | None = None) -> Converted:
         raise SpecError(
             "target", f"{to!r} says what to convert to; a target decides where the version is open, as in 'onnx'"
         )
-    limit = loading.goal(target) if loading is not None and version is None else None
+    limit = loading.newest_version(target) if loading is not None and version is None else None
     version = version if limit is None else str(limit.version)
     if opened.dialect is home and versioning is not None:
         result, changes, losses = versioning.convert(opened, version)
@@ -144,7 +144,7 @@ def convert(model: Any, to: str, *, target: str | None = None) -> Converted:
         graph = LIFTING.required(opened.dialect).to_graph(opened)
         result, changes, losses = LOWERING.required(home).from_graph(graph, version)
     if loading is not None and limit is not None:
-        changes = [*([limit.told] if limit.told else []), *changes, *loading.fit(result, limit)]
+        changes = [*([limit.message] if limit.message else []), *changes, *loading.fit(result, limit)]
     return Converted(result.handout, changes, losses, result, opened)
 
 

@@ -26,7 +26,7 @@ _SMALL = ("bool", "int8", "uint8")
 """Types all of whose numbers every float of 16 bits has."""
 
 _NEUTRAL: Mapping[str, tuple[int, ...]] = MappingProxyType({"Add": (0, 0), "Sub": (0, 0), "Mul": (1, 1), "Div": (1,)})
-"""Operators of two operands: the number beside which the other keeps its magnitude, as the last one and the first."""
+"""Operators of two operands: the number with which the other keeps its magnitude, as the last one and the first."""
 
 
 _FOLLOWED = 16
@@ -57,7 +57,7 @@ def _follow(flow: Flow, first: str, known: dict[str, bool]) -> bool:
         known[name] = True
         made = flow.maker_of(name)
         if made is None:
-            if flow.within and name not in flow.constants:  # what comes into a body may be held in more bits
+            if flow.within and name not in flow.constants:  # what comes into a body may be stored in more bits
                 return False
             continue
         more = _needs(flow, made)
@@ -126,12 +126,12 @@ def _unrounded(operator: str, given: list[Array], dtype: np.dtype[Any]) -> Array
             return None
         rounded = found.astype(dtype)
         magnitudes = np.abs(found[found != 0])
-        kept = (
+        exact = (
             np.isfinite(found).all()
             and (magnitudes >= _SMALLEST).all()
             and (rounded.astype(found.dtype) == found).all()
         )
-    return rounded if kept else None
+    return rounded if exact else None
 
 
 def _all(flow: Flow, name: str, number: int) -> bool:

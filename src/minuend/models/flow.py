@@ -36,7 +36,7 @@ class Flow:
         dtypes: element types of values by name (``"bool"`` among them), as far as they are known.
         outputs: names of what leaves the scope.
         shapes: those of values that are known. sizes: how many elements stored values have, by name.
-        elements: those of a stored value, flat; ``None`` where they are not read. Asked seldom.
+        elements: those of a stored value, flat; ``None`` where they are not read. Queried seldom.
         within: the operators in whose bodies the scope lies, the outermost first.
     """
 
@@ -146,7 +146,7 @@ class Flow:
         return [self.steps[i][0] for i in self._readers.get(name, ())]
 
     def result_operands(self, name: str, kind: str) -> list[str]:
-        """What the operators of a kind that read a value read besides it."""
+        """What the operators of a kind that read a value read in addition to it."""
         steps = [self.steps[i] for i in self._readers.get(name, ()) if self.steps[i][0] == kind]
         return [other for step in steps for other in step[1] if other != name]
 

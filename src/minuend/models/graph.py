@@ -26,7 +26,7 @@ class Refused(Exception):
 
 @dataclass(kw_only=True)
 class Attempts:
-    """A model that is lifted or lowered piece by piece, so that all that stands in the way is told.
+    """A model that is lifted or lowered piece by piece, so that all that stands in the way is reported.
 
     Attributes:
         nodes: the reasons of what is refused, by place.

@@ -40,7 +40,7 @@ ANYWHERE = ("Concat", "Sum", "Mean", "Einsum")
 """Operators all of whose inputs are alike: a pattern shows one."""
 
 FACTORS = ("Mul", "Div")
-"""Operators beside which a pattern shows a power of two as such, between the ends of those that are measured; not of
+"""Operators next to which a pattern shows a power of two as such, between the ends of those that are measured; not of
 types that runtimes hold in more bits, which it hands on."""
 
 ZEROS: Mapping[str, Sequence[Const]] = MappingProxyType(
@@ -155,7 +155,7 @@ def _makers(flow: Flow, index: int) -> Iterator[Match]:
 
 
 def _others(flow: Flow, index: int, operator: str, place: int = -1) -> Iterator[tuple[Term, ...]]:
-    """The operands of the judged operator beside an adjacent one; of the one that this makes, a hole."""
+    """The operands of the judged operator next to an adjacent one; of the one that this makes, a hole."""
     names = enumerate(flow.steps[index][1])
     return itertools.product(*((X,) if i == place else own_kinds(flow, operator, name, i) for i, name in names))
 
@@ -271,8 +271,8 @@ def _connected(flow: Flow, index: int) -> set[int]:
     while waiting:
         _, inputs, outputs = flow.steps[waiting.pop()]
         made = [name for name in inputs if name not in flow.folded and flow.maker_of(name) is not None]
-        beside = {i for name in made for i in (flow.maker_of(name), *flow.readers_of(name)) if i is not None}
-        more = (beside | {i for name in outputs for i in flow.readers_of(name)}) - seen
+        adjacent = {i for name in made for i in (flow.maker_of(name), *flow.readers_of(name)) if i is not None}
+        more = (adjacent | {i for name in outputs for i in flow.readers_of(name)}) - seen
         seen |= more
         waiting.extend(more)
     return seen - {index}
@@ -379,7 +379,7 @@ def _factors(flow: Flow, operator: str, name: str) -> Collection[Term]:
 
 
 def _first(flow: Flow, name: str, found: Collection[Term]) -> Collection[Term]:
-    """What a minuend is beside a linear operator: a constant 0 is distinguished.
+    """What a minuend is next to a linear operator: a constant 0 is distinguished.
 
     Runtimes take ``0 - x`` for ``-x``, and fuse that otherwise than what another constant makes.
     """
@@ -389,7 +389,7 @@ def _first(flow: Flow, name: str, found: Collection[Term]) -> Collection[Term]:
 
 
 def own_kinds(flow: Flow, operator: str, name: str, place: int = 1) -> Collection[Term]:
-    """What an operand of the judged operator is beside another operator."""
+    """What an operand of the judged operator is next to another operator."""
     found = kinds(flow, name) if operator in ARITHMETIC else (Const.ANY,) if name in flow.folded else (X,)
     return _first(flow, name, found) if place == 0 and operator in LINEAR else found
 

@@ -34,11 +34,11 @@ class Occurrence:
         op: the version that governs it. name: the node's own, or ``""``. where: its place in its file.
         node: the node, or why there is none: a type that subtraction does not take, or one that is not known.
         operands: what each of them can hold. constants: the positions of those that are fixed in the model.
-        purpose: what it is there for, in words. notes: what a reader should know of it besides.
+        purpose: what it is there for, in words. notes: what else a reader should know of it.
         matches: the patterns around it in the graph.
         violations: kinds of rules that its model breaks and some runtimes insist on, ways in which it stores constants
             that some do not read, and ``"two constants of uint8"``.
-        fixed: the elements of each operand that is stored in the model; asked seldom, for it reads them.
+        fixed: the elements of each operand that is stored in the model; queried seldom, for it reads them.
         live: the node itself, as the dialect's ``fixing`` rewrites it; ``None`` where it cannot.
     """
 

@@ -203,7 +203,7 @@ def open_model(source: Any, **options: Any) -> Model:
     Args:
         source: a path, bytes, text, a model object of another package (``onnx.ModelProto``), or a Model, which is
             returned as it is.
-        options: what the dialect's own ``read`` takes besides, such as ONNX's ``base_dir``.
+        options: what the dialect's own ``read`` takes in addition, such as ONNX's ``base_dir``.
 
     Returns:
         The dialect's model: it has ``run``, ``save`` and ``subtractions``.
@@ -239,9 +239,9 @@ def run(
         model: whatever :func:`open_model` takes.
         inputs: arrays by the model's own names of its inputs.
         max_bytes: the size of the largest result that may be made; ``None`` for no limit.
-        max_memory, max_seconds: what the process that runs it may take: bytes besides six times the model with its
-            inputs, and seconds; ``None`` for no limit.
-        options: what the dialect's own ``run`` takes besides.
+        max_memory, max_seconds: what the process that runs it may take: bytes in addition to six times the model
+            with its inputs, and seconds; ``None`` for no limit.
+        options: what the dialect's own ``run`` takes in addition.
 
     Returns:
         The outputs by name.

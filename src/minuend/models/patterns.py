@@ -42,7 +42,7 @@ class Const(Enum):
     """Several numbers, along more than one axis."""
 
     ANY = "k"
-    """Any constant: beside operators that are no arithmetic the kind does not matter."""
+    """Any constant: next to operators that are no arithmetic the kind does not matter."""
 
     POWER = "2^k"
     """A positive power of two, between the ends of :data:`POWERS`."""
@@ -221,7 +221,7 @@ def judged(pattern: Pattern) -> str:
 
 
 def operators(pattern: Pattern) -> tuple[str, ...]:
-    """Return the names of the operators that a pattern has besides the judged one.
+    """Return the names of the operators that a pattern has in addition to the judged one.
 
     >>> operators(Op("Relu", (less(Op("Mul", (X, X)), X),)))
     ('Relu', 'Mul')

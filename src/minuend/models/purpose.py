@@ -1,4 +1,4 @@
-"""What a subtraction is there for, told from the nodes around it."""
+"""What a subtraction is there for, derived from the nodes around it."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ _TESTS = (
     ("mean subtraction", _is_mean),
     ("shape arithmetic", _is_shape),
 )
-"""What a subtraction can be there for, in the order in which it is asked."""
+"""What a subtraction can be there for, in the order in which the rules are tried."""
 
 PURPOSES = tuple(name for name, _ in _TESTS)
 """Every purpose but :data:`PLAIN`."""

@@ -1,7 +1,7 @@
 """ONNX ``Sub``, versions 1, 6, 7, 13 and 14: on arrays (:func:`sub`) and as a backend (:class:`Backend`).
 
 The versions are data in :mod:`minuend.onnx.versions`. Only the backend needs the ``onnx`` package; it is
-imported when ``Backend`` is first asked for.
+imported when ``Backend`` is first requested.
 """
 
 from __future__ import annotations

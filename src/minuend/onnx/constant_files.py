@@ -29,7 +29,7 @@ NAMED = True
 
 
 def open_file(path: str, *, every_type: bool = False) -> TensorFile:
-    """Read a model; its constants are looked at when they are asked for.
+    """Read a model; its constants are looked at when they are requested.
 
     Raises:
         Unsupported: onnx is not installed. Others: see :func:`minuend.onnx.model.read`.

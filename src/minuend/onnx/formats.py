@@ -33,10 +33,10 @@ def looks_like(head: bytes) -> bool:
 
 
 def is_model(_: str) -> bool:
-    """Whether a file of such a name is a model: nothing else is called so, and a broken one is to be told."""
+    """Whether a file of such a name is a model: nothing else is called so, and a broken one is to be reported."""
     return True
 
 
 def files(path: str) -> tuple[str, ...]:
-    """The files that a model takes that is saved to a path; data of its own goes beside it."""
+    """The files that a model takes that is saved to a path; data of its own goes into the same folder."""
     return (path,)

@@ -273,7 +273,7 @@ def _axes(stated: Sequence[int], rank: int) -> tuple[int, ...]:
 
 
 def _reshaped(wanted: tuple[int, ...], come: Shape, zeros: bool) -> tuple[int, ...]:
-    """Return the dims that a Reshape asks for, its 0s (copies) filled in, and its -1 where that can be known."""
+    """Return the dims that a Reshape requests, its 0s (copies) filled in, and its -1 where that can be known."""
     if wanted.count(-1) > 1 or min(wanted, default=0) < -1 or (zeros and 0 in wanted and -1 in wanted):
         raise Refused(f"it reshapes to {wanted}; expected sizes, at most one of them -1")
     dims = list(wanted)

@@ -18,40 +18,40 @@ from minuend.runtimes.registry import adapters
 
 
 @dataclass(frozen=True, slots=True)
-class Goal:
+class NewestVersion:
     """What a conversion stops at.
 
     Attributes:
         version: the opset. ir_version: the highest IR version that is loaded; ``None`` for any.
-        told: which runtime stops it there; empty where none does. runtime: its name and release.
+        message: which runtime stops it there; empty where none does. runtime: its name and release.
     """
 
     version: int
     ir_version: int | None = None
-    told: str = ""
+    message: str = ""
     runtime: str = ""
 
 
-def goal(target: str | None = None) -> Goal:
+def newest_version(target: str | None = None) -> NewestVersion:
     """Return the newest opset that a target loads, or that every installed runtime does.
 
     Raises:
         SpecError: no such target.
 
-    >>> goal("onnxruntime-cpu@1.20").version, goal("onnxruntime-cpu@1.20").told
+    >>> newest_version("onnxruntime-cpu@1.20").version, newest_version("onnxruntime-cpu@1.20").message
     (21, 'opset 21 is the newest that onnxruntime-cpu@1.20.1 loads')
     """
-    found = [Goal(newest_known())]
-    asked = targets.find(target) if target else None
-    for runtime, release in _installed() if asked is None else [(asked.runtime, asked.release)]:
+    found = [NewestVersion(newest_known())]
+    queried = targets.find(target) if target else None
+    for runtime, release in _installed() if queried is None else [(queried.runtime, queried.release)]:
         opset, ir_version = _loads(runtime, release)
         name = f"{runtime}@{release}"
         if opset is not None:
             kernels = _of_release(quirks(runtime).kernels, release)
             does = "loads" if kernels is None or kernels >= opset else "has the kernels of"
             opset = opset if kernels is None else min(opset, kernels)
-            told = f"opset {opset} is the newest that {name} {does}" if opset < newest_known() else ""
-            found.append(Goal(min(opset, newest_known()), ir_version, told, name))
+            message = f"opset {opset} is the newest that {name} {does}" if opset < newest_known() else ""
+            found.append(NewestVersion(min(opset, newest_known()), ir_version, message, name))
     return min(reversed(found), key=lambda one: one.version)
 
 
@@ -61,7 +61,7 @@ def _installed() -> list[tuple[str, str]]:
 
 
 def _loads(runtime: str, release: str) -> tuple[int | None, int | None]:
-    """What a release loads; one that was not asked loads what the next older one does."""
+    """What a release loads; one that was not queried loads what the next older one does."""
     rows = {_parts(known): loads for known, loads in quirks(runtime).loaded.items()}
     older = [known for known in rows if known <= _parts(release)]
     return rows[max(older, default=min(rows))] if rows else (None, None)
@@ -97,7 +97,7 @@ def refused(model: Model, runtime: str, release: str) -> str:
     return ""
 
 
-def fit(model: Model, to: Goal) -> list[str]:
+def fit(model: Model, to: NewestVersion) -> list[str]:
     """Lower a model's IR version to the highest that is loaded, in place, where nothing in it needs the one it has.
 
     Returns:

@@ -1,4 +1,4 @@
-"""A graph becomes an ONNX model, each step in its operator's own form at the opset asked for."""
+"""A graph becomes an ONNX model, each step in its operator's own form at the requested opset."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
     .onnx      a ModelProto: IR version, opset imports, a graph (inputs, initializers, nodes, outputs), functions
     .onnxtxt   the same in ONNX's text form
 
-A protobuf message ends at 2 GiB: larger models keep tensors in files beside them
-(:mod:`minuend.onnx.documents.external`). Those stay references: a tensor's data is read when something asks for it.
+A protobuf message ends at 2 GiB: larger models keep tensors in separate files
+(:mod:`minuend.onnx.documents.external`). Those stay references: a tensor's data is read when something requests it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from minuend.onnx.documents.tensors import Array
 from minuend.onnx.execution import running
 from minuend.onnx.execution.kernels import RunError
 from minuend.onnx.graphs import walk
-from minuend.onnx.graphs.normalising import Departure
+from minuend.onnx.graphs.normalising import Violation
 from minuend.onnx.versions import DIALECT
 from minuend.standards.node import Node
 
@@ -37,7 +37,7 @@ def read(source: Any, *, base_dir: str | os.PathLike[str] | None = None) -> Mode
     Args:
         source: a path (``.onnx``, or ``.onnxtxt`` for the text form), the bytes of a model, its text form as a ``str``
             (which begins with ``<``), or a ``ModelProto``, which is taken as it is, not copied, unless something in it
-            has to be mended (:mod:`minuend.onnx.graphs.normalising`).
+            has to be normalised (:mod:`minuend.onnx.graphs.normalising`).
         base_dir: the folder of its external data; that of the path if it is not given.
 
     Raises:
@@ -47,11 +47,11 @@ def read(source: Any, *, base_dir: str | os.PathLike[str] | None = None) -> Mode
     >>> [str(node.op) for node in model.subtractions()]
     ['Sub-14']
     """
-    proto, departures, path, name = parsed(source)
+    proto, violations, path, name = parsed(source)
     folder = None if base_dir is None else os.fspath(base_dir)
     if folder is None and path is not None:
         folder = os.path.dirname(os.path.abspath(path))
-    return Model(proto, folder=folder, path=path, name=name, departures=departures)
+    return Model(proto, folder=folder, path=path, name=name, violations=violations)
 
 
 @dataclass(eq=False, repr=False)
@@ -61,7 +61,7 @@ class Model:
     Attributes:
         proto: the ``ModelProto``, live: changes in it are run and saved.
         folder: where its external data is; ``None`` where it came without. path: the file that it was read from.
-        name: what messages call it. files: its external data. departures: the rules that it broke when it came.
+        name: what messages call it. files: its external data. violations: the rules that it broke when it came.
     """
 
     proto: ModelProto
@@ -69,7 +69,7 @@ class Model:
     folder: str | None = None
     path: str | None = None
     name: str = "the ModelProto"
-    departures: tuple[Departure, ...] = ()
+    violations: tuple[Violation, ...] = ()
 
     dialect = DIALECT
 
@@ -87,7 +87,7 @@ class Model:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know: the rules that the model broke, and how it is read."""
-        return tuple(one.note for one in self.departures)
+        return tuple(one.note for one in self.violations)
 
     def output_names(self) -> list[str]:
         """Return the names of the graph's outputs, in order."""
@@ -182,12 +182,12 @@ class Model:
         """Write the model: whole, or not at all.
 
         Into another folder its files of external data are copied along, to the same places beneath it. A model too
-        large for one protobuf message gets its large initializers into a file ``<name>.data`` beside it (while it is
-        written, the live proto has them as references).
+        large for one protobuf message gets its large initializers into a file ``<name>.data`` in the same folder (while
+        it is written, the live proto has them as references).
 
         Args:
             path: ``.onnx``, or ``.onnxtxt`` for the text form.
-            inputs: files that are not to be replaced, besides those that the model names.
+            inputs: files that are not to be replaced, in addition to those that the model names.
 
         Raises:
             FileFormatError: another suffix, bad external data, or a file in the way that holds something else.

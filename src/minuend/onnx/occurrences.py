@@ -1,7 +1,7 @@
 """Every node of the judged operators of an ONNX model with what its operands can hold.
 
 Values are followed through bodies and calls of functions. Only what such a node depends on is looked at, and a
-constant's elements are read when a rule asks for them: the weights of a large model stay in their files.
+constant's elements are read when a rule needs them: the weights of a large model stay in their files.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def names(model: Model) -> set[str]:
 
 
 def _constants(model: Model) -> set[str]:
-    """The initializers that nobody can replace."""
+    """The initializers that no caller can replace."""
     stored = {tensor.name for tensor in model.proto.graph.initializer}
     return stored if model.proto.ir_version <= 3 else stored - {value.name for value in model.proto.graph.input}
 
@@ -84,7 +84,7 @@ def occurrences(
     analysis.run()
     flows: dict[str, Flow] = {}
     stored = ways(model.proto)
-    violations = stored.union(broken.kind for broken in model.departures)
+    violations = stored.union(broken.kind for broken in model.violations)
     for one in found:
         flow = flows.get(one.scope.where) or flows.setdefault(one.scope.where, flow_of(model, one.scope))
         node = _node(one)
@@ -146,7 +146,7 @@ def _node(one: Subtraction) -> Node | SpecError | Unsupported:
 
 
 class _Stored:
-    """A constant whose elements are read when they are asked for."""
+    """A constant whose elements are read when they are requested."""
 
     def __init__(self, model: Model, tensor: TensorProto, where: str, constant: bool) -> None:
         self.model, self.tensor, self.where, self.constant = model, tensor, where, constant
@@ -203,12 +203,12 @@ class _Analysis:
         It is followed once more where what the values of the graph are used for says more of them than what makes them.
         """
         frame = self._main(wanted)
-        asked = self._demands(frame)
-        before = {name: self.value(frame, str(name)) for name in asked}
-        self.demands = {name: one for name, one in asked.items() if narrowed(before[name], one) != before[name]}
+        demanded = self._demands(frame)
+        before = {name: self.value(frame, str(name)) for name in demanded}
+        self.demands = {name: one for name, one in demanded.items() if narrowed(before[name], one) != before[name]}
         if self.demands:
-            for kept in (self.found, self.called, self.opened):
-                kept.clear()
+            for cached in (self.found, self.called, self.opened):
+                cached.clear()
             self.calls = 0
             frame = self._main(wanted)
         for function, where in self.functions.values():
@@ -249,8 +249,8 @@ class _Analysis:
 
     def _used(self, frame: _Frame, name: str, found: Range) -> Range:
         """What a value of the graph can hold if it is used as it has to be."""
-        asked = self.demands.get(name) if frame.scope.where == "graph" else None
-        return found if asked is None else narrowed(found, asked)
+        demanded = self.demands.get(name) if frame.scope.where == "graph" else None
+        return found if demanded is None else narrowed(found, demanded)
 
     def operands(self, one: Subtraction) -> tuple[Range, ...]:
         """What a node's operands can hold, in all of its calls together."""
@@ -385,7 +385,7 @@ class _Analysis:
         )
 
     def _values(self, frame: _Frame) -> Values:
-        """The values of a frame as conditions ask for them."""
+        """The values of a frame as conditions read them."""
         makers = self._makers(frame.scope)
 
         def maker(name: Hashable) -> tuple[str, tuple[Hashable, ...]] | None:

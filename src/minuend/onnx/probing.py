@@ -83,7 +83,7 @@ def nbytes(model: Any) -> int:
     """Bytes of a model's tensors.
 
     Raises:
-        Skip: its functions multiply its nodes beyond what a runtime is asked in passing.
+        Skip: its functions multiply its nodes beyond what a runtime is queried with in passing.
     """
     nodes = Calls(model.proto).total()
     if model.proto.functions and nodes > _MOST_NODES:

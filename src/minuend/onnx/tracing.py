@@ -55,7 +55,7 @@ def widened(model: Model, values: Mapping[str, Any], note: Callable[[str], None]
     as much as it may be rounded: how the nodes behind it carry an error on is then seen all the same.
 
     Args:
-        model: the model. values: all that its main graph holds. note: is told the place of each node beforehand.
+        model: the model. values: all that its main graph holds. note: receives the place of each node beforehand.
     """
     steps = _steps(model)
     if all(exact(step, values) for step in steps):

@@ -47,13 +47,13 @@ def _with_small_tensors(model: Model) -> tuple[ModelProto, dict[bytes, TensorPro
         if not _is_small(tensor):
             continue
         try:
-            held = external.inline(tensor, model.files.bytes(tensor, f"{model.name}: {where}"))
+            inlined = external.inline(tensor, model.files.bytes(tensor, f"{model.name}: {where}"))
         except (MinuendError, OSError):
             continue
         was = TensorProto()
         was.CopyFrom(tensor)
-        found[held.SerializeToString(deterministic=True)] = was
-        tensor.CopyFrom(held)
+        found[inlined.SerializeToString(deterministic=True)] = was
+        tensor.CopyFrom(inlined)
     return proto, found
 
 

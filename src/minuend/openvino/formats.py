@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 SUFFIXES: Final = (".xml",)
-"""What the names of OpenVINO models end in; the ``.bin`` lies beside."""
+"""What the names of OpenVINO models end in; the ``.bin`` is in the same folder."""
 
 MODELS: Final = "OpenVINO IR"
 """What sentences call them."""

@@ -119,7 +119,7 @@ class _ToGraph(Attempts):
         if kind == "squeeze" and not axes:
             axes = tuple(axis for axis, dim in enumerate(own) if dim == 1)
         rank = len(result if kind == "unsqueeze" else own)
-        if kind == "squeeze":  # what cannot be 1 is kept
+        if kind == "squeeze":  # what cannot be 1 stays
             axes = tuple(axis for axis in axes if may_be(own[axis], 1))
         return self.step(kind, layer, axes=tuple(sorted({axis % rank for axis in axes})) if rank else ())
 
@@ -154,10 +154,10 @@ _STEPS: dict[str, Callable[[_ToGraph, Layer], Step]] = {
 def _losses(model: Model) -> list[str]:
     """What a graph does not hold, a sentence each."""
     order = model.section.order()
-    kept = set(order)
+    reachable = set(order)
     losses = [f"<{child.tag}> of the net is not carried over" for child in model.extra if len(child) or child.attrib]
     losses += [
-        f"{one.where} ({one.type}) leads to no result and is left out" for one in model.layers if one not in kept
+        f"{one.where} ({one.type}) leads to no result and is left out" for one in model.layers if one not in reachable
     ]
     for layer in order:
         also = [name for port in layer.outputs for name in port.names[1:]]

@@ -75,8 +75,8 @@ class _FromGraph:
 
     def constant(self, value: Value) -> None:
         """A constant; codes of nf4 as the type they are of."""
-        row, held = value.type.element, value.constant
-        stored = Tensor(row, held) if row.numpy is None and held is not None else held
+        row, elements = value.type.element, value.constant
+        stored = Tensor(row, elements) if row.numpy is None and elements is not None else elements
         self.refs[value.name] = self.builder.constant(self.names.fresh(value.name), stored, names=[value.name])
 
     def step(self, step: Step) -> None:

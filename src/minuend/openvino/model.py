@@ -69,7 +69,7 @@ class Model:
         name: the net's name. version: the format's, 10 or 11.
         section: the layers, each with its ports; edges are references from input ports to outputs.
         weights: the bytes of the ``.bin`` that it was read from, read when they are used.
-        attributes, extra: the net's further attributes and elements (``rt_info`` among them), kept as they came.
+        attributes, extra: the net's further attributes and elements (``rt_info`` among them), as they came.
         files: the paths that it was read from.
     """
 
@@ -245,13 +245,13 @@ class Model:
         return dict(zip(original.files, (path, _weights_path(path)), strict=True)) if same else {}
 
     def save(self, path: str | os.PathLike[str], *, inputs: Iterable[str] = ()) -> None:
-        """Write the ``.xml`` and, beside it, the ``.bin``: both or neither; see :mod:`minuend.openvino.ir.pairing`.
+        """Write the ``.xml`` and the ``.bin`` in its folder: both or neither; see :mod:`minuend.openvino.ir.pairing`.
 
         All that was read is written, what this package has no use for too. Ports state the types that were inferred,
         and pdpd always states its axis.
 
         Args:
-            path: of the ``.xml``. inputs: files that are not to be replaced, besides those that it was read from.
+            path: of the ``.xml``. inputs: files not to be replaced, in addition to those that it was read from.
 
         Raises:
             FileFormatError: a path that does not end in ``.xml``, or constants that are not there. MinuendError: one of
@@ -291,7 +291,7 @@ def read(source: object, weights: bytes | bytearray | memoryview | None = None) 
     """Read a model.
 
     Args:
-        source: the path of an ``.xml`` (its ``.bin`` lies beside it and is read where it is used), the bytes or
+        source: the path of an ``.xml`` (its ``.bin`` is in the same folder and is read where it is used), the bytes or
             the text of one, or an ``openvino.Model`` (which openvino writes to a temporary folder).
         weights: with bytes: those of the ``.bin``, where the model has constants.
 
@@ -337,7 +337,7 @@ def _read_files(path: str) -> Model:
     files: tuple[str, ...] = (path,)
     weights = None
     if os.path.lexists(weights_path):
-        _check_beside(path, weights_path)
+        _check_same_folder(path, weights_path)
         files, weights = (path, weights_path), open_file(weights_path)
     model = _read(data, path, weights, weights_path)
     model.files = files
@@ -358,7 +358,7 @@ def _check_regular(path: str) -> None:
         raise FileFormatError(f"{path} is {kind}; expected an OpenVINO IR of two plain files")
 
 
-def _check_beside(path: str, weights_path: str) -> None:
+def _check_same_folder(path: str, weights_path: str) -> None:
     """Check that the ``.bin`` lies in the model's folder, by its real path.
 
     Stores of models keep both files elsewhere, in one folder, and link to them; that is as good.

@@ -166,8 +166,8 @@ def _chosen(layer: Layer, values: Mapping[Hashable, Range]) -> list[Range]:
 
     def maker(ref: Hashable) -> tuple[str, tuple[Hashable, ...]] | None:
         assert isinstance(ref, Ref)
-        beside = ref.layer.data.get("auto_broadcast") == "pdpd"  # elements do not meet as they do elsewhere
-        return None if beside else (NAMES.get(ref.layer.type, ref.layer.type), tuple(ref.layer.sources()))
+        pdpd = ref.layer.data.get("auto_broadcast") == "pdpd"  # elements do not meet as they do elsewhere
+        return None if pdpd else (NAMES.get(ref.layer.type, ref.layer.type), tuple(ref.layer.sources()))
 
     def again(ref: Hashable, known: Mapping[Hashable, Range]) -> Range:
         assert isinstance(ref, Ref)

@@ -29,12 +29,12 @@ NARROW: tuple[ElementType, ...] = tuple(
 
 
 class Tensor:
-    """An array of a narrow element type, held as one code per byte.
+    """An array of a narrow element type, stored as one code per byte.
 
     nf4 has no NumPy dtype, so its arrays are passed as tensors; the other narrow types can be.
 
     Args:
-        element_type: a type of at most 8 bits besides int8 and uint8, in any spelling: ``"nf4"``, ``"u2"``,
+        element_type: a type of at most 8 bits other than int8 and uint8, in any spelling: ``"nf4"``, ``"u2"``,
             ``"f8e4m3"``.
         codes: uint8 array of any shape, each element a code below ``2**bits``. It is not copied.
 

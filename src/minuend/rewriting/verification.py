@@ -16,7 +16,7 @@ from minuend.models.opening import Model
 from minuend.models.ranges.assumed import Assumptions
 from minuend.rewriting.options import Rewriting
 from minuend.runtimes import registry
-from minuend.runtimes.model_runs import DIMS, Array, asked, beyond_inputs, check_size, make_inputs
+from minuend.runtimes.model_runs import DIMS, Array, beyond_inputs, check_size, make_inputs, query_model
 from minuend.runtimes.running import Runtime
 from minuend.standards.node import Node
 
@@ -130,7 +130,7 @@ def _compared(
             got = {key: _array(value) for key, value in fixed.run(inputs).items()}
         else:
             wanted = _watched(spots, {*inputs, *names})
-            got, seen = asked(fixed, inputs, names, wanted, runtime)
+            got, seen = query_model(fixed, inputs, names, wanted, runtime)
             _judge(spots, {**inputs, **got}, wanted, seen, options.overflow, subtractions)
         for output, want in expected.items():
             outputs.add(repr(output), got[output], _array(want))

@@ -86,13 +86,13 @@ def joined_spans(*known: tuple[Span, ...] | None) -> tuple[Span, ...] | None:
         else:
             found.append((low, high))
     while len(found) > MOST_SPANS:
-        gaps = [_apart(below[1], above[0]) for below, above in itertools.pairwise(found)]
+        gaps = [_gap(below[1], above[0]) for below, above in itertools.pairwise(found)]
         k = gaps.index(min(gaps))
         found[k : k + 2] = [(found[k][0], found[k + 1][1])]
     return tuple(found) or None
 
 
-def _apart(low: float, high: float) -> float:
+def _gap(low: float, high: float) -> float:
     return math.inf if low == 0 or math.isinf(high) else high / low
 
 

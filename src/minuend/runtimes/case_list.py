@@ -35,7 +35,7 @@ def listed_in(text: str) -> frozenset[Key]:
 
 
 def forget() -> None:
-    """Read the list again where it is asked for next: its file was written."""
+    """Read the list again where it is requested next: its file was written."""
     for one in (measured, by_text, digest):
         one.cache_clear()
 

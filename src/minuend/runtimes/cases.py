@@ -1,4 +1,4 @@
-"""Cases: what a runtime is asked. Version × element type × relation of the shapes × which operands are constants.
+"""Cases: the queries of a runtime. Version × element type × relation of the shapes × which operands are constants.
 
 Cases come from the rows of the versions; answers come from the reference, never from a runtime. A case holds every
 pair of :mod:`minuend.runtimes.values` that its relation can hold and is judged one value class at a time.
@@ -225,7 +225,7 @@ def _rule(op: OpVersion, relation: Relation) -> str | None:
 
 @dataclass(frozen=True)
 class Case:
-    """One model to ask a runtime about.
+    """One model to query a runtime with.
 
     Attributes:
         op: the version of the operator. element: the operands' type.
@@ -356,7 +356,7 @@ def relation_of(node: Node) -> str | None:
         return "same" if a else "rank 0"
     if all(dim == 1 for dim in b) or all(dim == 1 for dim in a):
         return "scalar"
-    return _apart(node, a, b, joined) or _sides(a, b, joined)
+    return _separate(node, a, b, joined) or _sides(a, b, joined)
 
 
 def _of_one(shape: Shape) -> str | None:
@@ -366,7 +366,7 @@ def _of_one(shape: Shape) -> str | None:
     return "zero-size" if any(dim == 0 for dim in shape) else "same" if shape else "rank 0"
 
 
-def _apart(node: Node, a: tuple[Any, ...], b: tuple[Any, ...], joined: Broadcast) -> str | None:
+def _separate(node: Node, a: tuple[Any, ...], b: tuple[Any, ...], joined: Broadcast) -> str | None:
     """The relation of a B that does not sit at A's end."""
     if joined.a_start or joined.b_start == len(a) - len(b):
         return None

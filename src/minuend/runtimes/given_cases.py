@@ -32,7 +32,7 @@ class Chosen(Case):
 
     @property
     def operations(self) -> tuple[Operation, ...]:
-        """The subtractions, whose elements nobody sorted into classes."""
+        """The subtractions, whose elements are not sorted into classes."""
         unsorted = np.zeros(0, np.int8)
         return tuple(
             Operation(codes, expected, unsorted, unsorted, codes)

@@ -1,4 +1,4 @@
-"""``measure``: what one release of a runtime does, as a target. Every case is asked and judged; like ones are joined.
+"""``measure``: what one release of a runtime does, as a target. Every case is queried and judged; like ones are joined.
 
 The cases are made and judged here; the runtime may be that of another Python (:mod:`minuend.runtimes.running`).
 """
@@ -24,35 +24,35 @@ from minuend.runtimes.table import NOTHING, Answers, Key, Table, node_key
 from minuend.runtimes.target import Target
 
 ALL, MISSING = "all", "missing"
-"""Which graph cases are asked: each, or those that a target has no answers for."""
+"""Which graph cases are queried: each, or those that a target has no answers for."""
 
 
 def measure(
-    asked: Runtime, *, alone: bool = False, operator: Operator = SUBTRACT, progress: Progress | None = None
+    queried: Runtime, *, alone: bool = False, operator: Operator = SUBTRACT, progress: Progress | None = None
 ) -> Target:
-    """Ask a runtime everything about an operator.
+    """Query a runtime with every case of an operator.
 
     Args:
-        asked: the runtime. alone: leave out patterns. operator: what is computed; patterns are of subtraction alone.
+        queried: the runtime. alone: leave out patterns. operator: what is computed; patterns are of subtraction alone.
         progress: called with the number of cases done and of all.
 
     Returns:
         What it does; :func:`minuend.runtimes.targets.dump` writes it.
     """
-    table = table_of(judge_all(asked, operator=operator, progress=progress))
-    sets = tuple(sorted(extensions(asked.cpu), key=asked.cpu.index))
+    table = table_of(judge_all(queried, operator=operator, progress=progress))
+    sets = tuple(sorted(extensions(queried.cpu), key=queried.cpu.index))
     today = date.today().isoformat()
-    found = Target(asked.name, asked.release, table, date=today, cpu=asked.cpu, isa=sets, python=asked.python)
-    return found if alone or operator is not SUBTRACT else with_graphs(asked, found, progress=progress)
+    found = Target(queried.name, queried.release, table, date=today, cpu=queried.cpu, isa=sets, python=queried.python)
+    return found if alone or operator is not SUBTRACT else with_graphs(queried, found, progress=progress)
 
 
 def with_graphs(
-    asked: Runtime, target: Target, which: str = ALL, types: Collection[str] = (), progress: Progress | None = None
+    queried: Runtime, target: Target, which: str = ALL, types: Collection[str] = (), progress: Progress | None = None
 ) -> Target:
-    """Return a target with what its runtime does with a subtraction and a neighbour.
+    """Return a target with what its runtime does with a subtraction and an adjacent operator.
 
     Args:
-        asked: the runtime. target: what is known of it. which: the cases that are asked, :data:`ALL` or
+        queried: the runtime. target: what is known of it. which: the queried cases, :data:`ALL` or
             :data:`MISSING`. types: with :data:`ALL`: all of these element types, and of others what is missing; with
             :data:`MISSING`: what is missing of these alone.
         progress: called with the number of cases done and of all.
@@ -60,15 +60,17 @@ def with_graphs(
     Raises:
         SpecError: the runtime is another than the target's.
     """
-    if (asked.name, asked.release) != (target.runtime, target.release):
-        raise SpecError("targets", f"{asked.name}@{asked.release} is asked; expected {target.name}, as the file says")
-    if not quirks(asked.name).joins:
+    if (queried.name, queried.release) != (target.runtime, target.release):
+        raise SpecError(
+            "targets", f"{queried.name}@{queried.release} is asked; expected {target.name}, as the file says"
+        )
+    if not quirks(queried.name).joins:
         return target
     known = target.table if which == MISSING or types else NOTHING
     if which == ALL:
         known = replace(known, cells={key: one for key, one in known.cells.items() if key.dtype not in types})
     only = types if which == MISSING else ()
-    found = pattern_cases.measure(asked, known=known, types=only, progress=progress)
+    found = pattern_cases.measure(queried, known=known, types=only, progress=progress)
     return replace(target, table=target.table.with_patterns(found))
 
 
@@ -110,10 +112,10 @@ class _Alike:
         """Take a case in, if it was answered alike."""
         if self.verdicts != _verdicts(other):
             return False
-        kept = {name: tuple(w for w in found if w in other.witnesses[name]) for name, found in self.witnesses.items()}
-        if not all(kept.values()):
+        common = {name: tuple(w for w in found if w in other.witnesses[name]) for name, found in self.witnesses.items()}
+        if not all(common.values()):
             return False
-        self.witnesses = kept
+        self.witnesses = common
         for name, spans in self.spans.items():
             both = itertools.zip_longest(spans, other.answers[name].spans)
             self.spans[name] = by_operand(joined_spans(*one) for one in both)

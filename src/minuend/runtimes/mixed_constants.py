@@ -14,7 +14,7 @@ import numpy as np
 
 from minuend.arrays import functions
 from minuend.core.elements import TYPES, ElementType
-from minuend.runtimes.pattern_cases import asking
+from minuend.runtimes.pattern_cases import graph_probing
 from minuend.runtimes.probing import GraphProbing
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.running import Refused, Runtime
@@ -23,7 +23,7 @@ SHAPE = (513,)
 """What each subtraction reads: one element more than fills registers, the least with which it was seen."""
 
 NODES = 390
-"""Subtractions in a model, but no more than there are numbers to tell them apart."""
+"""Subtractions in a model, but no more than there are numbers to distinguish them."""
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -34,23 +34,23 @@ class MixedUp:
 
     dtype: str
     wrong: int
-    asked: int
+    queried: int
 
 
 def mixed_up(runtime: Runtime, dtype: str, times: int) -> list[MixedUp]:
-    """Ask a runtime models of many subtractions of a type; the list is empty where it runs none of them."""
-    counts = [_ask(runtime, asking(), TYPES[dtype], seed) for seed in range(times)]
+    """Query a runtime with models of many subtractions of a type; the list is empty where it runs none of them."""
+    counts = [_query(runtime, graph_probing(), TYPES[dtype], seed) for seed in range(times)]
     known = [one for one in counts if one is not None]
-    return [MixedUp(dtype, sum(wrong for wrong, _ in known), sum(asked for _, asked in known))] if known else []
+    return [MixedUp(dtype, sum(wrong for wrong, _ in known), sum(queried for _, queried in known))] if known else []
 
 
-def _ask(runtime: Runtime, form: GraphProbing, element: ElementType, seed: int) -> tuple[int, int] | None:
+def _query(runtime: Runtime, form: GraphProbing, element: ElementType, seed: int) -> tuple[int, int] | None:
     scalars = numbers(element, seed)
     x = np.resize(np.arange(100, 120), SHAPE).astype(element.memory)
     model = form.many(element.name, scalars, SHAPE)
     codes = x.view(f"u{x.itemsize}")
     hint = next(iter(quirks(runtime.name).hints), "")
-    answer = runtime.ask(form.FORM, model.data, b"", [(model.inputs[0], element, codes)], hint, count=len(scalars))
+    answer = runtime.query(form.FORM, model.data, b"", [(model.inputs[0], element, codes)], hint, count=len(scalars))
     if isinstance(answer, Refused):
         return None
     own = [functions.subtract(x, scalar).tobytes() for scalar in scalars]

@@ -127,27 +127,30 @@ def check_size(model: Model) -> None:
 # ---- the runtime ------------------------------------------------------------------------------------------------
 
 
-def asked(
+def query_model(
     model: Model,
     inputs: Mapping[str, Array],
     outputs: Sequence[str],
     watched: Sequence[Any],
     runtime: Runtime,
-    told: Mapping[str, str] = MappingProxyType({}),
+    settings: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[dict[str, Array], list[Array]]:
     """Run a model and return its outputs by name, and the watched values (names in ONNX, references in IR).
 
     Args:
-        model, inputs, outputs, watched: what is run. runtime: where. told: a ``hint`` or a ``switch``, if any.
+        model, inputs, outputs, watched: what is run. runtime: where. settings: a ``hint`` or a ``switch``, if any.
 
     Raises:
         RuntimeRefuses: the runtime refuses the model, or crashes. LimitExceeded: it takes more than it may.
     """
-    asking = PROBING.required(model.dialect)
-    data, weights, wide = asking.model_bytes(model, watched, quirks(runtime.name).bfloat16_out)
-    head = {"form": asking.FORM, "inputs": [[name, _dtype(array), list(array.shape)] for name, array in inputs.items()]}
-    head |= told
-    answer = runtime._ask(head, [data, weights, *map(_bytes, inputs.values())])
+    probing = PROBING.required(model.dialect)
+    data, weights, wide = probing.model_bytes(model, watched, quirks(runtime.name).bfloat16_out)
+    head = {
+        "form": probing.FORM,
+        "inputs": [[name, _dtype(array), list(array.shape)] for name, array in inputs.items()],
+    }
+    head |= settings
+    answer = runtime._query(head, [data, weights, *map(_bytes, inputs.values())])
     if isinstance(answer, Refused):
         raise answer.limit or RuntimeRefuses(f"it refuses the model: {answer.message}")
     runtime.check_count(answer, len(outputs) + len(watched))

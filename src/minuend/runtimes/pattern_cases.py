@@ -1,7 +1,7 @@
-"""Graph cases: a subtraction with one neighbour, run as it is.
+"""Graph cases: a subtraction with one adjacent operator, run as it is.
 
 A runtime may join a subtraction with what makes its operands or reads its result, and compute both otherwise. So the
-two are run together, unchanged, and the neighbour is run alone; what should come of it is the neighbour's own answer
+two are run together, unchanged, and the adjacent operator is run alone; what is expected is that operator's own answer
 with the contract's subtraction before or behind it. Nothing inside is watched: a value that is an output is not joined.
 """
 
@@ -34,7 +34,7 @@ from minuend.runtimes.table import DEFAULTS, DYNAMIC, NOTHING, STATIC, Key, Tabl
 from minuend.runtimes.values import Codes
 
 _CLASSIFIED = 80
-"""Pairs that deviate, up to which each one's value class is told."""
+"""Pairs that deviate, up to which each one's value class is reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +52,13 @@ class Feed:
 
 @dataclass(frozen=True, slots=True)
 class GraphCase:
-    """One subtraction with one neighbour.
+    """One subtraction with one adjacent operator.
 
     Attributes:
         pattern: what is run. form: see :mod:`minuend.models.matching`. dtype: the subtraction's element type.
         how: what the dialect builds it from. mixes: whether an element of the result depends on several differences.
         channels: whether a constant has a number for each channel rather than for each of the last axis.
-        dynamic: whether shapes are left open. hint: the precision that the runtime is told, or ``""``.
+        dynamic: whether shapes are left open. hint: the precision that the runtime is set to, or ``""``.
         power: the number of a constant that is a power of two.
     """
 
@@ -106,10 +106,10 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def answer(case: GraphCase, runtime: Runtime, form: str, built: Built) -> Mapping[str, Answer] | None:
-    """Ask a runtime about a case.
+    """Query a runtime with a case.
 
     Returns:
-        The answer for each value class that deviates; ``None`` where the runtime does not run the neighbour, so that
+        The answer for each value class that deviates; ``None`` where the runtime does not run that operator, so that
         nothing can be said of the two.
     """
     found: Mapping[str, Answer] = {}
@@ -133,9 +133,9 @@ def _answer_on(case: GraphCase, runtime: Runtime, form: str, built: Built, again
     a, b = (np.asarray(fed[one] if isinstance(one, str) else one) for one in built.operands)
     difference = functions.subtract(a, b)
     expected = Output(element, _bits(difference))
-    whole = _ask(runtime, form, built.whole, fed, case.hint)
+    whole = _query_part(runtime, form, built.whole, fed, case.hint)
     if built.behind is not None:
-        behind = _ask(runtime, form, built.behind, {**fed, DIFFERENCE: difference}, case.hint)
+        behind = _query_part(runtime, form, built.behind, {**fed, DIFFERENCE: difference}, case.hint)
         if isinstance(behind, Refused):
             return None
         expected = behind[0]
@@ -143,16 +143,16 @@ def _answer_on(case: GraphCase, runtime: Runtime, form: str, built: Built, again
         return {EVERY: Answer("not-implemented", message=whole.message)} if case.how[0] == "inside" else None
     got = whole[0].codes
     if whole[0].element is not expected.element:
-        told = f"the result is {whole[0].element}, not {expected.element}"
-        return {EVERY: Answer("different-numbers", message=told)}
+        message = f"the result is {whole[0].element}, not {expected.element}"
+        return {EVERY: Answer("different-numbers", message=message)}
     if got.shape != expected.codes.shape:
-        told = f"the result has shape {got.shape}, not {expected.codes.shape}"
-        return {EVERY: Answer("different-numbers", message=told)}
+        message = f"the result has shape {got.shape}, not {expected.codes.shape}"
+        return {EVERY: Answer("different-numbers", message=message)}
     return _compared(case, built, (a, b, difference), whole[0], expected)
 
 
 class _Latest(threading.local):
-    """What neighbours answered alone, of a thread's own."""
+    """What adjacent operators answered alone, of one thread."""
 
     def __init__(self) -> None:
         self.known: dict[Any, list[Output] | Refused] = {}
@@ -164,13 +164,13 @@ _LATEST = _Latest()
 def _ask_again(
     runtime: Runtime, form: str, part: Part, fed: Mapping[str, Array], hint: str, again: int
 ) -> list[Output] | Refused:
-    """What the neighbour answers alone; the cases of one neighbour follow each other and share it."""
+    """What the adjacent operator answers alone; the cases of one follow each other and share it."""
     key = (id(runtime), part.data, hint, again)
     known = _LATEST.known
     if key not in known:
         while len(known) >= 32:
             del known[next(iter(known))]
-        known[key] = _ask(runtime, form, part, fed, hint)
+        known[key] = _query_part(runtime, form, part, fed, hint)
     return known[key]
 
 
@@ -242,7 +242,7 @@ def elements(feed: Feed, name: str, place: int, again: int = 0) -> Array:
 
 @functools.cache
 def _edges(element: ElementType) -> Codes:
-    """Ten codes of an element type or eleven, at and beside what arithmetic ends at."""
+    """Ten codes of an element type or eleven, at and next to what arithmetic ends at."""
     if element.is_integer:
         low, high = element.limits
         numbers: list[Any] = [0, 1, 2, low, low + 1, high, high - 1, high // 2, high // 3, 3]
@@ -268,22 +268,22 @@ def _is_nan(array: Array) -> Array:
     return found
 
 
-def _ask(runtime: Runtime, form: str, part: Part, fed: Mapping[str, Array], hint: str) -> list[Output] | Refused:
+def _query_part(runtime: Runtime, form: str, part: Part, fed: Mapping[str, Array], hint: str) -> list[Output] | Refused:
     given = []
     for name in part.inputs:
         array = fed[name]
         element = of_numpy(array.dtype)
         given.append((name, element, array.view(np.uint8) if element is None else _bits(array)))
-    return runtime.ask(form, part.data, b"", given, hint, count=len(part.outputs))
+    return runtime.query(form, part.data, b"", given, hint, count=len(part.outputs))
 
 
 # ---- all of them ------------------------------------------------------------------------------------------------
 
 
-def asked(exact: str) -> Iterator[tuple[Key, GraphCase]]:
+def queried(exact: str) -> Iterator[tuple[Key, GraphCase]]:
     """Yield every graph case with its key; ``exact`` is the hint that keeps float32, or ``""`` where there is none."""
-    for dtype in asking().GRAPH_TYPES:
-        for case in asking().graph_cases(dtype):
+    for dtype in graph_probing().GRAPH_TYPES:
+        for case in graph_probing().graph_cases(dtype):
             for setting in (STATIC, DYNAMIC):
                 one = replace(case, dynamic=setting == DYNAMIC)
                 key = pattern_key(case.pattern, case.dtype, setting, case.form)
@@ -293,17 +293,17 @@ def asked(exact: str) -> Iterator[tuple[Key, GraphCase]]:
 
 
 def rows_for(runtime: Runtime) -> list[tuple[Key, GraphCase]]:
-    """Return every graph case that a runtime is asked, with its key."""
-    return list(asked(next(iter(quirks(runtime.name).hints), "")))
+    """Return every graph case that a runtime is queried with, and its key."""
+    return list(queried(next(iter(quirks(runtime.name).hints), "")))
 
 
-def ask(
+def query(
     runtime: Runtime, rows: Sequence[tuple[Key, GraphCase]], progress: Callable[[], None] | None = None
 ) -> dict[Key, Mapping[str, Answer]]:
-    """Ask a runtime graph cases; what it cannot run is left out. ``progress`` is called after each."""
+    """Query a runtime with graph cases; what it cannot run is left out. ``progress`` is called after each."""
     found: dict[Key, Mapping[str, Answer]] = {}
     for key, case in rows:
-        answers = answer(case, runtime, asking().FORM, asking().build(case))
+        answers = answer(case, runtime, graph_probing().FORM, graph_probing().build(case))
         if answers is not None:
             found[key] = joined(found.get(key, {}), answers)
         if progress:
@@ -318,20 +318,20 @@ def measure(
     types: Collection[str] = (),
     progress: Callable[[int, int], None] | None = None,
 ) -> Table:
-    """Ask a runtime graph cases; what it cannot run is left out.
+    """Query a runtime with graph cases; what it cannot run is left out.
 
     Args:
-        runtime: the runtime. known: cases that are not asked again. types: only these element types; empty for all.
+        runtime: the runtime. known: cases that are not queried again. types: only these element types; empty for all.
         progress: called with the number of cases done and of all.
     """
     rows = [row for row in rows_for(runtime) if row[0] not in known.cells and (not types or row[0].dtype in types)]
     done = itertools.count(1)
     step = (lambda: progress(next(done), len(rows))) if progress else None
     cpus = [*known.cpus, *([runtime.cpu] if rows else [])]
-    return Table({**known.patterns, **ask(runtime, rows, step)}, tuple(dict.fromkeys(cpus)))
+    return Table({**known.patterns, **query(runtime, rows, step)}, tuple(dict.fromkeys(cpus)))
 
 
 @functools.cache
-def asking() -> GraphProbing:
-    """Return the dialect whose models ask about graphs."""
+def graph_probing() -> GraphProbing:
+    """Return the dialect whose models query graphs."""
     return cast(GraphProbing, next(one for _, one in PROBING.every() if hasattr(one, "graph_cases")))

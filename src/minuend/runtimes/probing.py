@@ -1,4 +1,4 @@
-"""Models for runtimes: cases as models, and any model as it can be asked.
+"""Models for runtimes: cases as models, and any model as a runtime can be queried with it.
 
 A dialect whose models runtimes read has a ``probing.py`` with the names of :class:`Probing`. The cases of one model
 share version, element type and constants; its inputs are named ``a0``, ``b0``, ``a1``, …, its outputs ``c0``, ``c1``,
@@ -25,7 +25,7 @@ class Skip(MinuendError):
 
 
 class GraphProbing(Protocol):
-    """What a ``probing.py`` has besides where its models ask runtimes about whole graphs.
+    """What a ``probing.py`` has in addition where its models query runtimes with whole graphs.
 
     Attributes:
         FORM: what adapters call its models. GRAPH_TYPES: element types of the cases.
@@ -75,7 +75,7 @@ class Probing(Protocol[M_contra]):
 
         Args:
             model: the model; afterwards it is as it was.
-            watched: the values to be given out besides, each as the dialect's ``fixing`` names it.
+            watched: the values to be given out in addition, each as the dialect's ``fixing`` names it.
             bfloat16_out: whether outputs of bfloat16 may leave the runtime as they are; else as float32.
 
         Returns:

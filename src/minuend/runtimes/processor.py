@@ -19,9 +19,9 @@ def processor(limit: str = "") -> str:
             lines = dict(line.split(":", 1) for line in stream if ":" in line)
     except OSError:
         lines = {}
-    told = {key.strip(): value.strip() for key, value in lines.items()}
-    flags = set(told.get("flags", "").split())
-    name = told.get("model name") or platform.processor() or platform.machine()
+    facts = {key.strip(): value.strip() for key, value in lines.items()}
+    flags = set(facts.get("flags", "").split())
+    name = facts.get("model name") or platform.processor() or platform.machine()
     return ", ".join([f"{name} limited to {limit}" if limit else name, *up_to(limit, flags)])
 
 

@@ -1,4 +1,4 @@
-"""``prove``: ask a runtime every case, and compare what it answers with the contract and with what is known of it."""
+"""``prove``: query a runtime with every case, and compare its answers with the contract and the known target."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ from minuend.runtimes.workers import Steps, Workers
 Progress = Callable[[int, int], None]
 
 _TOGETHER = 16
-"""Graph cases that one process is asked in a row."""
+"""Graph cases that one process is queried with in a row."""
 
 _TIMES = 3
-"""How often a model of many subtractions is asked; in a sample once."""
+"""How often a model of many subtractions is queried; in a sample once."""
 
 _KEPT = 12
-"""How many witnesses of a case are kept, so that cases which deviate alike can name the same one."""
+"""How many witnesses of a case stay in memory, so that cases which deviate alike can name the same one."""
 
 # ---- one case -------------------------------------------------------------------------------------------------
 
@@ -132,37 +132,37 @@ def _witnesses(case: Case, pairs: list[tuple[Operation, Output]], bad: list[Code
 def _spans(case: Case, bad: list[Codes], index: int, operand: int) -> tuple[Span, ...] | None:
     """Which magnitudes of an operand deviate in a class, over all operations of a case.
 
-    Two scalars are asked a few pairs: that a magnitude is fine with one partner says nothing of others.
+    Two scalars are queried with a few pairs: that a magnitude is fine with one partner says nothing of others.
     """
     if case.relation == "rank 0":
         return None
-    asked: dict[float, bool] = {}
+    queried: dict[float, bool] = {}
     for operation, mask in zip(case.operations, bad, strict=True):
         spread, chosen = operation.spread[operand], operation.classes == index
         for part, deviates in ((chosen, False), (chosen & mask, True)):
             for code in np.unique(spread[part]).tolist():
                 if (size := _size(case.element, code)) is not None:
-                    asked[size] = asked.get(size, False) or deviates
-    return joined_spans(_runs(asked, _size_limit(case.element)))
+                    queried[size] = queried.get(size, False) or deviates
+    return joined_spans(_runs(queried, _size_limit(case.element)))
 
 
-def _runs(asked: Mapping[float, bool], limit: float) -> tuple[Span, ...]:
+def _runs(queried: Mapping[float, bool], limit: float) -> tuple[Span, ...]:
     """Spans between magnitudes that are fine, which they do not hold; the outermost reach to 0 and to the limit."""
     spans: list[Span] = []
     open_at: float | None = None
     low: float = 0
-    for size in sorted(asked):
-        if asked[size]:
+    for size in sorted(queried):
+        if queried[size]:
             open_at = low if open_at is None else open_at
         else:
             if open_at is not None:
-                spans.append((open_at, _beside(size, -1)))
+                spans.append((open_at, _next_to(size, -1)))
                 open_at = None
-            low = _beside(size, 1)
+            low = _next_to(size, 1)
     return (*spans, (open_at, limit)) if open_at is not None else tuple(spans)
 
 
-def _beside(size: float, step: int) -> float:
+def _next_to(size: float, step: int) -> float:
     """The next number below or above."""
     return size + step if isinstance(size, int) else math.nextafter(size, step * math.inf)
 
@@ -176,7 +176,7 @@ def _size_limit(element: ElementType) -> float:
 
 @functools.cache
 def _size(element: ElementType, code: int) -> float | None:
-    """A code's magnitude, exact: what :func:`minuend.runtimes.values.number` writes shorter may lie beside it."""
+    """A code's magnitude, exact: what :func:`minuend.runtimes.values.number` writes shorter may differ from it."""
     value = of_codes.decode(element, code)
     if isinstance(value, int):
         return abs(value)
@@ -192,48 +192,48 @@ Expected = Callable[[Case], Mapping[str, Answer]]
 def judge_all(
     runtime: Runtime, *, full: bool = True, operator: Operator = SUBTRACT, progress: Progress | None = None
 ) -> list[Judged]:
-    """Ask a runtime every case of an operator that it can be asked.
+    """Query a runtime with every case of an operator that it takes.
 
     Args:
         runtime: the runtime. full: all pairs of 8-bit types; otherwise their edges. operator: what is computed.
         progress: called with the number of cases done and of all.
     """
-    asked = list(runtime.cases(full=full, operator=operator))
-    return judge_cases(Workers(runtime, 1), asked, step=Steps(progress, len(asked)))
+    queried = list(runtime.cases(full=full, operator=operator))
+    return judge_cases(Workers(runtime, 1), queried, step=Steps(progress, len(queried)))
 
 
 def judge_cases(
-    workers: Workers, asked: Sequence[Case], *, expected: Expected | None = None, step: Callable[[], None]
+    workers: Workers, queried: Sequence[Case], *, expected: Expected | None = None, step: Callable[[], None]
 ) -> list[Judged]:
-    """Ask a runtime cases.
+    """Query a runtime with cases.
 
     Numbers that are not as expected are computed once more, in a new process: some runtimes mix up the constants of
     models that lived in one process before, so what does not repeat is not taken for a fact. Some mix up the scalar
     constants of one model, too; see :mod:`minuend.runtimes.distinct_constants`.
 
     Args:
-        workers: the runtime. asked: the cases.
+        workers: the runtime. queried: the cases.
         expected: a case → the answers that are no surprise, by value class; a class that is left out is ok.
         step: called after each case.
     """
     known = expected or (lambda case: {})
-    judged = _judged(workers, asked, known, step)
+    judged = _judged(workers, queried, known, step)
     doubted = [i for i, one in enumerate(judged) if EVERY not in one.answers and _surprises(one, known(one.case))]
     workers.restart()
-    again = _judged(workers, [asked[i] for i in doubted], known, lambda: None, again=True)
+    again = _judged(workers, [queried[i] for i in doubted], known, lambda: None, again=True)
     for i, second in zip(doubted, again, strict=True):
         judged[i] = _settle(judged[i], second, known(second.case))
     return judged
 
 
 def _judged(
-    workers: Workers, asked: Sequence[Case], known: Expected, step: Callable[[], None], *, again: bool = False
+    workers: Workers, queried: Sequence[Case], known: Expected, step: Callable[[], None], *, again: bool = False
 ) -> list[Judged]:
     """Judge cases once. An element type's are run by one process, one after the other.
 
     ``again``: these are cases whose numbers were a surprise; see :mod:`minuend.runtimes.distinct_constants`.
     """
-    together = grouped((model_of(case), case) for case in asked) if again else {}
+    together = grouped((model_of(case), case) for case in queried) if again else {}
 
     def alone(case: Case) -> bool:
         verdicts = {answer.verdict for answer in known(case).values()}
@@ -242,7 +242,7 @@ def _judged(
 
     def work(runtime: Runtime, chosen: list[int]) -> list[tuple[int, Judged]]:
         found = []
-        for i, (case, outputs) in zip(chosen, runtime.run_all((asked[i] for i in chosen), alone), strict=True):
+        for i, (case, outputs) in zip(chosen, runtime.run_all((queried[i] for i in chosen), alone), strict=True):
             one = judge(case, outputs)
             if again and isinstance(outputs, list) and EVERY not in one.answers and _surprises(one, known(case)):
                 one = judge(case, unshared(runtime, case, outputs, together[model_of(case)]))
@@ -250,9 +250,9 @@ def _judged(
             step()
         return found
 
-    shares = list(grouped((case.element, i) for i, case in enumerate(asked)).values())
+    shares = list(grouped((case.element, i) for i, case in enumerate(queried)).values())
     found = dict(one for share in workers.map(work, shares) for one in share)
-    return [found[i] for i in range(len(asked))]
+    return [found[i] for i in range(len(queried))]
 
 
 def _surprises(judged: Judged, known: Mapping[str, Answer]) -> bool:
@@ -272,8 +272,8 @@ def _settle(first: Judged, second: Judged, known: Mapping[str, Answer]) -> Judge
         if answer.verdict == "different-numbers":
             here, there = (judged.witnesses.get(name, ()) for judged in (first, second))
             witnesses[name] = tuple(w for w in here if w in there) or here or there
-            told = [one.answers[name] for one in (first, second) if one.answers.get(name, OK).verdict != "ok"]
-            spans = by_operand(map(_common, itertools.zip_longest(*(one.spans for one in told))))
+            deviating = [one.answers[name] for one in (first, second) if one.answers.get(name, OK).verdict != "ok"]
+            spans = by_operand(map(_common, itertools.zip_longest(*(one.spans for one in deviating))))
             answers[name] = Answer(answer.verdict, witnesses[name][0], "", spans)
     return Judged(first.case, answers, witnesses)
 
@@ -294,60 +294,60 @@ def prove(
     all: bool = False,  # noqa: A002 - as on the command line
     quick: bool = False,
     operator: str = SUBTRACT.name,
-    ledger: Target | None = None,
+    known_target: Target | None = None,
     max_memory: int | None = MEMORY,
     max_seconds: float | None = CASE_SECONDS,
     progress: Progress | None = None,
 ) -> Report:
-    """Ask an installed runtime cases of each kind, and report where it deviates from the contract.
+    """Query an installed runtime with cases of each kind, and report where it deviates from the contract.
 
     Args:
         runtime: ``"onnx-reference"``, ``"onnxruntime-cpu"``, ``"openvino-cpu"``, ``"numpy"``, ``"torch-cpu"`` …, or an
             alias.
-        all: ask every case and every graph; otherwise a sample of each kind, the same one every time.
+        all: query every case and every graph; otherwise a sample of each kind, the same one every time.
         quick: take the edges of 8-bit types in place of all 65,536 pairs.
-        operator: ``"subtract"``, ``"add"`` or ``"negative"``. Patterns are asked about subtraction alone.
-        ledger: the known deviations; by default the measured target of the same release, and where nobody measured
-            that, the nearest release's: then what differs from it is what is reported.
+        operator: ``"subtract"``, ``"add"`` or ``"negative"``. Patterns are queried for subtraction alone.
+        known_target: the known deviations; by default the measured target of the same release, and where that is not
+            measured, the nearest release's: then what differs from it is what is reported.
         max_memory, max_seconds: what one case may take, as in :func:`minuend.models.opening.run`; one that is stopped
             is a refusal, and three in a row end it.
         progress: called with the number of cases done and of all.
 
     Returns:
         A report with a finding for each case, or for each value class of a case that deviates. A deviation that the
-        ledger does not list is unexpected, and so is a listed one that is gone; ``.ok`` tells whether there are any.
+        known target does not list is unexpected, and so is a listed one that is gone; ``.ok`` says whether any is.
 
     Raises:
-        SpecError: no such runtime or operator, or a ledger of another runtime. Unsupported: it is not installed.
+        SpecError: no such runtime or operator, or a known target of another runtime. Unsupported: it is not installed.
     """
     start = time.perf_counter()
     computed = by_name(operator)
-    with limited(max_memory, max_seconds), Runtime(runtime) as asked, Workers(asked) as workers:
-        name = f"{asked.name}@{asked.release}"
-        if ledger is None:
-            ledger = _nearest(asked.name, asked.release)
-            ledger = None if ledger is None else targets.of(ledger, computed)
-        elif ledger.runtime != asked.name:
-            raise SpecError("targets", f"{ledger.name} is compared with; expected a target of {asked.name}")
-        questions = _questions(asked, all, quick, computed)
+    with limited(max_memory, max_seconds), Runtime(runtime) as queried, Workers(queried) as workers:
+        name = f"{queried.name}@{queried.release}"
+        if known_target is None:
+            known_target = _nearest(queried.name, queried.release)
+            known_target = None if known_target is None else targets.of(known_target, computed)
+        elif known_target.runtime != queried.name:
+            raise SpecError("targets", f"{known_target.name} is compared with; expected a target of {queried.name}")
+        questions = _questions(queried, all, quick, computed)
         step = Steps(progress, len(questions))
-        judged = judge_cases(workers, questions.cases, expected=lambda case: _listed(case, ledger), step=step)
+        judged = judge_cases(workers, questions.cases, expected=lambda case: _listed(case, known_target), step=step)
         joined = _ask_graphs(workers, questions.graphs, step) if questions.graphs else None
         shared = _ask_many(workers, questions, step)
-    provenance = {"release": asked.release, "date": date.today().isoformat(), "cpu": asked.cpu}
-    findings = [finding for one in judged for finding in _findings(one, name, provenance, ledger)]
+    provenance = {"release": queried.release, "date": date.today().isoformat(), "cpu": queried.cpu}
+    findings = [finding for one in judged for finding in _findings(one, name, provenance, known_target)]
     if joined is not None:
-        findings += _graph_findings(joined, name, provenance, ledger)
+        findings += _graph_findings(joined, name, provenance, known_target)
     findings += _mixed_up_findings(shared, name, provenance)
     return Report(
         title=f"prove {name}",
         findings=tuple(findings),
-        notes=(*questions.notes(asked.name), _ledger_note(name, ledger)),
+        notes=(*questions.notes(queried.name), _known_target_note(name, known_target)),
         strict=True,
         facts={
-            "runtime": asked.name,
-            "release": asked.release,
-            "compared": None if ledger is None else ledger.name,
+            "runtime": queried.name,
+            "release": queried.release,
+            "compared": None if known_target is None else known_target.name,
             "cases": len(judged),
             "graphs": 0 if joined is None else len(joined.cells),
             "pairs": sum(cases.count(one.case) for one in judged),
@@ -361,9 +361,9 @@ def prove(
 
 @dataclass(frozen=True)
 class _Questions:
-    """What a proof asks: cases, graphs, and models of many subtractions of each type, so many times.
+    """What a proof queries: cases, graphs, and models of many subtractions of each type, so many times.
 
-    ``left`` is how many cases and graphs there are besides.
+    ``left`` is how many more cases and graphs there are.
     """
 
     cases: Sequence[Case]
@@ -376,30 +376,30 @@ class _Questions:
         return len(self.cases) + len(self.graphs) + len(self.types)
 
     def notes(self, runtime: str) -> tuple[str, ...]:
-        """Say what a sample leaves out, and what asks the rest."""
+        """Say what a sample leaves out, and what queries the rest."""
         if not any(self.left):
             return ()
         cases_left, graphs_left = self.left
         graphs_too = f" and {graphs_left:,} graphs" if graphs_left else ""
-        told = f"a sample of each kind: {cases_left:,} cases{graphs_too} are left out"
-        return (f"{told}; to run them too: minuend prove {runtime} --all",)
+        text = f"a sample of each kind: {cases_left:,} cases{graphs_too} are left out"
+        return (f"{text}; to run them too: minuend prove {runtime} --all",)
 
 
-def _questions(asked: Runtime, everything: bool, quick: bool, operator: Operator) -> _Questions:
-    joins = quirks(asked.name).joins and operator is SUBTRACT
-    every = list(asked.cases(full=not quick, operator=operator))
-    rows = pattern_cases.rows_for(asked) if joins else []
+def _questions(queried: Runtime, everything: bool, quick: bool, operator: Operator) -> _Questions:
+    joins = quirks(queried.name).joins and operator is SUBTRACT
+    every = list(queried.cases(full=not quick, operator=operator))
+    rows = pattern_cases.rows_for(queried) if joins else []
     chosen, few = (every, rows) if everything else (sample(every), sample_graphs(rows))
-    types = pattern_cases.asking().GRAPH_TYPES if joins else ()
+    types = pattern_cases.graph_probing().GRAPH_TYPES if joins else ()
     left = (len(every) - len(chosen), len(rows) - len(few))
     return _Questions(chosen, few, types, _TIMES if everything else 1, left)
 
 
 def _ask_graphs(workers: Workers, rows: Sequence[tuple[Key, GraphCase]], step: Callable[[], None]) -> Table:
-    """Ask about graphs, some at a time: those of one neighbour follow each other and share what it answers."""
+    """Query graphs, some at a time: those of one adjacent operator follow each other and share what it answers."""
 
     def work(runtime: Runtime, some: Sequence[tuple[Key, GraphCase]]) -> dict[Key, Mapping[str, Answer]]:
-        return pattern_cases.ask(runtime, some, step)
+        return pattern_cases.query(runtime, some, step)
 
     parts = workers.map(work, [rows[i : i + _TOGETHER] for i in range(0, len(rows), _TOGETHER)])
     cells: dict[Key, Mapping[str, Answer]] = {}
@@ -421,7 +421,7 @@ def _ask_many(workers: Workers, questions: _Questions, step: Callable[[], None])
 def _nearest(runtime: str, release: str) -> Target | None:
     """The measured target of a release, or of the one whose number is nearest; ``None`` where none was measured.
 
-    Where that one was not asked about neighbours, the nearest that was stands in for it.
+    Where that one was not queried with patterns, the nearest that was stands in for it.
     """
     older, newer = targets.nearest(runtime, release)
     if f"{runtime}@{release}" in targets.names(runtime):
@@ -435,15 +435,17 @@ def _nearest(runtime: str, release: str) -> Target | None:
     return found
 
 
-def _graph_findings(found: Table, name: str, provenance: dict[str, str], ledger: Target | None) -> Iterator[Finding]:
+def _graph_findings(
+    found: Table, name: str, provenance: dict[str, str], known_target: Target | None
+) -> Iterator[Finding]:
     """A finding for each graph case that deviates, or that is listed otherwise.
 
     What a default precision makes is compared on processors of one kind alone: the first, on which most was measured.
     On another kind a case that is listed as different and is different has other value classes, too: which ones
     depends on the processor.
     """
-    listed = ledger.table if ledger is not None and ledger.table.has_patterns else None
-    other = _other(name, ledger)
+    listed = known_target.table if known_target is not None and known_target.table.has_patterns else None
+    other = _other(name, known_target)
     alike = listed is not None and [*map(extensions, listed.cpus[:1])] == [*map(extensions, found.cpus[:1])]
     for key, answers in found.cells.items():
         known = None if listed is None else listed.cells.get(key)
@@ -475,16 +477,16 @@ def _mixed_up_findings(found: Iterable[MixedUp], name: str, provenance: dict[str
                 target=name,
                 verdict="different-numbers",
                 dtype=one.dtype,
-                reasons=(ConstantsMixedUpOften(one.wrong, one.asked),),
+                reasons=(ConstantsMixedUpOften(one.wrong, one.queried),),
                 provenance=provenance,
                 case=f"many subtractions of {one.dtype} of one shape in a model, each with a scalar of its own",
                 unexpected="" if one.dtype in quirks(name.partition("@")[0]).shares else "not listed",
             )
 
 
-def _other(name: str, ledger: Target | None) -> str:
+def _other(name: str, known_target: Target | None) -> str:
     """The release that findings are compared with, where it is another one than the runtime's."""
-    return ledger.release if ledger is not None and ledger.name != name else ""
+    return known_target.release if known_target is not None and known_target.name != name else ""
 
 
 def _unlike(known: Mapping[str, Answer] | None, answers: Mapping[str, Answer], other: str) -> str:
@@ -495,19 +497,21 @@ def _unlike(known: Mapping[str, Answer] | None, answers: Mapping[str, Answer], o
     return f"listed with {', '.join(known) or 'nothing'} different, now {', '.join(answers) or 'nothing'}"
 
 
-def _ledger_note(name: str, ledger: Target | None) -> str:
-    if ledger is None:
+def _known_target_note(name: str, known_target: Target | None) -> str:
+    if known_target is None:
         return f"no deviations of {name} are listed, so every one counts; minuend measure makes a list"
-    if ledger.name != name:
-        beside = "" if ledger.table.has_patterns else "; it was not asked about neighbours, so these do not count"
-        told = f"nobody measured {name}: what counts are differences from {ledger.name}"
-        return f"{told}, measured {ledger.conditions}{beside}"
-    return f"known deviations: {ledger.name}, measured {ledger.date} on {ledger.cpu}"
+    if known_target.name != name:
+        patterns = (
+            "" if known_target.table.has_patterns else "; it was not asked about neighbours, so these do not count"
+        )
+        text = f"nobody measured {name}: what counts are differences from {known_target.name}"
+        return f"{text}, measured {known_target.conditions}{patterns}"
+    return f"known deviations: {known_target.name}, measured {known_target.date} on {known_target.cpu}"
 
 
-def _findings(judged: Judged, name: str, provenance: dict[str, str], ledger: Target | None) -> list[Finding]:
+def _findings(judged: Judged, name: str, provenance: dict[str, str], known_target: Target | None) -> list[Finding]:
     case = judged.case
-    listed = _listed(case, ledger)
+    listed = _listed(case, known_target)
     found = []
     for value_class in (row.name for row in case.classes):
         answer = judged.answers.get(EVERY) or judged.answers[value_class]
@@ -516,7 +520,7 @@ def _findings(judged: Judged, name: str, provenance: dict[str, str], ledger: Tar
         gone = answer.verdict == "ok" and known != "ok"
         if answer.verdict != known and (case.full or not gone):  # the edges alone need not show every deviation
             unexpected = f"listed as {known}, but gone" if gone else "not listed"
-            if other := _other(name, ledger):
+            if other := _other(name, known_target):
                 unexpected = f"{known} on {other}"
         if answer.verdict != "ok" or unexpected:
             found.append(_finding(case, name, provenance, answer, value_class, unexpected))
@@ -525,10 +529,10 @@ def _findings(judged: Judged, name: str, provenance: dict[str, str], ledger: Tar
     return found
 
 
-def _listed(case: Case, ledger: Target | None) -> Mapping[str, Answer]:
-    if ledger is None:
+def _listed(case: Case, known_target: Target | None) -> Mapping[str, Answer]:
+    if known_target is None:
         return {}
-    answers = ledger.answer(case.opversion, case.element, case.relation, case.constants)
+    answers = known_target.answer(case.opversion, case.element, case.relation, case.constants)
     return {name: answer for name, answer in answers.items() if answer.verdict != "unknown"}
 
 

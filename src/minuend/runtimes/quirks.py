@@ -36,7 +36,7 @@ class Limit:
 
 
 AS_VALUES, ROUNDED_LAST = "as values", "rounded last"
-"""Constants of a narrow type: computed in float32 as values are, beside nodes that are not folded too; or computed so
+"""Constants of a narrow type: computed in float32 as values are, next to nodes that are not folded too; or computed so
 among themselves, and rounded before any other node reads them."""
 
 
@@ -48,7 +48,7 @@ less itself."""
 
 @dataclass(frozen=True, slots=True)
 class Quirks:
-    """What a runtime does besides computing.
+    """What a runtime does in addition to computing.
 
     Attributes:
         takes_anyway: broadcasting rule → what it does with shapes that the rule forbids: it does not say so.
@@ -57,12 +57,12 @@ class Quirks:
             a way to store constants, of :mod:`minuend.onnx.documents.constant_storage`, or two constants of a type →
             the verdict on such a model, and why.
         local_functions: whether it reads ONNX models with local functions.
-        arrays: whether it is asked with bare arrays, for it reads no model files.
+        arrays: whether it is queried with bare arrays, for it reads no model files.
         instead: of such a one: what to do with a model, in a sentence without a full stop.
-        joins: whether it computes nodes together, so that their neighbours count; one that runs a node at a time does
+        joins: whether it computes nodes together, so that adjacent operators count; one that runs a node at a time does
             not.
-        hints: names of what it can be told about precision, and the setting that says it; the first keeps float32.
-        switches: what it can be told besides, by the words for it; they say what makes numbers differ.
+        hints: names of its settings of precision, and the setting that says it; the first keeps float32.
+        switches: its further settings, by the words for it; they say what makes numbers differ.
         shares: element types of which it may compute a node with the scalar constant of another node of its shape.
         narrow_constants: what it does with float16 and bfloat16 of constants between nodes that it folds:
             :data:`AS_VALUES` or :data:`ROUNDED_LAST`; ``""`` where that was not measured.
@@ -113,7 +113,7 @@ class Quirks:
     def loads(self, release: str) -> tuple[int | None, int | None] | None:
         """Return the highest opset and the highest IR version of ONNX that a release loads, each ``None`` for no limit.
 
-        ``None`` where the release was not asked.
+        ``None`` where the release was not queried.
 
         >>> quirks("onnxruntime-cpu").loads("1.23.2"), quirks("openvino-cpu").loads("2026.4.1")
         ((23, 11), (None, None))
@@ -121,7 +121,7 @@ class Quirks:
         return self.loaded.get(release)
 
     def left_wrong(self, recipe: str, element: ElementType, constants: Constants) -> frozenset[str]:
-        """Return the value classes that a recipe leaves wrong, or of which nobody knows."""
+        """Return the value classes that a recipe leaves wrong, or of which nothing is known."""
         if self.proven is not None and element.name not in self.proven.get(recipe, ()):
             return frozenset(rule.name for rule in classes(SUBTRACT, element))
         found: set[str] = set()

@@ -1,11 +1,12 @@
 """The runtimes that are known here: a file of ``adapters`` each, or a module of somebody else's package.
 
-An adapter says ``NAME``, ``PACKAGE``, ``DIALECTS`` (whose models it reads; where ``ARRAYS``, whose cases it is asked as
-bare arrays), ``CONSTANTS`` (which operands can be constants), ``RULES`` (the broadcasting rules that it can be asked
-for; ``None``: all), ``prepare(head, model, weights)`` and, where its release is not that of ``PACKAGE``, ``release()``.
+An adapter says ``NAME``, ``PACKAGE``, ``DIALECTS`` (whose models it reads; where ``ARRAYS``, whose cases it takes as
+bare arrays), ``CONSTANTS`` (which operands can be constants), ``RULES`` (the broadcasting rules that it can be
+queried for; ``None``: all), ``prepare(head, model, weights)`` and, where its release is not that of
+``PACKAGE``, ``release()``.
 ``MODULE`` is the module of ``PACKAGE``, where it bears another name,
 ``OTHERWISE`` names packages that hold it in place of ``PACKAGE``, ``INSTALL`` is how it is installed, where not by pip,
-``ALIASES`` are other names that it goes by, ``ISA`` how it is told to use no newer instruction sets: instruction set →
+``ALIASES`` are other names that it goes by, ``ISA`` how it is set to use no newer instruction sets: instruction set →
 environment variables. What is known of the runtime beyond its measured data stands in the same file, under the names
 that :mod:`minuend.runtimes.quirks` reads. It needs NumPy and the runtime alone, for a worker loads it by its path. A
 new runtime is a new file.
@@ -195,7 +196,7 @@ def proper(name: str) -> str:
         try:
             if name in _aliases(one.load()):
                 return one.name
-        except Unsupported:  # whoever asks for it is told
+        except Unsupported:  # a caller who needs it gets the message
             continue
     return name
 

@@ -37,10 +37,10 @@ from minuend.standards import spelling
 from minuend.standards.dialects import dialect
 
 _START_SECONDS, _END_SECONDS = 120, 10
-"""How long a process may take to start, and to end when it is asked to."""
+"""How long a process may take to start, and to end when it is requested to."""
 
 _MOST_STOPPED = 3
-"""Models in a row that are stopped at a limit, after which a runtime is asked no more."""
+"""Models in a row that are stopped at a limit, after which a runtime is queried no more."""
 
 
 class MalformedAnswer(MinuendError, ValueError):
@@ -71,8 +71,8 @@ class Runtime:
     """A runtime in a child process.
 
     Args:
-        name: its name or an alias, such as ``"onnxruntime-cpu"``. python: the Python whose release is asked; by default
-            this one. isa: the newest instruction set that it may use; ``""`` for all that the processor has.
+        name: its name or an alias, such as ``"onnxruntime-cpu"``. python: the Python whose release is queried; by
+            default this one. isa: the newest instruction set that it may use; ``""`` for all that the processor has.
 
     Attributes:
         name: its name. release: the release that answers. python: its Python's version. cpu: what it runs on, as
@@ -115,7 +115,7 @@ class Runtime:
 
     def __exit__(self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None) -> None:
         if error is not None and self._child is not None:
-            self._child.popen.kill()  # nobody waits for its answer any more
+            self._child.popen.kill()  # no caller waits for its answer any more
         self.close()
 
     def close(self) -> None:
@@ -128,7 +128,7 @@ class Runtime:
         return Runtime(*self._given)
 
     def end(self) -> None:
-        """Kill the child process; another thread that asks it something gets an error."""
+        """Kill the child process; another thread that queries it gets an error."""
         self._ended = True
         if (running := self._child) is not None:
             running.popen.kill()
@@ -139,7 +139,7 @@ class Runtime:
         return 0 if process is None else process.end(_END_SECONDS)
 
     def cases(self, *, full: bool = True, operator: Operator = SUBTRACT) -> Iterator[Case]:
-        """Yield the cases of an operator that this runtime can be asked."""
+        """Yield the cases of an operator that this runtime can be queried with."""
         allowed = tuple(which for which in CONSTANTS if which in self.adapter.CONSTANTS)
         for dialect_name in self.adapter.DIALECTS:
             for case in cases(dialect_name, full=full, constants=allowed, operator=operator.name):
@@ -151,7 +151,7 @@ class Runtime:
         return self._run([case])
 
     def run_all(
-        self, asked: Iterable[Case], alone: Callable[[Case], bool] | None = None
+        self, queried: Iterable[Case], alone: Callable[[Case], bool] | None = None
     ) -> Iterator[tuple[Case, list[Output] | Refused]]:
         """Run cases and yield each with its answer; those that can share a model do.
 
@@ -162,7 +162,7 @@ class Runtime:
         def shared(case: Case) -> tuple[Any, ...]:
             return *model_of(case), RELATIONS[case.relation].alone if alone is None else alone(case)
 
-        for (*_, separate), group in itertools.groupby(asked, key=shared):
+        for (*_, separate), group in itertools.groupby(queried, key=shared):
             together = list(group)
             answer = Refused("", "") if separate or len(together) == 1 else self._run(together)
             if isinstance(answer, Refused):
@@ -176,13 +176,13 @@ class Runtime:
         first = together[0]
         form, model, weights = "arrays", b"", b""
         if not self.adapter.ARRAYS:
-            asking = PROBING.required(dialect(first.op.dialect))
-            form = asking.FORM
-            model, weights = asking.case_model(together)
+            probing = PROBING.required(dialect(first.op.dialect))
+            form = probing.FORM
+            model, weights = probing.case_model(together)
         fed = [(name, first.element, codes) for name, side, codes in operands(together) if not is_constant(first, side)]
-        return self.ask(form, model, weights, fed)
+        return self.query(form, model, weights, fed)
 
-    def ask(
+    def query(
         self,
         form: str,
         model: bytes,
@@ -196,21 +196,21 @@ class Runtime:
         Args:
             form: what the adapter calls its format. model, weights: its bytes.
             fed: name, element type (``None`` for bool) and codes of each input.
-            hint: the precision that the runtime is told, one of its adapter's ``HINTS``.
+            hint: the precision that the runtime is set to, one of its adapter's ``HINTS``.
             count: how many outputs the model has, where that is to be checked.
 
         Raises:
             MalformedAnswer: what its adapter gives is no answer. LimitExceeded: one model after the other was stopped.
         """
         given = list(fed)
-        told = [
+        details = [
             [name, "bool" if element is None else element.name, list(codes.shape)] for name, element, codes in given
         ]
         parts = [
             codes.tobytes() if element is None or self.adapter.ARRAYS else pack(element, codes)
             for _, element, codes in given
         ]
-        answer = self._ask({"form": form, "inputs": told, "hint": hint}, [model, weights, *parts])
+        answer = self._query({"form": form, "inputs": details, "hint": hint}, [model, weights, *parts])
         if isinstance(answer, Refused):
             return answer
         self.check_count(answer, count)
@@ -226,7 +226,7 @@ class Runtime:
             return Output(element, np.frombuffer(data, f"u{element.itemsize}").reshape(shape))
         return Output(element, unpack(element, shape, data))
 
-    def _ask(self, head: Mapping[str, Any], parts: list[bytes]) -> list[tuple[Any, bytes]] | Refused:
+    def _query(self, head: Mapping[str, Any], parts: list[bytes]) -> list[tuple[Any, bytes]] | Refused:
         if self._child is None:
             self._start()
         running = self._child
@@ -237,19 +237,19 @@ class Runtime:
         self._stopped = 0
         return self.taken(*answer)
 
-    def taken(self, told: Mapping[str, Any], data: Sequence[bytes]) -> list[tuple[Any, bytes]] | Refused:
+    def taken(self, details: Mapping[str, Any], data: Sequence[bytes]) -> list[tuple[Any, bytes]] | Refused:
         """Check an answer of the process, and return it.
 
         Raises:
             MalformedAnswer: it is none.
         """
-        if "malformed" in told:
-            raise self._malformed(told["malformed"])
-        if "refused" in told:
-            return Refused(_short(told["refused"]), told["stage"])
-        for k, ((dtype, shape), part) in enumerate(zip(told["outputs"], data, strict=True)):
+        if "malformed" in details:
+            raise self._malformed(details["malformed"])
+        if "refused" in details:
+            return Refused(_short(details["refused"]), details["stage"])
+        for k, ((dtype, shape), part) in enumerate(zip(details["outputs"], data, strict=True)):
             self._check(k, dtype, tuple(shape), part)
-        return list(zip(told["outputs"], data, strict=True))
+        return list(zip(details["outputs"], data, strict=True))
 
     def _gone(self, status: int, broken: str) -> Refused:
         """What comes of a process that ended before it answered.
@@ -308,7 +308,7 @@ class Runtime:
     def _start(self) -> Mapping[str, Any]:
         if self._ended:
             raise Unsupported(f"{self.name} was ended while it was asked")
-        # -I: the worker's folder must not be where it finds modules, for its neighbours bear runtimes' names.
+        # -I: the worker's folder must not be where it finds modules, for adjacent files bear runtimes' names.
         command = [*child.python(self._python), worker.__file__, os.path.abspath(self.adapter.__file__)]
         if self._python is None:
             command.append(child.import_path())

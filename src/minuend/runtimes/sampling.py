@@ -1,12 +1,12 @@
-"""The cases that a proof asks unless all are wanted: some of each kind, the same ones every time.
+"""The cases that a proof queries unless all are wanted: some of each kind, the same ones every time.
 
-1. Every element type, relation of shapes and choice of constants is asked once: in the newest version of the first
+1. Every element type, relation of shapes and choice of constants is queried once: in the newest version of the first
    dialect of the runtime that has the three.
-2. Every version and element type that rule 1 leaves out is asked once; relation and constants rotate.
-3. Of graph cases every element type, form and pattern class is asked once. Of the graphs of a kind, the one is taken
-   whose operators and setting were taken least often before. Operators that are left are asked once.
+2. Every version and element type that rule 1 leaves out is queried once; relation and constants rotate.
+3. Of graph cases every element type, form and pattern class is queried once. Of the graphs of a kind, the one is taken
+   whose operators and setting were taken least often before. Operators that are left are queried once.
 
-A case that is asked has all of its pairs: a sample leaves out cases, and no values.
+A queried case has all of its pairs: a sample leaves out cases, and no values.
 """
 
 from __future__ import annotations
@@ -68,13 +68,13 @@ _OPERANDS = ("bare", "maker", "reader", "cast_to", "index")
 """Ways to build a graph whose kinds differ by what the operands are."""
 
 _SEVERAL = ("fused", "chain")
-"""Ways to build a graph of several operators: each type is asked one of them."""
+"""Ways to build a graph of several operators: each type is queried with one of them."""
 
 
 def _kind(key: Key, how: tuple[Any, ...]) -> Hashable:
     """Element type, form and pattern class: how the graph is built, and which of its operands are constants.
 
-    A constant 0 is asked in one form: each key of it stands for eight graphs.
+    A constant 0 is queried in one form: each key of it stands for eight graphs.
     """
     way, *more = how
     operands = ["constant" if one in (Const.SCALAR, Const.ARRAY, Const.ANY) else one for one in more[:2]]

@@ -129,7 +129,7 @@ class Table:
 
     @functools.cached_property
     def _coarse(self) -> frozenset[str]:
-        """The operators that the runtime computes in less than float32 by default, and what stands beside them too."""
+        """The operators that the runtime computes in less than float32 by default, and what is adjacent to them too."""
         plain_settings = {default: setting for setting, default in DEFAULTS.items()}
         return frozenset(
             operator
@@ -214,7 +214,7 @@ class Table:
         return self.cells.get(pattern_key(match.pattern, dtype, DEFAULTS[setting], ADJACENT))
 
     def _cell(self, match: Match, dtype: str, setting: str) -> Answers | None:
-        """A case; a form that is measured for some operators alone counts as adjacent where bits can be kept."""
+        """A case; a form that is measured for some operators alone counts as adjacent where bits can stay."""
         key = pattern_key(match.pattern, dtype, setting, match.form)
         found = self.cells.get(key)
         if dtype in NARROW and not found and _from_wide_integers(match.pattern):

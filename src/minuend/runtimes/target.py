@@ -25,7 +25,7 @@ SILENT = "the documents do not say what these differences are"
 
 
 class Unfit(Exception):
-    """What stands in for an answer where a target cannot be asked for a node: ``verdict`` and ``reason``."""
+    """What stands in for an answer where a target cannot be queried for a node: ``verdict`` and ``reason``."""
 
     def __init__(self, verdict: Verdict, reason: str) -> None:
         self.verdict, self.reason = verdict, reason
@@ -44,7 +44,7 @@ class Target:
         silent: value classes of which the documents say nothing, and whose numbers are taken to be right all the same.
         isa: the instruction sets that the runtime could use, as :mod:`minuend.runtimes.processor` names them; of a file
             that does not say it, those that ``cpu`` names.
-        translate: of a target that is a standard: how it is asked for a node of another one, and for which sizes the
+        translate: of a target that is a standard: how it is queried for a node of another one, and for which sizes the
             answer holds where not for all of them; raises :class:`Unfit`.
         runs_nothing: why no model can be fixed for it, where it runs none; else ``""``.
     """

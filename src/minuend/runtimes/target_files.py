@@ -75,8 +75,8 @@ def _check_once(data: Mapping[str, Any], place: str) -> None:
     for key in (key for row in data["rows"] for key in keys(row, [patterns[i] for i in row["patterns"]])):
         if key in seen:  # at the first one: rows of all names could go on for hours
             node = (key.opversion, key.dtype, key.relation, word_of(key.constants))
-            told = ", ".join(node if key.opversion else filter(None, case_list.printed(key)))
-            raise FileFormatError(f"{place} answers for {told} twice; expected one row for each")
+            row_text = ", ".join(node if key.opversion else filter(None, case_list.printed(key)))
+            raise FileFormatError(f"{place} answers for {row_text} twice; expected one row for each")
         seen.add(key)
 
 

@@ -1,7 +1,7 @@
 """Targets: what each release of a runtime does with a subtraction, as data.
 
-A *measured* target is a file: of this package (beside this module), of a package that adds a runtime, or of the user;
-``minuend measure`` writes them, one case after the other being asked and judged against the reference. A *declared* one
+A *measured* target is a file: of this package (in this folder), of a package that adds a runtime, or of the user;
+``minuend measure`` writes them, which queries and judges one case after the other by the reference. A *declared* one
 is what a standard's or a runtime's documents say; it says which types are taken, not what the numbers are where the
 documents are silent. A release that is neither is inferred from those around it
 (:mod:`minuend.runtimes.unmeasured_releases`).
@@ -93,7 +93,7 @@ def _added(runtime: str) -> Mapping[str, Any]:
 def _files(runtime: str = "") -> Mapping[str, Any]:
     """Measured files by the targets' names, of one runtime or of all; the user's own stand before others.
 
-    A package that does not load is passed over where all are wanted: whoever asks for its runtime is told.
+    A package that does not load is passed over where all are wanted: a caller who needs its runtime gets the message.
     """
     found = dict(_packaged())
     for name in [runtime] if runtime in registry.plug_ins() else [] if runtime else registry.plug_ins():
@@ -168,9 +168,9 @@ def find(name: str | os.PathLike[str], *, exact: bool = False) -> Target:
     Args:
         name: ``"openvino-cpu@2026.4.1"``; the start of a release, as ``"openvino-cpu@2026.4"``, means the newest that
             starts so, and a runtime alone its newest release; ``"openvino-cpu@installed"`` is the release that is
-            installed here. ``"openvino"`` and ``"ort"`` are other names of runtimes. A release that nobody measured is
+            installed here. ``"openvino"`` and ``"ort"`` are other names of runtimes. An unmeasured release is
             answered by those around it. A path names a file of ``minuend measure``.
-        exact: refuse releases that nobody measured.
+        exact: refuse unmeasured releases.
 
     Raises:
         SpecError: no such target. Unsupported: a runtime that is not installed, or somebody else's that does not load.
@@ -199,8 +199,8 @@ def find(name: str | os.PathLike[str], *, exact: bool = False) -> Target:
     if not exact and RELEASE.fullmatch(release) and _files(runtime):
         return inferred(release, *nearest(runtime, release))
     releases = [_release(other) for other in known]
-    told = f"no release of {runtime} that starts with {shown(release)}{near(release, releases)}"
-    raise SpecError("targets", f"{told}; there are {listed(releases)}")
+    message = f"no release of {runtime} that starts with {shown(release)}{near(release, releases)}"
+    raise SpecError("targets", f"{message}; there are {listed(releases)}")
 
 
 def _no_such(name: str, runtime: str) -> SpecError:

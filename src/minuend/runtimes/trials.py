@@ -1,4 +1,4 @@
-"""What a runtime gave for a whole model, as it is, beside the contract's own evaluation."""
+"""What a runtime gave for a whole model, as it is, compared with the contract's own evaluation."""
 
 from __future__ import annotations
 
@@ -89,10 +89,10 @@ class Trial:
     """What an installed runtime gave for a model.
 
     Attributes:
-        target: the target that was asked for. runtime: the release that ran, as ``"openvino-cpu@2026.4.1"``.
-        hint: what it was told. inputs: which inputs were taken, in words.
+        target: the requested target. runtime: the release that ran, as ``"openvino-cpu@2026.4.1"``.
+        hint: its precision setting. inputs: which inputs were taken, in words.
         outputs: each output. places: where numbers leave, one for each output that no earlier place explains.
-        switches, gone: what the runtime was told besides, where something differs; with which of them nothing does on
+        switches, gone: the runtime's further settings, where something differs; with which of them nothing does on
             these inputs. notes: what a reader should know.
         refused: its message, where it does not run the model. unlike: why there is nothing to compare with.
         accepted: why somebody accepts what came of it, so that it does not count.

@@ -1,6 +1,6 @@
-"""A release that nobody measured: answered by the measured ones on either side of it.
+"""An unmeasured release: answered by the measured ones on either side of it.
 
-1. Between two releases that agree on what is asked, their answer is given, and marked as inferred.
+1. Between two releases that agree on what is queried, their answer is given, and marked as inferred.
 2. Where they differ and one of them is right, the answer is the other's: a release in between may be wrong as well.
 3. Where they differ and neither is right, the answer is that of the release whose number is nearer; the older one's
    where both are as near.
@@ -38,7 +38,7 @@ def parts(release: str) -> tuple[tuple[int, str], ...]:
 
 @dataclass(frozen=True)
 class Inferred(Target):
-    """A release that nobody measured.
+    """An unmeasured release.
 
     Attributes:
         older, newer: the measured releases around it; ``None`` where there is none on that side.
@@ -91,10 +91,10 @@ class Inferred(Target):
         self, opversion: object, dtype: object, relation: str, constants: str | Constants
     ) -> Mapping[str, Answer]:
         """Return the answer for every value class, by the rules above; see :meth:`Target.answer`."""
-        asked = [one.answer(opversion, dtype, relation, constants) for one in (self.older, self.newer) if one]
-        if len(asked) == 1:
-            return asked[0]
-        older, newer = asked
+        answers = [one.answer(opversion, dtype, relation, constants) for one in (self.older, self.newer) if one]
+        if len(answers) == 1:
+            return answers[0]
+        older, newer = answers
         return {name: self._joined(older[name], newer[name]) for name in older}
 
     def _joined(self, older: Answer, newer: Answer) -> Answer:
@@ -171,7 +171,7 @@ def _stated(target: Target, answer: Answer) -> Stated:
 
 
 def _distance(one: Target, release: str) -> tuple[int, ...]:
-    """How far two releases are apart, number by number."""
+    """The distance between two releases, number by number."""
     found, wanted = ([number for number, _ in parts(text)] for text in (one.release, release))
     longest = max(len(found), len(wanted))
     padded = [[*numbers, *[0] * (longest - len(numbers))] for numbers in (found, wanted)]

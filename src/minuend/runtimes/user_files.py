@@ -60,8 +60,8 @@ def add(path: str | os.PathLike[str]) -> Target:
         raise SpecError("targets", f"{os.fspath(path)} names its runtime {shown(found.runtime)}; expected {name}")
     with open(path, "rb") as stream:
         data = stream.read()
-    with together([str(folder() / f"{found.name}.json")], [os.fspath(path)], folders=True) as (goal,):
-        goal.write(data)
+    with together([str(folder() / f"{found.name}.json")], [os.fspath(path)], folders=True) as (stream,):
+        stream.write(data)
     return found
 
 

@@ -170,7 +170,15 @@ def _float_edges(element: ElementType) -> set[int]:
     one, step = Fraction(1), Fraction(2) ** -f.mantissa
     values = [Fraction(n) for n in (0, 1, 2, 3, 5, 10, 100)]
     values += [Fraction(1, 2), Fraction(1, 4), Fraction(1, 3), Fraction(1, 10), Fraction(3, 2)]
-    values += [one + step, one + 2 * step, one - step / 2, step, step / 2, step / 4, 3 * step / 4]  # ties, and beside
+    values += [
+        one + step,
+        one + 2 * step,
+        one - step / 2,
+        step,
+        step / 2,
+        step / 4,
+        3 * step / 4,
+    ]  # ties, and next to them
     values += [1 / step, 1 / step + 1, 2 / step, 2 / step - 1, 2 / step - 2]
     values += [Fraction(2) ** 24, Fraction(2) ** 24 + 1, Fraction(2) ** 53, Fraction(10) ** -60, Fraction(10) ** 300]
     values += [Fraction(1764000000) + Fraction(n, 4) for n in (1, 3)]

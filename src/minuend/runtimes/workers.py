@@ -1,7 +1,7 @@
-"""A runtime in several child processes, which share the cases that it is asked.
+"""A runtime in several child processes, which share the cases that it is queried with.
 
 A case takes a runtime milliseconds and this process as long, one after the other. With two processes one works while
-the other waits. What is asked and what comes of it does not depend on how many there are.
+the other waits. What is queried and what comes of it does not depend on how many there are.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Workers:
             runtime.__exit__(kind, error, trace)
 
     def restart(self) -> None:
-        """Stop the child processes; what is asked next starts new ones."""
+        """Stop the child processes; what is queried next starts new ones."""
         for runtime in self._runtimes:
             runtime.restart()
 

@@ -134,7 +134,7 @@ def test_openvino_reads_them_so(dtype: str) -> None:
     a = np.array([9, 9, 9], element.memory)
     with Runtime("openvino-cpu") as runtime:
         got = [
-            runtime.ask("onnx", model(dtype, k).SerializeToString(), b"", [("a", element, a.view(f"u{a.itemsize}"))])
+            runtime.query("onnx", model(dtype, k).SerializeToString(), b"", [("a", element, a.view(f"u{a.itemsize}"))])
             for k in (raw(dtype), typed(dtype))
         ]
     numbers = [one if isinstance(one, Refused) else one[0].codes.view(element.memory).tolist() for one in got]

@@ -114,7 +114,7 @@ def test_it_is_checked_converted_and_run_as_onnxruntime_runs_it(name):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_model_that_is_mended_is_a_copy_and_types_are_known_in_it(name):
+def test_a_model_that_is_normalised_is_a_copy_and_types_are_known_in_it(name):
     model, _ = MODELS[name]
     found = read(model)
     assert found.proto is not model
@@ -123,7 +123,7 @@ def test_a_model_that_is_mended_is_a_copy_and_types_are_known_in_it(name):
     assert all("-1" not in str(type_) for scope in walk(found.proto) for type_ in scope.types.values())
 
 
-def test_the_same_opset_says_what_was_mended_and_not_that_nothing_was():
+def test_the_same_opset_says_what_was_normalised_and_not_that_nothing_was():
     model, note = MODELS["not sorted"]
     converted = mn.convert(model, "onnx:13")
     assert converted.changes == [note]
@@ -189,7 +189,7 @@ def test_a_runtime_that_insists_on_a_rule_is_not_called_fine(name, target, verdi
     assert (finding.verdict, finding.reason) == (verdict, reason)
 
 
-def test_fix_says_what_was_mended_and_openvino_runs_the_result():
+def test_fix_says_what_was_normalised_and_openvino_runs_the_result():
     openvino = pytest.importorskip("openvino")
     model, note = MODELS["a body's input that hides a computed value"]
     fixed = mn.fix(model, "openvino-cpu")
@@ -207,7 +207,7 @@ def test_openvino_loads_what_it_is_not_said_to_insist_on(name):
     from minuend.runtimes.quirks import quirks
 
     model, _ = MODELS[name]
-    kinds = {one.kind for one in read(model).departures}
+    kinds = {one.kind for one in read(model).violations}
     assert not model.functions or not quirks("openvino-cpu").local_functions
     if model.functions:
         return

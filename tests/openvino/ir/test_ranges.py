@@ -49,7 +49,7 @@ def test_the_runtime_gives_nothing_else(flip: bool) -> None:
     found, builder = model(flip=flip)
     given = np.arange(-32, 32, dtype=np.int64)
     with Runtime("openvino-cpu") as runtime:
-        answer = runtime.ask("ir", *builder.model.to_bytes(), [("given", TYPES["int64"], given.view(np.uint64))])
+        answer = runtime.query("ir", *builder.model.to_bytes(), [("given", TYPES["int64"], given.view(np.uint64))])
     assert not isinstance(answer, Refused)
     chosen = answer[1].codes.view(np.int64)
     assert (int(chosen.min()), int(chosen.max())) == (found.lo, found.hi)

@@ -121,7 +121,7 @@ class DML_BINDING_DESC(_Tagged):
 
 
 class DML_BINDING_PROPERTIES(Structure):
-    """What a dispatchable object needs besides its tensors."""
+    """What a dispatchable object needs in addition to its tensors."""
 
     _fields_ = (
         ("RequiredDescriptorCount", c_uint32),

@@ -105,7 +105,7 @@ Resources: TypeAlias = Mapping[str, Resource]
 
 
 def read_dispatchable(name: str, item: Item, resources: Resources) -> Dispatchable:
-    """Read one dispatchable; an operator other than subtraction is kept by its type alone.
+    """Read one dispatchable; an operator other than subtraction is stored by its type alone.
 
     Raises:
         FileFormatError, SpecError: a field that is wrong, with its place.

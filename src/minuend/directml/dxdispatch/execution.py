@@ -34,7 +34,7 @@ from minuend.errors import DTypeError, MinuendError, ResultTooLarge, SpecError, 
 from minuend.files.base import Result
 from minuend.files.formats import npy
 from minuend.files.streaming.reading import Array
-from minuend.files.transaction.output_paths import check as check_goals
+from minuend.files.transaction.output_paths import check as check_output_paths
 from minuend.files.transaction.output_paths import refuse_inputs
 from minuend.files.transaction.writing import together
 from minuend.standards.version import OpVersion
@@ -77,7 +77,7 @@ class Execution:
         self._check_operators()
         self._check_inputs()
         self._check_bindings()
-        check_goals(self._goals(), self.protected, folders=True)
+        check_output_paths(self._output_paths(), self.protected, folders=True)
         self._check_memory(limit)
 
     def check_rules(self) -> None:
@@ -218,9 +218,9 @@ class Execution:
         if suffix != ".npy":
             return
         element = self._typed(item, command.resource, "write")
-        dims, held = command.dimensions, self.sizes[command.resource] // element.itemsize
-        if size(dims) > held:
-            raise item.error(f"dimensions {dims} are {size(dims)} elements; the resource holds {held}")
+        dims, contained = command.dimensions, self.sizes[command.resource] // element.itemsize
+        if size(dims) > contained:
+            raise item.error(f"dimensions {dims} are {size(dims)} elements; the resource holds {contained}")
 
     def _check_memory(self, limit: int | None) -> None:
         """Refuse more than the limit before it is allocated."""
@@ -317,7 +317,7 @@ class Execution:
         ]
         return f"Resource '{command.resource}':\n{''.join(rows)}"
 
-    def _goals(self) -> list[str]:
+    def _output_paths(self) -> list[str]:
         """The files that are written, by their real paths; one that is written twice holds what came last."""
         paths = [self._path(command) for command in self.commands if isinstance(command, WriteFile)]
         return [path for path in dict.fromkeys(paths) if path is not None]

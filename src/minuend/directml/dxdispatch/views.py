@@ -97,7 +97,7 @@ def fitted(views: Sequence[View], lowest: int, highest: int | None) -> list[View
 
 
 def crossings(views: Sequence[View]) -> str:
-    """Name the neighbouring dims that some view does not let become one, for a message."""
+    """Name the adjacent dims that some view does not let become one, for a message."""
     sizes = views[0].sizes
     dims = [i for i, n in enumerate(sizes) if n > 1]
     broken = [

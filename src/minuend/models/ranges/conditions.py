@@ -11,7 +11,7 @@ from minuend.models.ranges.interval import Range
 COMPARISONS: Mapping[str, str] = MappingProxyType(
     {"Less": "<", "LessOrEqual": "<=", "Greater": ">", "GreaterOrEqual": ">=", "Equal": "=="}
 )
-"""Operators that compare two values, by the sign of what they ask."""
+"""Operators that compare two values, by the sign of what they test."""
 
 CONDITIONS = (*COMPARISONS, "Not", "And", "Or")
 """Operators that conditions are made of."""
@@ -49,9 +49,9 @@ def branches(values: Values, condition: Hashable, taken: Hashable, other: Hashab
 def _where(values: Values, condition: Hashable, holds: bool, branch: Hashable) -> Range:
     known: dict[Hashable, Range] = {}
     for x, sign, y in _facts(values, condition, holds):
-        for one, asked, bound in ((x, sign, y), (y, _TURNED[sign], x)):
+        for one, sign_of, bound in ((x, sign, y), (y, _TURNED[sign], x)):
             before = known.get(one) or values.range(one)
-            known[one] = narrowed(before, asked, values.range(bound))
+            known[one] = narrowed(before, sign_of, values.range(bound))
     if branch in known:
         return known[branch]
     made = values.maker(branch)
@@ -90,12 +90,12 @@ def narrowed(x: Range, sign: str, bound: Range) -> Range:
     """
     if x.dtype is None or x.dtype != bound.dtype or sign == "!=":
         return x
-    beside = 0 if x.is_float else 1
+    unit = 0 if x.is_float else 1
     lo, hi = x.lo, x.hi
     if sign in ("<", "<=", "=="):
-        hi = min(hi, bound.hi - beside if sign == "<" else bound.hi)
+        hi = min(hi, bound.hi - unit if sign == "<" else bound.hi)
     if sign in (">", ">=", "=="):
-        lo = max(lo, bound.lo + beside if sign == ">" else bound.lo)
+        lo = max(lo, bound.lo + unit if sign == ">" else bound.lo)
     if lo > hi:  # it is never so
         return x
     zero = x.negative_zero and lo <= 0 <= hi

@@ -32,11 +32,11 @@ def demands(nodes: Sequence[Node]) -> dict[Hashable, Range]:
     """Return what values have to lie in, from the nodes of a scope, in order, none of which can be left out."""
     found: dict[Hashable, Range] = {}
     for step, inputs, outputs in reversed(nodes):
-        asked = list(DEMANDS.get(step.kind, _nothing)(step))
+        demanded = list(DEMANDS.get(step.kind, _nothing)(step))
         back = BACK.get(step.kind)
         if back is not None and outputs and outputs[0] in found:
-            asked += back(step, found[outputs[0]])
-        for index, one in asked:
+            demanded += back(step, found[outputs[0]])
+        for index, one in demanded:
             if index < len(inputs) and one.dtype is not None and one.dtype == step.operand(index).dtype:
                 before = found.get(inputs[index])
                 found[inputs[index]] = one if before is None else narrowed(before, one)

@@ -242,9 +242,9 @@ def _beyond(dtype: str, bound: Fraction | float, up: bool) -> float:
         return bound
     exact = Fraction(bound)
     memory = TYPES[dtype].numpy
-    goal = INFINITY if up else -INFINITY
+    end = INFINITY if up else -INFINITY
     if memory is None or TYPES[dtype].bits < 16:
-        return goal
+        return end
     try:
         close = float(exact)
     except OverflowError:
@@ -252,7 +252,7 @@ def _beyond(dtype: str, bound: Fraction | float, up: bool) -> float:
     with np.errstate(all="ignore"):
         value = memory.type(close)
         while not _reaches(float(value), exact, up):
-            value = np.nextafter(value, memory.type(goal))
+            value = np.nextafter(value, memory.type(end))
     return float(value)
 
 

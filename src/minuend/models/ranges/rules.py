@@ -261,28 +261,28 @@ def _of_floats(rule: Callable[[Range], Range]) -> Rule:
     return _unary(lambda x: rule(x) if x.is_float else Range(None))
 
 
-def cast(x: Range, goal: str | None) -> Range:
+def cast(x: Range, target_dtype: str | None) -> Range:
     """Return what a range becomes in another type; what does not fit can become anything.
 
     >>> str(cast(Range("uint8", 3, 200), "float32"))
     '3..200'
     """
-    everything = full(goal)
-    if x.is_full and x.dtype != goal and x.why:
+    everything = full(target_dtype)
+    if x.is_full and x.dtype != target_dtype and x.why:
         x = replace(x, why=f"{x.dtype} {x.why}")
-    if x.dtype is None or everything.dtype is None or x.dtype == goal:
-        return x if x.dtype == goal else everything
-    if goal == "bool":
+    if x.dtype is None or everything.dtype is None or x.dtype == target_dtype:
+        return x if x.dtype == target_dtype else everything
+    if target_dtype == "bool":
         return everything
     if not everything.is_float:
         if x.is_float and (x.nan or not math.isfinite(x.lo) or not math.isfinite(x.hi)):
             return everything
-        return within(goal, math.trunc(x.lo), math.trunc(x.hi), (x,), why=x.why)
-    if TYPES[str(goal)].bits < 16:
+        return within(target_dtype, math.trunc(x.lo), math.trunc(x.hi), (x,), why=x.why)
+    if TYPES[str(target_dtype)].bits < 16:
         return everything
-    lo, hi = outward(str(goal), *(float(end) if x.is_float else Fraction(end) for end in (x.lo, x.hi)))
+    lo, hi = outward(str(target_dtype), *(float(end) if x.is_float else Fraction(end) for end in (x.lo, x.hi)))
     zero = x.negative_zero or (x.is_float and x.lo < 0 and not x.integral)
-    return within(goal, lo, hi, (x,), nan=x.nan, negative_zero=zero, integral=x.integral, why=x.why)
+    return within(target_dtype, lo, hi, (x,), nan=x.nan, negative_zero=zero, integral=x.integral, why=x.why)
 
 
 @_unary
@@ -478,17 +478,21 @@ def _bitwise_or(a: Range, b: Range) -> Range:
 
 def _dequantize(step: Step) -> Range:
     x, scale, zero = step.operand(0), step.operand(1), step.given(2)
-    goal = scale.dtype
+    target_dtype = scale.dtype
     if x.dtype is None or x.is_float or not scale.is_float or (zero is not None and zero.dtype != x.dtype):
         return Range(None)
     lo, hi = x.lo - (zero.hi if zero else 0), x.hi - (zero.lo if zero else 0)
     exact = TYPES[x.dtype].bits <= 16 if x.dtype in TYPES else False
-    if not exact or goal not in ("float32", "float16", "bfloat16") or not (scale.lo > 0 and scale.hi < INFINITY):
+    if (
+        not exact
+        or target_dtype not in ("float32", "float16", "bfloat16")
+        or not (scale.lo > 0 and scale.hi < INFINITY)
+    ):
         return Range(None)
     # The product is rounded in float32 and then in the scale's type, or at once: both stay within the outer bounds.
     difference = Range("float32", float(lo), float(hi))
     product = ranges.multiply(difference, replace(scale, dtype="float32"))
-    return cast(product, goal)
+    return cast(product, target_dtype)
 
 
 # ---- reductions -----------------------------------------------------------------------------------------------
@@ -660,7 +664,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "TopK": _top_k,
         "Trilu": _with_zero,
         "Unique": _unique,
-        "Where": lambda step: join([step.operand(1), step.operand(2)]),  # beside conditions.branches
+        "Where": lambda step: join([step.operand(1), step.operand(2)]),  # in addition to conditions.branches
     }
 )
 """The operators that say more of their results than the element type does."""

@@ -42,10 +42,10 @@ class Operator:
         attributes: the node's. opset: the lowest that has it so.
         values: ``"any"``, ``"finite"`` where one NaN would be everywhere, or ``"positive"``.
         mixes: whether an element of the result depends on several of the input.
-        types: element types besides float32 that it is asked for.
+        types: element types other than float32 that it is queried with.
         places: ``"maker"`` and ``"reader"``.
         index: of a reader of sizes and positions: its input that the difference is, what it is there, and the inputs
-            before it. floats: whether it is asked for float32.
+            before it. floats: whether it is queried with float32.
     """
 
     name: str

@@ -210,7 +210,7 @@ def _read(row: Operator, terms: tuple[Term, ...]) -> Iterator[tuple[Term, ...]]:
 
 
 def build(case: GraphCase) -> Built:
-    """Return a case's models: the neighbour and the subtraction together, and the neighbour alone."""
+    """Return a case's models: the adjacent operator and the subtraction together, and it alone."""
     draft = _Draft(case)
     kind, *how = case.how
     outputs = getattr(draft, kind)(*how)
@@ -232,7 +232,7 @@ def many(dtype: str, scalars: Any, shape: tuple[int, ...]) -> Part:
 class _Draft:
     """Nodes, constants and inputs of a case's model while it is written.
 
-    The operands of the subtraction are ``a`` and ``b``, its result is ``d``, the neighbour's own result ``y``.
+    The operands of the subtraction are ``a`` and ``b``, its result is ``d``, the adjacent operator's ``y``.
     """
 
     def __init__(self, case: GraphCase) -> None:
@@ -280,11 +280,11 @@ class _Draft:
         self.behind.append(helper.make_node("Abs", ["d"], ["other"]))
         return ["y", "other"]
 
-    def cast_to(self, a: Term, b: Term, goal: str) -> list[str]:
+    def cast_to(self, a: Term, b: Term, target_dtype: str) -> list[str]:
         """A conversion reads the difference."""
-        self._reach(goal)
+        self._reach(target_dtype)
         self._operands(a, b, IMAGE, "any")
-        self.behind.append(helper.make_node("Cast", ["d"], ["y"], to=_number(goal)))
+        self.behind.append(helper.make_node("Cast", ["d"], ["y"], to=_number(target_dtype)))
         return ["y"]
 
     def _reach(self, dtype: str) -> None:
@@ -300,7 +300,7 @@ class _Draft:
         return ["y"]
 
     def bare(self, a: Term, b: Term) -> list[str]:
-        """Nothing stands beside the subtraction."""
+        """Nothing is adjacent to the subtraction."""
         self._operands(a, b, IMAGE, "any")
         return ["d"]
 
@@ -366,7 +366,7 @@ class _Draft:
         return np.array(value).astype(TYPES[self.dtype].memory)
 
     def _around(self, subtract: NodeProto) -> list[NodeProto]:
-        """The subtraction as the model has it: by itself, or in the body that the case asks for."""
+        """The subtraction as the model has it: by itself, or in the body that the case requests."""
         return _BODIES[self.case.how[1]](self, subtract) if self.case.how[0] == "inside" else [subtract]
 
     def _in_if(self, subtract: NodeProto) -> list[NodeProto]:
@@ -528,7 +528,7 @@ class _Draft:
         return helper.make_model(graph, functions=used_functions, **about)
 
     def _input(self, name: str, static: bool) -> ValueInfoProto:
-        """An input; the difference itself, where what reads it is asked alone."""
+        """An input; the difference itself, where what reads it is queried alone."""
         feed = self.feeds.get(name)
         if feed is None:
             known = [one for one in map(self._known_shape, self.names.values()) if one is not None]

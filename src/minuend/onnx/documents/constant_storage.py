@@ -28,7 +28,7 @@ OPERAND = "operand of "
 
 
 def ways(model: ModelProto) -> frozenset[str]:
-    """Return every way in which a model stores constants, beside ``raw_data`` and external files.
+    """Return every way in which a model stores constants, other than ``raw_data`` and external files.
 
     >>> import onnx
     >>> text = '<ir_version: 8, opset_import: ["" : 14]> g (uint32[2] a) => (uint32[2] c) <uint32[2] k = {1, 2}> {'
@@ -51,17 +51,17 @@ def store_raw(model: Model, unread: Collection[str]) -> str:
     Raises:
         FileFormatError: a tensor that does not hold what it has to.
     """
-    goal = {way.removeprefix(OPERAND) for way in unread}
+    wanted = {way.removeprefix(OPERAND) for way in unread}
     done: Counter[str] = Counter()
     for tensor, where in all_tensors(model.proto):
-        if (way := _of_tensor(tensor)) in goal:
+        if (way := _of_tensor(tensor)) in wanted:
             done[way] += 1
             raw = from_array(model.array(tensor, f"{model.name}: {where}")).raw_data
             for field in tensors.TYPED_FIELDS:
                 tensor.ClearField(field)
             tensor.raw_data = raw
     for node in _constants(model.proto):
-        stated = tensors.constant(node) if (way := _of_numbers(node)) in goal else None
+        stated = tensors.constant(node) if (way := _of_numbers(node)) in wanted else None
         if stated is not None:
             done[way] += 1
             node.attribute[0].CopyFrom(make_attribute("value", stated))

@@ -11,17 +11,17 @@ from onnx import ModelProto
 from minuend.errors import FileFormatError
 from minuend.files.streaming.reading import read_bytes
 from minuend.onnx.graphs import structure
-from minuend.onnx.graphs.normalising import Departure, mend
+from minuend.onnx.graphs.normalising import Violation, normalise
 from minuend.onnx.processes import library_process
 
 _MOST_BYTES = (1 << 31) - 1
 
 
-def parsed(source: Any) -> tuple[ModelProto, tuple[Departure, ...], str | None, str]:
+def parsed(source: Any) -> tuple[ModelProto, tuple[Violation, ...], str | None, str]:
     """Parse a model, of whatever it is, and check its structure.
 
     Returns:
-        The model, which rules it broke that are mended in it, the path that it came from, and what messages call it.
+        The model with its violations normalised, these, the path that it came from, and what messages call it.
 
     Raises:
         FileNotFoundError: no such file. FileFormatError: no ONNX model, a truncated one, or one that breaks a rule.
@@ -41,11 +41,11 @@ def parsed(source: Any) -> tuple[ModelProto, tuple[Departure, ...], str | None, 
         raise TypeError(f"an ONNX model is a path, bytes, text or a ModelProto; this is a {type(source).__name__}")
     try:
         structure.check_message(proto)
-        proto, departures = mend(proto, copy=proto is source)
+        proto, violations = normalise(proto, copy=proto is source)
         structure.check_model(proto)
     except FileFormatError as error:
         raise FileFormatError(f"{name}: {error}") from None
-    return proto, departures, path, name
+    return proto, violations, path, name
 
 
 def _read_file(path: str) -> ModelProto:

@@ -1,4 +1,4 @@
-"""ONNX models as they are saved: one message with its data beside it, or the text form; whole or not at all."""
+"""ONNX models as they are saved: one message with its data in the same folder, or text; whole or not at all."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ _MOST_BYTES = (1 << 31) - 1
 _LARGE_TENSOR = 1024
 
 
-def save(model: Document, goal: str, inputs: Iterable[str]) -> None:
+def save(model: Document, output_path: str, inputs: Iterable[str]) -> None:
     """Write a model; see :meth:`minuend.onnx.model.Model.save`."""
-    suffix = os.path.splitext(goal)[1].lower()
+    suffix = os.path.splitext(output_path)[1].lower()
     if suffix not in SUFFIXES:
-        raise FileFormatError(f"{goal} has the suffix {suffix!r}; an ONNX model is saved as {listed(SUFFIXES)}")
+        raise FileFormatError(f"{output_path} has the suffix {suffix!r}; an ONNX model is saved as {listed(SUFFIXES)}")
     inputs = (*model.sources(), *inputs)
-    check([goal], inputs)
+    check([output_path], inputs)
     if suffix == ".onnxtxt":
-        with together([goal], inputs) as (stream,):
-            stream.write(_text(model, goal).encode())
+        with together([output_path], inputs) as (stream,):
+            stream.write(_text(model, output_path).encode())
         return
-    copies, raw = _copies(model, goal), _serialize(model.proto)
-    beside = [] if raw is not None else [f"{goal}.data"]
+    copies, raw = _copies(model, output_path), _serialize(model.proto)
+    extra = [] if raw is not None else [f"{output_path}.data"]
     # The model comes last: until it is there, nothing refers to the others.
-    goals = [*copies.values(), *beside, goal]
-    with together(goals, inputs, folders=bool(copies)) as streams:
+    output_paths = [*copies.values(), *extra, output_path]
+    with together(output_paths, inputs, folders=bool(copies)) as streams:
         for source, stream in zip(copies, streams, strict=False):
             external.copy(source, stream)
         if raw is None:
-            raw = _serialize_split(model.proto, os.path.basename(beside[0]), streams[-2], goal)
+            raw = _serialize_split(model.proto, os.path.basename(extra[0]), streams[-2], output_path)
         streams[-1].write(raw)
 
 
-def _text(model: Document, goal: str) -> str:
+def _text(model: Document, output_path: str) -> str:
     text = onnx.printer.to_text(model.proto)
     try:
         back: ModelProto | None = onnx.parser.parse_model(text)
@@ -53,15 +53,15 @@ def _text(model: Document, goal: str) -> str:
         back = None
     if back != model.proto:
         raise Unsupported(
-            f"{goal}: ONNX's text form does not hold all of this model (documentation, metadata, external data, "
+            f"{output_path}: ONNX's text form does not hold all of this model (documentation, metadata, external data, "
             "unknown fields or some types); save it as .onnx"
         )
     return text if text.endswith("\n") else f"{text}\n"
 
 
-def _copies(model: Document, goal: str) -> dict[str, str]:
+def _copies(model: Document, output_path: str) -> dict[str, str]:
     """Return the data files to be copied, and where to; all are checked first."""
-    folder = os.path.realpath(os.path.dirname(os.path.abspath(goal)))
+    folder = os.path.realpath(os.path.dirname(os.path.abspath(output_path)))
     found: dict[str, str] = {}
     for tensor, where in walk.all_tensors(model.proto):
         if not tensors.is_external(tensor):
@@ -76,7 +76,7 @@ def _copies(model: Document, goal: str) -> dict[str, str]:
             if os.path.isfile(target) and external.same_content(source, target):
                 continue
             raise FileFormatError(
-                f"{goal}: the model's data goes to {target}, and that file is there and holds something else; "
+                f"{output_path}: the model's data goes to {target}, and that file is there and holds something else; "
                 "save into another folder"
             )
         found[source] = target
@@ -101,7 +101,7 @@ def _serialize(proto: ModelProto) -> bytes | None:
     return raw if len(raw) <= _MOST_BYTES else None
 
 
-def _serialize_split(proto: ModelProto, data: str, stream: Any, goal: str) -> bytes:
+def _serialize_split(proto: ModelProto, data: str, stream: Any, output_path: str) -> bytes:
     """Write the large initializers to a stream, and return the bytes of the model that refers to them.
 
     The live proto is changed while this runs and is afterwards as it was: a copy would need its memory twice.
@@ -128,7 +128,7 @@ def _serialize_split(proto: ModelProto, data: str, stream: Any, goal: str) -> by
             tensor.raw_data = raw
     if whole is None:
         raise FileFormatError(
-            f"{goal}: the model is more than {_MOST_BYTES} bytes without its large initializers, and a protobuf "
+            f"{output_path}: the model is more than {_MOST_BYTES} bytes without its large initializers, and a protobuf "
             "message holds no more; move the data of its other tensors into external files"
         )
     return whole

@@ -23,7 +23,7 @@ class Frame:
     Attributes:
         op: its operator's name. opset: in force. inputs: its values. stated: its attributes, bodies as graphs.
         run: runs the body of a name on values for its inputs and returns its outputs.
-        hold: is told the bytes of what is put together, and refuses too many.
+        hold: receives the bytes of what is put together, and refuses too many.
     """
 
     op: str

@@ -16,7 +16,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Case:
-    """A node where it runs: the main domain's opset, its values, its attributes, and which outputs it asks for."""
+    """A node where it runs: the main domain's opset, its values, its attributes, and which outputs it requests."""
 
     opset: int
     inputs: Sequence[Any]
@@ -27,8 +27,8 @@ class Case:
         """An input, or ``None`` where it is left out."""
         return self.inputs[index] if index < len(self.inputs) else None
 
-    def asks(self, index: int) -> bool:
-        """Whether an output is asked for."""
+    def requests(self, index: int) -> bool:
+        """Whether an output is requested."""
         return index < len(self.outputs) and bool(self.outputs[index])
 
     def text(self, name: str, default: str = "") -> str:
@@ -97,7 +97,7 @@ REFERENCE = _rows(
         lambda x: x.opset < 13 and not x.last_axis,
         "before opset 13 the dims from axis on are one, and it takes axis alone",
     ),
-    ("MaxPool", lambda x: x.asks(1), "its Indices are those of one channel"),
+    ("MaxPool", lambda x: x.requests(1), "its Indices are those of one channel"),
     ("MaxPool", lambda x: len(set(x.numbers("pads"))) > 1, "it takes pads that are not all equal in another order"),
     (
         "MaxPool",
@@ -139,7 +139,7 @@ REFERENCE = _rows(
         lambda x: x.stated.get("axis") is not None and not x.stated.get("sorted", 1),
         "it takes the slices along another axis",
     ),
-    ("Dropout", lambda x: x.opset < 10 and x.asks(1), "before opset 10 the mask is of the data's type"),
+    ("Dropout", lambda x: x.opset < 10 and x.requests(1), "before opset 10 the mask is of the data's type"),
     (
         "GridSample",
         lambda x: x.text("mode") in ("cubic", "bicubic") and x.text("padding_mode") == "border",
@@ -162,7 +162,7 @@ ONNXRUNTIME = _rows(
     ("MaxUnpool", lambda x: x.given(2) is not None, "it takes the indices as those of output_shape"),
     (
         "Attention",
-        lambda x: x.asks(3) and bool(x.stated.get("is_causal")),
+        lambda x: x.requests(3) and bool(x.stated.get("is_causal")),
         "its qk_matmul_output lacks the causal mask",
     ),
 )
@@ -196,6 +196,6 @@ def refusal(evaluator: str, op: str, case: Case) -> str:
 
 
 def way_out(other: str, op: str, case: Case) -> str:
-    """What can be done where one evaluator cannot compute a node: to ask the other, or to write the node otherwise."""
+    """What can be done where one evaluator cannot compute a node: to use the other, or to write the node otherwise."""
     wrong = why(other, op, case)
     return f"{_TITLES[other]} is wrong too: {wrong}; write the node otherwise" if wrong else _WAYS[other]

@@ -1,7 +1,7 @@
 """Models node by node: scopes, bodies and functions are followed here; a Sub is this package's, all else a kernel's.
 
 A node sees values of its own types and nothing else: nothing is fused, folded or computed in another order. A value is
-kept until its last reader has run.
+in memory until its last reader has run.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from minuend.onnx.graphs.scope import MAIN, Scope, main_scope, read_opsets
 from minuend.onnx.versions import DIALECT
 
 _LONGEST = 500
-"""Characters of another library's message that are told."""
+"""Characters of another library's message that are reported."""
 
 Bound = Mapping[str, AttributeProto]
 """The attributes of a function's call, by the function's names for them."""
@@ -48,7 +48,7 @@ class Step:
 
     Attributes:
         scope, index, node: the node, and where it stands. stated: its attributes' values by name; ``linked``: they
-            depend on a function's caller. last: the values that nobody reads after it.
+            depend on a function's caller. last: the values that no node reads after it.
         kernel: what computes it, where that is onnxruntime. exact: types for which ONNX's does.
     """
 
@@ -89,7 +89,7 @@ class Interpreter:
 
     Args:
         model: the model, without references to files. limit: bytes that a result may take; ``None`` for no limit.
-        note: is told the place of each node that onnxruntime is given, before it is.
+        note: receives the place of each node that onnxruntime is given, before it is.
     """
 
     def __init__(self, model: ModelProto, limit: int | None, note: Callable[[str], None] = lambda _: None) -> None:

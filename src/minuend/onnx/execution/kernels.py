@@ -48,7 +48,7 @@ class RunError(MinuendError, RuntimeError):
 
 
 class NoKernel(RunError):
-    """onnxruntime has no kernel of an operator for these types; the place and the way out are told by who asks."""
+    """onnxruntime has no kernel of an operator for these types; the caller reports the place and the way out."""
 
 
 class Kernel:
@@ -74,7 +74,7 @@ class Kernel:
             attributes: those of the node, a function's references to its caller's filled in.
 
         Returns:
-            A value for each output, ``None`` where the node does not ask for it.
+            A value for each output, ``None`` where the node does not request it.
 
         Raises:
             RunError: onnxruntime lacks the operator for these types, or refuses the inputs.
@@ -113,10 +113,10 @@ class Kernel:
 
     def _built(self, node: NodeProto, inputs: Sequence[Any]) -> Any:
         """A session of the node at its own opset, or converted to one for which onnxruntime has a kernel."""
-        goal = self._ported() if self.domain == "" else 0
-        self._shaped = self._shaped or goal > 0
+        target_opset = self._ported() if self.domain == "" else 0
+        self._shaped = self._shaped or target_opset > 0
         try:
-            return _session_of(self._own(node, inputs, goal).SerializeToString())
+            return _session_of(self._own(node, inputs, target_opset).SerializeToString())
         except Exception as error:
             if self.domain or "NOT_IMPLEMENTED" not in str(error):
                 raise self._failed(error, inputs) from error
@@ -124,9 +124,9 @@ class Kernel:
         first, self._shaped = not self._shaped, True
         if first and self._has_body():
             with contextlib.suppress(Exception):  # which can need the shapes
-                return _session_of(self._own(node, inputs, goal).SerializeToString())
-        for other in self._others(goal or _clamped(self.main)):
-            with contextlib.suppress(Exception):  # what is told is why its own version does not run
+                return _session_of(self._own(node, inputs, target_opset).SerializeToString())
+        for other in self._others(target_opset or _clamped(self.main)):
+            with contextlib.suppress(Exception):  # what is reported is why its own version does not run
                 return _session_of(self._converted(node, inputs, other).SerializeToString())
         raise self._failed(lacks, inputs) from lacks
 
@@ -138,10 +138,10 @@ class Kernel:
         # onnx's stubs lack both
         return any(getattr(schema, name) for name in ("has_function", "has_context_dependent_function"))
 
-    def _own(self, node: NodeProto, inputs: Sequence[Any], goal: int) -> ModelProto:
+    def _own(self, node: NodeProto, inputs: Sequence[Any], target_opset: int) -> ModelProto:
         """The node at its own opset, or converted to another one."""
-        if goal:
-            return self._converted(node, inputs, goal)
+        if target_opset:
+            return self._converted(node, inputs, target_opset)
         return self._model(node, inputs, _clamped(self.main), shaped=self._shaped)
 
     def _others(self, opset: int) -> list[int]:
@@ -153,9 +153,9 @@ class Kernel:
 
     def _ported(self) -> int:
         """The opset that the node is converted to; 0 where its operator is the same in one that onnxruntime has."""
-        goal = _clamped(self.opset)
+        target_opset = _clamped(self.opset)
         name = self.node.op_type
-        return 0 if schemas.version_in(name, self.opset) == schemas.version_in(name, goal) else goal
+        return 0 if schemas.version_in(name, self.opset) == schemas.version_in(name, target_opset) else target_opset
 
     def _model(self, node: NodeProto, inputs: Sequence[Any], main: int, *, shaped: bool = False) -> ModelProto:
         """The node as a model: its inputs are the graph's, but for what has to be given as initializers."""
@@ -172,12 +172,12 @@ class Kernel:
         model.graph.output.extend(ValueInfoProto(name=name) for name in node.output if name)
         return model
 
-    def _converted(self, node: NodeProto, inputs: Sequence[Any], goal: int) -> ModelProto:
+    def _converted(self, node: NodeProto, inputs: Sequence[Any], target_opset: int) -> ModelProto:
         model = self._model(node, inputs, self.opset, shaped=True)
         try:
             # A converter looks at the types of what comes out
             model = library_process.infer_shapes(model, data_prop=True)
-            return convert_proto(model, goal)[0]
+            return convert_proto(model, target_opset)[0]
         except (library_process.OnnxRefuses, library_process.Exceeded) as error:
             reason = " ".join(str(error).split())
         except ConversionRefused as refused:

@@ -189,7 +189,7 @@ def runnable(model: Document) -> tuple[ModelProto, dict[str, Array]]:
     """
     if not any(tensors.is_external(tensor) for tensor, _ in walk.all_tensors(model.proto)):
         return model.proto, {}
-    read, sized = _names_read(model.proto.graph), _names_read(model.proto.graph, besides=("Shape", "Size"))
+    read, sized = _names_read(model.proto.graph), _names_read(model.proto.graph, except_in=("Shape", "Size"))
     stored = {
         tensor.name: _stored(model, tensor, read=tensor.name in sized)
         for tensor in model.proto.graph.initializer
@@ -216,14 +216,14 @@ def _stored(model: Document, tensor: TensorProto, *, read: bool) -> Array:
     return np.broadcast_to(np.zeros((), tensors.check(tensor, place).dtype), tuple(tensor.dims))
 
 
-def _names_read(graph: GraphProto, besides: Container[str] = ()) -> set[str]:
+def _names_read(graph: GraphProto, except_in: Container[str] = ()) -> set[str]:
     """The names that a graph's nodes, but for those of some operators, its bodies and its outputs read."""
     names = {value.name for value in graph.output}
     for node in graph.node:
-        if node.domain not in ("", "ai.onnx") or node.op_type not in besides:
+        if node.domain not in ("", "ai.onnx") or node.op_type not in except_in:
             names.update(node.input)
     for body, _ in bodies(graph.node, ""):
-        names |= _names_read(body, besides)
+        names |= _names_read(body, except_in)
     return names
 
 

@@ -1,4 +1,4 @@
-"""How large a node's result is, told from its inputs before it is computed: for operators whose inputs say sizes.
+"""How large a node's result is, derived from its inputs before it is computed: for operators whose inputs say sizes.
 
 Shapes that follow from shapes are known from inference; here are those that follow from values, and what is made of
 them. An operator without a row says nothing.

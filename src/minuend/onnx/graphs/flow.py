@@ -75,8 +75,8 @@ def _sizes(scope: Scope, stored: Mapping[str, TensorProto]) -> Mapping[str, int]
 def _within(model: Model, scope: Scope) -> Iterator[str]:
     """The operators in whose bodies a scope lies, the outermost first.
 
-    An If whose condition no input reaches is told from others: runtimes write the branch that it takes into the graph
-    around it, so that nodes in and around it are neighbours.
+    An If whose condition no input reaches is distinguished from others: runtimes write the branch that it takes
+    into the graph around it, so that nodes in and around it are adjacent.
     """
     chain = list(scope.around())[::-1]
     if not isinstance(chain[0].proto, GraphProto):

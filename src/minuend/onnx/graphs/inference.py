@@ -131,7 +131,9 @@ def _lean_tensor(tensor: TensorProto, files: DataFiles | None) -> TensorProto:
     if not tensors.is_external(tensor):
         lean.CopyFrom(tensor)
     elif files is not None:
-        with contextlib.suppress(MinuendError, OSError):  # whoever needs the data is told what is wrong with it
+        with contextlib.suppress(
+            MinuendError, OSError
+        ):  # whoever needs the data gets a report of what is wrong with it
             lean.raw_data = files.bytes(tensor, tensor.name).tobytes()
     return lean
 

@@ -63,7 +63,7 @@ def _free(graph: GraphProto) -> set[str]:
     return (read | {value.name for value in graph.output}) - made
 
 
-def held(attribute: AttributeProto, one: str, many: str) -> Iterator[Any]:
+def contained(attribute: AttributeProto, one: str, many: str) -> Iterator[Any]:
     """What an attribute holds of some kind, in either of the two fields for it."""
     if attribute.HasField(one):
         yield getattr(attribute, one)
@@ -121,10 +121,10 @@ def replace_references(
 ) -> None:
     """Put a caller's attributes in the place of a function's references to them.
 
-    Without a value a reference goes, but for those of ``keep``: calls, whose callees ask for it later.
+    Without a value a reference goes, but for those of ``keep``: calls, whose callees read it later.
     """
     for node in nodes:
         for _, body in graphs(node):
             replace_references(body.node, values, keep)
-        asked = node.attribute if (node.domain, node.op_type, node.overload) in keep else ()
-        fill_in(node, {**{a.ref_attr_name: a for a in asked if a.ref_attr_name}, **values})
+        references = node.attribute if (node.domain, node.op_type, node.overload) in keep else ()
+        fill_in(node, {**{a.ref_attr_name: a for a in references if a.ref_attr_name}, **values})

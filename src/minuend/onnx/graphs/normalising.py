@@ -42,14 +42,14 @@ _SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Departure:
+class Violation:
     """One rule that a model breaks: its kind (see above), and what was done about it."""
 
     kind: str
     note: str
 
 
-def mend(model: ModelProto, *, copy: bool) -> tuple[ModelProto, tuple[Departure, ...]]:
+def normalise(model: ModelProto, *, copy: bool) -> tuple[ModelProto, tuple[Violation, ...]]:
     """Return a model that keeps the rules, and which it broke; one that breaks none of these comes back as it is.
 
     Args:
@@ -58,22 +58,22 @@ def mend(model: ModelProto, *, copy: bool) -> tuple[ModelProto, tuple[Departure,
     >>> import onnx
     >>> model = onnx.parser.parse_model('''<ir_version: 10, opset_import: ["" : 14, "ai.onnx" : 14]>
     ...     g (float a) => (float c) { c = Sub(b, a) b = Neg(a) }''')
-    >>> mended, broken = mend(model, copy=True)
-    >>> [node.op_type for node in mended.graph.node], [one.kind for one in broken]
+    >>> normalised, broken = normalise(model, copy=True)
+    >>> [node.op_type for node in normalised.graph.node], [one.kind for one in broken]
     (['Neg', 'Sub'], ['twice', 'unsorted'])
     """
-    if next(_mends(model), None) is None:  # nothing is changed before the first one is told
+    if next(_violations(model), None) is None:  # nothing is changed before the first violation is reported
         return model, ()
-    mended = ModelProto()
+    normalised = ModelProto()
     if copy:
-        mended.CopyFrom(model)
+        normalised.CopyFrom(model)
     else:
-        mended = model
-    return mended, tuple(_mends(mended))
+        normalised = model
+    return normalised, tuple(_violations(normalised))
 
 
-def _mends(model: ModelProto) -> Iterator[Departure]:
-    """Tell each departure, then mend it."""
+def _violations(model: ModelProto) -> Iterator[Violation]:
+    """Report each violation, then normalise the model."""
     yield from _twice(model.opset_import, "the model")
     for function, where in functions(model):
         yield from _twice(function.opset_import, where)
@@ -83,24 +83,24 @@ def _mends(model: ModelProto) -> Iterator[Departure]:
     yield from _shadowed(model)
 
 
-def _twice(imports: MutableSequence[OperatorSetIdProto], where: str) -> Iterator[Departure]:
+def _twice(imports: MutableSequence[OperatorSetIdProto], where: str) -> Iterator[Violation]:
     rows = [("" if row.domain in MAIN else row.domain, row.version) for row in imports]
     again = [i for i, row in enumerate(rows) if row in rows[:i]]
     if again:
         domains = listed(dict.fromkeys(repr(rows[i][0]) for i in again), "and")
-        yield Departure("twice", f"{where} imports the domain {domains} twice, at one opset")
+        yield Violation("twice", f"{where} imports the domain {domains} twice, at one opset")
         for i in reversed(again):
             del imports[i]
 
 
-def _unimported(model: ModelProto) -> Iterator[Departure]:
+def _unimported(model: ModelProto) -> Iterator[Violation]:
     imported = {row.domain for row in model.opset_import}
     if not imported:  # before IR version 3 a model states none
         return
     used = {node.domain for graph in within(model.graph) for node in graph.node}
     for domain, version in IMPLIED.items():
         if domain in used and domain not in imported:
-            yield Departure(
+            yield Violation(
                 "unimported",
                 f"the model uses the domain {domain!r} and does not import it; read at version {version} of it",
             )
@@ -110,7 +110,7 @@ def _unimported(model: ModelProto) -> Iterator[Departure]:
 # ---- order ----------------------------------------------------------------------------------------------------
 
 
-def _unsorted(graph: GraphProto) -> Iterator[Departure]:
+def _unsorted(graph: GraphProto) -> Iterator[Violation]:
     made = {name: i for i, node in enumerate(graph.node) for name in node.output if name}
     read = [(*node.input, *captured(node)) for node in graph.node]
     early = (i for i, names in enumerate(read) if any(made.get(name, -1) > i for name in names))
@@ -122,7 +122,7 @@ def _unsorted(graph: GraphProto) -> Iterator[Departure]:
         return
     outright = [{made[name] for name in node.input if name in made} for node in nodes]
     by_bodies = any(j > i for i, needed in enumerate(needs) for j in needed - outright[i])
-    yield Departure(
+    yield Violation(
         "captured" if by_bodies else "unsorted",
         f"nodes stand before those that make what they read, graph.node[{first}] is the first; they are sorted, and "
         "numbered in that order here",
@@ -152,7 +152,7 @@ def _order(needs: list[set[int]]) -> list[int] | None:
 # ---- dims -----------------------------------------------------------------------------------------------------
 
 
-def _unknown(model: ModelProto) -> Iterator[Departure]:
+def _unknown(model: ModelProto) -> Iterator[Violation]:
     found = [
         (value.name, dim)
         for holder in holders(model)
@@ -167,7 +167,7 @@ def _unknown(model: ModelProto) -> Iterator[Departure]:
         names = list(dict.fromkeys(repr(name) for name, _ in found))
         more = len(names) - _SHOWN
         shown = f"{', '.join(names[:_SHOWN])} and {more} more" if more > 0 else listed(names, "and")
-        yield Departure("unknown", f"a dim of -1 is one that is not known, in the shape of {shown}")
+        yield Violation("unknown", f"a dim of -1 is one that is not known, in the shape of {shown}")
         for _, dim in found:
             dim.ClearField("dim_value")
 
@@ -184,14 +184,14 @@ def _dims(type_: TypeProto) -> Iterator[TensorShapeProto.Dimension]:
 # ---- names ----------------------------------------------------------------------------------------------------
 
 
-def _shadowed(model: ModelProto) -> Iterator[Departure]:
+def _shadowed(model: ModelProto) -> Iterator[Violation]:
     names = None
     graphs: list[tuple[Holder, str]] = [(model.graph, "graph"), *functions(model)]
     for holder, where in graphs:
         stored = [] if isinstance(holder, FunctionProto) else [tensor.name for tensor in holder.initializer]
         known = {name_of(value) for value in holder.input}.union(stored)
         for body, place, name in _hiding(holder.node, where, known):
-            yield Departure(
+            yield Violation(
                 "shadowed", f"{place}: its input {name!r} bears the name of a value around it, and is another value"
             )
             names = names or Names(all_names(model))

@@ -1,4 +1,4 @@
-"""What a model must be before anything else is asked of it. The rules are numbered where they are kept.
+"""What a model must be before anything else is done with it. The rules are numbered where they are enforced.
 
 ``onnx.checker`` keeps some of these rules, lets others pass (a domain imported twice, data that is too long) and
 knows operators, whose errors this package reports itself, where they stand.
@@ -27,7 +27,7 @@ from onnx import (
 from minuend.errors import FileFormatError
 from minuend.onnx.documents import external, tensors
 from minuend.onnx.graphs.call_counts import Calls, Key
-from minuend.onnx.graphs.nesting import attribute_graphs, held
+from minuend.onnx.graphs.nesting import attribute_graphs, contained
 from minuend.onnx.graphs.scope import MAIN, Scope, function_scopes, functions, main_scope
 
 _SHORT = {"FLOAT": "f", "INT": "i", "STRING": "s", "TENSOR": "t", "GRAPH": "g", "TYPE_PROTO": "tp"}
@@ -38,7 +38,7 @@ _SINGLE = ("f", "i", "s", "t", "g", "sparse_tensor", "tp")
 _MOST_DEPTH = 30
 """Bodies in bodies; a protobuf message is read to a depth of 100, which is about as many."""
 _MOST_OPSET = (1 << 31) - 1
-"""What ONNX's own registry of operators can be asked for."""
+"""What ONNX's own registry of operators can be queried with."""
 _MOST_CALLS_DEEP = 100
 """Functions in functions, the bodies around their calls counted; ONNX's own checker takes no more either."""
 
@@ -238,11 +238,11 @@ def _check_attribute(attribute: AttributeProto, place: str) -> None:
         came = f"the field {wrong[0]!r}" if wrong else "no value"
         word = AttributeProto.AttributeType.Name(attribute.type)
         raise FileFormatError(f"{place} is of type {word} and has {came}; expected {wanted!r}")
-    for tensor in held(attribute, "t", "tensors"):
+    for tensor in contained(attribute, "t", "tensors"):
         _check_tensor(tensor, place)
-    for sparse in held(attribute, "sparse_tensor", "sparse_tensors"):
+    for sparse in contained(attribute, "sparse_tensor", "sparse_tensors"):
         _check_sparse(sparse, place)
-    for type_ in held(attribute, "tp", "type_protos"):
+    for type_ in contained(attribute, "tp", "type_protos"):
         _check_type(type_, place)
 
 

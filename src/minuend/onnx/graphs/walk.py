@@ -22,7 +22,7 @@ from minuend.onnx.documents.document import Document
 from minuend.onnx.graphs import scope as scopes
 from minuend.onnx.graphs.dims import shape_of
 from minuend.onnx.graphs.inference import Inference, infer_types
-from minuend.onnx.graphs.nesting import filled_in, held
+from minuend.onnx.graphs.nesting import contained, filled_in
 from minuend.onnx.graphs.scope import MAIN, Types, function_scopes, main_scope
 from minuend.onnx.versions import DIALECT
 from minuend.operators import SUBTRACT
@@ -60,7 +60,7 @@ def walk(model: Document | ModelProto) -> Iterator[Scope]:
     """Yield every scope of a model: the graph, then each body where its node stands, then the functions.
 
     The protos are live: what is changed in them is changed in the model. Types are inferred from the model as it is
-    when the first of them is asked for.
+    when the first of them is requested.
 
     >>> import onnx
     >>> model = onnx.parser.parse_model('''
@@ -95,8 +95,8 @@ def all_tensors(model: ModelProto) -> Iterator[tuple[TensorProto, str]]:
         for i, node in enumerate(scope.nodes):
             for attribute in node.attribute:
                 where = f"{scope.place(i)}, attribute {attribute.name!r}"
-                yield from ((tensor, where) for tensor in held(attribute, "t", "tensors"))
-                for sparse in held(attribute, "sparse_tensor", "sparse_tensors"):
+                yield from ((tensor, where) for tensor in contained(attribute, "t", "tensors"))
+                for sparse in contained(attribute, "sparse_tensor", "sparse_tensors"):
                     yield sparse.values, f"{where}, values"
                     yield sparse.indices, f"{where}, indices"
 

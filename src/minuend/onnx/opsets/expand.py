@@ -79,9 +79,9 @@ def _broadcast_to_the_input(function: FunctionProto) -> None:
     last.output[0] = "Y"
     whole = onnx.helper.make_node("Reshape", ["NormalizedT", "XShape"], ["Restored"])
     rows = [whole if node.output[0] == "Scale2D" else node for node in function.node if node.output[0] != "B2D"]
-    kept = [copy.deepcopy(node) for node in rows if node is not nodes["Y"]]
+    others = [copy.deepcopy(node) for node in rows if node is not nodes["Y"]]
     del function.node[:]
-    function.node.extend(kept)
+    function.node.extend(others)
 
 
 def check(node: NodeProto, scope: Scope) -> None:

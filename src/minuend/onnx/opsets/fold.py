@@ -32,7 +32,7 @@ class Known(Protocol):
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 SMALL = 1024
-"""Tensors of more elements are neither computed nor looked into: no rule asks for their values."""
+"""Tensors of more elements are neither computed nor looked into: no rule reads their values."""
 
 FOLDED = frozenset(
     {

@@ -1,4 +1,4 @@
-"""What adapters ask of a node and do to its inputs."""
+"""What adapters query of a node and do to its inputs."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def rank_of(node: NodeProto, what: str, new: Builder) -> int:
 
 
 def outputs(node: NodeProto, most: int, new: Builder) -> None:
-    """Leave out the outputs beyond a count, which are others in the other version, where nobody reads them.
+    """Leave out the outputs beyond a count, which are others in the other version, where no node reads them.
 
     Raises:
         Refusal: somebody reads one.

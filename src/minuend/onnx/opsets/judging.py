@@ -1,6 +1,6 @@
-"""What ONNX's checker and its strict inference say of a converted model, beside the model that came.
+"""What ONNX's checker and its strict inference say of a converted model, compared with the model that came.
 
-A result must pass both. Two things are told and not refused, since runtimes run the model all the same and the
+A result must pass both. Two things are reported and not refused, since runtimes run the model all the same and the
 operators are sound: what a model leaves out that the checker wants (the shape of an input, the graph's name), and
 shapes that are declared and that the operators refute. For these the types that follow from the nodes alone are
 compared: where the same follows from the model that came, the declaration was wrong before; where nothing followed from
@@ -28,7 +28,7 @@ Types = dict[str, TypeProto]
 
 
 def judge(model: ModelProto, source: ModelProto, opset: int) -> list[str]:
-    """Judge a result; wrong declarations in it are mended, in place, and told.
+    """Judge a result; wrong declarations in it are corrected in place and reported.
 
     Args:
         model: the result. source: what it was made of. opset: the result's.
@@ -47,13 +47,13 @@ class _Judge:
         self.model, self.source, self.opset = model, source, opset
 
     def notes(self) -> list[str]:
-        """What was mended, and what the checker still misses."""
+        """What was corrected, and what the checker still misses."""
         reason = library_process.fault(_lean(self.model))
         if not reason:
             return []
         if why := _unsound(self.model):
             raise self.refusal(why, _unsound(self.source))
-        found = self.mend(reason)
+        found = self.correct(reason)
         if _declares_wrongly(self.model) and _declares_wrongly(self.source):
             found += self.forget()
         lean = _lean(self.model)
@@ -73,7 +73,7 @@ class _Judge:
 
     # ---- declarations -----------------------------------------------------------------------------------------
 
-    def mend(self, reason: str) -> list[str]:
+    def correct(self, reason: str) -> list[str]:
         """Take out what is declared and refuted, or raise where it cannot be the model's that came."""
         now, before = _followed(self.model), _followed(self.source)
         sound = _Sound(self.model, self.source, now, before)
@@ -88,17 +88,17 @@ class _Judge:
                         continue
                     if not sound.is_sound(value.name):
                         raise self.refusal(reason, library_process.fault(_lean(self.source)))
-                    told = f"{value.name!r} was declared {_shown(value.type)}, and its node makes {_shown(follows)}"
+                    message = f"{value.name!r} was declared {_shown(value.type)}, and its node makes {_shown(follows)}"
                     if rows is holder.value_info:
                         del rows[i]
-                        found.append(f"{told}; the declaration is gone")
+                        found.append(f"{message}; the declaration is gone")
                     else:
                         value.type.CopyFrom(_open(follows))
-                        found.append(f"{told}; it is declared so now")
+                        found.append(f"{message}; it is declared so now")
         return found
 
     def forget(self) -> list[str]:
-        """Take out all that is declared beside the outputs, where declarations contradict each other."""
+        """Take out all that is declared in addition to the outputs, where declarations contradict each other."""
         count = sum(len(holder.value_info) for holder in holders(self.model))
         for holder in holders(self.model):
             del holder.value_info[:]
@@ -112,7 +112,7 @@ class _Sound:
     def __init__(self, model: ModelProto, source: ModelProto, now: Types, before: Types) -> None:
         self.now, self.before = now, before
         self.makers = {name: node for node in _nodes(model) for name in node.output if name}
-        self.kept = {node.SerializeToString(deterministic=True) for node in _nodes(source)}
+        self.unchanged = {node.SerializeToString(deterministic=True) for node in _nodes(source)}
 
     def is_sound(self, name: str) -> bool:
         if name in self.before and shape_of(self.before[name]) is not None:
@@ -122,7 +122,7 @@ class _Sound:
             node = self.makers.get(waiting.pop())
             if node is None:  # an input of the graph, of a body or of a function
                 continue
-            if node.SerializeToString(deterministic=True) not in self.kept:
+            if node.SerializeToString(deterministic=True) not in self.unchanged:
                 return False
             for other in set(all_inputs(node)) - seen - {""}:
                 seen.add(other)

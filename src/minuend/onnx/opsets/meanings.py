@@ -283,15 +283,15 @@ def reshape_zero(node: NodeProto, new: Builder) -> None:
 
 def _copies_alike(node: NodeProto, new: Builder) -> bool:
     """Whether each element of the new shape is no 0, or the size of the input's dim at its place."""
-    goal = elements(node.input[1], new.scope)
+    wanted = elements(node.input[1], new.scope)
     result = new.scope.shape(node.output[0])
-    if goal is None and result is not None and len(result) > 0:
-        goal = [None] * len(result)
-    if goal is None:
+    if wanted is None and result is not None and len(result) > 0:
+        wanted = [None] * len(result)
+    if wanted is None:
         return False
     dims = new.scope.shape(node.input[0]) or ()
-    for i, size in enumerate(goal):
-        known = result[i] if result is not None and len(result) == len(goal) else None
+    for i, size in enumerate(wanted):
+        known = result[i] if result is not None and len(result) == len(wanted) else None
         if size == 0:
             return False
         never = isinstance(size, int) or (isinstance(known, int) and known != 0)

@@ -35,7 +35,7 @@ def convert_proto(proto: ModelProto, opset: int) -> tuple[ModelProto, list[str],
 
     Args:
         proto: the model; it is not changed. External data stays where it is.
-        opset: the goal, from 1 to the newest that the installed onnx knows.
+        opset: the target version, from 1 to the newest that the installed onnx knows.
 
     Returns:
         The new model, what changed and what was lost, a sentence each.
@@ -113,9 +113,9 @@ class _Work:
         self.names = Names(all_names(self.model))
         self.functions = frozenset((f.domain, f.name) for f in self.model.functions)
         self.detached: set[str] = set()
-        held = list(holders(self.model))
+        every_holder = list(holders(self.model))
         self.unread = frozenset(
-            {name for holder in held for node in holder.node for name in node.output} - _read_in(held)
+            {name for holder in every_holder for node in holder.node for name in node.output} - _read_in(every_holder)
         )
 
     def convert(self) -> None:
@@ -155,10 +155,10 @@ class _Work:
                 of = f"function {holder.name!r}" if isinstance(holder, FunctionProto) else "graph"
                 self.refused[f"{of}: {node.output[0]!r}"] = f"Constant: {why}"
                 continue
-            kept = holder.initializer.add()
-            kept.CopyFrom(tensor)
-            kept.name = node.output[0]
-            self.changes.append(f"the constant {kept.name!r} became an initializer, for {why}")
+            initializer = holder.initializer.add()
+            initializer.CopyFrom(tensor)
+            initializer.name = node.output[0]
+            self.changes.append(f"the constant {initializer.name!r} became an initializer, for {why}")
             if self.model.ir_version < 4:
                 self.changes.append(f"IR version {self.model.ir_version} became 4, for initializers that are no inputs")
                 self.model.ir_version = 4
@@ -230,10 +230,10 @@ class _Work:
 
     def tidy(self) -> None:
         """Remove constants that only a rewritten node read."""
-        held = list(holders(self.model))
-        given = {name_of(value) for graph in held for value in graph.input}
-        gone = self.detached - _read_in(held) - given
-        for holder in held:
+        every_holder = list(holders(self.model))
+        given = {name_of(value) for graph in every_holder for value in graph.input}
+        gone = self.detached - _read_in(every_holder) - given
+        for holder in every_holder:
             for i in reversed(range(len(holder.node))):
                 node = holder.node[i]
                 if node.op_type == "Constant" and node.domain in MAIN and node.output[0] in gone:
@@ -245,13 +245,13 @@ class _Work:
 
 
 def _read(nodes: list[NodeProto], node: NodeProto) -> list[NodeProto]:
-    """Leave out what nobody reads: constants that became attributes again, outputs that the node does not ask for."""
-    wanted, kept = set(filter(None, node.output)), []
+    """Leave out what no node reads: constants that became attributes again, outputs that the node does not request."""
+    wanted, needed = set(filter(None, node.output)), []
     for n in reversed(nodes):
         if wanted.intersection(n.output) or not n.output:
             wanted.update(all_inputs(n))
-            kept.append(n)
-    return kept[::-1]
+            needed.append(n)
+    return needed[::-1]
 
 
 def _difference(node: NodeProto, now: list[NodeProto]) -> str:

@@ -65,7 +65,7 @@ class Way:
         given = possible_types(node, self.before, self.scope) if self.given is None else self.given
         deprecated = schemas.schema(node.op_type, self.before).deprecated
         if was == will_be and not deprecated:
-            # a Constant is judged when all is done: by then nobody may read it, or it becomes an initializer
+            # a Constant is judged when all is done: by then no node may read it, or it becomes an initializer
             judged = self.depth and node.op_type != "Constant"
             if judged and (why := schemas.illegal(node, self.after, self.scope.type, given)):
                 raise Refusal(why)

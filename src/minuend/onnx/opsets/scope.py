@@ -31,7 +31,7 @@ class Scope(scopes.Scope):
         types: types of its own values by name. constants: its own constants: a tensor, or a Constant node.
         makers: the nodes that made its own values so far, each with its opset. folded: values computed from them.
         names: shared by the whole model.
-        functions: the model's local functions, as (domain, name). unread: values of the model that nobody reads.
+        functions: the model's local functions, as (domain, name). unread: values of the model that no node reads.
         enlarging: the scales that are never below 1.
     """
 
@@ -46,7 +46,7 @@ class Scope(scopes.Scope):
 
     def type(self, name: str) -> TypeProto | None:
         """The type of a value, if it is known."""
-        for scope in self.around():  # a plain loop: this is asked most often
+        for scope in self.around():  # a plain loop: this is queried most often
             if name in scope.types:
                 return scope.types[name]
         return None
@@ -66,7 +66,7 @@ class Scope(scopes.Scope):
         return None if shape is None else len(shape)
 
     def constant(self, name: str, depth: int = 50) -> Array | None:
-        """The elements of a constant; ``None`` for what is computed, given from outside or kept in another file.
+        """The elements of a constant; ``None`` for what is computed, given from outside or stored in another file.
 
         What is computed from constants and known shapes alone, such as the axes of a function body, is constant,
         if no more than ``depth`` nodes in a row compute it.

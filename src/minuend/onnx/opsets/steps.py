@@ -76,7 +76,7 @@ def take(node: NodeProto, before: int, after: int, new: Builder) -> None:
     """Take a node over one step: what replaces it is added to ``new``.
 
     Args:
-        node: a copy of the node, to be changed at will. before, after: two neighbouring versions of its operator.
+        node: a copy of the node, to be changed at will. before, after: two adjacent versions of its operator.
 
     Raises:
         Refusal: there is no way.

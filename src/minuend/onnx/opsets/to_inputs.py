@@ -52,8 +52,8 @@ def to_inputs(
     def move(node: NodeProto, new: Builder) -> None:
         values = [(name, attribute(node, name, default)) for name in names]
         drop_attribute(node, *names, gone)
-        kept = [(name, value) for name, value in values if value is not None and (empty or value)]
-        set_inputs(node, [node.input[0], *(new.constant(name, value, dtype) for name, value in kept)])
+        stated = [(name, value) for name, value in values if value is not None and (empty or value)]
+        set_inputs(node, [node.input[0], *(new.constant(name, value, dtype) for name, value in stated)])
 
 
 def to_attributes(*op_types: str, at: tuple[int, int], names: Mapping[str, str]) -> None:
@@ -173,10 +173,10 @@ def _as_float32(value: Array, who: str, node: NodeProto) -> float:
     """The only element of a constant as the float32 that an attribute is."""
     number = first(value, "a value of " + node.op_type)
     with np.errstate(over="ignore"):
-        held = np.asarray(number).dtype.kind in "fiub" and np.float32(number)  # a string is one of Python
-    if held is False or not (held == number or np.isnan(number)):
+        in_float32 = np.asarray(number).dtype.kind in "fiub" and np.float32(number)  # a string is one of Python
+    if in_float32 is False or not (in_float32 == number or np.isnan(number)):
         raise Refusal(f"{who} as float32, which cannot hold {number}")
-    return float(held)
+    return float(in_float32)
 
 
 @step("Pad", at=(2, 11))

@@ -22,22 +22,22 @@ from minuend.onnx.processes.values import Part, pack, unpack
 
 def serve() -> None:
     """Answer requests."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks, which ends this one
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent process, which ends this one
     with worker.Server() as server:
         server.serve(_answer)
 
 
-def _answer(asked: dict[str, Any], parts: list[bytes]) -> tuple[dict[str, Any], list[Part]]:
-    tree, found = _done(asked, parts)
+def _answer(request: dict[str, Any], parts: list[bytes]) -> tuple[dict[str, Any], list[Part]]:
+    tree, found = _done(request, parts)
     return {"done": tree}, found
 
 
-def _done(asked: dict[str, Any], parts: list[bytes]) -> tuple[Any, list[Part]]:
+def _done(request: dict[str, Any], parts: list[bytes]) -> tuple[Any, list[Part]]:
     """Run a model; the answer is the values by name, or an error."""
     try:
-        feeds = unpack(asked["feeds"], parts)
-        model = Model(ModelProto.FromString(parts[-1]), folder=asked["folder"], name=asked["name"])
-        return pack(WORK[asked["work"]](model, feeds, asked["limit"], **asked["more"]))
+        feeds = unpack(request["feeds"], parts)
+        model = Model(ModelProto.FromString(parts[-1]), folder=request["folder"], name=request["name"])
+        return pack(WORK[request["work"]](model, feeds, request["limit"], **request["more"]))
     except (MinuendError, OSError) as error:
         return pack(error)
     except (Exception, SystemExit) as error:

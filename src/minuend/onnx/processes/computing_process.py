@@ -1,4 +1,4 @@
-"""Models in a separate process: a kernel that crashes on a malformed node takes nobody with it.
+"""Models in a separate process: a kernel that crashes on a malformed node ends no other process.
 
 A process (:mod:`computing_child`) is started when a model is first run, answers one request after the other, and ends
 with this one.
@@ -46,14 +46,14 @@ class Process(Child):
         """Do one of :data:`minuend.onnx.processes.computing_child.WORK` with a model.
 
         Args:
-            work: its name. model, feeds: what is run. limit: bytes of a result. more: what the work takes besides.
+            work: its name. model, feeds: what is run. limit: bytes of a result. more: what else the work takes.
         """
         folder = None if model.folder is None else os.path.abspath(model.folder)  # the process is in another one
         tree, parts = pack(dict(feeds))
-        asked = {"work": work, "feeds": tree, "limit": limit, "folder": folder, "name": model.name, "more": more}
+        request = {"work": work, "feeds": tree, "limit": limit, "folder": folder, "name": model.name, "more": more}
         given = [*parts, model.proto.SerializeToString()]
         size = sum(len(part) for part in given) + _stored_bytes(model)
-        answer = self.request(asked, given, child.current(), size)
+        answer = self.request(request, given, child.current(), size)
         if answer is None:
             raise self._died(model)
         done = unpack(answer[0]["done"], [bytearray(part) for part in answer[1]])

@@ -1,4 +1,4 @@
-"""Values between the process that asks for a run and the one that runs: a tree for JSON, and the arrays' bytes.
+"""Values between the process that requests a run and the one that runs: a tree for JSON, and the arrays' bytes.
 
     null, true, 1, 0.5, "text", [value, …]      as they are
     {"tuple": [value, …]}                       a tuple

@@ -1,6 +1,6 @@
 """The layers that this package runs: a row each, with how its result is inferred and how it is computed.
 
-Reading, running, ``fix`` and conversion ask this table; a layer that is not in it is kept as its file has it.
+Reading, running, ``fix`` and conversion read this table; a layer that is not in it stays as its file has it.
 """
 
 from __future__ import annotations
@@ -478,7 +478,7 @@ def _spread(layer: Layer, target: list[int], shape: Shape) -> Shape:
 
 
 def _clash(dim: Dim, target: int) -> bool:
-    """Whether mode numpy cannot repeat a dim; the runtime asks only where it is known."""
+    """Whether mode numpy cannot repeat a dim; the runtime checks only where it is known."""
     return isinstance(dim, int) and dim not in (1, target)
 
 

@@ -129,22 +129,25 @@ def _evaluate(
     for layer in order:
         for ref in layer.sources():
             uses[ref.layer] = uses.get(ref.layer, 0) + 1
-    held: dict[Layer, tuple[str, Array]] = {layer: (type_.element, array) for layer, (type_, array) in given.items()}
+    computed: dict[Layer, tuple[str, Array]] = {
+        layer: (type_.element, array) for layer, (type_, array) in given.items()
+    }
     budget = Budget("running the model", sum(array.nbytes for _, array in given.values()))
     memory: dict[Layer, int] = {}
     for layer in order:
         if layer in given:
             continue
-        operands = [held[ref.layer] for ref in layer.sources()]
-        held[layer] = _computed(layer, operands, max_bytes)
-        memory[layer] = held[layer][1].nbytes if held[layer][1].base is None else 0  # a view takes none of its own
+        operands = [computed[ref.layer] for ref in layer.sources()]
+        computed[layer] = _computed(layer, operands, max_bytes)
+        array = computed[layer][1]
+        memory[layer] = array.nbytes if array.base is None else 0  # a view takes none of its own
         budget.check(sum(memory.values()))
         for ref in layer.sources():
             uses[ref.layer] -= 1
             if not uses[ref.layer] and not keep:
-                del held[ref.layer]
+                del computed[ref.layer]
                 memory.pop(ref.layer, None)
-    return held if keep else {layer: held[layer] for layer in order if layer.type == "Result"}
+    return computed if keep else {layer: computed[layer] for layer in order if layer.type == "Result"}
 
 
 def _computed(layer: Layer, operands: list[tuple[str, Array]], max_bytes: int | None) -> tuple[str, Array]:

@@ -139,7 +139,7 @@ def static_shape(text: str) -> tuple[int, ...]:
 
 
 def shape_text(dims: Shape) -> str:
-    """Write a shape as a Parameter states it; names of dims are not held by the format.
+    """Write a shape as a Parameter states it; the format does not store names of dims.
 
     >>> shape_text((2, None, (1, 4), (3, None), "N"))
     '2,?,1..4,3..,?'

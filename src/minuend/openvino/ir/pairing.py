@@ -5,7 +5,7 @@
 Two files cannot take their names in one step, so a run that is killed between them leaves one old and one new. The
 ``.xml`` takes its name first: whichever ``.xml`` stands there then, its ``.bin`` is distinct from another. These are
 attributes of ``<net>``, which OpenVINO does not look at, and not ``<rt_info>``, which it would copy into an ``.xml``
-that it writes beside a ``.bin`` of its own. An ``.xml`` without them is read as ever.
+that it writes with a ``.bin`` of its own. An ``.xml`` without them is read as ever.
 """
 
 from __future__ import annotations

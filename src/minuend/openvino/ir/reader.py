@@ -35,7 +35,7 @@ class Reader:
         self.source = source
         self.weights = weights
         self.weights_name = weights_name
-        self._ports: dict[tuple[Layer, str], dict[int, int]] = {}  # where each port's id stands, as edges ask for it
+        self._ports: dict[tuple[Layer, str], dict[int, int]] = {}  # where each port's id stands, as edges refer to it
 
     def fail(self, element: Element, place: str, message: str) -> FileFormatError:
         """Make the error about an element of the file."""

@@ -72,10 +72,10 @@ def _layer(layer: Layer, weights: Weights) -> Element:
         data.setdefault(table.AXIS, str(table.AXIS_AS_READ))
     if layer.fresh and isinstance(layer.content, np.ndarray):
         data |= {"offset": str(weights.place(layer.content)), "size": str(layer.content.size)}
-    kept = next((child for child in layer.extra if child.tag == "data"), None)
-    if data or kept is not None:
+    block_read = next((child for child in layer.extra if child.tag == "data"), None)
+    if data or block_read is not None:
         written.append(block := element("data", data))
-        block.extend(kept if kept is not None else ())
+        block.extend(block_read if block_read is not None else ())
     if layer.inputs:
         written.append(block := element("input", {}))
         block.extend(_input(port) for port in layer.inputs)

@@ -65,14 +65,14 @@ def prepare(head: dict[str, Any], model: bytes, weights: bytes) -> Callable[[lis
         found = function(*(given[name] for name in names))
         arrays = [one.to_host() for one in (found if isinstance(found, tuple | list) else (found,))]
         # Its integers have no sign, so that they come back as signed ones, whatever the model says.
-        return [_row(array, goal) for array, goal in zip(arrays, types, strict=True)]
+        return [_row(array, expected) for array, expected in zip(arrays, types, strict=True)]
 
     return run
 
 
-def _row(array: Any, goal: Any) -> tuple[str, Any, bytes]:
-    same = array.dtype.kind in "iu" and goal.kind in "iu" and array.dtype.itemsize == goal.itemsize
-    return (goal.name if same else array.dtype.name), array.shape, array.tobytes()
+def _row(array: Any, expected: Any) -> tuple[str, Any, bytes]:
+    same = array.dtype.kind in "iu" and expected.kind in "iu" and array.dtype.itemsize == expected.itemsize
+    return (expected.name if same else array.dtype.name), array.shape, array.tobytes()
 
 
 def _imported(model: Any) -> str:

@@ -1,7 +1,7 @@
 """LiteRT, TensorFlow Lite's successor, on the CPU. Stands alone: a worker loads it where minuend is not installed.
 
-It is asked with operands that are not quantised, through its default delegate (XNNPACK); the files beside this one ask
-it without the delegate, and with quantised operands.
+It is queried with operands that are not quantised, through its default delegate (XNNPACK); the adjacent files
+query it without the delegate, and with quantised operands.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ def subtracting(delegate: bool = True, quantised: bool = False) -> Callable[[lis
         content = _model(dtype, shape_a, shape_b, list(np.broadcast_shapes(shape_a, shape_b)), quantised)
         interpreter = Interpreter(model_content=content, num_threads=1, **options)
         interpreter.allocate_tensors()
-        for told, shape, data in zip(
+        for details, shape, data in zip(
             interpreter.get_input_details(), (shape_a, shape_b), (data_a, data_b), strict=True
         ):
-            array = np.frombuffer(data, told["dtype"]).reshape(shape)
-            interpreter.set_tensor(told["index"], (array ^ 8) - 8 if dtype == "int4" else array)  # it wants the sign
+            array = np.frombuffer(data, details["dtype"]).reshape(shape)
+            interpreter.set_tensor(details["index"], (array ^ 8) - 8 if dtype == "int4" else array)  # it wants the sign
         interpreter.invoke()
         found = interpreter.get_tensor(interpreter.get_output_details()[0]["index"])
         codes = found & 15 if dtype == "int4" else found

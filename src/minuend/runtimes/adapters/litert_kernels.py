@@ -1,6 +1,6 @@
 """LiteRT by its own kernels, without its default delegate (XNNPACK).
 
-Stands alone: a worker loads this file where minuend is not installed. What asks it is that of the file beside this one.
+Stands alone: a worker loads this file where minuend is not installed. The code that queries it is in the adjacent file.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def prepare(head: dict[str, Any], model: bytes, weights: bytes) -> Callable[[lis
     spec = importlib.util.spec_from_file_location("litert", Path(__file__).with_name("litert.py"))
     assert spec is not None
     assert spec.loader is not None
-    beside = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(beside)
-    run: Callable[[list[Any]], list[Any]] = beside.subtracting(delegate=False)
+    adjacent = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(adjacent)
+    run: Callable[[list[Any]], list[Any]] = adjacent.subtracting(delegate=False)
     return run

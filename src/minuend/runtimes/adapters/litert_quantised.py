@@ -1,6 +1,6 @@
 """LiteRT with quantised operands, of a scale of 1 and a zero point of 0: the numbers are the integers themselves.
 
-Stands alone: a worker loads this file where minuend is not installed. What asks it is that of the file beside this one.
+Stands alone: a worker loads this file where minuend is not installed. The code that queries it is in the adjacent file.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def prepare(head: dict[str, Any], model: bytes, weights: bytes) -> Callable[[lis
     spec = importlib.util.spec_from_file_location("litert", Path(__file__).with_name("litert.py"))
     assert spec is not None
     assert spec.loader is not None
-    beside = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(beside)
-    run: Callable[[list[Any]], list[Any]] = beside.subtracting(quantised=True)
+    adjacent = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(adjacent)
+    run: Callable[[list[Any]], list[Any]] = adjacent.subtracting(quantised=True)
     return run

@@ -1,6 +1,6 @@
 """MNN on the CPU, through its own converter. Stands alone: a worker loads this file where minuend is not installed.
 
-The converter is asked in the module that it is compiled to: the package around it installs others while it is imported.
+The converter is called in the module that it is compiled to: the package around it installs others on import.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ def _converted(model: bytes, inputs: list[str], outputs: list[str]) -> Any:
         paths = [os.path.join(folder, name) for name in ("model.onnx", "model.mnn")]
         with open(paths[0], "wb") as stream:
             stream.write(model)
-        told = ["-f", "ONNX", "--modelFile", paths[0], "--MNNModel", paths[1], "--bizCode", "minuend"]
-        _tools.mnnconvert(["mnnconvert", *told])
+        arguments = ["-f", "ONNX", "--modelFile", paths[0], "--MNNModel", paths[1], "--bizCode", "minuend"]
+        _tools.mnnconvert(["mnnconvert", *arguments])
         if not os.path.exists(paths[1]):
             raise RuntimeError("MNN's converter makes no model of it")
         return MNN.nn.load_module_from_file(paths[1], inputs, outputs)

@@ -75,13 +75,13 @@ async function answer({ model, inputs }) {
 }
 async function main() {
   for await (const line of require("readline").createInterface({ input: process.stdin })) {
-    let told;
+    let reply;
     try {
-      told = { outputs: await answer(JSON.parse(line)) };
+      reply = { outputs: await answer(JSON.parse(line)) };
     } catch (error) {
-      told = { refused: String(error && error.message || error) };
+      reply = { refused: String(error && error.message || error) };
     }
-    process.stdout.write(JSON.stringify(told) + "\\n");
+    process.stdout.write(JSON.stringify(reply) + "\\n");
   }
 }
 main();
@@ -135,7 +135,7 @@ def session(package: str, provider: str, model: bytes) -> Callable[[list[Any]], 
 
 
 def _ask(package: str, provider: str, request: dict[str, Any]) -> list[Any]:
-    """Ask the process of Node, which is started where there is none."""
+    """Query the process of Node, which is started where there is none."""
     import contextlib
     import json
     import subprocess
@@ -145,15 +145,15 @@ def _ask(package: str, provider: str, request: dict[str, Any]) -> list[Any]:
         pipe = subprocess.PIPE
         _STATE["process"] = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)
     process = _STATE["process"]
-    with contextlib.suppress(BrokenPipeError):  # it has died, which is told below
+    with contextlib.suppress(BrokenPipeError):  # it has died, which is reported below
         process.stdin.write(json.dumps(request).encode() + b"\n")
         process.stdin.flush()
     line = process.stdout.readline()
     if not line:
         _STATE.clear()
         raise RuntimeError(f"the process dies (status {process.wait()})")
-    told = json.loads(line)
-    if "refused" in told:
-        raise RuntimeError(told["refused"])
-    outputs: list[Any] = told["outputs"]
+    reply = json.loads(line)
+    if "refused" in reply:
+        raise RuntimeError(reply["refused"])
+    outputs: list[Any] = reply["outputs"]
     return outputs

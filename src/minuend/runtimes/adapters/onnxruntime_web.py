@@ -1,6 +1,6 @@
 """onnxruntime as WebAssembly, in Node. Stands alone: a worker loads this file where minuend is not installed.
 
-The script that Node runs, and what asks it, is that of the file beside this one.
+The script that Node runs, and the code that queries it, are in the adjacent file.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ PROVEN: dict[str, tuple[str, ...]] = {
 
 @functools.cache
 def _node() -> Any:
-    """The neighbour, loaded by its path: a worker knows no package."""
+    """The adjacent file, loaded by its path: a worker knows no package."""
     spec = importlib.util.spec_from_file_location("onnxruntime_node", Path(__file__).with_name("onnxruntime_node.py"))
     assert spec is not None
     assert spec.loader is not None

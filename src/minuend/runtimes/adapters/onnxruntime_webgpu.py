@@ -1,4 +1,4 @@
-"""onnxruntime in a browser, on WebGPU: a headless Chromium, whose page asks this process for models and operands.
+"""onnxruntime in a browser, on WebGPU: a headless Chromium, whose page requests from this process models and operands.
 
 Stands alone: a worker loads this file where minuend is not installed. Without a GPU the browser's own SwiftShader, in
 software, stands for one: what a device of yours does with subnormals may be another thing.
@@ -81,21 +81,21 @@ async function answer({ model, inputs }) {
 }
 for (;;) {
   const request = await (await fetch("/next")).json();
-  let told;
+  let reply;
   try {
-    told = { outputs: await answer(request) };
+    reply = { outputs: await answer(request) };
   } catch (error) {
-    told = { refused: String(error && error.message || error) };
+    reply = { refused: String(error && error.message || error) };
   }
-  await fetch("/answer", { method: "POST", body: JSON.stringify(told) });
+  await fetch("/answer", { method: "POST", body: JSON.stringify(reply) });
 }
 </script>"""
-"""Asks for requests and answers each."""
+"""Fetches requests and answers each."""
 
 
 @functools.cache
 def _node() -> Any:
-    """The neighbour, loaded by its path: a worker knows no package."""
+    """The adjacent file, loaded by its path: a worker knows no package."""
     import importlib.util
 
     spec = importlib.util.spec_from_file_location("onnxruntime_node", Path(__file__).with_name("onnxruntime_node.py"))
@@ -123,11 +123,11 @@ def prepare(head: dict[str, Any], model: bytes, weights: bytes) -> Callable[[lis
     from base64 import b64decode, b64encode
 
     page = _page()
-    page.ask({"model": b64encode(model).decode()})
+    page.query({"model": b64encode(model).decode()})
 
     def run(inputs: list[Any]) -> list[Any]:
         given = [[name, dtype, list(shape), b64encode(data).decode()] for name, dtype, shape, data in inputs]
-        return [(dtype, tuple(shape), b64decode(data)) for dtype, shape, data in page.ask({"inputs": given})]
+        return [(dtype, tuple(shape), b64decode(data)) for dtype, shape, data in page.query({"inputs": given})]
 
     return run
 
@@ -138,7 +138,7 @@ def _page() -> Any:
 
 
 class _Page:
-    """A browser with one page, and the server on loopback that it asks."""
+    """A browser with one page, and the server on loopback that it queries."""
 
     def __init__(self) -> None:
         import http.server
@@ -156,22 +156,22 @@ class _Page:
         command = ["sh", "-c", _SHELL, "sh", str(_browser()), *_OPTIONS, url]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE)
 
-    def ask(self, request: dict[str, Any]) -> list[Any]:
+    def query(self, request: dict[str, Any]) -> list[Any]:
         """Have the page answer a request."""
         import queue
 
         self.requests.put(request)
         while True:
             try:
-                told = self.answers.get(timeout=1)
+                reply = self.answers.get(timeout=1)
                 break
             except queue.Empty:
                 if self.process.poll() is not None:
                     _page.cache_clear()
                     raise RuntimeError(f"the process dies (status {self.process.returncode})") from None
-        if "refused" in told:
-            raise RuntimeError(told["refused"])
-        outputs: list[Any] = told["outputs"]
+        if "refused" in reply:
+            raise RuntimeError(reply["refused"])
+        outputs: list[Any] = reply["outputs"]
         return outputs
 
 

@@ -21,7 +21,7 @@ SWITCHES = {
     "INFERENCE_PRECISION_HINT=f32": {"INFERENCE_PRECISION_HINT": "f32"},
     "EXECUTION_MODE_HINT=ACCURACY": {"EXECUTION_MODE_HINT": "ACCURACY"},
 }
-"""What a caller can tell it besides, each by the words for it; where numbers differ, they are tried."""
+"""What else a caller can set, each by the words for it; where numbers differ, they are tried."""
 
 ISA = {
     "avx2": {"ONEDNN_MAX_CPU_ISA": "AVX2", "OV_CPU_MAX_ISA": "AVX2"},
@@ -155,7 +155,7 @@ _LARGEST_BFLOAT16 = float(2**127 * (2 - 2**-7))
 
 
 def loses(name: str, kind: str, bits: int, array: Any) -> str:
-    """Say why a constant is not kept as the model has it; empty where it is."""
+    """Say why a constant does not stay as the model has it; empty where it is."""
     import numpy as np
 
     if kind != "float":

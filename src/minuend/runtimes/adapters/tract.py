@@ -59,18 +59,18 @@ def prepare(head: dict[str, Any], model: bytes, weights: bytes) -> Callable[[lis
         names = [read.input_name(i) for i in range(read.input_count())]
         return read.into_model().into_runnable(), names
 
-    runnable, names = _told(tract.TractError, build)
+    runnable, names = _reported(tract.TractError, build)
 
     def run(inputs: list[Any]) -> list[Any]:
         given = {name: np.frombuffer(data, dtype).reshape(shape).copy() for name, dtype, shape, data in inputs}
-        asked = [given[name] for name in names]
-        found = _told(tract.TractError, lambda: [np.asarray(value.to_numpy()) for value in runnable.run(asked)])
+        arrays = [given[name] for name in names]
+        found = _reported(tract.TractError, lambda: [np.asarray(value.to_numpy()) for value in runnable.run(arrays)])
         return [(array.dtype.name, array.shape, array.tobytes()) for array in found]
 
     return run
 
 
-def _told(kind: type[Exception], call: Callable[[], Any]) -> Any:
+def _reported(kind: type[Exception], call: Callable[[], Any]) -> Any:
     """Call tract; of what it says in an error, keep the innermost cause."""
     try:
         return call()
