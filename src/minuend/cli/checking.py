@@ -45,6 +45,9 @@ class _WithRuns(Verb):
 @click.option("--strict", is_flag=True, help="What documents do not say is unknown.")
 @click.option("--hint", default="", metavar="H", help="The precision hint that runtimes get: f32.")
 @click.option("--fail-on", metavar="V[,V…]", multiple=True, help="Verdicts that end in status 1.")
+@click.option(
+    "--tolerate", metavar="S[,S…]", multiple=True, help="Severities that do not count; by default sign-of-zero."
+)
 @options.operator
 @options.known
 @click.option("--write-baseline", is_flag=True, help="Accept the findings of today.")
@@ -70,6 +73,7 @@ def check(
     strict: bool,
     hint: str,
     fail_on: tuple[str, ...],
+    tolerate: tuple[str, ...],
     operator: str,
     known: Known,
     write_baseline: bool,
@@ -97,6 +101,7 @@ def check(
     from minuend.models.searching import search
     from minuend.operators import by_name
     from minuend.runtimes.report import FINDINGS as EVERY
+    from minuend.runtimes.tolerance import Tolerance, Tolerances
 
     judging = Judging(
         targets=find_targets(items(names), exact=exact, strict=strict),
@@ -105,6 +110,7 @@ def check(
         assumed=known.assumed(),
         limits=limits,
         fail_on=verdicts_of(items(fail_on)) if fail_on else EVERY,
+        tolerate=Tolerances(Tolerance.of(tolerate)) if tolerate else None,
     )
     configs = known.configs(writes=write_baseline)
     if inputs and not runs:

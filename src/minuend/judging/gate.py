@@ -114,6 +114,7 @@ def _summary(looked: Looked) -> dict[str, object]:
         "counted": len(looked.failures) + len(looked.failed_trials),
         "accepted": sum(bool(one.accepted) for one in looked.findings)
         + sum(bool(one.accepted) for one in looked.trials),
+        "tolerated": sum(one.tolerated is not None for one in looked.findings),
         "assumed": looked.assumed,
     }
 
@@ -307,9 +308,14 @@ def _marked(report: Report, config: Config, used: set[tuple[str, int]]) -> Repor
         used.update((config.path, one.number) for one in covering)
         return covering[0].reason if covering else ""
 
-    findings = (replace(one, accepted=reason(one.target, called(one), one.verdict)) for one in report.findings)
+    findings = (_with_reason(one, reason(one.target, called(one), one.verdict)) for one in report.findings)
     trials = (replace(one, accepted=reason(one.target, (WHOLE,), one.verdict)) for one in report.trials)
     return replace(report, findings=tuple(findings), trials=tuple(trials))
+
+
+def _with_reason(finding: Finding, reason: str) -> Finding:
+    """A finding that is accepted for a reason, ``""`` for none, whether or not it is tolerated besides."""
+    return replace(finding, accepted=reason, tolerated=None if reason else finding.tolerated)
 
 
 def called(finding: Finding) -> tuple[str, ...]:

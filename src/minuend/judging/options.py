@@ -19,6 +19,7 @@ from minuend.runtimes import targets
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.report import FINDINGS
 from minuend.runtimes.target import Target
+from minuend.runtimes.tolerance import Tolerances
 from minuend.standards.dialects import dialects
 
 Named: TypeAlias = str | os.PathLike[str] | Target
@@ -62,6 +63,7 @@ class Judging:
         hint: the precision hint of runtimes; ``""`` for none. assumed: what is known of values beyond the model.
         runs: how models are run besides; ``None``: not at all. limits: what running a model once may take.
         fail_on: the verdicts that count.
+        tolerate: the severities that do not; ``None``: those that the models' files name, or the usual ones.
 
     Raises:
         SpecError: a hint that no target has, or a run of other operators than subtraction.
@@ -74,6 +76,7 @@ class Judging:
     runs: Runs | None = None
     limits: Limits = Limits()
     fail_on: frozenset[str] = FINDINGS
+    tolerate: Tolerances | None = None
 
     def __post_init__(self) -> None:
         _check_hint(self.hint, self.targets)
