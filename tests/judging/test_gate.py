@@ -674,3 +674,96 @@ def test_severities_are_tolerated_in_python() -> None:
     for given, counts in ((("sign-of-zero",), 1), ("subnormal", 0), (["edge", "subnormal"], 0), ("none", 1), ((), 1)):
         found = mn.check(FLOAT, "iree", tolerate=given)
         assert (len(found.failures), len(found)) == (counts, 1)
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("said", "given", "counts"),
+    [
+        ("", "", 1),
+        ('tolerate = ["subnormal"]', "", 0),
+        ('tolerate = ["subnormal"]', "--tolerate none", 1),
+        ('tolerate = ["subnormal"]\n[target.iree]\ntolerate = []', "", 1),
+        ('[target."iree@3.13"]\ntolerate = ["subnormal"]', "", 0),
+        ('[target.numpy]\ntolerate = ["subnormal"]', "", 1),
+        ('[[model]]\npath = "f*"\ntolerate = ["subnormal"]\n[target.iree]\ntolerate = []', "", 0),
+        ('[[model]]\npath = "g*"\ntolerate = ["subnormal"]', "", 1),
+        ('[[model]]\npath = "f*"\ntolerate = []', "--tolerate subnormal", 0),
+    ],
+)
+def test_a_file_says_what_is_tolerated_and_the_command_line_counts_before_it(
+    said: str, given: str, counts: int, capfd: pytest.CaptureFixture[str]
+) -> None:
+    Path("float.onnxtxt").write_text(FLOAT)
+    Path("minuend.toml").write_text(said)
+    assert report(capfd, f"float.onnxtxt --target iree {given}")[0] == counts
+
+
+# ---- what is checked --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("here")
+def test_a_file_says_what_is_checked_and_the_command_line_counts_before_it(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("minuend.toml").write_text(
+        'models = ["w*", "exports/deep"]\ntargets = ["openvino-cpu"]\nfail-on = ["unknown"]'
+    )
+    status, data = report(capfd, "")
+    assert status == 0
+    assert verdicts(data) == [
+        ("wraps.onnxtxt", "openvino-cpu", "different-numbers"),
+        (os.path.join("exports", "deep", "positions.onnxtxt"), "openvino-cpu", "different-numbers"),
+    ]
+    assert report(capfd, "--fail-on different-numbers")[0] == 1
+    assert verdicts(report(capfd, "wraps.onnxtxt --target onnxruntime-cpu")[1]) == [
+        ("wraps.onnxtxt", "onnxruntime-cpu", "ok")
+    ]
+
+
+@pytest.mark.usefixtures("here")
+def test_without_models_those_below_the_file_are_checked(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("exports/m.toml").write_text('targets = ["openvino-cpu"]')
+    Path("exports/ir.xml").unlink()
+    found = verdicts(report(capfd, "--config exports/m.toml")[1])
+    assert found == [(os.path.join("exports", "deep", "positions.onnxtxt"), "openvino-cpu", "different-numbers")]
+
+
+@pytest.mark.usefixtures("here")
+def test_a_hint_of_the_file_is_for_its_targets(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("minuend.toml").write_text('models = ["wraps.onnxtxt"]\ntargets = ["openvino-cpu"]\nhint = "f32"')
+    assert report(capfd, "")[0] == 1
+    assert report(capfd, "--target onnxruntime-cpu")[0] == 0
+    status, out, err = check(capfd, "--hint f31")
+    assert (status, out) == (2, "")
+    assert err.startswith("error: no hint 'f31' (did you mean 'f32'?)")
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("said", "given", "message"),
+    [
+        (None, "", "no MODEL is given, and there is no minuend.toml here; expected a file, a folder or a glob"),
+        (None, "wraps.onnxtxt", "no --target is given, and no targets in a minuend.toml here; expected one or several"),
+        ("", "", "no --target is given, and no targets in a minuend.toml here; expected one or several"),
+        ('targets = ["opnvino-cpu"]', "", "minuend.toml: key 'targets': no target 'opnvino-cpu'"),
+        ('targets = ["iree"]\nmodels = ["no*"]', "--no-config", "no MODEL is given, and there is no minuend.toml here"),
+        ('targets = ["iree"]\nmodels = ["gone*"]', "", "gone*: no file matches it"),
+    ],
+)
+def test_what_neither_names_is_bad_use(
+    said: str | None, given: str, message: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    if said is not None:
+        Path("minuend.toml").write_text(said)
+    status, out, err = check(capfd, given)
+    assert (status, out) == (2, "")
+    assert err.startswith(f"error: {message}")
+
+
+@pytest.mark.usefixtures("here")
+def test_a_file_of_some_models_alone_says_nothing_of_the_whole_check(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("exports/deep/minuend.toml").write_text('targets = ["iree"]')
+    data = report(capfd, "exports/deep --target openvino-cpu")[1]
+    assert [one["target"].partition("@")[0] for one in data["findings"]] == ["openvino-cpu"]
+    (note,) = data["notes"]
+    where = os.path.join("exports", "deep", "minuend.toml")
+    assert note == f"{where}: models, targets, hint and fail-on count where `minuend check` is run in its folder"

@@ -16,6 +16,7 @@ from minuend.models.ranges.assumed import NONE, Assumptions, assumptions, missin
 from minuend.operators import SUBTRACT
 from minuend.operators.operator import Operator
 from minuend.runtimes import targets
+from minuend.runtimes.answers import VERDICTS
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.report import FINDINGS
 from minuend.runtimes.target import Target
@@ -134,6 +135,24 @@ def assumed_of(model: Model, given: Mapping[str, object] | None) -> Assumptions:
     if absent := [name for name in assumed if name not in known]:
         raise missing(absent, known)
     return assumed
+
+
+def verdicts_of(names: Iterable[str]) -> frozenset[str]:
+    """Read which verdicts count.
+
+    Raises:
+        SpecError: none at all, or one that there is not.
+
+    >>> sorted(verdicts_of(["unknown", "invalid"]))
+    ['invalid', 'unknown']
+    """
+    known = [verdict for verdict in VERDICTS if verdict in FINDINGS]
+    found = frozenset(names)
+    for name in found - FINDINGS:
+        raise SpecError("verdicts", f"no verdict {shown(name)}{near(name, known)} counts; expected {listed(known)}")
+    if not found:
+        raise SpecError("verdicts", f"no verdict is given that counts; expected {listed(known)}")
+    return found
 
 
 def _check_hint(hint: str, chosen: Iterable[Target]) -> None:
