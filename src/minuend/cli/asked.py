@@ -22,7 +22,7 @@ class Asked:
     Attributes:
         models: paths, folders and globs. targets: by name. hint: the precision hint. verdicts: those that count,
             where the file says so. path: the file's; ``None`` where there is none.
-        from_file: whether the targets are those of the file.
+        from_file: whether the targets are those of the file. own_hint: whether the hint is the command line's.
     """
 
     models: Sequence[str]
@@ -34,8 +34,8 @@ class Asked:
     own_hint: bool
 
     @classmethod
-    def of(cls, config: Config | None, models: Sequence[str], targets: Sequence[str], hint: str | None) -> Asked:
-        """Return what a command line names, and for what it leaves out what a file does.
+    def of(cls, config: Config | None, models: Sequence[str], targets: Sequence[str] | None, hint: str | None) -> Asked:
+        """Return what a command line names, and for what it leaves out (``None``) what a file does.
 
         Raises:
             UsageError: neither names models, or targets.
@@ -45,15 +45,15 @@ class Asked:
             raise click.UsageError(
                 f"no MODEL is given, and there is no {NAME} here; expected a file, a folder or a glob"
             )
-        if not (targets or usual.targets):
+        if targets is None and not usual.targets:
             raise click.UsageError(f"no --target is given, and no targets in a {NAME} here; expected one or several")
         return cls(
             models=models or _models(config),
-            targets=targets or [_there(config, name) for name in usual.targets],
+            targets=[_there(config, name) for name in usual.targets] if targets is None else targets,
             hint=usual.hint if hint is None else hint,
             verdicts=usual.fail_on,
             path=None if config is None else config.path,
-            from_file=not targets,
+            from_file=targets is None,
             own_hint=hint is not None,
         )
 

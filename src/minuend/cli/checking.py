@@ -106,7 +106,7 @@ def check(
     from minuend.runtimes.tolerance import Tolerance, Tolerances
 
     configs = known.configs(writes=write_baseline)
-    asked = Asked.of(configs.whole(), models, items(names), hint)
+    asked = Asked.of(configs.whole(), models, items(names) if names else None, hint)
     usual = asked.verdicts or EVERY
     targets = asked.find_targets(exact=exact, strict=strict)
     judging = Judging(
