@@ -11,7 +11,8 @@ from page_runner import blocks, printed
 
 pytest.importorskip("onnx")
 
-from minuend.judging.configuration import parse
+from minuend.judging.configuration import Usual, parse
+from minuend.runtimes.tolerance import Tolerance
 
 ROOT = Path(__file__).parent.parent
 CONSOLE = blocks("gate.md", "console")
@@ -36,6 +37,16 @@ def test_the_file_of_the_page_is_read() -> None:
     config = parse("minuend.toml", shown)
     assert [rule.path for rule in config.rules] == ["", "exports/bert*.onnx"]
     assert [entry.verdict for entry in config.accepts] == ["different-numbers"]
+    assert config.usual == Usual(
+        ("exports", "ir"),
+        ("onnxruntime-cpu", "openvino-cpu"),
+        frozenset({"different-numbers", "not-implemented"}),
+        "f32",
+    )
+    assert config.tolerances_of("exports/bert-1.onnx").of("openvino-cpu@2026.4.1") == Tolerance.of(
+        "sign-of-zero,rounding=8"
+    )
+    assert config.tolerances_of("m.onnx").of("openvino-cpu@2026.4.1") == Tolerance.of("subnormal")
 
 
 def test_the_action_and_the_hook_are_named_as_they_are() -> None:

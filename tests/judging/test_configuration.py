@@ -13,6 +13,7 @@ from minuend.judging.configuration import (
     Accepted,
     Config,
     Configs,
+    Usual,
     check_targets,
     homes,
     matches,
@@ -30,6 +31,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 RANGE = "expected lo..hi, an open end as 0.. or ..9, or one number"
 KEYS = "model, node, target, verdict"
+EXPECTED = "expected models, targets, hint, fail-on, tolerate, assume, model, target or accept"
+VERDICTS = "expected different-numbers, not-implemented, invalid or unknown"
+SEVERITIES = "expected sign-of-zero, rounding, subnormal, edge, numbers, rounding=N or none"
 
 
 # ---- globs ------------------------------------------------------------------------------------------------------
@@ -131,12 +135,31 @@ def test_a_file_assumes_of_all_models_and_of_some_and_accepts(here: Path) -> Non
     ("text", "message"),
     [
         ("x = ", "t.toml is no TOML: Invalid value (at end of document)"),
-        ("[acept]\n", "t.toml has the key 'acept' (did you mean 'accept'?); expected assume, model or accept"),
+        ("[acept]\n", "t.toml has the key 'acept' (did you mean 'accept'?); " + EXPECTED),
+        ("tolerates = []\n", "t.toml has the key 'tolerates' (did you mean 'tolerate'?); " + EXPECTED),
+        ("fail_on = []\n", "t.toml has the key 'fail_on' (did you mean 'fail-on'?); " + EXPECTED),
+        ("target = []\n", "t.toml: 'target' is []; expected tables, each as [target.\"openvino-cpu\"]"),
+        ("[target.a]\n", "t.toml: [target.\"a\"] lacks the key 'tolerate'; expected tolerate"),
+        ("[target.a]\ntolerat = []\n",
+         "t.toml: [target.\"a\"] has the key 'tolerat' (did you mean 'tolerate'?); expected tolerate"),
+        ("[target.a]\ntolerate = 'edgy'\n",
+         f"t.toml: [target.\"a\"], key 'tolerate': no severity 'edgy' (did you mean 'edge'?); {SEVERITIES}"),
+        ("tolerate = ['edge', 3]\n", "t.toml: key 'tolerate': ['edge', 3]; expected a list of texts"),
+        ("tolerate = ['rounding=0']\n",
+         "t.toml: key 'tolerate': 'rounding=0': expected ulps from 1 on, as rounding=4"),
+        ("models = ['']\n", "t.toml: key 'models': ['']; expected a list of texts"),
+        ("hint = 3\n", "t.toml: key 'hint': 3; expected a text that is not empty"),
+        ("fail-on = ['differs']\n",
+         f"t.toml: key 'fail-on': no verdict 'differs' counts; {VERDICTS}"),
+        ("fail-on = []\n",
+         f"t.toml: key 'fail-on': no verdict is given that counts; {VERDICTS}"),
         ("assume = 3\n", "t.toml: [assume]: 3; expected a table of ranges by the values' names"),
         ('[assume]\nx = "9..0"\n', f"t.toml: [assume]: 'x' is assumed to be '9..0', which is empty; {RANGE}"),
         ("[assume]\nx = true\n", f"t.toml: [assume]: 'x' cannot be assumed to be True; {RANGE} or a pair of numbers"),
         ("[model]\n", "t.toml: 'model' is {}; expected tables, each under [[model]]"),
-        ('[[model]]\npath = "a"\n', "t.toml: [[model]] number 1 lacks the key 'assume'; expected path and assume"),
+        ('[[model]]\npath = "a"\n',
+         "t.toml: [[model]] number 1 says nothing of its models; expected assume or tolerate"),
+        ("[[model]]\nassume = {}\n", "t.toml: [[model]] number 1 lacks the key 'path'; expected path"),
         ('[[model]]\npath = ""\nassume = {}\n',
          "t.toml: [[model]] number 1, key 'path': ''; expected a text that is not empty"),
         ('[[model]]\npath = "a"\nassume = {x = "q"}\n',
@@ -218,6 +241,46 @@ def test_an_unknown_runtime_is_told_and_one_that_is_judged_is_known() -> None:
         "t.toml: [[accept]] number 1, key 'target': no runtime 'opnvino-cpu' (did you mean 'openvino-cpu'?); expected "
     )
     check_targets(config, ["opnvino-cpu@2026.1"])
+
+
+def test_an_unknown_runtime_of_a_table_is_told() -> None:
+    config = parse("t.toml", '[target."opnvino-cpu@2026"]\ntolerate = []\n')
+    with pytest.raises(FileFormatError) as told:
+        check_targets(config, ["onnxruntime-cpu@1.31.1"])
+    assert str(told.value).startswith(
+        "t.toml: [target.\"opnvino-cpu@2026\"]: no runtime 'opnvino-cpu' (did you mean 'openvino-cpu'?); expected "
+    )
+
+
+def test_a_file_tolerates_for_a_model_before_a_target_before_all(here: Path) -> None:
+    (here / "minuend.toml").write_text(
+        'tolerate = ["edge"]\n[[model]]\npath = "a*"\ntolerate = "rounding=9"\n[[model]]\npath = "ab*"\n'
+        "assume = {x = 1}\n"
+        '[[model]]\npath = "abc*"\ntolerate = []\n[target."b@1.2"]\ntolerate = ["numbers", "subnormal"]\n'
+    )
+    config = read("minuend.toml")
+    found = {
+        (model, target): sorted(config.tolerances_of(model).of(target).severities)
+        for model in ("a", "ab", "abc", "m")
+        for target in ("b@1.2.3", "c@1")
+    }
+    assert found == {
+        ("a", "b@1.2.3"): ["rounding"],
+        ("a", "c@1"): ["rounding"],
+        ("ab", "b@1.2.3"): ["rounding"],
+        ("ab", "c@1"): ["rounding"],
+        ("abc", "b@1.2.3"): [],
+        ("abc", "c@1"): [],
+        ("m", "b@1.2.3"): ["numbers", "subnormal"],
+        ("m", "c@1"): ["edge"],
+    }
+    assert parse("t.toml", "").tolerances_of("m").of("c@1").severities == {"sign-of-zero"}
+
+
+def test_a_file_says_what_is_checked() -> None:
+    config = parse("t.toml", 'models = "a"\ntargets = ["b", "c"]\nhint = "f32"\nfail-on = ["unknown"]\n')
+    assert config.usual == Usual(("a",), ("b", "c"), frozenset({"unknown"}), "f32")
+    assert parse("t.toml", "").usual == Usual()
 
 
 @pytest.mark.parametrize(

@@ -606,3 +606,164 @@ def test_a_name_that_is_no_text_is_written_as_bytes(capfd: pytest.CaptureFixture
     (result,) = json.loads(Path("o").read_text())["runs"][0]["results"]
     assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "w%FF.onnxtxt"
     ElementTree.parse("j")
+
+
+# ---- what is tolerated ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("accept", [False, True])
+@pytest.mark.parametrize("fail_on", ["", "--fail-on different-numbers", "--fail-on unknown"])
+@pytest.mark.parametrize("tolerate", ["", "--tolerate none", "--tolerate edge --tolerate rounding=9,subnormal"])
+def test_severities_accepted_findings_and_verdicts_together_say_what_counts(
+    tolerate: str, fail_on: str, accept: bool, capfd: pytest.CaptureFixture[str]
+) -> None:
+    Path("float.onnxtxt").write_text(FLOAT)
+    if accept:
+        Path("minuend.toml").write_text('[[accept]]\nnode = "diff"\nreason = "known"\n')
+    status, data = report(capfd, f"float.onnxtxt --target iree {tolerate} {fail_on}")
+    tolerated = "subnormal" in tolerate
+    assert status == (0 if tolerated or accept or "unknown" in fail_on else 1)
+    (finding,), (model,) = data["findings"], data["models"]
+    assert (finding["verdict"], finding["severity"]) == ("different-numbers", "subnormal")
+    assert finding.get("tolerated") == ("subnormal" if tolerated and not accept else None)
+    assert (model["ok"], model["counted"], model["tolerated"], model["accepted"]) == (
+        status == 0,
+        status,
+        int(tolerated and not accept),
+        int(accept),
+    )
+
+
+@pytest.mark.usefixtures("here")
+def test_a_tolerated_finding_stays_on_the_page_and_in_the_files(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("float.onnxtxt").write_text(FLOAT)
+    command = "--target iree@3.13.0 --tolerate subnormal --sarif o.sarif --junit o.xml"
+    status, out, _ = check(capfd, f"float.onnxtxt {command}")
+    assert status == 0
+    assert "iree@3.13.0  different-numbers  tolerated: subnormal; subnormal numbers" in out
+    assert out.splitlines()[-1] == "1 of 1 subtractions differs on iree@3.13.0 (tolerated)"
+    (result,) = json.loads(Path("o.sarif").read_text())["runs"][0]["results"]
+    assert (result["level"], "suppressions" in result) == ("note", False)
+    assert 'skipped message="tolerated: subnormal; different-numbers' in Path("o.xml").read_text()
+    status, out, _ = check(capfd, f"float.onnxtxt none.onnxtxt {command}")
+    assert (status, "float.onnxtxt: 1 subtraction, 1 tolerated" in out) == (0, True)
+
+
+@pytest.mark.usefixtures("here")
+def test_a_baseline_has_no_entry_for_what_is_tolerated(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("float.onnxtxt").write_text(FLOAT)
+    command = "float.onnxtxt --target iree --write-baseline --tolerate"
+    out = check(capfd, f"{command} subnormal")[1]
+    assert "no entries are written: nothing counts that is not accepted" in out
+    assert "minuend.toml: 1 [[accept]] entry written" in check(capfd, f"{command} none")[1]
+
+
+@pytest.mark.usefixtures("here")
+def test_an_unknown_severity_is_bad_use(capfd: pytest.CaptureFixture[str]) -> None:
+    for given, message in (
+        ("subnormals", "no severity 'subnormals' (did you mean 'subnormal'?); expected sign-of-zero, "),
+        ("rounding=x", "'rounding=x': expected ulps from 1 on, as rounding=4"),
+    ):
+        status, out, err = check(capfd, f"wraps.onnxtxt --target iree --tolerate {given}")
+        assert (status, out) == (2, "")
+        assert err.startswith(f"error: {message}")
+
+
+def test_severities_are_tolerated_in_python() -> None:
+    for given, counts in ((("sign-of-zero",), 1), ("subnormal", 0), (["edge", "subnormal"], 0), ("none", 1), ((), 1)):
+        found = mn.check(FLOAT, "iree", tolerate=given)
+        assert (len(found.failures), len(found)) == (counts, 1)
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("said", "given", "counts"),
+    [
+        ("", "", 1),
+        ('tolerate = ["subnormal"]', "", 0),
+        ('tolerate = ["subnormal"]', "--tolerate none", 1),
+        ('tolerate = ["subnormal"]\n[target.iree]\ntolerate = []', "", 1),
+        ('[target."iree@3.13"]\ntolerate = ["subnormal"]', "", 0),
+        ('[target.numpy]\ntolerate = ["subnormal"]', "", 1),
+        ('[[model]]\npath = "f*"\ntolerate = ["subnormal"]\n[target.iree]\ntolerate = []', "", 0),
+        ('[[model]]\npath = "g*"\ntolerate = ["subnormal"]', "", 1),
+        ('[[model]]\npath = "f*"\ntolerate = []', "--tolerate subnormal", 0),
+    ],
+)
+def test_a_file_says_what_is_tolerated_and_the_command_line_counts_before_it(
+    said: str, given: str, counts: int, capfd: pytest.CaptureFixture[str]
+) -> None:
+    Path("float.onnxtxt").write_text(FLOAT)
+    Path("minuend.toml").write_text(said)
+    assert report(capfd, f"float.onnxtxt --target iree {given}")[0] == counts
+
+
+# ---- what is checked --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("here")
+def test_a_file_says_what_is_checked_and_the_command_line_counts_before_it(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("minuend.toml").write_text(
+        'models = ["w*", "exports/deep"]\ntargets = ["openvino-cpu"]\nfail-on = ["unknown"]'
+    )
+    status, data = report(capfd, "")
+    assert status == 0
+    assert verdicts(data) == [
+        ("wraps.onnxtxt", "openvino-cpu", "different-numbers"),
+        (os.path.join("exports", "deep", "positions.onnxtxt"), "openvino-cpu", "different-numbers"),
+    ]
+    assert report(capfd, "--fail-on different-numbers")[0] == 1
+    assert verdicts(report(capfd, "wraps.onnxtxt --target onnxruntime-cpu")[1]) == [
+        ("wraps.onnxtxt", "onnxruntime-cpu", "ok")
+    ]
+
+
+@pytest.mark.usefixtures("here")
+def test_without_models_those_below_the_file_are_checked(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("exports/m.toml").write_text('targets = ["openvino-cpu"]')
+    Path("exports/ir.xml").unlink()
+    found = verdicts(report(capfd, "--config exports/m.toml")[1])
+    assert found == [(os.path.join("exports", "deep", "positions.onnxtxt"), "openvino-cpu", "different-numbers")]
+
+
+@pytest.mark.usefixtures("here")
+def test_a_hint_of_the_file_is_for_its_targets(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("minuend.toml").write_text('models = ["wraps.onnxtxt"]\ntargets = ["openvino-cpu"]\nhint = "f32"')
+    assert report(capfd, "")[0] == 1
+    assert report(capfd, "--target onnxruntime-cpu")[0] == 0
+    status, out, err = check(capfd, "--hint f31")
+    assert (status, out) == (2, "")
+    assert err.startswith("error: no hint 'f31' (did you mean 'f32'?)")
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("said", "given", "message"),
+    [
+        (None, "", "no MODEL is given, and there is no minuend.toml here; expected a file, a folder or a glob"),
+        (None, "wraps.onnxtxt", "no --target is given, and no targets in a minuend.toml here; expected one or several"),
+        ("", "", "no --target is given, and no targets in a minuend.toml here; expected one or several"),
+        ('targets = ["opnvino-cpu"]', "", "minuend.toml: key 'targets': no target 'opnvino-cpu'"),
+        ('targets = ["iree"]\nmodels = ["no*"]', "--no-config", "no MODEL is given, and there is no minuend.toml here"),
+        ('targets = ["iree"]\nmodels = ["gone*"]', "", "gone*: no file matches it"),
+    ],
+)
+def test_what_neither_names_is_bad_use(
+    said: str | None, given: str, message: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    if said is not None:
+        Path("minuend.toml").write_text(said)
+    status, out, err = check(capfd, given)
+    assert (status, out) == (2, "")
+    assert err.startswith(f"error: {message}")
+
+
+@pytest.mark.usefixtures("here")
+def test_a_file_of_some_models_alone_says_nothing_of_the_whole_check(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("exports/deep/minuend.toml").write_text('targets = ["iree"]')
+    data = report(capfd, "exports/deep --target openvino-cpu")[1]
+    assert [one["target"].partition("@")[0] for one in data["findings"]] == ["openvino-cpu"]
+    (note,) = data["notes"]
+    where = os.path.join("exports", "deep", "minuend.toml")
+    assert note == f"{where}: models, targets, hint and fail-on count where `minuend check` is run in its folder"

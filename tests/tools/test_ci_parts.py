@@ -126,6 +126,14 @@ def test_the_action_takes_several_lines_and_every_input(repository: Path) -> Non
     assert not Path("minuend.sarif").exists()
 
 
+def test_the_action_takes_what_is_tolerated_and_the_rest_from_the_file(repository: Path) -> None:
+    Path("minuend.toml").write_text('targets = ["openvino-cpu"]\nmodels = ["exports/wraps.onnxtxt"]\n')
+    status, told, _, _ = act(repository)
+    assert (status, "1 of 1 subtractions differs on openvino-cpu" in told) == (1, True)
+    status, told, _, _ = act(repository, tolerate="sign-of-zero,numbers")
+    assert (status, "(tolerated)" in told) == (0, True)
+
+
 def test_the_action_runs_no_code_from_its_inputs(repository: Path) -> None:
     before = sorted(os.listdir())
     status, told, outputs, _ = act(repository, models="$(touch pwned)\n`touch pwned`", targets="openvino-cpu")

@@ -45,7 +45,7 @@ def _annotations(gate: Gate) -> Iterator[str]:
     for unread in gate.unread:
         yield _command("error", unread.model, "cannot be read", unread.message)
     for report, one in _shown(gate):
-        level = "error" if one.verdict in report.fail_on else "warning"
+        level = "error" if one.verdict in report.fail_on and one.tolerated is None else "warning"
         yield _command(level, report.title, f"{one.verdict} on {one.target}", f"{one.location}: {one.reason}")
 
 

@@ -39,12 +39,15 @@ class _WithRuns(Verb):
     ),
     page="docs/models.md",
 )
-@click.argument("models", type=path, metavar="MODEL…", nargs=-1, required=True)
-@options.targets("T[,T…]", "Runtimes, as ov@2026.4, or measured files.", required=True)
+@click.argument("models", type=path, metavar="MODEL…", nargs=-1)
+@options.targets("T[,T…]", "Runtimes, as ov@2026.4, or measured files.")
 @click.option("--exact", is_flag=True, help="Refuse releases that were not measured.")
 @click.option("--strict", is_flag=True, help="What documents do not say is unknown.")
-@click.option("--hint", default="", metavar="H", help="The precision hint that runtimes get: f32.")
+@click.option("--hint", metavar="H", help="The precision hint that runtimes get: f32.")
 @click.option("--fail-on", metavar="V[,V…]", multiple=True, help="Verdicts that end in status 1.")
+@click.option(
+    "--tolerate", metavar="S[,S…]", multiple=True, help="Severities that do not count; by default sign-of-zero."
+)
 @options.operator
 @options.known
 @click.option("--write-baseline", is_flag=True, help="Accept the findings of today.")
@@ -68,8 +71,9 @@ def check(
     names: tuple[str, ...],
     exact: bool,
     strict: bool,
-    hint: str,
+    hint: str | None,
     fail_on: tuple[str, ...],
+    tolerate: tuple[str, ...],
     operator: str,
     known: Known,
     write_baseline: bool,
@@ -85,33 +89,40 @@ def check(
     """Judge every subtraction, or another operator, of models (.onnx, OpenVINO .xml, DxDispatch .json) on runtimes.
 
     MODEL is a file, a folder or a glob. A target without a release is the newest that was measured, @installed the one
-    that is installed here. Whatever is not ok on a target ends with status 1.
+    that is installed here. What is left out is what minuend.toml in this folder says. Whatever is not ok on a target
+    ends with status 1.
     """
+    from minuend.cli.asked import Asked
     from minuend.cli.pages.checking import gate_page
     from minuend.files.transaction import output_paths
     from minuend.files.transaction.file_lock import exclusive
     from minuend.files.transaction.writing import together
-    from minuend.judging.gate import baseline_files, check_models, verdicts_of, with_baseline
-    from minuend.judging.options import Judging, Runs, find_targets
+    from minuend.judging.gate import baseline_files, check_models, with_baseline
+    from minuend.judging.options import Judging, Runs, verdicts_of
     from minuend.models.running import read_inputs
     from minuend.models.searching import search
     from minuend.operators import by_name
     from minuend.runtimes.report import FINDINGS as EVERY
+    from minuend.runtimes.tolerance import Tolerance, Tolerances
 
+    configs = known.configs(writes=write_baseline)
+    asked = Asked.of(configs.whole(), models, items(names) if names else None, hint)
+    usual = asked.verdicts or EVERY
+    targets = asked.find_targets(exact=exact, strict=strict)
     judging = Judging(
-        targets=find_targets(items(names), exact=exact, strict=strict),
+        targets=targets,
         operators=(by_name(operator),),
-        hint=hint,
+        hint=asked.hint_of(targets),
         assumed=known.assumed(),
         limits=limits,
-        fail_on=verdicts_of(items(fail_on)) if fail_on else EVERY,
+        fail_on=verdicts_of(items(fail_on)) if fail_on else usual,
+        tolerate=Tolerances(Tolerance.of(tolerate)) if tolerate else None,
     )
-    configs = known.configs(writes=write_baseline)
     if inputs and not runs:
         raise click.UsageError("--input is for --run; expected --run beside it")
-    paths = search(models)
+    paths = search(asked.models)
     arrays, files = read_inputs(inputs)
-    files = [*files, *named_files(*items(names))]
+    files = [*files, *named_files(*asked.targets, asked.path)]
     output_paths.check([out for out in (junit, sarif) if out is not None], [*paths, *files])
     if runs:
         judging = replace(judging, runs=Runs(every=runs == "all", inputs=arrays or None))

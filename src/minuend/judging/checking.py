@@ -42,6 +42,7 @@ from minuend.runtimes.reasons import (
 from minuend.runtimes.rendering import english
 from minuend.runtimes.report import Report
 from minuend.runtimes.target import Target
+from minuend.runtimes.tolerance import Tolerance, Tolerances
 
 
 def check(
@@ -55,6 +56,7 @@ def check(
     strict: bool = False,
     assume: Mapping[str, object] | None = None,
     operators: Iterable[str] = (SUBTRACT.name,),
+    tolerate: str | Iterable[str] = ("sign-of-zero",),
     max_memory: int | None = MEMORY,
     max_seconds: float | None = SECONDS,
     **options: object,
@@ -78,6 +80,8 @@ def check(
         assume: what is known of inputs and other values beyond the model, by their names: ``(0, 131071)``,
             ``(0, None)`` or ``"0..131071"``. No element is then anything else, and none is NaN.
         operators: which are judged: ``"subtract"``, ``"add"``, ``"negative"``. A run is of subtraction alone.
+        tolerate: severities of different numbers that are shown and do not count, as ``"rounding=8"``; ``"none"`` for
+            none. Such a finding has one in ``.tolerated``.
         max_memory, max_seconds: what running the model once may take, as in :func:`minuend.models.opening.run`. A
             model that is stopped is no error: its trial says so, and is unknown.
         options: what the dialect's own ``read`` takes besides.
@@ -104,6 +108,7 @@ def check(
         hint=hint,
         runs=Runs.of(run, inputs),
         limits=Limits(max_memory, max_seconds),
+        tolerate=Tolerances(Tolerance.of(tolerate)),
     )
     opened = open_model(model, **options)
     with judging.limits.applied():
@@ -130,12 +135,18 @@ def examine(opened: Model, judging: Judging, title: str) -> Report:
         assumed=tuple(one.sentence for one in judging.assumed.values()),
         fail_on=judging.fail_on,
     )
-    if judging.runs is None:
-        return report
-    from minuend.judging.run_check import with_runs
+    if judging.runs is not None:
+        from minuend.judging.run_check import with_runs
 
-    _check_inputs(judging.runs.inputs or {}, judging.assumed)
-    return with_runs(report, opened, found, judging)
+        _check_inputs(judging.runs.inputs or {}, judging.assumed)
+        report = with_runs(report, opened, found, judging)
+    return tolerating(report, judging.tolerate or Tolerances())
+
+
+def tolerating(report: Report, tolerances: Tolerances) -> Report:
+    """Return a report with the findings marked that are tolerated."""
+    findings = (replace(one, tolerated=tolerances.of(one.target).covers(one)) for one in report.findings)
+    return replace(report, findings=tuple(findings))
 
 
 def _check_inputs(inputs: Mapping[str, object], assumed: Assumptions) -> None:
@@ -154,8 +165,10 @@ def with_shared_constants(finding: Finding, sharing: Collection[str]) -> Finding
         finding: of the occurrence in isolation.
         sharing: the places that :func:`minuend.judging.pattern_verdicts.sharing_constants` found.
     """
-    if finding.verdict != "ok" or finding.location not in sharing:
+    if finding.location not in sharing or finding.verdict not in ("ok", "different-numbers"):
         return finding
+    if finding.verdict == "different-numbers":
+        return replace(finding, deviations=(*finding.deviations, None))
     reason = ConstantsMixedUp(finding.dtype, finding.target)
     return replace(finding, verdict="unknown", reasons=(reason,), witness=None)
 

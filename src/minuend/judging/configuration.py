@@ -1,6 +1,12 @@
-"""``minuend.toml``: what a project knows of its models beyond them, and which findings it accepts.
+"""``minuend.toml``: what a project checks, what it knows of its models beyond them, and which findings do not count.
 
 .. code-block:: toml
+
+    models = ["exports"]                # what ``minuend check`` looks at, and on what; paths are relative to this file
+    targets = ["openvino-cpu"]
+    hint = "f32"
+    fail-on = ["different-numbers"]
+    tolerate = ["sign-of-zero"]         # severities that do not count, of every model
 
     [assume]                            # of every model that has a value of this name
     positions = "0..131071"
@@ -8,6 +14,10 @@
     [[model]]                           # of some models; paths are relative to this file
     path = "exports/bert*.onnx"
     assume = {input_ids = "0..30521"}
+    tolerate = ["sign-of-zero", "rounding"]
+
+    [target."openvino-cpu"]             # of models of which [[model]] says nothing else
+    tolerate = ["subnormal"]
 
     [[accept]]                          # findings that are known, with the reason
     model = "exports/bert.onnx"
@@ -30,12 +40,14 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from minuend.errors import FileFormatError, MinuendError, SpecError, listed, near, shown
+from minuend.judging.options import verdicts_of
 from minuend.models.ranges.assumed import Assumed, assumptions
 from minuend.runtimes import targets
 from minuend.runtimes.answers import VERDICTS
+from minuend.runtimes.tolerance import USUAL, Tolerance, Tolerances, names_target
 
 NAME = "minuend.toml"
 LARGEST = 16 << 20
@@ -72,7 +84,7 @@ class Accepted:
 
     def names(self, target: str) -> bool:
         """Whether it is about a target: about all, about its runtime, or about its release or the line of that."""
-        return self.target in ("", target, target.partition("@")[0]) or target.startswith(f"{self.target}.")
+        return not self.target or names_target(self.target, target)
 
     def covers(self, model: str, target: str, nodes: Iterable[str], verdict: str) -> bool:
         """Whether it accepts a finding; ``nodes`` are what the node can be called."""
@@ -86,21 +98,45 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What a table assumes: of models that match the glob, ``""`` for all; ``where`` names the table."""
+    """What a table says of models that match the glob, ``""`` for all.
+
+    Attributes:
+        path: the glob. assume: what it assumes. where: names the table.
+        tolerate: the severities that do not count; ``None`` where it does not say.
+    """
 
     path: str
     assume: Mapping[str, Assumed]
     where: str
+    tolerate: Tolerance | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Usual:
+    """What ``minuend check`` takes where the command line does not say it.
+
+    Attributes:
+        models, targets: as there, and relative to the file; none where it does not say.
+        fail_on: the verdicts that count, ``None`` where it does not say. hint: the precision hint.
+    """
+
+    models: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    fail_on: frozenset[str] | None = None
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """One file: its path, its text, and what it says."""
+    """One file: its path, its text, and what it says; ``on`` says what is tolerated on targets, by their names."""
 
     path: str
     text: str = ""
     rules: tuple[Rule, ...] = ()
     accepts: tuple[Accepted, ...] = ()
+    usual: Usual = Usual()
+    tolerate: Tolerance = USUAL
+    on: Mapping[str, Tolerance] = field(default_factory=dict)
 
     def relative(self, model: str) -> str:
         """Return a model's path from the file's folder, with ``/`` between names."""
@@ -113,6 +149,15 @@ class Config:
         """Yield what is assumed of a model; what comes later counts where both speak of one value."""
         path = self.relative(model)
         yield from (rule for rule in self.rules if not rule.path or matches(rule.path, path))
+
+    def tolerances_of(self, model: str) -> Tolerances:
+        """Return what is tolerated of a model: what its own table says counts before what is said of targets."""
+        own = [rule.tolerate for rule in self.rules_of(model) if rule.tolerate is not None]
+        return Tolerances(own[-1]) if own else Tolerances(self.tolerate, self.on)
+
+    def below(self, path: str) -> str:
+        """Return a path that is relative to the file as one that is relative to the working directory."""
+        return os.path.normpath(os.path.join(os.path.dirname(self.path), path))
 
 
 def matches(pattern: str, path: str) -> bool:
@@ -210,6 +255,10 @@ class Configs:
             self._read[path] = read(path)
         return self._read[path]
 
+    def whole(self) -> Config | None:
+        """Return the file that says what is checked: the one that was named, or that of the working directory."""
+        return self.of(NAME)
+
     def path_for(self, model: str) -> str:
         """Return where a model's file is, or where it is to be made: at the top of the project."""
         found = self.of(model)
@@ -277,14 +326,70 @@ def parse(path: str, text: str) -> Config:
         raise FileFormatError(f"{path} is no TOML: {error}") from None
     except ValueError:  # which Python raises of integers of thousands of digits
         raise FileFormatError(f"{path} has an integer of more digits than are read") from None
-    _keys(path, "", data, ("assume", "model", "accept"))
+    _keys(path, "", data, ("models", "targets", "hint", "fail-on", "tolerate", "assume", "model", "target", "accept"))
     rules = [Rule("", _assumed(path, "[assume]", data["assume"]), "[assume]")] if "assume" in data else []
     for number, table in _tables(path, "model", data):
         where = f"[[model]] number {number}"
-        _keys(path, where, table, ("path", "assume"), required=("path", "assume"))
-        rules.append(Rule(_text(path, where, table, "path"), _assumed(path, where, table["assume"], "assume"), where))
-    accepts = [_accepted(path, number, table) for number, table in _tables(path, "accept", data)]
-    return Config(path, text, tuple(rules), tuple(accepts))
+        _keys(path, where, table, ("path", "assume", "tolerate"), required=("path",))
+        if len(table) == 1:
+            raise FileFormatError(f"{path}: {where} says nothing of its models; expected assume or tolerate")
+        assume = _assumed(path, where, table.get("assume", {}), "assume")
+        rules.append(Rule(_text(path, where, table, "path"), assume, where, _tolerated(path, where, table)))
+    return Config(
+        path,
+        text,
+        tuple(rules),
+        tuple(_accepted(path, number, table) for number, table in _tables(path, "accept", data)),
+        _usual(path, data),
+        _tolerated(path, "", data) or USUAL,
+        _on_targets(path, data.get("target", {})),
+    )
+
+
+def _usual(path: str, data: Mapping[str, object]) -> Usual:
+    names = _texts(path, "", data, "fail-on")
+    try:
+        fail_on = verdicts_of(names) if "fail-on" in data else None
+    except SpecError as error:
+        raise FileFormatError(f"{path}: key 'fail-on': {error}") from None
+    models, targets = (_texts(path, "", data, key) for key in ("models", "targets"))
+    return Usual(models, targets, fail_on, _text(path, "", data, "hint"))
+
+
+def _tolerated(path: str, where: str, table: Mapping[str, object]) -> Tolerance | None:
+    """Return the severities that a table tolerates; ``None`` where it does not say."""
+    if "tolerate" not in table:
+        return None
+    try:
+        return Tolerance.of(_texts(path, where, table, "tolerate"))
+    except SpecError as error:
+        raise FileFormatError(f"{_place(path, where, 'tolerate')}: {error}") from None
+
+
+def _on_targets(path: str, found: object) -> Mapping[str, Tolerance]:
+    if not isinstance(found, dict) or not all(isinstance(table, dict) for table in found.values()):
+        raise FileFormatError(f"{path}: 'target' is {shown(found)}; expected tables, each as [target.\"openvino-cpu\"]")
+    tolerated: dict[str, Tolerance] = {}
+    for name, table in found.items():
+        where = f"[target.{_quoted(name)}]"
+        _keys(path, where, table, ("tolerate",), required=("tolerate",))
+        tolerated[name] = _tolerated(path, where, table) or Tolerance()
+    return tolerated
+
+
+def _place(path: str, where: str, key: str) -> str:
+    return f"{path}: {where}, key {key!r}" if where else f"{path}: key {key!r}"
+
+
+def _texts(path: str, where: str, table: Mapping[str, object], key: str) -> tuple[str, ...]:
+    """Return the texts of a list; one may stand without it."""
+    value = table.get(key, [])
+    found = [value] if isinstance(value, str) else value
+    if not isinstance(found, list) or not all(isinstance(one, str) and one.strip() for one in found):
+        raise FileFormatError(f"{_place(path, where, key)}: {shown(value)}; expected a list of texts")
+    if any(len(one) > LONGEST for one in found):
+        raise FileFormatError(f"{_place(path, where, key)}: a text is longer than {LONGEST} characters")
+    return tuple(found)
 
 
 def _keys(
@@ -310,7 +415,7 @@ def _text(path: str, where: str, table: Mapping[str, object], key: str) -> str:
     value = table.get(key, "")
     # A node may have a name of white space, which a baseline then names.
     if not isinstance(value, str) or (key in table and not (value if key == "node" else value.strip())):
-        raise FileFormatError(f"{path}: {where}, key {key!r}: {shown(value)}; expected a text that is not empty")
+        raise FileFormatError(f"{_place(path, where, key)}: {shown(value)}; expected a text that is not empty")
     if key in ("path", "model") and len(value) > LONGEST:
         raise FileFormatError(f"{path}: {where}, key {key!r}: {len(value)} characters; expected at most {LONGEST}")
     return value
@@ -343,19 +448,18 @@ def _accepted(path: str, number: int, table: Mapping[str, object]) -> Accepted:
 
 
 def check_targets(config: Config, judged: Iterable[str]) -> None:
-    """Check that entries name runtimes that are known, or are among those that are judged.
+    """Check that entries and tables name runtimes that are known, or are among those that are judged.
 
     Raises:
         FileFormatError: one does not.
     """
     known = dict.fromkeys(name.partition("@")[0] for name in (*targets.names(), *judged))
-    for one in config.accepts:
-        runtime = one.target.partition("@")[0]
-        if one.target and runtime not in known:
+    named = [(f"[[accept]] number {one.number}, key 'target'", one.target) for one in config.accepts if one.target]
+    for where, target in (*named, *((f"[target.{_quoted(name)}]", name) for name in config.on)):
+        runtime = target.partition("@")[0]
+        if runtime not in known:
             message = f"no runtime {shown(runtime)}{near(runtime, known)}"
-            raise FileFormatError(
-                f"{config.path}: [[accept]] number {one.number}, key 'target': {message}; expected {listed(known)}"
-            )
+            raise FileFormatError(f"{config.path}: {where}: {message}; expected {listed(known)}")
 
 
 # ---- a baseline -----------------------------------------------------------------------------------------------

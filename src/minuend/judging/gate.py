@@ -10,9 +10,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
-from minuend.errors import FileFormatError, MinuendError, SpecError, listed, near, shown
+from minuend.errors import FileFormatError, MinuendError, SpecError, shown
 from minuend.judging.checking import examine
-from minuend.judging.configuration import WHOLE, Accepted, Config, Configs, baseline_reason, check_targets, with_entries
+from minuend.judging.configuration import (
+    WHOLE,
+    Accepted,
+    Config,
+    Configs,
+    Usual,
+    baseline_reason,
+    check_targets,
+    with_entries,
+)
 from minuend.judging.options import Judging
 from minuend.models.occurrences import value_names
 from minuend.models.opening import Model, open_model
@@ -21,10 +30,10 @@ from minuend.models.searching import search
 from minuend.operators import SUBTRACT
 from minuend.operators.operator import Operator
 from minuend.plain import LEFT_OUT, grouped
-from minuend.runtimes.answers import VERDICTS
 from minuend.runtimes.finding import Finding
 from minuend.runtimes.formats import Unread, junit_of_all, sarif, uri_of
-from minuend.runtimes.report import FINDINGS, Report
+from minuend.runtimes.report import Report
+from minuend.runtimes.tolerance import Tolerances
 from minuend.runtimes.trials import Trial
 
 Looked: TypeAlias = Report | Unread
@@ -114,6 +123,7 @@ def _summary(looked: Looked) -> dict[str, object]:
         "counted": len(looked.failures) + len(looked.failed_trials),
         "accepted": sum(bool(one.accepted) for one in looked.findings)
         + sum(bool(one.accepted) for one in looked.trials),
+        "tolerated": sum(one.tolerated is not None for one in looked.findings),
         "assumed": looked.assumed,
     }
 
@@ -122,24 +132,6 @@ def project() -> Path:
     """Return the folder of the project: the nearest one with ``.git`` from the working directory up, or that itself."""
     here = Path.cwd()
     return next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
-
-
-def verdicts_of(names: Iterable[str]) -> frozenset[str]:
-    """Read which verdicts count.
-
-    Raises:
-        SpecError: none at all, or one that there is not.
-
-    >>> sorted(verdicts_of(["unknown", "invalid"]))
-    ['invalid', 'unknown']
-    """
-    known = [verdict for verdict in VERDICTS if verdict in FINDINGS]
-    found = frozenset(names)
-    for name in found - FINDINGS:
-        raise SpecError("verdicts", f"no verdict {shown(name)}{near(name, known)} counts; expected {listed(known)}")
-    if not found:
-        raise SpecError("verdicts", f"no verdict is given that counts; expected {listed(known)}")
-    return found
 
 
 # ---- looking at models ----------------------------------------------------------------------------------------
@@ -186,17 +178,26 @@ def check_models(
         try:
             model = open_model(path)
             sources.update(dict.fromkeys(model.sources()))
-            own = replace(judging, assumed=beyond.of(path, model, config))
+            tolerate = judging.tolerate or (Tolerances() if config is None else config.tolerances_of(path))
+            own = replace(judging, assumed=beyond.of(path, model, config), tolerate=tolerate)
             with own.limits.applied():
                 looked.append(examine(model, own, path))
         except (MinuendError, OSError, MemoryError, RecursionError) as error:
             if len(paths) == 1:
                 raise
             looked.append(_unread(path, error))
-    notes = tuple(beyond.notes(paths, any(isinstance(one, Unread) for one in looked)))
+    notes = (*beyond.notes(paths, any(isinstance(one, Unread) for one in looked)), *_not_taken(configs))
     (operator,) = judging.operators
     gate = Gate(models=tuple(looked), targets=names, notes=notes, sources=tuple(sources), operator=operator)
     return accepted(gate, configs)
+
+
+def _not_taken(configs: Configs) -> Iterator[str]:
+    """Say which files have keys about the whole check, and are not the one that they count in."""
+    whole = configs.whole()
+    for config in configs.all():
+        if config is not whole and config.usual != Usual():
+            yield f"{config.path}: models, targets, hint and fail-on count where `minuend check` is run in its folder"
 
 
 def _unread(path: str, error: BaseException) -> Unread:
@@ -307,9 +308,14 @@ def _marked(report: Report, config: Config, used: set[tuple[str, int]]) -> Repor
         used.update((config.path, one.number) for one in covering)
         return covering[0].reason if covering else ""
 
-    findings = (replace(one, accepted=reason(one.target, called(one), one.verdict)) for one in report.findings)
+    findings = (_with_reason(one, reason(one.target, called(one), one.verdict)) for one in report.findings)
     trials = (replace(one, accepted=reason(one.target, (WHOLE,), one.verdict)) for one in report.trials)
     return replace(report, findings=tuple(findings), trials=tuple(trials))
+
+
+def _with_reason(finding: Finding, reason: str) -> Finding:
+    """A finding that is accepted for a reason, ``""`` for none, whether or not it is tolerated besides."""
+    return replace(finding, accepted=reason, tolerated=None if reason else finding.tolerated)
 
 
 def called(finding: Finding) -> tuple[str, ...]:

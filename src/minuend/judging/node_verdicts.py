@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -99,13 +99,13 @@ def _by_measurement(occurrence: Occurrence, node: Node, target: Target, hint: st
     """Judge a node by what was measured of nodes, and of the patterns around it."""
     relation = relation_of(node)
     known = [relation] if relation is not None else possible_relations(node)
-    alone = min(
-        (_measured(occurrence, node, target, one, relation is None) for one in known),
-        key=lambda finding: WORST.index(finding.verdict),
-    )
-    if relation == "zero-size" or alone.verdict in WORST[:2]:  # it is wrong in isolation
+    found_alone = [_measured(occurrence, node, target, one, relation is None) for one in known]
+    alone = min(found_alone, key=lambda finding: WORST.index(finding.verdict))
+    if relation == "zero-size" or alone.verdict == "not-implemented":
         return alone
     around = pattern_verdict(occurrence, node, target, hint)
+    if alone.verdict == "different-numbers":  # it is wrong in isolation
+        return replace(alone, deviations=_of_all(found_alone, around.verdict))
     if WORST.index(alone.verdict) <= WORST.index(around.verdict):
         return alone
     severity = worst_of(node.a.element, [None]) if around.verdict == "different-numbers" else None
@@ -113,6 +113,12 @@ def _by_measurement(occurrence: Occurrence, node: Node, target: Target, hint: st
         occurrence, target, around.verdict, around.why, around.unlike, relation=alone.shape_relation, severity=severity
     )
     return replace(_with_unlike(found, around.unlike), pattern=around.pattern, hint=around.hint)
+
+
+def _of_all(found: Sequence[Finding], around: str) -> tuple[Witness | None, ...]:
+    """Return the deviations of all shapes that can occur, and of what is around the node, which has no witness."""
+    besides = (None,) * (around != "ok" or any(one.verdict not in ("ok", "different-numbers") for one in found))
+    return (*(witness for one in found for witness in one.deviations), *besides)
 
 
 def possible_relations(node: Node) -> list[str]:
@@ -171,6 +177,7 @@ def _measured(occurrence: Occurrence, node: Node, target: Target, relation: str,
     verdict = min((one.verdict for one in answers.values()), key=WORST.index, default="ok")
     deciding = {name: one for name, one in answers.items() if one.verdict == verdict}
     witness, severity = None, None
+    deviations: list[Witness | None] = []
     if verdict == "ok":
         reasons = _why_ok(occurrence, everything, answers)
     elif verdict == "different-numbers":
@@ -178,6 +185,7 @@ def _measured(occurrence: Occurrence, node: Node, target: Target, relation: str,
         reasons = [_why_different(occurrence, name, deciding)]
         witness = witness if _can_occur(witness, occurrence) else None
         severity = worst_of(node.a.element, [one.witness for one in deciding.values()])
+        deviations = [_shown_by(one, occurrence) for one in answers.values() if one.verdict != "ok"]
     else:
         stated = {_stated(one) for one in deciding.values()} - {None}
         reasons = sorted(filter(None, stated), key=str) or [NothingStated(target.name)]
@@ -198,7 +206,12 @@ def _measured(occurrence: Occurrence, node: Node, target: Target, relation: str,
         witness=witness,
         severity=severity,
     )
-    return _with_unlike(found, unlike)
+    return _with_unlike(replace(found, deviations=tuple(deviations)), unlike)
+
+
+def _shown_by(answer: Answer, occurrence: Occurrence) -> Witness | None:
+    """Return the witness of an answer, where these operands can make it; another one says nothing of theirs."""
+    return answer.witness if answer.verdict == "different-numbers" and _can_occur(answer.witness, occurrence) else None
 
 
 def _with_unlike(finding: Finding, unlike: ReleasesDiffer | None) -> Finding:

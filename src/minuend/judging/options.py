@@ -16,9 +16,11 @@ from minuend.models.ranges.assumed import NONE, Assumptions, assumptions, missin
 from minuend.operators import SUBTRACT
 from minuend.operators.operator import Operator
 from minuend.runtimes import targets
+from minuend.runtimes.answers import VERDICTS
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.report import FINDINGS
 from minuend.runtimes.target import Target
+from minuend.runtimes.tolerance import Tolerances
 from minuend.standards.dialects import dialects
 
 Named: TypeAlias = str | os.PathLike[str] | Target
@@ -62,6 +64,7 @@ class Judging:
         hint: the precision hint of runtimes; ``""`` for none. assumed: what is known of values beyond the model.
         runs: how models are run besides; ``None``: not at all. limits: what running a model once may take.
         fail_on: the verdicts that count.
+        tolerate: the severities that do not; ``None``: those that the models' files name, or the usual ones.
 
     Raises:
         SpecError: a hint that no target has, or a run of other operators than subtraction.
@@ -74,6 +77,7 @@ class Judging:
     runs: Runs | None = None
     limits: Limits = Limits()
     fail_on: frozenset[str] = FINDINGS
+    tolerate: Tolerances | None = None
 
     def __post_init__(self) -> None:
         _check_hint(self.hint, self.targets)
@@ -131,6 +135,24 @@ def assumed_of(model: Model, given: Mapping[str, object] | None) -> Assumptions:
     if absent := [name for name in assumed if name not in known]:
         raise missing(absent, known)
     return assumed
+
+
+def verdicts_of(names: Iterable[str]) -> frozenset[str]:
+    """Read which verdicts count.
+
+    Raises:
+        SpecError: none at all, or one that there is not.
+
+    >>> sorted(verdicts_of(["unknown", "invalid"]))
+    ['invalid', 'unknown']
+    """
+    known = [verdict for verdict in VERDICTS if verdict in FINDINGS]
+    found = frozenset(names)
+    for name in found - FINDINGS:
+        raise SpecError("verdicts", f"no verdict {shown(name)}{near(name, known)} counts; expected {listed(known)}")
+    if not found:
+        raise SpecError("verdicts", f"no verdict is given that counts; expected {listed(known)}")
+    return found
 
 
 def _check_hint(hint: str, chosen: Iterable[Target]) -> None:

@@ -473,8 +473,10 @@ def _deviating(finding: Finding, why: Reason, shown: Witness | None, found: Witn
         why: what was seen. shown: the witness that is reported. found: the one that was seen, which has a severity.
     """
     known = finding.reasons if finding.verdict == "different-numbers" else ()
+    deviations = (*finding.deviations, found) if known else (None,)  # of what was not known, one example is not all
     return replace(
         finding,
+        deviations=deviations,
         verdict="different-numbers",
         reasons=(*known, why),
         witness=shown,

@@ -30,6 +30,8 @@ class Finding:
         dialect, operator, opversion, dtype, shape_relation, constants: what the node is; ``operator`` is the name of
             the array API standard, ``opversion`` reads ``"onnx:14"``.
         reasons: why. witness: operands that show it. severity: of a deviation, the worst that is known.
+        deviations: of every value class that can occur and is not known to be fine, a witness; ``None`` for one that
+            has none. Empty where nothing is known of the classes.
         operands: what each operand can hold.
         provenance: ``"declared"``, or the release, date and processor of the measurement; with ``"inferred"``, why that
             is taken for a release that was not measured.
@@ -37,6 +39,7 @@ class Finding:
         seen: what a run of the whole model showed of it.
         case: the sentence of the case (``prove``). unexpected: why a finding of ``prove`` counts; empty: it is known.
         accepted: why somebody accepts it, so that it does not count.
+        tolerated: the severity for which it does not count; ``None`` where it is not tolerated.
     """
 
     target: str
@@ -52,6 +55,7 @@ class Finding:
     reasons: tuple[Reason, ...] = ()
     witness: Witness | None = None
     severity: Severity | None = None
+    deviations: tuple[Witness | None, ...] = ()
     operands: tuple[Range, ...] = ()
     provenance: str | dict[str, str] = "declared"
     pattern: Pattern | Folded | None = None
@@ -61,6 +65,7 @@ class Finding:
     value_class: str = ""
     unexpected: str = ""
     accepted: str = ""
+    tolerated: Severity | None = None
 
     @property
     def code(self) -> str:
@@ -123,6 +128,8 @@ class Finding:
             data |= {"case": self.case, "values": self.value_class, "unexpected": self.unexpected}
         if self.accepted:
             data |= {"accepted": self.accepted}
+        if self.tolerated is not None:
+            data |= {"tolerated": self.tolerated}
         return data
 
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from xml.etree import ElementTree
 
 from minuend.plain import as_json
+from minuend.runtimes.finding import Finding
 
 if TYPE_CHECKING:
-    from minuend.runtimes.finding import Finding
     from minuend.runtimes.trials import Trial
 
 RULES = {
@@ -82,23 +82,30 @@ def _suite(report: Reported) -> ElementTree.Element:
     for finding in report.findings:
         name = finding.case or f"{finding.node or finding.location} on {finding.target}"
         case = ElementTree.SubElement(suite, "testcase", classname=finding.target, name=name)
-        _result(case, finding.verdict, sentence(finding), finding.reason, finding.accepted, id(finding) in counted)
+        _result(case, finding.verdict, sentence(finding), finding.reason, _why_skipped(finding), id(finding) in counted)
     for trial in report.trials:
         case = ElementTree.SubElement(suite, "testcase", classname=trial.target, name=f"unmodified on {trial.runtime}")
         message = f"{trial.verdict}; {trial.told}"
-        _result(case, trial.verdict, message, trial.told, trial.accepted, id(trial) in counted)
+        _result(case, trial.verdict, message, trial.told, _why_skipped(trial), id(trial) in counted)
     tags = Counter(result.tag for case in suite for result in case)
     totals = {"tests": len(suite), "failures": tags["failure"], "errors": 0, "skipped": tags["skipped"]}
     suite.attrib.update({name: str(count) for name, count in totals.items()})
     return suite
 
 
-def _result(case: ElementTree.Element, verdict: str, message: str, reason: str, accepted: str, counts: bool) -> None:
+def _result(case: ElementTree.Element, verdict: str, message: str, reason: str, skipped: str, counts: bool) -> None:
     """Put into a test case what came of it: a failure where it counts, and else why it is skipped."""
     if counts:
         ElementTree.SubElement(case, "failure", type=verdict, message=message).text = reason
     elif verdict != "ok":
-        ElementTree.SubElement(case, "skipped", message=f"accepted: {accepted}; {message}" if accepted else message)
+        ElementTree.SubElement(case, "skipped", message=f"{skipped}; {message}" if skipped else message)
+
+
+def _why_skipped(found: Finding | Trial) -> str:
+    """Return why a finding or a run does not count; ``""`` where its verdict says so."""
+    if found.accepted:
+        return f"accepted: {found.accepted}"
+    return f"tolerated: {found.tolerated}" if isinstance(found, Finding) and found.tolerated is not None else ""
 
 
 def _broken(model: Unread) -> ElementTree.Element:
@@ -130,7 +137,8 @@ def sarif(models: Iterable[tuple[Reported | Unread, str]], tool_version: str, ro
         tool_version: this program's. root: the URI of the folder that relative ones begin at, ending with a ``/``.
 
     Findings that count are errors (unknown ones warnings), those that do not count are notes, and accepted ones are
-    suppressed. A result's fingerprint tells it by its file, target and node, and by no number of a place.
+    suppressed; tolerated ones are not. A result's fingerprint tells it by its file, target and node, and by no number
+    of a place.
     """
     results: list[dict[str, Any]] = []
     problems: list[dict[str, Any]] = []
@@ -198,6 +206,7 @@ def _results(report: Reported) -> Iterator[_Result]:
         if finding.verdict == "ok" and id(finding) not in counted:
             continue
         text = f"{finding.node or finding.location} on {finding.target}: {sentence(finding)}"
+        text += "" if finding.tolerated is None else f" (tolerated: {finding.tolerated})"
         identity = (finding.opversion, finding.dtype, _without_numbers(finding), finding.case)
         yield _Result(
             finding.target,

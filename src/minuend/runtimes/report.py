@@ -58,7 +58,9 @@ class Report:
         """The findings that count."""
         if self.strict:
             return tuple(finding for finding in self.findings if finding.unexpected)
-        return tuple(one for one in self.findings if one.verdict in self.fail_on and not one.accepted)
+        return tuple(
+            one for one in self.findings if one.verdict in self.fail_on and not one.accepted and one.tolerated is None
+        )
 
     @property
     def failed_trials(self) -> tuple[Trial, ...]:

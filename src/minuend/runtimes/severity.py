@@ -70,7 +70,17 @@ def severity(element: ElementType, operands: Sequence[Value], got: Value, expect
         return "edge"
     if _flushed(element, operands, Fraction(got), Fraction(expected)):
         return "subnormal"
-    return "rounding" if abs(_step(element, codes[0]) - _step(element, codes[1])) <= ROUNDING else "numbers"
+    return "rounding" if _steps(element, *codes) <= ROUNDING else "numbers"
+
+
+def distance(element: ElementType, got: Value, expected: Value) -> int:
+    """Return how many numbers of a float type one finite result is from another: the distance in ulps.
+
+    >>> from minuend.core.elements import TYPES
+    >>> distance(TYPES["float16"], 1.0, 1.001953125), distance(TYPES["float16"], 0.0, -0.0)
+    (2, 0)
+    """
+    return _steps(element, *(of_codes.encode(element, value) for value in (got, expected)))
 
 
 def worst(severities: Iterable[Severity | None]) -> Severity | None:
@@ -117,6 +127,11 @@ def _flushed(element: ElementType, operands: Sequence[Value], got: Fraction, exp
     lost = sum((size for size in sizes if size < least), Fraction(0))
     enlarged = max([Fraction(1), *sizes]) if got == 0 else 1
     return abs(got - expected) <= 2 * lost * enlarged
+
+
+def _steps(element: ElementType, one: int, other: int) -> int:
+    """Return how many steps two finite numbers are from each other."""
+    return abs(_step(element, one) - _step(element, other))
 
 
 def _step(element: ElementType, code: int) -> int:

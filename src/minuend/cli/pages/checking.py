@@ -64,7 +64,9 @@ _FOUND: Mapping[str, tuple[str, str]] = MappingProxyType(
 )
 """What a summary says of one node and of several, by verdict."""
 
-_MARKS: Mapping[str, str] = MappingProxyType({"accepted": "{what} (accepted)", "tolerated": "{what} (not counted)"})
+_MARKS: Mapping[str, str] = MappingProxyType(
+    {"accepted": "{what} (accepted)", "tolerated": "{what} (tolerated)", "not counted": "{what} (not counted)"}
+)
 """What a summary adds to findings that do not count."""
 
 
@@ -203,7 +205,10 @@ class _Pages:
             return finding.target, "accepted", self.language.labelled(finding.verdict, finding.accepted)
         reason = finding.reason_in(self.language)
         shown = self.tr("inferred: {reason}", reason=reason) if finding.inferred else reason
-        return finding.target, finding.verdict, shown
+        if finding.tolerated is None:
+            return finding.target, finding.verdict, shown
+        marked = self.tr("tolerated: {severity}", severity=finding.tolerated)
+        return finding.target, finding.verdict, rendering.several([marked, shown], self.language)
 
     def _runs(self, report: Report) -> Iterator[str]:
         for trial in report.trials:
@@ -261,7 +266,9 @@ class _Pages:
     @staticmethod
     def _mark(report: Report, finding: Finding) -> str:
         """Why a finding does not count; ``""`` where it does."""
-        return "accepted" if finding.accepted else "" if finding.verdict in report.fail_on else "tolerated"
+        if finding.accepted:
+            return "accepted"
+        return "tolerated" if finding.tolerated else "" if finding.verdict in report.fail_on else "not counted"
 
     # ---- counts -----------------------------------------------------------------------------------------------
 
@@ -269,13 +276,15 @@ class _Pages:
         """How many findings count, by verdict; how many are accepted, and how many do not count."""
         counts = Counter(finding.verdict for finding in report.failures)
         known = sum(bool(finding.accepted) for finding in report.findings)
+        tolerated = sum(finding.tolerated is not None for finding in report.findings)
         left = Counter(
             f.verdict
             for f in report.findings
-            if f.verdict != "ok" and not f.accepted and f.verdict not in report.fail_on
+            if f.verdict != "ok" and not f.accepted and f.tolerated is None and f.verdict not in report.fail_on
         )
         parts = [self.tr("findings: {verdicts}", verdicts=self._listed(counts))] if counts else []
         parts += [self.tr("{count} accepted", count=known)] if known else []
+        parts += [self.tr("{count} tolerated", count=tolerated)] if tolerated else []
         parts += [self.tr("not counted: {verdicts}", verdicts=self._listed(left))] if left else []
         return rendering.several(parts, self.language)
 
