@@ -210,7 +210,7 @@ def test_what_a_run_shows_of_a_node_of_which_nothing_was_known_is_not_all_that_c
     known = replace(UNKNOWN, verdict="different-numbers", dtype="float32", severity="sign-of-zero", deviations=(seen,))
     unknown = replace(UNKNOWN, dtype="float32")
     for finding, deviations in ((known, (seen, seen)), (unknown, (None,)), (replace(unknown, verdict="ok"), (None,))):
-        assert run_check.with_answer(finding, Asked(40, 2, seen), None).deviations == deviations
+        assert run_check.with_answer(finding, Probed(40, 2, seen), None).deviations == deviations
 
 
 def test_a_subtraction_that_is_right_by_itself_says_nothing_of_its_neighbours():

@@ -92,8 +92,8 @@ def check(
     that is installed here. What is left out is what minuend.toml in this folder says. Whatever is not ok on a target
     ends with status 1.
     """
-    from minuend.cli.asked import Asked
     from minuend.cli.pages.checking import gate_page
+    from minuend.cli.requested import Requested
     from minuend.files.transaction import output_paths
     from minuend.files.transaction.file_lock import exclusive
     from minuend.files.transaction.writing import together
@@ -106,13 +106,13 @@ def check(
     from minuend.runtimes.tolerance import Tolerance, Tolerances
 
     configs = known.configs(writes=write_baseline)
-    asked = Asked.of(configs.whole(), models, items(names) if names else None, hint)
-    usual = asked.verdicts or EVERY
-    targets = asked.find_targets(exact=exact, strict=strict)
+    requested = Requested.of(configs.whole(), models, items(names) if names else None, hint)
+    usual = requested.verdicts or EVERY
+    targets = requested.find_targets(exact=exact, strict=strict)
     judging = Judging(
         targets=targets,
         operators=(by_name(operator),),
-        hint=asked.hint_of(targets),
+        hint=requested.hint_of(targets),
         assumed=known.assumed(),
         limits=limits,
         fail_on=verdicts_of(items(fail_on)) if fail_on else usual,
@@ -120,9 +120,9 @@ def check(
     )
     if inputs and not runs:
         raise click.UsageError("--input is for --run; expected --run beside it")
-    paths = search(asked.models)
+    paths = search(requested.models)
     arrays, files = read_inputs(inputs)
-    files = [*files, *named_files(*asked.targets, asked.path)]
+    files = [*files, *named_files(*requested.targets, requested.path)]
     output_paths.check([out for out in (junit, sarif) if out is not None], [*paths, *files])
     if runs:
         judging = replace(judging, runs=Runs(every=runs == "all", inputs=arrays or None))

@@ -16,7 +16,7 @@ from minuend.runtimes.target import Target
 
 
 @dataclass(frozen=True)
-class Asked:
+class Requested:
     """What is to be checked.
 
     Attributes:
@@ -34,7 +34,9 @@ class Asked:
     own_hint: bool
 
     @classmethod
-    def of(cls, config: Config | None, models: Sequence[str], targets: Sequence[str] | None, hint: str | None) -> Asked:
+    def of(
+        cls, config: Config | None, models: Sequence[str], targets: Sequence[str] | None, hint: str | None
+    ) -> Requested:
         """Return what a command line names, and for what it leaves out (``None``) what a file does.
 
         Raises:
