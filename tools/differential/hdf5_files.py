@@ -72,6 +72,7 @@ class Case:
     links: tuple[str, ...] = ()
     extras: tuple[str, ...] = ()
     overflow: Literal["wrap", "saturate", "widen", "error"] = "wrap"
+    block: int = 0
 
 
 # ---- writing -------------------------------------------------------------------------------------------------------
@@ -465,10 +466,10 @@ def compare(case: Case, folder: Path) -> str:
     if reason is None:
         return "h5py does not read it"
     pick = "".join(f"::{name}" for name in _picked(case))
-    came = subtracting.ours([path + pick for path in paths], out, overflow=case.overflow)
+    came = subtracting.ours([path + pick for path in paths], out, case.block, overflow=case.overflow)
     if outcome := subtracting.settled(came, reason, out):
         return outcome
-    separately(_check_file, case, paths, out)
+    separately(_check_file, case, paths, out, {one.name: one for one in came.tensors})
     return "equal"
 
 
@@ -495,11 +496,11 @@ def _refusal(case: Case, paths: Sequence[str]) -> str | None:
             return None
 
 
-def _check_file(case: Case, paths: Sequence[str], out: str) -> None:
+def _check_file(case: Case, paths: Sequence[str], out: str, reported: Mapping[str, Any]) -> None:
     import h5py
 
     with h5py.File(paths[0]) as a, h5py.File(paths[1]) as b, h5py.File(out) as c:
-        _check(case, a, b, c)
+        _check(case, a, b, c, reported)
 
 
 def _picked(case: Case) -> tuple[str, ...]:
@@ -508,7 +509,7 @@ def _picked(case: Case) -> tuple[str, ...]:
     return tuple(selected[one] for one in case.links if one in selected)[:1]
 
 
-def _check(case: Case, a: Any, b: Any, c: Any) -> None:
+def _check(case: Case, a: Any, b: Any, c: Any, reported: Mapping[str, Any]) -> None:
     names = {*_picked(case)} or set(_datasets(a))
     if set(_datasets(c)) != names:
         raise Difference(f"ours has the datasets {sorted(_datasets(c))}, theirs {sorted(names)}")
@@ -521,6 +522,7 @@ def _check(case: Case, a: Any, b: Any, c: Any) -> None:
         if not np.array_equal(p, q):
             at = int(np.argmax(p != q))
             raise Difference(f"{name} at {at}: ours {came.reshape(-1)[at]}, theirs {values.reshape(-1)[at]}")
+        _check_report(reported[name], x, y, came)
         owner = y if x.shape != z.shape and y.shape == z.shape and any(map(len, y.dims)) else x
         _check_attributes(case, name, owner, z)
         if owner.shape == z.shape:
@@ -528,6 +530,13 @@ def _check(case: Case, a: Any, b: Any, c: Any) -> None:
             _check_storage(name, x, z)
     if "group attributes" in case.extras and c.attrs.get("title") != "the file":
         raise Difference("ours has no title of the file, theirs has one")
+
+
+def _check_report(reported: Any, x: Any, y: Any, came: Array) -> None:
+    p, q = (np.asarray(one[...]).astype(one.dtype.newbyteorder("=")) for one in (x, y))
+    value = _nodata(x) if _nodata(x) is not None else _nodata(y)
+    beyond = subtracting.beyond(p, q, np.broadcast_to(_marked(x) | _marked(y), came.shape))
+    subtracting.same_report(reported, subtracting.Expected(came, None if value is None else value.item(), beyond))
 
 
 def _bits(values: Array) -> Array:
@@ -636,6 +645,7 @@ def draw(source: random.Random) -> Case:
         links=few(LINKS, 2) if source.random() < 0.4 else (),
         extras=few(EXTRAS, 5),
         overflow=source.choice(("wrap", "wrap", "saturate", "widen", "error")),
+        block=source.choice(subtracting.BLOCKS),
     )
 
 

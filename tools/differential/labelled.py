@@ -74,6 +74,7 @@ class Case:
     overflow: Literal["wrap", "saturate", "widen", "error"] = "wrap"
     group: str = ""
     common: bool = False
+    block: int = 0
 
 
 # ---- making data sets ----------------------------------------------------------------------------------------------
@@ -541,6 +542,14 @@ def check_values(name: str, a: Any, b: Any, c: Any, overflow: str) -> None:
     check_elements(name, z.values, expected)
 
 
+def check_report(reported: Any, x: Any, y: Any, z: Any) -> None:
+    """Compare what our report says of a difference with its elements and with the exact one."""
+    missing = np.broadcast_to(marked(x), z.shape) | np.broadcast_to(marked(y), z.shape)
+    nodata = next(iter([*_values_of_nodata(x), *_values_of_nodata(y)]), None)
+    beyond = subtracting.beyond(x.values, y.values, missing)
+    subtracting.same_report(reported, subtracting.Expected(z.values, nodata, beyond))
+
+
 def check_elements(name: str, came: Array, expected: Array) -> None:
     """Compare types, shapes and elements, bit for bit."""
     if came.dtype.newbyteorder("=") != expected.dtype or came.shape != expected.shape:
@@ -640,15 +649,17 @@ def compare(case: Case, folder: Path, files: Mapping[str, File]) -> str:
     reason = why_refused(case, *pair)
     selected = f"::{case.group + '/' if case.group else ''}{case.names[0]}" if "one selected" in case.extras else ""
     common = case.common and not selected
-    came = subtracting.ours([a[0] + selected, b[0] + selected], out, overflow=case.overflow, common=common)
+    came = subtracting.ours([a[0] + selected, b[0] + selected], out, case.block, overflow=case.overflow, common=common)
     if outcome := subtracting.settled(came, reason, out):
         return outcome
+    reported = {one.name.rpartition("/")[2]: one for one in came.tensors}
     c = reader.read(out, case.group)
     names = {case.names[0]} if selected else set(pair[0].data_vars) & set(pair[1].data_vars)
     if set(c.data_vars) != names:
         raise Difference(f"ours has the variables {sorted(c.data_vars)}, theirs {sorted(names)}")
     for name in sorted(names):
         check_values(name, pair[0], pair[1], c, case.overflow)
+        check_report(reported[name], pair[0][name], pair[1][name], c[name])
         # Where both are repeated, the difference has axes without names; xarray joins those of both.
         of_b = pair[0][name].shape != c[name].shape and pair[1][name].shape == c[name].shape
         owner, other = reversed(pair) if of_b else pair
@@ -732,6 +743,7 @@ def draw(source: random.Random, files: Mapping[str, File], own: Sequence[str], s
         overflow=source.choice(("wrap", "wrap", "saturate", "widen", "error")),
         group=source.choice(("", "", "", "g", "outer/inner")),
         common=source.random() < 0.2,
+        block=source.choice(subtracting.BLOCKS),
     )
 
 

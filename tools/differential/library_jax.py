@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import operator
 import os
 import random
@@ -40,6 +41,10 @@ OTHERS = ("bool", "complex64", "key", "float8_e4m3fnuz", "float8_e3m4", "float0"
 PLACES = ("", "", "", "", "1", "2", "rows", "columns", "grid", "replicated")
 INSIDE = ("jit", "grad", "vmap", "jvp", "scan", "eval_shape", "make_jaxpr", "vjp", "cond", "shard_map", "checkpoint")
 DEVICES = 4
+CLEARED = 200
+"""Cases after which JAX forgets what it compiled: an hour of cases takes gigabytes otherwise."""
+
+_CASES = itertools.count(1)
 
 
 @dataclass(frozen=True)
@@ -180,6 +185,8 @@ def compare(case: Case, folder: Path) -> str:
     jax = jax_of_four()
     import minuend as mn
 
+    if next(_CASES) % CLEARED == 0:
+        jax.clear_caches()
     with warnings.catch_warnings(), jax.enable_x64(case.x64 == "on"):
         warnings.simplefilter("ignore")
         a, b = array(case, 0), array(case, 1)

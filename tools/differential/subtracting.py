@@ -134,6 +134,15 @@ def difference(a: Operand, b: Operand, overflow: str) -> Expected:
     return Expected(found, nodata, int(beyond.sum()))
 
 
+def beyond(a: Array, b: Array, missing: Array) -> int:
+    """Return how many differences of integers with data do not fit their type; 0 of floats."""
+    if a.dtype.kind == "f":
+        return 0
+    low, high = _ends(a.dtype)
+    exact = np.asarray(a.astype(object) - b.astype(object), object)
+    return int((np.asarray((exact < low) | (exact > high), bool) & ~missing).sum())
+
+
 def _ends(dtype: np.dtype[Any]) -> tuple[int, int]:
     ends = np.iinfo(dtype)
     return int(ends.min), int(ends.max)

@@ -237,6 +237,7 @@ class Arrays:
     storage_a: tuple[str, ...] = ()
     storage_b: tuple[str, ...] = ()
     overflow: Literal["wrap", "saturate", "widen", "error"] = "wrap"
+    block: int = 0
 
 
 def _side(case: Arrays, side: str) -> tuple[int, str, str, tuple[int, ...], tuple[str, ...]]:
@@ -372,7 +373,8 @@ def compare_arrays(case: Arrays, folder: Path) -> str:
             return f"zarr does not write it: {type(error).__name__}"
         out, reason = f"{folder}/c{case.out}", _why(case, a, b)
         picked = [f"{path}::{one[3]}" if one[3] else path for path, one in zip(paths, (a, b), strict=True)]
-        if outcome := subtracting.settled(subtracting.ours(picked, out, overflow=case.overflow), reason, out):
+        came = subtracting.ours(picked, out, case.block, overflow=case.overflow)
+        if outcome := subtracting.settled(came, reason, out):
             return outcome
         c = _array(out)
         x, y = (xarray.Variable([f"k{k}" for k in range(one[0].ndim)], one[0]) for one in (a, b))
@@ -381,6 +383,8 @@ def compare_arrays(case: Arrays, folder: Path) -> str:
         if fill:
             expected = np.where(_lacking(a) | _lacking(b), np.asarray(fill[0]).astype(expected.dtype), expected)
         labelled.check_elements("the array", c[0], expected)
+        beyond = subtracting.beyond(a[0], b[0], np.broadcast_to(_lacking(a) | _lacking(b), c[0].shape))
+        subtracting.same_report(came.tensors[0], subtracting.Expected(c[0], fill[0] if fill else None, beyond))
         named = [any(getattr(one[1], "dimension_names", None) or ()) for one in (a, b)]
         # Where B alone names the axes of the difference, this is B's in all that stands beside its elements.
         of_b = named[1] and b[0].shape == c[0].shape and not (named[0] and a[0].shape == c[0].shape)
@@ -438,6 +442,7 @@ def draw_arrays(source: random.Random) -> Arrays:
         storage_a=few(5),
         storage_b=few(5),
         overflow=source.choice(("wrap", "wrap", "saturate", "widen", "error")),
+        block=source.choice(subtracting.BLOCKS),
     )
 
 
