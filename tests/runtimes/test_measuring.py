@@ -153,8 +153,8 @@ def test_a_release_that_nobody_measured_is_compared_with_the_nearest(
     assert report.facts["compared"] == "onnxruntime-cpu@1.30.0"
     (note,) = report.notes
     assert note == (
-        "nobody measured onnxruntime-cpu@1.30.5: what counts are differences from onnxruntime-cpu@1.30.0, measured "
-        f"{targets.find('onnxruntime-cpu@1.30.0').conditions}"
+        "onnxruntime-cpu@1.30.5 has not been measured: what counts are differences from onnxruntime-cpu@1.30.0, "
+        f"measured {targets.find('onnxruntime-cpu@1.30.0').conditions}"
     )
     assert cli.main(["prove", "ort", "--quick"]) == 0
     assert "nothing differs from onnxruntime-cpu@1.30.0" in capsys.readouterr().out

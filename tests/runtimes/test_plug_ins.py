@@ -228,8 +228,8 @@ def test_a_runtime_that_nobody_measured_says_how(echo: Path) -> None:
     with pytest.raises(SpecError) as caught:
         targets.find("echo")
     assert str(caught.value) == (
-        "nobody measured echo, which is known here; minuend measure echo -o FILE does, and --target FILE takes what it "
-        "writes"
+        "echo is known here and has not been measured; minuend measure echo -o FILE does, and --target FILE takes what "
+        "it writes"
     )
     report = prove("echo", quick=True)
     assert report.notes == ("no deviations of echo@1.2 are listed, so every one counts; minuend measure makes a list",)

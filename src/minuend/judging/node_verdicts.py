@@ -103,8 +103,11 @@ def _by_measurement(occurrence: Occurrence, node: Node, target: Target, hint: st
     alone = min(found_alone, key=lambda finding: WORST.index(finding.verdict))
     if relation == "zero-size" or alone.verdict == "not-implemented":
         return alone
+    # Wrong in isolation: the patterns around it only matter for how bad it is, and integers have one severity.
+    if alone.verdict == "different-numbers" and (alone.severity is None or node.a.element.is_integer):
+        return replace(alone, deviations=_of_all(found_alone, "ok"))
     around = pattern_verdict(occurrence, node, target, hint)
-    if alone.verdict == "different-numbers":  # it is wrong in isolation
+    if alone.verdict == "different-numbers":
         return replace(alone, deviations=_of_all(found_alone, around.verdict))
     if WORST.index(alone.verdict) <= WORST.index(around.verdict):
         return alone

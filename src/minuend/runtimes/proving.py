@@ -504,7 +504,7 @@ def _known_target_note(name: str, known_target: Target | None) -> str:
         patterns = (
             "" if known_target.table.has_patterns else "; it was not asked about neighbours, so these do not count"
         )
-        text = f"nobody measured {name}: what counts are differences from {known_target.name}"
+        text = f"{name} has not been measured: what counts are differences from {known_target.name}"
         return f"{text}, measured {known_target.conditions}{patterns}"
     return f"known deviations: {known_target.name}, measured {known_target.date} on {known_target.cpu}"
 

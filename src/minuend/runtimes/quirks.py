@@ -133,7 +133,7 @@ class Quirks:
     def kept(self, element: ElementType, array: Any) -> str:
         """Say why the runtime does not keep a constant as the model has it; empty where it does."""
         if array.size and self.proven is not None:
-            return "nobody measured which constants it keeps as they are"
+            return "which constants it keeps as they are has not been measured"
         return self.loses(element.name, element.kind, element.bits, array) if array.size else ""
 
 

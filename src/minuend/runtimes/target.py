@@ -110,7 +110,7 @@ class Target:
     def conditions(self) -> str:
         """On which processor it was measured, in words; the last of its instruction sets stands for all."""
         cpu, patterns = self.processors
-        return f"on {cpu}, beside neighbours on {listed(patterns, 'and')}" if patterns else f"on {cpu}"
+        return f"on {cpu}, patterns on {listed(patterns, 'and')}" if patterns else f"on {cpu}"
 
     @property
     def processors(self) -> tuple[str, tuple[str, ...]]:

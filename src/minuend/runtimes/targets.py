@@ -206,7 +206,7 @@ def find(name: str | os.PathLike[str], *, exact: bool = False) -> Target:
 def _no_such(name: str, runtime: str) -> SpecError:
     if registry.known(runtime) is not None:
         how = f"minuend measure {runtime} -o FILE does, and --target FILE takes what it writes"
-        return SpecError("targets", f"nobody measured {runtime}, which is known here; {how}")
+        return SpecError("targets", f"{runtime} is known here and has not been measured; {how}")
     runtimes = list(dict.fromkeys(map(_runtime, names())))
     meant = near(runtime, [*runtimes, *registry.taken_names()], cutoff=0.8)  # tensorrt is not tensorflow
     other = "" if meant else "; minuend measure asks another runtime through a module of yours (docs/runtimes.md)"
