@@ -16,7 +16,7 @@ from pathlib import Path
 
 from minuend.files.transaction.writing import atomic
 from minuend.runtimes import case_list, pattern_cases, targets
-from minuend.runtimes.measuring import ALL, MISSING, with_graphs
+from minuend.runtimes.measuring import ALL, MISSING, NOT_SHOWN, with_graphs
 from minuend.runtimes.measuring import measure as measure_all
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.registry import adapters
@@ -34,9 +34,10 @@ def measure(
 ) -> Path:
     """Measure a runtime and return the file written.
 
-    ``graphs_of``, ``"all"`` or ``"missing"``, says which graph cases are asked; where ``types`` are named, all of those
-    and of the others what is missing, or what is missing of those alone. The rows of nodes are then left as the file
-    has them. With ``"none"`` nodes alone are measured: what the runtime makes of neighbours stays unknown.
+    ``graphs_of`` says which graph cases are queried: ``"all"``, ``"missing"``, or ``"not-shown"``, those too that
+    differ and have no severity. Where ``types`` are named: all of those and of the others what is missing, or what is
+    missing of those alone. The rows of nodes are then left as the file has them. With ``"none"`` nodes alone are
+    measured: what the runtime makes of patterns stays unknown.
     """
     start = time.perf_counter()
     progress = _progress if sys.stderr.isatty() else None
@@ -103,7 +104,7 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, default=TARGETS, help="the folder to write to")
     parser.add_argument(
         "--graphs",
-        choices=(ALL, MISSING, NONE),
+        choices=(ALL, MISSING, NOT_SHOWN, NONE),
         default="",
         help="leave nodes as the file has them, or leave graphs out",
     )

@@ -35,6 +35,7 @@ from minuend.runtimes.reasons import (
     RunDiffers,
 )
 from minuend.runtimes.running import Runtime
+from minuend.runtimes.severity import Deviation
 from minuend.runtimes.witness import Witness
 
 OPENVINO, ONNXRUNTIME = "openvino-cpu@2026.4.1", "onnxruntime-cpu@1.32.0"
@@ -207,9 +208,10 @@ def test_a_deviation_that_is_seen_adds_to_one_that_is_known_and_the_worse_severi
 
 def test_what_a_run_shows_of_a_node_of_which_nothing_was_known_is_not_all_that_can_deviate():
     seen = Witness(SUBTRACT, (-0.0, 0.0), 0.0, -0.0)
-    known = replace(UNKNOWN, verdict="different-numbers", dtype="float32", severity="sign-of-zero", deviations=(seen,))
+    sign, open_ = Deviation("sign-of-zero"), Deviation()
+    known = replace(UNKNOWN, verdict="different-numbers", dtype="float32", severity="sign-of-zero", deviations=(sign,))
     unknown = replace(UNKNOWN, dtype="float32")
-    for finding, deviations in ((known, (seen, seen)), (unknown, (None,)), (replace(unknown, verdict="ok"), (None,))):
+    for finding, deviations in ((known, (sign, sign)), (unknown, (open_,)), (replace(unknown, verdict="ok"), (open_,))):
         assert run_check.with_answer(finding, Probed(40, 2, seen), None).deviations == deviations
 
 

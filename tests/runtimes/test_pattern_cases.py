@@ -67,6 +67,22 @@ def test_a_fused_multiply_add_is_seen():
     assert {name: one.verdict for name, one in found.items()}.keys() >= {"ordinary", "rounds"}
 
 
+def test_a_witness_shows_the_worst_where_each_of_its_numbers_fills_an_input():
+    def reciprocal(kinds, feeds):
+        if kinds != ["Sub", "Div"]:
+            return None
+        a, b, c = feeds.values()
+        with np.errstate(all="ignore"):
+            return (a - b) * (np.float32(1) / c)
+
+    found = answer("Div(x - x, x)", Evaluated(reciprocal))["ordinary"]
+    assert (found.severities[-1], found.ulps) == ("edge", 1)
+    a, b, c = map(np.float32, found.witness.operands)
+    with np.errstate(all="ignore"):
+        shown = [str(float((a - b) * (np.float32(1) / c))), str(float((a - b) / c))]
+    assert shown == [str(found.witness.got), str(found.witness.expected)]
+
+
 def test_a_rounding_trick_that_is_folded_away_is_seen():
     def folded(kinds, feeds):
         return next(iter(feeds.values())) if kinds == ["Add", "Sub"] else None
@@ -89,7 +105,8 @@ def test_a_neighbour_that_mixes_elements_deviates_as_a_whole():
     def other(kinds, feeds):
         return np.zeros((2, 4, 16, 16), np.float32) if kinds == ["Sub", "MatMul"] else None
 
-    assert answer("MatMul(x - x, array)", Evaluated(other)) == {EVERY: Answer("different-numbers")}
+    (found,) = answer("MatMul(x - x, array)", Evaluated(other)).items()
+    assert (found[0], found[1].verdict, found[1].severities) == (EVERY, "different-numbers", ("numbers",))
 
 
 def test_nothing_is_said_where_the_neighbour_alone_is_refused():

@@ -8,12 +8,13 @@ from xml.etree import ElementTree
 
 import pytest
 
+from minuend.core.elements import TYPES
 from minuend.errors import SpecError
 from minuend.judging.checking import tolerating
 from minuend.operators import SUBTRACT
 from minuend.runtimes.finding import Finding
 from minuend.runtimes.report import FINDINGS, Report
-from minuend.runtimes.severity import SEVERITIES
+from minuend.runtimes.severity import SEVERITIES, deviation
 from minuend.runtimes.tolerance import USUAL, Tolerance, Tolerances
 from minuend.runtimes.witness import Witness
 
@@ -33,7 +34,7 @@ def deviating(severity: str | None, *witnesses: Witness | None, **more: object) 
         dtype="float32",
         severity=severity,  # type: ignore[arg-type]
         witness=witnesses[0] if witnesses else None,
-        deviations=witnesses,
+        deviations=tuple(deviation(TYPES["float32"], one) for one in witnesses),
         **more,  # type: ignore[arg-type]
     )
 
@@ -111,7 +112,7 @@ def test_what_is_no_text_is_refused() -> None:
         ("rounding=6", deviating("numbers", NEAR, LARGE), None),
         ("rounding=6", deviating("numbers", FARTHER, None), None),
         ("sign-of-zero", replace(deviating("sign-of-zero", SIGN), verdict="unknown"), None),
-        ("rounding=9", replace(deviating("numbers", Witness(SUBTRACT, (5, 4), 2, 1)), dtype="int8"), None),
+        ("rounding=9", replace(deviating("numbers"), dtype="int8", deviations=(deviation(TYPES["int8"], None),)), None),
     ],
 )
 def test_a_finding_is_covered_where_every_deviation_of_it_is_known(

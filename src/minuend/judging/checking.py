@@ -41,6 +41,7 @@ from minuend.runtimes.reasons import (
 )
 from minuend.runtimes.rendering import english
 from minuend.runtimes.report import Report
+from minuend.runtimes.severity import UNKNOWN
 from minuend.runtimes.target import Target
 from minuend.runtimes.tolerance import Tolerance, Tolerances
 
@@ -168,7 +169,7 @@ def with_shared_constants(finding: Finding, sharing: Collection[str]) -> Finding
     if finding.location not in sharing or finding.verdict not in ("ok", "different-numbers"):
         return finding
     if finding.verdict == "different-numbers":
-        return replace(finding, deviations=(*finding.deviations, None))
+        return replace(finding, deviations=(*finding.deviations, UNKNOWN))
     reason = ConstantsMixedUp(finding.dtype, finding.target)
     return replace(finding, verdict="unknown", reasons=(reason,), witness=None)
 

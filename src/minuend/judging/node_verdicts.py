@@ -49,7 +49,7 @@ from minuend.runtimes.reasons import (
     ValuesDiffer,
 )
 from minuend.runtimes.rendering import english
-from minuend.runtimes.severity import Severity, worst_of
+from minuend.runtimes.severity import UNKNOWN, Deviation, Severity, worst
 from minuend.runtimes.target import SILENT, Target, Unfit
 from minuend.runtimes.witness import Witness
 from minuend.standards.dialects import dialect
@@ -105,23 +105,35 @@ def _by_measurement(occurrence: Occurrence, node: Node, target: Target, hint: st
         return alone
     # Wrong in isolation: the patterns around it only matter for how bad it is, and integers have one severity.
     if alone.verdict == "different-numbers" and (alone.severity is None or node.a.element.is_integer):
-        return replace(alone, deviations=_of_all(found_alone, "ok"))
+        return replace(alone, deviations=_of_all(found_alone))
     around = pattern_verdict(occurrence, node, target, hint)
     if alone.verdict == "different-numbers":
-        return replace(alone, deviations=_of_all(found_alone, around.verdict))
+        besides = (around.deviations or (UNKNOWN,)) if around.verdict != "ok" else ()
+        deviations = (*_of_all(found_alone), *besides)
+        return replace(
+            alone, deviations=deviations, severity=worst([alone.severity, *(each.severity for each in besides)])
+        )
     if WORST.index(alone.verdict) <= WORST.index(around.verdict):
         return alone
-    severity = worst_of(node.a.element, [None]) if around.verdict == "different-numbers" else None
+    different = around.verdict == "different-numbers"
     found = _finding(
-        occurrence, target, around.verdict, around.why, around.unlike, relation=alone.shape_relation, severity=severity
+        occurrence,
+        target,
+        around.verdict,
+        around.why,
+        around.unlike,
+        relation=alone.shape_relation,
+        witness=around.witness,
+        severity=worst(one.severity for one in around.deviations) if different else None,
     )
-    return replace(_with_unlike(found, around.unlike), pattern=around.pattern, hint=around.hint)
+    deviations = around.deviations if different else ()
+    return replace(_with_unlike(found, around.unlike), pattern=around.pattern, hint=around.hint, deviations=deviations)
 
 
-def _of_all(found: Sequence[Finding], around: str) -> tuple[Witness | None, ...]:
-    """Return the deviations of all shapes that can occur, and of what is around the node, which has no witness."""
-    besides = (None,) * (around != "ok" or any(one.verdict not in ("ok", "different-numbers") for one in found))
-    return (*(witness for one in found for witness in one.deviations), *besides)
+def _of_all(found: Sequence[Finding]) -> tuple[Deviation, ...]:
+    """Return the deviations of all shapes that can occur."""
+    unknown = (UNKNOWN,) * any(one.verdict not in ("ok", "different-numbers") for one in found)
+    return (*(each for one in found for each in one.deviations), *unknown)
 
 
 def possible_relations(node: Node) -> list[str]:
@@ -180,15 +192,16 @@ def _measured(occurrence: Occurrence, node: Node, target: Target, relation: str,
     verdict = min((one.verdict for one in answers.values()), key=WORST.index, default="ok")
     deciding = {name: one for name, one in answers.items() if one.verdict == verdict}
     witness, severity = None, None
-    deviations: list[Witness | None] = []
+    deviations: tuple[Deviation, ...] = ()
     if verdict == "ok":
         reasons = _why_ok(occurrence, everything, answers)
     elif verdict == "different-numbers":
         name, witness = _choose(node.a.element, deciding, occurrence)
         reasons = [_why_different(occurrence, name, deciding)]
         witness = witness if _can_occur(witness, occurrence) else None
-        severity = worst_of(node.a.element, [one.witness for one in deciding.values()])
-        deviations = [_shown_by(one, occurrence) for one in answers.values() if one.verdict != "ok"]
+        severity = worst(each.severity for one in deciding.values() for each in one.deviations(node.a.element))
+        wrong = [one for one in answers.values() if one.verdict != "ok"]
+        deviations = tuple(each for one in wrong for each in _possible(one, node.a.element, occurrence))
     else:
         stated = {_stated(one) for one in deciding.values()} - {None}
         reasons = sorted(filter(None, stated), key=str) or [NothingStated(target.name)]
@@ -209,12 +222,16 @@ def _measured(occurrence: Occurrence, node: Node, target: Target, relation: str,
         witness=witness,
         severity=severity,
     )
-    return _with_unlike(replace(found, deviations=tuple(deviations)), unlike)
+    return _with_unlike(replace(found, deviations=deviations), unlike)
 
 
-def _shown_by(answer: Answer, occurrence: Occurrence) -> Witness | None:
-    """Return the witness of an answer, where these operands can make it; another one says nothing of theirs."""
-    return answer.witness if answer.verdict == "different-numbers" and _can_occur(answer.witness, occurrence) else None
+def _possible(answer: Answer, element: ElementType, occurrence: Occurrence) -> tuple[Deviation, ...]:
+    """Return the deviations of an answer; one witness that these operands cannot make says nothing of theirs."""
+    if answer.verdict != "different-numbers":
+        return (UNKNOWN,)
+    if not answer.severities and answer.witness is not None and not _can_occur(answer.witness, occurrence):
+        return (UNKNOWN,)
+    return answer.deviations(element)
 
 
 def _with_unlike(finding: Finding, unlike: ReleasesDiffer | None) -> Finding:

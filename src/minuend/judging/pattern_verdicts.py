@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from minuend.core.elements import TYPES
 from minuend.judging.recipe_patterns import proven
 from minuend.models.flow import KEEPING
 from minuend.models.matching import ADJACENT, CONVERTED, EDGE, ENDS, NARROW, ZEROS, Match
 from minuend.models.occurrences import Array, Occurrence
-from minuend.models.patterns import RESULT, Op, Pattern, X, less
+from minuend.models.patterns import RESULT, Op, Pattern, X, can_enlarge_errors, is_alone, less
 from minuend.models.ranges.interval import Range
 from minuend.operators import SUBTRACT
 from minuend.operators.value_classes import reachable
@@ -34,8 +35,10 @@ from minuend.runtimes.reasons import (
     ZeroNotMeasured,
 )
 from minuend.runtimes.rendering import english
+from minuend.runtimes.severity import UNKNOWN, Deviation, rank
 from minuend.runtimes.table import Answers
 from minuend.runtimes.target import Target
+from minuend.runtimes.witness import Witness
 from minuend.standards.node import Node, TensorType
 
 _VANISHES = 2.0**-126
@@ -50,6 +53,7 @@ class PatternVerdict:
         verdict: of them all. why: the reason. pattern: the one that decided.
         hint: the precision hint with which nothing differs; ``""`` where none helps.
         unlike: of a release that was not measured: how those around it differ.
+        witness: of different numbers, what shows them. deviations: how bad they are, of every pattern that deviates.
     """
 
     verdict: str
@@ -57,6 +61,8 @@ class PatternVerdict:
     pattern: Pattern | Folded | None = None
     hint: str = ""
     unlike: ReleasesDiffer | None = None
+    witness: Witness | None = None
+    deviations: tuple[Deviation, ...] = ()
 
     @property
     def reason(self) -> str:
@@ -99,7 +105,8 @@ def pattern_verdict(
         found = [replace(one, verdict=_of_a_body(one.verdict)) for one in found]
     for verdict in ("not-implemented", "different-numbers"):
         if wrong := [one for one in found if one.verdict == verdict]:
-            return next((one for one in wrong if not one.hint), wrong[0])
+            chosen = next((one for one in wrong if not one.hint), wrong[0])
+            return replace(chosen, deviations=tuple(each for one in found for each in one.deviations or (UNKNOWN,)))
     if unknown := tuple(one.pattern for one in found if one.pattern is not None):
         helps = {one.hint for one in found}
         setting = setting_of(target.runtime, *helps) if len(helps) == 1 else ()
@@ -144,7 +151,7 @@ def _each(
         wrong = {name: one for name, one in answers.items() if name == EVERY or name in classes}
         if wrong:
             helps = "" if hint else _helps(occurrence, node, target, match, classes)
-            yield _deviating(target, match.pattern, wrong, helps)
+            yield _deviating(target, node.a.dtype, match.pattern, wrong, helps)
 
 
 def _of_constants(dtype: str, target: Target, match: Match) -> Iterator[PatternVerdict]:
@@ -164,7 +171,8 @@ def _of_constants(dtype: str, target: Target, match: Match) -> Iterator[PatternV
     pattern = Folded(match.pattern)
     if rule and answers and not match.later:
         reason = ConstantsNotRounded(pattern, dtype)
-        yield PatternVerdict("different-numbers", reason, pattern, unlike=_unlike(answers))
+        deviating = _deviations(dtype, match.pattern, answers)
+        yield PatternVerdict("different-numbers", reason, pattern, unlike=_unlike(answers), deviations=deviating)
         return
     yield PatternVerdict("unknown", pattern=pattern)
 
@@ -182,7 +190,15 @@ def _helps(occurrence: Occurrence, node: Node, target: Target, match: Match, cla
     return ""
 
 
-def _deviating(target: Target, pattern: Pattern, wrong: Mapping[str, Answer], hint: str) -> PatternVerdict:
+def _deviations(dtype: str, pattern: Pattern, wrong: Mapping[str, Answer]) -> tuple[Deviation, ...]:
+    """How bad answers of a pattern are; where cancellation enlarges an error, what was measured is no bound of it."""
+    found = tuple(each for one in wrong.values() for each in one.deviations(TYPES[dtype]))
+    if not can_enlarge_errors(pattern):
+        return found
+    return tuple(Deviation("numbers") if one.severity in ("rounding", "numbers") else one for one in found)
+
+
+def _deviating(target: Target, dtype: str, pattern: Pattern, wrong: Mapping[str, Answer], hint: str) -> PatternVerdict:
     refused = next((one for one in wrong.values() if one.verdict == "not-implemented"), None)
     if refused is not None:
         reason = PatternRefused(pattern, refused.message)
@@ -190,7 +206,14 @@ def _deviating(target: Target, pattern: Pattern, wrong: Mapping[str, Answer], hi
     values = () if EVERY in wrong else tuple(wrong)
     setting = setting_of(target.runtime, hint)
     why = PrecisionLower(pattern, setting, values) if setting else PatternComputedOtherwise(pattern, values)
-    return PatternVerdict("different-numbers", why, pattern, hint, _unlike(wrong))
+    worst_first = sorted(
+        wrong.values(), key=lambda one: max(rank(each.severity) for each in one.deviations(TYPES[dtype]))
+    )
+    witness = next((one.witness for one in reversed(worst_first) if one.witness is not None), None)
+    if witness is not None and not is_alone(pattern):
+        witness = replace(witness, pattern=pattern)
+    deviating = _deviations(dtype, pattern, wrong)
+    return PatternVerdict("different-numbers", why, pattern, hint, _unlike(wrong), witness, deviating)
 
 
 def sharing_constants(found: Sequence[Occurrence], target: Target) -> Collection[str]:

@@ -11,6 +11,7 @@ import contextlib
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 import numpy as np
 
@@ -40,6 +41,7 @@ from minuend.runtimes.model_runs import (
     check_size,
     make_inputs,
     query_model,
+    with_operands,
 )
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.reasons import (
@@ -53,7 +55,7 @@ from minuend.runtimes.reasons import (
 )
 from minuend.runtimes.report import Report
 from minuend.runtimes.running import Runtime
-from minuend.runtimes.severity import Severity, worst, worst_of
+from minuend.runtimes.severity import UNKNOWN, Severity, deviation, worst
 from minuend.runtimes.targets import Target
 from minuend.runtimes.trials import Answered, Place, Trial
 from minuend.runtimes.witness import Witness
@@ -62,7 +64,15 @@ from minuend.standards.node import Node
 GIVEN = "the given ones"
 """Which inputs were taken, where a caller gave them."""
 
+KNOWN = "operands that were measured to differ"
+"""Inputs of the numbers that witnesses have."""
+
+_MOST_NUMBERS, _MOST_TURNS = 16, 4
+"""Of witnesses' numbers, how many of a type inputs are made of; and how many times, where inputs are small."""
+
 Inputs = Mapping[str, Array]
+
+NOTHING: Mapping[str, Sequence[float]] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -89,10 +99,13 @@ class Tried:
 # ---- inputs -----------------------------------------------------------------------------------------------------
 
 
-def turns(model: Model, inputs: Inputs | None, assumed: Assumptions = NONE) -> list[Turn]:
-    """Return the inputs that a model is run on: the given ones; or ordinary numbers, and edges.
+def turns(
+    model: Model, inputs: Inputs | None, assumed: Assumptions = NONE, known: Mapping[str, Sequence[float]] = NOTHING
+) -> list[Turn]:
+    """Return the inputs that a model is run on: the given ones; or ordinary numbers, edges, and known numbers.
 
-    Edges are of use where every operator on the way to some output has one right answer.
+    Edges are of use where every operator on the way to some output has one right answer, and so are ``known`` numbers
+    of element types, those of witnesses.
 
     Raises:
         SpecError: given inputs that do not fit. MinuendError: this package cannot run the model.
@@ -104,9 +117,21 @@ def turns(model: Model, inputs: Inputs | None, assumed: Assumptions = NONE) -> l
     bounds = Bounds(first.trace)
     if not first.inputs or not any(bounds.exact(key) for key in first.trace.outputs.values()):
         return [first]
+    found = [first]
     with contextlib.suppress(MinuendError):  # they are no good as indices or counts
-        return [first, _made(model, (WILD,), assumed)]
-    return [first]
+        found.append(_made(model, (WILD,), assumed))
+    with contextlib.suppress(MinuendError):
+        found += _of_known(model, first, known, assumed)
+    return found
+
+
+def _of_known(model: Model, first: Turn, known: Mapping[str, Sequence[float]], assumed: Assumptions) -> Iterator[Turn]:
+    """Inputs of known numbers: as many as it takes that each meets each, in small inputs too."""
+    sizes = [array.size for array in first.inputs.values() if str(array.dtype) in known]
+    pairs = max((len(numbers) ** 2 for numbers in known.values()), default=0)
+    for turn in range(min(_MOST_TURNS, -(-pairs // max(1, min(sizes)))) if sizes else 0):
+        made = with_operands(first.inputs, known, turn, assumed)
+        yield Turn(made, KNOWN, TRACING.required(model.dialect).trace(model, made))
 
 
 def _made(model: Model, kinds: Iterable[str], assumed: Assumptions) -> Turn:
@@ -159,6 +184,7 @@ def tried(
     judging: Judging,
     found: Sequence[Occurrence] = (),
     original: Model | None = None,
+    known: Mapping[str, Sequence[float]] = NOTHING,
 ) -> Tried:
     """Run a model as it is on a target's runtime, and compare.
 
@@ -166,6 +192,7 @@ def tried(
         model: the model. target: its runtime is run, in the release that is installed.
         judging: the hint, the inputs, and what is known of those that are made. found: the model's subtractions.
         original: the model whose outputs are expected, where ``model`` is a rewritten one.
+        known: numbers of element types that were measured to differ.
 
     Raises:
         SpecError: inputs that do not fit. Unsupported: the runtime is not installed.
@@ -179,7 +206,7 @@ def tried(
     if inputs is None and (note := beyond_inputs(model, judging.assumed)):
         trial = replace(trial, notes=(*trial.notes, note))
     try:
-        ran = turns(model, inputs, judging.assumed)
+        ran = turns(model, inputs, judging.assumed, known)
         if original is not None:
             ran = [replace(turn, trace=_expecting(original, turn)) for turn in ran]
     except MinuendError as error:
@@ -192,7 +219,7 @@ def tried(
 
 def _compared(model: Model, runtime: Runtime, ran: Sequence[Turn], found: Sequence[Occurrence], trial: Trial) -> Tried:
     options = {"hint": trial.hint} if trial.hint else {}
-    trial = replace(trial, inputs=" and on ".join(turn.words for turn in ran))
+    trial = replace(trial, inputs=" and on ".join(dict.fromkeys(turn.words for turn in ran)))
     outputs: dict[str, Answered] = {}
     tallies: dict[str, Tally | None] = {}
     shown: dict[str, Witness] = {}
@@ -236,7 +263,7 @@ def _compared_outputs(turn: Turn) -> list[str]:
         for name, key in turn.trace.outputs.items()
         if isinstance(values[key], np.ndarray)
         and values[key].dtype.kind not in "OUT"
-        and (turn.words != WILD or bounds.exact(key))
+        and (turn.words not in (WILD, KNOWN) or bounds.exact(key))
     ]
 
 
@@ -340,13 +367,22 @@ def with_runs(report: Report, model: Model, found: Sequence[Occurrence], judging
     findings = list(report.findings)
     for k, target in enumerate(targets):
         findings[k :: len(targets)] = with_answers(findings[k :: len(targets)], found, target, judging)
-    known = {one.name: tried(model, one, judging, found) for one in targets}
+    known = {one.name: tried(model, one, judging, found, known=numbers(findings, one.name)) for one in targets}
     pairs = itertools.product(found, targets)
     seen = tuple(
         with_run(finding, occurrence, known[one.name])
         for finding, (occurrence, one) in zip(findings, pairs, strict=True)
     )
     return replace(report, findings=seen, trials=tuple(one.trial for one in known.values()))
+
+
+def numbers(findings: Iterable[Finding], target: str) -> dict[str, list[float]]:
+    """Return the numbers of the witnesses of a target's deviations, by element type."""
+    found: dict[str, dict[float | str, float]] = {}
+    for one in findings:
+        if one.target == target and one.witness is not None and one.dtype in TYPES:
+            found.setdefault(one.dtype, {}).update((repr(number), number) for number in one.witness.operands)
+    return {dtype: list(each.values())[:_MOST_NUMBERS] for dtype, each in found.items()}
 
 
 def with_answers(
@@ -473,7 +509,9 @@ def _deviating(finding: Finding, why: Reason, shown: Witness | None, found: Witn
         why: what was seen. shown: the witness that is reported. found: the one that was seen, which has a severity.
     """
     known = finding.reasons if finding.verdict == "different-numbers" else ()
-    deviations = (*finding.deviations, found) if known else (None,)  # of what was not known, one example is not all
+    shown_now = deviation(TYPES[finding.dtype], found) if finding.dtype else UNKNOWN
+    # Of what was not known, one example is not all.
+    deviations = (*finding.deviations, shown_now) if known else (UNKNOWN,)
     return replace(
         finding,
         deviations=deviations,
@@ -487,4 +525,4 @@ def _deviating(finding: Finding, why: Reason, shown: Witness | None, found: Witn
 def _severity(finding: Finding, witness: Witness | None) -> Severity | None:
     """The worst that is known of a finding, with another deviation that was seen."""
     element = TYPES.get(finding.dtype)
-    return finding.severity if element is None else worst([finding.severity, worst_of(element, [witness])])
+    return finding.severity if element is None else worst([finding.severity, deviation(element, witness).severity])

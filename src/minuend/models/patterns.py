@@ -7,7 +7,7 @@ others are adjacent to it. Operators have ONNX's names.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, TypeAlias
@@ -97,7 +97,10 @@ class Op:
         return self._hash
 
     def __str__(self) -> str:
-        shown = ["" if one is None else str(one) for one in self.operands]
+        return self.written(["" if one is None else str(one) for one in self.operands])
+
+    def written(self, shown: Sequence[str]) -> str:
+        """Return the operator with texts for its operands."""
         if self.judged:
             return BY_ONNX[self.operator].written(*shown)
         name = self.operator if self.types is None else "{} from {} to {}".format(self.operator, *self.types)
@@ -164,6 +167,14 @@ Term: TypeAlias = Hole | Const | Op | None
 Pattern: TypeAlias = Op | Distant | Normalisation | Softmax
 
 X, RESULT = Hole(), Hole(result=True)
+
+_KEEP_ERRORS = frozenset((
+    "Abs", "Cast", "Clip", "Concat", "DepthToSpace", "Div", "Expand", "Flatten", "Gather", "GatherElements", "GatherND",
+    "Identity", "LeakyRelu", "Max", "MaxPool", "Min", "Mul", "Neg", "PRelu", "Pad", "Reciprocal", "ReduceMax",
+    "ReduceMin", "Relu", "Reshape", "Slice", "SpaceToDepth", "Split", "Sqrt", "Squeeze", "Tile", "Transpose",
+    "Unsqueeze", "Where",
+))  # fmt: skip
+"""Operators whose result has the relative error of what they read, and their own rounding: none adds, none jumps."""
 POWERS = (2.0**-8, 1.0, 2.0**8)
 """Powers of two that are measured."""
 
@@ -184,6 +195,59 @@ def of_side(side: str, term: Term, other: Term) -> Op:
     'x - Relu(x)'
     """
     return less(term, other) if side == "A" else less(other, term)
+
+
+def is_alone(pattern: Pattern) -> bool:
+    """Return whether the judged operator's operands and result are those of the pattern.
+
+    >>> is_alone(less(X, Const.ZERO)), is_alone(less(X, Op("Relu", (X,))))
+    (True, False)
+    """
+    own = pattern.judged if isinstance(pattern, Distant) and pattern.how is How.AROUND else pattern
+    return isinstance(own, Op) and own.judged and not any(isinstance(one, Op) for one in own.operands)
+
+
+def can_enlarge_errors(pattern: Pattern) -> bool:
+    """Return whether a rounding error inside a pattern can become any share of its result.
+
+    An operator that adds what the pattern computes can cancel all but the error; one that jumps makes a step of it.
+
+    >>> can_enlarge_errors(less(Op("Mul", (X, X)), X)), can_enlarge_errors(Op("Mul", (less(X, X), X)))
+    (True, False)
+    """
+    match pattern:
+        case Op():
+            computed = [one for one in pattern.operands if isinstance(one, Op)]
+            enlarges = pattern.judged or pattern.operator not in _KEEP_ERRORS
+            return (bool(computed) and enlarges) or any(map(can_enlarge_errors, computed))
+        case Distant():
+            return pattern.how is not How.AROUND
+        case _:
+            return True
+
+
+def with_numbers(pattern: Pattern, numbers: Sequence[object]) -> str:
+    """Return a pattern with a number in the place of each hole and constant; others are listed behind it.
+
+    >>> with_numbers(less(Op("Mul", (X, Const.SCALAR)), X), [2.0, 1.5, 3.0])
+    'Mul(2.0, 1.5) - 3.0'
+    >>> with_numbers(Softmax(), [2.0])
+    'Exp(x - ReduceMax(x)) / its sum, of 2.0'
+    """
+    if isinstance(pattern, Op) and _count(pattern) == len(numbers):
+        return _with_numbers(pattern, iter(numbers))
+    return f"{pattern}, of {', '.join(map(str, numbers))}" if numbers else str(pattern)
+
+
+def _count(op: Op) -> int:
+    return sum(_count(one) if isinstance(one, Op) else one is not None for one in op.operands)
+
+
+def _with_numbers(op: Op, numbers: Iterator[object]) -> str:
+    shown = []
+    for one in op.operands:
+        shown.append("" if one is None else _with_numbers(one, numbers) if isinstance(one, Op) else str(next(numbers)))
+    return op.written(shown)
 
 
 def replaced(pattern: Pattern, others: Mapping[Const, Const]) -> Pattern:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from minuend.core.elements import ElementType
 from minuend.operators.operator import Operator
+from minuend.runtimes.severity import SEVERITIES, Deviation, Severity, deviation, rank
 from minuend.runtimes.witness import Witness
-from minuend.schema import NUMBER
+from minuend.schema import NUMBER, Names
 
 if TYPE_CHECKING:
     from minuend.runtimes.reasons import Reason, ReleasesDiffer
@@ -45,6 +47,8 @@ class Answer:
             span reaches to the next magnitude that was tried and was fine with every partner, which is not in it; what
             lies between was not tried. ``None`` for an operand of which only NaN deviates; empty where
             nothing is known.
+        severities: of different numbers that several elements showed, how bad they were, mildest first; empty where
+            the witness alone says it. ulps: the largest distance of finite results in ulps among them.
         reason: why nothing is known, where the runtime does not say it.
         unlike: of a release that was not measured: how those around it differ.
     """
@@ -53,6 +57,8 @@ class Answer:
     witness: Witness | None = None
     message: str = ""
     spans: Spans = ()
+    severities: tuple[Severity, ...] = ()
+    ulps: int = 0
     reason: Reason | None = field(default=None, kw_only=True)
     unlike: ReleasesDiffer | None = field(default=None, kw_only=True)
 
@@ -65,6 +71,12 @@ class Answer:
     def b_spans(self) -> tuple[Span, ...] | None:
         """The second operand's spans."""
         return self.spans[1] if self.spans else None
+
+    def deviations(self, element: ElementType) -> tuple[Deviation, ...]:
+        """How bad different numbers of an element type are; one that is not known where nothing says it."""
+        if self.severities:
+            return tuple(Deviation(one, self.ulps) for one in self.severities)
+        return (deviation(element, self.witness),)
 
 
 def by_operand(spans: Iterable[tuple[Span, ...] | None]) -> Spans:
@@ -99,12 +111,25 @@ def _gap(low: float, high: float) -> float:
 OK = Answer("ok")
 
 
+def worse(one: Answer, other: Answer) -> Answer:
+    """Return the answer of two sets of values of one class: the worse verdict, with all severities of both."""
+    if one.verdict != other.verdict:
+        return min(one, other, key=lambda each: WORST.index(each.verdict))
+    if not (one.severities and other.severities):
+        return one if one.severities == other.severities else replace(one, severities=(), ulps=0)
+    first, second = sorted((one, other), key=lambda each: (rank(each.severities[-1]), each.ulps), reverse=True)
+    seen = tuple(each for each in SEVERITIES if each in (*one.severities, *other.severities))
+    return replace(first, witness=first.witness or second.witness, severities=seen, ulps=max(one.ulps, other.ulps))
+
+
 # ---- as JSON ----------------------------------------------------------------------------------------------------
 
 ANSWER = {
     "verdict": frozenset(VERDICTS),
     "witness?": {"operands": [NUMBER], "got": NUMBER, "expected": NUMBER},
     "message?": str,
+    "severities?": Names(frozenset(SEVERITIES)),
+    "ulps?": int,
     "spans?": [lambda one: [(NUMBER, NUMBER)] if one is not None else type(None)],
 }
 """The form of an answer (:mod:`minuend.schema`)."""
@@ -117,7 +142,9 @@ def answer_of(data: Mapping[str, Any], operator: Operator) -> Answer:
     if found is not None:
         operands = tuple(map(_number, found["operands"]))
         witness = Witness(operator, operands, _number(found["got"]), _number(found["expected"]))
-    return Answer(data["verdict"], witness, data.get("message", ""), tuple(map(_spans, data.get("spans", ()))))
+    seen = tuple(one for one in SEVERITIES if one in data.get("severities", ()))
+    spans = tuple(map(_spans, data.get("spans", ())))
+    return Answer(data["verdict"], witness, data.get("message", ""), spans, seen, data.get("ulps", 0))
 
 
 def _spans(data: Any) -> tuple[Span, ...] | None:
@@ -134,6 +161,8 @@ def plain_answer(answer: Answer) -> dict[str, Any]:
     if (one := answer.witness) is not None:
         numbers = {"got": _plain_number(one.got), "expected": _plain_number(one.expected)}
         data["witness"] = {"operands": list(map(_plain_number, one.operands)), **numbers}
+    if answer.severities:
+        data |= {"severities": list(answer.severities)} | ({"ulps": answer.ulps} if answer.ulps else {})
     if answer.spans:
         data["spans"] = list(map(_plain_spans, answer.spans))
     if answer.message:

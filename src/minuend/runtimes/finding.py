@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from minuend.models.patterns import Pattern
     from minuend.models.ranges.interval import Range
     from minuend.runtimes.reasons import Folded
-    from minuend.runtimes.severity import Severity
+    from minuend.runtimes.severity import Deviation, Severity
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,8 +30,8 @@ class Finding:
         dialect, operator, opversion, dtype, shape_relation, constants: what the node is; ``operator`` is the name of
             the array API standard, ``opversion`` reads ``"onnx:14"``.
         reasons: why. witness: operands that show it. severity: of a deviation, the worst that is known.
-        deviations: of every value class that can occur and is not known to be fine, a witness; ``None`` for one that
-            has none. Empty where nothing is known of the classes.
+        deviations: how bad each value class is that can occur and is not known to be fine; empty where nothing is known
+            of the classes.
         operands: what each operand can hold.
         provenance: ``"declared"``, or the release, date and processor of the measurement; with ``"inferred"``, why that
             is taken for a release that was not measured.
@@ -55,7 +55,7 @@ class Finding:
     reasons: tuple[Reason, ...] = ()
     witness: Witness | None = None
     severity: Severity | None = None
-    deviations: tuple[Witness | None, ...] = ()
+    deviations: tuple[Deviation, ...] = ()
     operands: tuple[Range, ...] = ()
     provenance: str | dict[str, str] = "declared"
     pattern: Pattern | Folded | None = None

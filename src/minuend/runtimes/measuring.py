@@ -23,8 +23,9 @@ from minuend.runtimes.running import Runtime
 from minuend.runtimes.table import NOTHING, Answers, Key, Table, node_key
 from minuend.runtimes.target import Target
 
-ALL, MISSING = "all", "missing"
-"""Which graph cases are queried: each, or those that a target has no answers for."""
+ALL, MISSING, NOT_SHOWN = "all", "missing", "not-shown"
+"""Which graph cases are queried: each; those that a target has no answers for; those too that differ without a
+severity, which older files lack."""
 
 
 def measure(
@@ -52,9 +53,9 @@ def with_graphs(
     """Return a target with what its runtime does with a subtraction and an adjacent operator.
 
     Args:
-        queried: the runtime. target: what is known of it. which: the queried cases, :data:`ALL` or
-            :data:`MISSING`. types: with :data:`ALL`: all of these element types, and of others what is missing; with
-            :data:`MISSING`: what is missing of these alone.
+        queried: the runtime. target: what is known of it. which: the queried cases, :data:`ALL`, :data:`MISSING` or
+            :data:`NOT_SHOWN`. types: with :data:`ALL`: all of these element types, and of others what is missing; else
+            what is missing of these alone.
         progress: called with the number of cases done and of all.
 
     Raises:
@@ -66,12 +67,23 @@ def with_graphs(
         )
     if not quirks(queried.name).joins:
         return target
-    known = target.table if which == MISSING or types else NOTHING
+    known = target.table if which != ALL or types else NOTHING
+    if which == NOT_SHOWN:
+        shown = {key: one for key, one in known.cells.items() if not any(map(_lacks, one.values()))}
+        known = replace(known, cells=shown)
     if which == ALL:
         known = replace(known, cells={key: one for key, one in known.cells.items() if key.dtype not in types})
-    only = types if which == MISSING else ()
+    only = () if which == ALL else types
     found = pattern_cases.measure(queried, known=known, types=only, progress=progress)
+    if which == NOT_SHOWN:  # what another processor showed stays, though this one may not show it
+        before = target.table.cells
+        found = Table({key: {**before.get(key, {}), **one} for key, one in found.cells.items()}, found.cpus)
     return replace(target, table=target.table.with_patterns(found))
+
+
+def _lacks(answer: Answer) -> bool:
+    """Whether nothing says how bad a deviation is."""
+    return answer.verdict == "different-numbers" and not (answer.severities or answer.witness or answer.message)
 
 
 # ---- nodes by themselves --------------------------------------------------------------------------------------

@@ -31,6 +31,9 @@ DIMS = (37, 5, 1)
 WILD, ORDINARY, SMALL = "edges and random bits", "ordinary numbers", "small numbers"
 """Kinds of numbers: all of a type; those that models are made for; those that are indices or counts as well."""
 
+_MEETING = 3
+"""How many inputs' numbers meet each other."""
+
 _MOST_BYTES = 256 << 20
 """Bytes of inputs, and of constants, up to which a model is run."""
 
@@ -70,6 +73,28 @@ def make_inputs(
         made[name] = _elements(element, count, WILD if dtype in touched else others, source).reshape(shape)
         made[name] = assumed[name].fit(made[name]) if name in assumed else made[name]
     return made
+
+
+def with_operands(
+    made: Mapping[str, Array], known: Mapping[str, Sequence[float]], turn: int = 0, assumed: Assumptions = NONE
+) -> dict[str, Array]:
+    """Return inputs whose elements are known numbers, so that over the first inputs each meets each.
+
+    Args:
+        made: inputs. known: numbers of element types; an input of another type stays as it is.
+        turn: which of them come first, where inputs have few elements. assumed: see :func:`make_inputs`.
+    """
+    found, place = dict(made), 0
+    for name, array in made.items():
+        row = of_numpy(array.dtype)
+        if row is None or not (numbers := known.get(row.name)):
+            continue
+        values = np.array(numbers).astype(row.memory)
+        turned = (np.arange(array.size) + turn * array.size) // len(values) ** place % len(values)
+        filled = values[turned].reshape(array.shape)
+        found[name] = assumed[name].fit(filled) if name in assumed else filled
+        place = (place + 1) % _MEETING
+    return found
 
 
 def beyond_inputs(model: Model, assumed: Assumptions) -> str:

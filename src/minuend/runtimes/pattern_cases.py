@@ -21,20 +21,25 @@ import numpy as np
 from minuend.arrays import functions
 from minuend.core.elements import TYPES, ElementType, of_numpy
 from minuend.models.matching import NARROW, WITHIN
-from minuend.models.patterns import Pattern
+from minuend.models.patterns import Pattern, is_alone
 from minuend.operators import SUBTRACT
 from minuend.operators import codes as of_codes
 from minuend.operators.value_classes import largest, least_normal
 from minuend.runtimes import values
-from minuend.runtimes.answers import EVERY, Answer
+from minuend.runtimes.answers import EVERY, Answer, worse
 from minuend.runtimes.probing import PROBING, GraphProbing
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.running import MalformedAnswer, Output, Refused, Runtime
-from minuend.runtimes.table import DEFAULTS, DYNAMIC, NOTHING, STATIC, Key, Table, joined, pattern_key
+from minuend.runtimes.severity import Severity, distance, rank, severity
+from minuend.runtimes.table import DEFAULTS, DYNAMIC, NOTHING, STATIC, Answers, Key, Table, joined, pattern_key
 from minuend.runtimes.values import Codes
+from minuend.runtimes.witness import Witness
 
-_CLASSIFIED = 80
-"""Pairs that deviate, up to which each one's value class is reported."""
+_CLASSIFIED, _FARTHEST = 80, 8
+"""Pairs that deviate, up to which each one's value class is reported; and of the farthest results, how many more."""
+
+_TRIED = 4
+"""How many elements are tried as witnesses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +95,7 @@ class Built:
         whole: all of it. before, behind: what makes operands, and what reads the difference, which is its input
             :data:`DIFFERENCE`; ``None`` where there is nothing.
         feeds: the inputs by name. operands: A and B: a name, or a constant's elements.
+        terms: the same of every hole and constant of the pattern, in its order.
     """
 
     whole: Part
@@ -97,6 +103,7 @@ class Built:
     behind: Part | None
     feeds: Mapping[str, Feed]
     operands: tuple[Any, ...]
+    terms: tuple[Any, ...]
 
 
 DIFFERENCE = "d"
@@ -105,14 +112,14 @@ DIFFERENCE = "d"
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-def answer(case: GraphCase, runtime: Runtime, form: str, built: Built) -> Mapping[str, Answer] | None:
+def answer(case: GraphCase, runtime: Runtime, form: str, built: Built) -> Answers | None:
     """Query a runtime with a case.
 
     Returns:
         The answer for each value class that deviates; ``None`` where the runtime does not run that operator, so that
         nothing can be said of the two.
     """
-    found: Mapping[str, Answer] = {}
+    found: Answers = {}
     for again in range(2 if case.dtype in NARROW else 1):
         answers = _answer_on(case, runtime, form, built, again)
         if answers is None:
@@ -121,12 +128,42 @@ def answer(case: GraphCase, runtime: Runtime, form: str, built: Built) -> Mappin
     return found
 
 
-def _answer_on(case: GraphCase, runtime: Runtime, form: str, built: Built, again: int) -> Mapping[str, Answer] | None:
+@dataclass(frozen=True, slots=True)
+class _Ran:
+    """A case on some inputs.
+
+    Attributes:
+        fed: the inputs. operands: A, B and their difference. got, expected: the result.
+    """
+
+    fed: Mapping[str, Array]
+    operands: tuple[Array, Array, Array]
+    got: Output
+    expected: Output
+
+
+def _answer_on(case: GraphCase, runtime: Runtime, form: str, built: Built, again: int) -> Answers | None:
     """The answer on one set of values."""
-    element = TYPES[case.dtype]
     fed = {name: elements(feed, name, i, again) for i, (name, feed) in enumerate(built.feeds.items())}
+    ran = _run(case, runtime, form, built, fed, again)
+    if not isinstance(ran, _Ran):
+        return ran
+    found = classified(case, built, ran)
+    return {name: _with_witness(one, case, runtime, form, built) for name, one in found.items()}
+
+
+def _run(
+    case: GraphCase, runtime: Runtime, form: str, built: Built, fed: dict[str, Array], inputs: Any
+) -> _Ran | Answers | None:
+    """Run a case on inputs, which a key stands for.
+
+    Returns:
+        What came; the answer, where that can be compared with nothing; ``None`` where the runtime does not run the
+        adjacent operator.
+    """
+    element = TYPES[case.dtype]
     if built.before is not None:
-        made = _ask_again(runtime, form, built.before, fed, case.hint, again)
+        made = _ask_again(runtime, form, built.before, fed, case.hint, inputs)
         if isinstance(made, Refused):
             return None
         fed |= {name: _array(one, element) for name, one in zip(built.before.outputs, made, strict=True)}
@@ -148,7 +185,7 @@ def _answer_on(case: GraphCase, runtime: Runtime, form: str, built: Built, again
     if got.shape != expected.codes.shape:
         message = f"the result has shape {got.shape}, not {expected.codes.shape}"
         return {EVERY: Answer("different-numbers", message=message)}
-    return _compared(case, built, (a, b, difference), whole[0], expected)
+    return _Ran(fed, (a, b, difference), whole[0], expected)
 
 
 class _Latest(threading.local):
@@ -162,10 +199,10 @@ _LATEST = _Latest()
 
 
 def _ask_again(
-    runtime: Runtime, form: str, part: Part, fed: Mapping[str, Array], hint: str, again: int
+    runtime: Runtime, form: str, part: Part, fed: Mapping[str, Array], hint: str, inputs: Any
 ) -> list[Output] | Refused:
     """What the adjacent operator answers alone; the cases of one follow each other and share it."""
-    key = (id(runtime), part.data, hint, again)
+    key = (id(runtime), part.data, hint, str(inputs))
     known = _LATEST.known
     if key not in known:
         while len(known) >= 32:
@@ -174,27 +211,163 @@ def _ask_again(
     return known[key]
 
 
-def _compared(
-    case: GraphCase, built: Built, known: tuple[Array, Array, Array], whole: Output, expected: Output
-) -> Mapping[str, Answer]:
-    """The answer for each value class in which results differ; what a reader makes of a NaN is its own, unless it makes
-    another thing of it between nodes."""
-    a, b, difference = known
+# ---- what deviates ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Deviating:
+    """What deviates of one value class.
+
+    Attributes:
+        answer: with every severity that was seen. shown: elements that show the worst of them, the plainest first.
+    """
+
+    answer: Answer
+    shown: Sequence[tuple[Any, ...]]
+
+
+def classified(case: GraphCase, built: Built, ran: _Ran) -> Mapping[str, Deviating]:
+    """Return what deviates, by value class; :data:`EVERY` where an element depends on several differences."""
+    a, b, difference = ran.operands
     element = TYPES[case.dtype]
-    got, wanted = whole.codes, expected.codes
-    unlike = got != wanted if whole.element is None else values.differ(whole.element, got, wanted)
-    apart = case.mixes or difference.shape != got.shape
-    if built.behind is not None and case.form != WITHIN and not apart and not element.is_integer:
-        unlike = unlike & ~_is_nan(difference)
-    if not unlike.any():
+    got, wanted = ran.got.codes, ran.expected.codes
+    wrong = np.flatnonzero(_unlike(case, built, ran))
+    if not wrong.size:
         return {}
-    if apart:
-        return {EVERY: Answer("different-numbers")}
-    x, y = (_bits(np.ascontiguousarray(np.broadcast_to(one, got.shape))) for one in (a, b))
-    wrong = np.flatnonzero(unlike)
     chosen = wrong[:: max(1, len(wrong) // _CLASSIFIED)].tolist()
-    names = {values.class_of(SUBTRACT, element, int(x.flat[i]), int(y.flat[i])) for i in chosen}
-    return {name: Answer("different-numbers") for name in sorted(names)}
+    farthest = _farthest(ran.got, wanted, wrong)
+    groups: dict[str, list[int]] = {}
+    if case.mixes or difference.shape != got.shape:
+        groups[EVERY] = [*chosen, *farthest]
+    else:
+        x, y = (_bits(np.ascontiguousarray(np.broadcast_to(one, got.shape))) for one in (a, b))
+        for i in dict.fromkeys([*chosen, *farthest]):
+            name = values.class_of(SUBTRACT, element, int(x.flat[i]), int(y.flat[i]))
+            groups.setdefault(name, []).append(i)
+    return {name: _deviating(built, ran, groups[name]) for name in sorted(groups)}
+
+
+def _unlike(case: GraphCase, built: Built, ran: _Ran) -> Array:
+    """Where results differ; what a reader makes of a NaN is its own, unless it differs between nodes."""
+    got, wanted, difference = ran.got.codes, ran.expected.codes, ran.operands[2]
+    unlike: Array = got != wanted if ran.got.element is None else values.differ(ran.got.element, got, wanted)
+    one_by_one = not case.mixes and difference.shape == got.shape
+    if built.behind is not None and case.form != WITHIN and one_by_one and not TYPES[case.dtype].is_integer:
+        unlike = unlike & ~_is_nan(difference)
+    return unlike
+
+
+def _farthest(got: Output, wanted: Codes, wrong: Array) -> list[int]:
+    """The elements whose results are farthest from the expected ones."""
+    element = got.element
+    if element is None or element.format is None or not element.format.signed:
+        return []
+    sign = 1 << (element.bits - 1)
+    places = []
+    for codes in (got.codes.flat[wrong], wanted.flat[wrong]):
+        sizes = (codes & np.asarray(sign - 1, codes.dtype)).astype(np.float64)
+        sizes[sizes > of_codes.encode(element, largest(element))] = np.nan  # no finite number
+        places.append(np.where(codes & np.asarray(sign, codes.dtype), -sizes, sizes))
+    far = np.nan_to_num(np.abs(places[0] - places[1]), nan=-1.0)
+    found: list[int] = wrong[np.argsort(-far, kind="stable")[:_FARTHEST]].tolist()
+    return found
+
+
+def _deviating(built: Built, ran: _Ran, places: Sequence[int]) -> Deviating:
+    """What some elements of a class show."""
+    shape = ran.got.codes.shape
+    terms, known = _spread(built.terms, ran.fed, shape), _spread(ran.operands, ran.fed, shape)
+    seen: dict[Severity, tuple[int, int]] = {}
+    for i in dict.fromkeys(places):
+        operands = [_number(one, i) for one in (*terms, *known) if one is not None]
+        name, ulps = _severity(ran, i, operands)
+        if name not in seen or ulps > seen[name][0]:
+            seen[name] = ulps, i
+    worst_first = sorted(seen, key=rank, reverse=True)
+    ulps = max(ulps for ulps, _ in seen.values())
+    answer = Answer("different-numbers", severities=tuple(reversed(worst_first)), ulps=ulps)
+    first = [seen[name][1] for name in worst_first[:1]]
+    return Deviating(answer, [tuple(_at(ran.fed[name], i, shape) for name in built.feeds) for i in (*first, *places)])
+
+
+def _severity(ran: _Ran, place: int, operands: Sequence[float]) -> tuple[Severity, int]:
+    """How bad one element is, and how far from the expected one in ulps."""
+    element = ran.got.element
+    if element is None:  # truth values
+        return "numbers", 0
+    got, expected = (values.number(element, int(one.codes.flat[place])) for one in (ran.got, ran.expected))
+    name = severity(element, operands, got, expected)
+    finite = name in ("rounding", "numbers") and not element.is_integer
+    return name, distance(element, got, expected) if finite else 0
+
+
+def _spread(terms: Sequence[Any], fed: Mapping[str, Array], shape: tuple[int, ...]) -> list[Array | None]:
+    """Terms with an element for each of a result's; ``None`` for one that has none."""
+    found: list[Array | None] = []
+    for one in terms:
+        array = np.asarray(fed[one] if isinstance(one, str) else one)
+        try:
+            found.append(np.broadcast_to(array, shape))
+        except ValueError:
+            found.append(None)
+    return found
+
+
+def _at(array: Array, place: int, shape: tuple[int, ...]) -> Any:
+    """The element of an input that one of the result is made of; where none is known, any one."""
+    (spread,) = _spread([array], {}, shape)
+    return array.flat[place % array.size] if spread is None else spread.flat[place]
+
+
+def _number(array: Array, place: int) -> float:
+    """An element as a Python number."""
+    element = of_numpy(array.dtype)
+    if element is None:  # a truth value
+        return int(array.flat[place])
+    code = np.asarray(array.flat[place]).view(f"u{element.itemsize}")
+    return values.number(element, int(code) & ((1 << element.bits) - 1))
+
+
+def _with_witness(found: Deviating, case: GraphCase, runtime: Runtime, form: str, built: Built) -> Answer:
+    """An answer with a witness: numbers that show the deviation where each fills an input."""
+    answer = found.answer
+    for numbers in list(dict.fromkeys(found.shown))[:_TRIED]:
+        fed = {
+            name: np.full(feed.shape, number) if name in _filled(built) else elements(feed, name, i)
+            for i, ((name, feed), number) in enumerate(zip(built.feeds.items(), numbers, strict=True))
+        }
+        ran = _run(case, runtime, form, built, fed, numbers)
+        shown = _shown(case, built, ran) if isinstance(ran, _Ran) else None
+        if shown is not None:
+            answer = worse(answer, shown) if answer.witness is not None else worse(shown, answer)
+            if shown.severities[-1] == answer.severities[-1]:
+                return replace(answer, witness=shown.witness)
+    return answer
+
+
+def _filled(built: Built) -> Collection[str]:
+    """The inputs that one number can fill."""
+    return [name for name, feed in built.feeds.items() if feed.values != "fixed"]
+
+
+def _shown(case: GraphCase, built: Built, ran: _Ran) -> Answer | None:
+    """What the worst element of a case shows whose inputs hold one number each."""
+    element, shape = ran.got.element, ran.got.codes.shape
+    wrong = np.flatnonzero(_unlike(case, built, ran))
+    if element is None or not wrong.size:
+        return None
+    terms = built.operands if is_alone(case.pattern) else built.terms
+    filled = [ran.fed[one].flat[:1] if isinstance(one, str) and one in _filled(built) else one for one in terms]
+    spread = [one for one in _spread(filled, ran.fed, shape) if one is not None]
+    known = [one for one in _spread(ran.operands, ran.fed, shape) if one is not None]
+    found: list[tuple[int, Severity, int, int]] = []
+    for i in dict.fromkeys([*wrong[:_TRIED].tolist(), *_farthest(ran.got, ran.expected.codes, wrong)[:_TRIED]]):
+        name, ulps = _severity(ran, i, [_number(one, i) for one in (*spread, *known)])
+        found.append((rank(name), name, ulps, i))
+    _, name, ulps, i = max(found, key=lambda one: one[0])
+    got, expected = (values.number(element, int(one.codes.flat[i])) for one in (ran.got, ran.expected))
+    witness = Witness(SUBTRACT, tuple(_number(one, i) for one in spread), got, expected)
+    return Answer("different-numbers", witness, severities=(name,), ulps=ulps)
 
 
 # ---- values -----------------------------------------------------------------------------------------------------
@@ -299,9 +472,9 @@ def rows_for(runtime: Runtime) -> list[tuple[Key, GraphCase]]:
 
 def query(
     runtime: Runtime, rows: Sequence[tuple[Key, GraphCase]], progress: Callable[[], None] | None = None
-) -> dict[Key, Mapping[str, Answer]]:
+) -> dict[Key, Answers]:
     """Query a runtime with graph cases; what it cannot run is left out. ``progress`` is called after each."""
-    found: dict[Key, Mapping[str, Answer]] = {}
+    found: dict[Key, Answers] = {}
     for key, case in rows:
         answers = answer(case, runtime, graph_probing().FORM, graph_probing().build(case))
         if answers is not None:

@@ -34,7 +34,7 @@ from minuend.runtimes.reasons import ClassesDiffer, ConstantsMixedUpOften, Runti
 from minuend.runtimes.report import Report
 from minuend.runtimes.running import Output, Refused, Runtime, model_of
 from minuend.runtimes.sampling import sample, sample_graphs
-from minuend.runtimes.severity import worst_of
+from minuend.runtimes.severity import worst
 from minuend.runtimes.table import DEFAULTS, Key, Table, joined
 from minuend.runtimes.targets import Target
 from minuend.runtimes.unmeasured_releases import inferred
@@ -551,7 +551,9 @@ def _finding(
         constants=case.constants,
         reasons=(RuntimeMessage(answer.message),) if answer.message else (),
         witness=answer.witness,
-        severity=worst_of(case.element, [answer.witness]) if answer.verdict == "different-numbers" else None,
+        severity=worst(one.severity for one in answer.deviations(case.element))
+        if answer.verdict == "different-numbers"
+        else None,
         provenance=provenance,
         case=case.id_of(value_class) if value_class else case.id,
         value_class=value_class,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
@@ -92,18 +93,37 @@ def worst(severities: Iterable[Severity | None]) -> Severity | None:
     return max(severities, key=rank, default=None)
 
 
-def worst_of(element: ElementType, witnesses: Iterable[Witness | None]) -> Severity | None:
-    """Return the worst that some deviations of an element type show; ``None`` stands for one without a witness.
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """How bad different numbers are that operands can show.
 
-    Every deviation of integers is ``numbers``.
+    Attributes:
+        severity: ``None`` where it is not known.
+        ulps: the largest distance of finite results in ulps, where that is what severity depends on; else 0.
+    """
+
+    severity: Severity | None = None
+    ulps: int = 0
+
+
+UNKNOWN = Deviation()
+"""A deviation of which nothing shows how bad it is."""
+
+
+def deviation(element: ElementType, witness: Witness | None) -> Deviation:
+    """Return the deviation that a witness of an element type shows; every one of integers is ``numbers``.
 
     >>> from minuend.core.elements import TYPES
-    >>> worst_of(TYPES["int8"], [None]), worst_of(TYPES["float32"], [None])
-    ('numbers', None)
+    >>> deviation(TYPES["int8"], None), deviation(TYPES["float32"], None)
+    (Deviation(severity='numbers', ulps=0), Deviation(severity=None, ulps=0))
     """
     if element.is_integer:
-        return "numbers"
-    return worst(None if one is None else severity(element, one.operands, one.got, one.expected) for one in witnesses)
+        return Deviation("numbers")
+    if witness is None:
+        return UNKNOWN
+    found = severity(element, witness.operands, witness.got, witness.expected)
+    ulps = distance(element, witness.got, witness.expected) if found in ("rounding", "numbers") else 0
+    return Deviation(found, ulps)
 
 
 def rank(one: Severity | None) -> int:

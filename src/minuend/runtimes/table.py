@@ -17,7 +17,7 @@ from minuend.models.constants import Constants, positions_of
 from minuend.models.matching import ADJACENT, ARITHMETIC, LINEAR, NARROW, THROUGH, Match
 from minuend.models.patterns import Const, Op, Pattern, X, less, replaced
 from minuend.operators.operator import Operator
-from minuend.runtimes.answers import EVERY, Answer
+from minuend.runtimes.answers import EVERY, Answer, worse
 from minuend.standards.dialects import parse_version
 from minuend.standards.version import OpVersion
 
@@ -249,4 +249,5 @@ def _from_wide_integers(pattern: Pattern) -> bool:
 
 def joined(one: Answers, other: Answers) -> Answers:
     """Join answers of two cases that a node is both of: a class that deviates in either does."""
-    return {**other, **one}
+    both = {name: worse(one[name], other[name]) for name in one.keys() & other.keys()}
+    return {**other, **one, **both}

@@ -6,14 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from minuend.core.elements import TYPES, ElementType
 from minuend.errors import SpecError, listed, near, shown
-from minuend.runtimes.severity import ROUNDING, SEVERITIES, Severity, distance, severity, worst
+from minuend.runtimes.severity import ROUNDING, SEVERITIES, Deviation, Severity, worst
 from minuend.text import whole_number
 
 if TYPE_CHECKING:
     from minuend.runtimes.finding import Finding
-    from minuend.runtimes.witness import Witness
 
 NOTHING = "none"
 """Stands for no severity at all."""
@@ -58,25 +56,21 @@ class Tolerance:
     def covers(self, finding: Finding) -> Severity | None:
         """Return the severity for which a finding is tolerated; ``None`` where it is not.
 
-        One that is accepted is not tolerated besides. Every deviation that its operands can reach has to be known:
-        one without a witness can be any.
+        One that is accepted is not tolerated besides. Every deviation that its operands can reach has to be known.
         """
         if finding.verdict != "different-numbers" or finding.severity is None or finding.accepted:
             return None
         if finding.severity == "numbers" and "numbers" in self.severities:  # none is worse
             return "numbers"
-        known = [one for one in finding.deviations if one is not None]
-        if len(known) < len(finding.deviations):
-            return None
-        most = worst(self._of(TYPES[finding.dtype], one) for one in known)
+        found = [self._of(one) for one in finding.deviations]
+        most = None if None in found else worst(found)
         return most if most in self.severities else None
 
-    def _of(self, element: ElementType, witness: Witness) -> Severity:
+    def _of(self, deviation: Deviation) -> Severity | None:
         """Return the severity of one deviation, with these ulps of ``rounding``."""
-        found = severity(element, witness.operands, witness.got, witness.expected)
-        if element.is_integer or found not in ("rounding", "numbers"):
-            return found
-        return "rounding" if distance(element, witness.got, witness.expected) <= self.ulps else "numbers"
+        if deviation.severity in ("rounding", "numbers") and deviation.ulps:
+            return "rounding" if deviation.ulps <= self.ulps else "numbers"
+        return deviation.severity
 
 
 _KNOWN = (*SEVERITIES, "rounding=N", NOTHING)

@@ -242,6 +242,7 @@ class _Draft:
         self.constants: dict[str, Any] = {}
         self.feeds: dict[str, Feed] = {}
         self.names = {"A": "a", "B": "b"}
+        self.terms: set[str] = set()
         self.opset = _OPSET if self.dtype in DIALECT.resolve(_OPSET).types else _OPSET + 1
         self.functions: list[onnx.FunctionProto] = []
 
@@ -313,6 +314,7 @@ class _Draft:
     def zero(self, side: str, value: float, shape: tuple[int, ...], made: bool, read: bool) -> list[str]:
         """One operand is a constant 0; a node makes the other, and another reads the result, or not."""
         zero, other = ("a", "b") if side == "A" else ("b", "a")
+        self.terms.add(zero)
         self.constants[zero] = np.full(shape, value).astype(TYPES[self.dtype].memory)
         self._value(X, "given" if made else other, self.dtype, IMAGE)
         if made:
@@ -326,6 +328,7 @@ class _Draft:
         """Linear operators in a row, each with a constant of its own."""
         numbers = iter((1.7, 0.3, -0.9))
         self.constants["k"] = self._one(next(numbers))
+        self.terms |= {"k", "x"}
         self.feeds["x"] = Feed(self.dtype, IMAGE)
         name = self._row(self.before, before, "x", numbers)
         self.names = {"A": name, "B": "k"} if side == "A" else {"A": "k", "B": name}
@@ -335,6 +338,7 @@ class _Draft:
         for way in ways:
             stored, made = f"{name}_k", f"{name}_{way.operator.lower()}"
             self.constants[stored] = self._one(next(numbers))
+            self.terms.add(stored)
             given = [name if one == RESULT else stored for one in way.operands]
             nodes.append(helper.make_node(way.operator, given, [made]))
             name = made
@@ -412,6 +416,7 @@ class _Draft:
         known = constant(self.dtype, row.shape, "")
         whole = np.array(wanted) + known if a == X else known - np.array(wanted)
         for name, kind in (("a", a), ("b", b)):
+            self.terms.add(name)
             if kind == X:
                 fixed = whole if (name == "a") == (a == X) else known
                 self.feeds[name] = Feed(self.dtype, row.shape, "fixed", np.broadcast_to(fixed, row.shape))
@@ -435,6 +440,7 @@ class _Draft:
             self._value(kind, name, self.dtype, shape, values)
 
     def _value(self, kind: Term, name: str, dtype: str, shape: tuple[int, ...], values: str = "any") -> None:
+        self.terms.add(name)
         if kind == X:
             self.feeds[name] = Feed(dtype, shape, values)
         elif kind == Const.POWER:
@@ -474,6 +480,7 @@ class _Draft:
             names.append(name)
             if isinstance(known, tuple):
                 self._value(ARRAY, name, self.dtype, known[0])
+                self.terms.discard(name)  # the pattern does not show it
             elif name:
                 floats = self.dtype == "float16" and known.dtype == np.float32 and row.name != "Resize"
                 self.constants[name] = known.astype(np.float16) if floats else known
@@ -509,7 +516,21 @@ class _Draft:
             behind=_part(self._model(self.behind, outputs)) if outputs[0] != DIFFERENCE else None,
             feeds=self.feeds,
             operands=tuple(self.constants.get(name, name) for name in (a, b)),
+            terms=tuple(self.constants.get(name, name) for name in self._in_order([*self.before, subtract], outputs)),
         )
+
+    def _in_order(self, nodes: list[NodeProto], outputs: list[str]) -> Iterator[str]:
+        """The pattern's holes and constants, in the order in which it is written."""
+        makers = {output: node for node in [*nodes, *self.behind] for output in node.output}
+        seen: set[str] = set()
+        left = outputs[:1]
+        while left:
+            name = left.pop()
+            if name in makers:
+                left.extend(reversed(makers[name].input))
+            elif name in self.terms and name not in seen:
+                seen.add(name)
+                yield name
 
     def _model(self, nodes: list[NodeProto], outputs: list[str], static: bool = False) -> ModelProto:
         made = {name for node in nodes for name in node.output}
