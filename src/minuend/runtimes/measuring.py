@@ -24,8 +24,8 @@ from minuend.runtimes.table import NOTHING, Answers, Key, Table, node_key
 from minuend.runtimes.target import Target
 
 ALL, MISSING, NOT_SHOWN = "all", "missing", "not-shown"
-"""Which graph cases are queried: each; those that a target has no answers for; those too that differ without a
-severity, which older files lack."""
+"""Which graph cases are queried: each; those that a target has no answers for; those too that differ and
+have no witness, which older files lack."""
 
 
 def measure(
@@ -82,8 +82,8 @@ def with_graphs(
 
 
 def _lacks(answer: Answer) -> bool:
-    """Whether nothing says how bad a deviation is."""
-    return answer.verdict == "different-numbers" and not (answer.severities or answer.witness or answer.message)
+    """Whether nothing shows a deviation."""
+    return answer.verdict == "different-numbers" and answer.witness is None and not answer.message
 
 
 # ---- nodes by themselves --------------------------------------------------------------------------------------

@@ -38,8 +38,8 @@ from minuend.runtimes.witness import Witness
 _CLASSIFIED, _FARTHEST = 80, 8
 """Pairs that deviate, up to which each one's value class is reported; and of the farthest results, how many more."""
 
-_TRIED = 4
-"""How many elements are tried as witnesses."""
+_TRIED, _MOST_OPERANDS = 4, 64
+"""How many elements are tried as witnesses; and the numbers of the inputs that one has, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +96,7 @@ class Built:
             :data:`DIFFERENCE`; ``None`` where there is nothing.
         feeds: the inputs by name. operands: A and B: a name, or a constant's elements.
         terms: the same of every hole and constant of the pattern, in its order.
+        axes: along which an element of the result depends on several of its inputs.
     """
 
     whole: Part
@@ -104,6 +105,7 @@ class Built:
     feeds: Mapping[str, Feed]
     operands: tuple[Any, ...]
     terms: tuple[Any, ...]
+    axes: tuple[int, ...] = ()
 
 
 DIFFERENCE = "d"
@@ -149,7 +151,7 @@ def _answer_on(case: GraphCase, runtime: Runtime, form: str, built: Built, again
     if not isinstance(ran, _Ran):
         return ran
     found = classified(case, built, ran)
-    return {name: _with_witness(one, case, runtime, form, built) for name, one in found.items()}
+    return {name: _with_witness(one, ran, case, runtime, form, built) for name, one in found.items()}
 
 
 def _run(
@@ -219,11 +221,11 @@ class Deviating:
     """What deviates of one value class.
 
     Attributes:
-        answer: with every severity that was seen. shown: elements that show the worst of them, the plainest first.
+        answer: with every severity that was seen. places: of elements of the result, one that shows the worst first.
     """
 
     answer: Answer
-    shown: Sequence[tuple[Any, ...]]
+    places: Sequence[int]
 
 
 def classified(case: GraphCase, built: Built, ran: _Ran) -> Mapping[str, Deviating]:
@@ -286,8 +288,7 @@ def _deviating(built: Built, ran: _Ran, places: Sequence[int]) -> Deviating:
     worst_first = sorted(seen, key=rank, reverse=True)
     ulps = max(ulps for ulps, _ in seen.values())
     answer = Answer("different-numbers", severities=tuple(reversed(worst_first)), ulps=ulps)
-    first = [seen[name][1] for name in worst_first[:1]]
-    return Deviating(answer, [tuple(_at(ran.fed[name], i, shape) for name in built.feeds) for i in (*first, *places)])
+    return Deviating(answer, list(dict.fromkeys([seen[worst_first[0]][1], *places])))
 
 
 def _severity(ran: _Ran, place: int, operands: Sequence[float]) -> tuple[Severity, int]:
@@ -313,12 +314,6 @@ def _spread(terms: Sequence[Any], fed: Mapping[str, Array], shape: tuple[int, ..
     return found
 
 
-def _at(array: Array, place: int, shape: tuple[int, ...]) -> Any:
-    """The element of an input that one of the result is made of; where none is known, any one."""
-    (spread,) = _spread([array], {}, shape)
-    return array.flat[place % array.size] if spread is None else spread.flat[place]
-
-
 def _number(array: Array, place: int) -> float:
     """An element as a Python number."""
     element = of_numpy(array.dtype)
@@ -328,16 +323,17 @@ def _number(array: Array, place: int) -> float:
     return values.number(element, int(code) & ((1 << element.bits) - 1))
 
 
-def _with_witness(found: Deviating, case: GraphCase, runtime: Runtime, form: str, built: Built) -> Answer:
+def _with_witness(found: Deviating, ran: _Ran, case: GraphCase, runtime: Runtime, form: str, built: Built) -> Answer:
     """An answer with a witness: numbers that show the deviation where each fills an input."""
     answer = found.answer
-    for numbers in list(dict.fromkeys(found.shown))[:_TRIED]:
+    for place in found.places[:_TRIED]:
         fed = {
-            name: np.full(feed.shape, number) if name in _filled(built) else elements(feed, name, i)
-            for i, ((name, feed), number) in enumerate(zip(built.feeds.items(), numbers, strict=True))
+            name: ran.fed[name] if feed.values == "fixed" else _filled(ran, name, place, built.axes)
+            for name, feed in built.feeds.items()
         }
-        ran = _run(case, runtime, form, built, fed, numbers)
-        shown = _shown(case, built, ran) if isinstance(ran, _Ran) else None
+        key = [array.tobytes() for array in fed.values()]
+        again = _run(case, runtime, form, built, fed, key)
+        shown = _shown(case, built, again) if isinstance(again, _Ran) else None
         if shown is not None:
             answer = worse(answer, shown) if answer.witness is not None else worse(shown, answer)
             if shown.severities[-1] == answer.severities[-1]:
@@ -345,29 +341,56 @@ def _with_witness(found: Deviating, case: GraphCase, runtime: Runtime, form: str
     return answer
 
 
-def _filled(built: Built) -> Collection[str]:
-    """The inputs that one number can fill."""
-    return [name for name, feed in built.feeds.items() if feed.values != "fixed"]
+def _filled(ran: _Ran, name: str, place: int, axes: Collection[int]) -> Array:
+    """An input with what one element of the result is made of all over it; where that is not known, any element."""
+    array = ran.fed[name]
+    kept = _along(array, place, axes, ran.got.codes.shape)
+    return np.array(np.broadcast_to(kept, array.shape))
+
+
+def _along(array: Array, place: int, axes: Collection[int], shape: tuple[int, ...]) -> Array:
+    """The elements of an array along axes through an element of a result, with an axis for each of the result's."""
+    (spread,) = _spread([array], {}, shape)
+    if spread is None:
+        return np.asarray(array.reshape(-1)[place % array.size])
+    index = np.unravel_index(place, shape)
+    kept: Array = spread[
+        tuple(slice(None) if i in axes else slice(int(one), int(one) + 1) for i, one in enumerate(index))
+    ]
+    return kept if axes else kept.reshape(())
 
 
 def _shown(case: GraphCase, built: Built, ran: _Ran) -> Answer | None:
-    """What the worst element of a case shows whose inputs hold one number each."""
-    element, shape = ran.got.element, ran.got.codes.shape
+    """What the worst element of a case shows whose inputs are filled."""
+    shape, alone = ran.got.codes.shape, is_alone(case.pattern)
     wrong = np.flatnonzero(_unlike(case, built, ran))
-    if element is None or not wrong.size:
+    if not wrong.size:
         return None
-    terms = built.operands if is_alone(case.pattern) else built.terms
-    filled = [ran.fed[one].flat[:1] if isinstance(one, str) and one in _filled(built) else one for one in terms]
-    spread = [one for one in _spread(filled, ran.fed, shape) if one is not None]
-    known = [one for one in _spread(ran.operands, ran.fed, shape) if one is not None]
-    found: list[tuple[int, Severity, int, int]] = []
+    fixed = [name for name, feed in built.feeds.items() if feed.values == "fixed"]
+    found: list[tuple[int, Severity, int, int, tuple[float, ...]]] = []
     for i in dict.fromkeys([*wrong[:_TRIED].tolist(), *_farthest(ran.got, ran.expected.codes, wrong)[:_TRIED]]):
-        name, ulps = _severity(ran, i, [_number(one, i) for one in (*spread, *known)])
-        found.append((rank(name), name, ulps, i))
-    _, name, ulps, i = max(found, key=lambda one: one[0])
-    got, expected = (values.number(element, int(one.codes.flat[i])) for one in (ran.got, ran.expected))
-    witness = Witness(SUBTRACT, tuple(_number(one, i) for one in spread), got, expected)
-    return Answer("different-numbers", witness, severities=(name,), ulps=ulps)
+        operands: list[float] = []
+        for one in built.operands if alone else built.terms:
+            array = np.asarray(ran.fed[one] if isinstance(one, str) else one)
+            if isinstance(one, str) and one in built.feeds and one not in fixed:
+                array = _along(array, i, built.axes, shape).reshape(-1)
+                operands += [_number(array, k) for k in range(array.size)]
+            else:
+                operands += [_number(each, i) for each in _spread([array], {}, shape) if each is not None]
+        known = [_number(one, i) for one in _spread(ran.operands, {}, shape) if one is not None]
+        name, ulps = _severity(ran, i, [*operands, *known])
+        found.append((rank(name), name, ulps, i, tuple(operands)))
+    _, name, ulps, i, shown = max(found, key=lambda one: one[0])
+    if len(shown) > _MOST_OPERANDS:
+        return None
+    got, expected = (_value(one, i) for one in (ran.got, ran.expected))
+    return Answer("different-numbers", Witness(SUBTRACT, shown, got, expected), severities=(name,), ulps=ulps)
+
+
+def _value(output: Output, place: int) -> float:
+    """An element of a result as a Python number."""
+    code = int(output.codes.flat[place])
+    return code if output.element is None else values.number(output.element, code)
 
 
 # ---- values -----------------------------------------------------------------------------------------------------

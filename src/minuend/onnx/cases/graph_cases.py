@@ -243,6 +243,7 @@ class _Draft:
         self.feeds: dict[str, Feed] = {}
         self.names = {"A": "a", "B": "b"}
         self.terms: set[str] = set()
+        self.axes: tuple[int, ...] = ()
         self.opset = _OPSET if self.dtype in DIALECT.resolve(_OPSET).types else _OPSET + 1
         self.functions: list[onnx.FunctionProto] = []
 
@@ -349,6 +350,7 @@ class _Draft:
     ) -> list[str]:
         """Several nodes that runtimes know as one; each line of text is ``output = Operator(inputs)``."""
         self._value(X, "x", self.dtype, shape, "finite")
+        self.axes = tuple(axis % len(shape) for axis in axes)
         self.constants |= {"two": self._one(2), "half": self._one(0.5), "eps": self._one(2.0**-10)}
         self.constants |= {"axes": int64(axes)} | {name: constant(self.dtype, parameters, name) for name in ("g", "h")}
         self.names = {"A": "x", "B": "b"}
@@ -517,6 +519,7 @@ class _Draft:
             feeds=self.feeds,
             operands=tuple(self.constants.get(name, name) for name in (a, b)),
             terms=tuple(self.constants.get(name, name) for name in self._in_order([*self.before, subtract], outputs)),
+            axes=self.axes,
         )
 
     def _in_order(self, nodes: list[NodeProto], outputs: list[str]) -> Iterator[str]:
