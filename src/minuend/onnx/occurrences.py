@@ -29,6 +29,7 @@ from minuend.models.ranges.interval import Range, full, join, of_array, of_block
 from minuend.models.ranges.rules import RULES, Step, result
 from minuend.onnx.documents import tensors
 from minuend.onnx.documents.constant_storage import ways, ways_of_operands
+from minuend.onnx.graphs import declared
 from minuend.onnx.graphs.dims import shape_of
 from minuend.onnx.graphs.flow import flow_of
 from minuend.onnx.graphs.nesting import filled_in, graphs
@@ -84,7 +85,7 @@ def occurrences(
     analysis.run()
     flows: dict[str, Flow] = {}
     stored = ways(model.proto)
-    violations = stored.union(broken.kind for broken in model.violations)
+    violations = stored.union(declared.kinds(model.proto), (broken.kind for broken in model.violations))
     for one in found:
         flow = flows.get(one.scope.where) or flows.setdefault(one.scope.where, flow_of(model, one.scope))
         node = _node(one)

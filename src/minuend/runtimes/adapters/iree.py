@@ -23,11 +23,15 @@ _TYPED = {
 }
 _FOLDED = "IREE refuses to fold two unsigned constants of up to 16 elements, or of equal ones"
 STRICT = {
+    "input without shape": ("not-implemented", "IREE takes an input without a shape for a scalar"),
+    "local function": ("not-implemented", "IREE reads no local functions; minuend fix inlines them"),
     **_TYPED,
     "value_floats": ("not-implemented", f"IREE does not compile value_floats; {_RAW}"),
     **{f"two constants of {dtype}": ("unknown", _FOLDED) for dtype in ("uint8", "uint16", "uint32", "uint64")},
 }
 """Ways to store constants that it does not read, and constants that it does not fold: the verdict, and why."""
+
+LOCAL_FUNCTIONS = False
 
 LOADED: dict[str, tuple[int | None, int | None]] = {"3.13.0": (None, None)}
 """Release → the highest opset and IR version that it loads; ``None``: no limit was found."""

@@ -17,6 +17,13 @@ RULES = None
 
 # ---- beyond the measured data ---------------------------------------------------------------------------------
 
+STRICT = {
+    "local function": ("not-implemented", "MNN's converter reads no local functions; minuend fix inlines them"),
+}
+"""What it does not read: the verdict, and why."""
+
+LOCAL_FUNCTIONS = False
+
 LOADED: dict[str, tuple[int | None, int | None]] = {"3.6.1": (None, None)}
 """Release → the highest opset and IR version that it loads; ``None``: no limit was found."""
 

@@ -19,6 +19,12 @@ RULES = None
 
 _RAW = "store it as raw_data, as minuend fix does"
 STRICT = {
+    "input without shape": ("not-implemented", "OpenCV needs the shape of every input"),
+    "output without shape": (
+        "not-implemented",
+        "OpenCV needs the shape of every output; onnx.shape_inference writes it",
+    ),
+    "local function": ("not-implemented", "OpenCV reads no local functions; minuend fix inlines them"),
     "uint32 in uint64_data": ("not-implemented", f"OpenCV reads no uint64_data; {_RAW}"),
     "uint64 in uint64_data": ("not-implemented", f"OpenCV reads no uint64_data; {_RAW}"),
     "bool in int32_data": ("not-implemented", f"OpenCV dies of bool in int32_data; {_RAW}"),
@@ -29,6 +35,8 @@ STRICT = {
 """Ways to store constants that it does not read: the verdict, and why."""
 
 BFLOAT16_OUT = False
+
+LOCAL_FUNCTIONS = False
 
 LOADED: dict[str, tuple[int | None, int | None]] = {"5.0.0.93": (None, None)}
 """Release → the highest opset and IR version that it loads; ``None``: no limit was found."""

@@ -50,6 +50,10 @@ BY_ISA = (
 TAKES_ANYWAY = {"onnx_legacy": "openvino's ONNX reader takes it all the same and joins the shapes by NumPy's rule"}
 _RAW = "store it as raw_data, as minuend fix does"
 STRICT = {
+    "input without shape": (
+        "not-implemented",
+        "openvino's CPU plugin needs the rank of every input; reshape the model, or give the input a shape",
+    ),
     "captured": ("unknown", "openvino does not always find what a body reads and a later node makes"),
     "shadowed": (
         "not-implemented",

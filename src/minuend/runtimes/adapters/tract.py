@@ -15,10 +15,18 @@ RULES = None
 # ---- beyond the measured data ---------------------------------------------------------------------------------
 
 _TYPED = "tract reads no uint64_data; store it as raw_data, as minuend fix does"
-STRICT = {f"{dtype} in uint64_data": ("not-implemented", _TYPED) for dtype in ("uint32", "uint64")}
+STRICT = {
+    "input dim without name": ("not-implemented", "tract needs a name or a size of every dim of an input"),
+    "input without shape": ("not-implemented", "tract needs the shape of every input"),
+    "output that is an input": ("not-implemented", "tract gives no input back as an output"),
+    "local function": ("not-implemented", "tract reads no local functions; minuend fix inlines them"),
+    **{f"{dtype} in uint64_data": ("not-implemented", _TYPED) for dtype in ("uint32", "uint64")},
+}
 """Ways to store constants that it does not read: the verdict, and why."""
 
 BFLOAT16_OUT = False
+
+LOCAL_FUNCTIONS = False
 
 LOADED: dict[str, tuple[int | None, int | None]] = {"0.23.9": (None, None)}
 """Release → the highest opset and IR version that it loads; ``None``: no limit was found."""

@@ -16,10 +16,16 @@ RULES = None
 # ---- beyond the measured data ---------------------------------------------------------------------------------
 
 STRICT = {
-    way: ("not-implemented", f"TVM's frontend reads no {way}; store it as raw_data, as minuend fix does")
-    for way in ("value_float", "value_floats", "value_int", "value_ints")
+    "input without shape": ("not-implemented", "TVM needs the shape of every input"),
+    "local function": ("not-implemented", "TVM reads no local functions; minuend fix inlines them"),
+    **{
+        way: ("not-implemented", f"TVM's frontend reads no {way}; store it as raw_data, as minuend fix does")
+        for way in ("value_float", "value_floats", "value_int", "value_ints")
+    },
 }
 """Ways to store constants that it does not read: the verdict, and why."""
+
+LOCAL_FUNCTIONS = False
 
 LOADED: dict[str, tuple[int | None, int | None]] = {"0.27.0.post1": (None, None)}
 """Release → the highest opset and IR version that it loads; ``None``: no limit was found."""
