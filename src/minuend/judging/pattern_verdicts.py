@@ -14,7 +14,7 @@ from minuend.judging.recipe_patterns import proven
 from minuend.models.flow import KEEPING
 from minuend.models.matching import ADJACENT, CONVERTED, EDGE, ENDS, NARROW, ZEROS, Match
 from minuend.models.occurrences import Array, Occurrence
-from minuend.models.patterns import RESULT, Op, Pattern, X, can_enlarge_errors, is_alone, less
+from minuend.models.patterns import RESULT, Op, Pattern, Term, X, can_enlarge_errors, is_alone
 from minuend.models.ranges.interval import Range
 from minuend.operators import SUBTRACT
 from minuend.operators.value_classes import reachable
@@ -238,11 +238,15 @@ def sharing_constants(found: Sequence[Occurrence], target: Target) -> Collection
 
 
 def answers_for_zero(occurrence: Occurrence, node: Node, target: Target) -> Answers | None:
-    """Return what a target makes of a subtraction with a constant 0, which it may leave out or reverse.
+    """Return what a target makes of an operator with a constant 0 of its identities, which it may leave out.
 
     ``None`` where no operand is one, or where it was not measured.
     """
-    place = next((i for i in reversed(occurrence.constants) if _is_zero(occurrence.operands[i])), None)
+    operator = occurrence.op.computes
+    places = [one.place for one in operator.identities if one.constant == 0]
+    place = next(
+        (i for i in reversed(places) if occurrence.operands[i].constant and _is_zero(occurrence.operands[i])), None
+    )
     if not target.table.has_patterns or place is None or occurrence.two_constants:
         return None
     range_, operand = occurrence.operands[place], node.operands[place]
@@ -252,8 +256,9 @@ def answers_for_zero(occurrence: Occurrence, node: Node, target: Target) -> Answ
     found: Answers = {}
     ends = form == ENDS and place == 1 and not occurrence.dynamic and is_right(MINUS_ZERO_KEPT, node, target)
     for zero in (ZEROS[size][sign] for size in sizes for sign in signs if not (ends and sign)):
-        pattern = less(X, zero) if place == 1 else less(zero, X)
-        answers = target.table.find(Match(pattern, form, ""), node.a.dtype, occurrence.dynamic, "")
+        terms: tuple[Term, ...] = (*(X,) * place, zero, *(X,) * (operator.arity - place - 1))
+        match = Match(Op(operator.onnx, terms, judged=True), form, "")
+        answers = target.table.find(match, node.a.dtype, occurrence.dynamic, "")
         if answers is None:
             return None
         found = {**found, **answers}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 
-from minuend.operators.operator import Operator
+from minuend.operators.operator import Identity, Operator
 from minuend.operators.value_classes import INTEGERS, float_classes
 
 ADD = Operator(
@@ -16,4 +16,5 @@ ADD = Operator(
     integer_classes=INTEGERS,
     float_classes=float_classes("sum"),
     noun="sum",
+    identities=(Identity(0, 0), Identity(1, 0)),
 )

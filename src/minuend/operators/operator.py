@@ -91,6 +91,21 @@ class ValueClass:
     occurs: Callable[[ElementType], bool] = lambda element: True
 
 
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A constant operand with which the exact result is the other operand, or the other's negative.
+
+    A runtime may leave such a node out. Only the sign of a zero tells: ``-0 - 0`` is -0, and ``-0 - (-0)`` is 0.
+
+    Attributes:
+        place: which operand. constant: what it is. negative: whether the result is the negative.
+    """
+
+    place: int
+    constant: int
+    negative: bool = False
+
+
 @dataclass(frozen=True, eq=False)
 class Operator:
     """An element-wise operator.
@@ -103,6 +118,7 @@ class Operator:
         integer_classes, float_classes: the classes of operations on either kind of types, in the order in which they
             count.
         noun: what sentences call its result.
+        identities: constants with which a runtime may leave it out.
         recipes: how to write it with other operators, the best first.
         kernel: the kernel's name of it; ``None`` where the kernel does not compute it.
     """
@@ -115,6 +131,7 @@ class Operator:
     integer_classes: tuple[ValueClass, ...]
     float_classes: tuple[ValueClass, ...]
     noun: str
+    identities: tuple[Identity, ...] = ()
     recipes: tuple[Recipe, ...] = ()
     kernel: str | None = None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 
-from minuend.operators.operator import Operator, ValueClass, fits
+from minuend.operators.operator import Identity, Operator, ValueClass, fits
 from minuend.operators.subtract_recipes import RECIPES
 from minuend.operators.value_classes import INTEGERS, float_classes
 
@@ -25,6 +25,7 @@ SUBTRACT = Operator(
     integer_classes=(_LOWEST_SUBTRAHEND, *INTEGERS),
     float_classes=float_classes("difference"),
     noun="difference",
+    identities=(Identity(0, 0, negative=True), Identity(1, 0)),
     recipes=RECIPES,
     kernel="subtract",
 )
