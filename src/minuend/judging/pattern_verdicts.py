@@ -35,7 +35,7 @@ from minuend.runtimes.reasons import (
     ZeroNotMeasured,
 )
 from minuend.runtimes.rendering import english
-from minuend.runtimes.severity import UNKNOWN, Deviation, rank
+from minuend.runtimes.severity import UNKNOWN, Deviation, Severity, rank
 from minuend.runtimes.table import Answers
 from minuend.runtimes.target import Target
 from minuend.runtimes.witness import Witness
@@ -188,6 +188,11 @@ def _helps(occurrence: Occurrence, node: Node, target: Target, match: Match, cla
         if answers is not None and not any(name == EVERY or name in classes for name in answers):
             return hint
     return ""
+
+
+def severities(dtype: str, pattern: Pattern, wrong: Mapping[str, Answer]) -> list[Severity | None]:
+    """Return how bad answers of a pattern of an element type can be; ``None`` where it is not known."""
+    return [one.severity for one in _deviations(dtype, pattern, wrong)]
 
 
 def _deviations(dtype: str, pattern: Pattern, wrong: Mapping[str, Answer]) -> tuple[Deviation, ...]:

@@ -30,13 +30,16 @@ from minuend.runtimes.answers import EVERY, Answer, worse
 from minuend.runtimes.probing import PROBING, GraphProbing
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.running import MalformedAnswer, Output, Refused, Runtime
-from minuend.runtimes.severity import Severity, distance, rank, severity
+from minuend.runtimes.severity import ROUNDING, Severity, distance, rank, severity
 from minuend.runtimes.table import DEFAULTS, DYNAMIC, NOTHING, STATIC, Answers, Key, Table, joined, pattern_key
 from minuend.runtimes.values import Codes
 from minuend.runtimes.witness import Witness
 
 _CLASSIFIED, _FARTHEST = 80, 8
 """Pairs that deviate, up to which each one's value class is reported; and of the farthest results, how many more."""
+
+_NARROW_DRAWS = 8
+"""Sets of values of a narrow type: behind an operator that jumps, few of them show that a rounding is left out."""
 
 _TRIED, _MOST_OPERANDS = 4, 64
 """How many elements are tried as witnesses; and the numbers of the inputs that one has, at most."""
@@ -122,7 +125,7 @@ def answer(case: GraphCase, runtime: Runtime, form: str, built: Built) -> Answer
         nothing can be said of the two.
     """
     found: Answers = {}
-    for again in range(2 if case.dtype in NARROW else 1):
+    for again in range(_NARROW_DRAWS if case.dtype in NARROW else 1):
         answers = _answer_on(case, runtime, form, built, again)
         if answers is None:
             return None
@@ -298,8 +301,12 @@ def _severity(ran: _Ran, place: int, operands: Sequence[float]) -> tuple[Severit
         return "numbers", 0
     got, expected = (values.number(element, int(one.codes.flat[place])) for one in (ran.got, ran.expected))
     name = severity(element, operands, got, expected)
-    finite = name in ("rounding", "numbers") and not element.is_integer
-    return name, distance(element, got, expected) if finite else 0
+    if element.is_integer or name in ("sign-of-zero", "edge"):
+        return name, 0
+    ulps = distance(element, got, expected)
+    if name == "subnormal" and got != 0 and ulps <= ROUNDING:  # in a pattern that is a rounding as any other
+        name = "rounding"
+    return name, 0 if name == "subnormal" else ulps
 
 
 def _spread(terms: Sequence[Any], fed: Mapping[str, Array], shape: tuple[int, ...]) -> list[Array | None]:

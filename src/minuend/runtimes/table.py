@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from minuend.core.elements import TYPES
 from minuend.models.constants import Constants, positions_of
-from minuend.models.matching import ADJACENT, ARITHMETIC, LINEAR, NARROW, THROUGH, Match
+from minuend.models.matching import ADJACENT, ARITHMETIC, COMPARISONS, LINEAR, NARROW, THROUGH, Match
 from minuend.models.patterns import Const, Op, Pattern, X, less, replaced
 from minuend.operators.operator import Operator
 from minuend.runtimes.answers import EVERY, Answer, worse
@@ -151,6 +151,8 @@ class Table:
         if match.exact and self._known(match, WIDE, dynamic, hint) == {}:
             return {}  # the two are fine where nothing rounds between them
         found = self._known(match, dtype, dynamic, hint)
+        if found and dtype in NARROW:
+            found = with_all_that_rounds(found)
         return None if found == {} and self._cannot_show(match.pattern, dtype) else found
 
     def _cannot_show(self, pattern: Pattern, dtype: str) -> bool:
@@ -158,10 +160,13 @@ class Table:
 
         Their inputs are no number that a constant is, and no finite one overflows with a constant. So they show neither
         the sign of a zero where a runtime negates by reversing, nor a result that is infinite between two nodes alone,
-        where both operands of the second are that result.
+        where both operands of the second are that result. Behind an operator that jumps, few numbers show that a
+        rounding is left out; other operators show whether it is.
         """
         if not isinstance(pattern, Op) or pattern.judged or TYPES[dtype].is_integer:
             return False
+        if dtype in NARROW and pattern.operator in _JUMPING:
+            return self._cell(Match(_ADDED, ADJACENT, "Add"), dtype, STATIC) != {}
         own = [one for one in pattern.operands if isinstance(one, Op) and one.judged]
         if not any(isinstance(one, Const) for op in own for one in op.operands):
             return False
@@ -226,6 +231,28 @@ class Table:
             return {}
         return adjacent
 
+
+def with_all_that_rounds(found: Answers) -> Answers:
+    """Return answers of a narrow type, where what holds for one class that rounds holds for all of them.
+
+    What is computed in more bits lacks a rounding wherever the type has one; few numbers show it behind a comparison.
+
+    >>> sorted(with_all_that_rounds({"overflows": Answer("different-numbers")}))
+    ['overflows', 'rounds', 'subnormal']
+    """
+    known = [found[name] for name in _ROUNDING if name in found and found[name].verdict == "different-numbers"]
+    if not known:
+        return found
+    return {**dict.fromkeys(_ROUNDING, functools.reduce(worse, known)), **found}
+
+
+_JUMPING = (*COMPARISONS, "ThresholdedRelu")
+"""Operators whose result can change by any amount where an operand changes in its last digit."""
+
+_ADDED = Op("Add", (less(X, X), X))
+
+_ROUNDING = ("rounds", "overflows", "subnormal")
+"""Value classes of floats whose exact result is no number of the type, or may be none."""
 
 NOTHING = Table({})
 """The table of what was not measured."""

@@ -1,0 +1,77 @@
+"""Check what measured files promise of patterns on other inputs than those that they were measured on.
+
+    python tools/check_severities.py onnxruntime-cpu [--every 10] [--draws 2] [--seed 1]
+
+Each chosen case is run on new random inputs. A violation is a deviation that is worse than the severity that a verdict
+would give, or one of a value class of which the file says nothing. The page on the gate has the counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+
+import numpy as np
+
+from minuend.core.elements import TYPES
+from minuend.judging.pattern_verdicts import severities
+from minuend.models.matching import NARROW
+from minuend.runtimes import pattern_cases, targets
+from minuend.runtimes.answers import EVERY
+from minuend.runtimes.pattern_cases import GraphCase, _Ran
+from minuend.runtimes.running import Runtime
+from minuend.runtimes.severity import rank
+from minuend.runtimes.table import Answers, Key, with_all_that_rounds
+
+
+def violations(key: Key, case: GraphCase, known: Answers, runtime: Runtime, draw: int) -> list[str]:
+    """Return how a runtime breaks on other inputs what is known of a case."""
+    probing = pattern_cases.graph_probing()
+    known = with_all_that_rounds(known) if key.dtype in NARROW else known
+    built = probing.build(case)
+    fed = {name: pattern_cases.elements(feed, name, i, draw) for i, (name, feed) in enumerate(built.feeds.items())}
+    ran = pattern_cases._run(case, runtime, probing.FORM, built, fed, draw)
+    if not isinstance(ran, _Ran):
+        return []
+    found = []
+    for name, one in pattern_cases.classified(case, built, ran).items():
+        answer = known.get(name) or known.get(EVERY)
+        if answer is None:
+            found.append(f"{name}: not known to differ; {', '.join(one.answer.severities)}")
+            continue
+        promised = severities(key.dtype, key.pattern, {name: answer})
+        if None in promised:
+            continue
+        worst = max(map(rank, promised))
+        found += [f"{name}: {each} is worse than promised" for each in one.answer.severities if rank(each) > worst]
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runtime", help="which is installed in a release that was measured")
+    parser.add_argument("--every", type=int, default=10, help="each so many cases of those that were measured")
+    parser.add_argument("--draws", type=int, default=2, help="inputs of each")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--types", nargs="+", default=list(TYPES), metavar="TYPE")
+    given = parser.parse_args()
+    counts: Counter[str] = Counter()
+    with Runtime(given.runtime) as runtime:
+        table = targets.find(f"{runtime.name}@{runtime.release}").table
+        rows = [row for row in pattern_cases.rows_for(runtime) if row[0] in table.cells and row[0].dtype in given.types]
+        order = np.random.default_rng(given.seed).permutation(len(rows))[:: given.every]
+        for i in order:
+            key, case = rows[i]
+            for draw in range(given.draws):
+                counts["runs"] += 1
+                for text in violations(key, case, table.cells[key], runtime, 1000 * given.seed + draw + 2):
+                    counts["violations"] += 1
+                    print(f"{key.pattern} ({key.dtype}, {key.setting}{', ' * bool(key.form)}{key.form}): {text}")
+    print(f"{runtime.name}@{runtime.release}: {len(order):,} cases, {counts['runs']:,} runs,"
+          f" {counts['violations']:,} violations")  # fmt: skip
+    sys.exit(bool(counts["violations"]))
+
+
+if __name__ == "__main__":
+    main()
