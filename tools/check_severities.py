@@ -28,7 +28,7 @@ from minuend.runtimes.table import Answers, Key, with_all_that_rounds
 def violations(key: Key, case: GraphCase, known: Answers, runtime: Runtime, draw: int) -> list[str]:
     """Return how a runtime breaks on other inputs what is known of a case."""
     probing = pattern_cases.graph_probing()
-    known = with_all_that_rounds(known) if key.dtype in NARROW else known
+    known = with_all_that_rounds(known, key.pattern) if key.dtype in NARROW else known
     built = probing.build(case)
     fed = {name: pattern_cases.elements(feed, name, i, draw) for i, (name, feed) in enumerate(built.feeds.items())}
     ran = pattern_cases._run(case, runtime, probing.FORM, built, fed, draw)

@@ -191,14 +191,15 @@ def test_what_is_kept_in_more_bits_counts_from_afar():
     pattern = less(Op("Sin", (X,)), X)
     known = Table({pattern_key(pattern, dtype, STATIC, ""): WRONG for dtype in ("float16", "float32")})
     afar = Match(pattern, THROUGH, "Sin")
-    assert (known.find(afar, "float16", False, ""), known.find(afar, "float32", False, "")) == (WRONG, {})
+    unrounded = dict.fromkeys(("rounds", "overflows", "subnormal"), WRONG["rounds"])
+    assert (known.find(afar, "float16", False, ""), known.find(afar, "float32", False, "")) == (unrounded, {})
 
 
 @pytest.mark.parametrize("name", MEASURED)
 def test_a_measured_release_reads_back_as_it_was_written(name):
     found = targets.find(name)
     again = targets.load(targets.dump(found))
-    assert again.table.patterns == found.table.patterns
+    assert repr(again.table.patterns) == repr(found.table.patterns)  # no NaN is equal to another
     assert targets.dump(again) == targets.dump(found)
     assert found.table.has_default == bool(quirks(found.runtime).hints)
     assert found.table.cells[pattern_key(less(X, X), "float32", STATIC, "")] == {}

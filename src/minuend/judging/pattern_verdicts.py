@@ -196,11 +196,22 @@ def severities(dtype: str, pattern: Pattern, wrong: Mapping[str, Answer]) -> lis
 
 
 def _deviations(dtype: str, pattern: Pattern, wrong: Mapping[str, Answer]) -> tuple[Deviation, ...]:
-    """How bad answers of a pattern are; where cancellation enlarges an error, what was measured is no bound of it."""
-    found = tuple(each for one in wrong.values() for each in one.deviations(TYPES[dtype]))
-    if not can_enlarge_errors(pattern):
-        return found
-    return tuple(Deviation("numbers") if one.severity in ("rounding", "numbers") else one for one in found)
+    """How bad answers of a pattern are: what was measured, and what other numbers can make of it.
+
+    Where cancellation enlarges an error, a distance that was measured is no bound; next to zero the least number is
+    all there is of a subnormal one.
+    """
+    enlarged = can_enlarge_errors(pattern)
+    found = []
+    for name, answer in wrong.items():
+        for one in answer.deviations(TYPES[dtype]):
+            if enlarged and one.severity in ("rounding", "numbers"):
+                found.append(Deviation("numbers"))
+            elif name == "subnormal" and one.severity in ("sign-of-zero", "rounding"):
+                found.append(Deviation("subnormal"))
+            else:
+                found.append(one)
+    return tuple(found)
 
 
 def _deviating(target: Target, dtype: str, pattern: Pattern, wrong: Mapping[str, Answer], hint: str) -> PatternVerdict:

@@ -152,7 +152,7 @@ class Table:
             return {}  # the two are fine where nothing rounds between them
         found = self._known(match, dtype, dynamic, hint)
         if found and dtype in NARROW:
-            found = with_all_that_rounds(found)
+            found = with_all_that_rounds(found, match.pattern)
         return None if found == {} and self._cannot_show(match.pattern, dtype) else found
 
     def _cannot_show(self, pattern: Pattern, dtype: str) -> bool:
@@ -232,18 +232,19 @@ class Table:
         return adjacent
 
 
-def with_all_that_rounds(found: Answers) -> Answers:
+def with_all_that_rounds(found: Answers, pattern: Pattern) -> Answers:
     """Return answers of a narrow type, where what holds for one class that rounds holds for all of them.
 
     What is computed in more bits lacks a rounding wherever the type has one; few numbers show it behind a comparison.
 
-    >>> sorted(with_all_that_rounds({"overflows": Answer("different-numbers")}))
+    >>> sorted(with_all_that_rounds({"overflows": Answer("different-numbers")}, less(X, X)))
     ['overflows', 'rounds', 'subnormal']
     """
-    known = [found[name] for name in _ROUNDING if name in found and found[name].verdict == "different-numbers"]
+    names = (*_ROUNDING, "ordinary") if _from_wide_integers(pattern) else _ROUNDING
+    known = [found[name] for name in names if name in found and found[name].verdict == "different-numbers"]
     if not known:
         return found
-    return {**dict.fromkeys(_ROUNDING, functools.reduce(worse, known)), **found}
+    return {**dict.fromkeys(names, functools.reduce(worse, known)), **found}
 
 
 _JUMPING = (*COMPARISONS, "ThresholdedRelu")
