@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-import numpy as np
-
 from minuend.core.shapes import Broadcast, Dim
 from minuend.errors import SpecError
+from minuend.files.streaming.reading import Array
 from minuend.names import unused
 from minuend.standards.node import TensorType
 
@@ -51,7 +50,7 @@ class Value:
 
     name: str
     type: TensorType
-    constant: np.ndarray[Any, np.dtype[Any]] | None = None
+    constant: Array | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

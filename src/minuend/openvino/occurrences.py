@@ -9,9 +9,10 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from minuend.errors import SpecError, Unsupported
+from minuend.files.streaming.reading import Array
 from minuend.models.flow import Flow
 from minuend.models.matching import matches
-from minuend.models.occurrences import Array, Occurrence, constants_of, typed
+from minuend.models.occurrences import Occurrence, constants_of, typed
 from minuend.models.purpose import purpose_of
 from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.models.ranges.conditions import Values, branches

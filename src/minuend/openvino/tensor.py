@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -18,10 +17,9 @@ from minuend.core import elements
 from minuend.core.elements import ElementType
 from minuend.core.shapes import size
 from minuend.errors import DTypeError, ShapeError, SpecError, listed
+from minuend.files.streaming.reading import Array
 from minuend.openvino.versions import SPELLINGS, SUBTRACT_1
 from minuend.standards import spelling
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 NARROW: tuple[ElementType, ...] = tuple(
     elements.TYPES[name] for name in SUBTRACT_1.types if elements.TYPES[name].kernel == "table"

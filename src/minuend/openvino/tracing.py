@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from minuend.core.limits import MAX_BYTES
-from minuend.models.tracing import Array, Step, Trace
+from minuend.files.streaming.reading import Array
+from minuend.models.tracing import Step, Trace
 from minuend.openvino.execution import running
 from minuend.openvino.ir.sections import Ref
 from minuend.openvino.model import Model

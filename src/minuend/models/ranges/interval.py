@@ -16,9 +16,9 @@ from typing import Any, cast
 import numpy as np
 
 from minuend.core.elements import TYPES, ElementType
+from minuend.files.streaming.reading import Array
 from minuend.operators import SUBTRACT
 
-Array = np.ndarray[Any, np.dtype[Any]]
 Number = int | float
 
 INFINITY = math.inf

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from minuend.errors import SpecError
+from minuend.files.streaming.reading import Array
 from minuend.openvino.execution.layers import KINDS, elements, kind_of
-from minuend.openvino.ir.sections import Array, Layer, Ref, Section, Type
+from minuend.openvino.ir.sections import Layer, Ref, Section, Type
 
 NOTHING: Mapping[Layer, Type] = MappingProxyType({})
 

@@ -19,12 +19,12 @@ from minuend.core.elements import ElementType, of_numpy
 from minuend.core.shapes import MAX_RANK, Broadcast, Dim, Shape, bounds, format_shape, from_bounds, may_be, static
 from minuend.errors import DTypeError, ShapeError, SpecError, Unsupported, cut, listed, shown
 from minuend.files.stored_elements import Contiguous, Elements, InMemory
-from minuend.files.streaming.reading import ByteRange
+from minuend.files.streaming.reading import Array, ByteRange
 from minuend.files.streaming.reading import blocks as read_blocks
 from minuend.openvino.execution.casts import convert
 from minuend.openvino.ir import notation
 from minuend.openvino.ir.notation import NUMERIC
-from minuend.openvino.ir.sections import Array, Layer, Type
+from minuend.openvino.ir.sections import Layer, Type
 from minuend.openvino.tensor import NARROW, Tensor
 from minuend.openvino.versions import DIALECT, OPSETS, REFUSED, SPELLINGS, SUBTRACT_1
 from minuend.standards.node import Node, TensorType

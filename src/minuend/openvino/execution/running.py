@@ -11,11 +11,12 @@ from minuend.child import Budget
 from minuend.core.shapes import format_shape, may_be, size, static
 from minuend.errors import ResultTooLarge, SpecError, Unsupported, listed
 from minuend.files.base import quoted
+from minuend.files.streaming.reading import Array
 from minuend.openvino.execution import layers as table
 from minuend.openvino.execution.inference import infer
 from minuend.openvino.execution.layers import KINDS, kind_of, lacking
 from minuend.openvino.ir import notation
-from minuend.openvino.ir.sections import Array, Layer, Section, Type
+from minuend.openvino.ir.sections import Layer, Section, Type
 from minuend.openvino.tensor import Tensor
 
 Value: TypeAlias = Array | Tensor

@@ -9,10 +9,11 @@ import numpy as np
 from minuend.core import elements
 from minuend.core.shapes import Shape
 from minuend.errors import DTypeError, listed
+from minuend.files.streaming.reading import Array
 from minuend.openvino.execution import layers as table
 from minuend.openvino.execution.inference import infer_layer
 from minuend.openvino.ir import notation
-from minuend.openvino.ir.sections import Array, Input, Layer, Output, Ref, Type
+from minuend.openvino.ir.sections import Input, Layer, Output, Ref, Type
 from minuend.openvino.model import Model
 from minuend.openvino.tensor import NARROW, Tensor
 from minuend.openvino.versions import SPELLINGS

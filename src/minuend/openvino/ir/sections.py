@@ -10,16 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
-from typing import Any, NamedTuple, TypeAlias
-
-import numpy as np
+from typing import NamedTuple
 
 from minuend.core.shapes import Shape
 from minuend.errors import FileFormatError, shown
-from minuend.files.streaming.reading import ByteRange
+from minuend.files.streaming.reading import Array, ByteRange
 from minuend.openvino.ir.xml import Element
-
-Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 
 class Missing:

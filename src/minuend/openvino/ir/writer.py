@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
-from minuend.files.streaming.reading import Source, blocks
+from minuend.files.streaming.reading import Array, Source, blocks
 from minuend.openvino.execution import layers as table
 from minuend.openvino.ir import notation
 from minuend.openvino.ir.pairing import Stream
-from minuend.openvino.ir.sections import Array, Input, Layer, Output, Section, Type
+from minuend.openvino.ir.sections import Input, Layer, Output, Section, Type
 from minuend.openvino.ir.xml import Element, element
 
 ALIGNMENT = 64

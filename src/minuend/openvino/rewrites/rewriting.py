@@ -6,11 +6,12 @@ from dataclasses import replace
 from typing import cast
 
 from minuend.errors import SpecError
+from minuend.files.streaming.reading import Array
 from minuend.models.occurrences import Occurrence
 from minuend.names import Names
 from minuend.openvino.execution import layers as table
 from minuend.openvino.ir.builder import Builder
-from minuend.openvino.ir.sections import Array, Layer, Ref
+from minuend.openvino.ir.sections import Layer, Ref
 from minuend.openvino.model import Model
 from minuend.openvino.rewrites.emitter import LayerEmitter
 from minuend.openvino.tensor import NARROW, Tensor
