@@ -18,7 +18,7 @@ from minuend.arrays.functions import compute as subtract_arrays
 from minuend.core.elements import ElementType, of_numpy
 from minuend.core.shapes import MAX_RANK, Broadcast, Dim, Shape, bounds, format_shape, from_bounds, may_be, static
 from minuend.errors import DTypeError, ShapeError, SpecError, Unsupported, cut, listed, shown
-from minuend.files.stored_elements import Contiguous, Elements, InMemory
+from minuend.files.stored_elements import Contiguous, InMemory
 from minuend.files.streaming.reading import Array, ByteRange
 from minuend.files.streaming.reading import blocks as read_blocks
 from minuend.openvino.execution.casts import convert
@@ -267,10 +267,6 @@ def _has_bits(name: str) -> bool:
 # ---- one operand ----------------------------------------------------------------------------------------------
 
 
-def _infer_convert(layer: Layer, types: Sequence[Type], known: Known) -> Type:
-    return Type(element_type(layer, "destination_type"), types[0].shape)
-
-
 def _convert(layer: Layer, arrays: Sequence[Array], types: Sequence[Type], shape: tuple[int, ...]) -> Array:
     source, target = types[0].element, element_type(layer, "destination_type")
     for name in (source, target):
@@ -333,25 +329,22 @@ def _shaped(
     return infer
 
 
-def _of_rank(layer: Layer, shape: Shape, rank: int | None) -> Shape:
-    return None if rank is None else (None,) * rank
-
-
 def _reshape(layer: Layer, arrays: Sequence[Array], types: Sequence[Type], shape: tuple[int, ...]) -> Array:
     return arrays[0].reshape(shape)
 
 
+def _of_rank(layer: Layer, shape: Shape, rank: int | None) -> Shape:
+    return None if rank is None else (None,) * rank
+
+
 def _check_indices(layer: Layer, type_: Type, what: str) -> None:
+    given = f"{what} of {layer.type} (input 1)"
     if type_.element not in ("dynamic", *_INTEGERS):
-        raise DTypeError("types", f"{what} of {layer.type} (input 1) is of {type_.element}; expected integers")
+        raise DTypeError("types", f"{given} is of {type_.element}; expected integers")
     if type_.shape is not None and len(type_.shape) > 1:
-        raise ShapeError(
-            "shape", f"{what} of {layer.type} (input 1) has shape {format_shape(type_.shape)}; expected rank 1"
-        )
+        raise ShapeError("shape", f"{given} has shape {format_shape(type_.shape)}; expected rank 1")
     if (_length(type_) or 0) > MAX_RANK:
-        raise ShapeError(
-            "shape", f"{what} of {layer.type} (input 1) holds {_length(type_)} numbers; expected {MAX_RANK} at most"
-        )
+        raise ShapeError("shape", f"{given} holds {_length(type_)} numbers; expected {MAX_RANK} at most")
 
 
 def _length(type_: Type) -> int | None:
@@ -443,20 +436,12 @@ def _squeezed(layer: Layer, axes: list[int], shape: Shape) -> Shape:
     return tuple(dim for axis, dim in enumerate(shape) if axis not in gone)
 
 
-def _skips(layer: Layer) -> str:
-    return "with allow_axis_skip" if _flag(layer, "allow_axis_skip") else ""
-
-
 def _mode(layer: Layer) -> str:
     return layer.data.get("mode", "numpy").lower()
 
 
 def _of_target(layer: Layer, shape: Shape, rank: int | None) -> Shape:
     return None if _mode(layer) == "bidirectional" else _of_rank(layer, shape, rank)
-
-
-def _broadcast(layer: Layer, arrays: Sequence[Array], types: Sequence[Type], shape: tuple[int, ...]) -> Array:
-    return np.broadcast_to(arrays[0], shape)
 
 
 def _other_mode(layer: Layer) -> str:
@@ -482,19 +467,7 @@ def _clash(dim: Dim, target: int) -> bool:
     return isinstance(dim, int) and dim not in (1, target)
 
 
-# ---- the ends -------------------------------------------------------------------------------------------------
-
-
-def _of_parameter(layer: Layer, types: Sequence[Type], known: Known) -> Type:
-    return Type(element_type(layer, default="dynamic"), parameter_shape(layer))
-
-
-def _of_constant(layer: Layer, types: Sequence[Type], known: Known) -> Type:
-    return Type(element_type(layer), constant_shape(layer))
-
-
-def _first(layer: Layer, arrays: Sequence[Array], types: Sequence[Type], shape: tuple[int, ...]) -> Array:
-    return arrays[0]
+# ---- constants ------------------------------------------------------------------------------------------------
 
 
 def elements(layer: Layer) -> Array:
@@ -522,7 +495,7 @@ def _in_files(row: ElementType) -> np.dtype[Any]:
     return row.memory if row.name == "bfloat16" else row.memory.newbyteorder("<")
 
 
-def stored_elements(layer: Layer) -> Elements:
+def stored_elements(layer: Layer) -> Contiguous | InMemory:
     """Return a Const's elements, which are read where they lie if they lie as memory has them.
 
     Raises:
@@ -542,14 +515,11 @@ def blocks(layer: Layer) -> tuple[np.dtype[Any], Iterable[Array]]:
     Raises:
         FileFormatError, Unsupported: see :func:`elements`.
     """
-    name, content = element_type(layer), layer.content
-    if name not in NUMERIC or NUMERIC[name] in NARROW or not isinstance(content, ByteRange):
-        array = elements(layer)
-        return array.dtype, [array]
-    row, shape = NUMERIC[name], constant_shape(layer)
-    check_array(shape)
-    stored = read_blocks(content.source, content.offset, notation.nbytes(name, math.prod(shape)))
-    return row.memory, (block.view(_in_files(row)) for block in stored)
+    stored = stored_elements(layer)
+    if isinstance(stored, InMemory):
+        return stored.dtype, [stored.array]
+    found = read_blocks(stored.source, stored.offset, stored.nbytes)
+    return NUMERIC[element_type(layer)].memory, (block.view(stored.dtype) for block in found)
 
 
 def check_array(shape: Sequence[Dim]) -> None:
@@ -567,26 +537,26 @@ def check_array(shape: Sequence[Dim]) -> None:
 _LATER = range(OPSETS.start, OPSETS.stop + 1)
 
 _KINDS = (
-    Kind("Parameter", (0, 0), _of_parameter, _first, opsets=_LATER),
-    Kind("Const", (0, 0), _of_constant, lambda layer, *_: elements(layer)),
-    Kind("Result", (1, 1), lambda layer, types, known: types[0], _first, outputs=0),
+    Kind("Parameter", (0, 0), lambda layer, *_: Type(element_type(layer, default="dynamic"), parameter_shape(layer)),
+         lambda layer, arrays, *_: arrays[0], opsets=_LATER),
+    Kind("Const", (0, 0), lambda layer, *_: Type(element_type(layer), constant_shape(layer)),
+         lambda layer, *_: elements(layer)),
+    Kind("Result", (1, 1), lambda layer, types, known: types[0], lambda layer, arrays, *_: arrays[0], outputs=0),
     Kind("Subtract", (2, 2), _infer_subtract, _subtract),
-    Kind("Convert", (1, 1), _infer_convert, _convert),
+    Kind("Convert", (1, 1), lambda layer, types, _: Type(element_type(layer, "destination_type"), types[0].shape),
+         _convert),
     Kind("Reshape", (2, 2), _shaped("the new shape", _reshaped, _of_rank), _reshape),
     Kind("Unsqueeze", (2, 2), _shaped("the axes", _unsqueezed, _of_more), _reshape),
-    Kind("Squeeze", (1, 2), _shaped("the axes", _squeezed, lambda *_: None), _reshape, foreign=_skips),
-    Kind("Broadcast", (2, 2), _shaped("the new shape", _spread, _of_target), _broadcast, foreign=_other_mode),
+    Kind("Squeeze", (1, 2), _shaped("the axes", _squeezed, lambda *_: None), _reshape,
+         foreign=lambda layer: "with allow_axis_skip" if _flag(layer, "allow_axis_skip") else ""),
+    Kind("Broadcast", (2, 2), _shaped("the new shape", _spread, _of_target),
+         lambda layer, arrays, types, shape: np.broadcast_to(arrays[0], shape), foreign=_other_mode),
     Kind("Clamp", (1, 1), _infer_clamp, _clamp),
     Kind("Mod", (2, 2), _binary(_numeric, "a number"), _elementwise(np.fmod)),
     Kind("FloorMod", (2, 2), _binary(_numeric, "a number"), _elementwise(np.mod)),
-    Kind(
-        "BitwiseAnd",
-        (2, 2),
-        _binary(_has_bits, "an integer or boolean"),
-        _elementwise(np.bitwise_and),
-        opsets=range(13, OPSETS.stop),
-    ),
-)
+    Kind("BitwiseAnd", (2, 2), _binary(_has_bits, "an integer or boolean"), _elementwise(np.bitwise_and),
+         opsets=range(13, OPSETS.stop)),
+)  # fmt: skip
 
 KINDS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _KINDS})
 """Every type of layer that runs, by name."""

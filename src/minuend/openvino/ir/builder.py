@@ -144,10 +144,6 @@ class Builder:
                 data[table.AXIS] = str(-1 if axis is None else axis)
         return Ref(self.layer(kind, name, [*operands], data, names=names), 0)
 
-    def binary(self, kind: str, name: str, a: Ref, b: Ref) -> Ref:
-        """Add Mod, FloorMod or BitwiseAnd, broadcast by numpy's rule."""
-        return Ref(self.layer(kind, name, [a, b], {"auto_broadcast": "numpy"}), 0)
-
     def convert(self, name: str, x: Ref, element_type: str, *, names: Iterable[str] | None = None) -> Ref:
         """Add a conversion to another element type."""
         return Ref(self.layer("Convert", name, [x], {"destination_type": element_type}, names=names), 0)
