@@ -171,7 +171,6 @@ class _Lifting:
     # ---- steps ------------------------------------------------------------------------------------------------
 
     def spread(self, contents: _Contents, sizes: tuple[int, ...], place: str) -> _Contents:
-        """Expand to sizes, where it has others."""
         if contents.shape == sizes:
             return contents
         return self.made("expand", (contents,), f"{contents.value}_expand", sizes, place, shape=sizes)

@@ -31,8 +31,6 @@ _ADVICE = "Leave these nodes out, or convert the model with a tool that knows al
 
 @dataclass(eq=False, slots=True)
 class _Buffer:
-    """A resource to be."""
-
     name: str
     element: ElementType
     count: int

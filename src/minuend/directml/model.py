@@ -125,7 +125,6 @@ class Model:
         return self
 
     def output_names(self) -> list[str]:
-        """Return the resources that dispatches write to."""
         dispatches = (command for command in self.commands if isinstance(command, Dispatch))
         bound = (one.bindings[OUTPUT].resource for one in dispatches if OUTPUT in one.bindings)
         return list(dict.fromkeys(bound))

@@ -111,7 +111,6 @@ class Graph:
         return shape
 
     def constants(self) -> Iterator[Value]:
-        """The values that are constant."""
         return (value for value in self.values.values() if value.constant is not None)
 
     def fresh(self, base: str) -> str:

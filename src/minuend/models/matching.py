@@ -121,7 +121,6 @@ def _bare(flow: Flow, index: int) -> Iterator[Match]:
 
 
 def _judged(flow: Flow, index: int, terms: Sequence[Term]) -> Op:
-    """The judged operator with its operands as a pattern shows them."""
     return Op(flow.steps[index][0], tuple(terms), judged=True)
 
 
@@ -240,7 +239,6 @@ def _stands(flow: Flow, name: str, operator: str, form: str, beyond: Iterable[in
 
 
 def _later(flow: Flow, index: int) -> Iterator[Match]:
-    """What a result reaches, each operator once."""
     for operator in sorted({flow.steps[i][0] for i in _reached(flow, index)}):
         yield Match(_distant(flow, index, How.BEHIND, operator), ADJACENT, operator, later=True)
     for operator in sorted({flow.steps[i][0] for i in _connected(flow, index)}):
@@ -254,7 +252,6 @@ def _distant(flow: Flow, index: int, how: How, operator: str) -> Distant:
 
 
 def _reached(flow: Flow, index: int) -> set[int]:
-    """The numbers of all nodes that a difference reaches."""
     seen = {i for name in flow.steps[index][2] for i in flow.readers_of(name)}
     waiting = list(seen)
     while waiting:
@@ -340,7 +337,6 @@ def _sources(flow: Flow, name: str) -> Iterator[tuple[str, str]]:
 
 
 def _targets(flow: Flow, name: str) -> Iterator[tuple[str, str]]:
-    """A value, and what it becomes through such operators."""
     yield ADJACENT, name
     through = KEEPING if flow.dtypes.get(name) in NARROW else SHAPES
     gone = flow.after(name, _GONE)

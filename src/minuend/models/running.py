@@ -184,5 +184,4 @@ def _holds(suffix: str, result: Result) -> bool:
 
 
 def described(output: Output) -> str:
-    """Say what was written where."""
     return f"{output.name}: {output.element} {format_shape(output.shape)} → {output.path}"

@@ -114,7 +114,6 @@ class Model:
         return self
 
     def output_names(self) -> list[str]:
-        """Return the names of :attr:`outputs`."""
         return list(self._results())
 
     @property
@@ -215,7 +214,6 @@ class Model:
         return Outputs(self.run(inputs, max_bytes=max_bytes))
 
     def _results(self) -> dict[str, Layer]:
-        """The Results by the names of their tensors."""
         found: dict[str, Layer] = {}
         for layer in self.section.of_type("Result"):
             name = _result_name(layer, self.version)

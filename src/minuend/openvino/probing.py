@@ -26,7 +26,6 @@ def declared(model: Model) -> Iterator[tuple[str, str, Shape]]:
 
 
 def nbytes(model: Model) -> int:
-    """Bytes of a model's weights."""
     return model.weights.size
 
 

@@ -65,12 +65,10 @@ class Tensor:
 
     @property
     def element_type(self) -> str:
-        """OpenVINO's name of the element type."""
         return SPELLINGS[self.element.name][0]
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of ``codes``."""
         shape: tuple[int, ...] = self.codes.shape
         return shape
 

@@ -123,7 +123,6 @@ def _history(op: OpVersion, name: str) -> str:
 
 
 def check_types(op: OpVersion, a: str, b: str = "") -> None:
-    """Check the operands' element types."""
     home = dialect(op.dialect)
     # 3. A and B have one element type; nothing is promoted.
     if b and a != b:

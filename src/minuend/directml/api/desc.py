@@ -74,7 +74,6 @@ class TensorDesc:
 
     @property
     def element(self) -> ElementType:
-        """The row of the element type."""
         return _element(self.data_type)
 
     @property

@@ -61,7 +61,6 @@ class Dispatchable:
 
     @property
     def subtracts(self) -> bool:
-        """Whether it is a subtraction."""
         return bool(self.descs)
 
     def owned(self, tensor: str) -> bool:

@@ -223,7 +223,6 @@ class Execution:
             raise item.error(f"dimensions {dims} are {size(dims)} elements; the resource holds {contained}")
 
     def _check_memory(self, limit: int | None) -> None:
-        """Refuse more than the limit before it is allocated."""
         owned = [binding.resource for one in self.dispatchables.values() for binding in one.init.values()]
         buffers = sum(self.sizes.values()) + sum(self.sizes[name] for name in owned)  # what is owned is copied
         results = sum(size(desc.sizes) * desc.element.itemsize for desc, _ in self.results.values())

@@ -74,7 +74,6 @@ class Resource:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the initial values."""
         return self.count * (1 if self.element is None else self.element.itemsize)
 
 

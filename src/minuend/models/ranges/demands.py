@@ -87,7 +87,6 @@ def _dim(shape: tuple[Any, ...], axis: Any) -> tuple[Any, ...]:
 
 
 def _dims(index: int, least: int = 0) -> Demand:
-    """Sizes of a result."""
     return lambda step: [_between(step, index, least, MOST_DIM, "a dim", frozenset({DIMS}))]
 
 

@@ -59,12 +59,10 @@ class Range:
 
     @property
     def element(self) -> ElementType | None:
-        """The row of the element type; ``None`` for bool and unknown types."""
         return None if self.dtype is None else TYPES.get(self.dtype)
 
     @property
     def is_float(self) -> bool:
-        """Whether it holds floats."""
         return self.element is not None and not self.element.is_integer
 
     @property
@@ -73,7 +71,6 @@ class Range:
         return same_values(self, full(self.dtype))
 
     def holds(self, value: Number) -> bool:
-        """Whether a value can occur."""
         if isinstance(value, float) and math.isnan(value):
             return self.nan
         if value == 0 and math.copysign(1, value) < 0:
@@ -93,7 +90,6 @@ def _shown(value: Number) -> str:
 
 
 def same_values(x: Range, y: Range) -> bool:
-    """Whether two ranges hold the same values."""
     fields = ("dtype", "lo", "hi", "nan", "negative_zero", "integral")
     return all(getattr(x, name) == getattr(y, name) for name in fields)
 
@@ -275,7 +271,6 @@ def _rounded(a: Range, ends: Iterable[Fraction | float], like: Iterable[Range], 
 
 
 def add(a: Range, b: Range) -> Range:
-    """Return the range of A + B."""
     if not a.is_float:
         return within(a.dtype, a.lo + b.lo, a.hi + b.hi, (a, b))
     nan = a.nan or b.nan or _meet(a, b)
@@ -310,14 +305,12 @@ def subtract(a: Range, b: Range) -> Range:
 
 
 def negate(a: Range) -> Range:
-    """Return the range of -A."""
     if not a.is_float:
         return within(a.dtype, -a.hi, -a.lo, (a,))
     return replace(a, lo=-a.hi, hi=-a.lo, negative_zero=a.lo <= 0 <= a.hi, why="", constant=False)
 
 
 def multiply(a: Range, b: Range) -> Range:
-    """Return the range of A * B."""
     if not a.is_float:
         ends = [x * y for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
         return within(a.dtype, min(ends), max(ends), (a, b))

@@ -46,11 +46,9 @@ class Step:
         return self.given(index) or Range(None)
 
     def shape(self, index: int) -> Shape:
-        """The shape of an operand."""
         return self.shapes[index] if index < len(self.shapes) else None
 
     def dtype(self, index: int = 0) -> str | None:
-        """The element type of a result."""
         return self.outputs[index] if index < len(self.outputs) else None
 
 
@@ -145,7 +143,6 @@ def _shape(step: Step) -> Range:
 
 
 def _count(shape: Shape) -> int | None:
-    """The most elements that a shape can have."""
     if shape is None:
         return None
     highs = [bounds(dim)[1] for dim in shape]
@@ -184,7 +181,6 @@ def _axes(step: Step) -> Sequence[Dim] | None:
 
 
 def _position(step: Step, result: int = 0, axis: int = 0) -> Range:
-    """An index into one axis of the operand."""
     return _index(_counting(step, result), step.shape(0), step.attributes.get("axis", axis))
 
 

@@ -143,7 +143,6 @@ def _read(layer: Layer, name: str, reader: Callable[[str], Any], default: str | 
 
 
 def element_type(layer: Layer, name: str = "element_type", default: str | None = None) -> str:
-    """Return an element type that a layer states."""
     return str(_read(layer, name, notation.element_type, default))
 
 
@@ -154,7 +153,6 @@ def parameter_shape(layer: Layer) -> Shape:
 
 
 def constant_shape(layer: Layer) -> tuple[int, ...]:
-    """Return the shape that a Const states."""
     shape: tuple[int, ...] = _read(layer, "shape", notation.static_shape)
     return shape
 

@@ -43,7 +43,6 @@ def values(section: Section, inputs: Mapping[str, object], max_bytes: int | None
 
 
 def _bind(section: Section, inputs: Mapping[str, object]) -> dict[Layer, tuple[Type, Array]]:
-    """Match arrays with Parameters."""
     parameters = list(section.of_type("Parameter"))
     by_name = {name: layer for layer in parameters[::-1] for name in names(layer)[::-1]}
     bound: dict[Layer, tuple[Type, Array]] = {}
@@ -66,7 +65,6 @@ def names(layer: Layer) -> tuple[str, ...]:
 
 
 def _bound(name: str, layer: Layer, value: object) -> tuple[Type, Array]:
-    """Check an array against the Parameter that it is for."""
     wanted = layer.outputs[0].type
     if isinstance(value, Tensor):
         element, array = value.element_type, value.codes.view(value.element.memory)

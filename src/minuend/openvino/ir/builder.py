@@ -145,7 +145,6 @@ class Builder:
         return Ref(self.layer(kind, name, [*operands], data, names=names), 0)
 
     def convert(self, name: str, x: Ref, element_type: str, *, names: Iterable[str] | None = None) -> Ref:
-        """Add a conversion to another element type."""
         return Ref(self.layer("Convert", name, [x], {"destination_type": element_type}, names=names), 0)
 
     def clamp(self, name: str, x: Ref, low: float, high: float) -> Ref:
@@ -179,7 +178,6 @@ class Builder:
 
 
 def _stored(value: object) -> tuple[str, tuple[int, ...], Array]:
-    """A constant's element type, shape and bytes."""
     if isinstance(value, Tensor):
         packed = value.pack() if value.element.bits < 8 else value.codes.tobytes()
         return value.element_type, value.shape, np.frombuffer(packed, np.uint8)

@@ -47,7 +47,6 @@ def integer(text: str, *, least: int = INT64[0]) -> int:
 
 
 def natural(text: str) -> int:
-    """Read a whole number from 0 on."""
     return integer(text, least=0)
 
 

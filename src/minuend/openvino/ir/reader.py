@@ -79,7 +79,6 @@ class Reader:
         self._ports: dict[tuple[Layer, str], dict[int, int]] = {}  # where each port's id stands, as edges refer to it
 
     def net(self, root: Element) -> tuple[str, int, dict[str, str], Section]:
-        """Read the whole: name, version of the format, further attributes, layers."""
         part = _Part(self.source, root, "the root")
         if root.tag.lower() != "net":
             raise part.fail(f"is <{cut(root.tag)}>; expected <net>")
@@ -111,7 +110,6 @@ class Reader:
         return Section(layers=list(by_id.values()))
 
     def layer(self, part: _Part, within: str) -> Layer:
-        """Read a layer, its ports and its data."""
         rest = part.rest
         part.place = _inside(within, f"layer {cut(rest.get('id', '?'), 20)} {shown(rest.get('name', '?'), 200)}")
         number = part.take("id", notation.natural)
@@ -158,7 +156,6 @@ class Reader:
         return ByteRange(weights, offset, size)
 
     def edge(self, part: _Part, by_id: dict[int, Layer], within: str) -> None:
-        """Connect an output to an input."""
         part.place = _inside(within, "an edge")
         keys = ("from-layer", "from-port", "to-layer", "to-port")
         ends = {key: part.take(key, notation.natural) for key in keys}
@@ -190,7 +187,6 @@ class Reader:
 
 
 def _type_name(part: _Part, name: str) -> str:
-    """Return a layer's type as the table has it."""
     found = canonical(name)
     if right := MISNAMED.get(name.lower()):
         raise part.fail(f"no opset has a type {shown(name)}; expected {right!r}")
@@ -246,7 +242,6 @@ def _ids(layer: Layer, side: Literal["input", "output"]) -> list[int]:
 
 
 def _check_ids(layer: Layer, part: _Part) -> None:
-    """Check that no two ports have one number."""
     for side in ("input", "output"):
         twice = [n for n, count in Counter(_ids(layer, side)).items() if count > 1]
         if twice:

@@ -31,11 +31,9 @@ class Missing:
         self.message = message
 
     def read(self, offset: int, size: int) -> Array:
-        """Refuse; see :class:`~minuend.files.streaming.reading.Source`."""
         raise FileFormatError(self.message)
 
     def read_into(self, offset: int, buffer: Array) -> None:
-        """Refuse; see :class:`~minuend.files.streaming.reading.Source`."""
         raise FileFormatError(self.message)
 
 
@@ -55,7 +53,6 @@ class Ref(NamedTuple):
 
     @property
     def port(self) -> Output:
-        """The output's port."""
         return self.layer.outputs[self.output]
 
 

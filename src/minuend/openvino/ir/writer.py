@@ -39,7 +39,6 @@ class Weights:
         return self._placed[id(content)]
 
     def write(self, stream: Stream) -> None:
-        """Write all bytes to a stream."""
         for block in blocks(self.read):
             stream.write(block.data)
         end = self.read.size
@@ -52,7 +51,6 @@ class Weights:
 def net(
     name: str, version: int, attributes: Mapping[str, str], section: Section, extra: Iterable[Element], read: Source
 ) -> tuple[Element, Weights]:
-    """Return a model's XML and weights."""
     root = element("net", {"name": name, "version": str(version), **attributes})
     weights = Weights(read)
     root.append(layers := element("layers", {}))

@@ -106,6 +106,5 @@ def element(tag: str, attributes: Mapping[str, str]) -> Element:
 
 
 def to_bytes(root: Element) -> bytes:
-    """Write a document, indented."""
     ET.indent(root, "\t")
     return bytes(ET.tostring(root, encoding="utf-8", xml_declaration=True)) + b"\n"

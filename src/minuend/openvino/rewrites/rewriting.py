@@ -30,7 +30,6 @@ class OpenVinoRewriter(Rewriter):
         self._names = Names(layer.name for layer in model.layers)
 
     def write(self, occurrence: Occurrence, recipe: Recipe) -> Written:
-        """Put a recipe in a Subtract's place."""
         layer, node = _parts(occurrence)
         a, b = layer.sources()
         start = len(self.model.layers)
@@ -79,7 +78,6 @@ class OpenVinoRewriter(Rewriter):
         return [table.elements(ref.layer) for ref in layer.sources()]
 
     def fold(self, occurrence: Occurrence, result: Array) -> Written:
-        """Put a constant in a Subtract's place."""
         layer, node = _parts(occurrence)
         a, b = layer.sources()
         start = len(self.model.layers)
@@ -117,7 +115,6 @@ class OpenVinoRewriter(Rewriter):
 
 
 def _parts(occurrence: Occurrence) -> tuple[Layer, Node]:
-    """A Subtract's layer, and the node that it is."""
     return cast(Layer, occurrence.live), cast(Node, occurrence.node)
 
 
