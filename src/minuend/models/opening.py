@@ -185,8 +185,12 @@ def _by_suffix(path: str) -> str:
         if suffix in known.SUFFIXES:
             return name
     came = f"the suffix {suffix!r}" if suffix else "no suffix"
-    wanted = listed(f"{s} ({dialect(name).title})" for name, known in formats().items() for s in known.SUFFIXES)
-    raise FileFormatError(f"{path} has {came}, which names no kind of model; expected {wanted}")
+    raise FileFormatError(f"{path} has {came}, which names no kind of model; expected {suffixes()}")
+
+
+def suffixes() -> str:
+    """Return the suffixes of models, for messages."""
+    return listed(f"{s} ({dialect(name).title})" for name, known in formats().items() for s in known.SUFFIXES)
 
 
 def _is(source: Any, kind: str) -> bool:
