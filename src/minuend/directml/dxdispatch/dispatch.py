@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from minuend.directml.api.desc import TensorDesc
 from minuend.directml.api.enums import DML_EXECUTION_FLAGS, DML_OPERATOR_TYPE, DML_TENSOR_FLAGS, c_name
-from minuend.directml.dxdispatch.fields import UINT32, UINT64, flags_of, tensor_desc
+from minuend.directml.dxdispatch.fields import UINT32, flags_of, integer_of, tensor_desc
 from minuend.directml.dxdispatch.json_reader import Item
 from minuend.directml.dxdispatch.resources import Resource
 from minuend.directml.versions import DIALECT
@@ -184,10 +184,10 @@ def _binding(item: Item, resources: Resources) -> Binding:
         return Binding(_known(item, resources), 0, item)
     item.object("a resource's name, or an object with one")
     name = _known(item.need("name"), resources)
-    size, offset = (_field(item, key) for key in ("elementSizeInBytes", "elementOffset"))
+    size, offset = (integer_of(item, key) for key in ("elementSizeInBytes", "elementOffset"))
     # Of no meaning to a tensor, but a file that misspells them is wrong.
     for key in ("elementCount", "counterOffsetBytes"):
-        _field(item, key)
+        integer_of(item, key)
     for key in ("format", "counter"):
         if (text := item.get(key)) is not None:
             text.string()
@@ -200,11 +200,6 @@ def _binding(item: Item, resources: Resources) -> Binding:
     if offset and not size and element is None:
         raise item.error(f"elementOffset counts elements, and {name!r} has no type; state elementSizeInBytes")
     return Binding(name, offset * (size or (element.itemsize if element else 0)), item)
-
-
-def _field(item: Item, key: str) -> int:
-    found = item.get(key)
-    return 0 if found is None else found.integer(0, UINT64)
 
 
 def _known(item: Item, resources: Resources) -> str:

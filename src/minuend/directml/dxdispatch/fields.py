@@ -28,6 +28,12 @@ def enum_of(item: Item, kind: type[E]) -> E:
     return found
 
 
+def integer_of(item: Item, key: str, highest: int = UINT64) -> int:
+    """Read an integer from 0 on; 0 where the field is missing."""
+    found = item.get(key)
+    return 0 if found is None else found.integer(0, highest)
+
+
 def named(kind: type[IntEnum] | type[IntFlag]) -> dict[str, Any]:
     """The members of an enumeration by their names, short and in C; a flag for none too, which walking leaves out."""
     return {text: member for member in kind.__members__.values() for text in (str(member.name), c_name(member))}
@@ -61,20 +67,18 @@ def tensor_desc(item: Item) -> TensorDesc:
     sizes = _numbers(fields.need("Sizes"))
     strides = fields.get("Strides")
     count = fields.get("DimensionCount")
-    total, alignment = fields.get("TotalTensorSizeInBytes"), fields.get("GuaranteedBaseOffsetAlignment")
     # DxDispatch would read only the first so many sizes, and strides past the end of the list.
     if count is not None and count.integer(0, UINT32) != len(sizes):
-        raise placed(
-            ShapeError("ranks", f"DimensionCount is {count.value}; expected {len(sizes)}, as Sizes has"), count
-        )
+        message = f"DimensionCount is {count.value}; expected {len(sizes)}, as Sizes has"
+        raise placed(ShapeError("ranks", message), count)
     try:
         return TensorDesc(
             enum_of(fields.need("DataType"), DML_TENSOR_DATA_TYPE),
             sizes,
             (None if strides is None else _numbers(strides)) or None,
             flags=flags_of(fields.get("Flags"), DML_TENSOR_FLAGS),
-            total_tensor_size_in_bytes=(0 if total is None else total.integer(0, UINT64)) or None,
-            guaranteed_base_offset_alignment=0 if alignment is None else alignment.integer(0, UINT32),
+            total_tensor_size_in_bytes=integer_of(fields, "TotalTensorSizeInBytes") or None,
+            guaranteed_base_offset_alignment=integer_of(fields, "GuaranteedBaseOffsetAlignment", UINT32),
         )
     except SpecError as error:
         raise placed(error, fields) from None

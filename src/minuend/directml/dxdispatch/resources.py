@@ -27,7 +27,7 @@ from minuend.core import elements
 from minuend.core.elements import ElementType
 from minuend.core.shapes import size
 from minuend.directml.api.enums import DML_TENSOR_DATA_TYPE
-from minuend.directml.dxdispatch.fields import UINT32, UINT64, enum_of
+from minuend.directml.dxdispatch.fields import UINT32, UINT64, enum_of, integer_of
 from minuend.directml.dxdispatch.json_reader import Item, describe
 from minuend.errors import FileFormatError, MinuendError, Unsupported, listed, shown
 from minuend.files.formats import npy
@@ -95,8 +95,7 @@ def read_resource(name: str, item: Item, folder: str | None) -> Resource:
     if form == "deferred":
         return Resource(name, item, form, element, 0, 0, 0, make)
     nbytes = count * (1 if element is None else element.itemsize)
-    offset_item, size_item = item.get("initialValuesOffsetInBytes"), item.get("sizeInBytes")
-    offset = 0 if offset_item is None else offset_item.integer(0, UINT64)
+    offset, size_item = integer_of(item, "initialValuesOffsetInBytes"), item.get("sizeInBytes")
     size = (nbytes + 3) // 4 * 4 if size_item is None else size_item.integer(0, UINT64)
     if offset + nbytes > size:
         raise (size_item or item).error(
