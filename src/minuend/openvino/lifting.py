@@ -94,9 +94,6 @@ class _ToGraph(Attempts):
         joined = validate(table.node(layer, [ref.port.type for ref in layer.sources()]))
         return self.step("subtract", layer, operands=2, joined=joined)
 
-    def step_convert(self, layer: Layer) -> Step:
-        return self.step("cast", layer)
-
     def step_reshape(self, layer: Layer) -> Step:
         """A reshape to the dims that were inferred, of which one may be unknown."""
         self.indices(layer)
@@ -119,9 +116,6 @@ class _ToGraph(Attempts):
             axes = tuple(axis for axis in axes if may_be(own[axis], 1))
         return self.step(kind, layer, axes=tuple(sorted({axis % rank for axis in axes})) if rank else ())
 
-    def step_broadcast(self, layer: Layer) -> Step:
-        return self.step("expand", layer, shape=self.indices(layer))
-
     def indices(self, layer: Layer) -> tuple[int, ...]:
         source = layer.sources()[1].layer
         if source.type != "Const":
@@ -137,11 +131,11 @@ class _ToGraph(Attempts):
 
 _STEPS: dict[str, Callable[[_ToGraph, Layer], Step]] = {
     "Subtract": _ToGraph.step_subtract,
-    "Convert": _ToGraph.step_convert,
+    "Convert": lambda lifting, layer: lifting.step("cast", layer),
     "Reshape": _ToGraph.step_reshape,
     "Unsqueeze": _ToGraph.step_axes,
     "Squeeze": _ToGraph.step_axes,
-    "Broadcast": _ToGraph.step_broadcast,
+    "Broadcast": lambda lifting, layer: lifting.step("expand", layer, shape=lifting.indices(layer)),
 }
 
 

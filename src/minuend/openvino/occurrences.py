@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
+from minuend.core.shapes import size, static
 from minuend.errors import SpecError, Unsupported
 from minuend.files.streaming.reading import Array
 from minuend.models.flow import Flow
@@ -19,8 +19,8 @@ from minuend.models.ranges.conditions import Values, branches
 from minuend.models.ranges.interval import Range, full, of_blocks
 from minuend.models.ranges.rules import Step, result
 from minuend.openvino.execution import layers as table
-from minuend.openvino.ir.notation import NUMERIC
-from minuend.openvino.ir.sections import Layer, Output, Ref, Section, Type
+from minuend.openvino.ir.notation import dtype_of
+from minuend.openvino.ir.sections import Layer, Output, Ref, Section
 from minuend.openvino.model import Model
 from minuend.openvino.versions import DIALECT
 from minuend.operators import SUBTRACT
@@ -138,12 +138,6 @@ def _node(model: Model, layer: Layer, within: str) -> Node | SpecError | Unsuppo
         return error
 
 
-def _dtype(type_: Type) -> str | None:
-    if type_.element == "boolean":
-        return "bool"
-    return NUMERIC[type_.element].name if type_.element in NUMERIC else None
-
-
 def _follow(order: Sequence[Layer], wanted: Sequence[Layer], assumed: Assumptions) -> dict[Hashable, Range]:
     """The ranges of the values that some layers depend on, as far as rules know them."""
     need = set(wanted)
@@ -190,7 +184,7 @@ def _met(layer: Layer, i: int, found: Range, assumed: Assumptions) -> Range:
 
 
 def _layer(layer: Layer, inputs: Sequence[Range]) -> list[Range]:
-    outputs = [_dtype(port.type) for port in layer.outputs]
+    outputs = [dtype_of(port.type.element) for port in layer.outputs]
     if layer.type == "Parameter":
         return [full(dtype, "input") for dtype in outputs]
     if layer.type == "Const":
@@ -235,14 +229,11 @@ def _flow(section: Section, within: str) -> tuple[Flow, dict[Layer, int]]:
         for layer in layers
     ]
     outputs = [Ref(layer, i) for layer in section.layers for i in range(len(layer.outputs))]
-    dtypes = {name(ref): dtype for ref in outputs if (dtype := _dtype(ref.port.type)) is not None}
+    dtypes = {name(ref): dtype for ref in outputs if (dtype := dtype_of(ref.port.type.element)) is not None}
     constant = {name(ref) for ref in outputs if ref.layer.type == "Const"}
     results = {name(ref) for layer in section.layers if layer.type == "Result" for ref in layer.sources()}
-    sizes = {
-        name(ref): math.prod(dim for dim in shape if isinstance(dim, int))
-        for ref in outputs
-        if (shape := ref.port.type.shape) is not None and all(isinstance(dim, int) for dim in shape)
-    }
+    shapes = {name(ref): shape for ref in outputs if (shape := ref.port.type.shape) is not None and None not in shape}
+    sizes = {key: size(static(shape)) for key, shape in shapes.items() if all(isinstance(dim, int) for dim in shape)}
     stored = {name(ref): ref.layer for ref in outputs if ref.layer.type == "Const" and not ref.layer.is_missing}
 
     def elements(one: str) -> Array | None:
@@ -255,9 +246,7 @@ def _flow(section: Section, within: str) -> tuple[Flow, dict[Layer, int]]:
         constant,
         dtypes,
         outputs=results,
-        shapes={
-            name(ref): shape for ref in outputs if (shape := ref.port.type.shape) is not None and None not in shape
-        },
+        shapes=shapes,
         sizes=sizes,
         elements=elements,
         within=("a body",) if within else (),

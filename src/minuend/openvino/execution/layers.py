@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -29,6 +29,8 @@ from minuend.openvino.tensor import NARROW, Tensor
 from minuend.openvino.versions import DIALECT, OPSETS, REFUSED, SPELLINGS, SUBTRACT_1
 from minuend.standards.node import Node, TensorType
 from minuend.standards.validation import check_attributes, validate
+
+T = TypeVar("T")
 
 Known: TypeAlias = Callable[[int], Array | None]
 """Gives the elements of an input where they are constant."""
@@ -78,13 +80,13 @@ def rule(layer: Layer) -> str:
     return "none" if stated == "explicit" else stated
 
 
-def broadcasting(layer: Layer) -> dict[str, Any]:
+def broadcasting(layer: Layer) -> dict[str, object]:
     """Return ``auto_broadcast`` and ``axis`` as a layer states them, by the names of this package.
 
     Raises:
         SpecError: a rule that does not exist, or an axis that is no whole number.
     """
-    stated: dict[str, Any] = {}
+    stated: dict[str, object] = {}
     if "auto_broadcast" in layer.data:
         stated["auto_broadcast"] = rule(layer)
         known = SUBTRACT_1.attributes["auto_broadcast"].values
@@ -132,7 +134,7 @@ def _number(text: str) -> float:
     return float(text)
 
 
-def _read(layer: Layer, name: str, reader: Callable[[str], Any], default: str | None = None) -> Any:
+def _read(layer: Layer, name: str, reader: Callable[[str], T], default: str | None = None) -> T:
     text = layer.data.get(name, default)
     if text is None:
         raise SpecError("attributes", f"attribute {name!r} is missing in <data>")
@@ -143,18 +145,16 @@ def _read(layer: Layer, name: str, reader: Callable[[str], Any], default: str | 
 
 
 def element_type(layer: Layer, name: str = "element_type", default: str | None = None) -> str:
-    return str(_read(layer, name, notation.element_type, default))
+    return _read(layer, name, notation.element_type, default)
 
 
 def parameter_shape(layer: Layer) -> Shape:
     """Return the shape that a Parameter states; without one it is a scalar."""
-    shape: Shape = _read(layer, "shape", notation.shape, "")
-    return shape
+    return _read(layer, "shape", notation.shape, "")
 
 
 def constant_shape(layer: Layer) -> tuple[int, ...]:
-    shape: tuple[int, ...] = _read(layer, "shape", notation.static_shape)
-    return shape
+    return _read(layer, "shape", notation.static_shape)
 
 
 # ---- subtraction ----------------------------------------------------------------------------------------------
@@ -227,7 +227,7 @@ def _binary(allowed: Callable[[str], bool], wanted: str) -> Infer:
     return infer
 
 
-def _elementwise(function: Callable[[Array, Array], Any]) -> Compute:
+def _elementwise(function: Callable[[Array, Array], object]) -> Compute:
     def compute(layer: Layer, arrays: Sequence[Array], types: Sequence[Type], shape: tuple[int, ...]) -> Array:
         joined, rank = _joined(layer, types), len(shape)
         a, b = (
@@ -287,13 +287,12 @@ def _clamp(layer: Layer, arrays: Sequence[Array], types: Sequence[Type], shape: 
     low, high = (_read(layer, bound, _number) for bound in ("min", "max"))
     if not _native_number(name) and name != "bf16":
         raise Unsupported(f"this package has no Clamp of {name}; convert to a wider type around it")
+    lo, hi = low, high
     if NUMERIC[name].is_integer:
         # The standard rounds the bounds inwards; beyond the type's own limits they do not bind.
         least, most = NUMERIC[name].limits
         lo = min(max(least, math.ceil(low) if math.isfinite(low) else least if low < 0 else most), most)
         hi = max(min(most, math.floor(high) if math.isfinite(high) else most if high > 0 else least), least)
-    else:
-        lo, hi = low, high
     bottom, top = (np.asarray(bound).astype(array.dtype) for bound in (lo, hi))
     result = np.where(array < bottom, bottom, np.where(array > top, top, array))
     return result.astype(array.dtype)
@@ -485,10 +484,10 @@ def elements(layer: Layer) -> Array:
     row, content = NUMERIC[name], layer.stored()[: notation.nbytes(name, math.prod(shape))]
     if row in NARROW:
         return Tensor.unpack(row, shape, content.data).codes.view(row.memory)
-    return content.view(_in_files(row)).reshape(shape).astype(row.memory, copy=False)
+    return content.view(in_files(row)).reshape(shape).astype(row.memory, copy=False)
 
 
-def _in_files(row: ElementType) -> np.dtype[Any]:
+def in_files(row: ElementType) -> np.dtype[Any]:
     """The type of elements in a file, which are little-endian; NumPy has no such bfloat16."""
     return row.memory if row.name == "bfloat16" else row.memory.newbyteorder("<")
 
@@ -504,7 +503,7 @@ def stored_elements(layer: Layer) -> Contiguous | InMemory:
         return InMemory(elements(layer))
     shape = constant_shape(layer)
     check_array(shape)
-    return Contiguous(content.source, content.offset, _in_files(NUMERIC[name]), shape)
+    return Contiguous(content.source, content.offset, in_files(NUMERIC[name]), shape)
 
 
 def blocks(layer: Layer) -> tuple[np.dtype[Any], Iterable[Array]]:

@@ -182,14 +182,13 @@ def _stored(value: object) -> tuple[str, tuple[int, ...], Array]:
         packed = value.pack() if value.element.bits < 8 else value.codes.tobytes()
         return value.element_type, value.shape, np.frombuffer(packed, np.uint8)
     array = np.asarray(value)
-    if array.dtype == np.bool_:
-        return "boolean", array.shape, np.frombuffer(array.tobytes(), np.uint8)
-    row = elements.of_numpy(array.dtype)
-    if row is None or row.name not in SPELLINGS:
+    name = table.name_of(array.dtype)
+    if name is None:
         expected = listed(names[0] for names in SPELLINGS.values())
         raise DTypeError("types", f"{elements.refusal(array.dtype.name)}; expected {expected} or boolean")
+    row = notation.NUMERIC.get(name)
     if row in NARROW:
         codes = np.ascontiguousarray(array).view(np.uint8).reshape(array.shape)
         return _stored(Tensor(row, np.asarray(codes & np.uint8((1 << row.bits) - 1))))
-    little = array.astype(array.dtype.newbyteorder("<")) if row.name != "bfloat16" else array
-    return SPELLINGS[row.name][0], array.shape, np.frombuffer(little.tobytes(), np.uint8)
+    little = array if row is None else array.astype(table.in_files(row))
+    return name, array.shape, np.frombuffer(little.tobytes(), np.uint8)
