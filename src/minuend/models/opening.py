@@ -81,7 +81,7 @@ class Outputs:
 
 
 class Model(Protocol):
-    """A model of some dialect."""
+    """A model of some dialect; a dialect's own may derive from it for what most do alike."""
 
     @property
     def dialect(self) -> Dialect:
@@ -90,6 +90,7 @@ class Model(Protocol):
     @property
     def handout(self) -> Any:
         """What conversions and fixes hand out: the object that users of the format know, or the model itself."""
+        return self
 
     def output_names(self) -> Sequence[str]:
         """Return the names of what a run returns, in order."""
@@ -117,6 +118,7 @@ class Model(Protocol):
 
         None where it differs, where the original was not read from files, or where files cannot be copied one by one.
         """
+        return {}
 
     def subtractions(self) -> Iterator[Node]:
         """Walk its subtractions."""

@@ -43,6 +43,7 @@ from minuend.core.shapes import format_shape
 from minuend.errors import FileFormatError, SpecError
 from minuend.files.streaming.reading import Memory, Source, open_file, read_bytes
 from minuend.files.transaction.writing import together
+from minuend.models import opening
 from minuend.models.opening import Outputs
 from minuend.openvino.execution import layers as table
 from minuend.openvino.execution import running
@@ -60,7 +61,7 @@ MAX_XML = 256 << 20
 """Bytes of an ``.xml``; one layer takes about 1,000."""
 
 
-class Model:
+class Model(opening.Model):
     """A model as OpenVINO IR holds it.
 
     ``read`` makes one of files, :class:`minuend.openvino.ir.builder.Builder` one of nothing.
@@ -107,11 +108,6 @@ class Model:
     def outputs(self) -> dict[str, Type]:
         """The types of the Results, in the file's order; see :meth:`run` for their names."""
         return {name: layer.sources()[0].port.type for name, layer in self._results().items()}
-
-    @property
-    def handout(self) -> Model:
-        """What conversions and fixes hand out: the model itself."""
-        return self
 
     def output_names(self) -> list[str]:
         return list(self._results())
