@@ -52,8 +52,7 @@ class Assumed:
         lo, hi = max(found.lo, lo), min(found.hi, hi)
         if lo > hi:
             raise SpecError("assume", f"{shown(self.name)} is {found}, and {self} is assumed; no number is in both")
-        zero = found.negative_zero and lo <= 0 <= hi
-        met = replace(found, lo=lo, hi=hi, nan=False, negative_zero=zero)
+        met = replace(found, lo=lo, hi=hi, nan=False)
         return found if same_values(met, found) else replace(met, assumptions=found.assumptions | {self.sentence})
 
     def _bounds(self, like: Range) -> tuple[Number, Number]:

@@ -110,24 +110,31 @@ def full(dtype: str | None, why: str = "") -> Range:
     return Range(dtype, -INFINITY, INFINITY, True, True, False, why=why)
 
 
-def within(dtype: str | None, lo: Number, hi: Number, like: Iterable[Range] = (), **fields: Any) -> Range:
+def within(
+    dtype: str | None,
+    lo: Number,
+    hi: Number,
+    like: Iterable[Range] = (),
+    *,
+    nan: bool = False,
+    negative_zero: bool = False,
+    integral: bool = False,
+    why: str = "",
+    assumptions: frozenset[str] = frozenset(),
+) -> Range:
     """Return an interval of a type, or every value of it where the interval leaves an integer type.
 
     Args:
         like: what it was made from: their assumptions hold for it too.
-        fields: the other fields of the :class:`Range`.
+        nan, negative_zero, integral: of floats alone, as :class:`Range` has them. why, assumptions: likewise.
     """
-    assumed = frozenset().union(*(r.assumptions for r in like), fields.pop("assumptions", frozenset()))
+    assumed = assumptions.union(*(r.assumptions for r in like))
     everything = full(dtype)
-    if everything.dtype is None:
+    if everything.is_float:
+        return Range(dtype, float(lo), float(hi), nan, negative_zero, integral, why=why, assumptions=assumed)
+    if everything.dtype is None or int(lo) < everything.lo or int(hi) > everything.hi:
         return everything
-    if not everything.is_float:
-        lo, hi = int(lo), int(hi)
-        if lo < everything.lo or hi > everything.hi:
-            return everything
-        return Range(dtype, lo, hi, assumptions=assumed, **fields)
-    fields.setdefault("integral", False)
-    return Range(dtype, float(lo), float(hi), assumptions=assumed, **fields)
+    return Range(dtype, int(lo), int(hi), why=why, assumptions=assumed)
 
 
 def join(ranges: Iterable[Range], why: str = "") -> Range:
@@ -261,27 +268,23 @@ def _reaches(value: float, exact: Fraction, up: bool) -> bool:
 # ---- arithmetic -----------------------------------------------------------------------------------------------
 
 
-def _rounded(a: Range, ends: Iterable[Fraction | float], like: Iterable[Range], **fields: Any) -> Range:
+def _rounded(
+    a: Range, b: Range, ends: Iterable[Fraction | float], nan: bool, negative_zero: bool, integral: bool
+) -> Range:
     """The hull of some exact values, rounded to A's type; a NaN among them says that they meet no number."""
     assert a.dtype is not None
-    values = list(ends)
-    numbers = [0.0 if isinstance(v, float) and math.isnan(v) else v for v in values]
+    numbers = [0.0 if isinstance(v, float) and math.isnan(v) else v for v in ends]
     lo, hi = outward(a.dtype, min(numbers), max(numbers))
-    return within(a.dtype, lo, hi, like, **fields)
+    return within(a.dtype, lo, hi, (a, b), nan=nan, negative_zero=negative_zero, integral=integral)
 
 
 def add(a: Range, b: Range) -> Range:
     if not a.is_float:
         return within(a.dtype, a.lo + b.lo, a.hi + b.hi, (a, b))
-    nan = a.nan or b.nan or _meet(a, b)
+    # Infinities of both signs have no sum.
+    nan = a.nan or b.nan or (a.hi == INFINITY and b.lo == -INFINITY) or (a.lo == -INFINITY and b.hi == INFINITY)
     ends = (_sum(a.lo, b.lo), _sum(a.hi, b.hi))
-    zero = a.negative_zero and b.negative_zero
-    return _rounded(a, ends, (a, b), nan=nan, negative_zero=zero, integral=a.integral and b.integral)
-
-
-def _meet(a: Range, b: Range) -> bool:
-    """Whether infinities of both signs can be added."""
-    return (a.hi == INFINITY and b.lo == -INFINITY) or (a.lo == -INFINITY and b.hi == INFINITY)
+    return _rounded(a, b, ends, nan, a.negative_zero and b.negative_zero, a.integral and b.integral)
 
 
 def _sum(x: Number, y: Number) -> Fraction | float:
@@ -316,7 +319,7 @@ def multiply(a: Range, b: Range) -> Range:
         return within(a.dtype, min(ends), max(ends), (a, b))
     products = [_product(x, y) for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
     nan = a.nan or b.nan or (_infinite(a) and b.lo <= 0 <= b.hi) or (_infinite(b) and a.lo <= 0 <= a.hi)
-    return _rounded(a, products, (a, b), nan=nan, negative_zero=_opposite(a, b), integral=a.integral and b.integral)
+    return _rounded(a, b, products, nan, _opposite(a, b), a.integral and b.integral)
 
 
 def _product(x: Number, y: Number) -> Fraction | float:
@@ -345,10 +348,10 @@ def divide(a: Range, b: Range) -> Range:
         quotients = [Fraction(x) / Fraction(y) for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
         return within(a.dtype, math.floor(min(quotients)), math.ceil(max(quotients)), (a, b))
     nan = a.nan or b.nan or (zero and a.lo <= 0 <= a.hi) or (_infinite(a) and _infinite(b))
-    fields = {"nan": nan, "negative_zero": _opposite(a, b), "integral": False}
+    negative = _opposite(a, b)
     if zero or _infinite(b):
         positive = a.lo >= 0 and b.lo >= 0 and not a.negative_zero and not b.negative_zero
-        return within(a.dtype, 0 if positive else -INFINITY, INFINITY, (a, b), **fields)
+        return within(a.dtype, 0 if positive else -INFINITY, INFINITY, (a, b), nan=nan, negative_zero=negative)
     ends = [_product(x, y) / Fraction(z) if math.isfinite(x) else _product(x, math.copysign(1, z))
             for x, y in ((a.lo, 1), (a.hi, 1)) for z in (b.lo, b.hi)]  # fmt: skip
-    return _rounded(a, ends, (a, b), **fields)
+    return _rounded(a, b, ends, nan, negative, False)

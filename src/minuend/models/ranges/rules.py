@@ -207,28 +207,22 @@ def _suppressed(step: Step) -> Range:
 
 
 def _range(step: Step) -> Range:
-    start, limit, delta = (step.operand(i) for i in range(3))
-    if any(r.dtype is None or (r.is_float and (not r.integral or r.nan)) for r in (start, limit, delta)):
+    start, limit, delta = given = [step.operand(i) for i in range(3)]
+    if any(r.dtype is None or (r.is_float and (not r.integral or r.nan)) for r in given):
         return Range(None)
     lo, hi = min(start.lo, limit.lo), max(start.hi, limit.hi)
     if delta.lo > 0:
         lo, hi = start.lo, max(start.hi, limit.hi - 1)
     elif delta.hi < 0:
         lo, hi = min(start.lo, limit.lo + 1), start.hi
-    exact = not start.is_float or all(abs(end) <= 2**11 for end in (lo, hi))
-    if not exact:
+    if start.is_float and max(abs(lo), abs(hi)) > 2**11:  # not exact in every type
         return Range(None)
-    found = within(start.dtype, lo, hi, (start, limit, delta), **_floats(start, integral=True))
+    found = within(start.dtype, lo, hi, given, integral=True)
     last = max(abs(int(delta.lo)), abs(int(delta.hi))) * (MOST_DIM - 1)  # of the longest that there can be
     if start.is_float or not (start.lo - last > lo if delta.hi < 0 else start.hi + last < hi):
         return found
     lo, hi = (start.lo - last, hi) if delta.hi < 0 else (lo, start.hi + last)
-    return within(start.dtype, lo, hi, (start, limit, delta), assumptions=frozenset({DIMS}))
-
-
-def _floats(like: Range, **fields: Any) -> dict[str, Any]:
-    """Fields that only floats have."""
-    return fields if like.is_float else {}
+    return within(start.dtype, lo, hi, given, assumptions=frozenset({DIMS}))
 
 
 # ---- one operand ----------------------------------------------------------------------------------------------
@@ -289,9 +283,8 @@ def _clip(step: Step) -> Range:
     hi = min(max(x.hi, low.hi), high.hi)
     nan, zero = (any(getattr(r, f) for r in (x, low, high)) for f in ("nan", "negative_zero"))
     parts = [x, *(r for r in (low, high) if math.isfinite(r.lo))]
-    assumed = frozenset().union(*(r.assumptions for r in parts))
     whole = all(r.integral for r in parts)
-    return Range(x.dtype, lo, hi, nan, zero, whole, assumptions=assumed)
+    return within(x.dtype, lo, hi, parts, nan=nan, negative_zero=zero, integral=whole)
 
 
 def _bound(step: Step, x: Range, name: str, index: int) -> Range | None:
@@ -317,13 +310,13 @@ def _bound(step: Step, x: Range, name: str, index: int) -> Range | None:
 def _abs(x: Range) -> Range:
     ends = (abs(x.lo), abs(x.hi))
     low = type(x.lo)(0) if x.lo <= 0 <= x.hi else min(ends)
-    return within(x.dtype, low, max(ends), (x,), **_floats(x, nan=x.nan, integral=x.integral))
+    return within(x.dtype, low, max(ends), (x,), nan=x.nan, integral=x.integral)
 
 
 @_of(1)
 def _sign(x: Range) -> Range:
     low, high = ((v > 0) - (v < 0) for v in (x.lo, x.hi))
-    return within(x.dtype, low, high, (x,), **_floats(x, nan=x.nan, negative_zero=x.negative_zero, integral=True))
+    return within(x.dtype, low, high, (x,), nan=x.nan, negative_zero=x.negative_zero, integral=True)
 
 
 def _rounding(function: Callable[[float], float]) -> Rule:
@@ -449,21 +442,15 @@ def _bitwise_or(a: Range, b: Range) -> Range:
 
 def _dequantize(step: Step) -> Range:
     x, scale, zero = step.operand(0), step.operand(1), step.given(2)
-    target_dtype = scale.dtype
-    if x.dtype is None or x.is_float or not scale.is_float or (zero is not None and zero.dtype != x.dtype):
+    exact = x.element is not None and x.element.is_integer and x.element.bits <= 16
+    fits = scale.dtype in ("float32", "float16", "bfloat16") and scale.lo > 0 and scale.hi < INFINITY
+    if not exact or not fits or (zero is not None and zero.dtype != x.dtype):
         return Range(None)
     lo, hi = x.lo - (zero.hi if zero else 0), x.hi - (zero.lo if zero else 0)
-    exact = TYPES[x.dtype].bits <= 16 if x.dtype in TYPES else False
-    if (
-        not exact
-        or target_dtype not in ("float32", "float16", "bfloat16")
-        or not (scale.lo > 0 and scale.hi < INFINITY)
-    ):
-        return Range(None)
     # The product is rounded in float32 and then in the scale's type, or at once: both stay within the outer bounds.
     difference = Range("float32", float(lo), float(hi))
     product = ranges.multiply(difference, replace(scale, dtype="float32"))
-    return cast(product, target_dtype)
+    return cast(product, scale.dtype)
 
 
 # ---- reductions -----------------------------------------------------------------------------------------------
@@ -471,11 +458,8 @@ def _dequantize(step: Step) -> Range:
 
 def _reduce_extreme(end: str) -> Rule:
     def rule(step: Step) -> Range:
-        x = step.operand(0)
-        shape = step.shape(0)
-        if x.dtype is None:
-            return x
-        if shape is not None and all(bounds(dim)[0] > 0 for dim in shape):
+        x, shape = step.operand(0), step.shape(0)
+        if x.dtype is None or (shape is not None and all(bounds(dim)[0] > 0 for dim in shape)):
             return x
         nothing = getattr(full(x.dtype), end)  # of no elements
         return join([x, Range(x.dtype, nothing, nothing)])
@@ -540,11 +524,8 @@ def _reduce_mean(step: Step) -> Range:
 
 
 def _constant(step: Step) -> Range:
-    for name in ("value", "value_int", "value_ints", "value_float", "value_floats"):
-        found = step.attributes.get(name)
-        if isinstance(found, Range):
-            return found
-    return Range(None, constant=True)
+    stated = map(step.attributes.get, ("value", "value_int", "value_ints", "value_float", "value_floats"))
+    return next((one for one in stated if isinstance(one, Range)), Range(None, constant=True))
 
 
 def _constant_of_shape(step: Step) -> Range:
