@@ -100,11 +100,7 @@ class Graph:
         return value
 
     def dims(self, name: str) -> tuple[Dim, ...]:
-        """Return a value's shape.
-
-        Raises:
-            Refused: not even its rank is known.
-        """
+        """Return a value's shape; refused where not even its rank is known."""
         shape = self.values[name].type.shape
         if shape is None:
             raise Refused(f"the rank of {name!r} is not known")

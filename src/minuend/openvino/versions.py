@@ -97,12 +97,7 @@ _ATTRIBUTES = Rows(
 
 
 def _row(computes: Operator, name: str, operands: Sequence[str], result: str, short: str, formula: str) -> OpVersion:
-    """The one version of an operator.
-
-    Args:
-        computes, name: the operator, and OpenVINO's name of it. operands, result: what they are, in words.
-        short, formula: the short description and the formula, as the operator's page has them.
-    """
+    """The one version of an operator; operands, result, description and formula in the words of the operator's page."""
     binary = len(operands) > 1
     types = [dtype for dtype in SPELLINGS if binary or _is_signed(TYPES[dtype])]
     return OpVersion(

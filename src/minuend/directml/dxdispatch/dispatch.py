@@ -104,11 +104,7 @@ Resources: TypeAlias = Mapping[str, Resource]
 
 
 def read_dispatchable(name: str, item: Item, resources: Resources) -> Dispatchable:
-    """Read one dispatchable; an operator other than subtraction is stored by its type alone.
-
-    Raises:
-        FileFormatError, SpecError: a field that is wrong, with its place.
-    """
+    """Read one dispatchable; an operator other than subtraction is stored by its type alone."""
     item.object("a dispatchable: an object with a type")
     written = item.need("type").string()
     if written not in (_SUBTRACT.name, c_name(_SUBTRACT)):
@@ -131,11 +127,7 @@ def read_dispatchable(name: str, item: Item, resources: Resources) -> Dispatchab
 
 
 def read_command(item: Item, resources: Resources, dispatchables: Mapping[str, Dispatchable]) -> Command:
-    """Read one command; every name in it has to exist.
-
-    Raises:
-        FileFormatError: a field that is wrong, with its place.
-    """
+    """Read one command; every name in it has to exist."""
     item.object("a command: an object with a type")
     kind = item.need("type")
     match kind.string().lower():  # the tool reads these words in any case

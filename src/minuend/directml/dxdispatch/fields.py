@@ -17,11 +17,7 @@ UINT32, UINT64 = 2**32 - 1, 2**64 - 1
 
 
 def enum_of(item: Item, kind: type[E]) -> E:
-    """Read a member of an enumeration: its name in C, or that without the part that all members share.
-
-    Raises:
-        FileFormatError: something else. Names are case-sensitive, as they are in DxDispatch.
-    """
+    """Read a member of an enumeration: its name in C, or what differs of it; case matters, as in DxDispatch."""
     found: E | None = named(kind).get(item.string(f"a name of {kind.__name__}"))
     if found is None:
         raise item.wrong(f"{listed(kind.__members__)}, with or without {PREFIXES[kind]} before it")
@@ -53,12 +49,7 @@ def flags_of(item: Item | None, kind: type[F]) -> F:
 
 
 def tensor_desc(item: Item) -> TensorDesc:
-    """Read a tensor: its fields, or its ``Type`` and the fields under ``Desc``.
-
-    Raises:
-        FileFormatError: a field that is missing or of another kind. DTypeError, ShapeError, SpecError: what
-            :class:`TensorDesc` refuses. Each with its place.
-    """
+    """Read a tensor: its fields, or its ``Type`` and the fields under ``Desc``; errors have their place."""
     item.object("a tensor: an object with DataType and Sizes")
     kind = item.get("Type")
     if kind is not None and enum_of(kind, DML_TENSOR_TYPE) is not DML_TENSOR_TYPE.BUFFER:

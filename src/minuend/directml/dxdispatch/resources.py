@@ -78,15 +78,7 @@ class Resource:
 
 
 def read_resource(name: str, item: Item, folder: str | None) -> Resource:
-    """Read one resource.
-
-    Args:
-        name: its name. item: its value. folder: the model's folder, which files are read from; ``None``: none are.
-
-    Raises:
-        FileFormatError: it is none, its values are not of its type, or they do not fit its size. Unsupported: an image.
-        FileNotFoundError: a file that is not there.
-    """
+    """Read one resource; files are read from the model's folder, and none where that is ``None``."""
     item.object("a resource: an object with initialValues")
     stated = item.get("initialValuesDataType")
     element = None if stated is None else _value_type(stated)
@@ -170,11 +162,7 @@ def numbers(item: Item, element: ElementType) -> Array:
 
 
 def number(item: Item, element: ElementType) -> int | float:
-    """Return one number of a type: an integer in range; for floats any number that is in range once it is rounded.
-
-    Raises:
-        FileFormatError: something else, with its place.
-    """
+    """Return one number of a type: an integer in range; for floats any that is in range once it is rounded."""
     value, spelled = item.value, element.name.upper()
     if element.is_integer:
         lowest, highest = element.limits

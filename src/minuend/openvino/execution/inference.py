@@ -34,13 +34,7 @@ def infer(order: Sequence[Layer], given: Mapping[Layer, Type] = NOTHING) -> dict
 
 
 def infer_layer(layer: Layer, types: Sequence[Type]) -> Type:
-    """Infer what one known layer gives for inputs of these types.
-
-    Where that needs a constant whose ``.bin`` is not there, it is what the file states.
-
-    Raises:
-        SpecError: the inputs do not fit, with the layer's place.
-    """
+    """Infer what a known layer gives; where that needs a constant that is not there, it is what the file states."""
     sources, missing = layer.sources(), list[int]()
 
     def known(index: int) -> Array | None:
@@ -58,11 +52,7 @@ def infer_layer(layer: Layer, types: Sequence[Type]) -> Type:
 
 
 def settle(section: Section, within: str = "") -> None:
-    """Infer a section and write what was found to its output ports; likewise the bodies inside it.
-
-    Raises:
-        SpecError: a layer whose inputs do not fit, with its place.
-    """
+    """Infer a section and write what was found to its output ports; likewise its bodies; see :func:`infer`."""
     order = section.order()
     try:
         types = infer(order)

@@ -493,11 +493,7 @@ def in_files(row: ElementType) -> np.dtype[Any]:
 
 
 def stored_elements(layer: Layer) -> Contiguous | InMemory:
-    """Return a Const's elements, which are read where they lie if they lie as memory has them.
-
-    Raises:
-        FileFormatError, Unsupported: see :func:`elements`.
-    """
+    """Return a Const's elements, read where they lie if they lie as memory has them; see :func:`elements`."""
     name, content = element_type(layer), layer.content
     if name not in NUMERIC or NUMERIC[name] in NARROW or not isinstance(content, ByteRange) or layer.is_missing:
         return InMemory(elements(layer))
@@ -507,11 +503,7 @@ def stored_elements(layer: Layer) -> Contiguous | InMemory:
 
 
 def blocks(layer: Layer) -> tuple[np.dtype[Any], Iterable[Array]]:
-    """Return the type of a Const's elements in memory, and the elements, a few megabytes at a time.
-
-    Raises:
-        FileFormatError, Unsupported: see :func:`elements`.
-    """
+    """Return the type of a Const's elements in memory, and the elements, a few megabytes at a time."""
     stored = stored_elements(layer)
     if isinstance(stored, InMemory):
         return stored.dtype, [stored.array]

@@ -119,12 +119,7 @@ class Layer:
         return isinstance(self.content, ByteRange) and isinstance(self.content.source, Missing)
 
     def stored(self) -> Array:
-        """Return the bytes of a Const, read-only.
-
-        Raises:
-            FileFormatError: the ``.bin`` is not the one that the ``.xml`` was written with, is not there, or it became
-                shorter.
-        """
+        """Return the bytes of a Const, read-only; refused where its ``.bin`` is another, is gone or became shorter."""
         assert self.content is not None
         return self.content.read() if isinstance(self.content, ByteRange) else self.content
 

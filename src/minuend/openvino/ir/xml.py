@@ -90,11 +90,7 @@ class _Reader:
 
 
 def element(tag: str, attributes: Mapping[str, str]) -> Element:
-    """Make an element to be written.
-
-    Raises:
-        SpecError: a text that XML cannot hold.
-    """
+    """Make an element to be written; a text that XML cannot hold is a SpecError."""
     for name, text in attributes.items():
         if found := _ILLEGAL.search(text):
             raise SpecError(
