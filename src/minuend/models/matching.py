@@ -106,7 +106,8 @@ def matches(flow: Flow, index: int) -> tuple[Match, ...]:
     found = (one for seen, place in views for part in parts for one in part(seen, place))
     if both:
         return tuple(dict.fromkeys(found))
-    return tuple(dict.fromkeys((*found, *_fusions(flow, index))))
+    fused = fusions(plain, places[index], lambda: _reached(plain, places[index]))
+    return tuple(dict.fromkeys((*found, *(Match(one, ADJACENT, "several") for one in fused))))
 
 
 def _bare(flow: Flow, index: int) -> Iterator[Match]:
@@ -283,12 +284,6 @@ def _connected(flow: Flow, index: int) -> set[int]:
                 yield from (made, *flow.readers_of(name))
 
     return _closure([index], adjacent) - {index}
-
-
-def _fusions(flow: Flow, index: int) -> Iterator[Match]:
-    plain, places = flow.plain
-    found = fusions(plain, places[index], lambda: _reached(plain, places[index]))
-    return (Match(one, ADJACENT, "several") for one in found)
 
 
 def _chains(flow: Flow, index: int) -> Iterator[Match]:

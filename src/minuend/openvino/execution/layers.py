@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar
@@ -209,18 +209,15 @@ def _joined(layer: Layer, types: Sequence[Type]) -> Broadcast:
     return DIALECT.broadcast(SUBTRACT_1, types[0].shape, types[1].shape, broadcasting(layer))
 
 
-def _binary(allowed: Callable[[str], bool], wanted: str) -> Infer:
+def _binary(allowed: Collection[str], wanted: str) -> Infer:
     """The inference of a layer that takes two operands of one of some types, and gives that type."""
 
     def infer(layer: Layer, types: Sequence[Type], known: Known) -> Type:
         elements = [type_.element for type_ in types if type_.element != "dynamic"]
         if len(set(elements)) > 1:
-            raise DTypeError(
-                "types",
-                f"{layer.type} takes two operands of one element type; they are {listed(elements, 'and')}; "
-                "convert one of them first",
-            )
-        if elements and not allowed(elements[0]):
+            came = f"they are {listed(elements, 'and')}; convert one of them first"
+            raise DTypeError("types", f"{layer.type} takes two operands of one element type; {came}")
+        if elements and elements[0] not in allowed:
             raise DTypeError("types", f"{layer.type} takes no element type {elements[0]!r}; expected {wanted}")
         return Type(elements[0] if elements else "dynamic", _joined(layer, types).shape)
 
@@ -235,9 +232,8 @@ def _elementwise(function: Callable[[Array, Array], object]) -> Compute:
             for array, start in zip(arrays, (joined.a_start, joined.b_start), strict=True)
         )
         if not (_native_number(types[0].element) or types[0].element == "boolean"):
-            raise Unsupported(
-                f"this package has no {layer.type} of {types[0].element}; convert to a wider type around it"
-            )
+            what = f"{layer.type} of {types[0].element}"
+            raise Unsupported(f"this package has no {what}; convert to a wider type around it")
         if layer.type != "BitwiseAnd" and b.dtype.kind in "iu" and 0 not in shape and (b == 0).any():
             raise SpecError("values", f"{layer.type} divides by 0, which integers cannot")
         with np.errstate(all="ignore"):
@@ -248,18 +244,11 @@ def _elementwise(function: Callable[[Array, Array], object]) -> Compute:
 
 _ODD = ("u3", "u6")
 _INTEGERS = tuple(name for name, row in NUMERIC.items() if row.is_integer)
+_NUMBERS = (*NUMERIC, *_ODD)
 
 
 def _native_number(name: str) -> bool:
     return name in NUMERIC and NUMERIC[name].kernel != "table" and name != "bf16"
-
-
-def _numeric(name: str) -> bool:
-    return name in NUMERIC or name in _ODD
-
-
-def _has_bits(name: str) -> bool:
-    return name in ("boolean", *_ODD, *_INTEGERS)
 
 
 # ---- one operand ----------------------------------------------------------------------------------------------
@@ -277,7 +266,7 @@ def _infer_clamp(layer: Layer, types: Sequence[Type], known: Known) -> Type:
     low, high = (_read(layer, name, _number) for name in ("min", "max"))
     if low > high:
         raise SpecError("attributes", f"attribute 'min' is {low} and 'max' is {high}; expected min <= max")
-    if not _numeric(types[0].element) and types[0].element != "dynamic":
+    if types[0].element not in ("dynamic", *_NUMBERS):
         raise DTypeError("types", f"Clamp takes no element type {types[0].element!r}; expected a number")
     return types[0]
 
@@ -416,10 +405,6 @@ def _unsqueezed(layer: Layer, axes: list[int], shape: Shape) -> Shape:
     return tuple(rest)
 
 
-def _of_more(layer: Layer, shape: Shape, count: int | None) -> Shape:
-    return None if shape is None or count is None else (None,) * (len(shape) + count)
-
-
 def _squeezed(layer: Layer, axes: list[int], shape: Shape) -> Shape:
     """The shape without the 1s at the axes; without axes, without every 1."""
     if shape is None:
@@ -451,17 +436,11 @@ def _spread(layer: Layer, target: list[int], shape: Shape) -> Shape:
     if _mode(layer) == "bidirectional":
         return DIALECT.broadcast(SUBTRACT_1, shape, tuple(target), {}).shape
     ends = zip(shape[::-1], target[::-1], strict=False) if shape is not None else ()
-    if (shape is not None and len(shape) > len(target)) or any(_clash(dim, n) for dim, n in ends):
-        raise ShapeError(
-            "shape",
-            f"Broadcast of {format_shape(shape)} to {target}: aligned at the right, each dim must be 1 or the target's",
-        )
+    clash = any(isinstance(dim, int) and dim not in (1, n) for dim, n in ends)  # others the runtime does not check
+    if clash or (shape is not None and len(shape) > len(target)):
+        what = f"Broadcast of {format_shape(shape)} to {target}"
+        raise ShapeError("shape", f"{what}: aligned at the right, each dim must be 1 or the target's")
     return tuple(target)
-
-
-def _clash(dim: Dim, target: int) -> bool:
-    """Whether mode numpy cannot repeat a dim; the runtime checks only where it is known."""
-    return isinstance(dim, int) and dim not in (1, target)
 
 
 # ---- constants ------------------------------------------------------------------------------------------------
@@ -535,16 +514,17 @@ _KINDS = (
     Kind("Convert", (1, 1), lambda layer, types, _: Type(element_type(layer, "destination_type"), types[0].shape),
          _convert),
     Kind("Reshape", (2, 2), _shaped("the new shape", _reshaped, _of_rank), _reshape),
-    Kind("Unsqueeze", (2, 2), _shaped("the axes", _unsqueezed, _of_more), _reshape),
+    Kind("Unsqueeze", (2, 2), _shaped("the axes", _unsqueezed,
+         lambda _, shape, count: None if shape is None or count is None else (None,) * (len(shape) + count)), _reshape),
     Kind("Squeeze", (1, 2), _shaped("the axes", _squeezed, lambda *_: None), _reshape,
          foreign=lambda layer: "with allow_axis_skip" if _flag(layer, "allow_axis_skip") else ""),
     Kind("Broadcast", (2, 2), _shaped("the new shape", _spread, _of_target),
          lambda layer, arrays, types, shape: np.broadcast_to(arrays[0], shape), foreign=_other_mode),
     Kind("Clamp", (1, 1), _infer_clamp, _clamp),
-    Kind("Mod", (2, 2), _binary(_numeric, "a number"), _elementwise(np.fmod)),
-    Kind("FloorMod", (2, 2), _binary(_numeric, "a number"), _elementwise(np.mod)),
-    Kind("BitwiseAnd", (2, 2), _binary(_has_bits, "an integer or boolean"), _elementwise(np.bitwise_and),
-         opsets=range(13, OPSETS.stop)),
+    Kind("Mod", (2, 2), _binary(_NUMBERS, "a number"), _elementwise(np.fmod)),
+    Kind("FloorMod", (2, 2), _binary(_NUMBERS, "a number"), _elementwise(np.mod)),
+    Kind("BitwiseAnd", (2, 2), _binary(("boolean", *_ODD, *_INTEGERS), "an integer or boolean"),
+         _elementwise(np.bitwise_and), opsets=range(13, OPSETS.stop)),
 )  # fmt: skip
 
 KINDS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _KINDS})
