@@ -137,7 +137,7 @@ def _more(op: OpVersion, rank: int) -> str:
     return f", more come with feature level {later[0].version}" if later else ""
 
 
-def _same(field: str, rule: str, values: Mapping[str, Any], hint: str = "") -> None:
+def _same(field: str, rule: str, values: Mapping[str, object], hint: str = "") -> None:
     first, *others = values
     for name in others:
         if values[name] != values[first]:

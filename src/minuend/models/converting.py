@@ -95,7 +95,7 @@ class Converted:
         saving.save(self.opened, self.original, path)
 
 
-def convert(model: Any, to: str, *, target: str | None = None) -> Converted:
+def convert(model: object, to: str, *, target: str | None = None) -> Converted:
     """Convert a model to another version of its dialect, or to another dialect.
 
     Args:

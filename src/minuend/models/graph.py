@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from minuend.core.shapes import Broadcast, Dim
 from minuend.errors import SpecError
@@ -33,7 +33,7 @@ class Attempts:
 
     nodes: dict[str, str] = field(default_factory=dict)
 
-    def attempt(self, place: str, work: Callable[..., None], *given: Any) -> bool:
+    def attempt(self, place: str, work: Callable[..., None], *given: object) -> bool:
         """Do one piece; whether it is not refused."""
         try:
             work(*given)

@@ -59,7 +59,7 @@ class Execution(Protocol):
     """
 
     @property
-    def outputs(self) -> Mapping[str, Any]: ...
+    def outputs(self) -> Mapping[str, object]: ...
 
     @property
     def printed(self) -> Sequence[str]: ...
@@ -72,7 +72,7 @@ class Execution(Protocol):
 class Outputs:
     """The :class:`Execution` of a model that neither prints nor writes files."""
 
-    outputs: Mapping[str, Any]
+    outputs: Mapping[str, object]
     printed: Sequence[str] = ()
 
     def writers(self) -> Mapping[str, Callable[[BinaryIO], None]]:
@@ -97,14 +97,14 @@ class Model(Protocol):
 
     def execute(
         self,
-        inputs: Mapping[str, Any],
+        inputs: Mapping[str, object],
         *,
         output_dir: str | os.PathLike[str] | None = None,
         max_bytes: int | None = MAX_BYTES,
     ) -> Execution:
         """Run it and write nothing; files that the model itself writes will lie in ``output_dir``."""
 
-    def run(self, inputs: Mapping[str, Any], *, max_bytes: int | None = MAX_BYTES) -> dict[str, Any]:
+    def run(self, inputs: Mapping[str, object], *, max_bytes: int | None = MAX_BYTES) -> dict[str, Any]:
         """Run it; a result of more than ``max_bytes`` is refused (``None``: no limit)."""
 
     def sources(self) -> tuple[str, ...]:
@@ -149,7 +149,7 @@ def formats() -> Mapping[str, Formats]:
     return MappingProxyType({home.name: known for home, known in FORMATS.every()})
 
 
-def dialect_of(source: Any) -> str:
+def dialect_of(source: object) -> str:
     """Return the name of the dialect that a model is of.
 
     A path tells by its suffix, bytes and text by how they begin, an object by its class.
@@ -195,7 +195,7 @@ def suffixes() -> str:
     return listed(f"{s} ({dialect(name).title})" for name, known in formats().items() for s in known.SUFFIXES)
 
 
-def _is(source: Any, kind: str) -> bool:
+def _is(source: object, kind: str) -> bool:
     """Whether an object is of a class that is named ``package.Class``."""
     *package, name = kind.split(".")
     return any(
@@ -203,7 +203,7 @@ def _is(source: Any, kind: str) -> bool:
     )
 
 
-def open_model(source: Any, **options: Any) -> Model:
+def open_model(source: object, **options: Any) -> Model:
     """Open a model of whichever dialect it is.
 
     Args:
@@ -231,8 +231,8 @@ def _names_file(source: str | os.PathLike[str]) -> bool:
 
 
 def run(
-    model: Any,
-    inputs: Mapping[str, Any],
+    model: object,
+    inputs: Mapping[str, object],
     *,
     max_bytes: int | None = MAX_BYTES,
     max_memory: int | None = MEMORY,

@@ -29,36 +29,15 @@ from minuend.standards.node import Node
 
 NAMES: Mapping[str, str] = MappingProxyType(
     {
-        "Broadcast": "Expand",
-        "Ceiling": "Ceil",
-        "Clamp": "Clip",
-        "Const": "Constant",
-        "Convert": "Cast",
-        "ConvertLike": "CastLike",
-        "Divide": "Div",
-        "FloorMod": "Mod",
-        "GreaterEqual": "GreaterOrEqual",
-        "LessEqual": "LessOrEqual",
-        "LogicalAnd": "And",
-        "LogicalNot": "Not",
-        "LogicalOr": "Or",
-        "LogicalXor": "Xor",
-        "Maximum": "Max",
-        "Minimum": "Min",
-        "Multiply": "Mul",
-        "Negative": "Neg",
-        "Power": "Pow",
-        "ReLU": "Relu",
-        "Select": "Where",
-        "ShapeOf": "Shape",
-        "SoftMax": "Softmax",
-        "SoftPlus": "Softplus",
-        "SoftSign": "Softsign",
-        "StridedSlice": "Slice",
-        "Subtract": "Sub",
+        "Broadcast": "Expand", "Ceiling": "Ceil", "Clamp": "Clip", "Const": "Constant", "Convert": "Cast",
+        "ConvertLike": "CastLike", "Divide": "Div", "FloorMod": "Mod", "GreaterEqual": "GreaterOrEqual",
+        "LessEqual": "LessOrEqual", "LogicalAnd": "And", "LogicalNot": "Not", "LogicalOr": "Or",
+        "LogicalXor": "Xor", "Maximum": "Max", "Minimum": "Min", "Multiply": "Mul", "Negative": "Neg",
+        "Power": "Pow", "ReLU": "Relu", "Select": "Where", "ShapeOf": "Shape", "SoftMax": "Softmax",
+        "SoftPlus": "Softplus", "SoftSign": "Softsign", "StridedSlice": "Slice", "Subtract": "Sub",
         "VariadicSplit": "Split",
     }
-)
+)  # fmt: skip
 """OpenVINO's types of layers by ONNX's name of the same operator, where the two differ."""
 
 _SAME = (

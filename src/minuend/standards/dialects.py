@@ -47,7 +47,7 @@ class Dialect:
     rows: tuple[OpVersion, ...]
     number: Callable[[object], Any]
     counted: str
-    broadcast: Callable[[OpVersion, Shape, Shape, Mapping[str, Any]], Broadcast]
+    broadcast: Callable[[OpVersion, Shape, Shape, Mapping[str, object]], Broadcast]
     spellings: Mapping[str, tuple[str, ...]]
     refused: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     newest: str = ""

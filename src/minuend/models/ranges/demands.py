@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from minuend.core.shapes import Shape, bounds
+from minuend.core.shapes import Dim, Shape, bounds
 from minuend.models.ranges.interval import DIMS, MOST_DIM, Range, within
 from minuend.models.ranges.rules import Step
 
@@ -82,7 +82,7 @@ def _index(axis: int | None) -> Demand:
     return demand
 
 
-def _dim(shape: tuple[Any, ...], axis: Any) -> tuple[Any, ...]:
+def _dim(shape: Sequence[Dim], axis: object) -> Sequence[Dim]:
     return (shape[axis],) if isinstance(axis, int) and -len(shape) <= axis < len(shape) else (None,)
 
 

@@ -221,7 +221,7 @@ def _forget(array: Array) -> None:
     """Let go of the pages of a mapped file, which otherwise count as this process's memory."""
     import mmap
 
-    base: Any = array
+    base: object = array
     while base is not None and not isinstance(base, mmap.mmap):
         base = getattr(base, "base", None) if not isinstance(base, memoryview) else base.obj
     if base is not None and hasattr(mmap, "MADV_DONTNEED"):

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from minuend.core.elements import TYPES
 from minuend.core.shapes import Dim, Shape, bounds
 from minuend.models.ranges import interval as ranges
-from minuend.models.ranges.interval import DIMS, INFINITY, MOST_DIM, Range, full, join, outward, within
+from minuend.models.ranges.interval import DIMS, INFINITY, MOST_DIM, Number, Range, full, join, outward, within
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -355,7 +355,7 @@ def _bitwise_not(x: Range) -> Range:
 # ---- two operands ---------------------------------------------------------------------------------------------
 
 
-def _extreme(pick: Callable[[Any], Any]) -> Rule:
+def _extreme(pick: Callable[[Iterable[Number]], Number]) -> Rule:
     def rule(step: Step) -> Range:
         parts = [r for r in step.inputs if r is not None]
         whole = join(parts)
