@@ -20,7 +20,7 @@ from minuend.models.ranges.interval import Range, full, of_blocks
 from minuend.models.ranges.rules import Step, result
 from minuend.openvino.execution import layers as table
 from minuend.openvino.ir.notation import dtype_of
-from minuend.openvino.ir.sections import Layer, Output, Ref, Section
+from minuend.openvino.ir.sections import Layer, Ref, Section
 from minuend.openvino.model import Model
 from minuend.openvino.versions import DIALECT
 from minuend.operators import SUBTRACT
@@ -56,12 +56,12 @@ _KNOWN = {**dict.fromkeys(_SAME), **NAMES}
 
 def names(model: Model) -> set[str]:
     """Return what values are called: by their tensors' names, and by their layer's where that has one output."""
-    ports = [(layer, port) for _, section in model._sections() for layer in section.layers for port in layer.outputs]
-    return {name for layer, port in ports for name in _called(layer, port)}
+    refs = [ref for _, section in model._sections() for layer in section.layers for ref in layer.refs]
+    return {name for ref in refs for name in _called(ref)}
 
 
-def _called(layer: Layer, port: Output) -> tuple[str, ...]:
-    return (*port.names, *((layer.name,) if len(layer.outputs) == 1 else ()))
+def _called(ref: Ref) -> tuple[str, ...]:
+    return (*ref.port.names, *((ref.layer.name,) if len(ref.layer.outputs) == 1 else ()))
 
 
 def occurrences(
@@ -127,7 +127,7 @@ def _follow(order: Sequence[Layer], wanted: Sequence[Layer], assumed: Assumption
     for layer in order:
         if layer in need:
             found = _layer(layer, _chosen(layer, values) if layer.type == "Select" else _inputs(layer, values))
-            values.update((Ref(layer, i), _met(layer, i, one, assumed)) for i, one in enumerate(found))
+            values.update((ref, _met(ref, one, assumed)) for ref, one in zip(layer.refs, found, strict=True))
     return values
 
 
@@ -155,9 +155,9 @@ def _chosen(layer: Layer, values: Mapping[Hashable, Range]) -> list[Range]:
     return [found[0], *branches(seen, condition, taken, other)]
 
 
-def _met(layer: Layer, i: int, found: Range, assumed: Assumptions) -> Range:
+def _met(ref: Ref, found: Range, assumed: Assumptions) -> Range:
     """What is derived of a value, as far as what is assumed of it reaches."""
-    for name in _called(layer, layer.outputs[i]) if assumed else ():
+    for name in _called(ref) if assumed else ():
         found = assumed[name].meet(found) if name in assumed else found
     return found
 
@@ -200,14 +200,10 @@ def _flow(section: Section, within: str) -> tuple[Flow, dict[Layer, int]]:
 
     layers = [layer for layer in section.layers if layer.type not in ("Parameter", "Result", "Const")]
     steps = [
-        (
-            NAMES.get(layer.type, layer.type),
-            tuple(name(ref) for ref in layer.sources()),
-            tuple(name(Ref(layer, i)) for i in range(len(layer.outputs))),
-        )
+        (NAMES.get(layer.type, layer.type), tuple(map(name, layer.sources())), tuple(map(name, layer.refs)))
         for layer in layers
     ]
-    outputs = [Ref(layer, i) for layer in section.layers for i in range(len(layer.outputs))]
+    outputs = [ref for layer in section.layers for ref in layer.refs]
     dtypes = {name(ref): dtype for ref in outputs if (dtype := dtype_of(ref.port.type.element)) is not None}
     constant = {name(ref) for ref in outputs if ref.layer.type == "Const"}
     results = {name(ref) for layer in section.layers if layer.type == "Result" for ref in layer.sources()}

@@ -19,12 +19,7 @@ def trace(model: Model, inputs: Mapping[str, Array], *, wide: bool = True) -> Tr
     section = model.section
     found = running.values(section, inputs, MAX_BYTES)
     steps = [
-        Step(
-            layer.where,
-            NAMES.get(layer.type, layer.type),
-            tuple(layer.sources()),
-            tuple(Ref(layer, i) for i in range(len(layer.outputs))),
-        )
+        Step(layer.where, NAMES.get(layer.type, layer.type), tuple(layer.sources()), layer.refs)
         for layer in section.order()
         if layer.type not in ("Parameter", "Const", "Result")
     ]

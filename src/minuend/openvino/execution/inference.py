@@ -25,7 +25,7 @@ def infer(order: Sequence[Layer], given: Mapping[Layer, Type] = NOTHING) -> dict
     types: dict[Ref, Type] = {}
     for layer in order:
         if kind_of(layer) is None:
-            types.update((Ref(layer, i), port.type) for i, port in enumerate(layer.outputs))
+            types.update((ref, ref.port.type) for ref in layer.refs)
         elif layer in given:
             types[Ref(layer, 0)] = given[layer]
         else:

@@ -342,31 +342,26 @@ def _length(type_: Type) -> int | None:
 
 def _reshaped(layer: Layer, pattern: list[int], shape: Shape) -> Shape:
     special_zero = _flag(layer, "special_zero")
+    what = f"Reshape to {pattern}"
     if pattern.count(-1) > 1 or any(n < -1 for n in pattern):
-        raise ShapeError("shape", f"Reshape to {pattern}: expected sizes, and -1 at most once for what is left")
+        raise ShapeError("shape", f"{what}: expected sizes, and -1 at most once for what is left")
     dims: list[Dim] = list(pattern)
-    for axis, n in enumerate(pattern):
-        if n == 0 and special_zero:
-            if shape is not None and axis >= len(shape):
-                raise ShapeError(
-                    "shape", f"Reshape to {pattern}: the 0 at {axis} copies a dim that {format_shape(shape)} has not"
-                )
-            dims[axis] = None if shape is None else shape[axis]
+    # Dims that are copied stand on both sides; the others have to hold the same elements.
+    copied = [axis for axis, n in enumerate(pattern) if n == 0 and special_zero]
+    for axis in copied:
+        if shape is not None and axis >= len(shape):
+            raise ShapeError("shape", f"{what}: the 0 at {axis} copies a dim that {format_shape(shape)} has not")
+        dims[axis] = None if shape is None else shape[axis]
     if shape is None:
         return tuple(None if dim == -1 else dim for dim in dims)
-    # Dims that are copied stand on both sides; the others have to hold the same elements.
-    copied = {axis for axis, n in enumerate(pattern) if n == 0 and special_zero}
     own = [dim for axis, dim in enumerate(shape) if axis not in copied]
     rest = math.prod(n for axis, n in enumerate(pattern) if axis not in copied and n != -1)
     if -1 in pattern:
         dims[pattern.index(-1)] = _quotient(own, rest)
     if all(isinstance(dim, int) for dim in own):
         left = static([dim for dim, n in zip(dims, pattern, strict=True) if n == -1])
-        if math.prod(static(own)) != rest * math.prod(left):
-            total = math.prod(static(own))
-            raise ShapeError(
-                "shape", f"Reshape to {pattern}: {format_shape(shape)} has {total} elements, which do not fill it"
-            )
+        if (total := math.prod(static(own))) != rest * math.prod(left):
+            raise ShapeError("shape", f"{what}: {format_shape(shape)} has {total} elements, which do not fill it")
     return tuple(dims)
 
 
@@ -395,11 +390,10 @@ def _axes(layer: Layer, axes: list[int], rank: int) -> list[int]:
 def _unsqueezed(layer: Layer, axes: list[int], shape: Shape) -> Shape:
     if shape is None:
         return None
-    if len(set(axes)) != len(axes):
-        raise ShapeError("axes", f"axes {axes} of {layer.type} repeat")
-    rest, new = list(shape), _axes(layer, axes, len(shape) + len(axes))
+    new = _axes(layer, axes, len(shape) + len(axes)) if len(set(axes)) == len(axes) else []
     if len(new) != len(axes):
         raise ShapeError("axes", f"axes {axes} of {layer.type} repeat")
+    rest = list(shape)
     for axis in new:
         rest.insert(axis, 1)
     return tuple(rest)

@@ -123,6 +123,11 @@ class Layer:
         assert self.content is not None
         return self.content.read() if isinstance(self.content, ByteRange) else self.content
 
+    @property
+    def refs(self) -> tuple[Ref, ...]:
+        """Its outputs."""
+        return tuple(Ref(self, i) for i in range(len(self.outputs)))
+
     def sources(self) -> list[Ref]:
         """What feeds each input; inputs without an edge are left out."""
         return [port.source for port in self.inputs if port.source is not None]
