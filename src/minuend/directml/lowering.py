@@ -108,13 +108,11 @@ class _Lowering(Attempts):
     def sizes(self, value: Value) -> tuple[int, ...]:
         """The sizes of a value: all of them known, none 0."""
         shape = value.type.shape
+        came = f"{value.name!r} has the shape {format_shape(shape)}"
         if shape is None or not all(isinstance(dim, int) for dim in shape):
-            raise Refused(
-                f"{value.name!r} has the shape {format_shape(shape)}; DirectML fixes sizes beforehand, "
-                "give the model's dims numbers"
-            )
+            raise Refused(f"{came}; DirectML fixes sizes beforehand, give the model's dims numbers")
         if 0 in shape:
-            raise Refused(f"{value.name!r} has the shape {format_shape(shape)}; DirectML has no empty tensors")
+            raise Refused(f"{came}; DirectML has no empty tensors")
         return tuple(dim for dim in shape if isinstance(dim, int))
 
     def hold(

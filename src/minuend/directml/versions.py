@@ -71,13 +71,12 @@ def broadcast(op: OpVersion, a: Shape, b: Shape, attributes: Mapping[str, Any]) 
         if shape is None:
             raise ShapeError("sizes", f"the sizes of {param.name} are unknown; DirectML fixes them beforehand")
         for i, size in enumerate(shape):
+            name = f"Sizes[{i}] of {param.name}"
             if not isinstance(size, int):
-                raise ShapeError(
-                    "sizes",
-                    f"Sizes[{i}] of {param.name} is {format_dim(size)}; DirectML fixes sizes beforehand, give a number",
-                )
-            check_size(size, f"Sizes[{i}] of {param.name}")
-        check_count(shapes.static(shape), f"{param.name}")
+                hint = "DirectML fixes sizes beforehand, give a number"
+                raise ShapeError("sizes", f"{name} is {format_dim(size)}; {hint}")
+            check_size(size, name)
+        check_count(shapes.static(shape), param.name)
     return shapes.none(a, b)
 
 

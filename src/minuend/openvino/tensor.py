@@ -59,9 +59,8 @@ class Tensor:
         limit = 1 << self.element.bits
         if limit < 256 and codes.size and (top := int(codes.max())) >= limit:
             at = tuple(int(i) for i in np.unravel_index(int(codes.argmax()), codes.shape))
-            raise SpecError(
-                "codes", f"code {top} at index {at} is none of {self.element_type}; expected 0 to {limit - 1}"
-            )
+            came = f"code {top} at index {at} is none of {self.element_type}"
+            raise SpecError("codes", f"{came}; expected 0 to {limit - 1}")
 
     @property
     def element_type(self) -> str:
