@@ -102,7 +102,11 @@ class Model(Protocol):
         output_dir: str | os.PathLike[str] | None = None,
         max_bytes: int | None = MAX_BYTES,
     ) -> Execution:
-        """Run it and write nothing; files that the model itself writes will lie in ``output_dir``."""
+        """Run it and write nothing; files that the model itself writes will lie in ``output_dir``.
+
+        By default it writes none and prints nothing.
+        """
+        return Outputs(self.run(inputs, max_bytes=max_bytes))
 
     def run(self, inputs: Mapping[str, object], *, max_bytes: int | None = MAX_BYTES) -> dict[str, Any]:
         """Run it; a result of more than ``max_bytes`` is refused (``None``: no limit)."""

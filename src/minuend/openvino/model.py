@@ -44,7 +44,6 @@ from minuend.errors import FileFormatError, SpecError
 from minuend.files.streaming.reading import Memory, Source, open_file, read_bytes
 from minuend.files.transaction.writing import together
 from minuend.models import opening
-from minuend.models.opening import Outputs
 from minuend.openvino.execution import layers as table
 from minuend.openvino.execution import running
 from minuend.openvino.execution.inference import settle
@@ -198,16 +197,6 @@ class Model(opening.Model):
         """
         self._check_whole()
         return running.run(self.section, inputs, self._results(), max_bytes)
-
-    def execute(
-        self,
-        inputs: Mapping[str, object],
-        *,
-        output_dir: str | os.PathLike[str] | None = None,
-        max_bytes: int | None = MAX_BYTES,
-    ) -> Outputs:
-        """Run the model as :meth:`run` does; models of OpenVINO write no files and print nothing."""
-        return Outputs(self.run(inputs, max_bytes=max_bytes))
 
     def _results(self) -> dict[str, Layer]:
         found: dict[str, Layer] = {}
