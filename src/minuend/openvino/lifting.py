@@ -87,8 +87,6 @@ class _ToGraph(Attempts):
             value = free
         self.graph.outputs.append(value)
 
-    # ---- one layer each ---------------------------------------------------------------------------------------
-
     def step_subtract(self, layer: Layer) -> Step:
         """A subtraction: how its shapes join is worked out here."""
         joined = validate(table.node(layer, [ref.port.type for ref in layer.sources()]))

@@ -77,8 +77,6 @@ class Tensor:
     def __array__(self, dtype: object = None, copy: bool | None = None) -> Array:
         raise DTypeError("types", f"a Tensor of {self.element_type} is no NumPy array; use .to_float() or .codes")
 
-    # ---- values -----------------------------------------------------------------------------------------------
-
     def to_float(self) -> Array:
         """Return the values as float32, which holds every one of them exactly.
 
@@ -112,8 +110,6 @@ class Tensor:
             raise SpecError("values", f"values hold NaN, which {SPELLINGS[element.name][0]} has not")
         nearest = _nearest_level if element.format is None else _nearest_float
         return cls(element, nearest(element, array.astype(np.float64)))
-
-    # ---- bytes ------------------------------------------------------------------------------------------------
 
     @classmethod
     def unpack(cls, element_type: object, shape: Sequence[int], data: bytes | bytearray | memoryview) -> Tensor:

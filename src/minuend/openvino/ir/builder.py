@@ -84,8 +84,6 @@ class Builder:
         self._next += 1
         return made
 
-    # ---- the ends ---------------------------------------------------------------------------------------------
-
     def parameter(self, name: str, element_type: str, shape: Shape, *, names: Iterable[str] | None = None) -> Ref:
         """Add an input of OpenVINO's element type and of a shape (``None``: unknown rank)."""
         data = {"shape": notation.shape_text(shape), "element_type": element_type}
@@ -107,8 +105,6 @@ class Builder:
         if stated := notation.names_text(output_names):
             made.attributes["output_names"] = stated
         return made
-
-    # ---- what computes ----------------------------------------------------------------------------------------
 
     def subtract(
         self,

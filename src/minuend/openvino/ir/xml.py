@@ -84,9 +84,6 @@ class _Reader:
         return f"{self.source}, line {self.parser.CurrentLineNumber}"
 
 
-# ---- writing --------------------------------------------------------------------------------------------------
-
-
 def element(tag: str, attributes: Mapping[str, str]) -> Element:
     """Make an element to be written; a text that XML cannot hold is a SpecError."""
     for name, text in attributes.items():

@@ -42,8 +42,6 @@ class OpenVinoRewriter(Rewriter):
         operators = [id(new) for new in made if new.type == layer.type]
         return Written(words, operators, _spot(occurrence, (a, b), last.layer))
 
-    # ---- broadcasting -----------------------------------------------------------------------------------------
-
     def spelled(self, occurrence: Occurrence) -> Node | None:
         """Return a Subtract's node by numpy's rule; ``None`` where it is not by pdpd, or a rank is not known."""
         return spelled(occurrence.node) if isinstance(occurrence.node, Node) else None
@@ -68,8 +66,6 @@ class OpenVinoRewriter(Rewriter):
         name = self._names.fresh(f"{layer.name}/b")
         return adding.unsqueeze(name, b, list(range(rank, rank + behind)), names=())
 
-    # ---- constants --------------------------------------------------------------------------------------------
-
     def constants(self, occurrence: Occurrence) -> list[Array] | None:
         """Return the operands' elements; ``None`` where one is computed, or the Subtract is in another layer's body."""
         layer = cast(Layer | None, occurrence.live)
@@ -85,8 +81,6 @@ class OpenVinoRewriter(Rewriter):
         made = Builder(model=self.model).constant(layer.name, value, names=())
         self._put(layer, made.layer, start)
         return Written("became a Const", spot=_spot(occurrence, (a, b), made.layer))
-
-    # ---- places -----------------------------------------------------------------------------------------------
 
     def _put(self, old: Layer, new: Layer, start: int) -> list[Layer]:
         """Replace an old layer with a new one, which gets its readers and its names; return what was added."""
